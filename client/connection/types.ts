@@ -1,0 +1,52 @@
+/**
+ * A byte stream to one peer, with TCP_NODELAY on. Whoever opened it closes it.
+ * Both drivers behave alike; contract_test.ts holds them to it.
+ */
+export interface Connection {
+  /**
+   * Reads what is there, at least one byte, into `into`. One read at a time.
+   * Returns how many bytes, or null when the peer ended its side or {@link close} was called.
+   * Rejects when the connection broke.
+   */
+  read(into: Uint8Array): Promise<number | null>;
+  /** Writes all of `bytes`, which must not change until it resolves. One write at a time. Rejects when it broke. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Ends the connection at once, both ways. Calling it again has no effect; it never throws. */
+  close(): void;
+}
+
+export interface ConnectOptions {
+  /** Name or address; `localhost` tries 127.0.0.1 and ::1. */
+  hostname: string;
+  port: number;
+  /** Speak TLS, offering http/1.1 by ALPN. */
+  tls?: TlsOptions;
+  /** Gives the attempt up. */
+  signal?: AbortSignal;
+}
+
+export interface TlsOptions {
+  /** PEM texts trusted besides the system's. */
+  caCerts?: readonly string[];
+  /** Accept any certificate: for a service on this machine only. */
+  allowSelfSigned?: boolean;
+}
+
+/**
+ * Opens a connection.
+ * @throws ConnectError when the peer cannot be reached or its certificate is refused.
+ */
+export type Connect = (options: ConnectOptions) => Promise<Connection>;
+
+/** Why a connection could not be opened. */
+export type ConnectFailure = "refused" | "not_found" | "timeout" | "tls" | "aborted" | "proxy" | "failed";
+
+export class ConnectError extends Error {
+  override name = "ConnectError";
+  readonly failure: ConnectFailure;
+
+  constructor(failure: ConnectFailure, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.failure = failure;
+  }
+}

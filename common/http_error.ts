@@ -1,0 +1,104 @@
+/**
+ * An answer that is an error of ours. Thrown where it goes wrong, turned into a response by
+ * {@link errorResponse} at one place a boundary. `message` and `details` are for strangers to read:
+ * what only the log should keep goes into `cause`.
+ */
+export class HttpError extends Error {
+  override name = "HttpError";
+  readonly status: number;
+  /** Stable machine code, e.g. `tunnel_offline`; sent as header `portway-error` too. */
+  readonly code: string;
+  readonly details: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Replaces the usual JSON body where a specification fixes its shape (417, 508). */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(status: number, code: string, message: string, options: HttpErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.status = status;
+    this.code = code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+    this.body = options.body;
+  }
+}
+
+export interface HttpErrorOptions {
+  /** A second sentence: what the reader can do about it. */
+  details?: string;
+  headers?: Record<string, string>;
+  body?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+/** 508 Loop Detected (RFC 5842, section 7.2) with the integer code and the two texts that it is read for. */
+export function loopDetected(details: string): HttpError {
+  const message = "Loop Detected";
+  return new HttpError(508, "loop_detected", message, { details, body: { error: { code: 508, message, details } } });
+}
+
+/** 417 Expectation Failed (RFC 9110, section 15.5.18). `extra` takes the optional fields of that body. */
+export function expectationFailed(message: string, extra: ExpectationFields = {}): HttpError {
+  return new HttpError(417, "expectation_failed", message, {
+    body: { error: "Expectation Failed", message, ...extra },
+    headers: { connection: "close" },
+  });
+}
+
+export interface ExpectationFields {
+  suggestion?: string;
+  supported_expectations?: string[];
+  /** Bytes. */
+  max_file_size?: number;
+  /** Bytes. */
+  your_file_size?: number;
+}
+
+/**
+ * The response for an error of ours: a page for a browser (by `accept`), JSON for everyone else.
+ * Every one of them carries `portway-error: <code>` and can run no script.
+ */
+export function errorResponse(error: HttpError, accept: string | null): Response {
+  const headers = new Headers({
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "portway-error": error.code,
+    "vary": "accept",
+    ...error.headers,
+  });
+  if (error.body === undefined && accept?.includes("text/html")) {
+    headers.set("content-type", "text/html; charset=utf-8");
+    return new Response(renderErrorPage(error), { status: error.status, headers });
+  }
+  headers.set("content-type", "application/json");
+  const body = error.body ??
+    { error: { code: error.code, message: error.message, ...(error.details && { details: error.details }) } };
+  return new Response(JSON.stringify(body) + "\n", { status: error.status, headers });
+}
+
+function renderErrorPage(error: HttpError): string {
+  const message = escapeHtml(error.message);
+  const details = error.details ? `<p>${escapeHtml(error.details)}</p>` : "";
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="robots" content="noindex"><title>${error.status} · ${message}</title>
+<style>
+:root{color-scheme:light dark}
+body{margin:0;min-height:100vh;display:grid;place-items:center;font:16px/1.5 system-ui,sans-serif;
+background:light-dark(#f6f7f9,#14161a);color:light-dark(#1c2430,#e6e9ee)}
+main{max-width:34rem;padding:2rem}
+.status{font:600 .9rem ui-monospace,monospace;color:light-dark(#5a6675,#9aa6b5)}
+h1{font-size:1.5rem;line-height:1.25;margin:.25rem 0 .75rem}
+p{margin:.5rem 0;color:light-dark(#3b4654,#c3cad4)}
+footer{margin-top:2rem;font-size:.85rem;color:light-dark(#5a6675,#9aa6b5)}
+</style></head><body><main><div class="status">${error.status} ${escapeHtml(error.code)}</div>
+<h1>${message}</h1>${details}<footer>Portway</footer></main></body></html>
+`;
+}
+
+/** Text made safe inside HTML, in element content and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}

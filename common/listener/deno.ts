@@ -1,0 +1,117 @@
+import { describeError, type Logger } from "../log.ts";
+import { errorResponse, HttpError } from "../http_error.ts";
+import type { Exchange, ExchangeHandler, Listener, ListenOptions, UpgradeOptions } from "./types.ts";
+
+/** Listens with `Deno.serve`. It has no timeouts: face the Internet with it only behind a proxy that has. */
+export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
+  const { log, tls } = options;
+  const abort = new AbortController();
+  const server = Deno.serve({
+    hostname: options.hostname,
+    port: options.port,
+    signal: abort.signal,
+    onListen() {},
+    onError: (error) => failedExchange(error, log),
+    ...tls,
+  }, (request, info) => {
+    const exchange = new DenoExchange(request, info, tls !== undefined);
+    const fault = exchange.fault;
+    return fault === null ? handler(exchange) : errorResponse(fault, request.headers.get("accept"));
+  });
+  return Promise.resolve({
+    hostname: server.addr.hostname,
+    port: server.addr.port,
+    close: () => server.shutdown(),
+    abort: () => abort.abort(),
+  });
+}
+
+function failedExchange(error: unknown, log: Logger): Response {
+  log.error("exchange_failed", {
+    reason: describeError(error),
+    stack: error instanceof Error ? error.stack : undefined,
+  });
+  return errorResponse(new HttpError(500, "internal_error", "The server failed to answer this request."), null);
+}
+
+class DenoExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+  readonly secure: boolean;
+  readonly request: Request;
+  /** What makes this request unfit to be answered by anyone. */
+  readonly fault: HttpError | null = null;
+  readonly #info: Deno.ServeHandlerInfo<Deno.NetAddr>;
+  readonly #bodyExpected: boolean;
+
+  constructor(request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>, secure: boolean) {
+    this.request = request;
+    this.#info = info;
+    this.secure = secure;
+    this.method = request.method;
+    const url = request.url;
+    const start = secure ? "https://".length : "http://".length;
+    const host = request.headers.get("host");
+    // HTTP/2 carries the authority outside the headers, and Deno shows it in the URL alone.
+    this.host = host ?? (secure ? url.slice(start, url.indexOf("/", start)) : "");
+    const targetStart = host === null ? url.indexOf("/", start) : start + host.length;
+    // An absolute-form target names a host of its own, and CONNECT has no path: neither is ours to route by.
+    const isOriginForm = url.charCodeAt(targetStart) === SLASH && (host === null || url.startsWith(host, start));
+    this.target = isOriginForm ? url.slice(targetStart) : "/";
+    const length = request.headers.get("content-length");
+    this.#bodyExpected = length !== null ? length !== "0" : request.headers.has("transfer-encoding") || host === null;
+    if (!isOriginForm) this.fault = badRequest("The request target must be a path, and its host the Host header.");
+    else if (length !== null && !/^\d{1,15}$/.test(length)) this.fault = badRequest("Content-Length is malformed.");
+    else if (length !== null && length !== "0" && request.body === null) {
+      this.fault = badRequest(`A body with ${this.method} cannot be carried by this listener.`);
+    }
+  }
+
+  get headers(): Iterable<readonly [string, string]> {
+    return this.request.headers;
+  }
+
+  get remoteAddress(): string {
+    return this.#info.remoteAddr.hostname;
+  }
+
+  get hasBody(): boolean {
+    return this.#bodyExpected && this.request.body !== null;
+  }
+
+  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    return this.#bodyExpected ? this.request.body : null;
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  header(name: string): string | null {
+    return this.request.headers.get(name);
+  }
+
+  get isWebSocket(): boolean {
+    return this.request.headers.get("upgrade")?.toLowerCase() === "websocket" && this.method === "GET" &&
+      this.request.headers.get("sec-websocket-key") !== null;
+  }
+
+  upgrade(options: UpgradeOptions): Response {
+    // idleTimeout 0: Deno's own ping would close a quiet socket; who needs a heartbeat sends one that means something.
+    const { socket, response } = Deno.upgradeWebSocket(this.request, { protocol: options.protocol, idleTimeout: 0 });
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => options.onOpen?.(socket);
+    socket.onmessage = ({ data }) => options.onMessage(typeof data === "string" ? data : new Uint8Array(data));
+    socket.onclose = ({ code, reason }) => options.onClose(code, reason);
+    // An error is always followed by a close event, and that one carries the code.
+    socket.onerror = (event) => event.preventDefault();
+    return response;
+  }
+}
+
+const SLASH = 0x2f;
+
+function badRequest(message: string): HttpError {
+  return new HttpError(400, "bad_request", message, { headers: { connection: "close" } });
+}

@@ -1,0 +1,54 @@
+/** Levels, least first; a logger drops what is below its own. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+export type LogFormat = "text" | "json";
+export type LogFields = Record<string, string | number | boolean | null | undefined>;
+
+/** Structured log: an event name that stays stable and plain fields. Secrets never go in. */
+export interface Logger {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+}
+
+export interface LoggerOptions {
+  format?: LogFormat;
+  level?: LogLevel;
+  /** Takes one line without its newline; standard error when left out. */
+  write?: (line: string) => void;
+  now?: () => Date;
+}
+
+const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** A logger that writes one line an event, to standard error unless `write` says otherwise. */
+export function createLogger(options: LoggerOptions = {}): Logger {
+  // console.error is synchronous on both runtimes, so a line written before an exit is not lost.
+  // deno-lint-ignore no-console
+  const { format = "text", level = "info", write = console.error, now = () => new Date() } = options;
+  const least = LEVELS.indexOf(level);
+  const serialize = format === "json" ? serializeJson : serializeText;
+  const logAt = (at: LogLevel) => (event: string, fields: LogFields = {}) => {
+    if (LEVELS.indexOf(at) >= least) write(serialize(now(), at, event, fields));
+  };
+  return { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
+}
+
+/** A logger that keeps nothing, for callers that want none. */
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** The message of whatever was thrown, for a log field or a line to a user. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function serializeJson(time: Date, level: LogLevel, event: string, fields: LogFields): string {
+  return JSON.stringify({ time: time.toISOString(), level, event, ...fields });
+}
+
+function serializeText(time: Date, level: LogLevel, event: string, fields: LogFields): string {
+  const pairs = Object.entries(fields).filter(([, value]) => value !== undefined).map(([name, value]) =>
+    ` ${name}=${/^[\w.:/@+-]+$/.test(String(value)) ? value : JSON.stringify(String(value))}`
+  );
+  return `${time.toISOString()} ${level.padEnd(5)} ${event}${pairs.join("")}`;
+}

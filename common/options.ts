@@ -1,0 +1,107 @@
+/**
+ * Options declared once: flag, environment name, default, check and help. A program keeps one table of them;
+ * parsing, `--help` and docs/configuration.md are made from it.
+ */
+export interface Option<T> {
+  /** Long flag, e.g. `--port`. */
+  readonly flag: string;
+  /** Environment variable that stands in for the flag, e.g. `PORTWAY_PORT`. */
+  readonly env?: string;
+  /** Name of the value in help, e.g. `PORT`; left out for a switch. */
+  readonly metavar?: string;
+  /** Text to value. Throws `RangeError` or `SyntaxError` whose message says what is wanted. */
+  readonly parse: (text: string) => T;
+  /** The text that stands for the value when neither flag nor environment gives one. */
+  readonly fallback: string;
+  readonly help: string;
+  /** Never shown with its value. */
+  readonly secret?: boolean;
+}
+
+export type OptionTable = Readonly<Record<string, Option<unknown>>>;
+export type OptionValues<T extends OptionTable> = {
+  -readonly [K in keyof T]: T[K] extends Option<infer V> ? V : never;
+};
+
+/** A value that was given and cannot be used. The message names where it came from. */
+export class OptionError extends Error {
+  override name = "OptionError";
+}
+
+/**
+ * Values of a table: the flag's text where given, else the environment's, else the default.
+ * @throws OptionError naming the flag or variable whose value is refused.
+ */
+export function resolveOptions<T extends OptionTable>(table: T, sources: OptionSources): OptionValues<T> {
+  const values: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries(table)) {
+    const flagText = sources.flags[name];
+    const envText = option.env === undefined ? undefined : sources.env[option.env];
+    const [text, origin] = flagText !== undefined
+      ? [flagText, option.flag]
+      : envText !== undefined
+      ? [envText, option.env]
+      : [option.fallback, "default"];
+    values[name] = parseOption(option, text, origin ?? option.flag);
+  }
+  return values as OptionValues<T>;
+}
+
+export interface OptionSources {
+  /** Texts given as flags, by the table's names. */
+  flags: Readonly<Record<string, string | undefined>>;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+function parseOption<T>(option: Option<T>, text: string, origin: string): T {
+  try {
+    return option.parse(text);
+  } catch (cause) {
+    const shown = option.secret ? "its value" : JSON.stringify(text);
+    throw new OptionError(`${origin}: cannot use ${shown}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** A whole number within bounds, both included. */
+export function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (!(value >= min && value <= max)) throw new RangeError(`a whole number from ${min} to ${max} is wanted`);
+    return value;
+  };
+}
+
+/** One of some words. */
+export function choice<T extends string>(...words: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = words.find((word) => word === text);
+    if (found === undefined) throw new RangeError(`one of ${words.join(", ")} is wanted`);
+    return found;
+  };
+}
+
+/** A switch: `true` or `false`. */
+export const boolean = (text: string): boolean => choice("true", "false", "1", "0")(text).match(/true|1/) !== null;
+
+/** Any text. */
+export const text = (value: string): string => value;
+
+/** Text, or null when empty. */
+export const optionalText = (value: string): string | null => value === "" ? null : value;
+
+/** Words separated by commas, white space around them dropped; empty text is an empty list. */
+export const list = (value: string): string[] =>
+  value.split(",").map((word) => word.trim()).filter((word) => word !== "");
+
+/** An http or https URL without path, query, fragment or credentials, e.g. `https://tunnel.example.com`. */
+export function origin(value: string): URL {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new SyntaxError("an http:// or https:// URL is wanted");
+  if (url.pathname !== "/" || url.search || url.hash || url.username || url.password) {
+    throw new SyntaxError("only scheme, host and port are wanted");
+  }
+  return url;
+}
+
+/** {@link origin}, or null when empty. */
+export const optionalOrigin = (value: string): URL | null => value === "" ? null : origin(value);

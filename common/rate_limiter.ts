@@ -1,0 +1,44 @@
+/** Says how long a caller has to wait before its next turn; 0 means now. */
+export interface RateLimiter {
+  /** Takes one turn for `key` if there is one. Returns the milliseconds to wait, 0 when the turn was given. */
+  take(key: string): number;
+}
+
+export interface RateLimiterOptions {
+  /** Turns that can be saved up, and so taken at once. */
+  burst: number;
+  /** Turns that come back a minute. */
+  perMinute: number;
+  /** Keys remembered at most. When full, those with all their turns are forgotten first, then the oldest. */
+  maxKeys?: number;
+  now?: () => number;
+}
+
+/** A token bucket a key, with bounded memory however many keys strangers come up with. */
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  const { burst, perMinute, maxKeys = 50_000, now = Date.now } = options;
+  const perMs = perMinute / 60_000;
+  const buckets = new Map<string, { turns: number; at: number }>();
+
+  function take(key: string): number {
+    const at = now();
+    const bucket = buckets.get(key) ?? { turns: burst, at };
+    const turns = Math.min(burst, bucket.turns + (at - bucket.at) * perMs);
+    // Deleting first moves the key to the end: the map stays in order of last use.
+    buckets.delete(key);
+    if (buckets.size >= maxKeys) evict(at);
+    buckets.set(key, { turns: turns >= 1 ? turns - 1 : turns, at });
+    return turns >= 1 ? 0 : Math.ceil((1 - turns) / perMs);
+  }
+
+  function evict(at: number): void {
+    for (const [key, { turns, at: then }] of buckets) {
+      if (turns + (at - then) * perMs < burst) break;
+      buckets.delete(key);
+    }
+    const oldest = buckets.keys().next().value;
+    if (buckets.size >= maxKeys && oldest !== undefined) buckets.delete(oldest);
+  }
+
+  return { take };
+}
