@@ -1,0 +1,7 @@
+export * from "./limits.ts";
+export * from "./version.ts";
+export * from "./reasons.ts";
+export { HEADROOM, type Transport } from "./outbox.ts";
+export { ProtocolError } from "./frames.ts";
+export { MuxStream, StreamEnded, type StreamHandler } from "./stream.ts";
+export { Mux, type MuxOptions, type RequestFlags } from "./mux.ts";
