@@ -1,0 +1,71 @@
+import type { Exchange } from "../../common/listener/mod.ts";
+import type { Guard } from "../guard/mod.ts";
+import { type Deadline, startDeadline } from "./deadline.ts";
+import type { RequestDescription } from "./description.ts";
+import { type FollowedAnswer, sendFollowing } from "./follow.ts";
+import type { Job } from "./job.ts";
+import { jsonAnswer } from "./json_answer.ts";
+import { buildOutgoingHeaders } from "./outgoing_headers.ts";
+import { proxyscotchAnswer } from "./proxyscotch.ts";
+import { readBody, refuseAnnounced } from "./read_body.ts";
+import { streamAnswer } from "./stream_answer.ts";
+import type { Upstream, UpstreamRequest } from "./upstream.ts";
+
+/** What limits a request however it was described. */
+export interface RequestLimits {
+  /** Bytes of an answer that is held in memory. */
+  maxBytes: number;
+  /** Milliseconds until the answer is complete, or has begun when it is streamed. */
+  timeoutMs: number;
+  /** Milliseconds without a byte after which a streamed answer is ended. */
+  streamIdleMs: number;
+}
+
+export interface PerformOptions {
+  upstream: Upstream;
+  guard: Guard;
+  viaToken: string;
+  limits: RequestLimits;
+}
+
+/** Carries out a job: sends its request and answers in the form it wants. */
+export type Perform = (job: Job, body: UpstreamRequest["body"], exchange: Exchange) => Promise<Response>;
+
+/** @throws (when called) HttpError for whatever keeps the target's answer from being told. */
+export function createPerform(options: PerformOptions): Perform {
+  const { upstream, guard, viaToken, limits } = options;
+
+  return async (job, body, exchange) => {
+    const { description } = job;
+    const startedAt = performance.now();
+    const deadline = startDeadline(exchange.signal, Math.min(description.timeoutMs ?? limits.timeoutMs, limits.timeoutMs));
+    let streams = false;
+    try {
+      const acceptEncoding = description.stream ? exchange.header("accept-encoding") ?? "identity" : undefined;
+      const headers = buildOutgoingHeaders(description.headers, { viaToken, acceptEncoding });
+      const followed = await sendFollowing(upstream, guard, { ...description, headers, body, signal: deadline.signal });
+      if (description.stream && job.format.kind === "portway") {
+        const response = startStream(followed, description, deadline);
+        streams = true;
+        return response;
+      }
+      return await readWhole(job, followed, startedAt);
+    } finally {
+      if (!streams) deadline.stop();
+    }
+  };
+
+  function startStream(followed: FollowedAnswer, description: RequestDescription, deadline: Deadline): Response {
+    if (description.maxBytes !== null) refuseAnnounced(followed.answer, description.maxBytes);
+    deadline.limitIdle(limits.streamIdleMs);
+    return streamAnswer(followed, description.maxBytes, deadline);
+  }
+
+  async function readWhole(job: Job, followed: FollowedAnswer, startedAt: number): Promise<Response> {
+    const { description, format } = job;
+    const maxBytes = Math.min(description.maxBytes ?? limits.maxBytes, limits.maxBytes);
+    const read = await readBody(followed.answer, maxBytes);
+    if (format.kind === "proxyscotch") return proxyscotchAnswer(followed, read.bytes, format.wantsBinary);
+    return jsonAnswer(followed, read, performance.now() - startedAt, description.responseType);
+  }
+}

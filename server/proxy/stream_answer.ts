@@ -1,0 +1,81 @@
+import { HttpError } from "../../common/http_error.ts";
+import type { BodyQueue } from "./body_queue.ts";
+import type { Deadline } from "./deadline.ts";
+import type { FollowedAnswer } from "./follow.ts";
+import { roundedTimings, SAFE_HEADERS } from "./json_answer.ts";
+import { answerTooLarge } from "./read_body.ts";
+
+/** Headers in which a streamed answer tells what a buffered one has in its JSON. */
+export const STREAM_HEADERS = [
+  "portway-status",
+  "portway-status-text",
+  "portway-final-url",
+  "portway-headers",
+  "portway-redirects",
+  "portway-timings",
+];
+
+/** Headers of the target that say how to read the body; the rest travels in `portway-headers`. */
+const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language"]);
+
+/**
+ * The target's body as it arrives, not decoded, under status 200 and headers of ours.
+ * @param deadline runs until the body has ended, moved on by every chunk
+ */
+export function streamAnswer(followed: FollowedAnswer, maxBytes: number | null, deadline: Deadline): Response {
+  const { answer } = followed;
+  const headers = new Headers({
+    // no-transform keeps a listener from compressing, which would hold back what should arrive at once.
+    "cache-control": "no-store, no-transform",
+    ...SAFE_HEADERS,
+    "portway-status": String(answer.status),
+    "portway-status-text": escapeText(answer.statusText),
+    "portway-final-url": followed.finalUrl,
+    "portway-headers": escapeText(JSON.stringify(answer.headers)),
+    "portway-redirects": escapeText(JSON.stringify(followed.redirects)),
+    "portway-timings": JSON.stringify(roundedTimings(followed)),
+  });
+  for (const [name, value] of answer.headers) {
+    if (BODY_HEADERS.has(name.toLowerCase())) headers.append(name, value);
+  }
+  if (!headers.has("content-type")) headers.set("content-type", "application/octet-stream");
+  return new Response(toStream(answer.body, maxBytes ?? Infinity, deadline), { headers });
+}
+
+function toStream(body: BodyQueue, maxBytes: number, deadline: Deadline): ReadableStream<Uint8Array> {
+  let left = maxBytes;
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const chunks = await body.take();
+    deadline.restart();
+    if (chunks === null) {
+      deadline.stop();
+      controller.close();
+      return;
+    }
+    for (const chunk of chunks) {
+      left -= chunk.byteLength;
+      if (left < 0) throw answerTooLarge(maxBytes);
+      controller.enqueue(chunk);
+    }
+  }
+  function cancel(reason: Error): void {
+    deadline.stop();
+    body.cancel(reason);
+  }
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        await pull(controller);
+      } catch (error) {
+        cancel(error instanceof Error ? error : new Error("the answer broke off"));
+        controller.error(error);
+      }
+    },
+    cancel: () => cancel(new HttpError(499, "caller_gone", "The caller has gone.")),
+  }, { highWaterMark: 0 });
+}
+
+/** Header values are Latin-1: what is beyond ASCII is written as JSON escapes it. */
+function escapeText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,0 +1,160 @@
+import { Agent, type Dispatcher } from "undici";
+import type { Buffer } from "node:buffer";
+import { Readable } from "node:stream";
+import { type ConnectTimes, createGuardedConnector, type Guard } from "../guard/mod.ts";
+import { BodyQueue } from "./body_queue.ts";
+import { toUpstreamError } from "./upstream_error.ts";
+
+/** One request to one target; redirects are answers here. */
+export interface UpstreamRequest {
+  method: string;
+  url: URL;
+  headers: readonly (readonly [string, string])[];
+  /** A sequence is sent as it is produced: chunked, unless the headers give its Content-Length. */
+  body: Uint8Array | AsyncIterable<Uint8Array> | null;
+  /** Ends the request, and the body of its answer. */
+  signal: AbortSignal;
+}
+
+export interface UpstreamAnswer {
+  status: number;
+  statusText: string;
+  /** As sent: order, case and duplicates kept. Bytes beyond ASCII are Latin-1. */
+  headers: [string, string][];
+  body: BodyQueue;
+  /** 0 for both when an open connection was used again. */
+  dnsMs: number;
+  connectMs: number;
+}
+
+/** Sends requests to targets over connections that the guard has checked. */
+export interface Upstream {
+  /** Resolves with the head of the answer. Rejects with `HttpError`, or with the signal's reason. */
+  send(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** Drops all connections. */
+  close(): Promise<void>;
+}
+
+export interface UpstreamOptions {
+  guard: Guard;
+  connectTimeoutMs: number;
+  caCerts?: readonly string[];
+}
+
+const CONNECTIONS_PER_TARGET = 256;
+const MAX_TARGETS = 4096;
+const KEEP_ALIVE_MS = 10_000;
+const MAX_HEAD_BYTES = 64 * 1024;
+
+/** Creates the sender with its pool of connections; whoever creates it closes it. */
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const connects = new Map<string, ConnectTimes>();
+  const agent = new Agent({
+    connect: createGuardedConnector({
+      guard: options.guard,
+      timeoutMs: options.connectTimeoutMs,
+      caCerts: options.caCerts,
+      onConnect: (origin, times) => rememberConnect(connects, origin, times),
+    }),
+    connections: CONNECTIONS_PER_TARGET,
+    maxOrigins: MAX_TARGETS,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // The caller's own limits end a request; these would only get in their way.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  async function send(request: UpstreamRequest): Promise<UpstreamAnswer> {
+    try {
+      return await dispatch(agent, request, connects);
+    } catch (error) {
+      if (!mayRetry(request, error)) throw error;
+      return await dispatch(agent, request, connects);
+    }
+  }
+
+  return { send, close: () => agent.destroy() };
+}
+
+/** A kept connection may die just as it is used again: what can safely be repeated gets a second try. */
+function mayRetry({ method, body, signal }: UpstreamRequest, error: unknown): boolean {
+  return body === null && (method === "GET" || method === "HEAD") && !signal.aborted &&
+    toUpstreamError(error).code === "upstream_reset";
+}
+
+function rememberConnect(connects: Map<string, ConnectTimes>, origin: string, times: ConnectTimes): void {
+  connects.delete(origin);
+  connects.set(origin, times);
+  const oldest = connects.keys().next().value;
+  if (connects.size > MAX_TARGETS && oldest !== undefined) connects.delete(oldest);
+}
+
+function dispatch(
+  agent: Agent,
+  request: UpstreamRequest,
+  connects: ReadonlyMap<string, ConnectTimes>,
+): Promise<UpstreamAnswer> {
+  const { url, signal } = request;
+  const startedAt = performance.now();
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    let body: BodyQueue | null = null;
+    let abort: (() => void) | null = null;
+    const finish = () => abort && signal.removeEventListener("abort", abort);
+    agent.dispatch({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: request.method as Dispatcher.HttpMethod, // undici takes any token, its type only the usual ones
+      headers: request.headers.flat(),
+      body: isBytes(request.body) ? request.body : Readable.from(request.body, { objectMode: false }),
+    }, {
+      onRequestStart(controller) {
+        abort = () => controller.abort(signal.reason);
+        if (signal.aborted) abort();
+        else signal.addEventListener("abort", abort);
+      },
+      onResponseStart(controller, status, _parsed, statusText) {
+        if (status < 200) return;
+        body = new BodyQueue(controller);
+        const times = connects.get(url.origin);
+        const opened = times !== undefined && times.startedAt >= startedAt;
+        resolve({
+          status,
+          statusText: statusText ?? "",
+          headers: readRawHeaders(controller.rawHeaders),
+          body,
+          dnsMs: opened ? times.dnsMs : 0,
+          connectMs: opened ? times.connectMs : 0,
+        });
+      },
+      onResponseData: (_controller, chunk) => body?.push(chunk),
+      onResponseEnd() {
+        finish();
+        body?.end();
+      },
+      onResponseError(_controller, error) {
+        finish();
+        const reason = signal.aborted ? signal.reason : toUpstreamError(error);
+        if (body) body.fail(reason);
+        else reject(reason);
+      },
+    });
+  });
+}
+
+function isBytes(body: UpstreamRequest["body"]): body is Uint8Array | null {
+  return body === null || body instanceof Uint8Array;
+}
+
+function readRawHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): [string, string][] {
+  if (!Array.isArray(raw)) return [];
+  const headers: [string, string][] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([readText(raw[i]), readText(raw[i + 1])]);
+  return headers;
+}
+
+function readText(value: Buffer | string): string {
+  return typeof value === "string" ? value : value.toString("latin1");
+}
