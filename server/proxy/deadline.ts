@@ -12,13 +12,14 @@ export interface Deadline {
   stop(): void;
 }
 
-/** Starts the time for one request. Whoever starts it stops it. */
-export function startDeadline(caller: AbortSignal, totalMs: number): Deadline {
+/** Starts the time for one request. Whoever starts it stops it; `onStop` is called once then. */
+export function startDeadline(caller: AbortSignal, totalMs: number, onStop: () => void): Deadline {
   const controller = new AbortController();
   const onGone = () => controller.abort(new HttpError(499, "caller_gone", "The caller has gone."));
   let timer = setTimeout(() => controller.abort(upstreamTimeout(totalMs)), totalMs);
   let idleMs: number | null = null;
   let movedAt = 0;
+  let stopped = false;
   if (caller.aborted) onGone();
   else caller.addEventListener("abort", onGone);
 
@@ -41,6 +42,9 @@ export function startDeadline(caller: AbortSignal, totalMs: number): Deadline {
       if (idleMs !== null) movedAt = performance.now();
     },
     stop() {
+      if (stopped) return;
+      stopped = true;
+      onStop();
       clearTimeout(timer);
       caller.removeEventListener("abort", onGone);
     },

@@ -1,3 +1,4 @@
+import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Guard } from "../guard/mod.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
@@ -19,6 +20,8 @@ export interface RequestLimits {
   timeoutMs: number;
   /** Milliseconds without a byte after which a streamed answer is ended. */
   streamIdleMs: number;
+  /** Requests carried out at a time, streamed ones until their end. */
+  maxConcurrent: number;
 }
 
 export interface PerformOptions {
@@ -29,21 +32,33 @@ export interface PerformOptions {
 }
 
 /** Carries out a job: sends its request and answers in the form it wants. */
-export type Perform = (job: Job, body: UpstreamRequest["body"], exchange: Exchange) => Promise<Response>;
+export type Perform = (job: Job, body: OutgoingBody, exchange: Exchange) => Promise<Response>;
+
+export interface OutgoingBody {
+  content: UpstreamRequest["body"];
+  /** Bytes, where a streamed body has announced them. */
+  length?: number;
+}
 
 /** @throws (when called) HttpError for whatever keeps the target's answer from being told. */
 export function createPerform(options: PerformOptions): Perform {
   const { upstream, guard, viaToken, limits } = options;
+  let running = 0;
 
   return async (job, body, exchange) => {
     const { description } = job;
     const startedAt = performance.now();
-    const deadline = startDeadline(exchange.signal, Math.min(description.timeoutMs ?? limits.timeoutMs, limits.timeoutMs));
+    const timeoutMs = Math.min(description.timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
+    if (running >= limits.maxConcurrent) throw busy();
+    running++;
+    const deadline = startDeadline(exchange.signal, timeoutMs, () => running--);
     let streams = false;
     try {
       const acceptEncoding = description.stream ? exchange.header("accept-encoding") ?? "identity" : undefined;
       const headers = buildOutgoingHeaders(description.headers, { viaToken, acceptEncoding });
-      const followed = await sendFollowing(upstream, guard, { ...description, headers, body, signal: deadline.signal });
+      if (body.length !== undefined) headers.push(["Content-Length", String(body.length)]);
+      const hop = { ...description, headers, body: body.content, signal: deadline.signal };
+      const followed = await sendFollowing(upstream, guard, hop);
       if (description.stream && job.format.kind === "portway") {
         const response = startStream(followed, description, deadline);
         streams = true;
@@ -68,4 +83,8 @@ export function createPerform(options: PerformOptions): Perform {
     if (format.kind === "proxyscotch") return proxyscotchAnswer(followed, read.bytes, format.wantsBinary);
     return jsonAnswer(followed, read, performance.now() - startedAt, description.responseType);
   }
+}
+
+function busy(): HttpError {
+  return new HttpError(503, "busy", "This proxy is busy.", { headers: { "retry-after": "1" } });
 }

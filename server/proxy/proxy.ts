@@ -9,6 +9,7 @@ import { createFormRoute } from "./form.ts";
 import { createGate } from "./gate.ts";
 import { createPerform } from "./perform.ts";
 import { createRequestRoute } from "./request.ts";
+import type { Route } from "./route.ts";
 import { toUpstreamError } from "./upstream_error.ts";
 import { createUpstream } from "./upstream.ts";
 
@@ -52,9 +53,6 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** Answers one path of the proxy. Throws `HttpError`. */
-export type Route = (exchange: Exchange) => Promise<Response>;
-
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
@@ -73,7 +71,6 @@ export function createProxy(options: ProxyOptions): Proxy {
   const request = createRequestRoute({ ...options, gate, perform, form });
   const files = createFiles({ root: options.files, gate });
   const routes: Readonly<Record<string, Route | undefined>> = { "/proxy/request": request, "/proxy/form": form };
-  let running = 0;
 
   async function handle(exchange: Exchange): Promise<Response> {
     const preflight = cors.preflight(exchange);
@@ -93,18 +90,8 @@ export function createProxy(options: ProxyOptions): Proxy {
     if (!route) throw new HttpError(404, "not_found", "There is nothing at this path.");
     cors.check(exchange);
     gate.enter(exchange);
-    if (running >= options.maxConcurrent) throw busy();
-    running++;
-    try {
-      return await route(exchange);
-    } finally {
-      running--;
-    }
+    return await route(exchange);
   }
 
   return { handle, cors, close: () => upstream.close() };
-}
-
-function busy(): HttpError {
-  return new HttpError(503, "busy", "This proxy is busy.", { headers: { "retry-after": "1" } });
 }

@@ -4,8 +4,8 @@ import { bodyTooLarge, type Gate } from "./gate.ts";
 import type { AnswerFormat, Job } from "./job.ts";
 import { parseJob, readFormat } from "./parse_job.ts";
 import type { Perform } from "./perform.ts";
-import type { Route } from "./proxy.ts";
 import { proxyscotchFailure, proxyscotchStatus } from "./proxyscotch.ts";
+import { methodNotAllowed, type Route } from "./route.ts";
 import { toUpstreamError } from "./upstream_error.ts";
 
 export interface RequestRouteOptions {
@@ -29,7 +29,7 @@ export function createRequestRoute(options: RequestRouteOptions): Route {
     return await answerIn(readFormat(input), async () => {
       const job: Job = parseJob(input, "GET");
       gate.checkToken(exchange, job.accessToken);
-      return await perform(job, job.description.body, exchange);
+      return await perform(job, { content: job.description.body }, exchange);
     });
   };
 }
@@ -44,10 +44,6 @@ export async function answerIn(format: AnswerFormat, work: () => Promise<Respons
   }
 }
 
-export function methodNotAllowed(allow: string): HttpError {
-  return new HttpError(405, "method_not_allowed", `This path answers to ${allow} only.`, { headers: { allow } });
-}
-
 /** A JSON text. @throws HttpError 400 `json_invalid`; the text itself, which may hold secrets, is not repeated. */
 export function parseJson(text: string): unknown {
   try {
@@ -57,7 +53,8 @@ export function parseJson(text: string): unknown {
   }
 }
 
-async function readText(exchange: Exchange, maxBytes: number): Promise<string> {
+/** The body as text. @throws HttpError 413 when it is larger than `maxBytes`. */
+export async function readText(exchange: Exchange, maxBytes: number): Promise<string> {
   if (exchange.body === null) return "";
   // An announced length has been checked, and the listener holds the caller to it.
   if (exchange.header("content-length") !== null) return await exchange.request.text();

@@ -34,7 +34,9 @@ export function welcome(accept: string | null, options: WelcomeOptions): Respons
 }
 
 function renderText({ baseUrl, files }: WelcomeOptions): string {
-  const endpoints = listEndpoints(files).map(([method, path, what]) => `  ${method.padEnd(5)} ${path.padEnd(21)} ${what}`);
+  const endpoints = listEndpoints(files).map(([method, path, what]) =>
+    `  ${method.padEnd(5)} ${path.padEnd(21)} ${what}`
+  );
   return `${PROJECT} proxy
 Version: ${RELEASE}
 Part of ${PROJECT}: tunnels, request views and a CORS proxy in one program.
