@@ -27,6 +27,8 @@ export interface GuardOptions {
   resolver?: Resolver;
 }
 
+const MAX_REMEMBERED = 1000;
+
 /**
  * Creates the guard.
  * @throws SyntaxError for an entry of `allow` that cannot be read.
@@ -36,12 +38,23 @@ export function createGuard(options: GuardOptions = {}): Guard {
   const allowed = parseAllowList(options.allow ?? []);
   const mayDial = (address: string) => isPublicAddress(address) || allowed.allowsAddress(address);
 
+  // What a URL's origin says does not change, and most requests go where others went before.
+  const passed = new Set<string>();
+
   function checkUrl(url: URL): void {
-    if (url.protocol !== "http:" && url.protocol !== "https:") {
-      throw new HttpError(400, "url_invalid", `Only http and https URLs can be requested, not "${url.protocol}".`);
-    }
     if (url.username !== "" || url.password !== "") {
       throw new HttpError(400, "url_invalid", "The URL carries a user name or password: give them as auth instead.");
+    }
+    const key = `${url.protocol}${url.host}`;
+    if (passed.has(key)) return;
+    checkOrigin(url);
+    if (passed.size >= MAX_REMEMBERED) passed.clear();
+    passed.add(key);
+  }
+
+  function checkOrigin(url: URL): void {
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new HttpError(400, "url_invalid", `Only http and https URLs can be requested, not "${url.protocol}".`);
     }
     const hostname = bareHostname(url.hostname);
     const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);

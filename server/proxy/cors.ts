@@ -1,11 +1,13 @@
 import type { Exchange } from "../../common/listener/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
-import { STREAM_HEADERS } from "./stream_answer.ts";
+import { EXPOSE_HEADERS } from "./answer.ts";
 
 /** Answers what browsers ask about pages of other origins (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export interface Cors {
   /** The answer to a preflight, or null when this is none. */
   preflight(exchange: Exchange): Response | null;
+  /** What makes an answer readable for the page that asked, if it may read it. */
+  headers(exchange: Exchange): readonly [string, string][];
   /** Marks an answer as readable for the page that asked, if it may read it. */
   mark(exchange: Exchange, response: Response): Response;
   /** @throws HttpError 403 `origin_forbidden` when a page of an origin that is not allowed asks. */
@@ -21,15 +23,7 @@ export interface CorsOptions {
 
 const PREFLIGHT_SECONDS = 7200;
 const METHODS = "GET, HEAD, POST, OPTIONS";
-const EXPOSED = [
-  ...STREAM_HEADERS,
-  "portway-error",
-  "retry-after",
-  "etag",
-  "content-range",
-  "accept-ranges",
-  "content-length",
-].join(", ");
+const allowOrigin = (origin: string): [string, string] => ["access-control-allow-origin", origin];
 
 export function createCors(options: CorsOptions): Cors {
   const any = options.origins.includes("*");
@@ -37,14 +31,18 @@ export function createCors(options: CorsOptions): Cors {
   const isAllowed = (exchange: Exchange, origin: string) =>
     any || listed.has(origin.toLowerCase()) || origin === options.ownOrigin(exchange);
 
-  function mark(exchange: Exchange, response: Response): Response {
+  // Without an Origin there is no page to tell; `*` is said all the same, for caches that serve several.
+  const forAny: readonly [string, string][] = [allowOrigin("*")];
+
+  function headers(exchange: Exchange): readonly [string, string][] {
+    if (any) return forAny;
     const origin = exchange.header("origin");
-    if (!any) response.headers.append("vary", "Origin");
-    // Without an Origin there is no page to tell; `*` is said all the same, for caches that serve several.
-    if (!any && (origin === null || !isAllowed(exchange, origin))) return response;
-    response.headers.set("access-control-allow-origin", any ? "*" : origin ?? "");
-    response.headers.set("access-control-expose-headers", EXPOSED);
-    response.headers.set("cross-origin-resource-policy", "cross-origin");
+    const vary: [string, string] = ["vary", "Origin"];
+    return origin !== null && isAllowed(exchange, origin) ? [vary, allowOrigin(origin)] : [vary];
+  }
+
+  function mark(exchange: Exchange, response: Response): Response {
+    for (const [name, value] of [...headers(exchange), EXPOSE_HEADERS]) response.headers.append(name, value);
     return response;
   }
 
@@ -74,5 +72,5 @@ export function createCors(options: CorsOptions): Cors {
     });
   }
 
-  return { preflight, mark, check };
+  return { preflight, headers, mark, check };
 }

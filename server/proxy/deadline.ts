@@ -1,9 +1,13 @@
 import { HttpError } from "../../common/http_error.ts";
+import type { Alarm, AlarmClock } from "./alarm_clock.ts";
 import { upstreamTimeout } from "./upstream_error.ts";
 
 /** Ends a request when its caller has gone or its time is up, whichever is first. */
 export interface Deadline {
-  readonly signal: AbortSignal;
+  /** Why the request has to end; null while it may go on. */
+  readonly reason: HttpError | null;
+  /** Has `end` called when the request has to end. One at a time: a later call takes the place of an earlier one. */
+  onEnd(end: ((reason: HttpError) => void) | null): void;
   /** From now on only a pause of that many milliseconds between two calls of {@link restart} ends it. */
   limitIdle(ms: number): void;
   /** Something moved. */
@@ -12,41 +16,52 @@ export interface Deadline {
   stop(): void;
 }
 
-/** Starts the time for one request. Whoever starts it stops it; `onStop` is called once then. */
-export function startDeadline(caller: AbortSignal, totalMs: number, onStop: () => void): Deadline {
-  const controller = new AbortController();
-  const onGone = () => controller.abort(new HttpError(499, "caller_gone", "The caller has gone."));
-  let timer = setTimeout(() => controller.abort(upstreamTimeout(totalMs)), totalMs);
+export interface DeadlineOptions {
+  clock: AlarmClock;
+  /** Aborts when the caller goes away. */
+  caller: AbortSignal;
+  totalMs: number;
+  /** Called once, when the deadline is stopped. */
+  onStop: () => void;
+}
+
+/** Starts the time for one request. Whoever starts it stops it. */
+export function startDeadline({ clock, caller, totalMs, onStop }: DeadlineOptions): Deadline {
+  let reason: HttpError | null = null;
+  let end: ((reason: HttpError) => void) | null = null;
   let idleMs: number | null = null;
-  let movedAt = 0;
   let stopped = false;
+  const finish = (why: HttpError) => {
+    reason ??= why;
+    end?.(reason);
+  };
+  const onGone = () => finish(new HttpError(499, "caller_gone", "The caller has gone."));
+  let alarm: Alarm = clock.set(totalMs, () => finish(upstreamTimeout(totalMs)));
   if (caller.aborted) onGone();
   else caller.addEventListener("abort", onGone);
 
-  // One timer is looked at again when it fires: a timer a chunk would cost more than the chunk.
-  function checkIdle(limitMs: number): void {
-    const restMs = movedAt + limitMs - performance.now();
-    if (restMs <= 0) controller.abort(upstreamTimeout(limitMs));
-    else timer = setTimeout(() => checkIdle(limitMs), restMs);
-  }
-
   return {
-    signal: controller.signal,
+    get reason() {
+      return reason;
+    },
+    onEnd(callback) {
+      end = callback;
+    },
     limitIdle(ms) {
-      clearTimeout(timer);
+      clock.clear(alarm);
       idleMs = ms;
-      movedAt = performance.now();
-      timer = setTimeout(() => checkIdle(ms), ms);
+      alarm = clock.set(ms, () => finish(upstreamTimeout(ms)));
     },
     restart() {
-      if (idleMs !== null) movedAt = performance.now();
+      if (idleMs !== null) clock.postpone(alarm, idleMs);
     },
     stop() {
       if (stopped) return;
       stopped = true;
-      onStop();
-      clearTimeout(timer);
+      end = null;
+      clock.clear(alarm);
       caller.removeEventListener("abort", onGone);
+      onStop();
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
+import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
 import type { Gate } from "./gate.ts";
-import { SAFE_HEADERS } from "./json_answer.ts";
 import { mediaType } from "./media_type.ts";
 import { type OpenFile, openInside } from "./open_inside.ts";
 import { methodNotAllowed, type Route } from "./route.ts";
@@ -39,34 +39,35 @@ function decodePath(path: string): string | null {
   }
 }
 
-async function answerFile(exchange: Exchange, file: OpenFile, type: string): Promise<Response> {
+async function answerFile(exchange: Exchange, file: OpenFile, type: string): Promise<Answer> {
   const { handle, stats } = file;
   const etag = `"${stats.size.toString(16)}-${Math.round(stats.mtimeMs * 1000).toString(16)}"`;
-  const headers = new Headers({
+  const headers: [string, string][] = [
     ...SAFE_HEADERS,
-    "content-type": type,
-    "accept-ranges": "bytes",
-    "cache-control": "no-cache, no-transform",
-    "etag": etag,
-    "last-modified": stats.mtime.toUTCString(),
-  });
-  if (isUnchanged(exchange, etag, stats.mtime)) return await closeAnd(handle, null, 304, headers);
+    EXPOSE_HEADERS,
+    ["content-type", type],
+    ["accept-ranges", "bytes"],
+    ["cache-control", "no-cache, no-transform"],
+    ["etag", etag],
+    ["last-modified", stats.mtime.toUTCString()],
+  ];
+  if (isUnchanged(exchange, etag, stats.mtime)) return await closeAnd(handle, { status: 304, headers, body: null });
   const range = readRange(exchange, stats.size, etag, stats.mtime);
   if (range === "unsatisfiable") {
-    headers.set("content-range", `bytes */${stats.size}`);
-    return await closeAnd(handle, null, 416, headers);
+    headers.push(["content-range", `bytes */${stats.size}`]);
+    return await closeAnd(handle, { status: 416, headers, body: null });
   }
   const { start, end } = range ?? { start: 0, end: stats.size };
-  headers.set("content-length", String(end - start));
-  if (range) headers.set("content-range", `bytes ${start}-${end - 1}/${stats.size}`);
+  headers.push(["content-length", String(end - start)]);
+  if (range) headers.push(["content-range", `bytes ${start}-${end - 1}/${stats.size}`]);
   const status = range ? 206 : 200;
-  if (exchange.method === "HEAD" || end === start) return await closeAnd(handle, null, status, headers);
-  return new Response(streamFile(handle, start, end), { status, headers });
+  if (exchange.method === "HEAD" || end === start) return await closeAnd(handle, { status, headers, body: null });
+  return { status, headers, body: streamFile(handle, start, end) };
 }
 
-async function closeAnd(handle: FileHandle, body: null, status: number, headers: Headers): Promise<Response> {
+async function closeAnd(handle: FileHandle, answer: Answer): Promise<Answer> {
   await handle.close();
-  return new Response(body, { status, headers });
+  return answer;
 }
 
 /** If-None-Match counts before If-Modified-Since (RFC 9110, section 13.2.2). */

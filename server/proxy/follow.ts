@@ -2,7 +2,7 @@ import { HttpError } from "../../common/http_error.ts";
 import type { Guard } from "../guard/mod.ts";
 import type { RequestDescription } from "./description.ts";
 import { type HeaderList, headersAfterRedirect } from "./outgoing_headers.ts";
-import type { Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream.ts";
+import type { Ending, Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream.ts";
 
 export interface RedirectHop {
   status: number;
@@ -26,7 +26,7 @@ export interface FollowedAnswer {
 export type FirstHop = Pick<RequestDescription, "method" | "url" | "redirect" | "maxRedirects"> & {
   headers: HeaderList;
   body: UpstreamRequest["body"];
-  signal: AbortSignal;
+  ending: Ending;
 };
 
 /**
@@ -42,7 +42,7 @@ export async function sendFollowing(upstream: Upstream, guard: Guard, first: Fir
   let connectMs = 0;
   while (true) {
     guard.checkUrl(url);
-    const answer = await upstream.send({ method, url, headers, body, signal: first.signal });
+    const answer = await upstream.send({ method, url, headers, body, ending: first.ending });
     dnsMs += answer.dnsMs;
     connectMs += answer.connectMs;
     const next = first.redirect === "manual" ? null : readRedirect(answer, url);

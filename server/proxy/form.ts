@@ -1,3 +1,4 @@
+import type { Answer } from "./answer.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { fieldError } from "./description.ts";
@@ -49,7 +50,7 @@ export function createFormRoute(options: FormRouteOptions): Route {
     return await answerParts(exchange, boundary[1] ?? boundary[2]);
   };
 
-  async function answerFields(exchange: Exchange): Promise<Response> {
+  async function answerFields(exchange: Exchange): Promise<Answer> {
     gate.checkSize(exchange, maxDescriptionBytes);
     const fields = [...new URLSearchParams(await readText(exchange, maxDescriptionBytes))];
     const at = fields.findIndex(([name]) => DESCRIBING_NAMES.includes(name));
@@ -64,7 +65,7 @@ export function createFormRoute(options: FormRouteOptions): Route {
     });
   }
 
-  async function answerParts(exchange: Exchange, boundary: string): Promise<Response> {
+  async function answerParts(exchange: Exchange, boundary: string): Promise<Answer> {
     gate.checkSize(exchange, maxUploadBytes);
     if (exchange.body === null) throw descriptionMissing();
     const first = await readFirstPart(limitBytes(exchange.body, maxUploadBytes), boundary, maxDescriptionBytes);
@@ -90,7 +91,7 @@ export function createFormRoute(options: FormRouteOptions): Route {
     return job;
   }
 
-  async function forward(exchange: Exchange, { job, body, contentType }: Forwarded): Promise<Response> {
+  async function forward(exchange: Exchange, { job, body, contentType }: Forwarded): Promise<Answer> {
     const { description } = job;
     if (description.method === "GET" || description.method === "HEAD") {
       throw fieldError("method", "must be one that carries a form");

@@ -1,3 +1,4 @@
+import { type Answer, answerJson } from "./answer.ts";
 import type { RequestDescription } from "./description.ts";
 import type { FollowedAnswer } from "./follow.ts";
 import type { ReadBody } from "./read_body.ts";
@@ -9,7 +10,7 @@ export function jsonAnswer(
   body: ReadBody,
   totalMs: number,
   responseType: RequestDescription["responseType"],
-): Response {
+): Answer {
   const { answer } = followed;
   const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
   const description = {
@@ -26,21 +27,8 @@ export function jsonAnswer(
       transferred: body.wireBytes,
     },
   };
-  return new Response(JSON.stringify(description), { headers: ANSWER_HEADERS });
+  return answerJson(description);
 }
-
-/** On every answer that carries what a stranger wrote: no script runs on our origin, and no type is guessed. */
-export const SAFE_HEADERS = {
-  "content-security-policy": "sandbox; default-src 'none'",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-} as const;
-
-const ANSWER_HEADERS: [string, string][] = [
-  ["content-type", "application/json; charset=utf-8"],
-  ["cache-control", "no-store"],
-  ...Object.entries(SAFE_HEADERS),
-];
 
 /** Milliseconds with at most two decimals. */
 export function roundedTimings({ dnsMs, connectMs, firstByteMs }: FollowedAnswer): Record<string, number> {

@@ -1,6 +1,8 @@
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Guard } from "../guard/mod.ts";
+import type { AlarmClock } from "./alarm_clock.ts";
+import type { Answer } from "./answer.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import type { RequestDescription } from "./description.ts";
 import { type FollowedAnswer, sendFollowing } from "./follow.ts";
@@ -27,12 +29,13 @@ export interface RequestLimits {
 export interface PerformOptions {
   upstream: Upstream;
   guard: Guard;
+  clock: AlarmClock;
   viaToken: string;
   limits: RequestLimits;
 }
 
 /** Carries out a job: sends its request and answers in the form it wants. */
-export type Perform = (job: Job, body: OutgoingBody, exchange: Exchange) => Promise<Response>;
+export type Perform = (job: Job, body: OutgoingBody, exchange: Exchange) => Promise<Answer>;
 
 export interface OutgoingBody {
   content: UpstreamRequest["body"];
@@ -42,7 +45,7 @@ export interface OutgoingBody {
 
 /** @throws (when called) HttpError for whatever keeps the target's answer from being told. */
 export function createPerform(options: PerformOptions): Perform {
-  const { upstream, guard, viaToken, limits } = options;
+  const { upstream, guard, clock, viaToken, limits } = options;
   let running = 0;
 
   return async (job, body, exchange) => {
@@ -51,13 +54,13 @@ export function createPerform(options: PerformOptions): Perform {
     const timeoutMs = Math.min(description.timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
     if (running >= limits.maxConcurrent) throw busy();
     running++;
-    const deadline = startDeadline(exchange.signal, timeoutMs, () => running--);
+    const deadline = startDeadline({ clock, caller: exchange.signal, totalMs: timeoutMs, onStop: () => running-- });
     let streams = false;
     try {
       const acceptEncoding = description.stream ? exchange.header("accept-encoding") ?? "identity" : undefined;
       const headers = buildOutgoingHeaders(description.headers, { viaToken, acceptEncoding });
       if (body.length !== undefined) headers.push(["Content-Length", String(body.length)]);
-      const hop = { ...description, headers, body: body.content, signal: deadline.signal };
+      const hop = { ...description, headers, body: body.content, ending: deadline };
       const followed = await sendFollowing(upstream, guard, hop);
       if (description.stream && job.format.kind === "portway") {
         const response = startStream(followed, description, deadline);
@@ -70,13 +73,13 @@ export function createPerform(options: PerformOptions): Perform {
     }
   };
 
-  function startStream(followed: FollowedAnswer, description: RequestDescription, deadline: Deadline): Response {
+  function startStream(followed: FollowedAnswer, description: RequestDescription, deadline: Deadline): Answer {
     if (description.maxBytes !== null) refuseAnnounced(followed.answer, description.maxBytes);
     deadline.limitIdle(limits.streamIdleMs);
     return streamAnswer(followed, description.maxBytes, deadline);
   }
 
-  async function readWhole(job: Job, followed: FollowedAnswer, startedAt: number): Promise<Response> {
+  async function readWhole(job: Job, followed: FollowedAnswer, startedAt: number): Promise<Answer> {
     const { description, format } = job;
     const maxBytes = Math.min(description.maxBytes ?? limits.maxBytes, limits.maxBytes);
     const read = await readBody(followed.answer, maxBytes);

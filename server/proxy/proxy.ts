@@ -3,6 +3,8 @@ import { errorResponse, HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { createGuard, type Resolver } from "../guard/mod.ts";
+import { createAlarmClock } from "./alarm_clock.ts";
+import { type Answer, toResponse } from "./answer.ts";
 import { type Cors, createCors } from "./cors.ts";
 import { createFiles } from "./files.ts";
 import { createFormRoute } from "./form.ts";
@@ -66,7 +68,8 @@ export function createProxy(options: ProxyOptions): Proxy {
   const upstream = createUpstream({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, caCerts: options.caCerts });
   const cors = createCors(options);
   const gate = createGate({ ...options, viaToken });
-  const perform = createPerform({ upstream, guard, viaToken, limits: options });
+  const clock = createAlarmClock();
+  const perform = createPerform({ upstream, guard, clock, viaToken, limits: options });
   const form = createFormRoute({ ...options, gate, perform });
   const request = createRequestRoute({ ...options, gate, perform, form });
   const files = createFiles({ root: options.files, gate });
@@ -76,7 +79,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     const preflight = cors.preflight(exchange);
     if (preflight) return preflight;
     try {
-      return cors.mark(exchange, await answer(exchange));
+      return toResponse(await answer(exchange), cors.headers(exchange));
     } catch (error) {
       const known = error instanceof HttpError ? error : toUpstreamError(error);
       if (known.code === "upstream_failed") log.warn("proxy_failed", { reason: describeError(error) });
@@ -84,7 +87,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     }
   }
 
-  async function answer(exchange: Exchange): Promise<Response> {
+  async function answer(exchange: Exchange): Promise<Answer> {
     const path = exchange.target.split("?", 1)[0];
     const route = routes[path] ?? (path.startsWith("/proxy/files/") ? files : null);
     if (!route) throw new HttpError(404, "not_found", "There is nothing at this path.");
@@ -93,5 +96,10 @@ export function createProxy(options: ProxyOptions): Proxy {
     return await route(exchange);
   }
 
-  return { handle, cors, close: () => upstream.close() };
+  async function close(): Promise<void> {
+    clock.stop();
+    await upstream.close();
+  }
+
+  return { handle, cors, close };
 }

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { HttpError } from "../../common/http_error.ts";
+import { type Answer, answerJson, EXPOSE_HEADERS } from "./answer.ts";
 import { fieldError, normalizeMethod, parseDescription } from "./description.ts";
 import type { Job } from "./job.ts";
 import type { FollowedAnswer } from "./follow.ts";
@@ -66,9 +67,9 @@ function readAuth(auth: { username?: string | null; password?: string | null } |
 }
 
 /** The answer in this format: a map of lower-case headers, of which the last of several counts. */
-export function proxyscotchAnswer({ answer }: FollowedAnswer, bytes: Uint8Array, wantsBinary: boolean): Response {
+export function proxyscotchAnswer({ answer }: FollowedAnswer, bytes: Uint8Array, wantsBinary: boolean): Answer {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return json({
+  return answerJson({
     success: true,
     isBinary: wantsBinary,
     status: answer.status,
@@ -80,17 +81,14 @@ export function proxyscotchAnswer({ answer }: FollowedAnswer, bytes: Uint8Array,
 }
 
 /** A failure in this format: status 200, with the truth inside. */
-export function proxyscotchFailure(error: HttpError): Response {
-  const response = json({ success: false, data: { message: `(Proxy Error) ${error.message}` } });
-  response.headers.set("portway-error", error.code);
-  return response;
+export function proxyscotchFailure(error: HttpError): Answer {
+  return answerJson({ success: false, data: { message: `(Proxy Error) ${error.message}` } }, [
+    ["portway-error", error.code],
+    EXPOSE_HEADERS,
+  ]);
 }
 
 /** What is told to a page that asks whether a proxy is here. */
-export function proxyscotchStatus(fingerprint: string, isProtected: boolean): Response {
-  return json({ success: true, data: { sessionFingerprint: fingerprint, isProtected } });
-}
-
-function json(value: unknown): Response {
-  return new Response(JSON.stringify(value), { headers: { "content-type": "application/json; charset=utf-8" } });
+export function proxyscotchStatus(fingerprint: string, isProtected: boolean): Answer {
+  return answerJson({ success: true, data: { sessionFingerprint: fingerprint, isProtected } });
 }

@@ -1,3 +1,4 @@
+import type { Answer } from "./answer.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { bodyTooLarge, type Gate } from "./gate.ts";
@@ -35,7 +36,7 @@ export function createRequestRoute(options: RequestRouteOptions): Route {
 }
 
 /** Runs `work` and tells its errors as the format wants them told. */
-export async function answerIn(format: AnswerFormat, work: () => Promise<Response>): Promise<Response> {
+export async function answerIn(format: AnswerFormat, work: () => Promise<Answer>): Promise<Answer> {
   if (format.kind === "portway") return await work();
   try {
     return await work();

@@ -1,19 +1,11 @@
 import { HttpError } from "../../common/http_error.ts";
+import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
 import type { BodyQueue } from "./body_queue.ts";
 import type { Deadline } from "./deadline.ts";
+import { hasHeader } from "./description.ts";
 import type { FollowedAnswer } from "./follow.ts";
-import { roundedTimings, SAFE_HEADERS } from "./json_answer.ts";
+import { roundedTimings } from "./json_answer.ts";
 import { answerTooLarge } from "./read_body.ts";
-
-/** Headers in which a streamed answer tells what a buffered one has in its JSON. */
-export const STREAM_HEADERS = [
-  "portway-status",
-  "portway-status-text",
-  "portway-final-url",
-  "portway-headers",
-  "portway-redirects",
-  "portway-timings",
-];
 
 /** Headers of the target that say how to read the body; the rest travels in `portway-headers`. */
 const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language"]);
@@ -22,24 +14,24 @@ const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-langu
  * The target's body as it arrives, not decoded, under status 200 and headers of ours.
  * @param deadline runs until the body has ended, moved on by every chunk
  */
-export function streamAnswer(followed: FollowedAnswer, maxBytes: number | null, deadline: Deadline): Response {
+export function streamAnswer(followed: FollowedAnswer, maxBytes: number | null, deadline: Deadline): Answer {
   const { answer } = followed;
-  const headers = new Headers({
+  const about = answer.headers.filter(([name]) => BODY_HEADERS.has(name.toLowerCase()));
+  if (!hasHeader(about, "content-type")) about.push(["content-type", "application/octet-stream"]);
+  const headers: [string, string][] = [
     // no-transform keeps a listener from compressing, which would hold back what should arrive at once.
-    "cache-control": "no-store, no-transform",
+    ["cache-control", "no-store, no-transform"],
     ...SAFE_HEADERS,
-    "portway-status": String(answer.status),
-    "portway-status-text": escapeText(answer.statusText),
-    "portway-final-url": followed.finalUrl,
-    "portway-headers": escapeText(JSON.stringify(answer.headers)),
-    "portway-redirects": escapeText(JSON.stringify(followed.redirects)),
-    "portway-timings": JSON.stringify(roundedTimings(followed)),
-  });
-  for (const [name, value] of answer.headers) {
-    if (BODY_HEADERS.has(name.toLowerCase())) headers.append(name, value);
-  }
-  if (!headers.has("content-type")) headers.set("content-type", "application/octet-stream");
-  return new Response(toStream(answer.body, maxBytes ?? Infinity, deadline), { headers });
+    EXPOSE_HEADERS,
+    ...about,
+    ["portway-status", String(answer.status)],
+    ["portway-status-text", escapeText(answer.statusText)],
+    ["portway-final-url", followed.finalUrl],
+    ["portway-headers", escapeText(JSON.stringify(answer.headers))],
+    ["portway-redirects", escapeText(JSON.stringify(followed.redirects))],
+    ["portway-timings", JSON.stringify(roundedTimings(followed))],
+  ];
+  return { status: 200, headers, body: toStream(answer.body, maxBytes ?? Infinity, deadline) };
 }
 
 function toStream(body: BodyQueue, maxBytes: number, deadline: Deadline): ReadableStream<Uint8Array> {

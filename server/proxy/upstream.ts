@@ -12,8 +12,15 @@ export interface UpstreamRequest {
   headers: readonly (readonly [string, string])[];
   /** A sequence is sent as it is produced: chunked, unless the headers give its Content-Length. */
   body: Uint8Array | AsyncIterable<Uint8Array> | null;
-  /** Ends the request, and the body of its answer. */
-  signal: AbortSignal;
+  ending: Ending;
+}
+
+/** Who may end a request, and the body of its answer, early. */
+export interface Ending {
+  /** Why the request has to end; null while it may go on. */
+  readonly reason: Error | null;
+  /** Takes the one to call when it has to end. */
+  onEnd(end: ((reason: Error) => void) | null): void;
 }
 
 export interface UpstreamAnswer {
@@ -29,7 +36,7 @@ export interface UpstreamAnswer {
 
 /** Sends requests to targets over connections that the guard has checked. */
 export interface Upstream {
-  /** Resolves with the head of the answer. Rejects with `HttpError`, or with the signal's reason. */
+  /** Resolves with the head of the answer. Rejects with `HttpError`, or with the reason it had to end for. */
   send(request: UpstreamRequest): Promise<UpstreamAnswer>;
   /** Drops all connections. */
   close(): Promise<void>;
@@ -79,8 +86,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 }
 
 /** A kept connection may die just as it is used again: what can safely be repeated gets a second try. */
-function mayRetry({ method, body, signal }: UpstreamRequest, error: unknown): boolean {
-  return body === null && (method === "GET" || method === "HEAD") && !signal.aborted &&
+function mayRetry({ method, body, ending }: UpstreamRequest, error: unknown): boolean {
+  return body === null && (method === "GET" || method === "HEAD") && ending.reason === null &&
     toUpstreamError(error).code === "upstream_reset";
 }
 
@@ -96,13 +103,10 @@ function dispatch(
   request: UpstreamRequest,
   connects: ReadonlyMap<string, ConnectTimes>,
 ): Promise<UpstreamAnswer> {
-  const { url, signal } = request;
+  const { url, ending } = request;
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
     let body: BodyQueue | null = null;
-    let abort: (() => void) | null = null;
-    const finish = () => abort && signal.removeEventListener("abort", abort);
     agent.dispatch({
       origin: url.origin,
       path: url.pathname + url.search,
@@ -111,9 +115,8 @@ function dispatch(
       body: isBytes(request.body) ? request.body : Readable.from(request.body, { objectMode: false }),
     }, {
       onRequestStart(controller) {
-        abort = () => controller.abort(signal.reason);
-        if (signal.aborted) abort();
-        else signal.addEventListener("abort", abort);
+        if (ending.reason) controller.abort(ending.reason);
+        else ending.onEnd((reason) => controller.abort(reason));
       },
       onResponseStart(controller, status, _parsed, statusText) {
         if (status < 200) return;
@@ -131,12 +134,12 @@ function dispatch(
       },
       onResponseData: (_controller, chunk) => body?.push(chunk),
       onResponseEnd() {
-        finish();
+        ending.onEnd(null);
         body?.end();
       },
       onResponseError(_controller, error) {
-        finish();
-        const reason = signal.aborted ? signal.reason : toUpstreamError(error);
+        ending.onEnd(null);
+        const reason = ending.reason ?? toUpstreamError(error);
         if (body) body.fail(reason);
         else reject(reason);
       },
@@ -155,6 +158,9 @@ function readRawHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): [stri
   return headers;
 }
 
+/** Latin-1 by hand: for the few bytes of a header the runtime's decoder costs more to call than it saves. */
 function readText(value: Buffer | string): string {
-  return typeof value === "string" ? value : value.toString("latin1");
+  if (typeof value === "string") return value;
+  if (value.byteLength > 512) return value.toString("latin1");
+  return String.fromCharCode.apply(null, value as unknown as number[]);
 }
