@@ -47,5 +47,11 @@ function classify(cause: unknown): ConnectFailure {
 }
 
 function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+  // OpenSSL's own message is several lines with places in its source; its reason is for people.
+  const text = cause instanceof Error && "reason" in cause
+    ? cause.reason
+    : cause instanceof Error
+    ? cause.message
+    : cause;
+  return String(text).trim().replace(/\s*\n[^]*/, "");
 }

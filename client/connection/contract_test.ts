@@ -229,13 +229,14 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
   });
 
   test("a proxy carries plain connections, and leaves this machine and exempt hosts alone", async () => {
-    await using peer = await listen((socket) => void socket.end("peer"));
+    await using peer = await listen((socket) => socket.pipe(socket));
     await using proxy = await listenProxy(peer.port);
     const env = { http_proxy: `127.0.0.1:${proxy.port}`, no_proxy: "nobody.invalid" };
     const connect = openConnector({ driver, proxies: readProxyRules(env) });
     for (const hostname of ["relay.test", "localhost", "127.0.0.1"]) {
       const connection = await connect({ hostname, port: peer.port });
-      assert.equal(await readText(connection, 4), "peer");
+      await connection.write(encode("hello"));
+      assert.equal(await readText(connection, 5), "hello");
       connection.close();
     }
     await fails(connect({ hostname: "nobody.invalid", port: 80 }), "not_found", /nobody/);

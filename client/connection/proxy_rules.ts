@@ -1,3 +1,4 @@
+import { BlockList, isIP } from "node:net";
 import { isLocalhost } from "./localhost.ts";
 
 /** An HTTP proxy that takes CONNECT. */
@@ -68,14 +69,22 @@ export function stripBrackets(hostname: string): string {
 }
 
 function isThisMachine(hostname: string): boolean {
-  return isLocalhost(hostname) || hostname === "::1" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  const name = normalise(hostname);
+  return isLocalhost(name) || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
 }
 
-/** Entries are `*`, hosts, which stand for the hosts below them too, or addresses; each may have a port. */
+/**
+ * Entries are `*`, hosts, which stand for the hosts below them too, addresses, each with a port or without,
+ * or ranges of addresses (CIDR). What is none of them exempts nothing, as with curl.
+ */
 function createExemption(text: string): (hostname: string, port: number) => boolean {
-  const entries = text.split(/[\s,]+/).filter((entry) => entry !== "").map(parseExemption);
+  const words = text.split(/[\s,]+/).filter((word) => word !== "");
+  const ranges = createRanges(words.filter((word) => word.includes("/")));
+  const entries = words.filter((word) => !word.includes("/")).map(parseExemption);
   return (hostname, port) => {
     const name = normalise(hostname);
+    const family = isIP(name);
+    if (family !== 0 && ranges.check(name, family === 4 ? "ipv4" : "ipv6")) return true;
     return entries.some((entry) =>
       (entry.port === null || entry.port === port) &&
       (entry.host === "*" || name === entry.host || name.endsWith(`.${entry.host}`))
@@ -83,8 +92,19 @@ function createExemption(text: string): (hostname: string, port: number) => bool
   };
 }
 
+function createRanges(words: readonly string[]): BlockList {
+  const ranges = new BlockList();
+  for (const word of words) {
+    const [address, bits] = word.split("/");
+    const family = isIP(address);
+    const isRange = family !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
+    if (isRange) ranges.addSubnet(address, Number(bits), family === 4 ? "ipv4" : "ipv6");
+  }
+  return ranges;
+}
+
 function parseExemption(text: string): { host: string; port: number | null } {
-  // A colon starts a port unless there are several, as in a bare IPv6 address.
+  // Of several colons, as in a bare IPv6 address, none starts a port.
   const match = /^(\[.*\]|[^:]*):(\d+)$/.exec(text);
   const host = match === null ? text : match[1];
   return { host: normalise(host).replace(/^\*?\./, ""), port: match === null ? null : Number(match[2]) };
