@@ -1,4 +1,5 @@
 import { describeError } from "../../common/log.ts";
+import { isLoopbackHost } from "../../common/loopback.ts";
 import { ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import { type Connect, ConnectError } from "../connection/mod.ts";
 import { pumpAnswer } from "./answer.ts";
@@ -36,7 +37,7 @@ export function createUpstream(options: UpstreamOptions): Target {
   };
   return {
     name: url.origin,
-    handle: (request) => new UpstreamExchange(request, pool, heads, setReachable, !isLoopback(url.hostname) && !isTls),
+    handle: (request) => new UpstreamExchange(request, pool, heads, setReachable, !isLoopbackHost(url.hostname) && !isTls),
     close: () => Promise.resolve(pool.close()),
   };
 }
@@ -200,7 +201,3 @@ class UpstreamExchange implements StreamHandler {
 }
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || /^127\./.test(hostname);
-}
