@@ -103,7 +103,9 @@ class DenoExchange implements Exchange {
 
   upgrade(options: UpgradeOptions): Response {
     // idleTimeout 0: Deno's own ping would close a quiet socket; who needs a heartbeat sends one that means something.
-    const { socket, response } = Deno.upgradeWebSocket(this.request, { protocol: options.protocol, idleTimeout: 0 });
+    const { socket, response } = Deno.upgradeWebSocket(this.request, { idleTimeout: 0 });
+    // Its own option splits the visitor's offer at ", " only and so refuses "a,b".
+    if (options.protocol !== undefined) response.headers.set("sec-websocket-protocol", options.protocol);
     socket.binaryType = "arraybuffer";
     const limit = options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES;
     socket.onopen = () => options.onOpen?.(createServerSocket(socket));
@@ -111,7 +113,8 @@ class DenoExchange implements Exchange {
       if (isLongerThan(data, limit)) socket.close(1009, "message too big");
       else options.onMessage(typeof data === "string" ? data : new Uint8Array(data));
     };
-    socket.onclose = ({ code, reason }) => options.onClose(code, reason);
+    // Deno says 0 where a connection broke.
+    socket.onclose = ({ code, reason }) => options.onClose(code || 1006, reason);
     // An error is always followed by a close event, and that one carries the code.
     socket.onerror = (event) => event.preventDefault();
     return response;

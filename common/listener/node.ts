@@ -98,6 +98,8 @@ function trackSockets(server: Server): Set<Socket> {
 /** Carries exchanges between node's events and the handler. */
 class NodeFront {
   readonly #busy = new Map<Duplex, number>();
+  /** Connections on which a head was refused: what follows there is no request, even when it came in one piece. */
+  readonly #refused = new WeakSet<Duplex>();
   readonly #log: Logger;
   readonly #secure: boolean;
   readonly #handler: ExchangeHandler;
@@ -116,7 +118,9 @@ class NodeFront {
   }
 
   answer(message: IncomingMessage, out: ServerResponse, sendContinue?: () => void): void {
+    if (this.#refused.has(message.socket)) return;
     const exchange = new NodeExchange(message, { secure: this.#secure, sendContinue });
+    if (exchange.fault !== null && message.httpVersionMajor === 1) this.#refused.add(message.socket);
     this.#track(message.socket, out);
     out.on("close", () => {
       if (!out.writableFinished) exchange.leave();
@@ -149,6 +153,7 @@ class NodeFront {
   }
 
   answerUpgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (this.#refused.has(message.socket)) return;
     const exchange = new NodeExchange(message, { secure: this.#secure });
     const leave = () => exchange.leave();
     socket.on("close", leave);
