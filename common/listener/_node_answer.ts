@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { STATUS_CODES } from "node:http";
 import type { Duplex, Writable } from "node:stream";
@@ -35,67 +34,82 @@ export async function writeAnswer(out: ServerResponse, response: Response, metho
     out.end();
     return;
   }
-  const reader = response.body.getReader();
-  const isShort = !response.headers.has("content-length") && await writeShortBody(out, reader);
-  if (!isShort) await pumpBody(reader, out);
+  const reader = openBody(response.body, out);
+  const first = reader.read();
+  // Nothing there yet, as with events: the visitor gets the head now.
+  if (await settledThisTurn(first) === null) out.flushHeaders();
+  const read = await first;
+  if (response.headers.has("content-length")) await writeRead(out, read);
+  else if (await writeShortBody(out, reader, read)) return;
+  await pumpBody(reader, out);
+}
+
+type Read = ReadableStreamReadResult<Uint8Array>;
+
+/** The read, or null when it takes longer than a turn of the event loop. */
+async function settledThisTurn(read: Promise<Read>): Promise<Read | null> {
+  return await Promise.race([read, new Promise<null>((resolve) => setImmediate(resolve, null))]);
 }
 
 /**
- * A body that is all there goes out with its length instead of as chunks. What was read of a longer one is written,
- * so that its first bytes never wait for more.
+ * Writes the beginning of a body, and all of it when that is there: then with its length instead of as chunks.
+ * Returns whether that was the end. What was read of a longer body never waits for more.
  */
-async function writeShortBody(out: ServerResponse, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<boolean> {
-  const first = await reader.read();
+async function writeShortBody(
+  out: ServerResponse,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  first: Read,
+): Promise<boolean> {
   if (first.done) {
-    out.end();
+    if (!out.destroyed) out.end();
     return true;
   }
   const next = reader.read();
-  const turn = new Promise<null>((resolve) => setImmediate(resolve, null));
-  const second = await Promise.race([next, turn]);
-  if (second?.done) {
-    out.setHeader("content-length", first.value.length);
-    out.end(first.value);
-    return true;
-  }
-  await writeChunk(out, first.value);
-  const after = await Promise.race([next, gone(out)]);
-  if (after === null || out.destroyed) await reader.cancel();
-  else if (after.done) out.end();
-  else {
-    await writeChunk(out, after.value);
-    return false;
-  }
-  return true;
+  const second = await settledThisTurn(next);
+  if (second?.done && !out.headersSent) out.setHeader("content-length", first.value.length);
+  await writeRead(out, first);
+  const after = await next;
+  if (after.done && !out.destroyed) out.end();
+  else await writeRead(out, after);
+  return after.done;
 }
 
-/** Writes a body to the end. When `out` closes first, the body is cancelled, so that its source stops. */
+async function writeRead(out: Writable, read: Read): Promise<void> {
+  if (!read.done) await writeChunk(out, read.value);
+}
+
+/** A reader that is cancelled when `out` closes first, so that the body's source stops and a read under way ends. */
+function openBody(body: ReadableStream<Uint8Array>, out: Writable): ReadableStreamDefaultReader<Uint8Array> {
+  const reader = body.getReader();
+  const cancel = () => {
+    // A source that fails while it is stopped has nobody left to tell.
+    reader.cancel(new DOMException("The visitor has gone.", "AbortError")).catch(() => {});
+  };
+  if (out.destroyed) cancel();
+  else out.once("close", cancel);
+  return reader;
+}
+
+/** Writes a body to the end, as fast as `out` takes it. */
 async function pumpBody(reader: ReadableStreamDefaultReader<Uint8Array>, out: Writable): Promise<void> {
-  const closed = gone(out);
   for (;;) {
-    const read = await Promise.race([reader.read(), closed]);
-    if (read === null || out.destroyed) {
-      return await reader.cancel(new DOMException("The visitor has gone.", "AbortError"));
-    }
-    if (read.done) {
-      out.end();
-      return;
-    }
+    const read = await reader.read();
+    if (read.done) break;
     await writeChunk(out, read.value);
   }
+  if (!out.destroyed) out.end();
 }
 
-/** Resolves with null when `out` has closed. */
-function gone(out: Writable): Promise<null> {
-  return out.destroyed ? Promise.resolve(null) : new Promise((resolve) => out.once("close", () => resolve(null)));
-}
-
+/** Resolves when `out` wants more, or has closed. */
 async function writeChunk(out: Writable, chunk: Uint8Array): Promise<void> {
   if (chunk.length === 0 || out.destroyed || out.write(chunk)) return;
-  const wait = new AbortController();
-  const { signal } = wait;
-  // Whichever comes first; the other one's listener goes with the signal.
-  await Promise.race([once(out, "drain", { signal }), once(out, "close", { signal })]).finally(() => wait.abort());
+  await new Promise<void>((resolve) => {
+    const finish = () => {
+      out.off("drain", finish).off("close", finish);
+      resolve();
+    };
+    out.on("drain", finish).on("close", finish);
+  });
 }
 
 /** Writes an answer as HTTP/1.1 on a socket that was to be upgraded, and ends it. */
@@ -107,5 +121,5 @@ export async function writeRawAnswer(socket: Duplex, response: Response): Promis
   const reason = response.statusText || STATUS_CODES[status] || "";
   socket.write(Buffer.from(`HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}connection: close\r\n\r\n`, "latin1"));
   if (body === null) socket.end();
-  else await pumpBody(body.getReader(), socket);
+  else await pumpBody(openBody(body, socket), socket);
 }

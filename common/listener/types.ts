@@ -3,6 +3,8 @@ import type { Logger } from "../log.ts";
 /**
  * One HTTP request as a listener received it, already checked: one Host, one well-formed length.
  * It carries what `Request` cannot: any method, the target byte for byte, bodies with GET, and the upgrade.
+ * Drivers differ where their runtimes do: node:http knows the methods of its parser's list only; Deno refuses a body
+ * with GET, sends `100 Continue` by itself, cannot end a connection after an answer, and takes HTTP/1.1 without Host.
  */
 export interface Exchange {
   readonly method: string;
