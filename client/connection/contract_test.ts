@@ -150,6 +150,13 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     await fails(connect({ ...peer, tls: {}, signal: abort.signal }), "aborted", /given up/);
   });
 
+  test("a signal that fired before TLS began gives it up, and the connection can be closed once more", async () => {
+    await using peer = await listen(() => {});
+    const connection = await driver.openTcp(peer.hostname, peer.port);
+    await fails(connection.startTls("localhost", {}, AbortSignal.abort()), "aborted", /given up/);
+    connection.close();
+  });
+
   test("a signal has no effect on an open connection", async () => {
     await using peer = await listen((socket) => socket.pipe(socket));
     const abort = new AbortController();
