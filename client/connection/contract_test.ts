@@ -283,12 +283,16 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
   });
 }
 
-Deno.test("openConnector takes a self-signed certificate where that is allowed, on either runtime", async () => {
+Deno.test("openConnector takes a self-signed certificate where that or any is trusted, on either runtime", async () => {
   await using peer = await listenTls("self_signed", (socket) => socket.pipe(socket));
-  const connection = await openConnector()({ ...peer, tls: { allowSelfSigned: true } });
-  await connection.write(encode("hello"));
-  assert.equal(await readText(connection, 5), "hello");
-  connection.close();
+  for (const tls of [{ allowSelfSigned: true }, { caCerts: [pem("self_signed.pem")] }]) {
+    const connection = await openConnector()({ ...peer, tls });
+    await connection.write(encode("hello"));
+    assert.equal(await readText(connection, 5), "hello");
+    connection.close();
+  }
+  await fails(openConnector()({ ...peer, tls: {} }), "tls", /cannot speak TLS/);
+  await fails(openConnector()({ ...peer, tls: { caCerts: [pem("ca.pem")] } }), "tls", /cannot speak TLS/);
 });
 
 /** A peer on this machine, with what every connection is given to. */
