@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
+import { pem } from "./_test_peer.ts";
 import { denoDriver } from "./deno.ts";
 import { nodeDriver } from "./node.ts";
 import { openConnector } from "./open.ts";
-
-const pem = (name: string) => readFileSync(new URL(`./testdata/${name}`, import.meta.url), "utf8");
 
 for (const [name, driver] of Object.entries({ deno: denoDriver, node: nodeDriver })) {
   Deno.test({
