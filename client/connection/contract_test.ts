@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import net from "node:net";
+import type net from "node:net";
 import process from "node:process";
-import tls from "node:tls";
+import { freePort, listen, listenProxy, listenTls, pem } from "./_test_peer.ts";
 import { denoDriver } from "./deno.ts";
 import { nodeDriver } from "./node.ts";
 import { openConnector } from "./open.ts";
 import { readProxyRules } from "./proxy_rules.ts";
 import { ConnectError, type ConnectFailure, type Connection } from "./types.ts";
 
-// Peers are made of node:net and node:tls, so that this suite says the same of either runtime.
 const DRIVERS = { ...(process.versions.deno !== undefined && { deno: denoDriver }), node: nodeDriver };
 
-const pem = (name: string) => readFileSync(new URL(`./testdata/${name}`, import.meta.url), "utf8");
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
@@ -150,6 +147,13 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     await fails(connect({ ...peer, tls: {}, signal: abort.signal }), "aborted", /given up/);
   });
 
+  test("a signal that fired before TLS began gives it up, and the connection can be closed once more", async () => {
+    await using peer = await listen(() => {});
+    const connection = await driver.openTcp(peer.hostname, peer.port);
+    await fails(connection.startTls("localhost", {}, AbortSignal.abort()), "aborted", /given up/);
+    connection.close();
+  });
+
   test("a signal has no effect on an open connection", async () => {
     await using peer = await listen((socket) => socket.pipe(socket));
     const abort = new AbortController();
@@ -276,78 +280,17 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
   });
 }
 
-Deno.test("openConnector takes a self-signed certificate where that is allowed, on either runtime", async () => {
+Deno.test("openConnector takes a self-signed certificate where that or any is trusted, on either runtime", async () => {
   await using peer = await listenTls("self_signed", (socket) => socket.pipe(socket));
-  const connection = await openConnector()({ ...peer, tls: { allowSelfSigned: true } });
-  await connection.write(encode("hello"));
-  assert.equal(await readText(connection, 5), "hello");
-  connection.close();
+  for (const tls of [{ allowSelfSigned: true }, { caCerts: [pem("self_signed.pem")] }]) {
+    const connection = await openConnector()({ ...peer, tls });
+    await connection.write(encode("hello"));
+    assert.equal(await readText(connection, 5), "hello");
+    connection.close();
+  }
+  await fails(openConnector()({ ...peer, tls: {} }), "tls", /cannot speak TLS/);
+  await fails(openConnector()({ ...peer, tls: { caCerts: [pem("ca.pem")] } }), "tls", /cannot speak TLS/);
 });
-
-/** A peer on this machine, with what every connection is given to. */
-interface Peer extends AsyncDisposable {
-  hostname: string;
-  port: number;
-  /** The first connection is there. */
-  accepted: Promise<void>;
-}
-
-const listen = (serve: (socket: net.Socket) => void, hostname = "127.0.0.1"): Promise<Peer> =>
-  open(net.createServer({ allowHalfOpen: true }), "connection", serve, hostname);
-
-function listenTls(certificate: string, serve: (socket: tls.TLSSocket) => void): Promise<Peer> {
-  const options = { key: pem(`${certificate}.key`), cert: pem(`${certificate}.pem`), ALPNProtocols: ["http/1.1"] };
-  return open(tls.createServer(options).on("tlsClientError", () => {}), "secureConnection", serve, "127.0.0.1");
-}
-
-async function open<S extends net.Socket>(
-  server: net.Server,
-  event: string,
-  serve: (socket: S) => void,
-  hostname: string,
-): Promise<Peer> {
-  const sockets = new Set<net.Socket>();
-  const accepted = Promise.withResolvers<void>();
-  server.on("connection", (socket: net.Socket) => sockets.add(socket.on("error", () => {})));
-  server.on(event, (socket: S) => {
-    socket.on("error", () => {});
-    serve(socket);
-    accepted.resolve();
-  });
-  await new Promise<void>((resolve) => server.listen(0, hostname, resolve));
-  const address = server.address();
-  assert(address !== null && typeof address === "object");
-  return {
-    hostname,
-    port: address.port,
-    accepted: accepted.promise,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-/** A proxy that connects everyone to one port, whatever they ask for. */
-async function listenProxy(port: number): Promise<Peer & { heads: string[] }> {
-  const heads: string[] = [];
-  const peer = await listen((socket) => {
-    socket.once("data", (head) => {
-      heads.push(String(head));
-      const target = net.connect(port, "127.0.0.1", () => {
-        socket.write("HTTP/1.1 200 Connection established\r\nVia: test\r\n\r\n");
-        socket.pipe(target).pipe(socket);
-      });
-      target.on("error", () => socket.destroy());
-    });
-  });
-  return { ...peer, heads };
-}
-
-async function freePort(): Promise<number> {
-  await using peer = await listen(() => {});
-  return peer.port;
-}
 
 async function fails(attempt: Promise<Connection>, failure: ConnectFailure, why: RegExp): Promise<void> {
   await assert.rejects(attempt, (error: unknown) => {

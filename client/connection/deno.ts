@@ -5,19 +5,13 @@ import type { Connection, Driver, PlainConnection, TlsOptions } from "./types.ts
 export const denoDriver: Driver = { openTcp };
 
 async function openTcp(hostname: string, port: number, signal?: AbortSignal): Promise<PlainConnection> {
-  // Deno closes an open connection too when the signal it was given fires.
-  const attempt = new AbortController();
-  const giveUp = () => attempt.abort();
-  signal?.addEventListener("abort", giveUp);
   try {
     signal?.throwIfAborted();
-    const conn = await Deno.connect({ hostname, port, signal: attempt.signal });
+    const conn = await Deno.connect({ hostname, port, signal });
     conn.setNoDelay(true);
     return new DenoPlainConnection(conn);
   } catch (error) {
     throw describeFailure(`cannot connect to ${hostname} port ${port}`, error, signal);
-  } finally {
-    signal?.removeEventListener("abort", giveUp);
   }
 }
 
@@ -48,7 +42,7 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.conn.close();
+    closeQuietly(this.conn);
   }
 }
 
@@ -56,16 +50,17 @@ class DenoPlainConnection extends DenoConnection<Deno.TcpConn> implements PlainC
   async startTls(hostname: string, tls: TlsOptions, signal?: AbortSignal): Promise<Connection> {
     const options = { hostname, caCerts: [...tls.caCerts ?? []], alpnProtocols: ["http/1.1"] };
     let conn: Deno.TlsConn | Deno.TcpConn = this.conn;
-    const giveUp = () => conn.close();
+    const giveUp = () => closeQuietly(conn);
     try {
       signal?.throwIfAborted();
       const secured = await Deno.startTls(this.conn, options);
       conn = secured;
+      signal?.throwIfAborted();
       signal?.addEventListener("abort", giveUp);
       await secured.handshake();
       return new DenoConnection(secured);
     } catch (error) {
-      if (!signal?.aborted || conn === this.conn) closeQuietly(conn);
+      closeQuietly(conn);
       throw describeTlsFailure(hostname, error, signal);
     } finally {
       signal?.removeEventListener("abort", giveUp);
@@ -73,7 +68,7 @@ class DenoPlainConnection extends DenoConnection<Deno.TcpConn> implements PlainC
   }
 }
 
-/** A failed handshake may have closed the connection, or handed it on to TLS, already. */
+/** What TLS took over, or gave up, is closed already. */
 function closeQuietly(conn: Deno.Conn): void {
   try {
     conn.close();

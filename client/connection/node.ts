@@ -26,6 +26,7 @@ async function ready(socket: net.Socket, event: string, signal?: AbortSignal): P
   const closed = () => reject(new Error("the peer closed the connection"));
   socket.once(event, resolve).on("error", fail).once("close", closed);
   signal?.addEventListener("abort", giveUp);
+  if (signal?.aborted) giveUp();
   try {
     await promise;
   } catch (error) {

@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
+import { pem } from "./_test_peer.ts";
 import { denoDriver } from "./deno.ts";
 import { nodeDriver } from "./node.ts";
 import { openConnector } from "./open.ts";
-
-const pem = (name: string) => readFileSync(new URL(`./testdata/${name}`, import.meta.url), "utf8");
 
 for (const [name, driver] of Object.entries({ deno: denoDriver, node: nodeDriver })) {
   Deno.test({
@@ -52,8 +51,9 @@ function findDescriptor(remotePort: number): number {
   const suffix = ":" + remotePort.toString(16).toUpperCase().padStart(4, "0");
   const rows = readFileSync("/proc/self/net/tcp", "utf8").split("\n").map((row) => row.trim().split(/\s+/));
   // Columns: number, local and remote address, state, queues, timer, retransmits, user, timeout, inode.
-  const inode = rows.find((row) => row[2]?.endsWith(suffix))?.[9];
-  const name = readdirSync("/proc/self/fd").find((fd) => readLink(`/proc/self/fd/${fd}`) === `socket:[${inode}]`);
+  // Closed ones that had the same port may still be listed, with inode 0.
+  const links = rows.filter((row) => row[2]?.endsWith(suffix)).map((row) => `socket:[${row[9]}]`);
+  const name = readdirSync("/proc/self/fd").find((fd) => links.includes(readLink(`/proc/self/fd/${fd}`) ?? ""));
   assert(name !== undefined, "the socket is among the open files");
   return Number(name);
 }

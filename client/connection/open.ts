@@ -2,7 +2,7 @@ import process from "node:process";
 import { createLocalhostDialer, type Dial } from "./localhost.ts";
 import { connectThroughProxy } from "./proxy.ts";
 import { type ProxyRules, stripBrackets } from "./proxy_rules.ts";
-import type { Connect, ConnectOptions, Driver, PlainConnection } from "./types.ts";
+import { type Connect, ConnectError, type ConnectOptions, type Driver, type PlainConnection } from "./types.ts";
 
 export interface ConnectorOptions {
   /** Which peers are reached through a proxy; none by default. */
@@ -16,13 +16,22 @@ export interface ConnectorOptions {
 /** Opens the function that connects: directly or through a proxy, plain or in TLS, by the runtime's driver. */
 export function openConnector(options: ConnectorOptions = {}): Connect {
   const dial = createLocalhostDialer();
-  return async (target) => {
-    const hostname = stripBrackets(target.hostname);
-    const driver = options.driver ?? await chooseDriver(target);
-    const connection = await openPlain(dial, driver, options.proxies, { ...target, hostname });
+  const connectWith = async (driver: Driver, target: ConnectOptions) => {
+    const connection = await openPlain(dial, driver, options.proxies, target);
     if (target.tls === undefined) return connection;
     const caCerts = [...options.caCerts ?? [], ...target.tls.caCerts ?? []];
-    return await connection.startTls(hostname, { ...target.tls, caCerts }, target.signal);
+    return await connection.startTls(target.hostname, { ...target.tls, caCerts }, target.signal);
+  };
+
+  return async (given) => {
+    const target = { ...given, hostname: stripBrackets(given.hostname) };
+    if (options.driver !== undefined) return await connectWith(options.driver, target);
+    try {
+      return await connectWith(await chooseDriver(target), target);
+    } catch (error) {
+      if (!isSelfSignedRefusal(error)) throw error;
+      return await connectWith((await import("./node.ts")).nodeDriver, target);
+    }
   };
 }
 
@@ -48,4 +57,9 @@ async function chooseDriver({ tls }: ConnectOptions): Promise<Driver> {
   // Deno's own TLS has no way to take a certificate that nobody vouches for.
   if (process.versions.deno !== undefined && !tls?.allowSelfSigned) return (await import("./deno.ts")).denoDriver;
   return (await import("./node.ts")).nodeDriver;
+}
+
+/** Deno's TLS refuses a self-signed certificate even where it is among those to trust; node:tls does not. */
+function isSelfSignedRefusal(error: unknown): boolean {
+  return error instanceof ConnectError && error.failure === "tls" && error.message.includes("CaUsedAsEndEntity");
 }
