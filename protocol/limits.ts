@@ -12,8 +12,8 @@ export const MAX_PIECE = 64 * 1024;
 /** Largest payload: a RESPONSE with the largest head and the largest piece. */
 export const MAX_PAYLOAD = 8 + MAX_HEAD + MAX_PIECE;
 
-/** Largest message on the session: what one turn of the event loop coalesces, plus one largest frame. */
-export const MAX_MESSAGE = 4 * 1024 * 1024;
+/** Largest message on the session. Usual ones stay below one megabyte; heads of many streams at once may add up. */
+export const MAX_MESSAGE = 64 * 1024 * 1024;
 
 /** Bytes that each side may send on a new stream before it gets credit. */
 export const INITIAL_WINDOW = 128 * 1024;

@@ -20,7 +20,7 @@ import {
   writeU32,
 } from "./frames.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
-import { MuxStream, type StreamHandler } from "./stream.ts";
+import { MuxStream, type StreamHandler, type StreamSession } from "./stream.ts";
 import { Outbox, type Transport } from "./outbox.ts";
 
 export interface MuxOptions {
@@ -48,7 +48,7 @@ export interface RequestFlags {
  * One end of a session: many streams over one message transport. The relay opens streams, the client answers them;
  * both ends are this class. A frame that breaks the protocol ends this session with a reason and nothing else.
  */
-export class Mux {
+export class Mux implements StreamSession {
   readonly outbox: Outbox;
   readonly #options: MuxOptions;
   readonly #now: () => number;
@@ -93,41 +93,9 @@ export class Mux {
     const bits = (flags.end ? END : 0) | (flags.webSocket ? WEBSOCKET : 0);
     if (typeof head === "string") this.#putText(FrameType.request, bits, id, head);
     else this.putFrame(FrameType.request, bits, id, head);
+    stream.carried = head.length;
     if (flags.end) stream.localEnded = true;
     return stream;
-  }
-
-  /**
-   * Answers a stream. Client only. Wait for {@link Outbox.whenRoom} first, and give no more body than `stream.room`.
-   * @param head field lines, as views: `head[headStart, headEnd)`; likewise the body that is there already
-   * @param end whether the body is complete with this
-   */
-  respond(
-    stream: MuxStream,
-    status: number,
-    head: Uint8Array,
-    headStart: number,
-    headEnd: number,
-    body: Uint8Array,
-    bodyStart: number,
-    bodyEnd: number,
-    end: boolean,
-  ): void {
-    if (stream.ended !== null) return;
-    const headSize = headEnd - headStart, bodySize = bodyEnd - bodyStart, size = 4 + headSize + bodySize;
-    const { outbox } = this;
-    outbox.reserve(size);
-    const { buffer } = outbox;
-    let at = outbox.used + FRAME_HEAD;
-    writeU16(buffer, at, status);
-    writeU16(buffer, at + 2, headSize);
-    at += 4;
-    copy(head, headStart, headEnd, buffer, at);
-    copy(body, bodyStart, bodyEnd, buffer, at + headSize);
-    outbox.commit(size, FrameType.response, end ? END : 0, stream.id);
-    stream.spend(bodySize);
-    stream.idleTurns = 0;
-    if (end) stream.endLocal();
   }
 
   /** Takes one message (or, from a stream transport, any run of whole frames). Views into it are handed to handlers. */
@@ -180,7 +148,7 @@ export class Mux {
     }
   }
 
-  /** For streams: one frame. */
+  /** One frame. */
   putFrame(type: FrameType, flags: number, stream: number, payload: Uint8Array): void {
     const { outbox } = this;
     outbox.reserve(payload.length);
@@ -188,7 +156,30 @@ export class Mux {
     outbox.commit(payload.length, type, flags, stream);
   }
 
-  /** For streams: RESET, CLOSE or GOAWAY. */
+  /** RESPONSE. */
+  putResponse(
+    stream: number,
+    status: number,
+    head: Uint8Array,
+    headStart: number,
+    headEnd: number,
+    body: Uint8Array,
+    bodyStart: number,
+    bodyEnd: number,
+    end: boolean,
+  ): void {
+    const { outbox } = this;
+    const headSize = headEnd - headStart, size = 4 + headSize + bodyEnd - bodyStart;
+    outbox.reserve(size);
+    const at = outbox.used + FRAME_HEAD;
+    writeU16(outbox.buffer, at, status);
+    writeU16(outbox.buffer, at + 2, headSize);
+    copy(head, headStart, headEnd, outbox.buffer, at + 4);
+    copy(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
+    outbox.commit(size, FrameType.response, end ? END : 0, stream);
+  }
+
+  /** RESET, CLOSE or GOAWAY. */
   putReason(type: FrameType, stream: number, code: number, text: string): void {
     const { outbox } = this;
     outbox.reserve(2 + MAX_REASON);
@@ -198,21 +189,21 @@ export class Mux {
     outbox.commit(2 + written, type, 0, stream);
   }
 
-  /** For streams: CREDIT. */
+  /** CREDIT. */
   putCredit(stream: number, bytes: number): void {
     this.outbox.reserve(4);
     writeU32(this.outbox.buffer, this.outbox.used + FRAME_HEAD, bytes);
     this.outbox.commit(4, FrameType.credit, 0, stream);
   }
 
-  /** For streams: takes up to `wanted` bytes of the session's budget for window growth. */
+  /** Takes up to `wanted` bytes of the session's budget for window growth. */
   takeGrowth(wanted: number): number {
     const taken = Math.min(wanted, this.#growthLeft);
     this.#growthLeft -= taken;
     return taken;
   }
 
-  /** For streams: this one has ended. */
+  /** This one has ended. */
   forget(stream: MuxStream): void {
     this.#streams.delete(stream.id);
     this.#growthLeft += stream.growth;
@@ -275,6 +266,7 @@ export class Mux {
     const request = { end: (flags & END) !== 0, webSocket: (flags & WEBSOCKET) !== 0 };
     stream.remoteEnded = request.end;
     stream.answered = true;
+    stream.carried = end - start;
     stream.handler = onRequest(stream, message, start, end, request);
   }
 
@@ -325,6 +317,8 @@ export class Mux {
     const status = readU16(message, start), headStart = start + 4, headEnd = headStart + readU16(message, start + 2);
     if (headEnd > end) throw new ProtocolError("a RESPONSE head was cut short");
     stream.answered = true;
+    stream.status = status;
+    stream.carried += headEnd - headStart;
     this.#takePiece(stream, end - headEnd);
     const last = (flags & END) !== 0;
     if (last) stream.endRemote();

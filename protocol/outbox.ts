@@ -2,8 +2,11 @@ import { setImmediate } from "node:timers";
 import { FRAME_HEAD } from "./limits.ts";
 import { type FrameType, writeFrameHead } from "./frames.ts";
 
-/** Free bytes before every message, so that a transport can put its own head there without copying. */
-export const HEADROOM = 14;
+/**
+ * Free bytes before every message, so that a transport can put its own head there without copying. A multiple of four,
+ * because masking works by 32-bit words.
+ */
+export const HEADROOM = 16;
 
 /** Where messages go. */
 export interface Transport {

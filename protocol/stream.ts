@@ -1,7 +1,7 @@
 import { INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW } from "./limits.ts";
 import { END, FrameType, MORE, ProtocolError, TEXT } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
-import type { Mux } from "./mux.ts";
+import type { Outbox } from "./outbox.ts";
 
 /** What happens on a stream, told to its user. Byte views are valid during the call only if the session says so. */
 export interface StreamHandler {
@@ -22,6 +22,29 @@ export interface StreamHandler {
   onClose(code: number, reason: string): void;
   /** The stream ended before its time. */
   onReset(reason: ResetReason, text: string): void;
+}
+
+/** What a stream asks of the session it belongs to. */
+export interface StreamSession {
+  readonly outbox: Outbox;
+  putFrame(type: FrameType, flags: number, stream: number, payload: Uint8Array): void;
+  putReason(type: FrameType, stream: number, code: number, text: string): void;
+  putCredit(stream: number, bytes: number): void;
+  putResponse(
+    stream: number,
+    status: number,
+    head: Uint8Array,
+    headStart: number,
+    headEnd: number,
+    body: Uint8Array,
+    bodyStart: number,
+    bodyEnd: number,
+    end: boolean,
+  ): void;
+  /** Takes up to `wanted` bytes of the session's budget for window growth, and says how many. */
+  takeGrowth(wanted: number): number;
+  /** This stream has ended. */
+  forget(stream: MuxStream): void;
 }
 
 /** Thrown by writes on a stream that has ended. */
@@ -50,7 +73,13 @@ export class MuxStream {
   /** Whether the RESPONSE has passed; on the client that is so from the start, as nothing is due from the relay first. */
   answered = false;
   remoteEnded = false;
-  readonly #mux: Mux;
+  /** Status of the answer, 0 before it. */
+  status = 0;
+  /** Bytes of heads and bodies carried, both directions. */
+  carried = 0;
+  /** Called once when the stream has ended, however it did. */
+  onFinish: (() => void) | null = null;
+  readonly #mux: StreamSession;
   #sendCredit = INITIAL_WINDOW;
   /** Bytes the peer may still send. */
   #allowance = INITIAL_WINDOW;
@@ -60,7 +89,7 @@ export class MuxStream {
   #lastGrant = 0;
   #wake: (() => void) | null = null;
 
-  constructor(mux: Mux, id: number, handler: StreamHandler) {
+  constructor(mux: StreamSession, id: number, handler: StreamHandler) {
     this.#mux = mux;
     this.id = id;
     this.handler = handler;
@@ -86,6 +115,31 @@ export class MuxStream {
       else await new Promise<void>((resolve) => this.#wake = resolve);
     }
     if (this.ended !== null) throw new StreamEnded(this.ended);
+  }
+
+  /**
+   * Sends the answer's head with the body bytes that are there already, in one frame. Client only. No effect when the
+   * stream has ended. Give no more body than {@link room}, and wait for {@link whenRoom} when that is 0.
+   * @param head field lines, `head[headStart, headEnd)`; likewise the body
+   * @param end whether the body is complete with this
+   */
+  respond(
+    status: number,
+    head: Uint8Array,
+    headStart: number,
+    headEnd: number,
+    body: Uint8Array,
+    bodyStart: number,
+    bodyEnd: number,
+    end: boolean,
+  ): void {
+    if (this.ended !== null) return;
+    this.status = status;
+    this.idleTurns = 0;
+    this.carried += headEnd - headStart + bodyEnd - bodyStart;
+    this.#sendCredit -= bodyEnd - bodyStart;
+    this.#mux.putResponse(this.id, status, head, headStart, headEnd, body, bodyStart, bodyEnd, end);
+    if (end) this.#endLocal();
   }
 
   /**
@@ -176,12 +230,8 @@ export class MuxStream {
   /** For the mux: `bytes` of body or message arrived. */
   take(bytes: number): void {
     this.#allowance -= bytes;
+    this.carried += bytes;
     if (this.#allowance < 0) throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
-  }
-
-  /** For the mux: this side sent `bytes` of body inside a RESPONSE. */
-  spend(bytes: number): void {
-    this.#sendCredit -= bytes;
   }
 
   /** For the mux: the peer's direction is complete. */
@@ -190,21 +240,18 @@ export class MuxStream {
     if (this.localEnded) this.finish(ResetReason.none);
   }
 
-  /** For the mux: this side's direction is complete. */
-  endLocal(): void {
-    this.#endLocal();
-  }
-
   /** Forgets the stream without telling the peer. */
   finish(reason: ResetReason): void {
     if (this.ended !== null) return;
     this.ended = reason;
     this.#mux.forget(this);
     this.#wakeWriter();
+    this.onFinish?.();
   }
 
   #put(type: FrameType, flags: number, piece: Uint8Array): void {
     this.#sendCredit -= piece.length;
+    this.carried += piece.length;
     this.#mux.putFrame(type, flags, this.id, piece);
     this.idleTurns = 0;
   }
