@@ -10,6 +10,8 @@ export interface Cors {
   headers(exchange: Exchange): readonly [string, string][];
   /** Marks an answer as readable for the page that asked, if it may read it. */
   mark(exchange: Exchange, response: Response): Response;
+  /** {@link preflight} and {@link mark} around whatever answers. */
+  wrap(exchange: Exchange, respond: () => Response | Promise<Response>): Promise<Response>;
   /** @throws HttpError 403 `origin_forbidden` when a page of an origin that is not allowed asks. */
   check(exchange: Exchange): void;
 }
@@ -64,6 +66,10 @@ export function createCors(options: CorsOptions): Cors {
     return may ? mark(exchange, new Response(null, { status: 204, headers })) : new Response(null, { status: 403 });
   }
 
+  async function wrap(exchange: Exchange, respond: () => Response | Promise<Response>): Promise<Response> {
+    return preflight(exchange) ?? mark(exchange, await respond());
+  }
+
   function check(exchange: Exchange): void {
     const origin = exchange.header("origin");
     if (origin === null || isAllowed(exchange, origin)) return;
@@ -72,5 +78,5 @@ export function createCors(options: CorsOptions): Cors {
     });
   }
 
-  return { preflight, headers, mark, check };
+  return { preflight, headers, mark, wrap, check };
 }
