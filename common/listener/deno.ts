@@ -20,16 +20,11 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
     const fault = exchange.fault;
     return fault === null ? handler(exchange) : errorResponse(fault, request.headers.get("accept"));
   });
-  let ended = false;
-  server.finished.then(() => ended = true);
   return Promise.resolve({
     hostname: server.addr.hostname,
     port: server.addr.port,
     close: () => server.shutdown(),
-    abort: () => {
-      // A server that has ended has nothing left to abort, and throws when told to.
-      if (!ended) abort.abort();
-    },
+    abort: () => abort.abort(),
   });
 }
 
