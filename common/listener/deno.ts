@@ -20,11 +20,14 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
     const fault = exchange.fault;
     return fault === null ? handler(exchange) : errorResponse(fault, request.headers.get("accept"));
   });
+  // Deno throws at an abort of a server that has ended already.
+  let isOver = false;
+  server.finished.then(() => isOver = true);
   return Promise.resolve({
     hostname: server.addr.hostname,
     port: server.addr.port,
     close: () => server.shutdown(),
-    abort: () => abort.abort(),
+    abort: () => isOver ? undefined : abort.abort(),
   });
 }
 
