@@ -38,9 +38,15 @@ export function parseAddressRange(text: string): AddressRange {
   return [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
+/**
+ * `::1.2.3.4`, which `ipaddr.js` reads as the IPv4-mapped `::ffff:1.2.3.4`, and which is how systems print an
+ * IPv4-compatible address: nothing routes those.
+ */
+const isCompatibleForm = (address: string): boolean => /^[0:]+:\d+\.\d/.test(address);
+
 /** Whether an address lies in one of the ranges; an IPv4-mapped IPv6 address counts as the IPv4 one. */
 export function isAddressIn(address: string, ranges: readonly AddressRange[]): boolean {
-  if (!ipaddr.isValid(address)) return false;
+  if (!ipaddr.isValid(address) || isCompatibleForm(address)) return false;
   const parsed = ipaddr.process(address);
   return ranges.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits));
 }
@@ -48,6 +54,6 @@ export function isAddressIn(address: string, ranges: readonly AddressRange[]): b
 /** Whether an address is one that everybody on the Internet can reach: not private, local, reserved or translated. */
 export function isPublicAddress(address: string): boolean {
   // A zone (fe80::1%eth0) only exists for addresses of this machine's own links.
-  if (!ipaddr.isValid(address) || address.includes("%")) return false;
+  if (!ipaddr.isValid(address) || address.includes("%") || isCompatibleForm(address)) return false;
   return ipaddr.process(address).range() === "unicast" && !isAddressIn(address, REFUSED_RANGES);
 }

@@ -46,11 +46,6 @@ export class BodyQueue {
     this.#wake?.();
   }
 
-  /** Whether all of the body has arrived. */
-  get isComplete(): boolean {
-    return this.#ended;
-  }
-
   /**
    * All chunks that are there, waiting for one when there is none; null at the end.
    * Rejects with what {@link fail} was called with, after the chunks that came before it.

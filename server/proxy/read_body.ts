@@ -30,7 +30,7 @@ export async function readBody(answer: UpstreamAnswer, maxBytes: number): Promis
 /** Ends an answer that says itself that it is too large. @throws HttpError 413 */
 export function refuseAnnounced(answer: UpstreamAnswer, maxBytes: number): void {
   const length = answer.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
-  if (length === undefined || !(Number(length) > maxBytes) || answer.body.isComplete) return;
+  if (length === undefined || !(Number(length) > maxBytes) || !answer.hasBody) return;
   const error = answerTooLarge(maxBytes);
   answer.body.cancel(error);
   throw error;

@@ -29,6 +29,8 @@ export interface UpstreamAnswer {
   /** As sent: order, case and duplicates kept. Bytes beyond ASCII are Latin-1. */
   headers: [string, string][];
   body: BodyQueue;
+  /** False where a Content-Length speaks of a body that is not sent: HEAD and 304. */
+  hasBody: boolean;
   /** 0 for both when an open connection was used again. */
   dnsMs: number;
   connectMs: number;
@@ -128,6 +130,7 @@ function dispatch(
           statusText: statusText ?? "",
           headers: readRawHeaders(controller.rawHeaders),
           body,
+          hasBody: request.method !== "HEAD" && status !== 304,
           dnsMs: opened ? times.dnsMs : 0,
           connectMs: opened ? times.connectMs : 0,
         });

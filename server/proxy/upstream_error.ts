@@ -29,7 +29,7 @@ const KINDS: readonly FailureKind[] = [
     status: 502,
     code: "upstream_not_http",
     message: "The target did not answer with HTTP.",
-    codes: /^HPE_|^UND_ERR_(RES_CONTENT_LENGTH_MISMATCH|HEADERS_OVERFLOW)$/,
+    codes: /^HPE_|^HTTPParserError$|^UND_ERR_(RES_CONTENT_LENGTH_MISMATCH|HEADERS_OVERFLOW)$/,
   },
   {
     status: 502,
@@ -74,9 +74,10 @@ export function toUpstreamError(error: unknown): HttpError {
   return new HttpError(502, "upstream_failed", "The request to the target failed.", { cause: error });
 }
 
+/** The code of an error, or its name where it has none, as some of undici's parser have. */
 function readCode(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "";
+  if (!(error instanceof Error)) return "";
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 
 /** 504 for a limit of time that a caller or this server has set. */
