@@ -110,7 +110,7 @@ export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<
 
   async function end(waitMs: number): Promise<void> {
     const waited = new AbortController();
-    await Promise.race([listener.close(), delay(waitMs, waited.signal)]);
+    if (waitMs > 0) await Promise.race([listener.close(), delay(waitMs, waited.signal)]);
     waited.abort();
     await proxy.close();
     listener.abort();

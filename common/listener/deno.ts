@@ -20,13 +20,16 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
     const fault = exchange.fault;
     return fault === null ? handler(exchange) : errorResponse(fault, request.headers.get("accept"));
   });
-  // Deno throws at an abort of a server that has ended already.
+  // Deno throws, outside of any call, at an abort of a server that has ended already or is told to.
   let isOver = false;
   server.finished.then(() => isOver = true);
   return Promise.resolve({
     hostname: server.addr.hostname,
     port: server.addr.port,
-    close: () => server.shutdown(),
+    close: () => {
+      isOver = true;
+      return server.shutdown();
+    },
     abort: () => isOver ? undefined : abort.abort(),
   });
 }

@@ -29,6 +29,9 @@ export async function readFirstPart(
     const at = seen.byteLength < opening.byteLength
       ? -1
       : seen.indexOf(closing, Math.max(searchedTo, opening.length - 2));
+    if (at > maxBytes || (at === -1 && seen.byteLength > maxBytes)) {
+      throw new HttpError(413, "description_too_large", `The describing part is larger than ${maxBytes} bytes.`);
+    }
     if (at !== -1) {
       if (!seen.subarray(0, opening.length).equals(opening)) throw invalidForm("does not start with its boundary");
       const part = parsePart(seen.subarray(opening.length, at));
@@ -37,9 +40,6 @@ export async function readFirstPart(
       return { ...part, rest: chain(seen.subarray(consumedBytes), body), consumedBytes };
     }
     searchedTo = Math.max(0, seen.byteLength - closing.byteLength);
-    if (seen.byteLength > maxBytes) {
-      throw new HttpError(413, "description_too_large", `The describing part is larger than ${maxBytes} bytes.`);
-    }
     const next = await body.next();
     if (next.done) throw invalidForm("ends inside its first part");
     seen = Buffer.concat([seen, next.value]);
