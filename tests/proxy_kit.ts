@@ -53,8 +53,18 @@ export function startTestUpstream(
   };
 }
 
-/** A target that speaks raw bytes: answers what `reply` makes of the first bytes that arrive. */
-export function startRawUpstream(reply: (connection: Deno.TcpConn, received: string) => Promise<void> | void) {
+/** A target that speaks raw bytes. */
+export interface TestRawUpstream extends AsyncDisposable {
+  url: string;
+  port: number;
+  /** How many were opened. */
+  readonly connections: number;
+}
+
+/** Starts one: answers what `reply` makes of the first bytes that arrive. */
+export function startRawUpstream(
+  reply: (connection: Deno.TcpConn, received: string) => Promise<void> | void,
+): TestRawUpstream {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   let connections = 0;
   const accepting = (async () => {

@@ -48,6 +48,8 @@ class DenoExchange implements Exchange {
   readonly host: string;
   readonly secure: boolean;
   readonly request: Request;
+  /** Deno holds on to the memory by itself, whatever becomes of the chunk. */
+  readonly takesChunks = true;
   /** What makes this request unfit to be answered by anyone. */
   readonly fault: HttpError | null = null;
   readonly #info: Deno.ServeHandlerInfo<Deno.NetAddr>;

@@ -7,7 +7,7 @@ export interface Flow {
 }
 
 /** Bytes that may wait for a slow reader before the sender is told to pause. */
-const HIGH_WATER_BYTES = 1024 * 1024;
+const HIGH_WATER_BYTES = 256 * 1024;
 
 /**
  * Carries a body from callbacks to a reader with back-pressure. All that has arrived is taken in one go, so a small

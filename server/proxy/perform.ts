@@ -3,15 +3,14 @@ import type { Exchange } from "../../common/listener/mod.ts";
 import type { Guard } from "../guard/mod.ts";
 import type { AlarmClock } from "./alarm_clock.ts";
 import type { Answer } from "./answer.ts";
-import { type Deadline, startDeadline } from "./deadline.ts";
-import type { RequestDescription } from "./description.ts";
+import { startDeadline } from "./deadline.ts";
 import { type FollowedAnswer, sendFollowing } from "./follow.ts";
 import type { Job } from "./job.ts";
 import { jsonAnswer } from "./json_answer.ts";
 import { buildOutgoingHeaders } from "./outgoing_headers.ts";
 import { proxyscotchAnswer } from "./proxyscotch.ts";
 import { readBody, refuseAnnounced } from "./read_body.ts";
-import { streamAnswer } from "./stream_answer.ts";
+import { streamAnswer, type StreamOptions } from "./stream_answer.ts";
 import type { Upstream, UpstreamRequest } from "./upstream.ts";
 
 /** What limits a request however it was described. */
@@ -63,9 +62,13 @@ export function createPerform(options: PerformOptions): Perform {
       const hop = { ...description, headers, body: body.content, ending: deadline };
       const followed = await sendFollowing(upstream, guard, hop);
       if (description.stream && job.format.kind === "portway") {
-        const response = startStream(followed, description, deadline);
+        const answer = startStream(followed, {
+          maxBytes: description.maxBytes,
+          deadline,
+          takesChunks: exchange.takesChunks,
+        });
         streams = true;
-        return response;
+        return answer;
       }
       return await readWhole(job, followed, startedAt);
     } finally {
@@ -73,10 +76,10 @@ export function createPerform(options: PerformOptions): Perform {
     }
   };
 
-  function startStream(followed: FollowedAnswer, description: RequestDescription, deadline: Deadline): Answer {
-    if (description.maxBytes !== null) refuseAnnounced(followed.answer, description.maxBytes);
-    deadline.limitIdle(limits.streamIdleMs);
-    return streamAnswer(followed, description.maxBytes, deadline);
+  function startStream(followed: FollowedAnswer, stream: StreamOptions): Answer {
+    if (stream.maxBytes !== null) refuseAnnounced(followed.answer, stream.maxBytes);
+    stream.deadline.limitIdle(limits.streamIdleMs);
+    return streamAnswer(followed, stream);
   }
 
   async function readWhole(job: Job, followed: FollowedAnswer, startedAt: number): Promise<Answer> {

@@ -1,6 +1,8 @@
 import { HttpError } from "../../common/http_error.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
 import type { BodyQueue } from "./body_queue.ts";
+import { createChunkMemory } from "./chunk_memory.ts";
 import type { Deadline } from "./deadline.ts";
 import { hasHeader } from "./description.ts";
 import type { FollowedAnswer } from "./follow.ts";
@@ -10,11 +12,19 @@ import { answerTooLarge } from "./read_body.ts";
 /** Headers of the target that say how to read the body; the rest travels in `portway-headers`. */
 const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language"]);
 
+export interface StreamOptions {
+  /** Bytes of the body; null for no limit. */
+  maxBytes: number | null;
+  /** Runs until the body has ended, moved on by every chunk. */
+  deadline: Deadline;
+  /** See {@link Exchange.takesChunks}. */
+  takesChunks: boolean;
+}
+
 /**
  * The target's body as it arrives, not decoded, under status 200 and headers of ours.
- * @param deadline runs until the body has ended, moved on by every chunk
  */
-export function streamAnswer(followed: FollowedAnswer, maxBytes: number | null, deadline: Deadline): Answer {
+export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): Answer {
   const { answer } = followed;
   const about = answer.headers.filter(([name]) => BODY_HEADERS.has(name.toLowerCase()));
   if (!hasHeader(about, "content-type")) about.push(["content-type", "application/octet-stream"]);
@@ -31,13 +41,18 @@ export function streamAnswer(followed: FollowedAnswer, maxBytes: number | null, 
     ["portway-redirects", escapeText(JSON.stringify(followed.redirects))],
     ["portway-timings", JSON.stringify(roundedTimings(followed))],
   ];
-  return { status: 200, headers, body: toStream(answer.body, maxBytes ?? Infinity, deadline) };
+  return { status: 200, headers, body: toStream(answer.body, options) };
 }
 
-function toStream(body: BodyQueue, maxBytes: number, deadline: Deadline): ReadableStream<Uint8Array> {
-  let left = maxBytes;
+function toStream(body: BodyQueue, { maxBytes, deadline, takesChunks }: StreamOptions): ReadableStream<Uint8Array> {
+  const limit = maxBytes ?? Infinity;
+  const memory = takesChunks ? createChunkMemory() : null;
+  let left = limit;
+  let given: Uint8Array[] = [];
   async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    memory?.giveBack(given);
     const chunks = await body.take();
+    given = chunks ?? [];
     deadline.restart();
     if (chunks === null) {
       deadline.stop();
@@ -46,7 +61,7 @@ function toStream(body: BodyQueue, maxBytes: number, deadline: Deadline): Readab
     }
     for (const chunk of chunks) {
       left -= chunk.byteLength;
-      if (left < 0) throw answerTooLarge(maxBytes);
+      if (left < 0) throw answerTooLarge(limit);
       controller.enqueue(chunk);
     }
   }

@@ -1,6 +1,5 @@
 import { Agent, type Dispatcher } from "undici";
 import type { Buffer } from "node:buffer";
-import { Readable } from "node:stream";
 import { type ConnectTimes, createGuardedConnector, type Guard } from "../guard/mod.ts";
 import { BodyQueue } from "./body_queue.ts";
 import { toUpstreamError } from "./upstream_error.ts";
@@ -114,7 +113,8 @@ function dispatch(
       path: url.pathname + url.search,
       method: request.method as Dispatcher.HttpMethod, // undici takes any token, its type only the usual ones
       headers: request.headers.flat(),
-      body: isBytes(request.body) ? request.body : Readable.from(request.body, { objectMode: false }),
+      // undici takes any sequence of bytes and asks for more when the socket has drained; its type knows streams only.
+      body: request.body as Dispatcher.DispatchOptions["body"],
     }, {
       onRequestStart(controller) {
         if (ending.reason) controller.abort(ending.reason);
@@ -148,10 +148,6 @@ function dispatch(
       },
     });
   });
-}
-
-function isBytes(body: UpstreamRequest["body"]): body is Uint8Array | null {
-  return body === null || body instanceof Uint8Array;
 }
 
 function readRawHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): [string, string][] {
