@@ -130,8 +130,12 @@ export class Mux implements StreamSession {
     this.#options.onEnd(reason, text);
   }
 
-  /** The heartbeat. Call it every second or so: it pings a silent peer, and ends the session when silence lasts. */
+  /**
+   * The beat of a session. Call it about once a second: it pings a silent peer, ends the session when silence lasts,
+   * and lets the streams know.
+   */
   beat(): void {
+    for (const { handler } of this.#streams.values()) handler.onBeat?.();
     const now = this.#now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
