@@ -1,3 +1,4 @@
+import { copyBytes } from "./bytes.ts";
 import {
   FRAME_HEAD,
   HEARTBEAT_MS,
@@ -178,8 +179,8 @@ export class Mux implements StreamSession {
     const at = outbox.used + FRAME_HEAD;
     writeU16(outbox.buffer, at, status);
     writeU16(outbox.buffer, at + 2, headSize);
-    copy(head, headStart, headEnd, outbox.buffer, at + 4);
-    copy(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
+    copyBytes(head, headStart, headEnd, outbox.buffer, at + 4);
+    copyBytes(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
     outbox.commit(size, FrameType.response, end ? END : 0, stream);
   }
 
@@ -357,10 +358,4 @@ function encodeHead(text: string): Uint8Array {
   bytes.set(line);
   for (let i = lineEnd; i < text.length; i++) bytes[line.length + i - lineEnd] = text.charCodeAt(i);
   return bytes;
-}
-
-/** Short runs byte by byte: below about 100 bytes that beats making a view. */
-function copy(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): void {
-  if (end - start < 64) { for (let i = start; i < end; i++) to[at++] = from[i]; }
-  else to.set(start === 0 && end === from.length ? from : from.subarray(start, end), at);
 }
