@@ -3,6 +3,7 @@ import {
   HEARTBEAT_MS,
   MAX_HEAD,
   MAX_PAYLOAD,
+  MAX_PIECE,
   MAX_REASON,
   MAX_WINDOW_GROWTH,
   SILENCE_MS,
@@ -35,6 +36,8 @@ export interface MuxOptions {
   maxStreams: number;
   /** Milliseconds; a clock that tests can turn. */
   now?: () => number;
+  /** The id before that of the first stream; for tests of how ids start anew. 0 when left out. */
+  lastId?: number;
 }
 
 export interface RequestFlags {
@@ -53,7 +56,9 @@ export class Mux implements StreamSession {
   readonly #options: MuxOptions;
   readonly #now: () => number;
   readonly #streams = new Map<number, MuxStream>();
-  #lastId = 0;
+  #lastId: number;
+  /** Whether ids have started anew after 2^32 - 1. */
+  #wrapped = false;
   #growthLeft = MAX_WINDOW_GROWTH;
   #heardAt: number;
   #pingedAt = 0;
@@ -61,6 +66,7 @@ export class Mux implements StreamSession {
 
   constructor(options: MuxOptions) {
     this.#options = options;
+    this.#lastId = options.lastId ?? 0;
     this.#now = options.now ?? (() => performance.now());
     this.#heardAt = this.#now();
     this.outbox = new Outbox(options.transport);
@@ -123,6 +129,7 @@ export class Mux implements StreamSession {
     }
     this.#over = true;
     for (const stream of [...this.#streams.values()]) {
+      if (stream.ended !== null) continue;
       stream.finish(ResetReason.sessionLost);
       stream.handler.onReset(ResetReason.sessionLost, text);
     }
@@ -142,7 +149,7 @@ export class Mux implements StreamSession {
   /** One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. */
   endIdle(turns: number): void {
     for (const stream of [...this.#streams.values()]) {
-      if (++stream.idleTurns <= turns) continue;
+      if (stream.ended !== null || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }
@@ -210,7 +217,10 @@ export class Mux implements StreamSession {
   }
 
   #nextId(): number {
-    do this.#lastId = this.#lastId === 0xffffffff ? 1 : this.#lastId + 1; while (this.#streams.has(this.#lastId));
+    do {
+      if (this.#lastId === MAX_ID) this.#wrapped = true;
+      this.#lastId = this.#lastId === MAX_ID ? 1 : this.#lastId + 1;
+    } while (this.#streams.has(this.#lastId));
     return this.#lastId;
   }
 
@@ -241,6 +251,8 @@ export class Mux implements StreamSession {
     switch (type) {
       case FrameType.ping:
         if (end - start !== 8) throw new ProtocolError("a PING holds 8 bytes");
+        // A peer that pings without reading must not fill memory; it will hear what waits already.
+        if (this.outbox.full) return;
         return this.putFrame(FrameType.pong, 0, 0, message.subarray(start, end));
       case FrameType.pong:
         return;
@@ -259,6 +271,8 @@ export class Mux implements StreamSession {
     if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
     if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
+    if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} comes out of turn`);
+    if (id < this.#lastId) this.#wrapped = true;
     this.#lastId = id;
     const stream = new MuxStream(this, id, REFUSED);
     this.#streams.set(id, stream);
@@ -326,16 +340,21 @@ export class Mux implements StreamSession {
   }
 
   #takePiece(stream: MuxStream, bytes: number): void {
+    if (bytes > MAX_PIECE) throw new ProtocolError(`a piece of ${bytes} bytes is too large`);
     if (stream.remoteEnded) throw new ProtocolError(`stream ${stream.id} went on after its end`);
     if (!stream.answered) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
     stream.take(bytes);
   }
 
-  /** Whether `id` is one of those handed out so far; ids start anew after 2^32 - 1. */
+  /** Whether `id` is one of those handed out so far. */
   #wasOpen(id: number): boolean {
-    return ((this.#lastId - id) >>> 0) < 0x80000000;
+    return id <= this.#lastId || (this.#wrapped && ((this.#lastId - id) >>> 0) < HALF_OF_IDS);
   }
 }
+
+const MAX_ID = 0xffffffff;
+/** Ids are compared around the circle: the nearer half ahead of the last one is to come, the other has been. */
+const HALF_OF_IDS = 0x80000000;
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();

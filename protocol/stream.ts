@@ -150,7 +150,8 @@ export class MuxStream {
   async write(bytes: Uint8Array, end = false): Promise<void> {
     let at = 0;
     while (at < bytes.length) {
-      if (this.room === 0 || this.ended !== null) await this.whenRoom();
+      // Others that waited for the same room may have taken it by the time this goes on.
+      while (this.room === 0 || this.ended !== null) await this.whenRoom();
       const size = Math.min(bytes.length - at, this.room);
       at += size;
       this.#put(FrameType.data, end && at === bytes.length ? END : 0, bytes.subarray(at - size, at));
@@ -181,8 +182,8 @@ export class MuxStream {
   async writeMessage(bytes: Uint8Array, text: boolean, last = true): Promise<void> {
     let at = 0;
     do {
-      if (bytes.length > 0 && (this.room === 0 || this.ended !== null)) await this.whenRoom();
-      if (this.ended !== null) throw new StreamEnded(this.ended);
+      // Empty ones wait too: they cost no credit, and whoever sends many must not fill the outbox.
+      while (this.room === 0 || this.ended !== null) await this.whenRoom();
       const size = Math.min(bytes.length - at, this.room);
       at += size;
       const flags = (text ? TEXT : 0) | (last && at === bytes.length ? 0 : MORE);
