@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Transport } from "./outbox.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason } from "./reasons.ts";
@@ -84,7 +85,7 @@ export class Link {
 }
 
 /** Resolves after what is due now, the end of the outboxes' turn included. */
-export const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A handler that does nothing but what it is given. */
 export const ignore = (some: Partial<StreamHandler> = {}): StreamHandler => ({

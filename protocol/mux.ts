@@ -53,8 +53,8 @@ export interface RequestFlags {
  */
 export class Mux implements StreamSession {
   readonly outbox: Outbox;
+  readonly now: () => number;
   readonly #options: MuxOptions;
-  readonly #now: () => number;
   readonly #streams = new Map<number, MuxStream>();
   #lastId: number;
   /** Whether ids have started anew after 2^32 - 1. */
@@ -67,8 +67,8 @@ export class Mux implements StreamSession {
   constructor(options: MuxOptions) {
     this.#options = options;
     this.#lastId = options.lastId ?? 0;
-    this.#now = options.now ?? (() => performance.now());
-    this.#heardAt = this.#now();
+    this.now = options.now ?? (() => performance.now());
+    this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
   }
 
@@ -106,7 +106,7 @@ export class Mux implements StreamSession {
 
   /** Takes one message (or, from a stream transport, any run of whole frames). Views into it are handed to handlers. */
   receive(message: Uint8Array): void {
-    this.#heardAt = this.#now();
+    this.#heardAt = this.now();
     try {
       for (let at = 0; at < message.length && !this.#over;) at = this.#receiveFrame(message, at);
     } catch (error) {
@@ -139,7 +139,7 @@ export class Mux implements StreamSession {
 
   /** The heartbeat. Call it every second or so: it pings a silent peer, and ends the session when silence lasts. */
   beat(): void {
-    const now = this.#now(), silence = now - this.#heardAt;
+    const now = this.now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
     this.#pingedAt = now;

@@ -27,6 +27,8 @@ export interface StreamHandler {
 /** What a stream asks of the session it belongs to. */
 export interface StreamSession {
   readonly outbox: Outbox;
+  /** Milliseconds. */
+  readonly now: () => number;
   putFrame(type: FrameType, flags: number, stream: number, payload: Uint8Array): void;
   putReason(type: FrameType, stream: number, code: number, text: string): void;
   putCredit(stream: number, bytes: number): void;
@@ -209,7 +211,7 @@ export class MuxStream {
   consumed(bytes: number): void {
     this.#ungranted += bytes;
     if (this.ended !== null || this.remoteEnded || this.#ungranted < this.#window / 2) return;
-    const now = performance.now();
+    const now = this.#mux.now();
     // A reader that takes half a window within a moment is held up by the window, not by itself: let it grow.
     const keepsUp = now - this.#lastGrant < GROW_WITHIN_MS;
     const growth = keepsUp ? this.#mux.takeGrowth(Math.min(this.#window, MAX_WINDOW - this.#window)) : 0;
