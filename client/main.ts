@@ -16,6 +16,9 @@ export interface ServerProgram {
   options: OptionTable;
   /** Runs the server until it is told to stop. Returns the exit code. */
   run(flags: FlagTexts): Promise<number>;
+  proxyOptions: OptionTable;
+  /** Runs a server that is only a proxy, likewise. */
+  runProxy(flags: FlagTexts): Promise<number>;
   startEmbeddedRelay: StartEmbeddedRelay;
 }
 
@@ -27,21 +30,33 @@ const USAGE_ERROR = 2;
  * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
  */
 export async function main(args: readonly string[], server: ServerProgram): Promise<number> {
-  const parsed = parse(args, server.options);
+  const parsed = parse(args, server);
   try {
-    return parsed.command === "server" ? await server.run(parsed.flags) : await runClient(parsed.flags, server);
+    if (parsed.command === "server") return await server.run(parsed.flags);
+    if (parsed.command === "proxy") return await server.runProxy(parsed.flags);
+    return await runClient(parsed.flags, server);
   } catch (error) {
     process.stderr.write(`portway: ${describeError(error)}\n`);
     return error instanceof OptionError ? USAGE_ERROR : 1;
   }
 }
 
-function parse(args: readonly string[], serverTable: OptionTable): { command: "server" | "client"; flags: FlagTexts } {
+interface ParsedArgs {
+  command: "server" | "proxy" | "client";
+  flags: FlagTexts;
+}
+
+function parse(args: readonly string[], server: ServerProgram): ParsedArgs {
   const parser = or(
     command(
       "server",
-      object({ command: constant("server"), flags: createFlagParser(serverTable) }),
+      object({ command: constant("server"), flags: createFlagParser(server.options) }),
       { description: message`run the server: relay, API and proxy` },
+    ),
+    command(
+      "proxy",
+      object({ command: constant("proxy"), flags: createFlagParser(server.proxyOptions) }),
+      { description: message`run the CORS proxy alone` },
     ),
     object({ command: constant("client"), flags: createFlagParser(clientOptions) }),
   );
@@ -63,7 +78,8 @@ const EXAMPLES = `Examples:
   portway -e 3000                     a public URL for http://localhost:3000
   portway -e 3000 --show-qr           the same, with a QR code for a phone
   portway --resume                    the last tunnel again, under its URL
-  portway server --port 8787          run a server`;
+  portway server --port 8787          run a server
+  portway proxy                       only the CORS proxy, on this machine`;
 
 async function runClient(flags: FlagTexts, server: ServerProgram): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: process.env });

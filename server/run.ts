@@ -1,12 +1,12 @@
 import process from "node:process";
 import { message, text } from "@optique/core/message";
 import { runSync } from "@optique/run";
-import { createLogger, describeError, silentLogger } from "../common/log.ts";
+import { createLogger, describeError, type Logger, silentLogger } from "../common/log.ts";
 import { createFlagParser, type FlagTexts } from "../common/command_line.ts";
 import { OptionError, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
-import { serverOptions } from "./config.ts";
-import { type RunningServer, startServer } from "./main.ts";
+import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
+import { type RunningServer, startProxyOnly, startServer } from "./main.ts";
 
 /**
  * The server as a program of its own.
@@ -41,11 +41,21 @@ const USAGE_ERROR = 2;
  */
 export async function runServer(flags: FlagTexts): Promise<number> {
   const config = resolveOptions(serverOptions, { flags, env: process.env });
+  return await runUntilStopped(config, (log) => startServer(config, log));
+}
+
+/** {@link runServer} for a server that is only a proxy. */
+export async function runProxy(flags: FlagTexts): Promise<number> {
+  const config = resolveOptions(proxyOnlyOptions, { flags, env: process.env });
+  return await runUntilStopped(config, (log) => startProxyOnly(config, log));
+}
+
+async function runUntilStopped(config: ProxyConfig, start: (log: Logger) => Promise<RunningServer>): Promise<number> {
   const log = createLogger({ format: config.logFormat, level: config.logLevel });
   const stopped = Promise.withResolvers<string>();
   process.on("SIGINT", stopped.resolve);
   process.on("SIGTERM", stopped.resolve);
-  const server = await startServer(config, log);
+  const server = await start(log);
   const { hostname, port } = server.address;
   if (config.json) {
     process.stdout.write(JSON.stringify({ event: "listening", url: server.url.origin, hostname, port }) + "\n");
