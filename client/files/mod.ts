@@ -1,0 +1,1 @@
+export { createFileShare, type FileShareOptions } from "./share.ts";

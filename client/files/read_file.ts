@@ -1,0 +1,53 @@
+import fs from "node:fs";
+import type { OpenFile } from "./root.ts";
+
+/** Bytes read at once for a streamed answer: below it the cost of each step shows, above it only memory grows. */
+const PIECE = 512 * 1024;
+
+/** Reads a part of a file at once. The file may have become shorter: then the result is too. */
+export function readBytes(file: OpenFile, start: number, length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = fs.readSync(file.fd, bytes, filled, length - filled, start + filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return filled === length ? bytes : bytes.subarray(0, filled);
+}
+
+/**
+ * A stream of a part of a file that takes ownership of the file: it is closed at the end, on failure and on cancel.
+ * Errors when the file turns out shorter than it was, since the length has been announced by then.
+ */
+export function streamFile(file: OpenFile, start: number, length: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let position = start;
+  const stop = start + length;
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const bytes = await readPiece(file.fd, position, Math.min(PIECE, stop - position));
+        position += bytes.length;
+        if (bytes.length === 0) throw new Error("the file became shorter while it was sent");
+        controller.enqueue(bytes);
+        if (position < stop) return;
+        controller.close();
+        file.close();
+      } catch (error) {
+        file.close();
+        throw error;
+      }
+    },
+    cancel: () => file.close(),
+  }, { highWaterMark: 1 });
+}
+
+function readPiece(fd: number, position: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const buffer = new Uint8Array(length);
+  return new Promise((resolve, reject) => {
+    fs.read(fd, buffer, 0, length, position, (error, count) => {
+      if (error) reject(error);
+      else resolve(count === length ? buffer : buffer.subarray(0, count));
+    });
+  });
+}
