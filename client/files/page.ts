@@ -62,5 +62,5 @@ function describePage(nonce: string): Record<string, string> {
 
 function fill(template: string, values: Readonly<Record<string, string>>): string {
   // The place of the data is written as a JSON string, so that the template is well-formed by itself.
-  return template.replace(/"\{\{data\}\}"|\{\{(\w+)\}\}/g, (_, name = "data") => values[name] ?? "");
+  return template.replace(/"\{\{data\}\}"|\{\{ ?(\w+) ?\}\}/g, (_, name = "data") => values[name] ?? "");
 }
