@@ -5,6 +5,10 @@
 export interface Option<T> {
   /** Long flag, e.g. `--port`. */
   readonly flag: string;
+  /** Short flag, e.g. `-e`. */
+  readonly short?: string;
+  /** The text that stands for the flag alone, for a value that may be left out. */
+  readonly bare?: string;
   /** Environment variable that stands in for the flag, e.g. `PORTWAY_PORT`. */
   readonly env?: string;
   /** Name of the value in help, e.g. `PORT`; left out for a switch. */

@@ -16,19 +16,19 @@ export interface Connection {
 }
 
 export interface ConnectOptions {
-  /** Name or address; `localhost` tries 127.0.0.1 and ::1. */
+  /** Name or address; `localhost` and the names below it try 127.0.0.1 and ::1. An IPv6 address may have brackets. */
   hostname: string;
   port: number;
   /** Speak TLS, offering http/1.1 by ALPN. */
   tls?: TlsOptions;
-  /** Gives the attempt up. */
+  /** Gives the attempt up. It has no effect on a connection that is open. */
   signal?: AbortSignal;
 }
 
 export interface TlsOptions {
-  /** PEM texts trusted besides the system's. */
+  /** PEM texts trusted besides the usual ones. */
   caCerts?: readonly string[];
-  /** Accept any certificate: for a service on this machine only. */
+  /** Accept any certificate, of any name: for a service on this machine only. */
   allowSelfSigned?: boolean;
 }
 
@@ -49,4 +49,23 @@ export class ConnectError extends Error {
     super(message, options);
     this.failure = failure;
   }
+}
+
+/** What a runtime must give: TCP, and TLS over it. Names, proxies and certificates of the user are handled above. */
+export interface Driver {
+  /**
+   * Opens a plain connection with TCP_NODELAY on.
+   * @throws ConnectError
+   */
+  openTcp(hostname: string, port: number, signal?: AbortSignal): Promise<PlainConnection>;
+}
+
+export interface PlainConnection extends Connection {
+  /**
+   * Goes on in TLS, offering http/1.1 by ALPN. No read or write may be pending; this connection is of no use after it,
+   * and closed when it fails. TCP_NODELAY stays on.
+   * @param hostname whose certificate is wanted
+   * @throws ConnectError
+   */
+  startTls(hostname: string, tls: TlsOptions, signal?: AbortSignal): Promise<Connection>;
 }

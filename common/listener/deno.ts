@@ -1,6 +1,8 @@
 import { describeError, type Logger } from "../log.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
-import type { Exchange, ExchangeHandler, Listener, ListenOptions, UpgradeOptions } from "./types.ts";
+import { badRequest, findHeadFault, isWebSocketHandshake } from "./_head_check.ts";
+import { clipReason, DEFAULT_MESSAGE_BYTES, sendableCode } from "./_socket_rules.ts";
+import type { Exchange, ExchangeHandler, Listener, ListenOptions, ServerSocket, UpgradeOptions } from "./types.ts";
 
 /** Listens with `Deno.serve`. It has no timeouts: face the Internet with it only behind a proxy that has. */
 export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
@@ -61,8 +63,11 @@ class DenoExchange implements Exchange {
     this.target = isOriginForm ? url.slice(targetStart) : "/";
     const length = request.headers.get("content-length");
     this.#bodyExpected = length !== null ? length !== "0" : request.headers.has("transfer-encoding") || host === null;
+    // Deno joins what was sent twice with ", ", and that is no host and no length. It does not tell the version.
+    const values = (name: string) => [request.headers.get(name)].filter((value) => value !== null);
+    this.fault = findHeadFault(values, host === null ? "1.0" : "1.1");
+    if (this.fault !== null) return;
     if (!isOriginForm) this.fault = badRequest("The request target must be a path, and its host the Host header.");
-    else if (length !== null && !/^\d{1,15}$/.test(length)) this.fault = badRequest("Content-Length is malformed.");
     else if (length !== null && length !== "0" && request.body === null) {
       this.fault = badRequest(`A body with ${this.method} cannot be carried by this listener.`);
     }
@@ -93,17 +98,23 @@ class DenoExchange implements Exchange {
   }
 
   get isWebSocket(): boolean {
-    return this.request.headers.get("upgrade")?.toLowerCase() === "websocket" && this.method === "GET" &&
-      this.request.headers.get("sec-websocket-key") !== null;
+    return isWebSocketHandshake(this.method, (name) => this.header(name));
   }
 
   upgrade(options: UpgradeOptions): Response {
     // idleTimeout 0: Deno's own ping would close a quiet socket; who needs a heartbeat sends one that means something.
-    const { socket, response } = Deno.upgradeWebSocket(this.request, { protocol: options.protocol, idleTimeout: 0 });
+    const { socket, response } = Deno.upgradeWebSocket(this.request, { idleTimeout: 0 });
+    // Its own option splits the visitor's offer at ", " only and so refuses "a,b".
+    if (options.protocol !== undefined) response.headers.set("sec-websocket-protocol", options.protocol);
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => options.onOpen?.(socket);
-    socket.onmessage = ({ data }) => options.onMessage(typeof data === "string" ? data : new Uint8Array(data));
-    socket.onclose = ({ code, reason }) => options.onClose(code, reason);
+    const limit = options.maxMessageBytes ?? DEFAULT_MESSAGE_BYTES;
+    socket.onopen = () => options.onOpen?.(createServerSocket(socket));
+    socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+      if (isLongerThan(data, limit)) socket.close(1009, "message too big");
+      else options.onMessage(typeof data === "string" ? data : new Uint8Array(data));
+    };
+    // Deno says 0 where a connection broke.
+    socket.onclose = ({ code, reason }) => options.onClose(code || 1006, reason);
     // An error is always followed by a close event, and that one carries the code.
     socket.onerror = (event) => event.preventDefault();
     return response;
@@ -112,6 +123,22 @@ class DenoExchange implements Exchange {
 
 const SLASH = 0x2f;
 
-function badRequest(message: string): HttpError {
-  return new HttpError(400, "bad_request", message, { headers: { connection: "close" } });
+/** Text is counted in UTF-8, and only measured where its length leaves that open. */
+function isLongerThan(data: string | ArrayBuffer, limit: number): boolean {
+  if (typeof data !== "string") return data.byteLength > limit;
+  return data.length > limit || (data.length * 3 > limit && new TextEncoder().encode(data).length > limit);
+}
+
+function createServerSocket(socket: WebSocket): ServerSocket {
+  return {
+    send(data) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(data);
+    },
+    close(code, reason) {
+      if (socket.readyState === WebSocket.OPEN) socket.close(sendableCode(code), clipReason(reason));
+    },
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+  };
 }

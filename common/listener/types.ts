@@ -3,6 +3,8 @@ import type { Logger } from "../log.ts";
 /**
  * One HTTP request as a listener received it, already checked: one Host, one well-formed length.
  * It carries what `Request` cannot: any method, the target byte for byte, bodies with GET, and the upgrade.
+ * Drivers differ where their runtimes do: node:http knows the methods of its parser's list only; Deno refuses a body
+ * with GET, sends `100 Continue` by itself, cannot end a connection after an answer, and takes HTTP/1.1 without Host.
  */
 export interface Exchange {
   readonly method: string;
@@ -35,6 +37,8 @@ export interface Exchange {
 export interface UpgradeOptions {
   /** The subprotocol to answer with; it must be one that the visitor offered. */
   protocol?: string;
+  /** Longest message that is taken, in bytes; a longer one closes the socket with 1009. 17 MiB when left out. */
+  maxMessageBytes?: number;
   onOpen?(socket: ServerSocket): void;
   onMessage(data: string | Uint8Array): void;
   /** Called once, for whatever reason the socket ended; 1006 when it broke without a close frame. */
@@ -44,7 +48,7 @@ export interface UpgradeOptions {
 /** The server's end of a WebSocket. Calls after the end have no effect. */
 export interface ServerSocket {
   send(data: string | Uint8Array<ArrayBuffer>): void;
-  /** `code` 1000 or 3000-4999 on every driver; drivers map others to the nearest they may send. */
+  /** `code` is 1000 when left out; one that may not be sent becomes the nearest that may. `reason` is cut to 123 bytes. */
   close(code?: number, reason?: string): void;
   /** Bytes handed to `send` that the network has not taken yet. */
   readonly bufferedAmount: number;

@@ -1,0 +1,11 @@
+export { CaCertsError, loadCaCerts } from "./ca_certs.ts";
+export { type ConnectorOptions, openConnector } from "./open.ts";
+export { type Environment, type ProxyRules, ProxyRulesError, readProxyRules } from "./proxy_rules.ts";
+export {
+  type Connect,
+  ConnectError,
+  type ConnectFailure,
+  type Connection,
+  type ConnectOptions,
+  type TlsOptions,
+} from "./types.ts";

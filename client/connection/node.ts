@@ -1,0 +1,129 @@
+import net from "node:net";
+import tls, { rootCertificates } from "node:tls";
+import { describeAbort, describeFailure, describeTlsFailure } from "./_failure.ts";
+import type { Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
+
+/** Connections of node:net and node:tls, which Deno has as well. */
+export const nodeDriver: Driver = { openTcp };
+
+async function openTcp(hostname: string, port: number, signal?: AbortSignal): Promise<PlainConnection> {
+  const attempt = `cannot connect to ${hostname} port ${port}`;
+  if (signal?.aborted) throw describeAbort(attempt, signal);
+  const socket = net.connect({ host: hostname, port, noDelay: true, allowHalfOpen: true });
+  try {
+    await ready(socket, "connect", signal);
+    return new NodePlainConnection(socket);
+  } catch (error) {
+    throw describeFailure(attempt, error, signal);
+  }
+}
+
+/** Waits for the socket's `event`, and destroys the socket when something else comes first. */
+async function ready(socket: net.Socket, event: string, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const fail = (error: Error) => reject(error);
+  const giveUp = () => reject(signal?.reason);
+  const closed = () => reject(new Error("the peer closed the connection"));
+  socket.once(event, resolve).on("error", fail).once("close", closed);
+  signal?.addEventListener("abort", giveUp);
+  if (signal?.aborted) giveUp();
+  try {
+    await promise;
+  } catch (error) {
+    // The listener for errors stays: one that comes after this has nobody else to take it.
+    socket.destroy();
+    throw error;
+  } finally {
+    socket.off(event, resolve).off("close", closed);
+    signal?.removeEventListener("abort", giveUp);
+  }
+}
+
+class NodeConnection implements Connection {
+  protected readonly socket: net.Socket;
+  #error: Error | undefined;
+  #ended = false;
+  /** Ends the wait of the pending read. */
+  #wake: (() => void) | undefined;
+
+  constructor(socket: net.Socket) {
+    this.socket = socket;
+    socket.on("error", this.#onError).on("readable", this.#onReadable).on("end", this.#onEnd).on("close", this.#onEnd);
+  }
+
+  /** Gives the socket to a new owner. */
+  protected release(): void {
+    const { socket } = this;
+    socket.off("readable", this.#onReadable).off("end", this.#onEnd).off("close", this.#onEnd);
+  }
+
+  #onError = (error: Error) => {
+    this.#error ??= error;
+    this.#wake?.();
+  };
+
+  #onReadable = () => this.#wake?.();
+
+  #onEnd = () => {
+    this.#ended = true;
+    this.#wake?.();
+  };
+
+  async read(into: Uint8Array): Promise<number | null> {
+    while (true) {
+      if (this.socket.destroyed && this.#error === undefined) return null;
+      const taken = this.#take(into);
+      if (taken > 0) return taken;
+      if (this.#error !== undefined) throw this.#error;
+      if (this.#ended) return null;
+      await new Promise<void>((resolve) => this.#wake = resolve);
+      this.#wake = undefined;
+    }
+  }
+
+  #take(into: Uint8Array): number {
+    const size = Math.min(into.length, this.socket.readableLength);
+    // Asking for nothing makes the stream read on, or tell its end.
+    const chunk: Uint8Array | null = this.socket.read(size);
+    if (chunk === null || size === 0) return 0;
+    into.set(chunk);
+    return chunk.length;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.socket.write(bytes, (error) => error ? reject(error) : resolve());
+    });
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+}
+
+class NodePlainConnection extends NodeConnection implements PlainConnection {
+  async startTls(hostname: string, options: TlsOptions, signal?: AbortSignal): Promise<Connection> {
+    this.release();
+    const socket = tls.connect({
+      socket: this.socket,
+      host: hostname,
+      // An address is no server name (RFC 6066, section 3).
+      servername: net.isIP(hostname) ? "" : hostname,
+      ALPNProtocols: ["http/1.1"],
+      rejectUnauthorized: !options.allowSelfSigned,
+      ...(options.caCerts?.length && { ca: [...usualCertificates(), ...options.caCerts] }),
+    });
+    try {
+      await ready(socket, "secureConnect", signal);
+      return new NodeConnection(socket);
+    } catch (error) {
+      this.close();
+      throw describeTlsFailure(hostname, error, signal);
+    }
+  }
+}
+
+/** What `ca` replaces. Node before 22.15 can only tell the certificates it was built with. */
+function usualCertificates(): readonly string[] {
+  return "getCACertificates" in tls ? tls.getCACertificates("default") : rootCertificates;
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import net from "node:net";
+import tls from "node:tls";
+import { pem } from "./_test_peer.ts";
+import { denoDriver } from "./deno.ts";
+import { nodeDriver } from "./node.ts";
+import { openConnector } from "./open.ts";
+
+for (const [name, driver] of Object.entries({ deno: denoDriver, node: nodeDriver })) {
+  Deno.test({
+    name: `${name} connection: the kernel has TCP_NODELAY on, in plain and in TLS`,
+    // Only a descriptor can be asked for the option, and /proc tells the descriptor.
+    ignore: Deno.build.os !== "linux",
+    async fn() {
+      const connect = openConnector({ driver });
+      const server = net.createServer();
+      assert.equal(await readNoDelayOf(server, (port) => connect({ hostname: "127.0.0.1", port })), 1);
+
+      const secure = tls.createServer({ key: pem("leaf.key"), cert: pem("leaf.pem") });
+      const trust = { caCerts: [pem("ca.pem")] };
+      assert.equal(await readNoDelayOf(secure, (port) => connect({ hostname: "127.0.0.1", port, tls: trust })), 1);
+
+      // The kernel's default is off, so a connection that nobody asked to have it tells that this test can fail.
+      const plain = async (port: number) => await Deno.connect({ hostname: "127.0.0.1", port });
+      assert.equal(await readNoDelayOf(net.createServer(), plain), 0);
+    },
+  });
+}
+
+async function readNoDelayOf(
+  server: net.Server,
+  connect: (port: number) => Promise<{ close(): void }>,
+): Promise<number> {
+  server.on("connection", (socket: net.Socket) => socket.on("error", () => {}).on("end", () => socket.destroy()));
+  server.on("secureConnection", (socket: tls.TLSSocket) => socket.on("error", () => {}).resume());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  assert(address !== null && typeof address === "object");
+  const accepted = new Promise<net.Socket>((resolve) => server.once("connection", resolve));
+  const connection = await connect(address.port);
+  const noDelay = readNoDelay(findDescriptor(address.port));
+  connection.close();
+  (await accepted).destroy();
+  await new Promise((resolve) => server.close(resolve));
+  return noDelay;
+}
+
+/** This process's descriptor of the socket that is connected to a port of this machine. */
+function findDescriptor(remotePort: number): number {
+  const suffix = ":" + remotePort.toString(16).toUpperCase().padStart(4, "0");
+  const rows = readFileSync("/proc/self/net/tcp", "utf8").split("\n").map((row) => row.trim().split(/\s+/));
+  // Columns: number, local and remote address, state, queues, timer, retransmits, user, timeout, inode.
+  // Closed ones that had the same port may still be listed, with inode 0.
+  const links = rows.filter((row) => row[2]?.endsWith(suffix)).map((row) => `socket:[${row[9]}]`);
+  const name = readdirSync("/proc/self/fd").find((fd) => links.includes(readLink(`/proc/self/fd/${fd}`) ?? ""));
+  assert(name !== undefined, "the socket is among the open files");
+  return Number(name);
+}
+
+/** The listing has the descriptor that made the listing, which is closed by now. */
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+// From netinet/in.h and netinet/tcp.h of Linux.
+const IPPROTO_TCP = 6;
+const TCP_NODELAY = 1;
+
+function readNoDelay(fd: number): number {
+  const library = Deno.dlopen("libc.so.6", {
+    getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
+  });
+  const value = new Int32Array(1);
+  const size = new Uint32Array([value.byteLength]);
+  try {
+    assert.equal(library.symbols.getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, value, size), 0);
+    return value[0];
+  } finally {
+    library.close();
+  }
+}

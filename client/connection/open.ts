@@ -1,0 +1,65 @@
+import process from "node:process";
+import { createLocalhostDialer, type Dial } from "./localhost.ts";
+import { connectThroughProxy } from "./proxy.ts";
+import { type ProxyRules, stripBrackets } from "./proxy_rules.ts";
+import { type Connect, ConnectError, type ConnectOptions, type Driver, type PlainConnection } from "./types.ts";
+
+export interface ConnectorOptions {
+  /** Which peers are reached through a proxy; none by default. */
+  proxies?: ProxyRules;
+  /** PEM texts trusted besides the usual ones, and besides those of a call. */
+  caCerts?: readonly string[];
+  /** The runtime's own by default, loaded with the first connection. */
+  driver?: Driver;
+}
+
+/** Opens the function that connects: directly or through a proxy, plain or in TLS, by the runtime's driver. */
+export function openConnector(options: ConnectorOptions = {}): Connect {
+  const dial = createLocalhostDialer();
+  const connectWith = async (driver: Driver, target: ConnectOptions) => {
+    const connection = await openPlain(dial, driver, options.proxies, target);
+    if (target.tls === undefined) return connection;
+    const caCerts = [...options.caCerts ?? [], ...target.tls.caCerts ?? []];
+    return await connection.startTls(target.hostname, { ...target.tls, caCerts }, target.signal);
+  };
+
+  return async (given) => {
+    const target = { ...given, hostname: stripBrackets(given.hostname) };
+    if (options.driver !== undefined) return await connectWith(options.driver, target);
+    try {
+      return await connectWith(await chooseDriver(target), target);
+    } catch (error) {
+      if (!isSelfSignedRefusal(error)) throw error;
+      return await connectWith((await import("./node.ts")).nodeDriver, target);
+    }
+  };
+}
+
+async function openPlain(
+  dial: Dial,
+  driver: Driver,
+  proxies: ProxyRules | undefined,
+  { hostname, port, tls, signal }: ConnectOptions,
+): Promise<PlainConnection> {
+  const proxy = proxies?.(hostname, port, tls !== undefined) ?? null;
+  if (proxy === null) return await dial(driver, hostname, port, signal);
+  const connection = await dial(driver, proxy.hostname, proxy.port, signal);
+  try {
+    await connectThroughProxy(connection, proxy, hostname, port, signal);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+async function chooseDriver({ tls }: ConnectOptions): Promise<Driver> {
+  // Deno's own TLS has no way to take a certificate that nobody vouches for.
+  if (process.versions.deno !== undefined && !tls?.allowSelfSigned) return (await import("./deno.ts")).denoDriver;
+  return (await import("./node.ts")).nodeDriver;
+}
+
+/** Deno's TLS refuses a self-signed certificate even where it is among those to trust; node:tls does not. */
+function isSelfSignedRefusal(error: unknown): boolean {
+  return error instanceof ConnectError && error.failure === "tls" && error.message.includes("CaUsedAsEndEntity");
+}

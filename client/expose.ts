@@ -1,0 +1,188 @@
+import { join } from "node:path";
+import process from "node:process";
+import type { ClientConfig } from "./config.ts";
+import { defaultConfigDir } from "./config.ts";
+import { type Connect, loadCaCerts, openConnector, readProxyRules } from "./connection/mod.ts";
+import { createJsonScreen, createTextScreen, openLineWriter, type Screen, type Summary } from "./terminal/mod.ts";
+import {
+  createEphemeralTunnel,
+  fetchEphemeralTunnel,
+  type OwnedTunnel,
+  RelayRefused,
+  runTunnel,
+  type SavedTunnel,
+  SavedTunnels,
+  type Target,
+  type TunnelEnd,
+} from "./tunnel/mod.ts";
+
+/** A relay inside this process, for who has no other. */
+export interface EmbeddedRelay {
+  url: URL;
+  close(): Promise<void>;
+}
+
+/** Starts a relay on a port of this machine, 0 for a free one, that keeps its data in `dataDir`. */
+export type StartEmbeddedRelay = (port: number, dataDir: string) => Promise<EmbeddedRelay>;
+
+export interface ExposeOptions {
+  config: ClientConfig;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Where it leads, for `--resume` alone to find again; null for what the command line must name again. */
+  targetUrl: string | null;
+  /** Makes what the tunnel leads to. For `--resume` alone, `savedUrl` is where it led before. */
+  createTarget(tools: TargetTools, savedUrl: string | null): Target;
+  startEmbeddedRelay: StartEmbeddedRelay;
+}
+
+export interface TargetTools {
+  connect: Connect;
+  /** Tells the user something, on standard error. */
+  note(text: string): void;
+}
+
+/** What went wrong in words for the user; ends the program with exit code 1. */
+export class CommandError extends Error {
+  override name = "CommandError";
+}
+
+/**
+ * Opens a tunnel, shows what passes through it until it ends, and prints the summary.
+ * @returns the exit code
+ * @throws CommandError, RelayRefused, RelayUnreachable, and errors of options
+ */
+export async function expose(options: ExposeOptions): Promise<number> {
+  const { config, env } = options;
+  const folder = config.configDir ?? defaultConfigDir(env, process.platform);
+  const saved = new SavedTunnels(folder);
+  const resumed = config.resume ? findSaved(saved, config.server) : null;
+  const screen = openScreen(config);
+  const connect = openConnector({
+    proxies: readProxyRules(env),
+    caCerts: await loadCaCerts([config.caCerts ?? undefined, env.NODE_EXTRA_CA_CERTS]),
+  });
+  const target = options.createTarget({ connect, note: screen.note }, resumed?.target ?? null);
+  const stop = stopOnSignal();
+  let embedded: EmbeddedRelay | null = null;
+  try {
+    const server = config.server ?? (resumed?.server != null ? new URL(resumed.server) : null);
+    if (server === null) {
+      embedded = await startEmbedded(options.startEmbeddedRelay, join(folder, "relay"), resumed);
+      screen.note(`No server is configured: running one here (${embedded.url.origin}), which only this machine can reach.`);
+    }
+    const relay = server ?? embedded!.url;
+    const tunnel = resumed === null
+      ? await createEphemeralTunnel(connect, relay, stop.signal)
+      : await resumeTunnel(connect, relay, resumed, saved, stop.signal);
+    saved.save({
+      ...tunnel,
+      server: server?.origin ?? null,
+      embeddedPort: embedded === null ? null : Number(embedded.url.port),
+      target: options.targetUrl ?? resumed?.target ?? null,
+    }, Date.now());
+    return await carry({ connect, server: relay, tunnel, target, signal: stop.signal, resumed: resumed !== null }, screen);
+  } finally {
+    stop.release();
+    await target.close();
+    await embedded?.close();
+    await screen.flush();
+  }
+}
+
+function findSaved(saved: SavedTunnels, server: URL | null): SavedTunnel {
+  const found = saved.findLast(Date.now(), (tunnel) => server === null || tunnel.server === server.origin);
+  if (found !== null) return found;
+  const where = server === null ? "" : ` at ${server.origin}`;
+  throw new CommandError(`there is no tunnel to resume: none that was opened here${where} is still running its time`);
+}
+
+async function startEmbedded(start: StartEmbeddedRelay, dataDir: string, resumed: SavedTunnel | null): Promise<EmbeddedRelay> {
+  try {
+    return await start(resumed?.embeddedPort ?? 0, dataDir);
+  } catch (cause) {
+    const what = resumed === null ? "cannot run a server here" : `cannot take ${resumed.url} back`;
+    throw new CommandError(`${what}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  }
+}
+
+async function resumeTunnel(
+  connect: Connect,
+  server: URL,
+  resumed: SavedTunnel,
+  saved: SavedTunnels,
+  signal: AbortSignal,
+): Promise<OwnedTunnel> {
+  try {
+    return await fetchEphemeralTunnel(connect, server, resumed, signal);
+  } catch (error) {
+    if (!(error instanceof RelayRefused) || (error.status !== 404 && error.status !== 410)) throw error;
+    saved.remove(resumed.id);
+    throw new CommandError(`cannot resume ${resumed.url}: ${error.message}`, { cause: error });
+  }
+}
+
+interface CarryOptions {
+  connect: Connect;
+  server: URL;
+  tunnel: OwnedTunnel;
+  target: Target;
+  signal: AbortSignal;
+  resumed: boolean;
+}
+
+async function carry({ resumed, ...run }: CarryOptions, screen: Screen): Promise<number> {
+  const summary: Summary = { requests: 0, bytes: 0 };
+  let isOpen = false;
+  const end = await runTunnel({
+    ...run,
+    events: {
+      onConnected() {
+        if (isOpen) return screen.reconnected();
+        isOpen = true;
+        screen.opened({ ...run.tunnel, target: run.target.name, resumed });
+      },
+      onRequest(request) {
+        summary.requests++;
+        summary.bytes += request.bytes;
+        screen.request(request);
+      },
+      onReconnecting: screen.reconnecting,
+    },
+  });
+  screen.closed(REASONS[end], summary);
+  return 0;
+}
+
+const REASONS: Readonly<Record<TunnelEnd, string>> = {
+  stopped: "The tunnel was stopped. --resume takes it back until it expires.",
+  expired: "The tunnel has expired.",
+  exhausted: "The traffic of the tunnel is used up.",
+  replaced: "Another client of yours has taken this tunnel over.",
+  refused: "The server no longer knows this tunnel.",
+};
+
+function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
+  const out = openLineWriter(process.stdout);
+  if (json) return createJsonScreen(out);
+  return createTextScreen({
+    out,
+    errors: openLineWriter(process.stderr),
+    color: !noColor && process.stdout.isTTY === true,
+    showQr,
+  });
+}
+
+/** Ctrl+C asks the tunnel to end; a second one does not wait for it. */
+function stopOnSignal(): { signal: AbortSignal; release(): void } {
+  const stop = new AbortController();
+  const onSignal = () => stop.signal.aborted ? process.exit(130) : stop.abort();
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return {
+    signal: stop.signal,
+    release() {
+      process.off("SIGINT", onSignal);
+      process.off("SIGTERM", onSignal);
+    },
+  };
+}

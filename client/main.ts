@@ -1,0 +1,96 @@
+import process from "node:process";
+import { object, or } from "@optique/core/constructs";
+import { message, text } from "@optique/core/message";
+import { command, constant } from "@optique/core/primitives";
+import { runSync } from "@optique/run";
+import { createFlagParser, type FlagTexts, splitShortValues } from "../common/command_line.ts";
+import { describeError } from "../common/log.ts";
+import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
+import { PROJECT, RELEASE } from "../common/release.ts";
+import { type ClientConfig, clientOptions } from "./config.ts";
+import { CommandError, expose, type ExposeOptions, type StartEmbeddedRelay } from "./expose.ts";
+import { createUpstream } from "./tunnel/mod.ts";
+
+/** What the client needs of the server, which it does not know: the entry file introduces them. */
+export interface ServerProgram {
+  options: OptionTable;
+  /** Runs the server until it is told to stop. Returns the exit code. */
+  run(flags: FlagTexts): Promise<number>;
+  startEmbeddedRelay: StartEmbeddedRelay;
+}
+
+const USAGE_ERROR = 2;
+
+/**
+ * The `portway` command.
+ * @param args the command line without the program's name
+ * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
+ */
+export async function main(args: readonly string[], server: ServerProgram): Promise<number> {
+  const parsed = parse(args, server.options);
+  try {
+    return parsed.command === "server" ? await server.run(parsed.flags) : await runClient(parsed.flags, server);
+  } catch (error) {
+    process.stderr.write(`portway: ${describeError(error)}\n`);
+    return error instanceof OptionError ? USAGE_ERROR : 1;
+  }
+}
+
+function parse(args: readonly string[], serverTable: OptionTable): { command: "server" | "client"; flags: FlagTexts } {
+  const parser = or(
+    command(
+      "server",
+      object({ command: constant("server"), flags: createFlagParser(serverTable) }),
+      { description: message`run the server: relay, API and proxy` },
+    ),
+    object({ command: constant("client"), flags: createFlagParser(clientOptions) }),
+  );
+  return runSync(parser, {
+    args: splitShortValues(args.length === 0 ? ["--help"] : args, ["-e"]),
+    programName: "portway",
+    brief: message`${text(`${PROJECT}: a public URL for what runs on this machine`)}`,
+    footer: message`${text(EXAMPLES)}`,
+    help: "option",
+    version: { value: RELEASE, option: true },
+    completion: "command",
+    aboveError: "none",
+    errorExitCode: USAGE_ERROR,
+    colors: process.stdout.isTTY === true && !process.env.NO_COLOR,
+  });
+}
+
+const EXAMPLES = `Examples:
+  portway -e 3000                     a public URL for http://localhost:3000
+  portway -e 3000 --show-qr           the same, with a QR code for a phone
+  portway --resume                    the last tunnel again, under its URL
+  portway server --port 8787          run a server`;
+
+async function runClient(flags: FlagTexts, server: ServerProgram): Promise<number> {
+  const config = resolveOptions(clientOptions, { flags, env: process.env });
+  if (config.expose === null && !config.resume) {
+    throw new OptionError("nothing to do: -e <port> exposes a local service, --help shows everything");
+  }
+  return await expose({
+    config,
+    env: process.env,
+    targetUrl: config.expose?.origin ?? null,
+    createTarget: (tools, savedUrl) => createLocalService(config, tools, savedUrl),
+    startEmbeddedRelay: server.startEmbeddedRelay,
+  });
+}
+
+function createLocalService(
+  config: ClientConfig,
+  { connect, note }: Parameters<ExposeOptions["createTarget"]>[0],
+  savedUrl: string | null,
+): ReturnType<ExposeOptions["createTarget"]> {
+  const url = config.expose ?? (savedUrl === null ? null : new URL(savedUrl));
+  if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
+  return createUpstream({
+    url,
+    connect,
+    hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
+    onReachable: (reachable, reason) =>
+      note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),
+  });
+}

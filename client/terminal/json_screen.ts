@@ -1,0 +1,27 @@
+import type { LineWriter } from "./line_writer.ts";
+import type { Screen } from "./screen.ts";
+
+/** One JSON object a line, for scripts. */
+export function createJsonScreen(out: LineWriter): Screen {
+  const print = (event: string, fields: Record<string, unknown>) => out.write(JSON.stringify({ event, ...fields }));
+  return {
+    opened({ id, url, target, expiresAt, resumed }) {
+      print("open", { url, target, expiresAt: new Date(expiresAt).toISOString(), id, resumed });
+      return Promise.resolve();
+    },
+    request: ({ method, target, status, durationMs, bytes }) =>
+      print("request", {
+        time: new Date().toISOString(),
+        method,
+        path: target,
+        status,
+        durationMs: Math.round(durationMs * 1000) / 1000,
+        bytes,
+      }),
+    reconnecting: (reason, delayMs) => print("reconnecting", { reason, delayMs: Math.round(delayMs) }),
+    reconnected: () => print("reconnected", {}),
+    note: (text) => print("note", { text }),
+    closed: (reason, { requests, bytes }) => print("summary", { requests, bytes, reason }),
+    flush: () => out.flush(),
+  };
+}

@@ -1,0 +1,4 @@
+export { createJsonScreen } from "./json_screen.ts";
+export { type LineWriter, openLineWriter } from "./line_writer.ts";
+export type { CarriedLine, OpenedTunnel, Screen, Summary } from "./screen.ts";
+export { createTextScreen } from "./text_screen.ts";

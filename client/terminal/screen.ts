@@ -1,0 +1,40 @@
+/** What is shown of a tunnel that opened. */
+export interface OpenedTunnel {
+  id: string;
+  url: string;
+  /** The local service, or what is shared. */
+  target: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+  resumed: boolean;
+}
+
+/** What is shown of one request. */
+export interface CarriedLine {
+  method: string;
+  /** Path and query. */
+  target: string;
+  status: number;
+  durationMs: number;
+  bytes: number;
+}
+
+export interface Summary {
+  requests: number;
+  /** Heads and bodies, both directions. */
+  bytes: number;
+}
+
+/** Where a running tunnel shows itself: lines for people or JSON for scripts. */
+export interface Screen {
+  opened(tunnel: OpenedTunnel): Promise<void>;
+  request(line: CarriedLine): void;
+  reconnecting(reason: string, delayMs: number): void;
+  reconnected(): void;
+  /** A sentence for people, on standard error. */
+  note(text: string): void;
+  /** Why the tunnel is over, and its sums. */
+  closed(reason: string, summary: Summary): void;
+  /** Resolves when everything has been written. */
+  flush(): Promise<void>;
+}

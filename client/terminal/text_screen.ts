@@ -1,0 +1,77 @@
+import { formatBytes, formatDuration, formatTime } from "../../common/format.ts";
+import type { LineWriter } from "./line_writer.ts";
+import type { Screen } from "./screen.ts";
+
+export interface TextScreenOptions {
+  out: LineWriter;
+  /** Standard error, for what is no data. */
+  errors: LineWriter;
+  color: boolean;
+  showQr: boolean;
+  now?: () => Date;
+}
+
+/** Lines for people. */
+export function createTextScreen({ out, errors, color, showQr, now = () => new Date() }: TextScreenOptions): Screen {
+  const paint = (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
+  const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
+  return {
+    async opened({ url, target, expiresAt, resumed }) {
+      const minutes = Math.max(0, Math.ceil((expiresAt - now().getTime()) / 60_000));
+      out.write("");
+      field("Public endpoint", paint(BOLD, url) + (resumed ? " (resumed)" : ""));
+      field("Local service", target);
+      field("Expires", `${formatTime(new Date(expiresAt))}, in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
+      if (showQr) out.write("\n" + await createQr(url));
+      out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
+    },
+    request: ({ method, target, status, durationMs }) => {
+      const duration = paint(DIM, formatDuration(durationMs));
+      out.write(`${timestamp(now())} ${method} ${printable(target)} ${paint(colorOf(status), String(status))} ${duration}`);
+    },
+    reconnecting: (reason, delayMs) =>
+      errors.write(paint(YELLOW, `Connection lost: ${reason}. Trying again in ${formatDuration(delayMs)}.`)),
+    reconnected: () => errors.write(paint(GREEN, "Connected again, under the same URL.")),
+    note: (text) => errors.write(text),
+    closed(reason, { requests, bytes }) {
+      out.write(`\n${reason}`);
+      field("Requests served", String(requests));
+      field("Data transferred", formatBytes(bytes));
+    },
+    flush: async () => {
+      await out.flush();
+      await errors.flush();
+    },
+  };
+}
+
+const BOLD = 1, DIM = 2, RED = 31, GREEN = 32, YELLOW = 33, CYAN = 36;
+
+function colorOf(status: number): number {
+  if (status >= 500) return RED;
+  if (status >= 400) return YELLOW;
+  return status >= 300 ? CYAN : GREEN;
+}
+
+/** What a visitor sends must not steer the terminal: everything but visible ASCII is shown escaped. */
+function printable(target: string): string {
+  return target.replace(/[^\x21-\x7e]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
+}
+
+let second = 0;
+let secondText = "";
+
+/** ISO 8601 in UTC. Many lines share a second, so its text is kept. */
+function timestamp(now: Date): string {
+  const time = now.getTime(), whole = Math.floor(time / 1000);
+  if (whole !== second) {
+    second = whole;
+    secondText = now.toISOString().slice(0, 20);
+  }
+  return `${secondText}${String(time - whole * 1000).padStart(3, "0")}Z`;
+}
+
+async function createQr(url: string): Promise<string> {
+  const { toString } = await import("qrcode");
+  return await toString(url, { type: "utf8" });
+}

@@ -1,0 +1,179 @@
+import type { MuxStream } from "../../protocol/mod.ts";
+import { type ChunkedDecoder, createChunkedDecoder } from "./chunked.ts";
+import type { ResponseHead } from "./response_head.ts";
+import type { UpstreamConnection } from "./upstream_pool.ts";
+
+/**
+ * How long an answer that has begun is waited for, in the hope that it travels whole in one frame; after that its
+ * beginning goes ahead. Small enough that nobody sees it on a stream.
+ */
+const GRACE_MS = 2;
+/** Bytes read at a time once an answer turned out to be long. */
+const BULK_SIZE = 128 * 1024;
+
+/** The service broke off in the middle of an answer. */
+export class AnswerCut extends Error {
+  override name = "AnswerCut";
+}
+
+/**
+ * Carries an answer from the local service into its stream: head and body in one frame when the whole answer is there
+ * within a moment, else piece by piece as it comes.
+ * @param have bytes in the connection's buffer, the head included
+ * @returns whether the connection can carry another request
+ * @throws AnswerCut, ResponseSyntaxError, StreamEnded
+ */
+export async function pumpAnswer(
+  stream: MuxStream,
+  connection: UpstreamConnection,
+  head: ResponseHead,
+  have: number,
+): Promise<boolean> {
+  if (stream.room === 0) await stream.whenRoom();
+  switch (head.framing) {
+    case "length":
+      return await pumpLength(stream, connection, head, have);
+    case "chunked":
+      return await pumpChunked(stream, connection, head, have);
+    case "close":
+      return await pumpToClose(stream, connection, head, have);
+    default:
+      respond(stream, connection.buffer, head, head.end, head.end, true);
+      return head.keepAlive && have === head.end;
+  }
+}
+
+function respond(
+  stream: MuxStream,
+  buffer: Uint8Array,
+  head: ResponseHead,
+  bodyStart: number,
+  bodyEnd: number,
+  end: boolean,
+): void {
+  stream.respond(head.status, buffer, head.fieldsStart, head.fieldsEnd, buffer, bodyStart, bodyEnd, end);
+}
+
+async function pumpLength(
+  stream: MuxStream,
+  connection: UpstreamConnection,
+  head: ResponseHead,
+  have: number,
+): Promise<boolean> {
+  const total = head.end + head.length;
+  while (have < total && total <= connection.buffer.length) {
+    const count = await readSoon(connection, have);
+    if (count === LATER) break;
+    have += count;
+  }
+  const first = Math.min(have, total);
+  respond(stream, connection.buffer, head, head.end, first, first === total);
+  if (first === total) return head.keepAlive && have === total;
+  let left = total - have;
+  const late = await readPending(connection, have);
+  const excess = Math.max(0, late.length - left);
+  left -= late.length - excess;
+  await stream.write(late.subarray(0, late.length - excess), left === 0);
+  const bulk = new Uint8Array(Math.min(left, BULK_SIZE));
+  while (left > 0) {
+    const count = await read(connection, left < bulk.length ? bulk.subarray(0, left) : bulk);
+    left -= count;
+    await stream.write(bulk.subarray(0, count), left === 0);
+  }
+  return head.keepAlive && excess === 0;
+}
+
+async function pumpChunked(
+  stream: MuxStream,
+  connection: UpstreamConnection,
+  head: ResponseHead,
+  have: number,
+): Promise<boolean> {
+  const decoder = createChunkedDecoder();
+  // What has been decoded is gathered in place, right behind the head: data is never longer than its chunks.
+  let gathered = head.end, taken = head.end;
+  const gather = (data: Uint8Array) => {
+    connection.buffer.set(data, gathered);
+    gathered += data.length;
+  };
+  for (;;) {
+    taken += decoder.push(connection.buffer.subarray(taken, have), gather);
+    if (decoder.done || have === connection.buffer.length) break;
+    const count = await readSoon(connection, have);
+    if (count === LATER) break;
+    have += count;
+  }
+  respond(stream, connection.buffer, head, head.end, gathered, decoder.done);
+  if (decoder.done) return head.keepAlive && taken === have;
+  return await pumpChunks(stream, connection, decoder, have) && head.keepAlive;
+}
+
+/** The rest of a chunked body. Returns whether nothing came behind it. */
+async function pumpChunks(
+  stream: MuxStream,
+  connection: UpstreamConnection,
+  decoder: ChunkedDecoder,
+  have: number,
+): Promise<boolean> {
+  const pieces: Uint8Array[] = [];
+  const collect = (data: Uint8Array) => void pieces.push(data);
+  let memory = connection.buffer;
+  for (let bytes = await readPending(connection, have);;) {
+    const taken = decoder.push(bytes, collect);
+    for (const piece of pieces) await stream.write(piece);
+    pieces.length = 0;
+    if (decoder.done) {
+      stream.end();
+      return taken === bytes.length;
+    }
+    if (bytes.length === memory.length && memory.length < BULK_SIZE) memory = new Uint8Array(BULK_SIZE);
+    bytes = memory.subarray(0, await read(connection, memory));
+  }
+}
+
+async function pumpToClose(
+  stream: MuxStream,
+  connection: UpstreamConnection,
+  head: ResponseHead,
+  have: number,
+): Promise<boolean> {
+  respond(stream, connection.buffer, head, head.end, have, false);
+  let bytes = connection.buffer;
+  for (;;) {
+    const count = await connection.readInto(bytes);
+    if (count === null) break;
+    await stream.write(bytes.subarray(0, count));
+    if (count === bytes.length && bytes.length < BULK_SIZE) bytes = new Uint8Array(BULK_SIZE);
+  }
+  stream.end();
+  return false;
+}
+
+const LATER = -1;
+
+/** Reads behind the `have` bytes in the buffer, or says LATER when nothing came within the grace. */
+async function readSoon(connection: UpstreamConnection, have: number): Promise<number> {
+  const reading = connection.read(have);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const later = new Promise<typeof LATER>((resolve) => timer = setTimeout(resolve, GRACE_MS, LATER));
+  const count = await Promise.race([reading, later]).catch(cut);
+  clearTimeout(timer);
+  if (count === LATER) connection.unread(reading);
+  return count ?? cut(null);
+}
+
+/** What the read that {@link readSoon} gave up waiting for brings, if there is one. */
+async function readPending(connection: UpstreamConnection, have: number): Promise<Uint8Array> {
+  const pending = connection.takePending();
+  if (pending === null) return connection.buffer.subarray(0, 0);
+  const count = await pending.catch(cut) ?? cut(null);
+  return connection.buffer.subarray(have, have + count);
+}
+
+async function read(connection: UpstreamConnection, into: Uint8Array): Promise<number> {
+  return await connection.readInto(into).catch(cut) ?? cut(null);
+}
+
+function cut(cause: unknown): never {
+  throw new AnswerCut("it closed the connection in the middle of its answer", { cause });
+}

@@ -1,0 +1,137 @@
+import type { FetchTarget } from "../../common/fetch_target.ts";
+import { errorResponse, HttpError } from "../../common/http_error.ts";
+import { MAX_HEAD, type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
+import type { Target, TunnelRequest } from "./target.ts";
+
+/** A target that is code in this process: a shared folder, a site. No local port is needed. */
+export function createHandlerTarget(name: string, target: FetchTarget): Target {
+  return {
+    name,
+    handle: (request) => new HandlerExchange(request, target),
+    close: () => target.close(),
+  };
+}
+
+class HandlerExchange implements StreamHandler {
+  readonly #stream: MuxStream;
+  readonly #abort = new AbortController();
+  #body: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null;
+
+  constructor(request: TunnelRequest, target: FetchTarget) {
+    this.#stream = request.stream;
+    this.#run(request, target);
+  }
+
+  onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
+    if (piece.length > 0) this.#body?.enqueue(piece);
+    if (end) this.#body?.close();
+    if (end) this.#body = null;
+  }
+
+  onMessage(): void {
+    this.#stream.reset(ResetReason.internal, "a WebSocket message on a plain request");
+  }
+
+  onClose(): void {
+    this.onReset();
+  }
+
+  onReset(): void {
+    const body = this.#body;
+    this.#body = null;
+    body?.error(new DOMException("the visitor left", "AbortError"));
+    this.#abort.abort();
+  }
+
+  async #run(request: TunnelRequest, target: FetchTarget): Promise<void> {
+    const fields = parseFields(request);
+    const header = (name: string) => fields.find(([known]) => known === name)?.[1] ?? "";
+    const info = { target: request.head.target, remoteAddress: header("x-forwarded-for"), publicHost: header("x-forwarded-host") };
+    try {
+      const response = await target.fetch(this.#createRequest(request, fields), info);
+      await this.#send(response, request.head.method === "HEAD");
+    } catch (error) {
+      if (error instanceof StreamEnded) return;
+      // Handlers promise not to reject. This is for what the web API refuses, such as a method it does not know.
+      await this.#send(errorResponse(new HttpError(400, "bad_request", "This request cannot be answered."), null), false);
+    } finally {
+      this.#body = null;
+    }
+  }
+
+  #createRequest(request: TunnelRequest, fields: [string, string][]): Request {
+    const host = fields.find(([name]) => name === "host")?.[1] ?? "localhost";
+    const { method, target } = request.head;
+    const hasBody = !request.bodyless && method !== "GET" && method !== "HEAD";
+    const init: RequestInit & { duplex?: "half" } = { method, headers: fields, signal: this.#abort.signal };
+    if (hasBody) {
+      init.body = this.#createBody();
+      init.duplex = "half";
+    }
+    return new Request(`http://${host}${target.startsWith("//") ? `/.${target}` : target}`, init);
+  }
+
+  #createBody(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start: (controller) => {
+        this.#body = controller;
+      },
+      cancel: () => {
+        this.#body = null;
+      },
+    }, { highWaterMark: 0, size: () => 0 }).pipeThrough(this.#creditOnRead());
+  }
+
+  /** Gives credit back as the handler takes pieces, not as they arrive. */
+  #creditOnRead(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+    return new TransformStream({
+      transform: (piece, controller) => {
+        controller.enqueue(piece);
+        this.#stream.consumed(piece.length);
+      },
+    }, undefined, { highWaterMark: 0 });
+  }
+
+  async #send(response: Response, isHead: boolean): Promise<void> {
+    const head = serializeFields(response.headers);
+    if (head.length > MAX_HEAD) throw new RangeError("the answer's head is too large");
+    if (this.#stream.room === 0) await this.#stream.whenRoom();
+    const respond = (body: Uint8Array, end: boolean) =>
+      this.#stream.respond(response.status, head, 0, head.length, body, 0, body.length, end);
+    if (response.body === null || isHead) {
+      await response.body?.cancel();
+      return respond(NOTHING, true);
+    }
+    const reader = response.body.getReader();
+    this.#abort.signal.addEventListener("abort", () => reader.cancel().catch(() => {}));
+    let next = await reader.read();
+    const first = next.value ?? NOTHING;
+    const fits = first.length <= this.#stream.room;
+    respond(fits ? first : NOTHING, next.done);
+    if (!fits) await this.#stream.write(first);
+    while (!next.done) {
+      next = await reader.read();
+      if (next.value !== undefined) await this.#stream.write(next.value);
+    }
+    this.#stream.end();
+  }
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** The field lines of a head that was checked, as pairs; characters stand for bytes (Latin-1). */
+function parseFields({ frame, head, end }: TunnelRequest): [string, string][] {
+  let text = "";
+  for (let at = head.lineEnd; at < end - 4; at++) text += String.fromCharCode(frame[at]);
+  return text.split("\r\n").map((line) => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+}
+
+/** Field lines as bytes: header values are byte strings already. */
+function serializeFields(headers: Headers): Uint8Array {
+  let text = "";
+  for (const [name, value] of headers) text += `${name}: ${value}\r\n`;
+  return Uint8Array.from(text, (char) => char.charCodeAt(0));
+}

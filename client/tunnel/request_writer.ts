@@ -1,0 +1,51 @@
+import { createWebSocketKey } from "./websocket.ts";
+import type { TunnelRequest } from "./target.ts";
+
+/** A head ready for the local service. */
+export interface WrittenHead {
+  head: Uint8Array;
+  /** The key that a WebSocket handshake was written with, else "". */
+  webSocketKey: string;
+}
+
+/** Rewrites the few lines of a request's head that change on the way to the local service; the rest stays as it is. */
+export class RequestHeadWriter {
+  readonly #hostLine: Uint8Array | null;
+
+  /** @param hostHeader the Host that the service sees, or null for the visitor's own */
+  constructor(hostHeader: string | null) {
+    this.#hostLine = hostHeader === null ? null : ENCODER.encode(`host: ${hostHeader}\r\n`);
+  }
+
+  write(request: TunnelRequest): WrittenHead {
+    const { frame, start, head } = request;
+    const webSocketKey = request.webSocket ? createWebSocketKey() : "";
+    const added = this.#addedLines(request, webSocketKey);
+    const hostLine = this.#hostLine ?? frame.subarray(head.lineEnd, head.hostEnd);
+    // The blank line at the end goes behind the added lines.
+    const fieldsEnd = request.end - 2;
+    const lineSize = head.lineEnd - start, fieldsSize = fieldsEnd - head.hostEnd;
+    const written = new Uint8Array(lineSize + hostLine.length + fieldsSize + added.length + 2);
+    written.set(frame.subarray(start, head.lineEnd));
+    written.set(hostLine, lineSize);
+    written.set(frame.subarray(head.hostEnd, fieldsEnd), lineSize + hostLine.length);
+    written.set(added, written.length - added.length - 2);
+    written.set(CRLF, written.length - 2);
+    return { head: written, webSocketKey };
+  }
+
+  #addedLines({ webSocket, bodyless, head }: TunnelRequest, key: string): Uint8Array {
+    if (webSocket) {
+      return ENCODER.encode(
+        `connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${key}\r\n`,
+      );
+    }
+    if (bodyless || head.contentLength >= 0 || head.hasTransferEncoding) return NOTHING;
+    return CHUNKED;
+  }
+}
+
+const ENCODER = new TextEncoder();
+const NOTHING = new Uint8Array(0);
+const CRLF = ENCODER.encode("\r\n");
+const CHUNKED = ENCODER.encode("transfer-encoding: chunked\r\n");

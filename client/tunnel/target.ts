@@ -1,0 +1,26 @@
+import type { MuxStream, StreamHandler } from "../../protocol/mod.ts";
+import type { RequestHead } from "./request_head.ts";
+
+/** One visitor request as it arrived in a session. */
+export interface TunnelRequest {
+  readonly stream: MuxStream;
+  readonly head: RequestHead;
+  /** The head block is `frame[start, end)`; it stays as it is. */
+  readonly frame: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** No body follows. */
+  readonly bodyless: boolean;
+  /** A WebSocket handshake. */
+  readonly webSocket: boolean;
+}
+
+/** What a tunnel leads to. */
+export interface Target {
+  /** Shown to the user: `http://localhost:3000`, or what is shared. */
+  readonly name: string;
+  /** Answers one request. Returns the handler of what follows on its stream. */
+  handle(request: TunnelRequest): StreamHandler;
+  /** Ends idle connections and whatever else it holds. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,120 @@
+import { createBackoff } from "../../common/backoff.ts";
+import { delay } from "../../common/delay.ts";
+import { describeError } from "../../common/log.ts";
+import { GoAwayReason } from "../../protocol/mod.ts";
+import type { Connect } from "../connection/mod.ts";
+import { type OwnedTunnel, RelayRefused } from "./relay_api.ts";
+import { type CarriedRequest, type ClientSession, openSession } from "./session.ts";
+import type { Target } from "./target.ts";
+
+/** What happens to a running tunnel, for whoever shows it. */
+export interface TunnelEvents {
+  onConnected(): void;
+  onRequest(request: CarriedRequest): void;
+  /** The session broke, or the relay restarts; the next attempt comes after `delayMs`. */
+  onReconnecting(reason: string, delayMs: number): void;
+}
+
+/** Why a tunnel ended. */
+export type TunnelEnd = "stopped" | "expired" | "exhausted" | "replaced" | "refused";
+
+export interface RunTunnelOptions {
+  connect: Connect;
+  server: URL;
+  tunnel: OwnedTunnel;
+  target: Target;
+  /** Stops it. */
+  signal: AbortSignal;
+  events: TunnelEvents;
+}
+
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 5000;
+
+/**
+ * Keeps a tunnel connected under its URL until it is over: reconnects after every loss, and moves to a new session
+ * when the relay drains while the old one finishes what it carries.
+ * @throws RelayRefused or RelayUnreachable when the first attempt fails
+ */
+export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
+  const { signal, tunnel, events } = options;
+  const sessions = new Set<ClientSession>();
+  const backoff = createBackoff({ initialMs: FIRST_WAIT_MS, maxMs: LONGEST_WAIT_MS });
+  const expiry = new AbortController();
+  const expiryTimer = setTimeout(() => expiry.abort(), tunnel.expiresAt - Date.now());
+  const stop = AbortSignal.any([signal, expiry.signal]);
+  try {
+    for (let isFirst = true;; isFirst = false) {
+      const lost = await connectOnce(options, sessions, stop, isFirst);
+      if (stop.aborted) return signal.aborted ? "stopped" : "expired";
+      if (lost.end !== null) return lost.end;
+      if (lost.connected) backoff.reset();
+      const waitMs = backoff.next();
+      events.onReconnecting(lost.reason, waitMs);
+      await delay(waitMs, stop);
+      if (stop.aborted) return signal.aborted ? "stopped" : "expired";
+    }
+  } finally {
+    clearTimeout(expiryTimer);
+    for (const session of sessions) session.close();
+  }
+}
+
+/** How one session, or the attempt at one, came to its end. */
+interface Lost {
+  reason: string;
+  connected: boolean;
+  /** Set when there is no use in another attempt. */
+  end: TunnelEnd | null;
+}
+
+/** Opens a session and resolves when a new one is wanted, which for a relay that drains is before the old one ended. */
+async function connectOnce(
+  options: RunTunnelOptions,
+  sessions: Set<ClientSession>,
+  stop: AbortSignal,
+  isFirst: boolean,
+): Promise<Lost> {
+  const wanted = Promise.withResolvers<Lost>();
+  const end = (reason: GoAwayReason, text: string) =>
+    wanted.resolve({ reason: text, connected: true, end: endOf(reason) });
+  stop.addEventListener("abort", () => end(GoAwayReason.closed, "stopped"), { once: true });
+  try {
+    const session: ClientSession = await openSession({
+      ...options,
+      signal: stop,
+      onRequest: (request) => options.events.onRequest(request),
+      onGoAway: end,
+      onEnd: (reason, text) => {
+        sessions.delete(session);
+        end(reason, text);
+      },
+    });
+    sessions.add(session);
+    options.events.onConnected();
+    return await wanted.promise;
+  } catch (error) {
+    if (stop.aborted) return await wanted.promise;
+    if (isFirst) throw error;
+    if (error instanceof RelayRefused && GONE.has(error.status)) {
+      return { reason: error.message, connected: false, end: error.status === 410 ? "expired" : "refused" };
+    }
+    return { reason: describeError(error), connected: false, end: null };
+  }
+}
+
+/** Statuses after which the tunnel will not come back. */
+const GONE: ReadonlySet<number> = new Set([401, 403, 404, 410, 426]);
+
+function endOf(reason: GoAwayReason): TunnelEnd | null {
+  switch (reason) {
+    case GoAwayReason.expired:
+      return "expired";
+    case GoAwayReason.exhausted:
+      return "exhausted";
+    case GoAwayReason.replaced:
+      return "replaced";
+    default:
+      return null;
+  }
+}

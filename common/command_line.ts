@@ -1,0 +1,57 @@
+import { object, seq } from "@optique/core/constructs";
+import { message, text } from "@optique/core/message";
+import { map, optional } from "@optique/core/modifiers";
+import { argument, flag, option } from "@optique/core/primitives";
+import type { Parser } from "@optique/core/parser";
+import type { OptionName } from "@optique/core/usage";
+import { string } from "@optique/core/valueparser";
+import type { Option, OptionTable } from "./options.ts";
+
+/** Texts of the flags given on a command line, by the names of their table. */
+export type FlagTexts = Readonly<Record<string, string | undefined>>;
+
+/** A command-line parser made from a table of options. Values stay texts until `resolveOptions` checks them. */
+export function createFlagParser(table: OptionTable): Parser<"sync", FlagTexts, unknown> {
+  const parsers = Object.entries(table).map(([name, entry]) => [name, optional(createParser(entry))] as const);
+  // The combinator takes its result type from a literal object, which a table is not.
+  return object(Object.fromEntries(parsers)) as unknown as Parser<"sync", FlagTexts, unknown>;
+}
+
+function createParser(entry: Option<unknown>): Parser<"sync", string, unknown> {
+  const description = message`${text(describe(entry))}`;
+  const names: [OptionName, ...OptionName[]] = [asName(entry.flag)];
+  if (entry.short !== undefined) names.unshift(asName(entry.short));
+  const { bare } = entry;
+  if (entry.metavar === undefined) return map(flag(...names, { description }), () => "true");
+  // Checked to be non-empty, which is all that its type asks.
+  const metavar = entry.metavar as `V${string}`;
+  if (bare === undefined) return option(...names, string({ metavar }), { description });
+  const value = argument(string({ metavar, pattern: /^[^-]/ }));
+  return map(seq(flag(...names, { description }), optional(value)), ([, given]) => given ?? bare);
+}
+
+/** What help says of an option: its sentence, default and environment name. */
+export function describe({ help, fallback, env, metavar }: Option<unknown>): string {
+  const notes = [
+    ...(metavar !== undefined && fallback !== "" ? [`default ${fallback}`] : []),
+    ...(env !== undefined ? [env] : []),
+  ];
+  return notes.length === 0 ? help : `${help} (${notes.join(", ")})`;
+}
+
+function asName(name: string): OptionName {
+  if (!/^--?[a-z]/.test(name)) throw new TypeError(`"${name}" is no flag`);
+  return name as OptionName;
+}
+
+/**
+ * Splits `-e3000`, `-e=3000` and `-p=` into flag and value, which people type and the parser refuses.
+ * @param shorts the one-letter flags that take a value
+ */
+export function splitShortValues(args: readonly string[], shorts: readonly string[]): string[] {
+  return args.flatMap((arg) => {
+    const name = arg.slice(0, 2);
+    if (arg.length < 3 || !shorts.includes(name) || !/^-[a-z](=|\d)/.test(arg)) return [arg];
+    return [name, arg.slice(arg[2] === "=" ? 3 : 2)];
+  });
+}

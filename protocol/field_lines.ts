@@ -1,0 +1,195 @@
+/**
+ * The grammar of HTTP/1.1 field lines (RFC 9112, section 5), checked on bytes and without copies. Both ends of a
+ * tunnel use it before they believe a head, so it refuses whatever two readers could read differently:
+ * line folding, a bare CR or LF, NUL and other control bytes, white space before the colon.
+ */
+
+/** A block of field lines, or one line of it, that breaks the grammar. The message says what was wrong. */
+export class FieldSyntaxError extends SyntaxError {
+  override name = "FieldSyntaxError";
+}
+
+export const CR = 0x0d;
+export const LF = 0x0a;
+const SPACE = 0x20;
+const TAB = 0x09;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+
+/** 1 for the bytes of a token (RFC 9110, section 5.6.2). */
+export const TOKEN_BYTES = createByteTable((byte) => /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte)));
+/** 1 for the bytes of a field value or a reason phrase: printable ASCII, space, tab, and 0x80 to 0xff. */
+export const VALUE_BYTES = createByteTable((byte) => byte === TAB || (byte >= SPACE && byte !== 0x7f));
+/** 1 for the bytes of a request target: what {@link VALUE_BYTES} has, less space and tab. */
+export const TARGET_BYTES = createByteTable((byte) => byte > SPACE && byte !== 0x7f);
+
+function createByteTable(has: (byte: number) => boolean): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) => has(byte) ? 1 : 0);
+}
+
+/** Where one field lies in its buffer. The value includes the white space around it. */
+export type OnField = (nameStart: number, nameEnd: number, valueStart: number, valueEnd: number) => void;
+
+/**
+ * Checks field lines up to and with the blank line that ends them.
+ * @returns the offset after that blank line, or -1 when it is not within `buffer[start, end)` yet
+ * @throws FieldSyntaxError
+ */
+export function scanFieldLines(buffer: Uint8Array, start: number, end: number, onField?: OnField): number {
+  for (let at = start; at < end;) {
+    if (buffer[at] === CR) return scanLineEnd(buffer, at, end);
+    const colon = scanFieldName(buffer, at, end);
+    if (colon < 0) return -1;
+    const valueEnd = scanValue(buffer, colon + 1, end);
+    if (valueEnd < 0) return -1;
+    onField?.(at, colon, colon + 1, valueEnd);
+    at = valueEnd + 2;
+  }
+  return -1;
+}
+
+/**
+ * Checks that `buffer[start, end)` is nothing but whole field lines, each with its CRLF and no blank line among them.
+ * No bytes at all are fine.
+ * @returns whether all bytes are ASCII, so that they read the same as Latin-1 and as UTF-8
+ * @throws FieldSyntaxError
+ */
+export function checkFieldLines(buffer: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end;) {
+    const colon = scanFieldName(buffer, at, end);
+    const valueEnd = colon < 0 ? -1 : scanValue(buffer, colon + 1, end);
+    if (valueEnd < 0) throw new FieldSyntaxError("the last field line is cut short");
+    at = valueEnd + 2;
+  }
+  return isAscii(buffer, start, end);
+}
+
+function isAscii(buffer: Uint8Array, start: number, end: number): boolean {
+  let seen = 0;
+  for (let at = start; at < end; at++) seen |= buffer[at];
+  return seen < 0x80;
+}
+
+/**
+ * Offset of the colon after the field name at `start`, or -1 when the name has no end yet.
+ * @throws FieldSyntaxError
+ */
+export function scanFieldName(buffer: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && TOKEN_BYTES[buffer[at]] === 1) at++;
+  if (at === end) return -1;
+  if (buffer[at] !== COLON || at === start) throw nameError(buffer, start, at);
+  return at;
+}
+
+function nameError(buffer: Uint8Array, start: number, at: number): FieldSyntaxError {
+  const byte = buffer[at];
+  if (at > start) return new FieldSyntaxError(`${describeByte(byte)} in the field name ${quote(buffer, start, at)}`);
+  if (byte === SPACE || byte === TAB) {
+    return new FieldSyntaxError("a field line starts with white space (line folding)");
+  }
+  if (byte === COLON) return new FieldSyntaxError("a field name is empty");
+  return new FieldSyntaxError(`a field line starts with ${describeByte(byte)}`);
+}
+
+/**
+ * Offset of the CRLF that ends the text at `start`, or -1 when it has no end yet.
+ * @throws FieldSyntaxError for a byte that a value cannot hold
+ */
+export function scanValue(buffer: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && VALUE_BYTES[buffer[at]] === 1) at++;
+  if (at < end && buffer[at] !== CR) throw new FieldSyntaxError(`${describeByte(buffer[at])} inside a line`);
+  return scanLineEnd(buffer, at, end) < 0 ? -1 : at;
+}
+
+/** Offset after the LF that must follow the CR at `at`, or -1 when it is not there yet. */
+function scanLineEnd(buffer: Uint8Array, at: number, end: number): number {
+  if (at + 1 >= end) return -1;
+  if (buffer[at + 1] !== LF) throw new FieldSyntaxError("a bare CR inside a line");
+  return at + 2;
+}
+
+/** Whether `buffer[start, end)` is `word`, letters of either case alike. `word` has lower-case letters and `-` only. */
+export function isWord(buffer: Uint8Array, start: number, end: number, word: string): boolean {
+  if (end - start !== word.length) return false;
+  for (let index = 0; index < word.length; index++) {
+    if ((buffer[start + index] | 0x20) !== word.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+/** Offset of the first byte of a value that is no white space, or `end`. */
+export function skipSpace(buffer: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && (buffer[at] === SPACE || buffer[at] === TAB)) at++;
+  return at;
+}
+
+/** Offset after the last byte of a value that is no white space, or `start`. */
+export function trimSpace(buffer: Uint8Array, start: number, end: number): number {
+  let at = end;
+  while (at > start && (buffer[at - 1] === SPACE || buffer[at - 1] === TAB)) at--;
+  return at;
+}
+
+/** Whether a value that is a list with commas has the element `word`; see {@link isWord}. */
+export function listHasWord(buffer: Uint8Array, start: number, end: number, word: string): boolean {
+  for (let at = start; at < end;) {
+    let comma = at;
+    while (comma < end && buffer[comma] !== COMMA) comma++;
+    const from = skipSpace(buffer, at, comma);
+    if (isWord(buffer, from, trimSpace(buffer, from, comma), word)) return true;
+    at = comma + 1;
+  }
+  return false;
+}
+
+/**
+ * The number in a Content-Length value (RFC 9110, section 8.6): digits only, at most 2^53-1.
+ * With `previous`, the number of an earlier line, it must be the same one.
+ * A list of equal numbers counts as one number.
+ * @throws FieldSyntaxError
+ */
+export function parseContentLength(buffer: Uint8Array, start: number, end: number, previous = -1): number {
+  let length = previous;
+  for (let at = start; at <= end;) {
+    let comma = at;
+    while (comma < end && buffer[comma] !== COMMA) comma++;
+    const from = skipSpace(buffer, at, comma);
+    const value = parseDigits(buffer, from, trimSpace(buffer, from, comma));
+    if (length >= 0 && value !== length) throw new FieldSyntaxError(`two lengths: ${length} and ${value}`);
+    length = value;
+    at = comma + 1;
+  }
+  return length;
+}
+
+function parseDigits(buffer: Uint8Array, start: number, end: number): number {
+  let value = 0;
+  for (let at = start; at < end; at++) {
+    const digit = buffer[at] - 0x30;
+    value = digit >= 0 && digit <= 9 ? value * 10 + digit : NaN;
+  }
+  if (start === end || !(value <= Number.MAX_SAFE_INTEGER)) {
+    throw new FieldSyntaxError(`the length ${quote(buffer, start, end)} is not a whole number up to 2^53-1`);
+  }
+  return value;
+}
+
+/** A byte for a message: as a character where it prints, with its number otherwise. */
+export function describeByte(byte: number): string {
+  if (byte === LF) return "a bare LF";
+  if (byte > SPACE && byte < 0x7f) return `"${String.fromCharCode(byte)}"`;
+  return byte === SPACE ? "a space" : `byte 0x${byte.toString(16).padStart(2, "0")}`;
+}
+
+/** Bytes shown in a message, which never gets longer than a line. */
+const MAX_QUOTED = 60;
+
+/** Bytes for a message: in quotes, what does not print escaped, long ones cut. */
+export function quote(buffer: Uint8Array, start: number, end: number): string {
+  const shown = buffer.subarray(start, Math.min(end, start + MAX_QUOTED));
+  const text = JSON.stringify(String.fromCharCode(...shown));
+  return (end - start > MAX_QUOTED ? text + "..." : text).replace(/[\x7f-\x9f]/g, "?");
+}

@@ -1,0 +1,75 @@
+/** Frame types and flags, and how a frame's head is written and read. docs/protocol.md is the prose of this file. */
+
+export const FrameType = {
+  /** Relay to client: opens a stream. Payload: request line, field lines, blank line. */
+  request: 1,
+  /** Client to relay: status (2), head length (2), field lines, then body. */
+  response: 2,
+  /** A piece of body. */
+  data: 3,
+  /** A piece of a WebSocket message. */
+  message: 4,
+  /** WebSocket close: code (2), reason. Ends the stream. */
+  close: 5,
+  /** Ends the stream at once: reason (2), text. */
+  reset: 6,
+  /** Lets the peer send more: bytes (4). */
+  credit: 7,
+  /** Heartbeat, stream 0: 8 bytes that the PONG repeats. */
+  ping: 8,
+  pong: 9,
+  /** Session ends, stream 0: reason (2), text. */
+  goAway: 10,
+} as const;
+export type FrameType = typeof FrameType[keyof typeof FrameType];
+
+/** Last frame of this direction (REQUEST, RESPONSE, DATA). */
+export const END = 1;
+/** The request is a WebSocket handshake (REQUEST). */
+export const WEBSOCKET = 2;
+/** The message is text (MESSAGE). */
+export const TEXT = 4;
+/** The message goes on in the next MESSAGE frame (MESSAGE). */
+export const MORE = 8;
+
+/** A frame that breaks the protocol. It ends the session, never more than that. */
+export class ProtocolError extends Error {
+  override name = "ProtocolError";
+}
+
+/** Writes a frame's head at `at`; `FRAME_HEAD` bytes must be free there. */
+export function writeFrameHead(
+  buffer: Uint8Array,
+  at: number,
+  length: number,
+  type: FrameType,
+  flags: number,
+  stream: number,
+): void {
+  writeU32(buffer, at, length);
+  buffer[at + 4] = type;
+  buffer[at + 5] = flags;
+  writeU32(buffer, at + 6, stream);
+}
+
+/** Unsigned 32 bits, big-endian. */
+export function readU32(buffer: Uint8Array, at: number): number {
+  return (buffer[at] << 24 | buffer[at + 1] << 16 | buffer[at + 2] << 8 | buffer[at + 3]) >>> 0;
+}
+
+/** Unsigned 16 bits, big-endian. */
+export function readU16(buffer: Uint8Array, at: number): number {
+  return buffer[at] << 8 | buffer[at + 1];
+}
+
+export function writeU32(buffer: Uint8Array, at: number, value: number): void {
+  buffer[at] = value >>> 24;
+  buffer[at + 1] = value >>> 16;
+  buffer[at + 2] = value >>> 8;
+  buffer[at + 3] = value;
+}
+
+export function writeU16(buffer: Uint8Array, at: number, value: number): void {
+  buffer[at] = value >>> 8;
+  buffer[at + 1] = value;
+}

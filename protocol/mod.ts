@@ -1,0 +1,8 @@
+export * from "./limits.ts";
+export { checkFieldLines, FieldSyntaxError } from "./field_lines.ts";
+export * from "./version.ts";
+export * from "./reasons.ts";
+export { HEADROOM, type Transport } from "./outbox.ts";
+export { ProtocolError } from "./frames.ts";
+export { MuxStream, StreamEnded, type StreamHandler } from "./stream.ts";
+export { Mux, type MuxOptions, type RequestFlags } from "./mux.ts";

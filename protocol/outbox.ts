@@ -1,0 +1,140 @@
+import { setImmediate } from "node:timers";
+import { FRAME_HEAD } from "./limits.ts";
+import { type FrameType, writeFrameHead } from "./frames.ts";
+
+/**
+ * Free bytes before every message, so that a transport can put its own head there without copying. A multiple of four,
+ * because masking works by 32-bit words.
+ */
+export const HEADROOM = 16;
+
+/** Where messages go. */
+export interface Transport {
+  /**
+   * Sends `buffer[start, end)` as one binary message. The {@link HEADROOM} bytes before `start` are free to use, and
+   * the message may be changed in place. Returns nothing when the bytes have been taken, else a promise: until it
+   * resolves the buffer stays in use and nothing else is sent. It never throws or rejects; a broken transport says so
+   * through its owner.
+   */
+  send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): void | Promise<void>;
+}
+
+/** A message is sent as soon as it holds this much, without waiting for the turn to end. */
+const SEND_NOW = 64 * 1024;
+/** Bodies wait while this much is waiting to be sent; heads never do. */
+const FULL = 512 * 1024;
+const BUFFER_SIZE = HEADROOM + SEND_NOW + FRAME_HEAD + 64 * 1024;
+/** Idle buffers kept for all sessions of this process: an idle session holds none. */
+const MAX_SPARE = 8;
+const spare: Uint8Array<ArrayBuffer>[] = [];
+
+/**
+ * Collects the frames of one turn of the event loop and sends them as one message: one system call for many frames.
+ */
+export class Outbox {
+  /** Frames are written here, from {@link used} on. Empty while nothing waits. */
+  buffer: Uint8Array<ArrayBuffer> = NO_BUFFER;
+  used = HEADROOM;
+  #armed = false;
+  #sending = false;
+  #closed = false;
+  #waiting: (() => void)[] = [];
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Whether bodies should wait, by {@link whenRoom}. */
+  get full(): boolean {
+    return this.#sending && this.used > FULL;
+  }
+
+  /** Makes room for a frame with a payload of at most `payload` bytes. Write it at `used`, then {@link commit}. */
+  reserve(payload: number): void {
+    const size = FRAME_HEAD + payload;
+    if (this.buffer === NO_BUFFER) this.buffer = spare.pop() ?? new Uint8Array(BUFFER_SIZE);
+    if (this.used + size <= this.buffer.length) return;
+    if (!this.#sending && this.used > HEADROOM) this.#sendNow();
+    if (this.buffer === NO_BUFFER) this.buffer = spare.pop() ?? new Uint8Array(BUFFER_SIZE);
+    if (this.used + size <= this.buffer.length) return;
+    const larger = new Uint8Array(Math.max(this.buffer.length * 2, this.used + size));
+    larger.set(this.buffer.subarray(0, this.used));
+    this.buffer = larger;
+  }
+
+  /** Finishes the frame whose payload was written behind `used + FRAME_HEAD`. */
+  commit(payload: number, type: FrameType, flags: number, stream: number): void {
+    writeFrameHead(this.buffer, this.used, payload, type, flags, stream);
+    this.used += FRAME_HEAD + payload;
+    if (this.#sending) return;
+    if (this.used >= SEND_NOW) this.#sendNow();
+    else if (!this.#armed) {
+      this.#armed = true;
+      setImmediate(this.#onTurn);
+    }
+  }
+
+  /** Resolves when bodies may be written again, at once after {@link close}. */
+  whenRoom(): Promise<void> {
+    if (!this.full || this.#closed) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Sends what waits, without waiting for the end of the turn. */
+  flush(): void {
+    if (!this.#sending && this.used > HEADROOM) this.#sendNow();
+  }
+
+  /** Drops what waits and wakes who waits. Later frames go nowhere. */
+  close(): void {
+    this.#closed = true;
+    this.#release(this.buffer);
+    this.#wake();
+  }
+
+  readonly #onTurn = (): void => {
+    this.#armed = false;
+    this.flush();
+  };
+
+  #sendNow(): void {
+    const { buffer, used } = this;
+    if (this.#closed) return this.#release(buffer);
+    const sent = this.#transport.send(buffer, HEADROOM, used);
+    if (sent === undefined) return this.#release(buffer);
+    this.#sending = true;
+    this.buffer = NO_BUFFER;
+    this.used = HEADROOM;
+    sent.then(() => this.#onSent(buffer));
+  }
+
+  #onSent(buffer: Uint8Array<ArrayBuffer>): void {
+    this.#sending = false;
+    if (this.buffer === NO_BUFFER) this.#release(buffer);
+    else {
+      keepSpare(buffer);
+      this.#sendNow();
+    }
+    this.#wake();
+  }
+
+  #release(buffer: Uint8Array<ArrayBuffer>): void {
+    keepSpare(buffer);
+    this.buffer = NO_BUFFER;
+    this.used = HEADROOM;
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0 || (this.full && !this.#closed)) return;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+const NO_BUFFER = new Uint8Array(0);
+
+function keepSpare(buffer: Uint8Array<ArrayBuffer>): void {
+  if (buffer.length === BUFFER_SIZE && spare.length < MAX_SPARE) spare.push(buffer);
+}

@@ -1,0 +1,196 @@
+/**
+ * Holds the import direction of ARCHITECTURE.md. Prints a line a violation and ends with code 1 when there is one.
+ *
+ * The rules, for every .ts, .tsx and .js file outside tests:
+ * - A file imports units of rows below its own and files of its own unit, never another unit of its row or a row above.
+ * - server/ and client/ never import each other; only entry files and tools know both.
+ * - A folder with a `mod.ts` is entered from outside through that file alone; `_` files belong to their folder.
+ * - No circle between files.
+ * - `Deno.*` appears in drivers (files named deno.ts), entry files and tools only.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, relative, sep } from "node:path";
+import { exit, stderr } from "node:process";
+
+/** Rows from top to bottom: units of a row are strangers to each other, except tools, which may use anything. */
+const ROWS: readonly (readonly string[])[] = [
+  ["scripts", "bench", "tests"],
+  ["server.ts", "cli.ts", "mod.ts"],
+  ["server/*", "client/*"],
+  ["server/hq", "client/site", "client/inspector"],
+  [
+    "server/accounts",
+    "server/captures",
+    "server/relay",
+    "server/proxy",
+    "client/tunnel",
+    "client/files",
+    "client/login",
+    "client/views",
+  ],
+  [
+    "server/store",
+    "server/cluster",
+    "server/guard",
+    "server/config.ts",
+    "client/terminal",
+    "client/connection",
+    "client/config.ts",
+  ],
+  ["protocol", "common"],
+];
+const TOOLS_ROW = 0;
+const ENTRY_ROW = 1;
+
+interface Unit {
+  name: string;
+  row: number;
+  side: "server" | "client" | "both";
+}
+
+const UNITS = new Map(ROWS.flatMap((names, row) => names.map((name) => [name, createUnit(name, row)] as const)));
+
+function createUnit(name: string, row: number): Unit {
+  const side = name.startsWith("server/") ? "server" : name.startsWith("client/") ? "client" : "both";
+  return { name, row, side };
+}
+
+/**
+ * Every violation in the tree under `root`, as sentences that start with the file.
+ * @param files text of each file by its path relative to the root, with forward slashes
+ */
+export function findViolations(files: ReadonlyMap<string, string>): string[] {
+  const imports = new Map<string, string[]>();
+  const violations: string[] = [];
+  for (const [file, text] of files) {
+    if (isTest(file)) continue;
+    const code = stripComments(text);
+    const targets = findImports(code).map((specifier) =>
+      normalize(join(dirname(file), specifier)).replaceAll(sep, "/")
+    );
+    imports.set(file, targets);
+    const unit = findUnit(file);
+    if (unit === null) {
+      violations.push(
+        `${file}: is in no unit of the import table; add its folder to a row of scripts/check_imports.ts`,
+      );
+      continue;
+    }
+    for (const target of targets) {
+      const reason = checkDirection(unit, target) ?? checkFrontDoor(file, target, files);
+      if (reason !== null) violations.push(`${file}: imports ${target}: ${reason}`);
+    }
+    if (usesDeno(code) && !mayUseDeno(file, unit)) {
+      violations.push(`${file}: uses Deno.*, which only deno.ts drivers, entry files and tools may: use node: modules`);
+    }
+  }
+  return [...violations, ...findCircles(imports)];
+}
+
+function isTest(file: string): boolean {
+  return /_test\.(tsx?|js)$/.test(file) || file.startsWith("tests/");
+}
+
+/** The longest unit name that holds the file; a file right inside server/ or client/ is part of its composition. */
+function findUnit(file: string): Unit | null {
+  const [first, second, third] = file.split("/");
+  const named = UNITS.get(`${first}/${second}`) ?? UNITS.get(first);
+  if (named !== undefined) return named;
+  return (third === undefined && second !== undefined && UNITS.get(`${first}/*`)) || null;
+}
+
+function checkDirection(unit: Unit, target: string): string | null {
+  if (target.startsWith("../")) return "it lies outside the project";
+  if (unit.row === TOOLS_ROW) return null;
+  if (isTest(target)) return "only tests import tests";
+  const other = findUnit(target);
+  if (other === null) return "it is in no unit of the import table";
+  if (other === unit) return null;
+  if (unit.side !== "both" && other.side !== "both" && unit.side !== other.side) {
+    return `${unit.side} and ${other.side} never import each other`;
+  }
+  if (other.row === unit.row) return `${unit.name} and ${other.name} are of one row; compose them one row above`;
+  if (other.row < unit.row) return `${other.name} is above ${unit.name}`;
+  return null;
+}
+
+function checkFrontDoor(file: string, target: string, files: ReadonlyMap<string, string>): string | null {
+  const parts = target.split("/");
+  for (let depth = 0; depth < parts.length; depth++) {
+    const folder = parts.slice(0, depth).join("/");
+    const isInside = folder === "" || file.startsWith(`${folder}/`);
+    if (isInside) continue;
+    if (parts[depth].startsWith("_")) return `"${parts[depth]}" is private to ${folder}/`;
+    const door = `${folder}/mod.ts`;
+    if (target !== door && files.has(door)) return `${folder}/ is entered through its mod.ts`;
+  }
+  return null;
+}
+
+function usesDeno(code: string): boolean {
+  return /\bDeno\s*(\?\.|\.|\[)|\bglobalThis\.Deno\b/.test(code);
+}
+
+function mayUseDeno(file: string, unit: Unit): boolean {
+  return unit.row === TOOLS_ROW || unit.row === ENTRY_ROW || /(^|\/)deno\.ts$/.test(file);
+}
+
+/** Comments start at a line's start or after white space here: `deno fmt` writes them so, and "text/*" stays whole. */
+function stripComments(text: string): string {
+  return text.replace(/(^|[\s(,{])\/\*[\s\S]*?\*\//g, "$1").replace(/(^|\s)\/\/.*$/gm, "$1");
+}
+
+/** Relative specifiers of static imports, re-exports, `import("...")` and types taken by it. */
+function findImports(code: string): string[] {
+  const pattern =
+    /^\s*import\s*["']([^"']+)["']|^\s*(?:import|export)\b[^;"'`]*?\bfrom\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm;
+  return [...code.matchAll(pattern)]
+    .map(([, bare, from, dynamic]) => bare ?? from ?? dynamic)
+    .filter((specifier) => specifier.startsWith("."));
+}
+
+/** Each circle once, told from the file at which the walk met it. */
+function findCircles(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const path: string[] = [];
+  const walk = (file: string): void => {
+    if (finished.has(file)) return;
+    const start = path.indexOf(file);
+    if (start >= 0) {
+      circles.push(`${file}: imports itself in a circle: ${[...path.slice(start), file].join(" -> ")}`);
+      return;
+    }
+    path.push(file);
+    for (const target of imports.get(file) ?? []) walk(target);
+    path.pop();
+    finished.add(file);
+  };
+  for (const file of imports.keys()) walk(file);
+  return circles;
+}
+
+const SKIPPED_FOLDERS = new Set(["node_modules", "testdata", "dist", ".git"]);
+
+/** The source files below `root`, by their path relative to it. */
+export function loadSources(root: string): Map<string, string> {
+  const files = new Map<string, string>();
+  const visit = (folder: string): void => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name) && !entry.name.startsWith(".")) visit(path);
+      else if (entry.isFile() && /\.(tsx?|js)$/.test(entry.name)) {
+        files.set(relative(root, path).replaceAll(sep, "/"), readFileSync(path, "utf8"));
+      }
+    }
+  };
+  visit(root);
+  return files;
+}
+
+if (import.meta.main) {
+  const files = loadSources(join(import.meta.dirname ?? ".", ".."));
+  const violations = findViolations(files);
+  for (const violation of violations) stderr.write(`${violation}\n`);
+  if (violations.length > 0) exit(1);
+}

@@ -1,0 +1,71 @@
+/**
+ * All that CI runs: format, lint, types, imports, documents, then every test. `--checks` leaves the tests out; other
+ * arguments go to `deno test` (paths, `--filter`). The last line is `N passed, N failed`, checks and tests together,
+ * with `, N skipped` behind it when some were; the exit code is 1 when anything failed.
+ */
+import { parseTestSummary, type Tally } from "./_test_summary.ts";
+
+const CHECKS: readonly (readonly string[])[] = [
+  ["fmt", "--check"],
+  ["lint"],
+  ["check", "."],
+  ["run", "-A", "scripts/check_imports.ts"],
+];
+
+/** Types were checked before; one process at a time, as system tests start servers and browsers on what may be two cores. */
+const TESTS = ["test", "-A", "--no-check", "--permit-no-files"];
+
+const root = new URL("..", import.meta.url);
+
+/** The same Deno that runs this, in the project's root, its errors and warnings straight to ours. */
+function startDeno(args: readonly string[], output: "inherit" | "piped"): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd: root,
+    stdin: "null",
+    stdout: output,
+    stderr: "inherit",
+  })
+    .spawn();
+}
+
+async function runCheck(args: readonly string[]): Promise<Tally> {
+  const { success } = await startDeno(args, "inherit").status;
+  print(`${success ? "passed" : "FAILED"}: deno ${args.join(" ")}`);
+  return { passed: success ? 1 : 0, failed: success ? 0 : 1, skipped: 0 };
+}
+
+async function runTests(args: readonly string[]): Promise<Tally> {
+  const child = startDeno([...TESTS, ...args], "piped");
+  let output = "";
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    write(text);
+    output += text;
+  }
+  const { success, code } = await child.status;
+  return parseTestSummary(output, success, (reason) => print(`FAILED: ${reason} (exit code ${code})`));
+}
+
+function print(line: string): void {
+  write(`${line}\n`);
+}
+
+/** Synchronous, so that nothing is lost by the exit and the last line is the last. */
+function write(text: string): void {
+  let rest = new TextEncoder().encode(text);
+  while (rest.length > 0) rest = rest.subarray(Deno.stdout.writeSync(rest));
+}
+
+async function main(): Promise<number> {
+  const args = Deno.args.filter((arg) => arg !== "--checks");
+  const tallies: Tally[] = [];
+  for (const check of CHECKS) tallies.push(await runCheck(check));
+  if (!Deno.args.includes("--checks")) tallies.push(await runTests(args));
+  const sum = (key: keyof Tally) => tallies.reduce((total, tally) => total + tally[key], 0);
+  const skipped = sum("skipped");
+  print(`${sum("passed")} passed, ${sum("failed")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+  return sum("failed") > 0 ? 1 : 0;
+}
+
+// Its name looks like a test's: deno.json keeps `deno test` away from it, and this keeps it from starting itself.
+if (import.meta.main) Deno.exit(await main());

@@ -1,0 +1,2 @@
+export { createLocalPresence } from "./local.ts";
+export type { Presence } from "./types.ts";

@@ -1,0 +1,60 @@
+import { HttpError } from "../../common/http_error.ts";
+import { ResetReason } from "../../protocol/mod.ts";
+
+/** What a visitor gets when a tunnel cannot work: design.md's table, in one place. */
+
+export const noSuchTunnel = (): HttpError =>
+  new HttpError(404, "tunnel_not_found", "There is no tunnel at this address.", {
+    details: "It may have been removed, or the address has a typing error.",
+  });
+
+export const tunnelExpired = (): HttpError =>
+  new HttpError(410, "tunnel_expired", "This tunnel has expired.", {
+    details: "Ephemeral tunnels live for a limited time. Its owner can open a new one.",
+  });
+
+export const tunnelExhausted = (): HttpError =>
+  new HttpError(410, "tunnel_traffic_exhausted", "The traffic of this tunnel is used up.", {
+    details: "Ephemeral tunnels carry a limited amount of data. Its owner can open a new one.",
+  });
+
+export const tunnelOffline = (): HttpError =>
+  new HttpError(503, "tunnel_offline", "The tunnel exists, but its client is not connected.", {
+    details: "It usually comes back within a few seconds. Try again.",
+    headers: { "retry-after": "5" },
+  });
+
+export const tooManyStreams = (): HttpError =>
+  new HttpError(503, "too_many_requests_at_a_time", "This tunnel carries as many requests as it may at a time.", {
+    headers: { "retry-after": "1" },
+  });
+
+export const headTooLarge = (): HttpError =>
+  new HttpError(431, "head_too_large", "The request's line and headers are too large.");
+
+export const badAnswer = (details: string): HttpError =>
+  new HttpError(502, "bad_answer", "The local service gave an answer that cannot be passed on.", { details });
+
+/** The answer for a stream that was reset before its answer began. `text` is the client's, written for visitors. */
+export function fromReset(reason: ResetReason, text: string): HttpError {
+  const details = text === "" ? undefined : text;
+  switch (reason) {
+    case ResetReason.refused:
+      return new HttpError(502, "service_unreachable", "The local service cannot be reached.", { details });
+    case ResetReason.notHttp:
+      return new HttpError(502, "service_not_http", "The local service does not speak HTTP.", { details });
+    case ResetReason.idle:
+      return new HttpError(504, "service_timeout", "The local service took too long to answer.", { details });
+    case ResetReason.sessionLost:
+      return tunnelOffline();
+    case ResetReason.limit:
+      return tooManyStreams();
+    case ResetReason.forbidden:
+      return new HttpError(403, "port_not_allowed", "This port may not be reached through the tunnel.", { details });
+    case ResetReason.none:
+    case ResetReason.cancelled:
+    case ResetReason.broken:
+    case ResetReason.internal:
+      return new HttpError(502, "service_broke_off", "The local service broke off before it answered.", { details });
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Header fields that belong to one connection and never travel on (RFC 9110, section 7.6.1). `connection` itself names
+ * more of them.
+ */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Fields of a request that only we may set: what a visitor claims in them has no effect. */
+const OURS: ReadonlySet<string> = new Set([
+  "expect",
+  "forwarded",
+  "host",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-proto",
+  "x-real-ip",
+]);
+
+const OUR_PREFIX = "portway-";
+
+/** Whether a visitor's field stays behind. `name` is in lower case. */
+export function isDroppedFromRequest(name: string): boolean {
+  return HOP_BY_HOP.has(name) || OURS.has(name) || name.startsWith(OUR_PREFIX);
+}
+
+/** Whether a local service's field stays behind. `name` is in lower case. */
+export function isDroppedFromResponse(name: string): boolean {
+  return HOP_BY_HOP.has(name) || name === "portway-error";
+}
+
+/** The names that a Connection field lists, in lower case, or null when there are none but the usual ones. */
+export function namedByConnection(value: string | null): ReadonlySet<string> | null {
+  if (value === null || /^(?:keep-alive|close|upgrade|keep-alive, *upgrade)$/i.test(value)) return null;
+  return new Set(value.toLowerCase().split(",").map((name) => name.trim()).filter((name) => name !== "close"));
+}

@@ -1,0 +1,85 @@
+import type { Hono } from "hono";
+import type { OriginReader } from "../../common/forwarded.ts";
+import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
+import type { Logger } from "../../common/log.ts";
+import { createRateLimiter } from "../../common/rate_limiter.ts";
+import type { Presence } from "../cluster/mod.ts";
+import type { Store } from "../store/mod.ts";
+import { createEdge } from "./edge.ts";
+import { createHostMatcher } from "./hosts.ts";
+import { createRelayRoutes } from "./routes.ts";
+import type { Session } from "./session.ts";
+import { createSessions } from "./sessions.ts";
+import { createTunnels } from "./tunnels.ts";
+
+export interface RelayOptions {
+  store: Store;
+  presence: Presence<Session>;
+  log: Logger;
+  readOrigin: OriginReader;
+  /** Where ephemeral tunnels appear; scheme and port are part of their URLs. */
+  ephemeralUrl: URL;
+  ephemeralLifetimeMs: number;
+  ephemeralBytes: number;
+  tunnelsPerMinute: number;
+  maxHeadBytes: number;
+  maxStreams: number;
+  maxSessionsPerAddress: number;
+  streamIdleMs: number;
+  holdMs: number;
+  now?: () => number;
+}
+
+/** The public side of tunnels. */
+export interface Relay {
+  /** The label that a Host header names, or null when the request is not for a tunnel. */
+  match(host: string): string | null;
+  /** Answers a visitor of the tunnel with that label. */
+  visit(exchange: Exchange, label: string): Response | Promise<Response>;
+  /** API routes of this area. */
+  routes: Hono<ExchangeEnv>;
+  /** What is open now; returns to zero when nobody is there. */
+  count(): { sessions: number; streams: number };
+  /** No new sessions; clients are told to connect elsewhere. */
+  drain(): void;
+  /** Ends every session and stores what is not stored yet. */
+  close(): Promise<void>;
+}
+
+const SWEEP_MS = 1000;
+
+export function createRelay(options: RelayOptions): Relay {
+  const { store, presence, log, readOrigin, ephemeralUrl, now = Date.now } = options;
+  const tunnels = createTunnels({ store: store.ephemeralTunnels, presence, log, now });
+  const sessions = createSessions({
+    maxStreams: options.maxStreams,
+    maxPerAddress: options.maxSessionsPerAddress,
+    streamIdleMs: options.streamIdleMs,
+    log,
+  });
+  const hosts = createHostMatcher(ephemeralUrl.hostname);
+  let sweeping = Promise.resolve();
+  const sweeper = setInterval(() => sweeping = sweeping.then(() => tunnels.sweep()), SWEEP_MS);
+  return {
+    match: hosts.ephemeralLabel,
+    visit: createEdge({ tunnels, readOrigin, maxHeadBytes: options.maxHeadBytes, holdMs: options.holdMs }),
+    routes: createRelayRoutes({
+      tunnels,
+      sessions,
+      readOrigin,
+      limiter: createRateLimiter({ burst: options.tunnelsPerMinute, perMinute: options.tunnelsPerMinute }),
+      urlOf: (label) => `${ephemeralUrl.protocol}//${label}.${ephemeralUrl.host}`,
+      lifetimeMs: options.ephemeralLifetimeMs,
+      bytesLimit: options.ephemeralBytes,
+      now,
+    }),
+    count: sessions.count,
+    drain: sessions.drain,
+    async close() {
+      clearInterval(sweeper);
+      sessions.close();
+      await sweeping;
+      await tunnels.sweep();
+    },
+  };
+}

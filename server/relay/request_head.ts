@@ -1,0 +1,26 @@
+import type { Exchange } from "../../common/listener/mod.ts";
+import type { Origin } from "../../common/forwarded.ts";
+import { isDroppedFromRequest, namedByConnection } from "./hygiene.ts";
+
+/**
+ * The head block that a visitor's request travels with (docs/protocol.md): request line, `host` first of the field
+ * lines, then what the visitor sent less what stays behind, then where it came from, then a blank line.
+ */
+export function buildRequestHead(exchange: Exchange, origin: Origin, webSocket: boolean): string {
+  const { method, target, headers } = exchange;
+  const named = namedByConnection(exchange.header("connection"));
+  let head = `${method} ${target} HTTP/1.1\r\nhost: ${origin.host}\r\n`;
+  for (const [name, value] of headers) {
+    if (isDroppedFromRequest(name) || named?.has(name) || (webSocket && isHandshake(name))) continue;
+    head += `${name}: ${value}\r\n`;
+  }
+  const { address, proto, host } = origin;
+  const node = address.includes(":") ? `"[${address}]"` : address;
+  return `${head}x-forwarded-for: ${address}\r\nx-forwarded-proto: ${proto}\r\nx-forwarded-host: ${host}\r\n` +
+    `forwarded: for=${node};proto=${proto};host="${host}"\r\n\r\n`;
+}
+
+/** Fields of the visitor's WebSocket handshake that end at the relay; the client makes its own with the service. */
+function isHandshake(name: string): boolean {
+  return name === "sec-websocket-key" || name === "sec-websocket-version" || name === "sec-websocket-extensions";
+}

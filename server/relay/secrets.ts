@@ -1,0 +1,21 @@
+import { Buffer } from "node:buffer";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** 32 letters and digits that are hard to confuse; 5 bits each. */
+const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
+
+/** A host label of 80 random bits: unguessable, and short enough to type. */
+export function createLabel(): string {
+  return Array.from(randomBytes(16), (byte) => ALPHABET[byte & 31]).join("");
+}
+
+/** 256 random bits, base64url. */
+export const createSecret = (): string => randomBytes(32).toString("base64url");
+
+/** What is kept of a secret, which is only ever compared. It is random, so one round of SHA-256 is enough. */
+export const hashSecret = (secret: string): string => createHash("sha256").update(secret).digest("base64url");
+
+/** Whether `secret` is the one that `hash` was made of, in time that tells nothing. */
+export function isSecretOf(hash: string, secret: string): boolean {
+  return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(hash));
+}

@@ -1,0 +1,102 @@
+import { HttpError } from "../../common/http_error.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+import type { Logger } from "../../common/log.ts";
+import { GoAwayReason } from "../../protocol/mod.ts";
+import { createSessionUpgrade, type Session } from "./session.ts";
+import type { Tunnel } from "./tunnel.ts";
+
+export interface SessionsOptions {
+  maxStreams: number;
+  maxPerAddress: number;
+  /** Milliseconds after which a stream on which nothing moves is ended. */
+  streamIdleMs: number;
+  log: Logger;
+}
+
+/** Every session this process carries. */
+export interface Sessions {
+  /**
+   * Turns an owner's handshake into the session that carries their tunnel.
+   * @throws HttpError when the tunnel is over, the address holds too many, or the server drains
+   */
+  accept(exchange: Exchange, tunnel: Tunnel, address: string): Response;
+  /** Sessions and streams open now. */
+  count(): { sessions: number; streams: number };
+  /** Accepts no more, and tells every client to connect elsewhere once its streams are done. */
+  drain(): void;
+  /** Ends all of them. */
+  close(): void;
+}
+
+const BEAT_MS = 1000;
+/** Turns of the idle clock in one idle time: streams end between one and 1 + 1/IDLE_TURNS of it. */
+const IDLE_TURNS = 4;
+
+export function createSessions(options: SessionsOptions): Sessions {
+  const { log } = options;
+  const sessions = new Set<Session>();
+  const perAddress = new Map<string, number>();
+  let draining = false;
+  const beat = setInterval(() => {
+    for (const session of sessions) session.mux.beat();
+  }, BEAT_MS);
+  const idle = setInterval(() => {
+    for (const session of sessions) session.mux.endIdle(IDLE_TURNS);
+  }, options.streamIdleMs / IDLE_TURNS);
+
+  function countFor(address: string, change: number): void {
+    const count = (perAddress.get(address) ?? 0) + change;
+    if (count > 0) perAddress.set(address, count);
+    else perAddress.delete(address);
+  }
+
+  function accept(exchange: Exchange, tunnel: Tunnel, address: string): Response {
+    if (draining) throw restarting();
+    const fault = tunnel.gate();
+    if (fault !== null) throw fault;
+    // A session that takes over from its own predecessor frees that one's place.
+    if ((perAddress.get(address) ?? 0) >= options.maxPerAddress && tunnel.session?.address !== address) {
+      throw new HttpError(429, "too_many_sessions", "This address holds as many sessions as it may.", {
+        headers: { "retry-after": "10" },
+      });
+    }
+    return exchange.upgrade(createSessionUpgrade({
+      address,
+      maxStreams: options.maxStreams,
+      onOpen(session) {
+        sessions.add(session);
+        countFor(address, 1);
+        tunnel.attach(session);
+        log.info("session_opened", { tunnel: tunnel.record.id, address });
+        if (draining) session.end(GoAwayReason.draining, "the server is restarting");
+      },
+      onEnd(session, reason, text) {
+        sessions.delete(session);
+        countFor(address, -1);
+        tunnel.detach(session);
+        log.info("session_ended", { tunnel: tunnel.record.id, address, reason: nameOf(reason), text });
+      },
+    }));
+  }
+
+  return {
+    accept,
+    count: () => ({ sessions: sessions.size, streams: [...sessions].reduce((sum, { mux }) => sum + mux.size, 0) }),
+    drain() {
+      draining = true;
+      for (const { mux } of sessions) mux.sendGoAway(GoAwayReason.draining, "the server is restarting");
+    },
+    close() {
+      clearInterval(beat);
+      clearInterval(idle);
+      for (const session of sessions) session.end(GoAwayReason.draining, "the server is restarting");
+    },
+  };
+}
+
+const restarting = () =>
+  new HttpError(503, "server_restarting", "The server is restarting.", { headers: { "retry-after": "2" } });
+
+function nameOf(reason: GoAwayReason): string {
+  return Object.entries(GoAwayReason).find(([, code]) => code === reason)?.[0] ?? String(reason);
+}

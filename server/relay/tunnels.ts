@@ -1,0 +1,79 @@
+import { describeError, type Logger } from "../../common/log.ts";
+import type { EphemeralTunnel, EphemeralTunnels } from "../store/mod.ts";
+import type { Presence } from "../cluster/mod.ts";
+import type { Session } from "./session.ts";
+import { Tunnel } from "./tunnel.ts";
+
+/** How long a tunnel that nobody uses stays in memory. */
+const FORGET_MS = 60_000;
+/** How long an expired tunnel still answers 410; then its address is unknown. */
+const KEEP_EXPIRED_MS = 24 * 60 * 60 * 1000;
+const PURGE_EVERY_MS = 10 * 60 * 1000;
+
+/** Tunnels in memory, in front of the store. */
+export interface Tunnels {
+  /** The one in memory, for the fast path. */
+  getByLabel(label: string): Tunnel | undefined;
+  findByLabel(label: string): Promise<Tunnel | null>;
+  findById(id: string): Promise<Tunnel | null>;
+  add(record: EphemeralTunnel): Promise<Tunnel>;
+  /** Once a second or so: ends what is over, stores traffic, forgets what is idle. */
+  sweep(): Promise<void>;
+}
+
+export interface TunnelsOptions {
+  store: EphemeralTunnels;
+  presence: Presence<Session>;
+  log: Logger;
+  now: () => number;
+}
+
+export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tunnels {
+  const byLabel = new Map<string, Tunnel>();
+  const lastUsed = new WeakMap<Tunnel, number>();
+  let purgedAt = 0;
+
+  /** One object a record, however many ask at once. */
+  function keep(record: EphemeralTunnel): Tunnel {
+    const tunnel = byLabel.get(record.label) ?? new Tunnel(record, presence, now);
+    byLabel.set(record.label, tunnel);
+    lastUsed.set(tunnel, now());
+    return tunnel;
+  }
+
+  const keepFound = (record: EphemeralTunnel | null) => record === null ? null : keep(record);
+
+  async function saveTraffic(): Promise<void> {
+    const unsaved = [...byLabel.values()].map((tunnel) => ({ tunnel, bytes: tunnel.takeUnsaved() }))
+      .filter(({ bytes }) => bytes > 0);
+    try {
+      await store.addTraffic(unsaved.map(({ tunnel, bytes }) => ({ id: tunnel.record.id, bytes })));
+    } catch (error) {
+      for (const { tunnel, bytes } of unsaved) tunnel.giveBackUnsaved(bytes);
+      log.error("traffic_not_saved", { reason: describeError(error) });
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    await saveTraffic();
+    for (const [label, tunnel] of byLabel) {
+      tunnel.endIfOver();
+      if (tunnel.session !== null) lastUsed.set(tunnel, now());
+      else if (now() - (lastUsed.get(tunnel) ?? 0) > FORGET_MS && tunnel.isSaved) byLabel.delete(label);
+    }
+    if (now() - purgedAt < PURGE_EVERY_MS) return;
+    purgedAt = now();
+    await store.removeExpired(now() - KEEP_EXPIRED_MS);
+  }
+
+  return {
+    getByLabel: (label) => byLabel.get(label),
+    findByLabel: async (label) => byLabel.get(label) ?? keepFound(await store.findByLabel(label)),
+    findById: async (id) => keepFound(await store.findById(id)),
+    async add(record) {
+      await store.insert(record);
+      return keep(record);
+    },
+    sweep,
+  };
+}

@@ -1,0 +1,170 @@
+import type { Exchange } from "../../common/listener/mod.ts";
+import { errorResponse, type HttpError } from "../../common/http_error.ts";
+import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
+import { badAnswer, fromReset } from "./errors.ts";
+import { type HeaderPairs, parseResponseHead } from "./response_head.ts";
+
+/** Statuses whose responses have no body (fetch standard, "null body status"). */
+const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/**
+ * One visitor's HTTP request on its way through a session: its body goes in, the answer comes out as a `Response`.
+ * @param meter counts every byte carried, in both directions
+ */
+export class Visitor implements StreamHandler {
+  readonly response: Promise<Response>;
+  readonly #exchange: Exchange;
+  readonly #meter: (bytes: number) => void;
+  #stream: MuxStream | null = null;
+  #answer!: (response: Response) => void;
+  #body: ResponseBody | null = null;
+  #answered = false;
+
+  constructor(exchange: Exchange, meter: (bytes: number) => void) {
+    this.#exchange = exchange;
+    this.#meter = meter;
+    this.response = new Promise((resolve) => this.#answer = resolve);
+  }
+
+  /** Takes the stream that was opened for this visitor, and sends the request's body on it. */
+  start(stream: MuxStream): void {
+    this.#stream = stream;
+    this.#exchange.signal.addEventListener("abort", () => stream.reset(ResetReason.cancelled, "the visitor left"));
+    const { body } = this.#exchange;
+    if (body !== null) sendBody(body, stream, this.#meter);
+  }
+
+  onResponse(
+    status: number,
+    frame: Uint8Array,
+    headStart: number,
+    headEnd: number,
+    payloadEnd: number,
+    end: boolean,
+  ): void {
+    this.#meter(payloadEnd - headStart);
+    this.#answered = true;
+    if (status < 200 || status > 599) return this.#refuse(badAnswer(`Its status is ${status}.`));
+    let headers: HeaderPairs;
+    try {
+      headers = parseResponseHead(frame, headStart, headEnd);
+    } catch {
+      return this.#refuse(badAnswer("Its headers are malformed."));
+    }
+    const isEmpty = NULL_BODY.has(status) || this.#exchange.method === "HEAD" || (end && headEnd === payloadEnd);
+    const body = isEmpty ? null : frame.subarray(headEnd, payloadEnd) as Uint8Array<ArrayBuffer>;
+    if (isEmpty || end) return this.#answer(new Response(body, { status, headers }));
+    this.#body = new ResponseBody(this.#stream!);
+    if (body !== null && body.length > 0) this.#body.push(body, false);
+    this.#answer(new Response(this.#body.readable, { status, headers }));
+  }
+
+  onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
+    this.#meter(piece.length);
+    if (this.#body !== null) this.#body.push(piece, end);
+  }
+
+  onReset(reason: ResetReason, text: string): void {
+    if (!this.#answered) this.#refuse(fromReset(reason, text));
+    else this.#body?.fail(text);
+  }
+
+  onMessage(): void {
+    this.#stream?.reset(ResetReason.internal, "a WebSocket message on a plain request");
+  }
+
+  onClose(): void {
+    this.onReset(ResetReason.broken, "");
+  }
+
+  #refuse(error: HttpError): void {
+    this.#answered = true;
+    this.#stream?.reset(ResetReason.cancelled);
+    this.#answer(errorResponse(error, this.#exchange.header("accept")));
+  }
+}
+
+/** Sends a visitor's body as it arrives. A visitor who leaves in the middle ends the stream. */
+async function sendBody(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  stream: MuxStream,
+  meter: (bytes: number) => void,
+): Promise<void> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return stream.end();
+      meter(value.length);
+      await stream.write(value);
+    }
+  } catch (error) {
+    stream.reset(ResetReason.cancelled, "the visitor left");
+    // Nobody wants the rest; where the visitor has left already there is nothing to cancel.
+    if (error instanceof StreamEnded) await reader.cancel().catch(() => {});
+  }
+}
+
+/** The body of a streamed answer: pieces wait here until the visitor takes them, and only then give credit back. */
+class ResponseBody {
+  readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly #stream: MuxStream;
+  readonly #pieces: Uint8Array<ArrayBuffer>[] = [];
+  #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+  #ended = false;
+  #over = false;
+  #pulled: (() => void) | null = null;
+
+  constructor(stream: MuxStream) {
+    this.#stream = stream;
+    this.readable = new ReadableStream({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      pull: () => this.#pull(),
+      cancel: () => {
+        this.#over = true;
+        stream.reset(ResetReason.cancelled, "the visitor left");
+        this.#settlePull();
+      },
+    }, { highWaterMark: 0 });
+  }
+
+  push(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
+    this.#ended = end;
+    if (piece.length > 0) this.#pieces.push(piece);
+    if (this.#pulled !== null) this.#deliver();
+  }
+
+  /** Breaks the answer off: the visitor sees a cut connection, not a short body. */
+  fail(text: string): void {
+    if (this.#over || this.#ended) return;
+    this.#over = true;
+    this.#controller.error(new Error(text));
+    this.#settlePull();
+  }
+
+  #pull(): Promise<void> | void {
+    if (this.#pieces.length > 0 || this.#ended) return this.#deliver();
+    return new Promise((resolve) => this.#pulled = resolve);
+  }
+
+  #deliver(): void {
+    const piece = this.#pieces.shift();
+    if (piece !== undefined && !this.#over) {
+      this.#controller.enqueue(piece);
+      this.#stream.consumed(piece.length);
+    }
+    if (this.#ended && this.#pieces.length === 0 && !this.#over) {
+      this.#over = true;
+      this.#controller.close();
+    }
+    this.#settlePull();
+  }
+
+  #settlePull(): void {
+    const pulled = this.#pulled;
+    this.#pulled = null;
+    pulled?.();
+  }
+}

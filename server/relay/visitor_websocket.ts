@@ -1,0 +1,180 @@
+import type { Exchange, ServerSocket } from "../../common/listener/mod.ts";
+import { errorResponse } from "../../common/http_error.ts";
+import {
+  MAX_WEBSOCKET_MESSAGE,
+  type MuxStream,
+  ResetReason,
+  StreamEnded,
+  type StreamHandler,
+} from "../../protocol/mod.ts";
+import { badAnswer } from "./errors.ts";
+import { parseResponseHead } from "./response_head.ts";
+import { Visitor } from "./visitor.ts";
+
+/** Messages from a visitor that wait for credit; a visitor who sends faster than this drains is closed with 1008. */
+const MAX_QUEUED = 2 * MAX_WEBSOCKET_MESSAGE;
+/** What a visitor may leave untaken before its local service is told to wait. */
+const MAX_BUFFERED = 1024 * 1024;
+const DRAIN_POLL_MS = 10;
+
+/** Close codes of RFC 6455, section 7.4.1, as far as we send them. */
+const GOING_AWAY = 1001, POLICY_VIOLATION = 1008, TOO_BIG = 1009;
+
+/**
+ * One visitor's WebSocket, carried message by message. The visitor's handshake is answered only once the local
+ * service has answered its own; a refusal is passed on as the plain response it is.
+ */
+export class WebSocketVisitor implements StreamHandler {
+  readonly response: Promise<Response>;
+  readonly #exchange: Exchange;
+  readonly #meter: (bytes: number) => void;
+  #stream: MuxStream | null = null;
+  #answer!: (response: Response | Promise<Response>) => void;
+  #socket: ServerSocket | null = null;
+  /** The message that is arriving from the local service. */
+  #parts: Uint8Array[] = [];
+  #partsSize = 0;
+  /** What arrived before the visitor's side was open. */
+  #early: (() => void)[] = [];
+  #queued = 0;
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(exchange: Exchange, meter: (bytes: number) => void) {
+    this.#exchange = exchange;
+    this.#meter = meter;
+    this.response = new Promise((resolve) => this.#answer = resolve);
+  }
+
+  start(stream: MuxStream): void {
+    this.#stream = stream;
+    this.#exchange.signal.addEventListener("abort", () => {
+      if (this.#socket === null) stream.reset(ResetReason.cancelled, "the visitor left");
+    });
+  }
+
+  onResponse(
+    status: number,
+    frame: Uint8Array,
+    headStart: number,
+    headEnd: number,
+    payloadEnd: number,
+    end: boolean,
+  ): void {
+    const stream = this.#stream!;
+    if (status !== 101) {
+      const visitor = new Visitor(this.#exchange, this.#meter);
+      stream.handler = visitor;
+      visitor.start(stream);
+      visitor.onResponse(status, frame, headStart, headEnd, payloadEnd, end);
+      return this.#answer(visitor.response);
+    }
+    this.#meter(payloadEnd - headStart);
+    const protocol = this.#readProtocol(frame, headStart, headEnd);
+    if (protocol === null) return this.#refuse(stream);
+    this.#answer(this.#exchange.upgrade({
+      protocol: protocol === "" ? undefined : protocol,
+      onOpen: (socket) => this.#open(socket),
+      onMessage: (data) => this.#forward(data),
+      // Behind the messages that still wait for credit, which came first.
+      onClose: (code, reason) => this.#sending = this.#sending.then(() => stream.closeWebSocket(code, reason)),
+    }));
+  }
+
+  onMessage(piece: Uint8Array, text: boolean, more: boolean): void {
+    this.#meter(piece.length);
+    this.#parts.push(piece);
+    this.#partsSize += piece.length;
+    if (this.#partsSize > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
+    if (more) return this.#stream!.consumed(piece.length);
+    const bytes = join(this.#parts, this.#partsSize);
+    this.#parts = [];
+    this.#partsSize = 0;
+    this.#whenOpen(() => this.#deliver(text ? DECODER.decode(bytes) : bytes, piece.length));
+  }
+
+  onClose(code: number, reason: string): void {
+    // 1005 and 1006 stand for "no code" and "broken" and are never sent themselves.
+    this.#whenOpen(() =>
+      code === 1005 ? this.#socket!.close() : this.#socket!.close(code === 1006 ? GOING_AWAY : code, reason)
+    );
+  }
+
+  onReset(reason: ResetReason, text: string): void {
+    if (this.#socket !== null || this.#early.length > 0) return this.onClose(GOING_AWAY, text);
+    const visitor = new Visitor(this.#exchange, this.#meter);
+    visitor.onReset(reason, text);
+    this.#answer(visitor.response);
+  }
+
+  onData(): void {
+    this.#abort(POLICY_VIOLATION, "plain data on a WebSocket");
+  }
+
+  #open(socket: ServerSocket): void {
+    this.#socket = socket;
+    for (const run of this.#early) run();
+    this.#early = [];
+  }
+
+  #whenOpen(run: () => void): void {
+    if (this.#socket === null) this.#early.push(run);
+    else run();
+  }
+
+  async #deliver(data: string | Uint8Array<ArrayBuffer>, credit: number): Promise<void> {
+    const socket = this.#socket!, stream = this.#stream!;
+    socket.send(data);
+    while (socket.bufferedAmount > MAX_BUFFERED && stream.ended === null) {
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+    }
+    stream.consumed(credit);
+  }
+
+  /** A WebSocket cannot be told to wait, so what the session cannot take yet is queued, up to a limit. */
+  #forward(data: string | Uint8Array): void {
+    const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
+    this.#meter(bytes.length);
+    this.#queued += bytes.length;
+    if (bytes.length > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
+    if (this.#queued > MAX_QUEUED) {
+      return this.#abort(POLICY_VIOLATION, "messages arrive faster than they can be passed on");
+    }
+    this.#sending = this.#sending.then(async () => {
+      await this.#stream!.writeMessage(bytes, typeof data === "string");
+      this.#queued -= bytes.length;
+    }).catch((error) => {
+      if (!(error instanceof StreamEnded)) throw error;
+    });
+  }
+
+  #abort(code: number, reason: string): void {
+    this.#stream!.closeWebSocket(code, reason);
+    this.onClose(code, reason);
+  }
+
+  #readProtocol(frame: Uint8Array, start: number, end: number): string | null {
+    try {
+      return parseResponseHead(frame, start, end).find(([name]) => name === "sec-websocket-protocol")?.[1] ?? "";
+    } catch {
+      return null;
+    }
+  }
+
+  #refuse(stream: MuxStream): void {
+    stream.reset(ResetReason.cancelled);
+    this.#answer(errorResponse(badAnswer("Its headers are malformed."), this.#exchange.header("accept")));
+  }
+}
+
+const ENCODER = new TextEncoder();
+const DECODER = new TextDecoder();
+
+function join(parts: Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

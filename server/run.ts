@@ -1,0 +1,38 @@
+import process from "node:process";
+import { createLogger, silentLogger } from "../common/log.ts";
+import type { FlagTexts } from "../common/command_line.ts";
+import { resolveOptions } from "../common/options.ts";
+import { serverOptions } from "./config.ts";
+import { type RunningServer, startServer } from "./main.ts";
+
+/**
+ * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.
+ * @param flags texts of the flags given on the command line
+ * @returns the exit code
+ * @throws OptionError, and what {@link startServer} throws
+ */
+export async function runServer(flags: FlagTexts): Promise<number> {
+  const config = resolveOptions(serverOptions, { flags, env: process.env });
+  const log = createLogger({ format: config.logFormat, level: config.logLevel });
+  const stopped = Promise.withResolvers<string>();
+  process.on("SIGINT", stopped.resolve);
+  process.on("SIGTERM", stopped.resolve);
+  const server = await startServer(config, log);
+  const { hostname, port } = server.address;
+  if (config.json) process.stdout.write(JSON.stringify({ event: "listening", url: server.url.origin, hostname, port }) + "\n");
+  else process.stdout.write(`Listening on ${hostname} port ${port}, as ${server.url.origin}\n`);
+  const signal = await stopped.promise;
+  log.info("draining", { signal, seconds: config.drainSeconds });
+  process.once("SIGINT", () => process.exit(130));
+  process.once("SIGTERM", () => process.exit(143));
+  await server.drain();
+  log.info("stopped");
+  return 0;
+}
+
+/** A relay for the process of a client that has no other: on loopback only, quiet. */
+export async function startEmbeddedRelay(port: number, dataDir: string): Promise<RunningServer> {
+  const flags = { host: "127.0.0.1", port: String(port), dataDir, drainSeconds: "0" };
+  return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger);
+}
+

@@ -1,0 +1,62 @@
+import type { Kysely, Selectable } from "kysely";
+import type { Database } from "./schema.ts";
+import { type EphemeralTunnel, type EphemeralTunnels, LabelTaken } from "./types.ts";
+
+/** Ephemeral tunnels in any database that Kysely speaks to. */
+export function createEphemeralTunnels(db: Kysely<Database>): EphemeralTunnels {
+  return {
+    async insert(tunnel) {
+      const result = await db.insertInto("ephemeral_tunnels").values(toRow(tunnel))
+        .onConflict((conflict) => conflict.column("label").doNothing()).executeTakeFirst();
+      if (result.numInsertedOrUpdatedRows === 0n) throw new LabelTaken(`the label "${tunnel.label}" is in use`);
+    },
+    async findByLabel(label) {
+      return fromRow(
+        await db.selectFrom("ephemeral_tunnels").selectAll().where("label", "=", label).executeTakeFirst(),
+      );
+    },
+    async findById(id) {
+      return fromRow(await db.selectFrom("ephemeral_tunnels").selectAll().where("id", "=", id).executeTakeFirst());
+    },
+    async addTraffic(traffic) {
+      if (traffic.length === 0) return;
+      await db.transaction().execute(async (transaction) => {
+        for (const { id, bytes } of traffic) {
+          await transaction.updateTable("ephemeral_tunnels")
+            .set((row) => ({ bytes_used: row("bytes_used", "+", bytes) })).where("id", "=", id).execute();
+        }
+      });
+    },
+    async removeExpired(time) {
+      const result = await db.deleteFrom("ephemeral_tunnels").where("expires_at", "<", time).executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
+  };
+}
+
+type Row = Selectable<Database["ephemeral_tunnels"]>;
+
+function toRow(tunnel: EphemeralTunnel): Row {
+  return {
+    id: tunnel.id,
+    label: tunnel.label,
+    secret_hash: tunnel.secretHash,
+    created_at: tunnel.createdAt,
+    expires_at: tunnel.expiresAt,
+    bytes_used: tunnel.bytesUsed,
+    bytes_limit: tunnel.bytesLimit,
+  };
+}
+
+function fromRow(row: Row | undefined): EphemeralTunnel | null {
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    label: row.label,
+    secretHash: row.secret_hash,
+    createdAt: Number(row.created_at),
+    expiresAt: Number(row.expires_at),
+    bytesUsed: Number(row.bytes_used),
+    bytesLimit: Number(row.bytes_limit),
+  };
+}

@@ -1,0 +1,2 @@
+export { openStore, type StoreOptions } from "./open.ts";
+export { type EphemeralTunnel, type EphemeralTunnels, LabelTaken, type Store, type Traffic } from "./types.ts";
