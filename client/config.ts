@@ -81,10 +81,14 @@ export type ClientConfig = OptionValues<typeof clientOptions>;
 /** The port, or the URL, of a local service; null when empty. */
 function optionalTarget(text: string): URL | null {
   if (text === "") return null;
-  if (/^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= 65535) return new URL(`http://localhost:${Number(text)}`);
+  if (/^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= 65535) {
+    return new URL(`http://localhost:${Number(text)}`);
+  }
   const url = /^https?:\/\//.test(text) && URL.canParse(text) ? new URL(text) : null;
   if (url === null) throw new RangeError("a port from 1 to 65535 is wanted, or an http:// or https:// URL");
-  if (url.pathname !== "/" || url.search || url.hash || url.username) throw new SyntaxError("only scheme, host and port are wanted");
+  if (url.pathname !== "/" || url.search || url.hash || url.username) {
+    throw new SyntaxError("only scheme, host and port are wanted");
+  }
   return url;
 }
 

@@ -68,7 +68,9 @@ export async function expose(options: ExposeOptions): Promise<number> {
     const server = config.server ?? (resumed?.server != null ? new URL(resumed.server) : null);
     if (server === null) {
       embedded = await startEmbedded(options.startEmbeddedRelay, join(folder, "relay"), resumed);
-      screen.note(`No server is configured: running one here (${embedded.url.origin}), which only this machine can reach.`);
+      screen.note(
+        `No server is configured: running one here (${embedded.url.origin}), which only this machine can reach.`,
+      );
     }
     const relay = server ?? embedded!.url;
     const tunnel = resumed === null
@@ -80,7 +82,10 @@ export async function expose(options: ExposeOptions): Promise<number> {
       embeddedPort: embedded === null ? null : Number(embedded.url.port),
       target: options.targetUrl ?? resumed?.target ?? null,
     }, Date.now());
-    return await carry({ connect, server: relay, tunnel, target, signal: stop.signal, resumed: resumed !== null }, screen);
+    return await carry(
+      { connect, server: relay, tunnel, target, signal: stop.signal, resumed: resumed !== null },
+      screen,
+    );
   } finally {
     stop.release();
     await target.close();
@@ -96,7 +101,11 @@ function findSaved(saved: SavedTunnels, server: URL | null): SavedTunnel {
   throw new CommandError(`there is no tunnel to resume: none that was opened here${where} is still running its time`);
 }
 
-async function startEmbedded(start: StartEmbeddedRelay, dataDir: string, resumed: SavedTunnel | null): Promise<EmbeddedRelay> {
+async function startEmbedded(
+  start: StartEmbeddedRelay,
+  dataDir: string,
+  resumed: SavedTunnel | null,
+): Promise<EmbeddedRelay> {
   try {
     return await start(resumed?.embeddedPort ?? 0, dataDir);
   } catch (cause) {

@@ -42,6 +42,21 @@ export function streamFile(file: OpenFile, start: number, length: number): Reada
   }, { highWaterMark: 1 });
 }
 
+/** A part of a file in large pieces, for who keeps the file. Ends early when the file has become shorter. */
+export async function* readPieces(
+  file: OpenFile,
+  start: number,
+  length: number,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const stop = start + length;
+  for (let position = start; position < stop;) {
+    const bytes = await readPiece(file.fd, position, Math.min(PIECE, stop - position));
+    if (bytes.length === 0) return;
+    position += bytes.length;
+    yield bytes;
+  }
+}
+
 function readPiece(fd: number, position: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const buffer = new Uint8Array(length);
   return new Promise((resolve, reject) => {

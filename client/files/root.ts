@@ -64,6 +64,8 @@ export interface RootOptions {
   path: string;
   /** Show names that begin with a dot. */
   hidden: boolean;
+  /** Names that begin with a dot and are shown all the same. */
+  shown?: readonly string[];
 }
 
 /** Names that begin so are the share's own and never shown. */
@@ -82,9 +84,9 @@ const READ_FOLDER = READ_FILE | (constants.O_DIRECTORY ?? 0);
 export function openRoot(options: RootOptions): Root {
   const real = fs.realpathSync(options.path);
   const stat = fs.statSync(real);
-  if (stat.isDirectory()) return new SharedRoot(real, null, options.hidden);
+  if (stat.isDirectory()) return new SharedRoot(real, null, options);
   if (!stat.isFile()) throw new TypeError(`cannot share "${options.path}": it is neither a file nor a folder`);
-  return new SharedRoot(path.dirname(real), path.basename(real), options.hidden);
+  return new SharedRoot(path.dirname(real), path.basename(real), options);
 }
 
 class SharedRoot implements Root {
@@ -93,13 +95,15 @@ class SharedRoot implements Root {
   readonly only: string | null;
   readonly #prefix: string;
   readonly #hidden: boolean;
+  readonly #shown: ReadonlySet<string>;
 
-  constructor(realPath: string, only: string | null, hidden: boolean) {
+  constructor(realPath: string, only: string | null, { hidden, shown = [] }: RootOptions) {
     this.path = realPath;
     this.only = only;
     this.name = only ?? (path.basename(realPath) || realPath);
     this.#prefix = realPath.endsWith(path.sep) ? realPath : realPath + path.sep;
     this.#hidden = hidden;
+    this.#shown = new Set(shown);
   }
 
   open(segments: readonly string[]): OpenFile | Folder {
@@ -125,7 +129,8 @@ class SharedRoot implements Root {
   }
 
   isVisible(name: string, segments: readonly string[]): boolean {
-    if (name.startsWith(OWN_PREFIX) || (!this.#hidden && name.startsWith("."))) return false;
+    if (name.startsWith(".") && !this.#hidden && !this.#shown.has(name)) return false;
+    if (name.startsWith(OWN_PREFIX)) return false;
     return this.only === null || (segments.length === 0 && name === this.only);
   }
 

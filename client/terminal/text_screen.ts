@@ -27,7 +27,9 @@ export function createTextScreen({ out, errors, color, showQr, now = () => new D
     },
     request: ({ method, target, status, durationMs }) => {
       const duration = paint(DIM, formatDuration(durationMs));
-      out.write(`${timestamp(now())} ${method} ${printable(target)} ${paint(colorOf(status), String(status))} ${duration}`);
+      out.write(
+        `${timestamp(now())} ${method} ${printable(target)} ${paint(colorOf(status), String(status))} ${duration}`,
+      );
     },
     reconnecting: (reason, delayMs) =>
       errors.write(paint(YELLOW, `Connection lost: ${reason}. Trying again in ${formatDuration(delayMs)}.`)),
@@ -55,7 +57,10 @@ function colorOf(status: number): number {
 
 /** What a visitor sends must not steer the terminal: everything but visible ASCII is shown escaped. */
 function printable(target: string): string {
-  return target.replace(/[^\x21-\x7e]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
+  return target.replace(
+    /[^\x21-\x7e]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+  );
 }
 
 let second = 0;

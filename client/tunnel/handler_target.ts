@@ -46,14 +46,21 @@ class HandlerExchange implements StreamHandler {
   async #run(request: TunnelRequest, target: FetchTarget): Promise<void> {
     const fields = parseFields(request);
     const header = (name: string) => fields.find(([known]) => known === name)?.[1] ?? "";
-    const info = { target: request.head.target, remoteAddress: header("x-forwarded-for"), publicHost: header("x-forwarded-host") };
+    const info = {
+      target: request.head.target,
+      remoteAddress: header("x-forwarded-for"),
+      publicHost: header("x-forwarded-host"),
+    };
     try {
       const response = await target.fetch(this.#createRequest(request, fields), info);
       await this.#send(response, request.head.method === "HEAD");
     } catch (error) {
       if (error instanceof StreamEnded) return;
       // Handlers promise not to reject. This is for what the web API refuses, such as a method it does not know.
-      await this.#send(errorResponse(new HttpError(400, "bad_request", "This request cannot be answered."), null), false);
+      await this.#send(
+        errorResponse(new HttpError(400, "bad_request", "This request cannot be answered."), null),
+        false,
+      );
     } finally {
       this.#body = null;
     }
@@ -84,12 +91,16 @@ class HandlerExchange implements StreamHandler {
 
   /** Gives credit back as the handler takes pieces, not as they arrive. */
   #creditOnRead(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
-    return new TransformStream({
-      transform: (piece, controller) => {
-        controller.enqueue(piece);
-        this.#stream.consumed(piece.length);
+    return new TransformStream(
+      {
+        transform: (piece, controller) => {
+          controller.enqueue(piece);
+          this.#stream.consumed(piece.length);
+        },
       },
-    }, undefined, { highWaterMark: 0 });
+      undefined,
+      { highWaterMark: 0 },
+    );
   }
 
   async #send(response: Response, isHead: boolean): Promise<void> {

@@ -79,7 +79,8 @@ export async function readText({ head, connection, rest }: HttpAnswer): Promise<
     size += bytes.length;
     if (size > MAX_ANSWER) throw new ResponseSyntaxError("the answer is too large");
   };
-  const isComplete = () => decoder?.done ?? (head.framing === "none" || (head.framing === "length" && size >= head.length));
+  const isComplete = () =>
+    decoder?.done ?? (head.framing === "none" || (head.framing === "length" && size >= head.length));
   const memory = new Uint8Array(16 * 1024);
   for (let bytes: Uint8Array = rest;;) {
     if (decoder === null) take(bytes);

@@ -81,8 +81,10 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     throw explainCallFailure(server, error);
   });
   if (answer.head.status !== 101) throw await readRefusal(server, answer);
-  if (readHeader(answer, "sec-websocket-accept") !== acceptFor(key) ||
-    readHeader(answer, "sec-websocket-protocol") !== SUBPROTOCOL) {
+  if (
+    readHeader(answer, "sec-websocket-accept") !== acceptFor(key) ||
+    readHeader(answer, "sec-websocket-protocol") !== SUBPROTOCOL
+  ) {
     answer.connection.close();
     throw parseRefusal(server, 0, "");
   }
@@ -264,7 +266,9 @@ class Inbox {
     const memory = this.#memory, at = this.#start, have = this.#end - at;
     if (have < 2) return null;
     let size = memory[at + 1] & 0x7f, head = 2;
-    if ((memory[at + 1] & 0x80) !== 0 || (memory[at] & 0x70) !== 0) throw new RangeError("the server's framing is wrong");
+    if ((memory[at + 1] & 0x80) !== 0 || (memory[at] & 0x70) !== 0) {
+      throw new RangeError("the server's framing is wrong");
+    }
     if (size === 126) {
       if (have < (head = 4)) return null;
       size = memory[at + 2] << 8 | memory[at + 3];

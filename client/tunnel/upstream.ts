@@ -5,7 +5,7 @@ import { type Connect, ConnectError } from "../connection/mod.ts";
 import { pumpAnswer } from "./answer.ts";
 import { RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
-import { type ResponseHead, parseResponseHead, ResponseSyntaxError } from "./response_head.ts";
+import { parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 import { type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
 import { UpstreamWebSocket } from "./upstream_websocket.ts";
@@ -37,7 +37,8 @@ export function createUpstream(options: UpstreamOptions): Target {
   };
   return {
     name: url.origin,
-    handle: (request) => new UpstreamExchange(request, pool, heads, setReachable, !isLoopbackHost(url.hostname) && !isTls),
+    handle: (request) =>
+      new UpstreamExchange(request, pool, heads, setReachable, !isLoopbackHost(url.hostname) && !isTls),
     close: () => Promise.resolve(pool.close()),
   };
 }

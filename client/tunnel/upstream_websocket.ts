@@ -1,7 +1,15 @@
-import { ResetReason, type MuxStream, StreamEnded } from "../../protocol/mod.ts";
+import { type MuxStream, ResetReason, StreamEnded } from "../../protocol/mod.ts";
 import type { ResponseHead } from "./response_head.ts";
 import type { UpstreamConnection } from "./upstream_pool.ts";
-import { acceptFor, createClosePayload, createFrame, frameInPlace, FrameReader, Opcode, WebSocketError } from "./websocket.ts";
+import {
+  acceptFor,
+  createClosePayload,
+  createFrame,
+  frameInPlace,
+  FrameReader,
+  Opcode,
+  WebSocketError,
+} from "./websocket.ts";
 
 const READ_SIZE = 64 * 1024;
 /** Space before a payload for its frame's head; a multiple of four. */
