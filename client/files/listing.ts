@@ -46,6 +46,8 @@ export interface ListingCache {
 
 /** How long a listing may be shown again. A change of names shows at once whatever this is, a change of size after it. */
 const KEPT_MS = 1000;
+/** Longer than any tick of a file system's clock. */
+const TICK_MS = 100;
 /** Folders remembered. */
 const MAX_KEPT = 32;
 
@@ -57,8 +59,11 @@ export function createListingCache(root: Root, now: () => number = Date.now): Li
   const kept = new Map<string, { stamp: string; at: number; json: Promise<string> }>();
 
   function listJson(folder: Folder): Promise<string> {
+    const { dev, ino, mtimeMs, ctimeMs } = fs.fstatSync(folder.fd);
+    // Too fresh: another change within the same tick of the file system's clock would leave no trace.
+    if (now() - mtimeMs < TICK_MS) return makeJson(folder);
     const key = folder.segments.join("/");
-    const stamp = getStamp(folder);
+    const stamp = `${dev}:${ino}:${mtimeMs}:${ctimeMs}`;
     const found = kept.get(key);
     if (found !== undefined && found.stamp === stamp && now() - found.at < KEPT_MS) return found.json;
     const made = { stamp, at: now(), json: makeJson(folder) };
@@ -80,9 +85,4 @@ export function createListingCache(root: Root, now: () => number = Date.now): Li
   }
 
   return { listJson, clear: () => kept.clear() };
-}
-
-function getStamp(folder: Folder): string {
-  const { ino, dev, mtimeMs, ctimeMs } = fs.fstatSync(folder.fd);
-  return `${dev}:${ino}:${mtimeMs}:${ctimeMs}`;
 }

@@ -23,23 +23,34 @@ export function readBytes(file: OpenFile, start: number, length: number): Uint8A
 export function streamFile(file: OpenFile, start: number, length: number): ReadableStream<Uint8Array<ArrayBuffer>> {
   let position = start;
   const stop = start + length;
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        const bytes = await readPiece(file.fd, position, Math.min(PIECE, stop - position));
-        position += bytes.length;
-        if (bytes.length === 0) throw new Error("the file became shorter while it was sent");
-        controller.enqueue(bytes);
-        if (position < stop) return;
-        controller.close();
-        file.close();
-      } catch (error) {
-        file.close();
-        throw error;
-      }
-    },
-    cancel: () => file.close(),
-  }, { highWaterMark: 1 });
+  let isReading = false;
+  let isCanceled = false;
+
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
+    isReading = true;
+    try {
+      const bytes = await readPiece(file.fd, position, Math.min(PIECE, stop - position));
+      if (isCanceled) return;
+      position += bytes.length;
+      if (bytes.length === 0) throw new Error("the file became shorter while it was sent");
+      controller.enqueue(bytes);
+      if (position === stop) controller.close();
+    } catch (error) {
+      isCanceled = true;
+      throw error;
+    } finally {
+      isReading = false;
+      if (isCanceled || position === stop) file.close();
+    }
+  }
+
+  function cancel(): void {
+    isCanceled = true;
+    // A number that is closed under a running read could by then be another file's.
+    if (!isReading) file.close();
+  }
+
+  return new ReadableStream({ pull, cancel }, { highWaterMark: 1 });
 }
 
 /** A part of a file in large pieces, for who keeps the file. Ends early when the file has become shorter. */

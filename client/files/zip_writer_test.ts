@@ -1,4 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -18,7 +19,7 @@ async function inspect(entries: AsyncIterable<ZipEntry>): Promise<unknown[]> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "portway-zip-"));
   try {
     const file = path.join(folder, "a.zip");
-    for await (const piece of writeZip(entries)) fs.appendFileSync(file, piece);
+    fs.writeFileSync(file, Buffer.concat(await Array.fromAsync(writeZip(entries))));
     const program = `import sys,zipfile,json
 z=zipfile.ZipFile(sys.argv[1])
 assert z.testzip() is None
