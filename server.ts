@@ -1,5 +1,4 @@
 import process from "node:process";
+import { main } from "./server/run.ts";
 
-// The same program as `portway server`.
-process.argv.splice(2, 0, "server");
-await import("./cli.ts");
+process.exit(await main(process.argv.slice(2)));

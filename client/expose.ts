@@ -65,7 +65,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
   const stop = stopOnSignal();
   let embedded: EmbeddedRelay | null = null;
   try {
-    const server = config.server ?? (resumed?.server != null ? new URL(resumed.server) : null);
+    const server = config.server ?? (resumed?.server ? new URL(resumed.server) : null);
     if (server === null) {
       embedded = await startEmbedded(options.startEmbeddedRelay, join(folder, "relay"), resumed);
       screen.note(

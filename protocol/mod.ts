@@ -1,5 +1,5 @@
 export * from "./limits.ts";
-export { checkFieldLines, FieldSyntaxError } from "./field_lines.ts";
+export * from "./field_lines.ts";
 export * from "./version.ts";
 export * from "./reasons.ts";
 export { HEADROOM, type Transport } from "./outbox.ts";

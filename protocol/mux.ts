@@ -20,7 +20,7 @@ import {
   writeU32,
 } from "./frames.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
-import { MuxStream, type StreamHandler } from "./stream.ts";
+import { MuxStream, type StreamHandler, type StreamSession } from "./stream.ts";
 import { Outbox, type Transport } from "./outbox.ts";
 
 export interface MuxOptions {
@@ -48,7 +48,7 @@ export interface RequestFlags {
  * One end of a session: many streams over one message transport. The relay opens streams, the client answers them;
  * both ends are this class. A frame that breaks the protocol ends this session with a reason and nothing else.
  */
-export class Mux {
+export class Mux implements StreamSession {
   readonly outbox: Outbox;
   readonly #options: MuxOptions;
   readonly #now: () => number;
@@ -130,8 +130,12 @@ export class Mux {
     this.#options.onEnd(reason, text);
   }
 
-  /** The heartbeat. Call it every second or so: it pings a silent peer, and ends the session when silence lasts. */
+  /**
+   * The beat of a session. Call it about once a second: it pings a silent peer, ends the session when silence lasts,
+   * and lets the streams know.
+   */
   beat(): void {
+    for (const { handler } of this.#streams.values()) handler.onBeat?.();
     const now = this.#now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
@@ -148,7 +152,7 @@ export class Mux {
     }
   }
 
-  /** For streams: one frame. */
+  /** One frame. */
   putFrame(type: FrameType, flags: number, stream: number, payload: Uint8Array): void {
     const { outbox } = this;
     outbox.reserve(payload.length);
@@ -156,7 +160,7 @@ export class Mux {
     outbox.commit(payload.length, type, flags, stream);
   }
 
-  /** For streams: RESPONSE. */
+  /** RESPONSE. */
   putResponse(
     stream: number,
     status: number,
@@ -179,7 +183,7 @@ export class Mux {
     outbox.commit(size, FrameType.response, end ? END : 0, stream);
   }
 
-  /** For streams: RESET, CLOSE or GOAWAY. */
+  /** RESET, CLOSE or GOAWAY. */
   putReason(type: FrameType, stream: number, code: number, text: string): void {
     const { outbox } = this;
     outbox.reserve(2 + MAX_REASON);
@@ -189,21 +193,21 @@ export class Mux {
     outbox.commit(2 + written, type, 0, stream);
   }
 
-  /** For streams: CREDIT. */
+  /** CREDIT. */
   putCredit(stream: number, bytes: number): void {
     this.outbox.reserve(4);
     writeU32(this.outbox.buffer, this.outbox.used + FRAME_HEAD, bytes);
     this.outbox.commit(4, FrameType.credit, 0, stream);
   }
 
-  /** For streams: takes up to `wanted` bytes of the session's budget for window growth. */
+  /** Takes up to `wanted` bytes of the session's budget for window growth. */
   takeGrowth(wanted: number): number {
     const taken = Math.min(wanted, this.#growthLeft);
     this.#growthLeft -= taken;
     return taken;
   }
 
-  /** For streams: this one has ended. */
+  /** This one has ended. */
   forget(stream: MuxStream): void {
     this.#streams.delete(stream.id);
     this.#growthLeft += stream.growth;

@@ -1,7 +1,7 @@
 import { INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW } from "./limits.ts";
 import { END, FrameType, MORE, ProtocolError, TEXT } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
-import type { Mux } from "./mux.ts";
+import type { Outbox } from "./outbox.ts";
 
 /** What happens on a stream, told to its user. Byte views are valid during the call only if the session says so. */
 export interface StreamHandler {
@@ -18,10 +18,35 @@ export interface StreamHandler {
   onData(piece: Uint8Array, end: boolean): void;
   /** A piece of a WebSocket message; `more` says that the message goes on. Tell {@link MuxStream.consumed}. */
   onMessage(piece: Uint8Array, text: boolean, more: boolean): void;
+  /** The session's beat, about once a second. */
+  onBeat?(): void;
   /** The WebSocket closed properly; the stream has ended. */
   onClose(code: number, reason: string): void;
   /** The stream ended before its time. */
   onReset(reason: ResetReason, text: string): void;
+}
+
+/** What a stream asks of the session it belongs to. */
+export interface StreamSession {
+  readonly outbox: Outbox;
+  putFrame(type: FrameType, flags: number, stream: number, payload: Uint8Array): void;
+  putReason(type: FrameType, stream: number, code: number, text: string): void;
+  putCredit(stream: number, bytes: number): void;
+  putResponse(
+    stream: number,
+    status: number,
+    head: Uint8Array,
+    headStart: number,
+    headEnd: number,
+    body: Uint8Array,
+    bodyStart: number,
+    bodyEnd: number,
+    end: boolean,
+  ): void;
+  /** Takes up to `wanted` bytes of the session's budget for window growth, and says how many. */
+  takeGrowth(wanted: number): number;
+  /** This stream has ended. */
+  forget(stream: MuxStream): void;
 }
 
 /** Thrown by writes on a stream that has ended. */
@@ -56,7 +81,7 @@ export class MuxStream {
   carried = 0;
   /** Called once when the stream has ended, however it did. */
   onFinish: (() => void) | null = null;
-  readonly #mux: Mux;
+  readonly #mux: StreamSession;
   #sendCredit = INITIAL_WINDOW;
   /** Bytes the peer may still send. */
   #allowance = INITIAL_WINDOW;
@@ -66,7 +91,7 @@ export class MuxStream {
   #lastGrant = 0;
   #wake: (() => void) | null = null;
 
-  constructor(mux: Mux, id: number, handler: StreamHandler) {
+  constructor(mux: StreamSession, id: number, handler: StreamHandler) {
     this.#mux = mux;
     this.id = id;
     this.handler = handler;

@@ -1,11 +1,13 @@
 /** Writes the documents that are made from code; a test holds the committed files to them. */
 import { writeFileSync } from "node:fs";
 import type { OptionTable } from "../common/options.ts";
+import { clientOptions } from "../client/config.ts";
 import { serverOptions } from "../server/config.ts";
 
 /** The programs in docs/configuration.md: a table more is a line more. */
 const PROGRAMS: readonly [heading: string, table: OptionTable][] = [
   ["Server (`deno run -A server.ts`, `portway server`)", serverOptions],
+  ["Client (`portway`)", clientOptions],
 ];
 
 /** Where the document lies. */

@@ -43,5 +43,8 @@ function answerError(error: unknown, exchange: Exchange, log: Logger): Response 
     reason: describeError(error),
     stack: error instanceof Error ? error.stack : undefined,
   });
-  return errorResponse(new HttpError(500, "internal_error", "The server failed to answer this request."), exchange.header("accept"));
+  return errorResponse(
+    new HttpError(500, "internal_error", "The server failed to answer this request."),
+    exchange.header("accept"),
+  );
 }

@@ -24,6 +24,9 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+/** How long answers other than those of tunnels may take to end when the server does. */
+const CLOSING_MS = 5000;
+
 /** The data folder of a server that keeps nothing. */
 export const IN_MEMORY = ":memory:";
 
@@ -63,11 +66,11 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   ready.resolve(handler);
 
   async function end(waitMs: number): Promise<void> {
-    relay.drain();
-    const waited = new AbortController();
-    await Promise.race([listener.close(), delay(waitMs, waited.signal)]);
-    waited.abort();
+    const timeUp = AbortSignal.timeout(waitMs);
+    // The listener comes last: closing it cuts every WebSocket, and with the sessions all that they carry.
+    await relay.drain(timeUp);
     await relay.close();
+    await Promise.race([listener.close(), delay(CLOSING_MS, timeUp)]);
     listener.abort();
     await store.close();
   }

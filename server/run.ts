@@ -1,9 +1,37 @@
 import process from "node:process";
-import { createLogger, silentLogger } from "../common/log.ts";
-import type { FlagTexts } from "../common/command_line.ts";
-import { resolveOptions } from "../common/options.ts";
+import { message, text } from "@optique/core/message";
+import { runSync } from "@optique/run";
+import { createLogger, describeError, silentLogger } from "../common/log.ts";
+import { createFlagParser, type FlagTexts } from "../common/command_line.ts";
+import { OptionError, resolveOptions } from "../common/options.ts";
+import { PROJECT, RELEASE } from "../common/release.ts";
 import { serverOptions } from "./config.ts";
 import { type RunningServer, startServer } from "./main.ts";
+
+/**
+ * The server as a program of its own.
+ * @param args the command line without the program's name
+ * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  const flags = runSync(createFlagParser(serverOptions), {
+    args,
+    programName: "server.ts",
+    brief: message`${text(`${PROJECT}: the server`)}`,
+    help: "option",
+    version: { value: RELEASE, option: true },
+    aboveError: "none",
+    errorExitCode: USAGE_ERROR,
+  });
+  try {
+    return await runServer(flags);
+  } catch (error) {
+    process.stderr.write(`portway: ${describeError(error)}\n`);
+    return error instanceof OptionError ? USAGE_ERROR : 1;
+  }
+}
+
+const USAGE_ERROR = 2;
 
 /**
  * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.
@@ -19,8 +47,9 @@ export async function runServer(flags: FlagTexts): Promise<number> {
   process.on("SIGTERM", stopped.resolve);
   const server = await startServer(config, log);
   const { hostname, port } = server.address;
-  if (config.json) process.stdout.write(JSON.stringify({ event: "listening", url: server.url.origin, hostname, port }) + "\n");
-  else process.stdout.write(`Listening on ${hostname} port ${port}, as ${server.url.origin}\n`);
+  if (config.json) {
+    process.stdout.write(JSON.stringify({ event: "listening", url: server.url.origin, hostname, port }) + "\n");
+  } else process.stdout.write(`Listening on ${hostname} port ${port}, as ${server.url.origin}\n`);
   const signal = await stopped.promise;
   log.info("draining", { signal, seconds: config.drainSeconds });
   process.once("SIGINT", () => process.exit(130));
@@ -35,4 +64,3 @@ export async function startEmbeddedRelay(port: number, dataDir: string): Promise
   const flags = { host: "127.0.0.1", port: String(port), dataDir, drainSeconds: "0" };
   return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger);
 }
-

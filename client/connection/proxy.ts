@@ -1,4 +1,4 @@
-import { scanFieldLines, scanValue } from "../../protocol/field_lines.ts";
+import { scanFieldLines, scanValue } from "../../protocol/mod.ts";
 import { describeAbort } from "./_failure.ts";
 import type { Proxy } from "./proxy_rules.ts";
 import { ConnectError, type Connection } from "./types.ts";

@@ -10,7 +10,7 @@ import {
   TARGET_BYTES,
   TOKEN_BYTES,
   trimSpace,
-} from "../../protocol/field_lines.ts";
+} from "../../protocol/mod.ts";
 
 /** A request's head that must not be written to a connection, because a server could read it as something else. */
 export class RequestSyntaxError extends SyntaxError {

@@ -1,9 +1,10 @@
 import type { Origin, OriginReader } from "../../common/forwarded.ts";
 import { errorResponse, type HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import { headTooLarge, noSuchTunnel, tooManyStreams, tunnelOffline } from "./errors.ts";
+import { headTooLarge, noSuchTunnel, serverRestarting, tooManyStreams, tunnelOffline } from "./errors.ts";
 import { buildRequestHead } from "./request_head.ts";
 import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
 import type { Tunnel } from "./tunnel.ts";
 import type { Tunnels } from "./tunnels.ts";
 import { Visitor } from "./visitor.ts";
@@ -11,6 +12,7 @@ import { WebSocketVisitor } from "./visitor_websocket.ts";
 
 export interface EdgeOptions {
   tunnels: Tunnels;
+  sessions: Pick<Sessions, "draining">;
   readOrigin: OriginReader;
   /** Bytes of a request's head. */
   maxHeadBytes: number;
@@ -21,7 +23,7 @@ export interface EdgeOptions {
 /** Answers visitors of tunnels: HTTP, streams and WebSockets pass the same gates, here and nowhere else. */
 export type Edge = (exchange: Exchange, label: string) => Response | Promise<Response>;
 
-export function createEdge({ tunnels, readOrigin, maxHeadBytes, holdMs }: EdgeOptions): Edge {
+export function createEdge({ tunnels, sessions, readOrigin, maxHeadBytes, holdMs }: EdgeOptions): Edge {
   const refuse = (exchange: Exchange, error: HttpError) => errorResponse(error, exchange.header("accept"));
 
   async function visitStored(exchange: Exchange, label: string): Promise<Response> {
@@ -48,17 +50,17 @@ export function createEdge({ tunnels, readOrigin, maxHeadBytes, holdMs }: EdgeOp
     const origin: Origin = readOrigin(exchange);
     const head = buildRequestHead(exchange, origin, isWebSocket);
     if (head.length > maxHeadBytes) return refuse(exchange, headTooLarge());
-    const meter = (bytes: number) => tunnel.meter(bytes);
-    const visitor = isWebSocket ? new WebSocketVisitor(exchange, meter) : new Visitor(exchange, meter);
+    const visitor = isWebSocket ? new WebSocketVisitor(exchange, tunnel) : new Visitor(exchange, tunnel);
     const flags = { end: !isWebSocket && !exchange.hasBody, webSocket: isWebSocket };
     const stream = session.mux.open(head, flags, visitor);
     if (stream === null) return refuse(exchange, session.mux.over ? tunnelOffline() : tooManyStreams());
-    meter(head.length);
+    tunnel.meter(head.length);
     visitor.start(stream);
     return visitor.response;
   }
 
   return (exchange, label) => {
+    if (sessions.draining) return refuse(exchange, serverRestarting());
     const known = tunnels.getByLabel(label);
     return known === undefined ? visitStored(exchange, label) : visit(exchange, known);
   };

@@ -24,6 +24,9 @@ export const tunnelOffline = (): HttpError =>
     headers: { "retry-after": "5" },
   });
 
+export const serverRestarting = (): HttpError =>
+  new HttpError(503, "server_restarting", "The server is restarting.", { headers: { "retry-after": "2" } });
+
 export const tooManyStreams = (): HttpError =>
   new HttpError(503, "too_many_requests_at_a_time", "This tunnel carries as many requests as it may at a time.", {
     headers: { "retry-after": "1" },

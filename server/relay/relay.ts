@@ -40,8 +40,11 @@ export interface Relay {
   routes: Hono<ExchangeEnv>;
   /** What is open now; returns to zero when nobody is there. */
   count(): { sessions: number; streams: number };
-  /** No new sessions; clients are told to connect elsewhere. */
-  drain(): void;
+  /**
+   * Takes no new sessions and visitors, and tells clients to connect elsewhere. Resolves when no request is in flight,
+   * or when `signal` aborts.
+   */
+  drain(signal: AbortSignal): Promise<void>;
   /** Ends every session and stores what is not stored yet. */
   close(): Promise<void>;
 }
@@ -62,7 +65,7 @@ export function createRelay(options: RelayOptions): Relay {
   const sweeper = setInterval(() => sweeping = sweeping.then(() => tunnels.sweep()), SWEEP_MS);
   return {
     match: hosts.ephemeralLabel,
-    visit: createEdge({ tunnels, readOrigin, maxHeadBytes: options.maxHeadBytes, holdMs: options.holdMs }),
+    visit: createEdge({ tunnels, sessions, readOrigin, maxHeadBytes: options.maxHeadBytes, holdMs: options.holdMs }),
     routes: createRelayRoutes({
       tunnels,
       sessions,

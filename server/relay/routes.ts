@@ -53,7 +53,9 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
   /** An unknown tunnel and a wrong secret answer alike. */
   async function findOwned(id: string, exchange: Exchange): Promise<Tunnel> {
     const secret = /^Bearer ([\w-]{1,128})$/.exec(exchange.header("authorization") ?? "")?.[1];
-    if (secret === undefined) throw new HttpError(401, "unauthorized", "The tunnel's secret is wanted as a Bearer token.");
+    if (secret === undefined) {
+      throw new HttpError(401, "unauthorized", "The tunnel's secret is wanted as a Bearer token.");
+    }
     const tunnel = await tunnels.findById(id);
     if (tunnel === null || !isSecretOf(tunnel.record.secretHash, secret)) throw noSuchTunnel();
     return tunnel;
@@ -75,7 +77,14 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
 async function addTunnel(options: RelayRoutesOptions, secretHash: string): Promise<Tunnel> {
   const { tunnels, lifetimeMs, bytesLimit, now } = options;
   const createdAt = now();
-  const record = { id: crypto.randomUUID(), secretHash, createdAt, expiresAt: createdAt + lifetimeMs, bytesUsed: 0, bytesLimit };
+  const record = {
+    id: crypto.randomUUID(),
+    secretHash,
+    createdAt,
+    expiresAt: createdAt + lifetimeMs,
+    bytesUsed: 0,
+    bytesLimit,
+  };
   for (;;) {
     try {
       return await tunnels.add({ ...record, label: createLabel() });
@@ -98,9 +107,13 @@ function checkHandshake(exchange: Exchange): void {
   }
   const offered = (exchange.header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
   if (offered.includes(SUBPROTOCOL)) return;
-  throw new HttpError(426, "unsupported_version", `This server speaks ${SUBPROTOCOL}, the client ${offered.join(", ")}.`, {
-    details: "Update whichever of the two is older.",
-    headers: { "sec-websocket-protocol": SUBPROTOCOL },
-  });
+  throw new HttpError(
+    426,
+    "unsupported_version",
+    `This server speaks ${SUBPROTOCOL}, the client ${offered.join(", ")}.`,
+    {
+      details: "Update whichever of the two is older.",
+      headers: { "sec-websocket-protocol": SUBPROTOCOL },
+    },
+  );
 }
-

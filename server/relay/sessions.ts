@@ -1,7 +1,9 @@
+import { delay } from "../../common/delay.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
+import { serverRestarting } from "./errors.ts";
 import { createSessionUpgrade, type Session } from "./session.ts";
 import type { Tunnel } from "./tunnel.ts";
 
@@ -22,13 +24,19 @@ export interface Sessions {
   accept(exchange: Exchange, tunnel: Tunnel, address: string): Response;
   /** Sessions and streams open now. */
   count(): { sessions: number; streams: number };
-  /** Accepts no more, and tells every client to connect elsewhere once its streams are done. */
-  drain(): void;
+  /** Whether {@link drain} was called: visitors are sent away. */
+  readonly draining: boolean;
+  /**
+   * Accepts no more and tells every client to connect elsewhere. Resolves when no stream is open any more, or when
+   * `signal` aborts.
+   */
+  drain(signal: AbortSignal): Promise<void>;
   /** Ends all of them. */
   close(): void;
 }
 
 const BEAT_MS = 1000;
+const DRAIN_POLL_MS = 20;
 /** Turns of the idle clock in one idle time: streams end between one and 1 + 1/IDLE_TURNS of it. */
 const IDLE_TURNS = 4;
 
@@ -51,7 +59,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   function accept(exchange: Exchange, tunnel: Tunnel, address: string): Response {
-    if (draining) throw restarting();
+    if (draining) throw serverRestarting();
     const fault = tunnel.gate();
     if (fault !== null) throw fault;
     // A session that takes over from its own predecessor frees that one's place.
@@ -79,12 +87,18 @@ export function createSessions(options: SessionsOptions): Sessions {
     }));
   }
 
+  const count = () => ({ sessions: sessions.size, streams: [...sessions].reduce((sum, { mux }) => sum + mux.size, 0) });
+
   return {
     accept,
-    count: () => ({ sessions: sessions.size, streams: [...sessions].reduce((sum, { mux }) => sum + mux.size, 0) }),
-    drain() {
+    count,
+    get draining() {
+      return draining;
+    },
+    async drain(signal) {
       draining = true;
       for (const { mux } of sessions) mux.sendGoAway(GoAwayReason.draining, "the server is restarting");
+      while (count().streams > 0 && !signal.aborted) await delay(DRAIN_POLL_MS, signal);
     },
     close() {
       clearInterval(beat);
@@ -93,9 +107,6 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
   };
 }
-
-const restarting = () =>
-  new HttpError(503, "server_restarting", "The server is restarting.", { headers: { "retry-after": "2" } });
 
 function nameOf(reason: GoAwayReason): string {
   return Object.entries(GoAwayReason).find(([, code]) => code === reason)?.[0] ?? String(reason);
