@@ -1,7 +1,7 @@
 import os from "node:os";
 import { listen } from "../common/listener/mod.ts";
 import type { Exchange, Listener } from "../common/listener/mod.ts";
-import type { FetchTarget } from "../common/fetch_target.ts";
+import type { FetchInfo, FetchTarget } from "../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../common/http_error.ts";
 import { type Logger, silentLogger } from "../common/log.ts";
 
@@ -55,7 +55,9 @@ async function closeBoth(listener: Listener, target: FetchTarget): Promise<void>
 async function answer(exchange: Exchange, { target, onRequest }: LocalServerOptions): Promise<Response> {
   const time = new Date();
   const started = performance.now();
-  const response = isOwnHost(exchange.host) ? await target.fetch(exchange.request, exchange) : refuseHost(exchange);
+  const response = isOwnHost(exchange.host)
+    ? await target.fetch(exchange.request, describe(exchange))
+    : refuseHost(exchange);
   onRequest?.({
     time,
     method: exchange.method,
@@ -64,6 +66,10 @@ async function answer(exchange: Exchange, { target, onRequest }: LocalServerOpti
     durationMs: performance.now() - started,
   });
   return response;
+}
+
+function describe({ target, remoteAddress }: Exchange): FetchInfo {
+  return { target, remoteAddress, isDirect: true };
 }
 
 /**

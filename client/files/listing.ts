@@ -27,13 +27,11 @@ export async function listFolder(root: Root, folder: Folder, signal?: AbortSigna
     const name = names[index];
     if (!root.isVisible(name, folder.segments) || name.includes("\\")) continue;
     const entry = root.statEntry(folder, name);
-    if (entry !== null) entries.push(describeEntry(name, entry.kind, entry.stat));
+    if (entry === null) continue;
+    const { kind, size, modified } = entry;
+    entries.push({ name, kind, size: kind === "file" ? size : 0, modified });
   }
   return entries.sort((a, b) => a.name < b.name ? -1 : 1);
-}
-
-function describeEntry(name: string, kind: ListedEntry["kind"], stat: fs.Stats): ListedEntry {
-  return { name, kind, size: kind === "file" ? stat.size : 0, modified: Math.trunc(stat.mtimeMs) };
 }
 
 /** Lists folders as JSON text, and keeps what it made for a moment. */

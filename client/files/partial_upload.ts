@@ -1,9 +1,12 @@
+import { Buffer } from "node:buffer";
 import fs from "node:fs";
 import { HttpError } from "../../common/http_error.ts";
 import type { Scratch, ScratchFile } from "./scratch.ts";
 
 /** Bytes collected before they are written: a write of less costs more than what it writes. */
 const PIECE = 1024 * 1024;
+/** The first buffer, which is all that most files need. */
+const FIRST_PIECE = 64 * 1024;
 
 export type UploadBody = ReadableStream<Uint8Array<ArrayBuffer>>;
 
@@ -121,13 +124,14 @@ interface Writer {
   ended: Promise<void>;
 }
 
-/** Writes pieces of a file in order: one is on its way to the disk while the next is collected. */
+/** Writes pieces of a file in order: one buffer is on its way to the disk while the other is filled. */
 class PieceWriter {
   /** Where the next byte goes. */
   end: number;
   readonly #fd: number;
-  #waiting: Uint8Array[] = [];
-  #waitingBytes = 0;
+  #filling = Buffer.allocUnsafeSlow(FIRST_PIECE);
+  #resting: Buffer<ArrayBuffer> | null = null;
+  #filled = 0;
   #written: Promise<void> = Promise.resolve();
 
   constructor(fd: number, start: number) {
@@ -136,37 +140,38 @@ class PieceWriter {
   }
 
   async add(bytes: Uint8Array): Promise<void> {
-    this.#waiting.push(bytes);
-    this.#waitingBytes += bytes.length;
-    this.end += bytes.length;
-    if (this.#waitingBytes < PIECE) return;
-    await this.#written;
-    this.#send();
+    for (let at = 0; at < bytes.length;) {
+      if (this.#filled === this.#filling.length) await this.#turn();
+      const count = Math.min(bytes.length - at, this.#filling.length - this.#filled);
+      this.#filling.set(bytes.subarray(at, at + count), this.#filled);
+      this.#filled += count;
+      this.end += count;
+      at += count;
+    }
   }
 
   async flush(): Promise<void> {
-    await this.#written;
-    this.#send();
+    await this.#turn();
     await this.#written;
   }
 
-  #send(): void {
-    if (this.#waitingBytes === 0) return;
-    this.#written = writeAll(this.#fd, this.#waiting, this.end - this.#waitingBytes);
+  /** Sends what was collected on its way and goes on with the other buffer. */
+  async #turn(): Promise<void> {
+    await this.#written;
+    if (this.#filled === 0) return;
+    const [full, length] = [this.#filling, this.#filled];
+    this.#written = writeAll(this.#fd, full.subarray(0, length), this.end - length);
     // Whoever waits for it next hears of a failure; until then it must not count as unhandled.
     this.#written.catch(() => {});
-    this.#waiting = [];
-    this.#waitingBytes = 0;
+    this.#filling = this.#resting ?? Buffer.allocUnsafeSlow(PIECE);
+    this.#resting = full.length === PIECE ? full : null;
+    this.#filled = 0;
   }
 }
 
-async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number): Promise<void> {
-  let position = start;
-  for (const piece of pieces) {
-    for (let done = 0; done < piece.length;) {
-      done += await writeSome(fd, piece, done, position + done);
-    }
-    position += piece.length;
+async function writeAll(fd: number, bytes: Uint8Array, start: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    done += await writeSome(fd, bytes, done, start + done);
   }
 }
 

@@ -1,5 +1,6 @@
 import fs from "node:fs";
-import type { OpenFile } from "./root.ts";
+import { IS_DENO, streamWholeFile } from "./deno.ts";
+import { HAS_PROC, type OpenFile } from "./root.ts";
 
 /** Bytes read at once for a streamed answer: below it the cost of each step shows, above it only memory grows. */
 const PIECE = 512 * 1024;
@@ -17,10 +18,30 @@ export function readBytes(file: OpenFile, start: number, length: number): Uint8A
 }
 
 /**
+ * A stream of a part of a file, as {@link streamInPieces} makes it. With `isDirect`, which says that nothing but the
+ * server of this process reads it, a whole file is left to the runtime: half the work.
+ */
+export function streamFile(
+  file: OpenFile,
+  start: number,
+  length: number,
+  isDirect: boolean,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const isWhole = start === 0 && length === file.stat.size;
+  if (!isDirect || !isWhole || !IS_DENO || !HAS_PROC) return streamInPieces(file, start, length);
+  try {
+    // The descriptor, and not the name, is opened again: it is the file that was checked.
+    return streamWholeFile(`/proc/self/fd/${file.fd}`);
+  } finally {
+    file.close();
+  }
+}
+
+/**
  * A stream of a part of a file that takes ownership of the file: it is closed at the end, on failure and on cancel.
  * Errors when the file turns out shorter than it was, since the length has been announced by then.
  */
-export function streamFile(file: OpenFile, start: number, length: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+export function streamInPieces(file: OpenFile, start: number, length: number): ReadableStream<Uint8Array<ArrayBuffer>> {
   let position = start;
   const stop = start + length;
   let isReading = false;

@@ -30,9 +30,9 @@ const PDF_POLICY = `${SHUT_IN}; object-src 'self'`;
 export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): ReadRoutes {
   const caching = facts.protected ? "private, no-cache" : "no-cache";
 
-  async function answer(request: Request, path: TargetPath): Promise<Response> {
+  async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     const opened = root.open(path.segments);
-    if (opened.kind === "file") return sendFile(request, path, opened);
+    if (opened.kind === "file") return sendFile(request, path, opened, info.isDirect);
     try {
       return await answerFolder(request, path, opened);
     } finally {
@@ -40,7 +40,7 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
     }
   }
 
-  function sendFile(request: Request, path: TargetPath, file: OpenFile): Response {
+  function sendFile(request: Request, path: TargetPath, file: OpenFile, isDirect = false): Response {
     if (path.isFolder) {
       file.close();
       throw notFound();
@@ -51,7 +51,7 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
       "content-security-policy": /\.pdf$/i.test(name) ? PDF_POLICY : FILE_POLICY,
     };
     if (path.query.has("download")) headers["content-disposition"] = describeAttachment(name);
-    return answerFile(request, file, { name, headers });
+    return answerFile(request, file, { name, headers, isDirect });
   }
 
   async function answerFolder(request: Request, path: TargetPath, folder: Folder): Promise<Response> {
@@ -69,8 +69,8 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
     return sendNames(listing);
   }
 
-  return async (request, path) => {
-    const response = await answer(request, path);
+  return async (request, path, info) => {
+    const response = await answer(request, path, info);
     return request.method === "HEAD" && response.body !== null ? dropBody(response) : response;
   };
 }

@@ -1,6 +1,7 @@
 import fs, { constants } from "node:fs";
 import path from "node:path";
 import process from "node:process";
+import { IS_DENO, lookAt, type Looked } from "./deno.ts";
 import { notFound } from "./fs_error.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
@@ -56,7 +57,10 @@ export interface Entry {
   readonly kind: "file" | "folder";
   /** Whether it is reached through a symbolic link. */
   readonly isLink: boolean;
-  readonly stat: fs.Stats;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
 }
 
 export interface RootOptions {
@@ -71,7 +75,8 @@ export interface RootOptions {
 /** Names that begin so are the share's own and never shown. */
 export const OWN_PREFIX = ".portway";
 
-const HAS_PROC = process.platform === "linux" && fs.existsSync("/proc/self/fd");
+/** Whether the system tells where a descriptor leads, by a path that can be worked on. */
+export const HAS_PROC: boolean = process.platform === "linux" && fs.existsSync("/proc/self/fd");
 // Not there on Windows, where opening cannot block either.
 const NO_BLOCK = (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const READ_FILE = constants.O_RDONLY | NO_BLOCK;
@@ -135,18 +140,19 @@ class SharedRoot implements Root {
   }
 
   statEntry(folder: Folder, name: string): Entry | null {
-    const stat = fs.lstatSync(`${folder.path}/${name}`, { throwIfNoEntry: false });
-    if (stat === undefined) return null;
-    if (stat.isSymbolicLink()) return this.#statLink(folder, name);
-    if (stat.isDirectory()) return { kind: "folder", isLink: false, stat };
-    return stat.isFile() ? { kind: "file", isLink: false, stat } : null;
+    const looked = look(`${folder.path}/${name}`);
+    if (looked === null) return null;
+    if (looked.isSymlink) return this.#statLink(folder, name);
+    const { isDirectory, isFile, size, modified } = looked;
+    return isDirectory || isFile ? { kind: isDirectory ? "folder" : "file", isLink: false, size, modified } : null;
   }
 
   #statLink(folder: Folder, name: string): Entry | null {
     try {
       const opened = this.open([...folder.segments, name]);
       try {
-        return { kind: opened.kind, isLink: true, stat: fs.fstatSync(opened.fd) };
+        const { size, mtimeMs } = fs.fstatSync(opened.fd);
+        return { kind: opened.kind, isLink: true, size, modified: Math.trunc(mtimeMs) };
       } finally {
         opened.close();
       }
@@ -200,6 +206,29 @@ class SharedRoot implements Root {
     const segments = realPath.slice(this.#prefix.length).split(path.sep);
     this.#checkVisible(segments);
     return [realPath, segments];
+  }
+}
+
+const look = IS_DENO ? lookAt : lookAtNode;
+
+function lookAtNode(path: string): Looked | null {
+  const stat = lstatIfPermitted(path);
+  if (stat === undefined) return null;
+  return {
+    isFile: stat.isFile(),
+    isDirectory: stat.isDirectory(),
+    isSymlink: stat.isSymbolicLink(),
+    size: stat.size,
+    modified: Math.trunc(stat.mtimeMs),
+  };
+}
+
+function lstatIfPermitted(path: string): fs.Stats | undefined {
+  try {
+    return fs.lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    // What the system does not let us look at is not there for a visitor.
+    return undefined;
   }
 }
 

@@ -12,7 +12,13 @@ const CODINGS: readonly (readonly [coding: string, ending: string])[] = [["br", 
 const HASHED_NAME = /[.-](?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{8,}\.\w{2,5}$/;
 
 /** Sends what {@link findPage} found. Pages are checked at each visit; files with a hash in their name are kept. */
-export async function sendPage(request: Request, root: Root, page: Page, live: LiveReload | null): Promise<Response> {
+export async function sendPage(
+  request: Request,
+  root: Root,
+  page: Page,
+  live: LiveReload | null,
+  isDirect = false,
+): Promise<Response> {
   if ("redirect" in page) {
     return new Response(null, { status: 308, headers: { location: page.redirect, "cache-control": "no-cache" } });
   }
@@ -23,7 +29,7 @@ export async function sendPage(request: Request, root: Root, page: Page, live: L
   headers["cache-control"] = HASHED_NAME.test(page.name) && page.status === undefined && live === null
     ? "public, max-age=31536000, immutable"
     : "no-cache";
-  return answerFile(request, file, { name: page.name, headers, status: page.status, encoding });
+  return answerFile(request, file, { name: page.name, headers, status: page.status, encoding, isDirect });
 }
 
 interface Coded {

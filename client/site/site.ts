@@ -43,14 +43,14 @@ export function createSite(options: SiteOptions): FetchTarget {
     throw new TypeError(`cannot serve "${options.path}": "${index}" is no file`);
   }
 
-  async function answer(request: Request, { target }: FetchInfo): Promise<Response> {
+  async function answer(request: Request, { target, isDirect }: FetchInfo): Promise<Response> {
     if (isClosed) throw new HttpError(503, "site_closed", "This site is no longer served.");
     if (live !== null && (target === LIVE_SCRIPT || target === LIVE_EVENTS)) return live.answer(request, target);
     if (request.method !== "GET" && request.method !== "HEAD") {
       throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: "GET, HEAD" } });
     }
     const page = findPage(request, root, parseTargetPath(target), spa);
-    return await sendPage(request, root, page, live);
+    return await sendPage(request, root, page, live, isDirect);
   }
 
   async function refuse(request: Request, error: unknown, live: LiveReload | null): Promise<Response> {
