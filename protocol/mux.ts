@@ -1,3 +1,4 @@
+import { copyBytes } from "./bytes.ts";
 import {
   FRAME_HEAD,
   HEARTBEAT_MS,
@@ -21,6 +22,7 @@ import {
 } from "./frames.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import { MuxStream, type StreamHandler, type StreamSession } from "./stream.ts";
+import { StreamTable } from "./stream_table.ts";
 import { Outbox, type Transport } from "./outbox.ts";
 
 export interface MuxOptions {
@@ -52,8 +54,7 @@ export class Mux implements StreamSession {
   readonly outbox: Outbox;
   readonly #options: MuxOptions;
   readonly #now: () => number;
-  readonly #streams = new Map<number, MuxStream>();
-  #lastId = 0;
+  readonly #streams = new StreamTable<MuxStream>();
   #growthLeft = MAX_WINDOW_GROWTH;
   #heardAt: number;
   #pingedAt = 0;
@@ -76,8 +77,8 @@ export class Mux implements StreamSession {
   }
 
   /** Every stream open now. */
-  streams(): IterableIterator<MuxStream> {
-    return this.#streams.values();
+  streams(): MuxStream[] {
+    return this.#streams.entries();
   }
 
   /**
@@ -87,9 +88,9 @@ export class Mux implements StreamSession {
    */
   open(head: Uint8Array | string, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
     if (this.#over || this.#streams.size >= this.#options.maxStreams) return null;
-    const id = this.#nextId();
+    const id = this.#streams.nextId();
     const stream = new MuxStream(this, id, handler);
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     const bits = (flags.end ? END : 0) | (flags.webSocket ? WEBSOCKET : 0);
     if (typeof head === "string") this.#putText(FrameType.request, bits, id, head);
     else this.putFrame(FrameType.request, bits, id, head);
@@ -122,7 +123,7 @@ export class Mux implements StreamSession {
       this.outbox.flush();
     }
     this.#over = true;
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.entries()) {
       stream.finish(ResetReason.sessionLost);
       stream.handler.onReset(ResetReason.sessionLost, text);
     }
@@ -135,7 +136,7 @@ export class Mux implements StreamSession {
    * and lets the streams know.
    */
   beat(): void {
-    for (const { handler } of this.#streams.values()) handler.onBeat?.();
+    for (const { handler } of this.#streams.entries()) handler.onBeat?.();
     const now = this.#now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
@@ -145,7 +146,7 @@ export class Mux implements StreamSession {
 
   /** One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. */
   endIdle(turns: number): void {
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.entries()) {
       if (++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
@@ -178,8 +179,8 @@ export class Mux implements StreamSession {
     const at = outbox.used + FRAME_HEAD;
     writeU16(outbox.buffer, at, status);
     writeU16(outbox.buffer, at + 2, headSize);
-    copy(head, headStart, headEnd, outbox.buffer, at + 4);
-    copy(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
+    copyBytes(head, headStart, headEnd, outbox.buffer, at + 4);
+    copyBytes(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
     outbox.commit(size, FrameType.response, end ? END : 0, stream);
   }
 
@@ -209,13 +210,8 @@ export class Mux implements StreamSession {
 
   /** This one has ended. */
   forget(stream: MuxStream): void {
-    this.#streams.delete(stream.id);
+    this.#streams.delete(stream);
     this.#growthLeft += stream.growth;
-  }
-
-  #nextId(): number {
-    do this.#lastId = this.#lastId === 0xffffffff ? 1 : this.#lastId + 1; while (this.#streams.has(this.#lastId));
-    return this.#lastId;
   }
 
   /** A request head as text: its line in UTF-8, as visitors' targets are, its fields in Latin-1 (RFC 9110, 5.5). */
@@ -261,11 +257,10 @@ export class Mux implements StreamSession {
   #onRequest(flags: number, id: number, message: Uint8Array, start: number, end: number): void {
     const { onRequest, maxStreams } = this.#options;
     if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
-    if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
+    if (this.#streams.isTaken(id)) throw new ProtocolError(`stream ${id} takes a slot that is in use`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
-    this.#lastId = id;
     const stream = new MuxStream(this, id, REFUSED);
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     if (this.#streams.size > maxStreams) return stream.reset(ResetReason.limit, "too many requests at a time");
     const request = { end: (flags & END) !== 0, webSocket: (flags & WEBSOCKET) !== 0 };
     stream.remoteEnded = request.end;
@@ -278,7 +273,7 @@ export class Mux implements StreamSession {
     const stream = this.#streams.get(id);
     if (stream === undefined) {
       // A frame may cross the reset of its stream on the way. One for a stream that never was is a defect.
-      if (!this.#wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
+      if (!this.#streams.wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
       if (!STREAM_TYPES.has(type)) throw new ProtocolError(`a frame of type ${type} is unknown`);
       return;
     }
@@ -334,11 +329,6 @@ export class Mux implements StreamSession {
     if (!stream.answered) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
     stream.take(bytes);
   }
-
-  /** Whether `id` is one of those handed out so far; ids start anew after 2^32 - 1. */
-  #wasOpen(id: number): boolean {
-    return ((this.#lastId - id) >>> 0) < 0x80000000;
-  }
 }
 
 const ENCODER = new TextEncoder();
@@ -368,10 +358,4 @@ function encodeHead(text: string): Uint8Array {
   bytes.set(line);
   for (let i = lineEnd; i < text.length; i++) bytes[line.length + i - lineEnd] = text.charCodeAt(i);
   return bytes;
-}
-
-/** Short runs byte by byte: below about 100 bytes that beats making a view. */
-function copy(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): void {
-  if (end - start < 64) { for (let i = start; i < end; i++) to[at++] = from[i]; }
-  else to.set(start === 0 && end === from.length ? from : from.subarray(start, end), at);
 }

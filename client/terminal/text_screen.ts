@@ -8,16 +8,17 @@ export interface TextScreenOptions {
   errors: LineWriter;
   color: boolean;
   showQr: boolean;
-  now?: () => Date;
+  /** Unix milliseconds. */
+  now?: () => number;
 }
 
 /** Lines for people. */
-export function createTextScreen({ out, errors, color, showQr, now = () => new Date() }: TextScreenOptions): Screen {
+export function createTextScreen({ out, errors, color, showQr, now = Date.now }: TextScreenOptions): Screen {
   const paint = (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
   const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
   return {
     async opened({ url, target, expiresAt, resumed }) {
-      const minutes = Math.max(0, Math.ceil((expiresAt - now().getTime()) / 60_000));
+      const minutes = Math.max(0, Math.ceil((expiresAt - now()) / 60_000));
       out.write("");
       field("Public endpoint", paint(BOLD, url) + (resumed ? " (resumed)" : ""));
       field("Local service", target);
@@ -67,11 +68,11 @@ let second = 0;
 let secondText = "";
 
 /** ISO 8601 in UTC. Many lines share a second, so its text is kept. */
-function timestamp(now: Date): string {
-  const time = now.getTime(), whole = Math.floor(time / 1000);
+function timestamp(time: number): string {
+  const whole = Math.floor(time / 1000);
   if (whole !== second) {
     second = whole;
-    secondText = now.toISOString().slice(0, 20);
+    secondText = new Date(time).toISOString().slice(0, 20);
   }
   return `${secondText}${String(time - whole * 1000).padStart(3, "0")}Z`;
 }
