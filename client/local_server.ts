@@ -13,16 +13,17 @@ export interface LocalServerOptions {
   port: number;
   log?: Logger;
   /** Told of every request when its answer begins. */
-  onRequest?(entry: LocalRequest): void;
+  onRequest?(request: LocalRequest): void;
 }
 
 export interface LocalRequest {
-  time: Date;
   method: string;
   /** Path and query; no secret is ever in them. */
-  path: string;
+  target: string;
   status: number;
   durationMs: number;
+  /** Length of the two bodies as announced. */
+  bytes: number;
 }
 
 export interface LocalServer {
@@ -53,17 +54,16 @@ async function closeBoth(listener: Listener, target: FetchTarget): Promise<void>
 }
 
 async function answer(exchange: Exchange, { target, onRequest }: LocalServerOptions): Promise<Response> {
-  const time = new Date();
   const started = performance.now();
   const response = isOwnHost(exchange.host)
     ? await target.fetch(exchange.request, describe(exchange))
     : refuseHost(exchange);
   onRequest?.({
-    time,
     method: exchange.method,
-    path: exchange.target,
+    target: exchange.target,
     status: response.status,
     durationMs: performance.now() - started,
+    bytes: Number(exchange.header("content-length") ?? 0) + Number(response.headers.get("content-length") ?? 0),
   });
   return response;
 }
