@@ -170,7 +170,8 @@ const REASONS: Readonly<Record<TunnelEnd, string>> = {
   refused: "The server no longer knows this tunnel.",
 };
 
-function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
+/** Where this run shows itself, by its options. */
+export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
   const out = openLineWriter(process.stdout);
   if (json) return createJsonScreen(out);
   return createTextScreen({

@@ -26,6 +26,12 @@ export function createTextScreen({ out, errors, color, showQr, now = Date.now }:
       if (showQr) out.write("\n" + await createQr(url, color));
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
+    served(target, urls) {
+      out.write("");
+      field("Shared", target);
+      urls.forEach((url, index) => field(index === 0 ? "Addresses" : "", paint(BOLD, url)));
+      out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
+    },
     request: ({ method, target, status, durationMs }) => {
       const duration = paint(DIM, formatDuration(durationMs));
       out.write(
