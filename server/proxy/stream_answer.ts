@@ -1,5 +1,4 @@
 import { HttpError } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
 import type { BodyQueue } from "./body_queue.ts";
 import { createChunkMemory } from "./chunk_memory.ts";
