@@ -31,15 +31,12 @@ export interface ExposeOptions {
   /** Where it leads, for `--resume` alone to find again; null for what the command line must name again. */
   targetUrl: string | null;
   /** Makes what the tunnel leads to. For `--resume` alone, `savedUrl` is where it led before. */
-  createTarget(tools: TargetTools, savedUrl: string | null): Target;
+  createTarget(note: Note, savedUrl: string | null): Target;
   startEmbeddedRelay: StartEmbeddedRelay;
 }
 
-export interface TargetTools {
-  connect: Connect;
-  /** Tells the user something, on standard error. */
-  note(text: string): void;
-}
+/** Tells the user something, on standard error. */
+export type Note = (text: string) => void;
 
 /** What went wrong in words for the user; ends the program with exit code 1. */
 export class CommandError extends Error {
@@ -61,7 +58,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     proxies: readProxyRules(env),
     caCerts: await loadCaCerts([config.caCerts ?? undefined, env.NODE_EXTRA_CA_CERTS]),
   });
-  const target = options.createTarget({ connect, note: screen.note }, resumed?.target ?? null);
+  const target = options.createTarget(screen.note, resumed?.target ?? null);
   const stop = stopOnSignal();
   let embedded: EmbeddedRelay | null = null;
   try {

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { object, or } from "@optique/core/constructs";
-import { message, text } from "@optique/core/message";
+import { lineBreak, message, text } from "@optique/core/message";
 import { command, constant } from "@optique/core/primitives";
 import { runSync } from "@optique/run";
 import { createFlagParser, type FlagTexts, splitShortValues } from "../common/command_line.ts";
@@ -8,7 +8,8 @@ import { createLogger, describeError } from "../common/log.ts";
 import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
-import { CommandError, expose, type ExposeOptions, openScreen, type StartEmbeddedRelay } from "./expose.ts";
+import { CommandError, expose, type ExposeOptions, type Note, openScreen, type StartEmbeddedRelay } from "./expose.ts";
+import { openConnector } from "./connection/mod.ts";
 import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";
 import { createHandlerTarget, createUpstream } from "./tunnel/mod.ts";
@@ -66,7 +67,7 @@ function parse(args: readonly string[], server: ServerProgram): ParsedArgs {
     args: splitShortValues(args.length === 0 ? ["--help"] : args, ["-e", "-f", "-w", "-p", "-t"]),
     programName: "portway",
     brief: message`${text(`${PROJECT}: a public URL for what runs on this machine`)}`,
-    footer: message`${text(EXAMPLES)}`,
+    footer: EXAMPLES.split("\n").flatMap((line, at) => at === 0 ? [text(line)] : [lineBreak(), text(line)]),
     help: "option",
     version: { value: RELEASE, option: true },
     completion: "command",
@@ -99,22 +100,23 @@ async function runClient(flags: FlagTexts, server: ServerProgram): Promise<numbe
     config,
     env: process.env,
     targetUrl: config.expose?.origin ?? null,
-    createTarget: (tools, savedUrl) =>
-      shared === null ? createLocalService(config, tools, savedUrl) : createHandlerTarget(shared.name, shared.target),
+    createTarget: (note, savedUrl) =>
+      shared === null ? createLocalService(config, note, savedUrl) : createHandlerTarget(shared.name, shared.target),
     startEmbeddedRelay: server.startEmbeddedRelay,
   });
 }
 
 function createLocalService(
   config: ClientConfig,
-  { connect, note }: Parameters<ExposeOptions["createTarget"]>[0],
+  note: Note,
   savedUrl: string | null,
 ): ReturnType<ExposeOptions["createTarget"]> {
   const url = config.expose ?? (savedUrl === null ? null : new URL(savedUrl));
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
   return createUpstream({
     url,
-    connect,
+    // Straight to it, whatever proxy stands between this machine and the server.
+    connect: openConnector(),
     hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),
