@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import process from "node:process";
+import { listenForStop } from "../common/stop_signal.ts";
 import type { ClientConfig } from "./config.ts";
 import { defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "./connection/mod.ts";
@@ -59,7 +60,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     caCerts: await loadCaCerts([config.caCerts ?? undefined, env.NODE_EXTRA_CA_CERTS]),
   });
   const target = options.createTarget(screen.note, resumed?.target ?? null);
-  const stop = stopOnSignal();
+  const stop = listenForStop();
   let embedded: EmbeddedRelay | null = null;
   try {
     const server = config.server ?? (resumed?.server ? new URL(resumed.server) : null);
@@ -177,19 +178,4 @@ export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
     color: !noColor && process.stdout.isTTY === true,
     showQr,
   });
-}
-
-/** Ctrl+C asks the tunnel to end; a second one does not wait for it. */
-function stopOnSignal(): { signal: AbortSignal; release(): void } {
-  const stop = new AbortController();
-  const onSignal = () => stop.signal.aborted ? process.exit(130) : stop.abort();
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return {
-    signal: stop.signal,
-    release() {
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
-    },
-  };
 }
