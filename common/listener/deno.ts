@@ -106,7 +106,8 @@ class DenoExchange implements Exchange {
 
   header(name: string): string | null {
     // Deno has joined duplicates already.
-    return this.headers.find(([known]) => known === name)?.[1] ?? null;
+    for (const field of this.headers) if (field[0] === name) return field[1];
+    return null;
   }
 
   get isWebSocket(): boolean {
