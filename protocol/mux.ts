@@ -1,8 +1,10 @@
+import { copyBytes } from "./bytes.ts";
 import {
   FRAME_HEAD,
   HEARTBEAT_MS,
   MAX_HEAD,
   MAX_PAYLOAD,
+  MAX_PIECE,
   MAX_REASON,
   MAX_WINDOW_GROWTH,
   SILENCE_MS,
@@ -21,6 +23,7 @@ import {
 } from "./frames.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import { MuxStream, type StreamHandler, type StreamSession } from "./stream.ts";
+import { StreamTable } from "./stream_table.ts";
 import { Outbox, type Transport } from "./outbox.ts";
 
 export interface MuxOptions {
@@ -35,6 +38,8 @@ export interface MuxOptions {
   maxStreams: number;
   /** Milliseconds; a clock that tests can turn. */
   now?: () => number;
+  /** The id before that of the first stream; for tests of how ids start anew. 0 when left out. */
+  lastId?: number;
 }
 
 export interface RequestFlags {
@@ -50,10 +55,12 @@ export interface RequestFlags {
  */
 export class Mux implements StreamSession {
   readonly outbox: Outbox;
+  readonly now: () => number;
   readonly #options: MuxOptions;
-  readonly #now: () => number;
-  readonly #streams = new Map<number, MuxStream>();
-  #lastId = 0;
+  readonly #streams = new StreamTable<MuxStream>();
+  #lastId: number;
+  /** Whether ids have started anew after 2^32 - 1. */
+  #wrapped = false;
   #growthLeft = MAX_WINDOW_GROWTH;
   #heardAt: number;
   #pingedAt = 0;
@@ -61,8 +68,9 @@ export class Mux implements StreamSession {
 
   constructor(options: MuxOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
-    this.#heardAt = this.#now();
+    this.#lastId = options.lastId ?? 0;
+    this.now = options.now ?? (() => performance.now());
+    this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
   }
 
@@ -76,8 +84,8 @@ export class Mux implements StreamSession {
   }
 
   /** Every stream open now. */
-  streams(): IterableIterator<MuxStream> {
-    return this.#streams.values();
+  streams(): MuxStream[] {
+    return this.#streams.entries();
   }
 
   /**
@@ -89,7 +97,7 @@ export class Mux implements StreamSession {
     if (this.#over || this.#streams.size >= this.#options.maxStreams) return null;
     const id = this.#nextId();
     const stream = new MuxStream(this, id, handler);
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     const bits = (flags.end ? END : 0) | (flags.webSocket ? WEBSOCKET : 0);
     if (typeof head === "string") this.#putText(FrameType.request, bits, id, head);
     else this.putFrame(FrameType.request, bits, id, head);
@@ -100,7 +108,7 @@ export class Mux implements StreamSession {
 
   /** Takes one message (or, from a stream transport, any run of whole frames). Views into it are handed to handlers. */
   receive(message: Uint8Array): void {
-    this.#heardAt = this.#now();
+    this.#heardAt = this.now();
     try {
       for (let at = 0; at < message.length && !this.#over;) at = this.#receiveFrame(message, at);
     } catch (error) {
@@ -122,7 +130,8 @@ export class Mux implements StreamSession {
       this.outbox.flush();
     }
     this.#over = true;
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.entries()) {
+      if (stream.ended !== null) continue;
       stream.finish(ResetReason.sessionLost);
       stream.handler.onReset(ResetReason.sessionLost, text);
     }
@@ -130,9 +139,13 @@ export class Mux implements StreamSession {
     this.#options.onEnd(reason, text);
   }
 
-  /** The heartbeat. Call it every second or so: it pings a silent peer, and ends the session when silence lasts. */
+  /**
+   * The beat of a session. Call it about once a second: it pings a silent peer, ends the session when silence lasts,
+   * and lets the streams know.
+   */
   beat(): void {
-    const now = this.#now(), silence = now - this.#heardAt;
+    for (const { handler } of this.#streams.entries()) handler.onBeat?.();
+    const now = this.now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
     this.#pingedAt = now;
@@ -141,8 +154,8 @@ export class Mux implements StreamSession {
 
   /** One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. */
   endIdle(turns: number): void {
-    for (const stream of [...this.#streams.values()]) {
-      if (++stream.idleTurns <= turns) continue;
+    for (const stream of this.#streams.entries()) {
+      if (stream.ended !== null || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }
@@ -174,8 +187,8 @@ export class Mux implements StreamSession {
     const at = outbox.used + FRAME_HEAD;
     writeU16(outbox.buffer, at, status);
     writeU16(outbox.buffer, at + 2, headSize);
-    copy(head, headStart, headEnd, outbox.buffer, at + 4);
-    copy(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
+    copyBytes(head, headStart, headEnd, outbox.buffer, at + 4);
+    copyBytes(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
     outbox.commit(size, FrameType.response, end ? END : 0, stream);
   }
 
@@ -205,12 +218,15 @@ export class Mux implements StreamSession {
 
   /** This one has ended. */
   forget(stream: MuxStream): void {
-    this.#streams.delete(stream.id);
+    this.#streams.delete(stream);
     this.#growthLeft += stream.growth;
   }
 
   #nextId(): number {
-    do this.#lastId = this.#lastId === 0xffffffff ? 1 : this.#lastId + 1; while (this.#streams.has(this.#lastId));
+    do {
+      if (this.#lastId === MAX_ID) this.#wrapped = true;
+      this.#lastId = this.#lastId === MAX_ID ? 1 : this.#lastId + 1;
+    } while (this.#streams.has(this.#lastId));
     return this.#lastId;
   }
 
@@ -241,6 +257,8 @@ export class Mux implements StreamSession {
     switch (type) {
       case FrameType.ping:
         if (end - start !== 8) throw new ProtocolError("a PING holds 8 bytes");
+        // A peer that pings without reading must not fill memory; it will hear what waits already.
+        if (this.outbox.full) return;
         return this.putFrame(FrameType.pong, 0, 0, message.subarray(start, end));
       case FrameType.pong:
         return;
@@ -259,9 +277,11 @@ export class Mux implements StreamSession {
     if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
     if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
+    if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} comes out of turn`);
+    if (id < this.#lastId) this.#wrapped = true;
     this.#lastId = id;
     const stream = new MuxStream(this, id, REFUSED);
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     if (this.#streams.size > maxStreams) return stream.reset(ResetReason.limit, "too many requests at a time");
     const request = { end: (flags & END) !== 0, webSocket: (flags & WEBSOCKET) !== 0 };
     stream.remoteEnded = request.end;
@@ -326,16 +346,21 @@ export class Mux implements StreamSession {
   }
 
   #takePiece(stream: MuxStream, bytes: number): void {
+    if (bytes > MAX_PIECE) throw new ProtocolError(`a piece of ${bytes} bytes is too large`);
     if (stream.remoteEnded) throw new ProtocolError(`stream ${stream.id} went on after its end`);
     if (!stream.answered) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
     stream.take(bytes);
   }
 
-  /** Whether `id` is one of those handed out so far; ids start anew after 2^32 - 1. */
+  /** Whether `id` is one of those handed out so far. */
   #wasOpen(id: number): boolean {
-    return ((this.#lastId - id) >>> 0) < 0x80000000;
+    return id <= this.#lastId || (this.#wrapped && ((this.#lastId - id) >>> 0) < HALF_OF_IDS);
   }
 }
+
+const MAX_ID = 0xffffffff;
+/** Ids are compared around the circle: the nearer half ahead of the last one is to come, the other has been. */
+const HALF_OF_IDS = 0x80000000;
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();
@@ -364,10 +389,4 @@ function encodeHead(text: string): Uint8Array {
   bytes.set(line);
   for (let i = lineEnd; i < text.length; i++) bytes[line.length + i - lineEnd] = text.charCodeAt(i);
   return bytes;
-}
-
-/** Short runs byte by byte: below about 100 bytes that beats making a view. */
-function copy(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): void {
-  if (end - start < 64) { for (let i = start; i < end; i++) to[at++] = from[i]; }
-  else to.set(start === 0 && end === from.length ? from : from.subarray(start, end), at);
 }

@@ -1,3 +1,4 @@
+import { copyBytes, CR, LF } from "../../protocol/mod.ts";
 import { createWebSocketKey } from "./websocket.ts";
 import type { TunnelRequest } from "./target.ts";
 
@@ -17,7 +18,8 @@ export class RequestHeadWriter {
     this.#hostLine = hostHeader === null ? null : ENCODER.encode(`host: ${hostHeader}\r\n`);
   }
 
-  write(request: TunnelRequest): WrittenHead {
+  /** @param scratch memory for the head, used when it is large enough; it must not change until it has been sent */
+  write(request: TunnelRequest, scratch: Uint8Array): WrittenHead {
     const { frame, start, head } = request;
     const webSocketKey = request.webSocket ? createWebSocketKey() : "";
     const added = this.#addedLines(request, webSocketKey);
@@ -25,12 +27,14 @@ export class RequestHeadWriter {
     // The blank line at the end goes behind the added lines.
     const fieldsEnd = request.end - 2;
     const lineSize = head.lineEnd - start, fieldsSize = fieldsEnd - head.hostEnd;
-    const written = new Uint8Array(lineSize + hostLine.length + fieldsSize + added.length + 2);
-    written.set(frame.subarray(start, head.lineEnd));
-    written.set(hostLine, lineSize);
-    written.set(frame.subarray(head.hostEnd, fieldsEnd), lineSize + hostLine.length);
-    written.set(added, written.length - added.length - 2);
-    written.set(CRLF, written.length - 2);
+    const size = lineSize + hostLine.length + fieldsSize + added.length + 2;
+    const written = size <= scratch.length ? scratch.subarray(0, size) : new Uint8Array(size);
+    copyBytes(frame, start, head.lineEnd, written, 0);
+    copyBytes(hostLine, 0, hostLine.length, written, lineSize);
+    copyBytes(frame, head.hostEnd, fieldsEnd, written, lineSize + hostLine.length);
+    copyBytes(added, 0, added.length, written, size - added.length - 2);
+    written[size - 2] = CR;
+    written[size - 1] = LF;
     return { head: written, webSocketKey };
   }
 
@@ -47,5 +51,4 @@ export class RequestHeadWriter {
 
 const ENCODER = new TextEncoder();
 const NOTHING = new Uint8Array(0);
-const CRLF = ENCODER.encode("\r\n");
 const CHUNKED = ENCODER.encode("transfer-encoding: chunked\r\n");

@@ -2,7 +2,7 @@
  * Header fields that belong to one connection and never travel on (RFC 9110, section 7.6.1). `connection` itself names
  * more of them.
  */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
+const HOP_BY_HOP = [
   "connection",
   "keep-alive",
   "proxy-authenticate",
@@ -12,10 +12,10 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-]);
+];
 
 /** Fields of a request that only we may set: what a visitor claims in them has no effect. */
-const OURS: ReadonlySet<string> = new Set([
+const OURS = [
   "expect",
   "forwarded",
   "host",
@@ -24,18 +24,28 @@ const OURS: ReadonlySet<string> = new Set([
   "x-forwarded-port",
   "x-forwarded-proto",
   "x-real-ip",
-]);
+];
 
-const OUR_PREFIX = "portway-";
-
-/** Whether a visitor's field stays behind. `name` is in lower case. */
-export function isDroppedFromRequest(name: string): boolean {
-  return HOP_BY_HOP.has(name) || OURS.has(name) || name.startsWith(OUR_PREFIX);
-}
+/** Whether a visitor's field stays behind, besides {@link isInternal}. `name` is in lower case. */
+export const isDroppedFromRequest = createNameTest([...HOP_BY_HOP, ...OURS]);
 
 /** Whether a local service's field stays behind. `name` is in lower case. */
-export function isDroppedFromResponse(name: string): boolean {
-  return HOP_BY_HOP.has(name) || name === "portway-error";
+export const isDroppedFromResponse = createNameTest([...HOP_BY_HOP, "portway-error"]);
+
+/** Whether a field is one of our own protocol, which means nothing from outside. `name` is in lower case. */
+export function isInternal(name: string): boolean {
+  return name.startsWith("portway-");
+}
+
+/**
+ * A test for membership by length first: names arrive as fresh strings, and looking one up in a `Set` would hash every
+ * one of them.
+ */
+function createNameTest(names: readonly string[]): (name: string) => boolean {
+  const byLength: string[][] = [];
+  for (const name of names) (byLength[name.length] ??= []).push(name);
+  for (let length = 0; length < byLength.length; length++) byLength[length] ??= [];
+  return (name) => name.length < byLength.length && byLength[name.length].includes(name);
 }
 
 /** The names that a Connection field lists, in lower case, or null when there are none but the usual ones. */
