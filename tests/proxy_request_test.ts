@@ -324,6 +324,25 @@ Deno.test("proxy lets go of the target when its caller goes away", async () => {
   await gone.promise;
 });
 
+Deno.test("proxy lets go of a target that has not answered when its caller goes away", async () => {
+  const gone = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  await using upstream = startRawUpstream(async (connection) => {
+    asked.resolve();
+    // Nothing is ever answered: what ends this read is the proxy's end of the connection.
+    await connection.read(new Uint8Array(1)).catch(() => null);
+    gone.resolve();
+    connection.close();
+  });
+  await using proxy = await startTestProxy(ALLOW);
+  const caller = new AbortController();
+  const answer = proxy.request({ url: upstream.url }, { signal: caller.signal }).catch(() => null);
+  await asked.promise;
+  caller.abort();
+  await gone.promise;
+  await answer;
+});
+
 Deno.test("proxy names the field that is wrong, and repeats no value", async () => {
   await using proxy = await startTestProxy();
   const url = "http://example.com/";
