@@ -3,7 +3,7 @@ import { isLoopbackHost } from "../../common/loopback.ts";
 import { ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import { type Connect, ConnectError } from "../connection/mod.ts";
 import { isWhole, pumpAnswer, respondWhole } from "./answer.ts";
-import { RequestBody } from "./request_body.ts";
+import { BodyLengthError, RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
 import { type AnsweredRequest, parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
 import type { Target, TunnelRequest } from "./target.ts";
@@ -80,10 +80,17 @@ class UpstreamExchange implements StreamHandler, Reader {
     const { contentLength, method } = request.head;
     this.#answered = { method, upgrade: request.webSocket };
     const framing = contentLength >= 0 ? { length: contentLength } : "chunked";
-    this.#body = request.bodyless ? null : new RequestBody(request.stream, framing, (error) => this.#fail(error));
+    this.#body = request.bodyless
+      ? null
+      : new RequestBody(request.stream, framing, (error) => this.#onBodyFailed(error));
     const idle = pool.take();
     if (idle === null) this.#connect();
     else this.#send(idle);
+  }
+
+  /** A service may answer and close before it has read the body: its answer, or the lack of one, is what counts. */
+  #onBodyFailed(error: unknown): void {
+    if (error instanceof BodyLengthError) this.#fail(error);
   }
 
   onData(piece: Uint8Array, end: boolean): void {

@@ -78,6 +78,8 @@ export class Visitor implements StreamHandler {
   onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#meter.meter(piece.length);
     if (this.#body !== null) this.#body.push(piece, end);
+    // A body where none may be (205, HEAD): let it pass by.
+    else this.#stream?.consumed(piece.length);
   }
 
   onReset(reason: ResetReason, text: string): void {
