@@ -152,7 +152,8 @@ export class MuxStream {
   async write(bytes: Uint8Array, end = false): Promise<void> {
     let at = 0;
     while (at < bytes.length) {
-      if (this.room === 0 || this.ended !== null) await this.whenRoom();
+      // Whoever else waited may take the room before this continues: hence again and again, not once.
+      while (this.room === 0 || this.ended !== null) await this.whenRoom();
       const size = Math.min(bytes.length - at, this.room);
       at += size;
       this.#put(FrameType.data, end && at === bytes.length ? END : 0, bytes.subarray(at - size, at));
@@ -183,7 +184,7 @@ export class MuxStream {
   async writeMessage(bytes: Uint8Array, text: boolean, last = true): Promise<void> {
     let at = 0;
     do {
-      if (bytes.length > 0 && (this.room === 0 || this.ended !== null)) await this.whenRoom();
+      while (bytes.length > 0 && (this.room === 0 || this.ended !== null)) await this.whenRoom();
       if (this.ended !== null) throw new StreamEnded(this.ended);
       const size = Math.min(bytes.length - at, this.room);
       at += size;
