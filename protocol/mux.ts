@@ -4,6 +4,7 @@ import {
   HEARTBEAT_MS,
   MAX_HEAD,
   MAX_PAYLOAD,
+  MAX_PIECE,
   MAX_REASON,
   MAX_WINDOW_GROWTH,
   SILENCE_MS,
@@ -37,6 +38,8 @@ export interface MuxOptions {
   maxStreams: number;
   /** Milliseconds; a clock that tests can turn. */
   now?: () => number;
+  /** The id before that of the first stream; for tests of how ids start anew. 0 when left out. */
+  lastId?: number;
 }
 
 export interface RequestFlags {
@@ -52,9 +55,12 @@ export interface RequestFlags {
  */
 export class Mux implements StreamSession {
   readonly outbox: Outbox;
+  readonly now: () => number;
   readonly #options: MuxOptions;
-  readonly #now: () => number;
   readonly #streams = new StreamTable<MuxStream>();
+  #lastId: number;
+  /** Whether ids have started anew after 2^32 - 1. */
+  #wrapped = false;
   #growthLeft = MAX_WINDOW_GROWTH;
   #heardAt: number;
   #pingedAt = 0;
@@ -62,8 +68,9 @@ export class Mux implements StreamSession {
 
   constructor(options: MuxOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
-    this.#heardAt = this.#now();
+    this.#lastId = options.lastId ?? 0;
+    this.now = options.now ?? (() => performance.now());
+    this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
   }
 
@@ -88,7 +95,7 @@ export class Mux implements StreamSession {
    */
   open(head: Uint8Array | string, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
     if (this.#over || this.#streams.size >= this.#options.maxStreams) return null;
-    const id = this.#streams.nextId();
+    const id = this.#nextId();
     const stream = new MuxStream(this, id, handler);
     this.#streams.add(stream);
     const bits = (flags.end ? END : 0) | (flags.webSocket ? WEBSOCKET : 0);
@@ -101,7 +108,7 @@ export class Mux implements StreamSession {
 
   /** Takes one message (or, from a stream transport, any run of whole frames). Views into it are handed to handlers. */
   receive(message: Uint8Array): void {
-    this.#heardAt = this.#now();
+    this.#heardAt = this.now();
     try {
       for (let at = 0; at < message.length && !this.#over;) at = this.#receiveFrame(message, at);
     } catch (error) {
@@ -124,6 +131,7 @@ export class Mux implements StreamSession {
     }
     this.#over = true;
     for (const stream of this.#streams.entries()) {
+      if (stream.ended !== null) continue;
       stream.finish(ResetReason.sessionLost);
       stream.handler.onReset(ResetReason.sessionLost, text);
     }
@@ -137,7 +145,7 @@ export class Mux implements StreamSession {
    */
   beat(): void {
     for (const { handler } of this.#streams.entries()) handler.onBeat?.();
-    const now = this.#now(), silence = now - this.#heardAt;
+    const now = this.now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
     this.#pingedAt = now;
@@ -147,7 +155,7 @@ export class Mux implements StreamSession {
   /** One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. */
   endIdle(turns: number): void {
     for (const stream of this.#streams.entries()) {
-      if (++stream.idleTurns <= turns) continue;
+      if (stream.ended !== null || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }
@@ -214,6 +222,14 @@ export class Mux implements StreamSession {
     this.#growthLeft += stream.growth;
   }
 
+  #nextId(): number {
+    do {
+      if (this.#lastId === MAX_ID) this.#wrapped = true;
+      this.#lastId = this.#lastId === MAX_ID ? 1 : this.#lastId + 1;
+    } while (this.#streams.has(this.#lastId));
+    return this.#lastId;
+  }
+
   /** A request head as text: its line in UTF-8, as visitors' targets are, its fields in Latin-1 (RFC 9110, 5.5). */
   #putText(type: FrameType, flags: number, id: number, text: string): void {
     const { outbox } = this;
@@ -241,6 +257,8 @@ export class Mux implements StreamSession {
     switch (type) {
       case FrameType.ping:
         if (end - start !== 8) throw new ProtocolError("a PING holds 8 bytes");
+        // A peer that pings without reading must not fill memory; it will hear what waits already.
+        if (this.outbox.full) return;
         return this.putFrame(FrameType.pong, 0, 0, message.subarray(start, end));
       case FrameType.pong:
         return;
@@ -257,8 +275,11 @@ export class Mux implements StreamSession {
   #onRequest(flags: number, id: number, message: Uint8Array, start: number, end: number): void {
     const { onRequest, maxStreams } = this.#options;
     if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
-    if (this.#streams.isTaken(id)) throw new ProtocolError(`stream ${id} takes a slot that is in use`);
+    if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
+    if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} comes out of turn`);
+    if (id < this.#lastId) this.#wrapped = true;
+    this.#lastId = id;
     const stream = new MuxStream(this, id, REFUSED);
     this.#streams.add(stream);
     if (this.#streams.size > maxStreams) return stream.reset(ResetReason.limit, "too many requests at a time");
@@ -273,7 +294,7 @@ export class Mux implements StreamSession {
     const stream = this.#streams.get(id);
     if (stream === undefined) {
       // A frame may cross the reset of its stream on the way. One for a stream that never was is a defect.
-      if (!this.#streams.wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
+      if (!this.#wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
       if (!STREAM_TYPES.has(type)) throw new ProtocolError(`a frame of type ${type} is unknown`);
       return;
     }
@@ -325,11 +346,21 @@ export class Mux implements StreamSession {
   }
 
   #takePiece(stream: MuxStream, bytes: number): void {
+    if (bytes > MAX_PIECE) throw new ProtocolError(`a piece of ${bytes} bytes is too large`);
     if (stream.remoteEnded) throw new ProtocolError(`stream ${stream.id} went on after its end`);
     if (!stream.answered) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
     stream.take(bytes);
   }
+
+  /** Whether `id` is one of those handed out so far. */
+  #wasOpen(id: number): boolean {
+    return id <= this.#lastId || (this.#wrapped && ((this.#lastId - id) >>> 0) < HALF_OF_IDS);
+  }
 }
+
+const MAX_ID = 0xffffffff;
+/** Ids are compared around the circle: the nearer half ahead of the last one is to come, the other has been. */
+const HALF_OF_IDS = 0x80000000;
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();

@@ -23,7 +23,13 @@ export function createTextScreen({ out, errors, color, showQr, now = Date.now }:
       field("Public endpoint", paint(BOLD, url) + (resumed ? " (resumed)" : ""));
       field("Local service", target);
       field("Expires", `${formatTime(new Date(expiresAt))}, in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
-      if (showQr) out.write("\n" + await createQr(url));
+      if (showQr) out.write("\n" + await createQr(url, color));
+      out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
+    },
+    served(target, urls) {
+      out.write("");
+      field("Shared", target);
+      urls.forEach((url, index) => field(index === 0 ? "Addresses" : "", paint(BOLD, url)));
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
     request: ({ method, target, status, durationMs }) => {
@@ -77,7 +83,8 @@ function timestamp(time: number): string {
   return `${secondText}${String(time - whole * 1000).padStart(3, "0")}Z`;
 }
 
-async function createQr(url: string): Promise<string> {
+/** In colours it is dark on light whatever the terminal's are, which is what cameras want. */
+async function createQr(url: string, color: boolean): Promise<string> {
   const { toString } = await import("qrcode");
-  return await toString(url, { type: "utf8" });
+  return await toString(url, color ? { type: "terminal", small: true } : { type: "utf8" });
 }
