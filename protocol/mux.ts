@@ -22,6 +22,7 @@ import {
 } from "./frames.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import { MuxStream, type StreamHandler, type StreamSession } from "./stream.ts";
+import { StreamTable } from "./stream_table.ts";
 import { Outbox, type Transport } from "./outbox.ts";
 
 export interface MuxOptions {
@@ -36,8 +37,6 @@ export interface MuxOptions {
   maxStreams: number;
   /** Milliseconds; a clock that tests can turn. */
   now?: () => number;
-  /** The id before that of the first stream; for tests of how ids start anew. 0 when left out. */
-  lastId?: number;
 }
 
 export interface RequestFlags {
@@ -55,10 +54,7 @@ export class Mux implements StreamSession {
   readonly outbox: Outbox;
   readonly now: () => number;
   readonly #options: MuxOptions;
-  readonly #streams = new Map<number, MuxStream>();
-  #lastId: number;
-  /** Whether ids have started anew after 2^32 - 1. */
-  #wrapped = false;
+  readonly #streams = new StreamTable<MuxStream>();
   #growthLeft = MAX_WINDOW_GROWTH;
   #heardAt: number;
   #pingedAt = 0;
@@ -66,7 +62,6 @@ export class Mux implements StreamSession {
 
   constructor(options: MuxOptions) {
     this.#options = options;
-    this.#lastId = options.lastId ?? 0;
     this.now = options.now ?? (() => performance.now());
     this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
@@ -82,8 +77,8 @@ export class Mux implements StreamSession {
   }
 
   /** Every stream open now. */
-  streams(): IterableIterator<MuxStream> {
-    return this.#streams.values();
+  streams(): MuxStream[] {
+    return this.#streams.entries();
   }
 
   /**
@@ -93,9 +88,9 @@ export class Mux implements StreamSession {
    */
   open(head: Uint8Array | string, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
     if (this.#over || this.#streams.size >= this.#options.maxStreams) return null;
-    const id = this.#nextId();
+    const id = this.#streams.nextId();
     const stream = new MuxStream(this, id, handler);
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     const bits = (flags.end ? END : 0) | (flags.webSocket ? WEBSOCKET : 0);
     if (typeof head === "string") this.#putText(FrameType.request, bits, id, head);
     else this.putFrame(FrameType.request, bits, id, head);
@@ -128,7 +123,7 @@ export class Mux implements StreamSession {
       this.outbox.flush();
     }
     this.#over = true;
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.entries()) {
       if (stream.ended !== null) continue;
       stream.finish(ResetReason.sessionLost);
       stream.handler.onReset(ResetReason.sessionLost, text);
@@ -137,8 +132,12 @@ export class Mux implements StreamSession {
     this.#options.onEnd(reason, text);
   }
 
-  /** The heartbeat. Call it every second or so: it pings a silent peer, and ends the session when silence lasts. */
+  /**
+   * The beat of a session. Call it about once a second: it pings a silent peer, ends the session when silence lasts,
+   * and lets the streams know.
+   */
   beat(): void {
+    for (const { handler } of this.#streams.entries()) handler.onBeat?.();
     const now = this.now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
@@ -148,7 +147,7 @@ export class Mux implements StreamSession {
 
   /** One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. */
   endIdle(turns: number): void {
-    for (const stream of [...this.#streams.values()]) {
+    for (const stream of this.#streams.entries()) {
       if (stream.ended !== null || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
@@ -212,16 +211,8 @@ export class Mux implements StreamSession {
 
   /** This one has ended. */
   forget(stream: MuxStream): void {
-    this.#streams.delete(stream.id);
+    this.#streams.delete(stream);
     this.#growthLeft += stream.growth;
-  }
-
-  #nextId(): number {
-    do {
-      if (this.#lastId === MAX_ID) this.#wrapped = true;
-      this.#lastId = this.#lastId === MAX_ID ? 1 : this.#lastId + 1;
-    } while (this.#streams.has(this.#lastId));
-    return this.#lastId;
   }
 
   /** A request head as text: its line in UTF-8, as visitors' targets are, its fields in Latin-1 (RFC 9110, 5.5). */
@@ -269,13 +260,11 @@ export class Mux implements StreamSession {
   #onRequest(flags: number, id: number, message: Uint8Array, start: number, end: number): void {
     const { onRequest, maxStreams } = this.#options;
     if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
-    if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
+    if (this.#streams.isTaken(id)) throw new ProtocolError(`stream ${id} takes a slot that is in use`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
-    if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} comes out of turn`);
-    if (id < this.#lastId) this.#wrapped = true;
-    this.#lastId = id;
+    if (this.#streams.wasOpen(id)) throw new ProtocolError(`stream ${id} comes out of turn`);
     const stream = new MuxStream(this, id, REFUSED);
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     if (this.#streams.size > maxStreams) return stream.reset(ResetReason.limit, "too many requests at a time");
     const request = { end: (flags & END) !== 0, webSocket: (flags & WEBSOCKET) !== 0 };
     stream.remoteEnded = request.end;
@@ -288,7 +277,7 @@ export class Mux implements StreamSession {
     const stream = this.#streams.get(id);
     if (stream === undefined) {
       // A frame may cross the reset of its stream on the way. One for a stream that never was is a defect.
-      if (!this.#wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
+      if (!this.#streams.wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
       if (!STREAM_TYPES.has(type)) throw new ProtocolError(`a frame of type ${type} is unknown`);
       return;
     }
@@ -345,16 +334,7 @@ export class Mux implements StreamSession {
     if (!stream.answered) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
     stream.take(bytes);
   }
-
-  /** Whether `id` is one of those handed out so far. */
-  #wasOpen(id: number): boolean {
-    return id <= this.#lastId || (this.#wrapped && ((this.#lastId - id) >>> 0) < HALF_OF_IDS);
-  }
 }
-
-const MAX_ID = 0xffffffff;
-/** Ids are compared around the circle: the nearer half ahead of the last one is to come, the other has been. */
-const HALF_OF_IDS = 0x80000000;
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();

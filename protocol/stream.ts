@@ -18,6 +18,8 @@ export interface StreamHandler {
   onData(piece: Uint8Array, end: boolean): void;
   /** A piece of a WebSocket message; `more` says that the message goes on. Tell {@link MuxStream.consumed}. */
   onMessage(piece: Uint8Array, text: boolean, more: boolean): void;
+  /** The session's beat, about once a second. */
+  onBeat?(): void;
   /** The WebSocket closed properly; the stream has ended. */
   onClose(code: number, reason: string): void;
   /** The stream ended before its time. */

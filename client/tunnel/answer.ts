@@ -38,9 +38,19 @@ export async function pumpAnswer(
     case "close":
       return await pumpToClose(stream, connection, head, have);
     default:
-      respond(stream, connection.buffer, head, head.end, head.end, true);
+      respondWhole(stream, connection, head);
       return head.keepAlive && have === head.end;
   }
+}
+
+/** Whether the whole answer is in the buffer, which it is for most. */
+export function isWhole(head: ResponseHead, have: number): boolean {
+  return head.framing === "none" || (head.framing === "length" && have >= head.end + head.length);
+}
+
+/** Sends an answer that {@link isWhole} in one frame. */
+export function respondWhole(stream: MuxStream, connection: UpstreamConnection, head: ResponseHead): void {
+  respond(stream, connection.buffer, head, head.end, head.end + head.length, true);
 }
 
 function respond(

@@ -17,7 +17,8 @@ export class RequestHeadWriter {
     this.#hostLine = hostHeader === null ? null : ENCODER.encode(`host: ${hostHeader}\r\n`);
   }
 
-  write(request: TunnelRequest): WrittenHead {
+  /** @param scratch memory for the head, used when it is large enough; it must not change until it has been sent */
+  write(request: TunnelRequest, scratch: Uint8Array): WrittenHead {
     const { frame, start, head } = request;
     const webSocketKey = request.webSocket ? createWebSocketKey() : "";
     const added = this.#addedLines(request, webSocketKey);
@@ -25,12 +26,13 @@ export class RequestHeadWriter {
     // The blank line at the end goes behind the added lines.
     const fieldsEnd = request.end - 2;
     const lineSize = head.lineEnd - start, fieldsSize = fieldsEnd - head.hostEnd;
-    const written = new Uint8Array(lineSize + hostLine.length + fieldsSize + added.length + 2);
+    const size = lineSize + hostLine.length + fieldsSize + added.length + 2;
+    const written = size <= scratch.length ? scratch.subarray(0, size) : new Uint8Array(size);
     written.set(frame.subarray(start, head.lineEnd));
     written.set(hostLine, lineSize);
     written.set(frame.subarray(head.hostEnd, fieldsEnd), lineSize + hostLine.length);
-    written.set(added, written.length - added.length - 2);
-    written.set(CRLF, written.length - 2);
+    written.set(added, size - added.length - 2);
+    written.set(CRLF, size - 2);
     return { head: written, webSocketKey };
   }
 

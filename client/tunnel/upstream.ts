@@ -2,10 +2,10 @@ import { describeError } from "../../common/log.ts";
 import { isLoopbackHost } from "../../common/loopback.ts";
 import { ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import { type Connect, ConnectError } from "../connection/mod.ts";
-import { pumpAnswer } from "./answer.ts";
+import { isWhole, pumpAnswer, respondWhole } from "./answer.ts";
 import { RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
-import { parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
+import { type AnsweredRequest, parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 import { type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
 import { UpstreamWebSocket } from "./upstream_websocket.ts";
@@ -56,9 +56,11 @@ class UpstreamExchange implements StreamHandler {
   readonly #setReachable: (reachable: boolean, reason: string) => void;
   readonly #masked: boolean;
   readonly #body: RequestBody | null;
+  readonly #answered: AnsweredRequest;
   #connection: UpstreamConnection | null = null;
   #connecting: AbortController | null = null;
   #webSocket: UpstreamWebSocket | null = null;
+  #webSocketKey = "";
 
   constructor(
     request: TunnelRequest,
@@ -72,10 +74,13 @@ class UpstreamExchange implements StreamHandler {
     this.#heads = heads;
     this.#setReachable = setReachable;
     this.#masked = masked;
-    const { contentLength } = request.head;
+    const { contentLength, method } = request.head;
+    this.#answered = { method, upgrade: request.webSocket };
     const framing = contentLength >= 0 ? { length: contentLength } : "chunked";
     this.#body = request.bodyless ? null : new RequestBody(request.stream, framing, (error) => this.#fail(error));
-    this.#run();
+    const idle = pool.take();
+    if (idle === null) this.#connect();
+    else this.#send(idle);
   }
 
   onData(piece: Uint8Array, end: boolean): void {
@@ -101,77 +106,81 @@ class UpstreamExchange implements StreamHandler {
     this.#connection?.close();
   }
 
-  async #run(): Promise<void> {
+  async #connect(): Promise<void> {
+    this.#connecting = new AbortController();
     try {
-      const idle = this.#pool.take();
-      if (idle === null) return await this.#exchange(await this.#open());
-      try {
-        await this.#exchange(idle);
-      } catch (error) {
-        if (!this.#mayRetry(error)) throw error;
-        await this.#exchange(await this.#open());
-      }
+      const connection = await this.#pool.open(this.#connecting.signal);
+      this.#setReachable(true, "");
+      if (this.#request.stream.ended === null) this.#send(connection);
+      else connection.close();
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  async #open(): Promise<UpstreamConnection> {
-    this.#connecting = new AbortController();
-    const connection = await this.#pool.open(this.#connecting.signal);
-    this.#setReachable(true, "");
-    if (this.#request.stream.ended === null) return connection;
-    connection.close();
-    throw new StreamEnded(this.#request.stream.ended);
+  /** From here to {@link #onRead} there is no `await`: most requests are small, and each costs as much as parsing one. */
+  #send(connection: UpstreamConnection): void {
+    this.#connection = connection;
+    const { head, webSocketKey } = this.#heads.write(this.#request, connection.scratch);
+    this.#webSocketKey = webSocketKey;
+    // A connection that breaks ends its read too, and that side deals with it.
+    connection.write(head).then(() => this.#body?.start(connection), ignore);
+    this.#read(connection, 0, 0);
+  }
+
+  /**
+   * Reads until the final head is there.
+   * @param have bytes in the connection's buffer
+   * @param at where in it the next head begins
+   */
+  #read(connection: UpstreamConnection, have: number, at: number): void {
+    connection.read(have).then(
+      (count) => count === null ? this.#brokeOff(undefined) : this.#onRead(connection, have + count, at),
+      (cause) => this.#brokeOff(cause),
+    );
+  }
+
+  #onRead(connection: UpstreamConnection, have: number, at: number): void {
+    try {
+      let head = parseResponseHead(connection.buffer, at, have, this.#answered);
+      while (head?.informational) {
+        at = head.end;
+        head = parseResponseHead(connection.buffer, at, have, this.#answered);
+      }
+      if (head !== null) return this.#onHead(connection, head, have);
+      if (have === connection.buffer.length) connection.grow();
+      this.#read(connection, have, at);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #onHead(connection: UpstreamConnection, head: ResponseHead, have: number): void {
+    const { stream } = this.#request;
+    if (isWhole(head, have) && stream.room >= head.length) {
+      respondWhole(stream, connection, head);
+      return this.#finish(connection, head.keepAlive && have === head.end + head.length);
+    }
+    this.#carry(connection, head, have).catch((error) => this.#fail(error));
+  }
+
+  async #carry(connection: UpstreamConnection, head: ResponseHead, have: number): Promise<void> {
+    const { stream } = this.#request;
+    if (head.framing !== "upgrade") {
+      return this.#finish(connection, await pumpAnswer(stream, connection, head, have));
+    }
+    this.#webSocket = new UpstreamWebSocket(stream, connection, this.#masked);
+    await this.#webSocket.run(head, have, this.#webSocketKey);
   }
 
   /** An idle connection may end just as a request goes out: what can be sent twice is (RFC 9110, section 9.2.2). */
-  #mayRetry(error: unknown): boolean {
-    return error instanceof BrokeOff && this.#body === null && this.#request.stream.ended === null &&
-      this.#request.stream.status === 0 && IDEMPOTENT.has(this.#request.head.method);
-  }
-
-  async #exchange(connection: UpstreamConnection): Promise<void> {
-    this.#connection = connection;
-    const { head: writtenHead, webSocketKey } = this.#heads.write(this.#request);
-    try {
-      await connection.write(writtenHead);
-    } catch (cause) {
-      throw new BrokeOff("the connection broke", { cause });
-    }
-    this.#body?.start(connection);
-    const { head, have } = await this.#readHead(connection);
-    if (head.framing === "upgrade") {
-      this.#webSocket = new UpstreamWebSocket(this.#request.stream, connection, this.#masked);
-      return await this.#webSocket.run(head, have, webSocketKey);
-    }
-    const clean = await pumpAnswer(this.#request.stream, connection, head, have);
-    this.#finish(connection, clean);
-  }
-
-  async #readHead(connection: UpstreamConnection): Promise<{ head: ResponseHead; have: number }> {
-    const request = { method: this.#request.head.method, upgrade: this.#request.webSocket };
-    let at = 0;
-    for (let have = 0;;) {
-      if (have === connection.buffer.length) connection.grow();
-      have += await this.#read(connection, have);
-      for (;;) {
-        const head = parseResponseHead(connection.buffer, at, have, request);
-        if (head === null) break;
-        if (!head.informational) return { head, have };
-        at = head.end;
-      }
-    }
-  }
-
-  async #read(connection: UpstreamConnection, have: number): Promise<number> {
-    try {
-      const count = await connection.read(have);
-      if (count !== null) return count;
-    } catch (cause) {
-      throw new BrokeOff("the connection broke", { cause });
-    }
-    throw new BrokeOff("the connection was closed");
+  #brokeOff(cause: unknown): void {
+    const { stream, head } = this.#request;
+    const mayRetry = this.#connection?.reused && this.#body === null && stream.ended === null &&
+      IDEMPOTENT.has(head.method);
+    this.#connection?.close();
+    if (mayRetry) this.#connect();
+    else this.#fail(new BrokeOff("it closed the connection", { cause }));
   }
 
   /** The answer is complete. The connection goes on only when nothing of this request is left on it. */
@@ -200,5 +209,7 @@ class UpstreamExchange implements StreamHandler {
     return { reason: ResetReason.broken, text: describeError(error) };
   }
 }
+
+function ignore(): void {}
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);

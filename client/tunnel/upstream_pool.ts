@@ -2,6 +2,8 @@ import type { Connect, Connection, ConnectOptions } from "../connection/mod.ts";
 
 /** Bytes read at a time: most answers fit whole. */
 const READ_SIZE = 16 * 1024;
+/** Bytes for a request's head: those of browsers have 500 to 2,000. */
+const SCRATCH_SIZE = 4 * 1024;
 /** Connections kept for the next request. */
 const MAX_IDLE = 256;
 /** How long one is kept. */
@@ -13,6 +15,8 @@ const IDLE_MS = 30_000;
  */
 export class UpstreamConnection {
   buffer = new Uint8Array(READ_SIZE);
+  /** For the head of the request that is being sent. */
+  readonly scratch = new Uint8Array(SCRATCH_SIZE);
   /** Whether it has carried a request before. */
   reused = false;
   idleSince = 0;

@@ -45,51 +45,54 @@ class DenoExchange implements Exchange {
   readonly host: string;
   readonly secure: boolean;
   readonly request: Request;
+  readonly headers: readonly (readonly [string, string])[];
   /** What makes this request unfit to be answered by anyone. */
-  readonly fault: HttpError | null = null;
+  readonly fault: HttpError | null;
+  readonly hasBody: boolean;
   readonly #info: Deno.ServeHandlerInfo<Deno.NetAddr>;
-  readonly #bodyExpected: boolean;
+  readonly #mayUpgrade: boolean;
 
   constructor(request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>, secure: boolean) {
     this.request = request;
     this.#info = info;
     this.secure = secure;
     this.method = request.method;
+    // One pass over the headers: every look at a single one of them costs as much as all of them here.
+    const fields = this.headers = [...request.headers];
+    let host: string | null = null, length: string | null = null, coding: string | null = null, upgrade = false;
+    for (const [name, value] of fields) {
+      if (name === "host") host = value;
+      else if (name === "content-length") length = value;
+      else if (name === "transfer-encoding") coding = value;
+      else if (name === "upgrade") upgrade = true;
+    }
+    this.#mayUpgrade = upgrade;
     const url = request.url;
     const start = secure ? "https://".length : "http://".length;
-    const host = request.headers.get("host");
     // HTTP/2 carries the authority outside the headers, and Deno shows it in the URL alone.
     this.host = host ?? (secure ? url.slice(start, url.indexOf("/", start)) : "");
     const targetStart = host === null ? url.indexOf("/", start) : start + host.length;
     // An absolute-form target names a host of its own, and CONNECT has no path: neither is ours to route by.
     const isOriginForm = url.charCodeAt(targetStart) === SLASH && (host === null || url.startsWith(host, start));
     this.target = isOriginForm ? url.slice(targetStart) : "/";
-    const length = request.headers.get("content-length");
-    this.#bodyExpected = length !== null ? length !== "0" : request.headers.has("transfer-encoding") || host === null;
-    // Deno joins what was sent twice with ", ", and that is no host and no length. It does not tell the version.
-    const values = (name: string) => [request.headers.get(name)].filter((value) => value !== null);
-    this.fault = findHeadFault(values, host === null ? "1.0" : "1.1");
-    if (this.fault !== null) return;
-    if (!isOriginForm) this.fault = badRequest("The request target must be a path, and its host the Host header.");
-    else if (length !== null && length !== "0" && request.body === null) {
-      this.fault = badRequest(`A body with ${this.method} cannot be carried by this listener.`);
-    }
-  }
-
-  get headers(): Iterable<readonly [string, string]> {
-    return this.request.headers;
+    const isAnnounced = length !== null ? length !== "0" : coding !== null;
+    const canHaveBody = this.method !== "GET" && this.method !== "HEAD";
+    // HTTP/2 needs no length to have a body.
+    this.hasBody = canHaveBody && (isAnnounced || (secure && host === null && length === null));
+    this.fault = findFault(host, length, coding) ??
+      (!isOriginForm
+        ? badRequest("The request target must be a path, and its host the Host header.")
+        : isAnnounced && !canHaveBody
+        ? badRequest(`A body with ${this.method} cannot be carried by this listener.`)
+        : null);
   }
 
   get remoteAddress(): string {
     return this.#info.remoteAddr.hostname;
   }
 
-  get hasBody(): boolean {
-    return this.#bodyExpected && this.request.body !== null;
-  }
-
   get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
-    return this.#bodyExpected ? this.request.body : null;
+    return this.hasBody ? this.request.body : null;
   }
 
   get signal(): AbortSignal {
@@ -97,11 +100,12 @@ class DenoExchange implements Exchange {
   }
 
   header(name: string): string | null {
-    return this.request.headers.get(name);
+    // Deno has joined duplicates already.
+    return this.headers.find(([known]) => known === name)?.[1] ?? null;
   }
 
   get isWebSocket(): boolean {
-    return isWebSocketHandshake(this.method, (name) => this.header(name));
+    return this.#mayUpgrade && isWebSocketHandshake(this.method, (name) => this.header(name));
   }
 
   upgrade(options: UpgradeOptions): Response {
@@ -125,6 +129,18 @@ class DenoExchange implements Exchange {
 }
 
 const SLASH = 0x2f;
+
+/** The host of the last request that was fine: most requests in a row name the same one. */
+let knownHost = "";
+
+/** Deno joins what was sent twice with ", ", and that is no host and no length. It does not tell the HTTP version. */
+function findFault(host: string | null, length: string | null, coding: string | null): HttpError | null {
+  if (host === knownHost && length === null && coding === null) return null;
+  const values: Record<string, string | null> = { host, "content-length": length, "transfer-encoding": coding };
+  const fault = findHeadFault((name) => values[name] === null ? [] : [values[name]], host === null ? "1.0" : "1.1");
+  if (fault === null && host !== null) knownHost = host;
+  return fault;
+}
 
 /** Text is counted in UTF-8, and only measured where its length leaves that open. */
 function isLongerThan(data: string | ArrayBuffer, limit: number): boolean {

@@ -50,12 +50,11 @@ export function createEdge({ tunnels, sessions, readOrigin, maxHeadBytes, holdMs
     const origin: Origin = readOrigin(exchange);
     const head = buildRequestHead(exchange, origin, isWebSocket);
     if (head.length > maxHeadBytes) return refuse(exchange, headTooLarge());
-    const meter = (bytes: number) => tunnel.meter(bytes);
-    const visitor = isWebSocket ? new WebSocketVisitor(exchange, meter) : new Visitor(exchange, meter);
+    const visitor = isWebSocket ? new WebSocketVisitor(exchange, tunnel) : new Visitor(exchange, tunnel);
     const flags = { end: !isWebSocket && !exchange.hasBody, webSocket: isWebSocket };
     const stream = session.mux.open(head, flags, visitor);
     if (stream === null) return refuse(exchange, session.mux.over ? tunnelOffline() : tooManyStreams());
-    meter(head.length);
+    tunnel.meter(head.length);
     visitor.start(stream);
     return visitor.response;
   }

@@ -10,12 +10,22 @@ export interface HostMatcher {
  */
 export function createHostMatcher(ephemeralDomain: string): HostMatcher {
   const suffix = `.${ephemeralDomain}`;
+  // Visitors in a row tend to ask for the same host.
+  let lastHost = "", lastLabel: string | null = null;
+
+  function parse(host: string): string | null {
+    const name = normalizeHost(host);
+    if (!name.endsWith(suffix)) return null;
+    const label = name.slice(0, -suffix.length);
+    return LABEL.test(label) ? label : "";
+  }
+
   return {
     ephemeralLabel(host) {
-      const name = normalizeHost(host);
-      if (!name.endsWith(suffix)) return null;
-      const label = name.slice(0, -suffix.length);
-      return LABEL.test(label) ? label : "";
+      if (host === lastHost) return lastLabel;
+      lastLabel = parse(host);
+      lastHost = host;
+      return lastLabel;
     },
   };
 }

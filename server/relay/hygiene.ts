@@ -2,7 +2,7 @@
  * Header fields that belong to one connection and never travel on (RFC 9110, section 7.6.1). `connection` itself names
  * more of them.
  */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
+const HOP_BY_HOP = [
   "connection",
   "keep-alive",
   "proxy-authenticate",
@@ -12,10 +12,10 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-]);
+];
 
 /** Fields of a request that only we may set: what a visitor claims in them has no effect. */
-const OURS: ReadonlySet<string> = new Set([
+const OURS = [
   "expect",
   "forwarded",
   "host",
@@ -24,18 +24,19 @@ const OURS: ReadonlySet<string> = new Set([
   "x-forwarded-port",
   "x-forwarded-proto",
   "x-real-ip",
-]);
+];
 
-const OUR_PREFIX = "portway-";
+const DROPPED_FROM_REQUEST: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...OURS]);
+const DROPPED_FROM_RESPONSE: ReadonlySet<string> = new Set([...HOP_BY_HOP, "portway-error"]);
 
 /** Whether a visitor's field stays behind. `name` is in lower case. */
 export function isDroppedFromRequest(name: string): boolean {
-  return HOP_BY_HOP.has(name) || OURS.has(name) || name.startsWith(OUR_PREFIX);
+  return DROPPED_FROM_REQUEST.has(name) || name.startsWith("portway-");
 }
 
 /** Whether a local service's field stays behind. `name` is in lower case. */
 export function isDroppedFromResponse(name: string): boolean {
-  return HOP_BY_HOP.has(name) || name === "portway-error";
+  return DROPPED_FROM_RESPONSE.has(name);
 }
 
 /** The names that a Connection field lists, in lower case, or null when there are none but the usual ones. */

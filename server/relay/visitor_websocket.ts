@@ -9,7 +9,7 @@ import {
 } from "../../protocol/mod.ts";
 import { badAnswer } from "./errors.ts";
 import { parseResponseHead } from "./response_head.ts";
-import { Visitor } from "./visitor.ts";
+import { type Meter, Visitor } from "./visitor.ts";
 
 /** Messages from a visitor that wait for credit; a visitor who sends faster than this drains is closed with 1008. */
 const MAX_QUEUED = 2 * MAX_WEBSOCKET_MESSAGE;
@@ -27,7 +27,7 @@ const GOING_AWAY = 1001, POLICY_VIOLATION = 1008, TOO_BIG = 1009;
 export class WebSocketVisitor implements StreamHandler {
   readonly response: Promise<Response>;
   readonly #exchange: Exchange;
-  readonly #meter: (bytes: number) => void;
+  readonly #meter: Meter;
   #stream: MuxStream | null = null;
   #answer!: (response: Response | Promise<Response>) => void;
   #socket: ServerSocket | null = null;
@@ -37,9 +37,10 @@ export class WebSocketVisitor implements StreamHandler {
   /** What arrived before the visitor's side was open. */
   #early: (() => void)[] = [];
   #queued = 0;
+  #watched = false;
   #sending: Promise<void> = Promise.resolve();
 
-  constructor(exchange: Exchange, meter: (bytes: number) => void) {
+  constructor(exchange: Exchange, meter: Meter) {
     this.#exchange = exchange;
     this.#meter = meter;
     this.response = new Promise((resolve) => this.#answer = resolve);
@@ -47,8 +48,14 @@ export class WebSocketVisitor implements StreamHandler {
 
   start(stream: MuxStream): void {
     this.#stream = stream;
+  }
+
+  /** As long as the handshake is not answered the visitor may leave unnoticed. */
+  onBeat(): void {
+    if (this.#socket !== null || this.#watched) return;
+    this.#watched = true;
     this.#exchange.signal.addEventListener("abort", () => {
-      if (this.#socket === null) stream.reset(ResetReason.cancelled, "the visitor left");
+      if (this.#socket === null) this.#stream?.reset(ResetReason.cancelled, "the visitor left");
     });
   }
 
@@ -68,7 +75,7 @@ export class WebSocketVisitor implements StreamHandler {
       visitor.onResponse(status, frame, headStart, headEnd, payloadEnd, end);
       return this.#answer(visitor.response);
     }
-    this.#meter(payloadEnd - headStart);
+    this.#meter.meter(payloadEnd - headStart);
     const protocol = this.#readProtocol(frame, headStart, headEnd);
     if (protocol === null) return this.#refuse(stream);
     this.#answer(this.#exchange.upgrade({
@@ -81,7 +88,7 @@ export class WebSocketVisitor implements StreamHandler {
   }
 
   onMessage(piece: Uint8Array, text: boolean, more: boolean): void {
-    this.#meter(piece.length);
+    this.#meter.meter(piece.length);
     this.#parts.push(piece);
     this.#partsSize += piece.length;
     if (this.#partsSize > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
@@ -133,7 +140,7 @@ export class WebSocketVisitor implements StreamHandler {
   /** A WebSocket cannot be told to wait, so what the session cannot take yet is queued, up to a limit. */
   #forward(data: string | Uint8Array): void {
     const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
-    this.#meter(bytes.length);
+    this.#meter.meter(bytes.length);
     this.#queued += bytes.length;
     if (bytes.length > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
     if (this.#queued > MAX_QUEUED) {
