@@ -3,7 +3,7 @@ import { isLoopbackHost } from "../../common/loopback.ts";
 import { ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import { type Connect, ConnectError } from "../connection/mod.ts";
 import { isWhole, pumpAnswer, respondWhole } from "./answer.ts";
-import { RequestBody } from "./request_body.ts";
+import { BodyLengthError, RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
 import { type AnsweredRequest, parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
 import type { Target, TunnelRequest } from "./target.ts";
@@ -77,7 +77,10 @@ class UpstreamExchange implements StreamHandler {
     const { contentLength, method } = request.head;
     this.#answered = { method, upgrade: request.webSocket };
     const framing = contentLength >= 0 ? { length: contentLength } : "chunked";
-    this.#body = request.bodyless ? null : new RequestBody(request.stream, framing, (error) => this.#fail(error));
+    this.#body = request.bodyless ? null : new RequestBody(request.stream, framing, (error) => {
+      // A service that stops reading has often answered before. Where it has not, its side of the connection ends too.
+      if (error instanceof BodyLengthError) this.#fail(error);
+    });
     const idle = pool.take();
     if (idle === null) this.#connect();
     else this.#send(idle);
@@ -148,6 +151,12 @@ class UpstreamExchange implements StreamHandler {
         head = parseResponseHead(connection.buffer, at, have, this.#answered);
       }
       if (head !== null) return this.#onHead(connection, head, have);
+      if (have === connection.buffer.length) {
+        // Interim answers make room, so that any number of them takes no more memory than one head.
+        connection.buffer.copyWithin(0, at, have);
+        have -= at;
+        at = 0;
+      }
       if (have === connection.buffer.length) connection.grow();
       this.#read(connection, have, at);
     } catch (error) {
