@@ -145,7 +145,7 @@ class UpstreamExchange implements StreamHandler, Reader {
     try {
       const head = this.#parseHead(connection.buffer);
       if (head !== null) return this.#onHead(connection, head, this.#have);
-      if (this.#have === connection.buffer.length) connection.grow();
+      if (this.#have === connection.buffer.length) this.#makeRoom(connection);
       connection.read(this.#have, this);
     } catch (error) {
       this.#fail(error);
@@ -159,6 +159,14 @@ class UpstreamExchange implements StreamHandler, Reader {
       if (!head?.informational) return head;
       this.#headStart = head.end;
     }
+  }
+
+  /** Interim answers make room first, so that any number of them takes no more memory than one head. */
+  #makeRoom(connection: UpstreamConnection): void {
+    connection.buffer.copyWithin(0, this.#headStart, this.#have);
+    this.#have -= this.#headStart;
+    this.#headStart = 0;
+    if (this.#have === connection.buffer.length) connection.grow();
   }
 
   #onHead(connection: UpstreamConnection, head: ResponseHead, have: number): void {

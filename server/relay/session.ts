@@ -1,5 +1,5 @@
 import type { ServerSocket, UpgradeOptions } from "../../common/listener/mod.ts";
-import { GoAwayReason, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
+import { GoAwayReason, MAX_MESSAGE, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
 
 /** A message is held back while the network has this much left to take. */
 const MAX_BUFFERED = 1024 * 1024;
@@ -28,6 +28,7 @@ export function createSessionUpgrade(options: SessionOptions): UpgradeOptions {
   let session: SocketSession | null = null;
   return {
     protocol: SUBPROTOCOL,
+    maxMessageBytes: MAX_MESSAGE,
     onOpen(socket) {
       session = new SocketSession(socket, options);
       options.onOpen(session);

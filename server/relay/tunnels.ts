@@ -62,9 +62,17 @@ export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tu
       if (tunnel.session !== null) lastUsed.set(tunnel, now());
       else if (now() - (lastUsed.get(tunnel) ?? 0) > FORGET_MS && tunnel.isSaved) byLabel.delete(label);
     }
-    if (now() - purgedAt < PURGE_EVERY_MS) return;
+    if (now() - purgedAt >= PURGE_EVERY_MS) await purge();
+  }
+
+  /** A store that fails now is asked again later: it must not stop the sweeps, nor this process. */
+  async function purge(): Promise<void> {
     purgedAt = now();
-    await store.removeExpired(now() - KEEP_EXPIRED_MS);
+    try {
+      await store.removeExpired(now() - KEEP_EXPIRED_MS);
+    } catch (error) {
+      log.error("expired_not_removed", { reason: describeError(error) });
+    }
   }
 
   return {

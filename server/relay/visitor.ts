@@ -35,7 +35,7 @@ export class Visitor implements StreamHandler {
   start(stream: MuxStream): void {
     this.#stream = stream;
     const { body } = this.#exchange;
-    if (body !== null) sendBody(body, stream, this.#meter);
+    if (body !== null) sendBody(body, stream, this.#meter, () => this.#breakOff("the visitor left"));
   }
 
   /**
@@ -46,7 +46,7 @@ export class Visitor implements StreamHandler {
     if (this.#answered || this.#watched) return;
     this.#watched = true;
     this.#exchange.signal.addEventListener("abort", () => {
-      if (!this.#answered) this.#stream?.reset(ResetReason.cancelled, "the visitor left");
+      if (!this.#answered) this.#breakOff("the visitor left");
     });
   }
 
@@ -78,8 +78,7 @@ export class Visitor implements StreamHandler {
   onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#meter.meter(piece.length);
     if (this.#body !== null) this.#body.push(piece, end);
-    // A body where none may be (205, HEAD): let it pass by.
-    else this.#stream?.consumed(piece.length);
+    else if (piece.length > 0) this.#breakOff("a body where the answer can have none");
   }
 
   onReset(reason: ResetReason, text: string): void {
@@ -88,11 +87,17 @@ export class Visitor implements StreamHandler {
   }
 
   onMessage(): void {
-    this.#stream?.reset(ResetReason.internal, "a WebSocket message on a plain request");
+    this.#breakOff("a WebSocket message on a plain request");
   }
 
   onClose(): void {
     this.onReset(ResetReason.broken, "");
+  }
+
+  /** Ends the stream from here, where nobody else tells this side of it. */
+  #breakOff(text: string): void {
+    this.#stream?.reset(ResetReason.cancelled, text);
+    this.onReset(ResetReason.cancelled, text);
   }
 
   #refuse(error: HttpError): void {
@@ -107,6 +112,7 @@ async function sendBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   stream: MuxStream,
   meter: Meter,
+  failed: () => void,
 ): Promise<void> {
   const reader = body.getReader();
   try {
@@ -117,9 +123,9 @@ async function sendBody(
       await stream.write(value);
     }
   } catch (error) {
-    stream.reset(ResetReason.cancelled, "the visitor left");
+    if (!(error instanceof StreamEnded)) return failed();
     // Nobody wants the rest; where the visitor has left already there is nothing to cancel.
-    if (error instanceof StreamEnded) await reader.cancel().catch(() => {});
+    await reader.cancel().catch(() => {});
   }
 }
 
