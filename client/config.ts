@@ -1,6 +1,14 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { boolean, optionalOrigin, optionalText, type OptionTable, type OptionValues } from "../common/options.ts";
+import {
+  boolean,
+  integer,
+  optionalOrigin,
+  optionalText,
+  type OptionTable,
+  type OptionValues,
+  text,
+} from "../common/options.ts";
 
 /** Every option of the client. Flags, environment, help and docs/configuration.md come from this table alone. */
 export const clientOptions = {
@@ -11,6 +19,91 @@ export const clientOptions = {
     parse: optionalTarget,
     fallback: "",
     help: "give the service on this local port a public URL; an http:// or https:// URL works too",
+  },
+  files: {
+    flag: "--files",
+    short: "-f",
+    metavar: "PATH",
+    parse: optionalText,
+    fallback: "",
+    help: "share a folder or a file; visitors can look, search and download",
+  },
+  filesWrite: {
+    flag: "--files-write",
+    short: "-fw",
+    metavar: "PATH",
+    parse: optionalText,
+    fallback: "",
+    help: "share a folder that visitors can also upload to, rename and delete in",
+  },
+  passphrase: {
+    flag: "--passphrase",
+    short: "-p",
+    env: "PORTWAY_PASSPHRASE",
+    metavar: "PASSPHRASE",
+    parse: optionalText,
+    bare: "-",
+    fallback: "",
+    secret: true,
+    help: "what visitors of shared files are asked for; without a value it is asked for here, and nobody sees it",
+  },
+  maxUpload: {
+    flag: "--max-upload",
+    metavar: "SIZE",
+    parse: optionalSize,
+    fallback: "",
+    help: "the largest file that visitors can upload, such as 500MB or 2GiB; no limit when not set",
+  },
+  hidden: {
+    flag: "--hidden",
+    parse: boolean,
+    fallback: "false",
+    help: "share files whose names begin with a dot too",
+  },
+  web: {
+    flag: "--web",
+    short: "-w",
+    metavar: "PATH",
+    parse: optionalText,
+    fallback: "",
+    help: "serve a folder as a website",
+  },
+  spa: {
+    flag: "--spa",
+    metavar: "FILE",
+    parse: optionalText,
+    bare: "index.html",
+    fallback: "",
+    help: "with -w: a single-page application, whose routes this file answers; index.html without a value",
+  },
+  live: {
+    flag: "--live",
+    parse: boolean,
+    fallback: "false",
+    help: "with -w: open pages reload when files change",
+  },
+  local: {
+    flag: "--local",
+    metavar: "PORT",
+    parse: optionalPort,
+    bare: "0",
+    fallback: "",
+    help: "serve -f, -fw or -w on the local network, on this port or a free one, without a server in between",
+  },
+  localHost: {
+    flag: "--local-host",
+    metavar: "ADDRESS",
+    parse: text,
+    fallback: "0.0.0.0",
+    help: "with --local: the address to listen on; 127.0.0.1 keeps it to this machine",
+  },
+  tunnel: {
+    flag: "--tunnel",
+    short: "-t",
+    metavar: "NAME",
+    parse: optionalText,
+    fallback: "",
+    help: "use a persistent tunnel; it needs a login",
   },
   resume: {
     flag: "--resume",
@@ -90,6 +183,37 @@ function optionalTarget(text: string): URL | null {
     throw new SyntaxError("only scheme, host and port are wanted");
   }
   return url;
+}
+
+/** A port, 0 for a free one; null when empty. */
+function optionalPort(text: string): number | null {
+  return text === "" ? null : integer(0, 65_535)(text);
+}
+
+const SIZE_UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  b: 1,
+  k: 1e3,
+  kb: 1e3,
+  kib: 2 ** 10,
+  m: 1e6,
+  mb: 1e6,
+  mib: 2 ** 20,
+  g: 1e9,
+  gb: 1e9,
+  gib: 2 ** 30,
+  t: 1e12,
+  tb: 1e12,
+  tib: 2 ** 40,
+};
+
+/** A number of bytes such as `500MB` or `2GiB`; null when empty. */
+function optionalSize(text: string): number | null {
+  if (text === "") return null;
+  const [, number, unit] = /^(\d{1,12}(?:\.\d{1,3})?) ?([a-z]*)$/i.exec(text) ?? [];
+  const factor = SIZE_UNITS[unit?.toLowerCase()];
+  if (factor === undefined) throw new RangeError("a size such as 500MB or 2GiB is wanted");
+  return Math.floor(Number(number) * factor);
 }
 
 /** The folder for what the client keeps, by the platform's custom. */

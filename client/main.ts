@@ -1,21 +1,27 @@
 import process from "node:process";
 import { object, or } from "@optique/core/constructs";
-import { message, text } from "@optique/core/message";
+import { lineBreak, message, text } from "@optique/core/message";
 import { command, constant } from "@optique/core/primitives";
 import { runSync } from "@optique/run";
 import { createFlagParser, type FlagTexts, splitShortValues } from "../common/command_line.ts";
-import { describeError } from "../common/log.ts";
+import { createLogger, describeError } from "../common/log.ts";
 import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
-import { CommandError, expose, type ExposeOptions, type StartEmbeddedRelay } from "./expose.ts";
-import { createUpstream } from "./tunnel/mod.ts";
+import { CommandError, expose, type ExposeOptions, type Note, openScreen, type StartEmbeddedRelay } from "./expose.ts";
+import { openConnector } from "./connection/mod.ts";
+import { shareLocally } from "./share_locally.ts";
+import { openShared } from "./shared.ts";
+import { createHandlerTarget, createUpstream } from "./tunnel/mod.ts";
 
 /** What the client needs of the server, which it does not know: the entry file introduces them. */
 export interface ServerProgram {
   options: OptionTable;
   /** Runs the server until it is told to stop. Returns the exit code. */
   run(flags: FlagTexts): Promise<number>;
+  proxyOptions: OptionTable;
+  /** Runs a server that is only a proxy, likewise. */
+  runProxy(flags: FlagTexts): Promise<number>;
   startEmbeddedRelay: StartEmbeddedRelay;
 }
 
@@ -27,29 +33,41 @@ const USAGE_ERROR = 2;
  * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
  */
 export async function main(args: readonly string[], server: ServerProgram): Promise<number> {
-  const parsed = parse(args, server.options);
+  const parsed = parse(args, server);
   try {
-    return parsed.command === "server" ? await server.run(parsed.flags) : await runClient(parsed.flags, server);
+    if (parsed.command === "server") return await server.run(parsed.flags);
+    if (parsed.command === "proxy") return await server.runProxy(parsed.flags);
+    return await runClient(parsed.flags, server);
   } catch (error) {
     process.stderr.write(`portway: ${describeError(error)}\n`);
     return error instanceof OptionError ? USAGE_ERROR : 1;
   }
 }
 
-function parse(args: readonly string[], serverTable: OptionTable): { command: "server" | "client"; flags: FlagTexts } {
+interface ParsedArgs {
+  command: "server" | "proxy" | "client";
+  flags: FlagTexts;
+}
+
+function parse(args: readonly string[], server: ServerProgram): ParsedArgs {
   const parser = or(
     command(
       "server",
-      object({ command: constant("server"), flags: createFlagParser(serverTable) }),
+      object({ command: constant("server"), flags: createFlagParser(server.options) }),
       { description: message`run the server: relay, API and proxy` },
+    ),
+    command(
+      "proxy",
+      object({ command: constant("proxy"), flags: createFlagParser(server.proxyOptions) }),
+      { description: message`run the CORS proxy alone` },
     ),
     object({ command: constant("client"), flags: createFlagParser(clientOptions) }),
   );
   return runSync(parser, {
-    args: splitShortValues(args.length === 0 ? ["--help"] : args, ["-e"]),
+    args: splitShortValues(args.length === 0 ? ["--help"] : args, ["-e", "-f", "-w", "-p", "-t"]),
     programName: "portway",
     brief: message`${text(`${PROJECT}: a public URL for what runs on this machine`)}`,
-    footer: message`${text(EXAMPLES)}`,
+    footer: EXAMPLES.split("\n").flatMap((line, at) => at === 0 ? [text(line)] : [lineBreak(), text(line)]),
     help: "option",
     version: { value: RELEASE, option: true },
     completion: "command",
@@ -62,33 +80,43 @@ function parse(args: readonly string[], serverTable: OptionTable): { command: "s
 const EXAMPLES = `Examples:
   portway -e 3000                     a public URL for http://localhost:3000
   portway -e 3000 --show-qr           the same, with a QR code for a phone
+  portway -f .                        share this folder, read-only
+  portway -fw inbox -p                share a folder for uploads, with a passphrase
+  portway -w dist --spa --live        a single-page application that reloads
+  portway -f . --local                share on the local network, without a server
   portway --resume                    the last tunnel again, under its URL
-  portway server --port 8787          run a server`;
+  portway server --port 8787          run a server
+  portway proxy                       only the CORS proxy, on this machine`;
 
 async function runClient(flags: FlagTexts, server: ServerProgram): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: process.env });
-  if (config.expose === null && !config.resume) {
+  const log = createLogger({ level: config.verbose ? "debug" : "warn" });
+  const shared = await openShared(config, log);
+  if (shared !== null && config.local !== null) return await shareLocally(config, shared, openScreen(config), log);
+  if (shared === null && config.expose === null && !config.resume) {
     throw new OptionError("nothing to do: -e <port> exposes a local service, --help shows everything");
   }
   return await expose({
     config,
     env: process.env,
     targetUrl: config.expose?.origin ?? null,
-    createTarget: (tools, savedUrl) => createLocalService(config, tools, savedUrl),
+    createTarget: (note, savedUrl) =>
+      shared === null ? createLocalService(config, note, savedUrl) : createHandlerTarget(shared.name, shared.target),
     startEmbeddedRelay: server.startEmbeddedRelay,
   });
 }
 
 function createLocalService(
   config: ClientConfig,
-  { connect, note }: Parameters<ExposeOptions["createTarget"]>[0],
+  note: Note,
   savedUrl: string | null,
 ): ReturnType<ExposeOptions["createTarget"]> {
   const url = config.expose ?? (savedUrl === null ? null : new URL(savedUrl));
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
   return createUpstream({
     url,
-    connect,
+    // Straight to it, whatever proxy stands between this machine and the server.
+    connect: openConnector(),
     hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),

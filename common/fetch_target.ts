@@ -19,4 +19,6 @@ export interface FetchInfo {
   remoteAddress: string;
   /** The host visitors use, where it is known and differs from the Host header. */
   publicHost?: string;
+  /** Whether the answer goes straight to a socket of this process' own server, and no code reads its body. */
+  isDirect?: boolean;
 }

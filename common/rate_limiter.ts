@@ -2,6 +2,8 @@
 export interface RateLimiter {
   /** Takes one turn for `key` if there is one. Returns the milliseconds to wait, 0 when the turn was given. */
   take(key: string): number;
+  /** What {@link take} would answer, without taking a turn. */
+  peek(key: string): number;
 }
 
 export interface RateLimiterOptions {
@@ -22,13 +24,22 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 
   function take(key: string): number {
     const at = now();
-    const bucket = buckets.get(key) ?? { turns: burst, at };
-    const turns = Math.min(burst, bucket.turns + (at - bucket.at) * perMs);
+    const turns = countTurns(key, at);
     // Deleting first moves the key to the end: the map stays in order of last use.
     buckets.delete(key);
     if (buckets.size >= maxKeys) evict(at);
     buckets.set(key, { turns: turns >= 1 ? turns - 1 : turns, at });
     return turns >= 1 ? 0 : Math.ceil((1 - turns) / perMs);
+  }
+
+  function peek(key: string): number {
+    const turns = countTurns(key, now());
+    return turns >= 1 ? 0 : Math.ceil((1 - turns) / perMs);
+  }
+
+  function countTurns(key: string, at: number): number {
+    const bucket = buckets.get(key) ?? { turns: burst, at };
+    return Math.min(burst, bucket.turns + (at - bucket.at) * perMs);
   }
 
   function evict(at: number): void {
@@ -40,5 +51,5 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     if (buckets.size >= maxKeys && oldest !== undefined) buckets.delete(oldest);
   }
 
-  return { take };
+  return { take, peek };
 }

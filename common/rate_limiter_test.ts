@@ -28,3 +28,11 @@ Deno.test("rate limiter forgets the longest unused key when it is full", () => {
   equal(limiter.take("c") > 0, true);
   equal(limiter.take("a"), 0);
 });
+
+Deno.test("rate limiter tells what it would answer without taking a turn", () => {
+  const limiter = createRateLimiter({ burst: 1, perMinute: 60, now: () => 0 });
+  equal(limiter.peek("a"), 0);
+  equal(limiter.peek("a"), 0);
+  limiter.take("a");
+  equal(limiter.peek("a"), 1000);
+});

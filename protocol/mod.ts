@@ -1,3 +1,4 @@
+export { copyBytes } from "./bytes.ts";
 export * from "./limits.ts";
 export * from "./field_lines.ts";
 export * from "./version.ts";

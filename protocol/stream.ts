@@ -81,6 +81,8 @@ export class MuxStream {
   status = 0;
   /** Bytes of heads and bodies carried, both directions. */
   carried = 0;
+  /** For the session's table of streams. */
+  next: MuxStream | null = null;
   /** Called once when the stream has ended, however it did. */
   onFinish: (() => void) | null = null;
   readonly #mux: StreamSession;

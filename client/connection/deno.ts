@@ -23,20 +23,19 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
     this.conn = conn;
   }
 
-  async read(into: Uint8Array): Promise<number | null> {
-    try {
-      return this.#closed ? null : await this.conn.read(into);
-    } catch (error) {
-      // Many TLS servers end without saying so in TLS. Where that matters the length of the body tells.
-      if (this.#closed || error instanceof Deno.errors.UnexpectedEof) return null;
-      throw error;
-    }
+  read(into: Uint8Array): Promise<number | null> {
+    return this.#closed ? Promise.resolve(null) : this.conn.read(into).catch(this.#onReadError);
   }
 
+  readonly #onReadError = (error: unknown): null => {
+    // Many TLS servers end without saying so in TLS. Where that matters the length of the body tells.
+    if (this.#closed || error instanceof Deno.errors.UnexpectedEof) return null;
+    throw error;
+  };
+
   async write(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length;) {
-      at += await this.conn.write(at === 0 ? bytes : bytes.subarray(at));
-    }
+    let at = await this.conn.write(bytes);
+    while (at < bytes.length) at += await this.conn.write(bytes.subarray(at));
   }
 
   close(): void {

@@ -28,6 +28,8 @@ export interface Summary {
 /** Where a running tunnel shows itself: lines for people or JSON for scripts. */
 export interface Screen {
   opened(tunnel: OpenedTunnel): Promise<void>;
+  /** Something is served on the local network, at these addresses. */
+  served(target: string, urls: readonly string[]): void;
   request(line: CarriedLine): void;
   reconnecting(reason: string, delayMs: number): void;
   reconnected(): void;

@@ -8,21 +8,28 @@ export interface TextScreenOptions {
   errors: LineWriter;
   color: boolean;
   showQr: boolean;
-  now?: () => Date;
+  /** Unix milliseconds. */
+  now?: () => number;
 }
 
 /** Lines for people. */
-export function createTextScreen({ out, errors, color, showQr, now = () => new Date() }: TextScreenOptions): Screen {
+export function createTextScreen({ out, errors, color, showQr, now = Date.now }: TextScreenOptions): Screen {
   const paint = (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
   const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
   return {
     async opened({ url, target, expiresAt, resumed }) {
-      const minutes = Math.max(0, Math.ceil((expiresAt - now().getTime()) / 60_000));
+      const minutes = Math.max(0, Math.ceil((expiresAt - now()) / 60_000));
       out.write("");
       field("Public endpoint", paint(BOLD, url) + (resumed ? " (resumed)" : ""));
       field("Local service", target);
       field("Expires", `${formatTime(new Date(expiresAt))}, in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
-      if (showQr) out.write("\n" + await createQr(url));
+      if (showQr) out.write("\n" + await createQr(url, color));
+      out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
+    },
+    served(target, urls) {
+      out.write("");
+      field("Shared", target);
+      urls.forEach((url, index) => field(index === 0 ? "Addresses" : "", paint(BOLD, url)));
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
     request: ({ method, target, status, durationMs }) => {
@@ -67,16 +74,17 @@ let second = 0;
 let secondText = "";
 
 /** ISO 8601 in UTC. Many lines share a second, so its text is kept. */
-function timestamp(now: Date): string {
-  const time = now.getTime(), whole = Math.floor(time / 1000);
+function timestamp(time: number): string {
+  const whole = Math.floor(time / 1000);
   if (whole !== second) {
     second = whole;
-    secondText = now.toISOString().slice(0, 20);
+    secondText = new Date(time).toISOString().slice(0, 20);
   }
   return `${secondText}${String(time - whole * 1000).padStart(3, "0")}Z`;
 }
 
-async function createQr(url: string): Promise<string> {
+/** In colours it is dark on light whatever the terminal's are, which is what cameras want. */
+async function createQr(url: string, color: boolean): Promise<string> {
   const { toString } = await import("qrcode");
-  return await toString(url, { type: "utf8" });
+  return await toString(url, color ? { type: "terminal", small: true } : { type: "utf8" });
 }

@@ -163,20 +163,20 @@ const LATER = -1;
 
 /** Reads behind the `have` bytes in the buffer, or says LATER when nothing came within the grace. */
 async function readSoon(connection: UpstreamConnection, have: number): Promise<number> {
-  const reading = connection.read(have);
+  const reading = connection.readAsync(have);
+  // When it is given up on, the read goes on: readPending takes it over.
+  reading.catch(() => {});
   let timer: ReturnType<typeof setTimeout> | undefined;
   const later = new Promise<typeof LATER>((resolve) => timer = setTimeout(resolve, GRACE_MS, LATER));
   const count = await Promise.race([reading, later]).catch(cut);
   clearTimeout(timer);
-  if (count === LATER) connection.unread(reading);
   return count ?? cut(null);
 }
 
 /** What the read that {@link readSoon} gave up waiting for brings, if there is one. */
 async function readPending(connection: UpstreamConnection, have: number): Promise<Uint8Array> {
-  const pending = connection.takePending();
-  if (pending === null) return connection.buffer.subarray(0, 0);
-  const count = await pending.catch(cut) ?? cut(null);
+  if (!connection.reading) return connection.buffer.subarray(0, 0);
+  const count = await connection.readAsync(have).catch(cut) ?? cut(null);
   return connection.buffer.subarray(have, have + count);
 }
 

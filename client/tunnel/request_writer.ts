@@ -1,3 +1,4 @@
+import { copyBytes, CR, LF } from "../../protocol/mod.ts";
 import { createWebSocketKey } from "./websocket.ts";
 import type { TunnelRequest } from "./target.ts";
 
@@ -28,11 +29,12 @@ export class RequestHeadWriter {
     const lineSize = head.lineEnd - start, fieldsSize = fieldsEnd - head.hostEnd;
     const size = lineSize + hostLine.length + fieldsSize + added.length + 2;
     const written = size <= scratch.length ? scratch.subarray(0, size) : new Uint8Array(size);
-    written.set(frame.subarray(start, head.lineEnd));
-    written.set(hostLine, lineSize);
-    written.set(frame.subarray(head.hostEnd, fieldsEnd), lineSize + hostLine.length);
-    written.set(added, size - added.length - 2);
-    written.set(CRLF, size - 2);
+    copyBytes(frame, start, head.lineEnd, written, 0);
+    copyBytes(hostLine, 0, hostLine.length, written, lineSize);
+    copyBytes(frame, head.hostEnd, fieldsEnd, written, lineSize + hostLine.length);
+    copyBytes(added, 0, added.length, written, size - added.length - 2);
+    written[size - 2] = CR;
+    written[size - 1] = LF;
     return { head: written, webSocketKey };
   }
 
@@ -49,5 +51,4 @@ export class RequestHeadWriter {
 
 const ENCODER = new TextEncoder();
 const NOTHING = new Uint8Array(0);
-const CRLF = ENCODER.encode("\r\n");
 const CHUNKED = ENCODER.encode("transfer-encoding: chunked\r\n");

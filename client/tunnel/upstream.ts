@@ -7,7 +7,7 @@ import { BodyLengthError, RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
 import { type AnsweredRequest, parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
 import type { Target, TunnelRequest } from "./target.ts";
-import { type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
+import { type Reader, type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
 import { UpstreamWebSocket } from "./upstream_websocket.ts";
 
 export interface UpstreamOptions {
@@ -49,7 +49,7 @@ class BrokeOff extends Error {
 }
 
 /** One request on its way through the local service. */
-class UpstreamExchange implements StreamHandler {
+class UpstreamExchange implements StreamHandler, Reader {
   readonly #request: TunnelRequest;
   readonly #pool: UpstreamPool;
   readonly #heads: RequestHeadWriter;
@@ -61,6 +61,9 @@ class UpstreamExchange implements StreamHandler {
   #connecting: AbortController | null = null;
   #webSocket: UpstreamWebSocket | null = null;
   #webSocketKey = "";
+  /** Bytes in the connection's buffer, and where in it the next head begins. */
+  #have = 0;
+  #headStart = 0;
 
   constructor(
     request: TunnelRequest,
@@ -121,47 +124,45 @@ class UpstreamExchange implements StreamHandler {
     }
   }
 
-  /** From here to {@link #onRead} there is no `await`: most requests are small, and each costs as much as parsing one. */
+  /** From here to {@link onRead} there is no `await`: most requests are small, and each costs as much as parsing one. */
   #send(connection: UpstreamConnection): void {
     this.#connection = connection;
     const { head, webSocketKey } = this.#heads.write(this.#request, connection.scratch);
     this.#webSocketKey = webSocketKey;
     // A connection that breaks ends its read too, and that side deals with it.
     connection.write(head).then(() => this.#body?.start(connection), ignore);
-    this.#read(connection, 0, 0);
+    this.#have = this.#headStart = 0;
+    connection.read(0, this);
   }
 
-  /**
-   * Reads until the final head is there.
-   * @param have bytes in the connection's buffer
-   * @param at where in it the next head begins
-   */
-  #read(connection: UpstreamConnection, have: number, at: number): void {
-    connection.read(have).then(
-      (count) => count === null ? this.#brokeOff(undefined) : this.#onRead(connection, have + count, at),
-      (cause) => this.#brokeOff(cause),
-    );
-  }
-
-  #onRead(connection: UpstreamConnection, have: number, at: number): void {
+  onRead(connection: UpstreamConnection, count: number | null): void {
+    if (count === null) return this.onBroken(undefined);
+    this.#have += count;
     try {
-      let head = parseResponseHead(connection.buffer, at, have, this.#answered);
-      while (head?.informational) {
-        at = head.end;
-        head = parseResponseHead(connection.buffer, at, have, this.#answered);
-      }
-      if (head !== null) return this.#onHead(connection, head, have);
-      if (have === connection.buffer.length) {
-        // Interim answers make room, so that any number of them takes no more memory than one head.
-        connection.buffer.copyWithin(0, at, have);
-        have -= at;
-        at = 0;
-      }
-      if (have === connection.buffer.length) connection.grow();
-      this.#read(connection, have, at);
+      const head = this.#parseHead(connection.buffer);
+      if (head !== null) return this.#onHead(connection, head, this.#have);
+      if (this.#have === connection.buffer.length) this.#makeRoom(connection);
+      connection.read(this.#have, this);
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** The final head as far as it is there; those of 1xx before it are passed over. */
+  #parseHead(buffer: Uint8Array): ResponseHead | null {
+    for (;;) {
+      const head = parseResponseHead(buffer, this.#headStart, this.#have, this.#answered);
+      if (!head?.informational) return head;
+      this.#headStart = head.end;
+    }
+  }
+
+  /** Interim answers make room first, so that any number of them takes no more memory than one head. */
+  #makeRoom(connection: UpstreamConnection): void {
+    connection.buffer.copyWithin(0, this.#headStart, this.#have);
+    this.#have -= this.#headStart;
+    this.#headStart = 0;
+    if (this.#have === connection.buffer.length) connection.grow();
   }
 
   #onHead(connection: UpstreamConnection, head: ResponseHead, have: number): void {
@@ -183,7 +184,7 @@ class UpstreamExchange implements StreamHandler {
   }
 
   /** An idle connection may end just as a request goes out: what can be sent twice is (RFC 9110, section 9.2.2). */
-  #brokeOff(cause: unknown): void {
+  onBroken(cause: unknown): void {
     const { stream, head } = this.#request;
     const mayRetry = this.#connection?.reused && this.#body === null && stream.ended === null &&
       IDEMPOTENT.has(head.method);

@@ -9,52 +9,64 @@ const MAX_IDLE = 256;
 /** How long one is kept. */
 const IDLE_MS = 30_000;
 
+/** Takes what a connection reads. */
+export interface Reader {
+  /** `count` bytes came, or null: the service ended the connection. */
+  onRead(connection: UpstreamConnection, count: number | null): void;
+  onBroken(cause: unknown): void;
+}
+
 /**
  * A keep-alive connection to the local service. A read is always pending, so a service that closes an idle connection
  * is noticed before the next request goes there.
  */
 export class UpstreamConnection {
+  /** Reads land here. */
   buffer = new Uint8Array(READ_SIZE);
   /** For the head of the request that is being sent. */
   readonly scratch = new Uint8Array(SCRATCH_SIZE);
   /** Whether it has carried a request before. */
   reused = false;
   idleSince = 0;
-  idle = false;
   readonly #connection: Connection;
-  #pending: Promise<number | null> | null = null;
+  #reader: Reader | null = null;
+  #reading = false;
+  /** What an idle connection read, which it should not have. */
+  #onDisturbed: (() => void) | null = null;
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
-  /** Reads behind the `have` bytes that are in {@link buffer} already. */
-  read(have: number): Promise<number | null> {
-    return this.takePending() ?? this.#connection.read(this.buffer.subarray(have));
+  /** Whether a read is under way. */
+  get reading(): boolean {
+    return this.#reading;
   }
 
-  /** The read that is under way, or null. Whoever takes it awaits it. */
-  takePending(): Promise<number | null> | null {
-    const pending = this.#pending;
-    this.#pending = null;
-    return pending;
+  /** Reads behind the `have` bytes that are in {@link buffer} already, or goes on with the read under way. */
+  read(have: number, reader: Reader): void {
+    this.#reader = reader;
+    this.#onDisturbed = null;
+    if (!this.#reading) this.#startRead(have);
   }
 
-  /** Puts a read that is still under way back for the next call of {@link read}. */
-  unread(pending: Promise<number | null>): void {
-    this.#pending = pending;
+  /** {@link read} as a promise. */
+  readAsync(have: number): Promise<number | null> {
+    return new Promise((resolve, reject) => {
+      this.read(have, { onRead: (_, count) => resolve(count), onBroken: reject });
+    });
   }
 
-  /** Makes {@link buffer} twice as large and keeps what is in it. Only when no read is pending. */
+  /** Reads into other memory; only when no read is under way. */
+  readInto(into: Uint8Array): Promise<number | null> {
+    return this.#connection.read(into);
+  }
+
+  /** Makes {@link buffer} twice as large and keeps what is in it; only when no read is under way. */
   grow(): void {
     const larger = new Uint8Array(this.buffer.length * 2);
     larger.set(this.buffer);
     this.buffer = larger;
-  }
-
-  /** Reads into other memory; only when no read is pending. */
-  readInto(into: Uint8Array): Promise<number | null> {
-    return this.#connection.read(into);
   }
 
   write(bytes: Uint8Array): Promise<void> {
@@ -63,15 +75,33 @@ export class UpstreamConnection {
 
   /** Starts the read of the next answer, and tells when the service says anything before it is asked. */
   watch(onDisturbed: () => void): void {
-    const reading = this.#connection.read(this.buffer);
-    this.#pending = reading;
-    // A rejection is no error of anyone's here: whoever uses the connection next gets it from the same promise.
-    reading.then(onDisturbed, onDisturbed);
+    this.#reader = null;
+    this.#onDisturbed = onDisturbed;
+    this.#startRead(0);
   }
 
   close(): void {
     this.#connection.close();
   }
+
+  #startRead(have: number): void {
+    this.#reading = true;
+    const into = have === 0 ? this.buffer : this.buffer.subarray(have);
+    this.#connection.read(into).then(this.#onRead, this.#onBroken);
+  }
+
+  // Made once a connection, not once a read.
+  readonly #onRead = (count: number | null): void => {
+    this.#reading = false;
+    if (this.#reader !== null) this.#reader.onRead(this, count);
+    else this.#onDisturbed?.();
+  };
+
+  readonly #onBroken = (cause: unknown): void => {
+    this.#reading = false;
+    if (this.#reader !== null) this.#reader.onBroken(cause);
+    else this.#onDisturbed?.();
+  };
 }
 
 /** Connections to one local service. */
@@ -90,9 +120,7 @@ export class UpstreamPool {
 
   /** An idle connection, the one used last, or null. */
   take(): UpstreamConnection | null {
-    const connection = this.#idle.pop() ?? null;
-    if (connection !== null) connection.idle = false;
-    return connection;
+    return this.#idle.pop() ?? null;
   }
 
   /** @throws ConnectError when the service cannot be reached */
@@ -103,7 +131,7 @@ export class UpstreamPool {
   /** Takes a connection back whose answer has been read to its end. */
   release(connection: UpstreamConnection): void {
     if (this.#closed || this.#idle.length >= MAX_IDLE) return connection.close();
-    connection.idle = connection.reused = true;
+    connection.reused = true;
     connection.idleSince = Date.now();
     this.#idle.push(connection);
     connection.watch(() => this.#drop(connection));
@@ -116,8 +144,8 @@ export class UpstreamPool {
   }
 
   #drop(connection: UpstreamConnection): void {
-    if (!connection.idle) return;
-    this.#idle.splice(this.#idle.indexOf(connection), 1);
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
     connection.close();
   }
 
@@ -125,10 +153,6 @@ export class UpstreamPool {
   closeIdle(before: number): void {
     const kept = this.#idle.findIndex((connection) => connection.idleSince > before);
     const count = kept < 0 ? this.#idle.length : kept;
-    for (const connection of this.#idle.splice(0, count)) {
-      // Its read ends now, and must not take another out of the pool in its stead.
-      connection.idle = false;
-      connection.close();
-    }
+    for (const connection of this.#idle.splice(0, count)) connection.close();
   }
 }

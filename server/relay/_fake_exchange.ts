@@ -27,6 +27,7 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
     host,
     remoteAddress: options.remoteAddress ?? "192.0.2.1",
     secure: false,
+    takesChunks: true,
     headers,
     hasBody: body !== null,
     body,

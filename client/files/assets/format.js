@@ -1,0 +1,48 @@
+// Numbers and dates as people read them.
+
+const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+/** Bytes with a unit, powers of 1000. */
+export function formatBytes(bytes) {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+const sameYear = new Intl.DateTimeFormat(undefined, {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+const otherYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+
+/** A date as short as it can be. */
+export function formatDate(milliseconds) {
+  const date = new Date(milliseconds);
+  return (date.getFullYear() === new Date().getFullYear() ? sameYear : otherYear).format(date);
+}
+
+/** A date with all there is. */
+export function formatFullDate(milliseconds) {
+  return full.format(new Date(milliseconds));
+}
+
+/** A time span, e.g. "2 min 5 s". */
+export function formatSpan(seconds) {
+  if (!Number.isFinite(seconds)) return "";
+  const whole = Math.max(1, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+/** "1 item", "3 items". */
+export function formatCount(count, one, many = `${one}s`) {
+  return `${count.toLocaleString()} ${count === 1 ? one : many}`;
+}

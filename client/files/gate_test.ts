@@ -1,0 +1,55 @@
+import { equal, match, notEqual } from "node:assert/strict";
+import { createGate } from "./gate.ts";
+
+const PASSPHRASE = "correct horse";
+const withCookie = (setCookie: string) => new Headers({ cookie: `other=1; ${setCookie.split(";")[0]}` });
+const withPassword = (text: string) => new Headers({ authorization: `Basic ${btoa(`anyone:${text}`)}` });
+
+Deno.test("gate opens for the passphrase, as Basic password and as cookie", () => {
+  const gate = createGate(PASSPHRASE);
+  equal(gate.check(new Headers(), "a").kind, "closed");
+  equal(gate.tryPassphrase(PASSPHRASE, "a").kind, "open");
+  equal(gate.check(withPassword(PASSPHRASE), "a").kind, "open");
+  equal(gate.check(withPassword("wrong"), "a").kind, "closed");
+  equal(gate.check(new Headers({ authorization: "Basic !!!" }), "a").kind, "closed");
+  equal(gate.check(withCookie(gate.createCookie(false)), "b").kind, "open");
+});
+
+Deno.test("gate takes no cookie of another share, none that was changed and none that is too old", () => {
+  let now = 1_000_000;
+  const gate = createGate(PASSPHRASE, () => now);
+  const cookie = gate.createCookie(true);
+  match(cookie, /^portway-share-[0-9a-f]{12}=\d+\.[\w-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure$/);
+  equal(createGate(PASSPHRASE, () => now).check(withCookie(cookie), "a").kind, "closed");
+  equal(gate.check(withCookie(cookie.replace(/=(\d)/, "=9$1")), "a").kind, "closed");
+  equal(gate.check(withCookie(cookie.replace(/\.[\w-]+;/, ".;")), "a").kind, "closed");
+  now += 43_200_001;
+  equal(gate.check(withCookie(cookie), "a").kind, "closed");
+});
+
+Deno.test("gate slows wrong tries from one address down, and lets the right one wait as well", () => {
+  let now = 0;
+  const gate = createGate(PASSPHRASE, () => now);
+  for (let tries = 0; tries < 5; tries++) equal(gate.tryPassphrase("wrong", "a").kind, "closed");
+  equal(gate.tryPassphrase("wrong", "a").kind, "wait");
+  equal(gate.tryPassphrase(PASSPHRASE, "a").kind, "wait");
+  equal(gate.tryPassphrase(PASSPHRASE, "b").kind, "open");
+  now += 10_000;
+  equal(gate.tryPassphrase(PASSPHRASE, "a").kind, "open");
+});
+
+Deno.test("gate slows tries from many addresses down, and counts a /64 of IPv6 as one", () => {
+  const gate = createGate(PASSPHRASE, () => 0);
+  for (let tries = 0; tries < 5; tries++) gate.tryPassphrase("wrong", `2001:db8:1:2::${tries}`);
+  equal(gate.tryPassphrase("wrong", "2001:db8:1:2:ffff::1").kind, "wait");
+  for (let tries = 0; tries < 55; tries++) equal(gate.tryPassphrase("wrong", `10.0.0.${tries}`).kind, "closed");
+  equal(gate.tryPassphrase("wrong", "10.0.1.1").kind, "wait");
+});
+
+Deno.test("gate keeps visitors in who have answered while others are slowed down", () => {
+  const gate = createGate(PASSPHRASE, () => 0);
+  const cookie = gate.createCookie(false);
+  for (let tries = 0; tries < 100; tries++) gate.tryPassphrase("wrong", `10.0.0.${tries}`);
+  equal(gate.check(withCookie(cookie), "10.0.0.1").kind, "open");
+  notEqual(gate.clearCookie(false).indexOf("Max-Age=0"), -1);
+});

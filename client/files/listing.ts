@@ -1,0 +1,86 @@
+import fs from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Folder, Root } from "./root.ts";
+
+/** What a visitor sees of one entry. */
+export interface ListedEntry {
+  name: string;
+  kind: "file" | "folder";
+  /** Bytes; 0 for a folder. */
+  size: number;
+  /** Milliseconds since the epoch. */
+  modified: number;
+}
+
+/** Entries looked at before other work gets a turn: about 3 ms. */
+const BATCH = 500;
+
+/** Lists what may be seen of a folder, by name. The folder stays open and the caller's. */
+export async function listFolder(root: Root, folder: Folder, signal?: AbortSignal): Promise<ListedEntry[]> {
+  const entries: ListedEntry[] = [];
+  const names = fs.readdirSync(`${folder.path}/`);
+  for (let index = 0; index < names.length; index++) {
+    if (index % BATCH === BATCH - 1) {
+      await nextTurn();
+      signal?.throwIfAborted();
+    }
+    const name = names[index];
+    if (!root.isVisible(name, folder.segments) || name.includes("\\")) continue;
+    const entry = root.statEntry(folder, name);
+    if (entry === null) continue;
+    const { kind, size, modified } = entry;
+    entries.push({ name, kind, size: kind === "file" ? size : 0, modified });
+  }
+  return entries.sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+/** Lists folders as JSON text, and keeps what it made for a moment. */
+export interface ListingCache {
+  /** The entries of a folder as a JSON array. */
+  listJson(folder: Folder): Promise<string>;
+  /** Forgets everything: something was changed through the share. */
+  clear(): void;
+}
+
+/** How long a listing may be shown again. A change of names shows at once whatever this is, a change of size after it. */
+const KEPT_MS = 1000;
+/** Longer than any tick of a file system's clock. */
+const TICK_MS = 100;
+/** Folders remembered. */
+const MAX_KEPT = 32;
+
+/**
+ * A cache that makes it cheap when many visitors open one large folder: a listing is made once at a time and shown
+ * again for a second, unless the folder itself has changed.
+ */
+export function createListingCache(root: Root, now: () => number = Date.now): ListingCache {
+  const kept = new Map<string, { stamp: string; at: number; json: Promise<string> }>();
+
+  function listJson(folder: Folder): Promise<string> {
+    const { dev, ino, mtimeMs, ctimeMs } = fs.fstatSync(folder.fd);
+    // Too fresh: another change within the same tick of the file system's clock would leave no trace.
+    if (now() - mtimeMs < TICK_MS) return makeJson(folder);
+    const key = folder.segments.join("/");
+    const stamp = `${dev}:${ino}:${mtimeMs}:${ctimeMs}`;
+    const found = kept.get(key);
+    if (found !== undefined && found.stamp === stamp && now() - found.at < KEPT_MS) return found.json;
+    const made = { stamp, at: now(), json: makeJson(folder) };
+    kept.delete(key);
+    kept.set(key, made);
+    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value ?? key);
+    made.json.then(() => made.at = now(), () => kept.get(key) === made && kept.delete(key));
+    return made.json;
+  }
+
+  async function makeJson(folder: Folder): Promise<string> {
+    // Its own handle: the caller that asked first may be gone before the others that wait for the same listing.
+    const own = root.openFolder(folder.segments);
+    try {
+      return JSON.stringify(await listFolder(root, own));
+    } finally {
+      own.close();
+    }
+  }
+
+  return { listJson, clear: () => kept.clear() };
+}

@@ -1,0 +1,196 @@
+import fs from "node:fs";
+import { expectationFailed, HttpError } from "../../common/http_error.ts";
+import { type ContentRange, parseContentRange } from "./byte_range.ts";
+import { evaluateConditions } from "./conditions.ts";
+import { createEntityTag } from "./entity_tag.ts";
+import { preconditionFailed } from "./file_answer.ts";
+import type { PartialUpload } from "./partial_upload.ts";
+import type { Root } from "./root.ts";
+import type { UploadStore } from "./upload_store.ts";
+import { findWriteTarget, openOrMakeFolder, type WriteTarget } from "./write_target.ts";
+
+export interface PutFileOptions {
+  root: Root;
+  uploads: UploadStore;
+  /** Bytes of the largest file taken; null for no limit. */
+  maxUpload: number | null;
+}
+
+/**
+ * Answers PUT: a whole file, or with Content-Range the next part of one (RFC 9110, section 14.5).
+ * The file appears under its name when all of it has come and is on the disk, and not before.
+ * What came of an upload of announced length that is cut off is kept, to be continued.
+ * @throws HttpError 409 with `upload-offset` when a part does not begin where the last one ended
+ */
+export async function putFile(
+  request: Request,
+  segments: readonly string[],
+  id: string,
+  options: PutFileOptions,
+): Promise<Response> {
+  const announced = readAnnouncement(request, options.maxUpload);
+  checkConditions(request, findWriteTarget(options.root, segments));
+  const key = createUploadKey(segments, id);
+  const upload = await openUpload(key, announced, options);
+  await receive(request, key, upload, announced, options);
+  const isComplete = announced.total === null || upload.offset === announced.total;
+  if (!isComplete) return new Response(null, { status: 202, headers: describeOffset(upload.offset) });
+  return await commit(request, segments, key, upload, options);
+}
+
+/** The name of an upload in the store. A path never holds NUL, so no two can be confused. */
+export function createUploadKey(segments: readonly string[], id: string): string {
+  if (!/^[\w-]{0,64}$/.test(id)) {
+    throw new HttpError(400, "bad_upload_id", "An upload id has at most 64 letters, digits, - and _.");
+  }
+  return `${segments.join("/")}\0${id}`;
+}
+
+/** Header that tells how much of an upload is here. */
+export function describeOffset(offset: number): Record<string, string> {
+  return { "upload-offset": String(offset), "cache-control": "no-store" };
+}
+
+interface Announcement {
+  /** Which part comes; null when it is the whole. */
+  range: ContentRange | null;
+  /** Length of the whole file; null when unknown. */
+  total: number | null;
+  /** Bytes this body may have. */
+  bodyLimit: number;
+}
+
+function readAnnouncement(request: Request, maxUpload: number | null): Announcement {
+  checkExpectation(request);
+  const contentLength = request.headers.get("content-length");
+  const length = contentLength === null ? null : Number(contentLength);
+  const field = request.headers.get("content-range");
+  const range = field === null ? null : parseContentRange(field);
+  if (field !== null && (range === null || (length !== null && length !== range.end - range.start + 1))) {
+    throw new HttpError(400, "bad_content_range", "Content-Range does not fit the body that it describes.", {
+      details: "It reads: bytes FIRST-LAST/TOTAL.",
+    });
+  }
+  const total = range?.total ?? length;
+  if (maxUpload !== null && total !== null && total > maxUpload) throw tooLarge(total, maxUpload);
+  if (range !== null) return { range, total, bodyLimit: range.end - range.start + 1 };
+  return { range, total, bodyLimit: total ?? maxUpload ?? Infinity };
+}
+
+function checkExpectation(request: Request): void {
+  const expect = request.headers.get("expect");
+  if (expect === null || expect.toLowerCase() === "100-continue") return;
+  throw expectationFailed("This expectation cannot be met.", { supported_expectations: ["100-continue"] });
+}
+
+function tooLarge(size: number, limit: number): HttpError {
+  return expectationFailed("The file is larger than this share takes.", {
+    suggestion: "Send a smaller file, or ask for the limit to be raised.",
+    max_file_size: limit,
+    your_file_size: size,
+  });
+}
+
+function checkConditions(request: Request, target: WriteTarget): void {
+  const verdict = evaluateConditions("PUT", request.headers, target.current);
+  if (verdict !== "proceed") throw preconditionFailed(target.current?.tag ?? null);
+}
+
+async function openUpload(key: string, announced: Announcement, options: PutFileOptions): Promise<PartialUpload> {
+  const { range, total } = announced;
+  if (range === null || range.start === 0) {
+    checkSpace(options.root, total ?? 0);
+    return await options.uploads.start(key, total);
+  }
+  const upload = options.uploads.get(key);
+  if (upload === undefined || upload.total !== range.total) throw offsetMismatch(0);
+  // A part from beyond what is here is no retry: whoever sends the part in between is left in peace.
+  if (range.start <= upload.offset || !upload.isBusy) await upload.interrupt();
+  if (upload.isBusy || options.uploads.get(key) !== upload) throw offsetMismatch(upload.offset);
+  if (range.start !== upload.offset) throw offsetMismatch(upload.offset);
+  return upload;
+}
+
+function offsetMismatch(offset: number): HttpError {
+  return new HttpError(409, "upload_offset", `This upload continues at byte ${offset}.`, {
+    headers: describeOffset(offset),
+  });
+}
+
+/** Refuses at once what cannot fit, instead of filling the disk to the last byte first. */
+function checkSpace(root: Root, bytes: number): void {
+  const { bavail, bsize } = fs.statfsSync(root.path);
+  if (bytes > bavail * bsize) throw new HttpError(507, "disk_full", "There is no space left for this.");
+}
+
+async function receive(
+  request: Request,
+  key: string,
+  upload: PartialUpload,
+  announced: Announcement,
+  { uploads, maxUpload }: PutFileOptions,
+): Promise<void> {
+  const start = announced.range?.start ?? 0;
+  try {
+    await upload.append(request.body, start, announced.bodyLimit);
+  } catch (error) {
+    const isKept = announced.total !== null && error instanceof HttpError;
+    if (!isKept && uploads.get(key) === upload) await uploads.discard(key, upload);
+    if (announced.total === null && error instanceof HttpError && error.code === "body_too_long") {
+      throw new HttpError(413, "file_too_large", `The file is larger than ${maxUpload} bytes.`);
+    }
+    throw error;
+  }
+  const came = upload.offset - start;
+  if (announced.total !== null && came < announced.bodyLimit) {
+    throw new HttpError(400, "upload_cut", "The upload ended before all of it had come.", {
+      headers: describeOffset(upload.offset),
+    });
+  }
+}
+
+async function commit(
+  request: Request,
+  segments: readonly string[],
+  key: string,
+  upload: PartialUpload,
+  { root, uploads }: PutFileOptions,
+): Promise<Response> {
+  // Out of the store first: from here on nobody can continue, replace or evict it.
+  uploads.forget(key, upload);
+  try {
+    await sync(upload.fd);
+    return await giveName(request, root, segments, upload);
+  } catch (error) {
+    await upload.discard();
+    throw error;
+  }
+}
+
+async function giveName(
+  request: Request,
+  root: Root,
+  segments: readonly string[],
+  upload: PartialUpload,
+): Promise<Response> {
+  // Looked at again, and no turn of the event loop between this and the rename: two writers cannot both be first.
+  const target = findWriteTarget(root, segments);
+  checkConditions(request, target);
+  const folder = openOrMakeFolder(root, target.parent);
+  try {
+    if (target.current !== null) fs.fchmodSync(upload.fd, target.current.mode);
+    const path = `${folder.path}/${target.name}`;
+    fs.renameSync(upload.path, path);
+    upload.finish();
+    const tag = createEntityTag(fs.lstatSync(path));
+    await sync(folder.fd);
+    return new Response(null, { status: target.current === null ? 201 : 200, headers: { etag: tag } });
+  } finally {
+    folder.close();
+  }
+}
+
+/** Waits until what `fd` stands for is on the disk. */
+export function sync(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => fs.fsync(fd, (error) => error ? reject(error) : resolve()));
+}

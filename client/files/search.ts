@@ -1,0 +1,85 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { listFolder } from "./listing.ts";
+import type { ListedEntry } from "./listing.ts";
+import type { Root } from "./root.ts";
+
+export interface SearchOptions {
+  /** Every word of it must be part of the path below the folder; case does not matter. */
+  query: string;
+  signal: AbortSignal;
+  /** Matches returned at most. Default 1,000. */
+  maxMatches?: number;
+  /** Entries looked at before the search gives up. Default 200,000. */
+  maxEntries?: number;
+}
+
+export interface SearchResult {
+  /** `name` is the path below the folder that was searched. */
+  matches: ListedEntry[];
+  /** Whether there may be more. */
+  isPartial: boolean;
+}
+
+/** Searches names below a folder, nearest first. A folder that several links lead to is entered once, so it ends. */
+export async function searchNames(root: Root, start: readonly string[], options: SearchOptions): Promise<SearchResult> {
+  const { signal, maxMatches = 1000, maxEntries = 200_000 } = options;
+  const words = options.query.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const matches: ListedEntry[] = [];
+  let seen = 0;
+  for await (const { path, entry } of walk(root, start, signal)) {
+    if (++seen > maxEntries || matches.length >= maxMatches) return { matches, isPartial: true };
+    const lower = path.toLowerCase();
+    if (words.every((word) => lower.includes(word))) matches.push({ ...entry, name: path });
+  }
+  return { matches, isPartial: false };
+}
+
+/** Something below a folder, with its path from there. */
+export interface Found {
+  path: string;
+  entry: ListedEntry;
+}
+
+/**
+ * Everything that may be seen below a folder, breadth first. Each folder is entered once, under its real place:
+ * links that lead back up end there.
+ */
+export async function* walk(root: Root, start: readonly string[], signal: AbortSignal): AsyncGenerator<Found> {
+  const waiting: string[][] = [[]];
+  const entered = new Set<string>();
+  for (let below = waiting.shift(); below !== undefined; below = waiting.shift()) {
+    for (const entry of await listBelow(root, [...start, ...below], entered, signal)) {
+      yield { path: [...below, entry.name].join("/"), entry };
+      if (entry.kind === "folder") waiting.push([...below, entry.name]);
+    }
+    await nextTurn();
+    signal.throwIfAborted();
+  }
+}
+
+async function listBelow(
+  root: Root,
+  segments: readonly string[],
+  entered: Set<string>,
+  signal: AbortSignal,
+): Promise<ListedEntry[]> {
+  const folder = openIfThere(root, segments);
+  if (folder === null) return [];
+  try {
+    const place = folder.segments.join("/");
+    if (entered.has(place)) return [];
+    entered.add(place);
+    return await listFolder(root, folder, signal);
+  } finally {
+    folder.close();
+  }
+}
+
+/** The folder, or null when it went away or is closed to us meanwhile. */
+function openIfThere(root: Root, segments: readonly string[]): ReturnType<Root["openFolder"]> | null {
+  try {
+    return root.openFolder(segments);
+  } catch {
+    return null;
+  }
+}

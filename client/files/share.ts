@@ -1,0 +1,93 @@
+import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
+import { errorResponse, HttpError } from "../../common/http_error.ts";
+import { describeError, type Logger, silentLogger } from "../../common/log.ts";
+import { ASSET_FOLDER, loadAssets } from "./assets.ts";
+import { toHttpError } from "./fs_error.ts";
+import { createGate } from "./gate.ts";
+import { createListingCache } from "./listing.ts";
+import { createLoginRoutes } from "./login_routes.ts";
+import { createReadRoutes, methodNotAllowed, sendZip } from "./read_routes.ts";
+import { openRoot } from "./root.ts";
+import { parseTargetPath, type TargetPath } from "./target_path.ts";
+import { createWriteRoutes } from "./write_routes.ts";
+
+export interface FileShareOptions {
+  /** The folder, or the one file, to share. */
+  path: string;
+  /** Whether visitors may change it. Default false. */
+  writable?: boolean;
+  /** Asked for before anything is shown. Default none. */
+  passphrase?: string;
+  /** Show and take names that begin with a dot. Default false. */
+  hidden?: boolean;
+  /** Bytes of the largest file taken. Default no limit. */
+  maxUpload?: number | null;
+  /** Takes what visitors are not told. */
+  log?: Logger;
+}
+
+const READ_METHODS = "GET, HEAD, POST, OPTIONS";
+const WRITE_METHODS = `${READ_METHODS}, PUT, DELETE, MKCOL, MOVE`;
+/** What a form that asks for a zip of many names may have, in bytes. */
+const MAX_FORM = 4 * 1024 * 1024;
+
+/**
+ * Shares a folder over HTTP: listings, files, zip, search, and when writable uploads and changes.
+ * @throws the system's error when `path` cannot be shared, TypeError when it is neither a file nor a folder
+ */
+export function createFileShare(options: FileShareOptions): FetchTarget {
+  const { writable = false, passphrase, hidden = false, maxUpload = null, log = silentLogger } = options;
+  const root = openRoot({ path: options.path, hidden });
+  const listings = createListingCache(root);
+  const facts = { name: root.name, writable, protected: passphrase !== undefined, maxUpload };
+  const login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
+  const read = createReadRoutes({ root, listings, facts });
+  const write = writable ? createWriteRoutes({ root, listings, maxUpload }) : null;
+  let isClosed = false;
+
+  async function answer(request: Request, info: FetchInfo): Promise<Response> {
+    if (isClosed) throw new HttpError(503, "share_closed", "This share has ended.");
+    const refused = await login?.answer(request, info);
+    if (refused) return refused;
+    return await route(request, parseTargetPath(info.target), info);
+  }
+
+  async function route(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments);
+    if (isRead && !path.query.has("upload")) return await read(request, path, info);
+    const allow = writable ? WRITE_METHODS : READ_METHODS;
+    if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
+    if (request.method === "POST" && path.query.has("zip")) return await answerZipForm(request, path);
+    if (!isRead && !WRITE_METHODS.includes(request.method)) throw methodNotAllowed(allow);
+    if (write === null) throw new HttpError(403, "read_only", "This share is read-only.");
+    return await write.answer(request, path, info);
+  }
+
+  /** A form can name more entries than an address can. */
+  async function answerZipForm(request: Request, path: TargetPath): Promise<Response> {
+    if (Number(request.headers.get("content-length") ?? Infinity) > MAX_FORM) {
+      throw new HttpError(413, "form_too_large", "The list of names is too long.");
+    }
+    const names = new URLSearchParams(await request.text()).getAll("name");
+    root.openFolder(path.segments).close();
+    return sendZip(request, root, path.segments, root.name, names);
+  }
+
+  function refuse(request: Request, error: unknown): Response {
+    const known = toHttpError(error);
+    if (known.status >= 500) log.error("share_failed", { code: known.code, reason: describeError(known.cause) });
+    const response = errorResponse(known, request.headers.get("accept"));
+    // The body of a 412 is nothing, and HEAD has none ever.
+    if (known.status === 412) response.headers.delete("content-type");
+    return known.status === 412 || request.method === "HEAD" ? new Response(null, response) : response;
+  }
+
+  return {
+    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, error)),
+    async close() {
+      isClosed = true;
+      await write?.close();
+    },
+  };
+}

@@ -1,0 +1,275 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { listNames, openTestShare } from "./_test_share.ts";
+
+Deno.test("share sends a file with type, tag, length and a policy that lets it script nothing", async () => {
+  await using share = openTestShare();
+  share.write("a.html", "<p>hi");
+  const response = await share.ask("/a.html");
+  equal(response.status, 200);
+  equal(await response.text(), "<p>hi");
+  equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+  equal(response.headers.get("content-length"), "5");
+  equal(response.headers.get("accept-ranges"), "bytes");
+  equal(response.headers.get("x-content-type-options"), "nosniff");
+  match(response.headers.get("content-security-policy") ?? "", /^sandbox; default-src 'none'/);
+  match(response.headers.get("etag") ?? "", /^"[\w-]+"$/);
+  ok(Date.parse(response.headers.get("last-modified") ?? "") > 0);
+});
+
+const TYPES: [name: string, content: string | Uint8Array, type: string][] = [
+  ["a.txt", "ä", "text/plain; charset=utf-8"],
+  ["old.txt", Uint8Array.of(0xe4, 0x20, 0x41), "text/plain; charset=windows-1252"],
+  ["wide.txt", Uint8Array.of(0xff, 0xfe, 0x41, 0), "text/plain; charset=utf-16le"],
+  ["a.ts", "1", "text/typescript; charset=utf-8"],
+  ["a.json", "{}", "application/json; charset=utf-8"],
+  ["a.svg", "<svg/>", "image/svg+xml; charset=utf-8"],
+  ["a.png", "x", "image/png"],
+  ["a.mp4", "x", "video/mp4"],
+  ["a.wasm", "x", "application/wasm"],
+  ["README", "x", "text/plain; charset=utf-8"],
+  ["main.rs", "x", "application/rls-services+xml; charset=utf-8"],
+  ["x.unknown", "x", "application/octet-stream"],
+];
+
+Deno.test("share tells the type and charset of a file", async () => {
+  await using share = openTestShare();
+  for (const [name, content, type] of TYPES) {
+    share.write(name, content);
+    if (name !== "main.rs") equal((await share.ask(`/${name}`)).headers.get("content-type"), type, name);
+  }
+});
+
+const DIGITS = "0123456789";
+const RANGES: [field: string, status: number, body: string, contentRange: string | null][] = [
+  ["bytes=2-4", 206, "234", "bytes 2-4/10"],
+  ["bytes=7-", 206, "789", "bytes 7-9/10"],
+  ["bytes=-2", 206, "89", "bytes 8-9/10"],
+  ["bytes=0-0", 206, "0", "bytes 0-0/10"],
+  ["bytes=5-100", 206, "56789", "bytes 5-9/10"],
+  ["bytes=0-1,4-5", 200, DIGITS, null],
+  ["bytes=x", 200, DIGITS, null],
+];
+
+Deno.test("share answers single ranges, and the whole for several or malformed ones", async () => {
+  await using share = openTestShare();
+  share.write("d.bin", DIGITS);
+  for (const [range, status, body, contentRange] of RANGES) {
+    const response = await share.ask("/d.bin", { headers: { range } });
+    deepEqual([response.status, await response.text(), response.headers.get("content-range")], [
+      status,
+      body,
+      contentRange,
+    ]);
+  }
+  const beyond = await share.ask("/d.bin", { headers: { range: "bytes=10-" } });
+  deepEqual([beyond.status, beyond.headers.get("content-range")], [416, "bytes */10"]);
+  equal(beyond.headers.get("portway-error"), "range_not_satisfiable");
+});
+
+Deno.test("share answers HEAD, 304, 412 and If-Range by the tag of the file", async () => {
+  await using share = openTestShare();
+  share.write("d.bin", DIGITS);
+  const head = await share.ask("/d.bin", { method: "HEAD" });
+  deepEqual([head.status, head.headers.get("content-length"), head.body], [200, "10", null]);
+  const etag = head.headers.get("etag") ?? "";
+  const same = await share.ask("/d.bin", { headers: { "if-none-match": etag } });
+  deepEqual([same.status, await same.text(), same.headers.get("etag")], [304, "", etag]);
+  const failed = await share.ask("/d.bin", { headers: { "if-match": '"x"' } });
+  deepEqual([failed.status, await failed.text(), failed.headers.get("portway-error")], [
+    412,
+    "",
+    "precondition_failed",
+  ]);
+  equal((await share.ask("/d.bin", { headers: { range: "bytes=0-1", "if-range": etag } })).status, 206);
+  fs.writeFileSync(path.join(share.path, "d.bin"), "9876543210x");
+  equal((await share.ask("/d.bin", { headers: { range: "bytes=0-1", "if-range": etag } })).status, 200);
+  equal((await share.ask("/d.bin", { headers: { "if-none-match": etag } })).status, 200);
+});
+
+Deno.test("share streams a large file and a large range byte for byte", async () => {
+  await using share = openTestShare();
+  const bytes = crypto.getRandomValues(new Uint8Array(65_536));
+  const large = Buffer.concat(Array.from({ length: 33 }, () => bytes));
+  share.write("large.bin", large);
+  const all = new Uint8Array(await (await share.ask("/large.bin")).arrayBuffer());
+  ok(Buffer.from(all).equals(large));
+  const part = await (await share.ask("/large.bin", { headers: { range: "bytes=100000-1900000" } })).arrayBuffer();
+  ok(Buffer.from(part).equals(large.subarray(100_000, 1_900_001)));
+});
+
+Deno.test("share closes a file whose visitor leaves", { ignore: !fs.existsSync("/proc/self/fd") }, async () => {
+  await using share = openTestShare();
+  share.write("large.bin", new Uint8Array(5_000_000));
+  for (let round = 0; round < 5; round++) {
+    const reader = (await share.ask("/large.bin")).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    const zip = (await share.ask("/?zip")).body?.getReader();
+    await zip?.read();
+    await zip?.read();
+    await zip?.cancel();
+  }
+  // A read that was under way is waited for before its file is closed.
+  for (let turn = 0; turn < 1000 && listOpen(share.path).length > 0; turn++) await nextTurn();
+  deepEqual(listOpen(share.path), []);
+});
+
+/** Files below a folder that this process has open. */
+function listOpen(folder: string): string[] {
+  return fs.readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return fs.readlinkSync(`/proc/self/fd/${fd}`, { encoding: "utf8" });
+    } catch {
+      // The one that this very listing was read through.
+      return "";
+    }
+  }).filter((file) => file.startsWith(folder));
+}
+
+Deno.test("share lists a folder as page, JSON or names, by what is asked for", async () => {
+  await using share = openTestShare();
+  share.write("b.txt", "bb");
+  share.write("sub/c.txt", "");
+  share.write("<script>.txt", "");
+  deepEqual(await listNames(share), ["<script>.txt", "b.txt", "sub/"]);
+  const json = await (await share.ask("/", { headers: { accept: "application/json" } })).json();
+  deepEqual(json.share, { name: "shared", writable: false, protected: false, maxUpload: null });
+  deepEqual(json.entries.map(({ name, kind, size }: Record<string, unknown>) => [name, kind, size]), [
+    ["<script>.txt", "file", 0],
+    ["b.txt", "file", 2],
+    ["sub", "folder", 0],
+  ]);
+  const page = await share.ask("/", { headers: { accept: "text/html,*/*" } });
+  const html = await page.text();
+  equal(page.headers.get("content-type"), "text/html; charset=utf-8");
+  ok(!html.includes("<script>.txt"));
+  const policy = page.headers.get("content-security-policy") ?? "";
+  const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? "";
+  ok(nonce.length >= 20);
+  equal(
+    [...html.matchAll(/<script(?! type="application\/json")/g)].length,
+    [...html.matchAll(/<script[^>]* nonce=/g)].length,
+  );
+  ok(!/unsafe|script-src 'self'/.test(policy));
+});
+
+Deno.test("share shows a change of a folder at once", async () => {
+  await using share = openTestShare();
+  share.write("a.txt", "");
+  deepEqual(await listNames(share), ["a.txt"]);
+  share.write("b.txt", "");
+  deepEqual(await listNames(share), ["a.txt", "b.txt"]);
+});
+
+Deno.test("share sends who asks for a folder without a slash to the address with one", async () => {
+  await using share = openTestShare();
+  share.write("a b/c.txt", "c");
+  const response = await share.ask("/a%20b?zip");
+  deepEqual([response.status, response.headers.get("location")], [307, "/a%20b/?zip="]);
+  equal((await share.ask("/a%20b/c.txt/")).status, 404);
+});
+
+Deno.test("share offers a file as download under its true name", async () => {
+  await using share = openTestShare();
+  share.write('naïve "1".txt', "x");
+  const response = await share.ask(`/${encodeURIComponent('naïve "1".txt')}?download`);
+  equal(
+    response.headers.get("content-disposition"),
+    `attachment; filename="na_ve _1_.txt"; filename*=UTF-8''na%C3%AFve%20%221%22.txt`,
+  );
+});
+
+Deno.test("share searches names below a folder, without hidden ones and loops", async () => {
+  await using share = openTestShare();
+  share.write("x/Report 1.txt", "");
+  share.write("x/y/old report 2.md", "");
+  share.write(".git/report", "");
+  fs.symlinkSync("..", path.join(share.path, "x", "loop"));
+  const find = async (query: string) => {
+    const { matches, isPartial } = await (await share.ask(`/?search=${encodeURIComponent(query)}`)).json();
+    equal(isPartial, false);
+    return matches.map(({ name }: { name: string }) => name);
+  };
+  deepEqual(await find("report"), ["x/Report 1.txt", "x/y/old report 2.md"]);
+  deepEqual(await find("REPORT md"), ["x/y/old report 2.md"]);
+  deepEqual(await find("nothing"), []);
+});
+
+Deno.test("share zips a folder or a selection, with relative names and without what leads outside", async () => {
+  await using share = openTestShare();
+  share.write("a.txt", "aaa");
+  share.write("sub/deep/b.txt", "bbb");
+  share.write("back\\slash.txt", "no");
+  share.write(".hidden", "no");
+  fs.mkdirSync(path.join(share.path, "empty"));
+  fs.symlinkSync(share.outside, path.join(share.path, "out"));
+  fs.symlinkSync("../outside/secret.txt", path.join(share.path, "secret.txt"));
+  const names = async (target: string, init?: RequestInit) =>
+    listZip(await (await share.ask(target, init)).arrayBuffer());
+  deepEqual(await names("/?zip"), ["a.txt", "empty/", "sub/", "sub/deep/", "sub/deep/b.txt"]);
+  deepEqual(await names("/sub/?zip"), ["deep/", "deep/b.txt"]);
+  const query = "name=a.txt&name=sub&name=..&name=out&name=secret.txt&name=.hidden&name=..%2Foutside&name=missing";
+  const selected = ["a.txt", "sub/", "sub/deep/", "sub/deep/b.txt"];
+  deepEqual(await names(`/?zip&${query}`), selected);
+  deepEqual(await names("/?zip", { method: "POST", body: query }), selected);
+});
+
+function listZip(bytes: ArrayBuffer): string[] {
+  const file = fs.mkdtempSync("/tmp/portway-zip-") + "/x.zip";
+  try {
+    fs.writeFileSync(file, new Uint8Array(bytes));
+    const program =
+      "import sys,zipfile;z=zipfile.ZipFile(sys.argv[1]);assert z.testzip() is None;print(*z.namelist(),sep=chr(10))";
+    return execFileSync("python3", ["-c", program, file], { encoding: "utf8" }).trim().split("\n").sort();
+  } finally {
+    fs.rmSync(path.dirname(file), { recursive: true });
+  }
+}
+
+Deno.test("share hides dot files unless it is asked to show them", async () => {
+  const write = (share: { write(name: string, content: string): void }) => {
+    share.write(".env", "key");
+    share.write(".git/config", "x");
+    share.write("a.txt", "a");
+  };
+  await using share = openTestShare();
+  write(share);
+  deepEqual(await listNames(share), ["a.txt"]);
+  for (const target of ["/.env", "/.git/config", "/.git/"]) equal((await share.ask(target)).status, 404);
+  fs.symlinkSync(".env", path.join(share.path, "link"));
+  equal((await share.ask("/link")).status, 404);
+  await using open = openTestShare({ hidden: true });
+  write(open);
+  deepEqual(await listNames(open), [".env", ".git/", "a.txt"]);
+  equal(await (await open.ask("/.env")).text(), "key");
+});
+
+Deno.test("share of a single file shows that file and nothing beside it", async () => {
+  await using folder = openTestShare();
+  folder.write("one.txt", "1");
+  folder.write("two.txt", "2");
+  await using share = openTestShare({ path: path.join(folder.path, "one.txt") });
+  deepEqual(await listNames(share), ["one.txt"]);
+  equal(await (await share.ask("/one.txt")).text(), "1");
+  equal((await share.ask("/two.txt")).status, 404);
+  equal((await share.ask("/one.txt/x")).status, 404);
+});
+
+Deno.test("share answers other methods with what can be done, and 503 when it has ended", async () => {
+  await using share = openTestShare();
+  share.write("a.txt", "");
+  for (const method of ["PUT", "DELETE", "MKCOL", "MOVE"]) {
+    const response = await share.ask("/a.txt", { method });
+    deepEqual([response.status, response.headers.get("portway-error")], [403, "read_only"]);
+  }
+  equal((await share.ask("/a.txt", { method: "POST" })).status, 403);
+  equal((await share.ask("/a.txt", { method: "PATCH" })).status, 405);
+  equal((await share.ask("/a.txt", { method: "OPTIONS" })).headers.get("allow"), "GET, HEAD, POST, OPTIONS");
+  await share.target.close();
+  equal((await share.ask("/a.txt")).status, 503);
+});

@@ -1,0 +1,121 @@
+import type { FetchInfo } from "../../common/fetch_target.ts";
+import { HttpError } from "../../common/http_error.ts";
+import { makeFolder, moveEntry, removeEntry } from "./changes.ts";
+import type { ListingCache } from "./listing.ts";
+import { createUploadKey, describeOffset, putFile } from "./put_file.ts";
+import type { Root } from "./root.ts";
+import { createScratch, removeLeftovers } from "./scratch.ts";
+import { isPlainName, parsePath, serializePath, type TargetPath } from "./target_path.ts";
+import { createUploadStore } from "./upload_store.ts";
+import { checkWritableNames } from "./write_target.ts";
+
+export interface WriteRoutesOptions {
+  root: Root;
+  listings: ListingCache;
+  maxUpload: number | null;
+}
+
+/** Everything that changes the share. */
+export interface WriteRoutes {
+  /** Answers PUT, DELETE, MKCOL, MOVE, POST, and GET and HEAD that ask about an upload. */
+  answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response>;
+  /** Removes what is unfinished. */
+  close(): Promise<void>;
+}
+
+export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOptions): WriteRoutes {
+  removeLeftovers(root);
+  const scratch = createScratch(root);
+  const uploads = createUploadStore(scratch);
+
+  async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+    checkOrigin(request, info);
+    const id = path.query.get("upload");
+    if (id !== null && request.method !== "PUT") return await answerUpload(request, path, id);
+    try {
+      return await change(request, path, id ?? "");
+    } finally {
+      listings.clear();
+    }
+  }
+
+  async function change(request: Request, path: TargetPath, id: string): Promise<Response> {
+    const { segments, query } = path;
+    switch (request.method) {
+      case "PUT":
+        if (path.isFolder) throw new HttpError(409, "is_folder", "A file's address does not end in a slash.");
+        return await putFile(request, segments, id, { root, uploads, maxUpload });
+      case "DELETE":
+        await removeEntry(root, scratch, segments);
+        return new Response(null, { status: 204 });
+      case "MKCOL":
+        return await make(segments);
+      case "MOVE":
+        return await move(segments, readDestination(request), request.headers.get("overwrite") !== "F");
+    }
+    if (query.has("mkdir")) return await make(segments);
+    const target = query.get("move");
+    if (target !== null) return await move(segments, resolveTarget(segments, target), query.has("overwrite"));
+    throw new HttpError(400, "unknown_action", "POST takes ?mkdir, ?move=PATH or ?zip.");
+  }
+
+  async function make(segments: readonly string[]): Promise<Response> {
+    await makeFolder(root, segments);
+    return new Response(null, { status: 201, headers: { location: serializePath(segments, true) } });
+  }
+
+  async function move(from: readonly string[], to: readonly string[], overwrite: boolean): Promise<Response> {
+    const isReplaced = await moveEntry(root, { from, to, overwrite });
+    return new Response(null, { status: isReplaced ? 204 : 201, headers: { location: serializePath(to, false) } });
+  }
+
+  async function answerUpload(request: Request, { segments }: TargetPath, id: string): Promise<Response> {
+    checkWritableNames(root, segments);
+    const key = createUploadKey(segments, id);
+    const upload = uploads.get(key);
+    if (request.method === "DELETE") {
+      if (upload !== undefined) await uploads.discard(key, upload);
+      return new Response(null, { status: 204 });
+    }
+    return new Response(null, { status: 204, headers: describeOffset(upload?.offset ?? 0) });
+  }
+
+  async function close(): Promise<void> {
+    await uploads.close();
+    scratch.close();
+  }
+
+  return { answer, close };
+}
+
+/**
+ * Refuses what another site made a browser send: without a passphrase nothing else tells it from a visitor.
+ * @throws HttpError 403
+ */
+function checkOrigin(request: Request, { publicHost }: FetchInfo): void {
+  const origin = request.headers.get("origin");
+  if (origin === null) return;
+  const host = URL.canParse(origin) ? new URL(origin).host : null;
+  const own = [publicHost, request.headers.get("host"), request.headers.get("x-forwarded-host")];
+  if (host === null || !own.includes(host)) {
+    throw new HttpError(403, "foreign_origin", "Another site may not change what is shared here.");
+  }
+}
+
+/** Reads the path of `?move=`: absolute below the share, or relative to the folder of what is moved. */
+function resolveTarget(segments: readonly string[], target: string): string[] {
+  const names = target.split("/");
+  const isAbsolute = names[0] === "";
+  const to = isAbsolute ? names.slice(1) : [...segments.slice(0, -1), ...names];
+  if (!to.every((name) => isPlainName(name))) {
+    throw new HttpError(400, "bad_path", "The target of the move names no file or folder.");
+  }
+  return to;
+}
+
+/** Reads the Destination of WebDAV (RFC 4918, section 10.3): a URL or an absolute path, escaped. */
+function readDestination(request: Request): readonly string[] {
+  const field = request.headers.get("destination");
+  if (field === null) throw new HttpError(400, "bad_path", "MOVE needs a Destination.");
+  return parsePath(field.replace(/^https?:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/").segments;
+}

@@ -1,0 +1,120 @@
+import fs from "node:fs";
+import { HttpError } from "../../common/http_error.ts";
+import { createEntityTag } from "./entity_tag.ts";
+import type { Representation } from "./conditions.ts";
+import { getErrorCode } from "./fs_error.ts";
+import type { Folder, Root } from "./root.ts";
+
+/** Where a write would go. */
+export interface WriteTarget {
+  /** The folder it goes into, which may be missing yet, and the name there; links are resolved. */
+  parent: readonly string[];
+  name: string;
+  /** The file that is there now, or null. */
+  current: (Representation & { mode: number }) | null;
+}
+
+/**
+ * Finds where a write to `segments` goes. A link to a file inside the share is written through.
+ * @throws HttpError 403 for a name that is not shown or a link that leads outside, 409 when something other than a
+ * file is there
+ */
+export function findWriteTarget(root: Root, segments: readonly string[]): WriteTarget {
+  checkWritableNames(root, segments);
+  const name = segments[segments.length - 1];
+  const asked = segments.slice(0, -1);
+  const folder = openIfThere(root, asked);
+  if (folder === null) return { parent: asked, name, current: null };
+  try {
+    return findInFolder(root, folder, name);
+  } finally {
+    folder.close();
+  }
+}
+
+function findInFolder(root: Root, folder: Folder, name: string): WriteTarget {
+  const parent = folder.segments;
+  const stat = fs.lstatSync(`${folder.path}/${name}`, { throwIfNoEntry: false });
+  if (stat === undefined) return { parent, name, current: null };
+  if (stat.isDirectory()) throw new HttpError(409, "is_folder", "There is a folder of that name.");
+  if (stat.isSymbolicLink()) return followLink(root, [...parent, name]);
+  if (!stat.isFile()) throw new HttpError(409, "not_a_file", "What is there is no plain file.");
+  return { parent, name, current: describe(stat) };
+}
+
+function followLink(root: Root, segments: readonly string[]): WriteTarget {
+  const opened = openLinked(root, segments);
+  opened.close();
+  if (opened.kind === "folder") throw new HttpError(409, "is_folder", "There is a folder of that name.");
+  const { segments: real, stat } = opened;
+  return { parent: real.slice(0, -1), name: real[real.length - 1], current: describe(stat) };
+}
+
+function openLinked(root: Root, segments: readonly string[]): ReturnType<Root["open"]> {
+  try {
+    return root.open(segments);
+  } catch (cause) {
+    throw outsideShare(cause);
+  }
+}
+
+function describe(stat: fs.Stats): WriteTarget["current"] {
+  return { tag: createEntityTag(stat), modified: stat.mtimeMs, mode: stat.mode & 0o777 };
+}
+
+/**
+ * Refuses to write under a name that would not be shown.
+ * @throws HttpError 403
+ */
+export function checkWritableNames(root: Root, segments: readonly string[]): void {
+  if (segments.length === 0) throw new HttpError(409, "is_root", "This is the shared folder itself.");
+  segments.forEach((name, depth) => {
+    if (!root.isVisible(name, segments.slice(0, depth))) {
+      throw new HttpError(403, "hidden_name", "This share does not take that name.");
+    }
+  });
+}
+
+/**
+ * Opens a folder, making it and its parents where they are missing.
+ * @throws HttpError 403 when the way leads outside, 409 when a file is in the way
+ */
+export function openOrMakeFolder(root: Root, segments: readonly string[]): Folder {
+  const there = openIfThere(root, segments);
+  if (there !== null) return there;
+  if (segments.length === 0) throw new HttpError(503, "share_gone", "The shared folder is not there any more.");
+  const name = segments[segments.length - 1];
+  const parent = openOrMakeFolder(root, segments.slice(0, -1));
+  try {
+    makeFolder(`${parent.path}/${name}`);
+    return root.openFolder([...parent.segments, name]);
+  } finally {
+    parent.close();
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    fs.mkdirSync(path);
+  } catch (error) {
+    // Someone else may just have made it. If it is something else, opening it will fail.
+    if (getErrorCode(error) !== "EEXIST") throw error;
+  }
+}
+
+/** A folder of the share, or null when it is missing. Throws as {@link openOrMakeFolder} does. */
+function openIfThere(root: Root, segments: readonly string[]): Folder | null {
+  try {
+    return root.openFolder(segments);
+  } catch (error) {
+    if (getErrorCode(error) === "ENOENT") return null;
+    if (getErrorCode(error) === "ENOTDIR") {
+      throw new HttpError(409, "parent_is_file", "A file is where a folder would have to be.", { cause: error });
+    }
+    throw error instanceof HttpError ? outsideShare(error) : error;
+  }
+}
+
+function outsideShare(cause: unknown): HttpError {
+  return new HttpError(403, "outside_share", "This leads to where the share does not go.", { cause });
+}

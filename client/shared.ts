@@ -1,0 +1,75 @@
+import process from "node:process";
+import { text } from "node:stream/consumers";
+import type { FetchTarget } from "../common/fetch_target.ts";
+import { describeError, type Logger } from "../common/log.ts";
+import { OptionError } from "../common/options.ts";
+import type { ClientConfig } from "./config.ts";
+import { CommandError } from "./expose.ts";
+import { createFileShare } from "./files/mod.ts";
+import { createSite } from "./site/mod.ts";
+import { askSecret } from "./ask_secret.ts";
+
+/** What the command line says is shared: a folder, a file or a site. */
+export interface Shared {
+  /** Shown to the user. */
+  readonly name: string;
+  readonly target: FetchTarget;
+}
+
+/** The flags that say what is carried; one of them at most. */
+const KINDS = ["expose", "files", "filesWrite", "web"] as const;
+
+/**
+ * Opens what `-f`, `-fw` or `-w` name; null when none of them is given.
+ * @throws OptionError for flags that do not go together, CommandError when it cannot be shared
+ */
+export async function openShared(config: ClientConfig, log: Logger): Promise<Shared | null> {
+  checkTogether(config);
+  const path = config.filesWrite ?? config.files;
+  if (path !== null) {
+    const writable = config.filesWrite !== null;
+    const passphrase = await readPassphrase(config);
+    const { hidden, maxUpload } = config;
+    const target = open(path, () => createFileShare({ path, writable, passphrase, hidden, maxUpload, log }));
+    return { name: `${path} (${writable ? "read and write" : "read-only"})`, target };
+  }
+  const { web, spa, live, hidden } = config;
+  if (web === null) return null;
+  return { name: `${web} (website)`, target: open(web, () => createSite({ path: web, spa, live, hidden, log })) };
+}
+
+function checkTogether(config: ClientConfig): void {
+  const given = KINDS.filter((kind) => config[kind] !== null);
+  if (given.length > 1) throw new OptionError("only one of -e, -f, -fw and -w can be given");
+  const isFiles = config.files !== null || config.filesWrite !== null;
+  if (config.web === null && (config.spa !== null || config.live)) throw new OptionError("--spa and --live go with -w");
+  if (!isFiles && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
+  if (config.local !== null && !isFiles && config.web === null) {
+    throw new OptionError("--local goes with -f, -fw or -w");
+  }
+  if (config.tunnel !== null) throw new OptionError("-t needs a login, and this release has none yet");
+}
+
+function open(path: string, create: () => FetchTarget): FetchTarget {
+  try {
+    return create();
+  } catch (cause) {
+    throw new CommandError(`cannot share "${path}": ${describeError(cause)}`, { cause });
+  }
+}
+
+/** The passphrase of the flag or the environment; asked for when the flag has none. */
+async function readPassphrase({ passphrase }: ClientConfig): Promise<string | undefined> {
+  if (passphrase === null) return undefined;
+  const given = passphrase !== ASK ? passphrase : await ask();
+  if (given === "") throw new OptionError("-p: the passphrase is empty");
+  return given;
+}
+
+async function ask(): Promise<string> {
+  if (process.stdin.isTTY) return await askSecret("Passphrase for visitors: ");
+  return (await text(process.stdin)).replace(/\r?\n$/, "");
+}
+
+/** Stands for `-p` without a value. No value of a flag begins with a dash. */
+const ASK = "-";

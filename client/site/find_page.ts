@@ -1,0 +1,81 @@
+import { notFound, type OpenFile, type Root, serializePath, type TargetPath } from "../files/mod.ts";
+import { HttpError } from "../../common/http_error.ts";
+
+/** What answers a request: a file, or another address to ask. */
+export type Page = FilePage | { redirect: string };
+
+export interface FilePage {
+  /** Whoever sends it closes it. */
+  file: OpenFile;
+  /** Its name, which tells its type. */
+  name: string;
+  /** Status when the file stands in for what was asked. */
+  status?: number;
+}
+
+/**
+ * Finds the file for an address: the file itself, `index.html` of a folder, `about.html` for `/about`, and for routes
+ * of a single-page application `spa`. Folders get a slash at their end, so that relative links in them hold.
+ * @throws HttpError 404
+ */
+export function findPage(request: Request, root: Root, path: TargetPath, spa: string | null): Page {
+  return findFile(root, path) ?? findRoute(request, root, path, spa) ?? fail();
+}
+
+function findFile(root: Root, { segments, isFolder, query }: TargetPath): Page | null {
+  const opened = openIfThere(root, segments);
+  if (opened?.kind === "file") {
+    if (!isFolder) return { file: opened, name: segments[segments.length - 1] };
+    opened.close();
+    return null;
+  }
+  opened?.close();
+  const search = query.size === 0 ? "" : `?${query}`;
+  if (opened !== null) {
+    const index = openFile(root, [...segments, "index.html"]);
+    if (index !== null && isFolder) return { file: index, name: "index.html" };
+    index?.close();
+    if (index !== null) return { redirect: serializePath(segments, true) + search };
+  }
+  if (segments.length === 0) return null;
+  const pretty = openFile(root, [...segments.slice(0, -1), `${segments[segments.length - 1]}.html`]);
+  if (pretty === null) return null;
+  if (!isFolder) return { file: pretty, name: "index.html" };
+  pretty.close();
+  return { redirect: serializePath(segments, false) + search };
+}
+
+/** Endings of what pages load. A page in the place of a missing image or script would only hide the mistake. */
+const ASSET = /\.(?:[cm]?js|css|map|json|wasm|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|mp[34]|webm|pdf|txt|xml)$/i;
+
+/** The index of a single-page application, for what looks like one of its routes. */
+function findRoute(request: Request, root: Root, { segments }: TargetPath, spa: string | null): Page | null {
+  if (spa === null) return null;
+  const last = segments[segments.length - 1] ?? "";
+  const wantsPage = request.headers.get("accept")?.includes("text/html") ?? false;
+  const isRoute = !/\.\w{1,8}$/.test(last) || (wantsPage && !ASSET.test(last));
+  const file = isRoute ? openFile(root, spa.split("/")) : null;
+  return file === null ? null : { file, name: spa };
+}
+
+/** A file below the root, or null when there is none to be seen. */
+export function openFile(root: Root, segments: readonly string[]): OpenFile | null {
+  const opened = openIfThere(root, segments);
+  if (opened === null || opened.kind === "file") return opened;
+  opened.close();
+  return null;
+}
+
+function openIfThere(root: Root, segments: readonly string[]): ReturnType<Root["open"]> | null {
+  try {
+    return root.open(segments);
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 404) return null;
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return null;
+    throw error;
+  }
+}
+
+function fail(): never {
+  throw notFound();
+}

@@ -1,0 +1,137 @@
+import { Buffer } from "node:buffer";
+import fs from "node:fs";
+import path from "node:path";
+import { describeError, type Logger } from "../../common/log.ts";
+import { answerFile, type OpenFile } from "../files/mod.ts";
+import type { FilePage } from "./find_page.ts";
+
+/** Reserved addresses; no site has them by chance. */
+export const LIVE_SCRIPT = "/.portway/live.js";
+export const LIVE_EVENTS = "/.portway/live";
+
+/** Reloads open pages when files change. Files on the disk stay as they are: the script is added on the way out. */
+export interface LiveReload {
+  /** Answers the script or the stream of events. */
+  answer(request: Request, target: string): Response;
+  /** Sends a page with the script in it. Takes ownership of the file. */
+  sendPage(request: Request, page: FilePage): Promise<Response>;
+  close(): void;
+}
+
+/** Changes come in bursts: an editor that saves, a build that writes many files. */
+const SETTLE_MS = 80;
+const PING_MS = 15_000;
+/** Pages that wait for changes at once. */
+const MAX_LISTENERS = 256;
+
+const TAG = `<script src="${LIVE_SCRIPT}" async></script>`;
+const SCRIPT = `// Added by portway --live.
+let lost = false;
+const events = new EventSource("${LIVE_EVENTS}");
+events.addEventListener("change", ({ data }) => {
+  const sheets = [...document.querySelectorAll("link[rel=stylesheet]")];
+  const hit = data.endsWith(".css") ? sheets.filter(({ href }) => new URL(href).pathname.endsWith("/" + data.split("/").pop())) : [];
+  if (hit.length === 0) return location.reload();
+  for (const link of hit) {
+    const url = new URL(link.href);
+    url.searchParams.set("live", Date.now());
+    link.href = url;
+  }
+});
+events.addEventListener("open", () => lost && location.reload());
+events.addEventListener("error", () => { lost = true; });
+`;
+
+/** Watches a folder and all below it. */
+export function createLiveReload(folder: string, log: Logger): LiveReload {
+  const listeners = new Set<ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>>();
+  const encoder = new TextEncoder();
+  const changed = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const watcher = fs.watch(folder, { recursive: true }, (_, name) => {
+    const file = String(name ?? "").replaceAll(path.sep, "/");
+    if (/(?:^|\/)(?:\.|node_modules\/)|~$/.test(file)) return;
+    changed.add(file);
+    clearTimeout(timer);
+    timer = setTimeout(tell, SETTLE_MS);
+  });
+  watcher.on("error", (error) => log.warn("watch_failed", { reason: describeError(error) }));
+  const ping = setInterval(() => send(": still here\n\n"), PING_MS);
+
+  function tell(): void {
+    const names = [...changed];
+    changed.clear();
+    // A single style sheet is exchanged in place; anything else reloads.
+    send(`event: change\ndata: ${names.length === 1 ? names[0].replace(/[\r\n]/g, "") : ""}\n\n`);
+  }
+
+  function send(text: string): void {
+    const bytes = encoder.encode(text);
+    for (const listener of listeners) {
+      // A page that reads nothing any more gets nothing either.
+      if ((listener.desiredSize ?? 0) > -100) listener.enqueue(bytes);
+    }
+  }
+
+  function openEvents(): Response {
+    if (listeners.size >= MAX_LISTENERS) return new Response(null, { status: 503, headers: { "retry-after": "10" } });
+    let own: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start(controller) {
+        own = controller;
+        listeners.add(controller);
+        controller.enqueue(encoder.encode("retry: 500\n\n"));
+      },
+      cancel: () => void listeners.delete(own),
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
+  }
+
+  return {
+    answer(request, target) {
+      if (target === LIVE_EVENTS) return request.method === "HEAD" ? new Response(null) : openEvents();
+      const headers = { "content-type": "text/javascript; charset=utf-8", "cache-control": "no-store" };
+      return new Response(request.method === "HEAD" ? null : SCRIPT, { headers });
+    },
+    sendPage: (request, page) => sendWithScript(request, page),
+    close() {
+      watcher.close();
+      clearInterval(ping);
+      clearTimeout(timer);
+      for (const listener of listeners) listener.close();
+      listeners.clear();
+    },
+  };
+}
+
+/** Pages above this many bytes are sent as they are. */
+const MAX_PAGE = 8 * 1024 * 1024;
+
+async function sendWithScript(request: Request, { file, name, status }: FilePage): Promise<Response> {
+  const headers = { "cache-control": "no-store" };
+  if (file.stat.size > MAX_PAGE) return answerFile(request, file, { name, headers, status });
+  const { bytes, type } = await readPage(file, name);
+  const body = /utf-16/.test(type) ? bytes : insertTag(bytes);
+  return new Response(request.method === "HEAD" ? null : body, {
+    status: status ?? 200,
+    headers: {
+      ...headers,
+      "content-type": type,
+      "content-length": String(body.length),
+      "x-content-type-options": "nosniff",
+    },
+  });
+}
+
+async function readPage(file: OpenFile, name: string): Promise<{ bytes: Buffer<ArrayBuffer>; type: string }> {
+  const plain = answerFile(new Request("http://page/"), file, { name });
+  return { bytes: Buffer.from(await plain.arrayBuffer()), type: plain.headers.get("content-type") ?? "text/html" };
+}
+
+function insertTag(page: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+  // One character a byte, so that text in any charset stays as it is.
+  const text = page.toString("latin1");
+  const end = text.search(/<\/(?:head|body)>/i);
+  return Buffer.from(end < 0 ? text + TAG : text.slice(0, end) + TAG + text.slice(end), "latin1");
+}

@@ -1,0 +1,1 @@
+export { createSite, type SiteOptions } from "./site.ts";

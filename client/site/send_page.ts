@@ -1,0 +1,69 @@
+import { answerFile, type OpenFile, type Root } from "../files/mod.ts";
+import { type FilePage, openFile, type Page } from "./find_page.ts";
+import type { LiveReload } from "./live_reload.ts";
+
+/** Precompressed forms, best first: a file `app.js.br` beside `app.js` is sent to who can read it. */
+const CODINGS: readonly (readonly [coding: string, ending: string])[] = [["br", ".br"], ["zstd", ".zst"], [
+  "gzip",
+  ".gz",
+]];
+
+/** Names with a hash of their content in them, as bundlers make: such a file never changes. */
+const HASHED_NAME = /[.-](?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{8,}\.\w{2,5}$/;
+
+/** Sends what {@link findPage} found. Pages are checked at each visit; files with a hash in their name are kept. */
+export async function sendPage(
+  request: Request,
+  root: Root,
+  page: Page,
+  live: LiveReload | null,
+  isDirect = false,
+): Promise<Response> {
+  if ("redirect" in page) {
+    return new Response(null, { status: 308, headers: { location: page.redirect, "cache-control": "no-cache" } });
+  }
+  const isHtml = /\.html?$/i.test(page.name);
+  // A page that gets the reload script is not the file, so neither its length nor its tag fits.
+  if (live !== null && isHtml) return await live.sendPage(request, page);
+  const { file, encoding, headers } = chooseCoding(request, root, page);
+  headers["cache-control"] = HASHED_NAME.test(page.name) && page.status === undefined && live === null
+    ? "public, max-age=31536000, immutable"
+    : "no-cache";
+  return answerFile(request, file, { name: page.name, headers, status: page.status, encoding, isDirect });
+}
+
+interface Coded {
+  file: OpenFile;
+  encoding?: string;
+  headers: Record<string, string>;
+}
+
+function chooseCoding(request: Request, root: Root, { file }: FilePage): Coded {
+  const accepted = parseAcceptedCodings(request.headers.get("accept-encoding"));
+  const last = file.segments.length - 1;
+  let hasCoded = false;
+  for (const [coding, ending] of CODINGS) {
+    const coded = openFile(root, [...file.segments.slice(0, last), file.segments[last] + ending]);
+    if (coded === null) continue;
+    hasCoded = true;
+    // One that is older than the file was made from another one.
+    const isFresh = coded.stat.mtimeMs >= file.stat.mtimeMs - 2000;
+    if (isFresh && accepted.has(coding)) {
+      file.close();
+      return { file: coded, encoding: coding, headers: { vary: "accept-encoding" } };
+    }
+    coded.close();
+  }
+  return { file, headers: hasCoded ? { vary: "accept-encoding" } : {} };
+}
+
+/** The codings that a visitor takes (RFC 9110, section 12.5.3), without those of weight 0. */
+function parseAcceptedCodings(field: string | null): Set<string> {
+  const items = (field ?? "").toLowerCase().split(",").map((item) => item.trim().split(/\s*;\s*q=/));
+  const refused = new Set(
+    items.filter(([, weight]) => weight !== undefined && Number(weight) === 0).map(([name]) => name),
+  );
+  const named = items.map(([name]) => name).filter((name) => !refused.has(name));
+  const all = named.includes("*") ? CODINGS.map(([coding]) => coding).filter((coding) => !refused.has(coding)) : [];
+  return new Set([...named, ...all]);
+}

@@ -1,0 +1,86 @@
+import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
+import { errorResponse, HttpError } from "../../common/http_error.ts";
+import { describeError, type Logger, silentLogger } from "../../common/log.ts";
+import { getErrorCode, openRoot, parseTargetPath, toHttpError } from "../files/mod.ts";
+import { findPage } from "./find_page.ts";
+import { createLiveReload, LIVE_EVENTS, LIVE_SCRIPT, type LiveReload } from "./live_reload.ts";
+import { sendPage } from "./send_page.ts";
+
+export interface SiteOptions {
+  /** The folder of the site. */
+  path: string;
+  /** Name of the file that answers for every route of a single-page application; null for a plain site. */
+  spa?: string | null;
+  /** Reload open pages when files change. Default false. */
+  live?: boolean;
+  /** Serve names that begin with a dot; `.well-known` always is. Default false. */
+  hidden?: boolean;
+  /** Takes what visitors are not told. */
+  log?: Logger;
+}
+
+/**
+ * Serves a folder as a website: index files, addresses without .html, 404.html, precompressed files, ranges.
+ * @throws TypeError when `path` is no folder or the index file of a single-page application is missing; the system's
+ * error when it cannot be opened
+ */
+export function createSite(options: SiteOptions): FetchTarget {
+  const { spa = null, log = silentLogger } = options;
+  const root = openRoot({ path: options.path, hidden: options.hidden ?? false, shown: [".well-known"] });
+  if (root.only !== null) throw new TypeError(`cannot serve "${options.path}" as a site: it is no folder`);
+  const live = options.live ? createLiveReload(root.path, log) : null;
+  if (spa !== null) checkIndex(spa);
+  let isClosed = false;
+
+  function checkIndex(index: string): void {
+    try {
+      const opened = root.open(index.split("/"));
+      opened.close();
+      if (opened.kind === "file") return;
+    } catch (cause) {
+      throw new TypeError(`cannot serve "${options.path}": it has no "${index}"`, { cause });
+    }
+    throw new TypeError(`cannot serve "${options.path}": "${index}" is no file`);
+  }
+
+  async function answer(request: Request, { target, isDirect }: FetchInfo): Promise<Response> {
+    if (isClosed) throw new HttpError(503, "site_closed", "This site is no longer served.");
+    if (live !== null && (target === LIVE_SCRIPT || target === LIVE_EVENTS)) return live.answer(request, target);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: "GET, HEAD" } });
+    }
+    const page = findPage(request, root, parseTargetPath(target), spa);
+    return await sendPage(request, root, page, live, isDirect);
+  }
+
+  async function refuse(request: Request, error: unknown, live: LiveReload | null): Promise<Response> {
+    const known = toHttpError(error);
+    if (known.status >= 500) log.error("site_failed", { code: known.code, reason: describeError(known.cause) });
+    if (known.status === 404 && (request.method === "GET" || request.method === "HEAD")) {
+      const page = await sendOwnNotFound(request, live);
+      if (page !== null) return page;
+    }
+    const response = errorResponse(known, request.headers.get("accept"));
+    return request.method === "HEAD" || known.status === 412 ? new Response(null, response) : response;
+  }
+
+  async function sendOwnNotFound(request: Request, live: LiveReload | null): Promise<Response | null> {
+    try {
+      const file = root.open(["404.html"]);
+      if (file.kind === "file") return await sendPage(request, root, { file, name: "404.html", status: 404 }, live);
+      file.close();
+    } catch (error) {
+      if (!(error instanceof HttpError) && getErrorCode(error) !== "ENOENT") throw error;
+    }
+    return null;
+  }
+
+  return {
+    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, error, live)),
+    close() {
+      isClosed = true;
+      live?.close();
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { createSite, type SiteOptions } from "./site.ts";
+
+const FILES: Record<string, string> = {
+  "index.html": "<html><body>home</body></html>",
+  "about.html": "about",
+  "blog/index.html": "blog",
+  "app.js": "let a = 1;",
+  "assets/main-4f9a1c2b.js": "hashed",
+  ".well-known/security.txt": "contact",
+  ".env": "key",
+};
+
+/** A site of a fresh folder, asked without a socket. */
+function openTestSite(files: Record<string, string>, options: Partial<SiteOptions> = {}) {
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "portway-site-")));
+  const write = (name: string, content: string | Uint8Array) => {
+    fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), content);
+  };
+  for (const [name, content] of Object.entries(files)) write(name, content);
+  const site = createSite({ path: folder, ...options });
+  return {
+    folder,
+    write,
+    ask: (target: string, headers: Record<string, string> = {}, method = "GET") =>
+      site.fetch(new Request("http://site.test/", { method, headers }), { target, remoteAddress: "192.0.2.1" }),
+    async [Symbol.asyncDispose]() {
+      await site.close();
+      fs.rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+Deno.test("site serves index files, addresses without .html and folders with a slash", async () => {
+  await using site = openTestSite(FILES);
+  const rows: [target: string, status: number, content: string | null][] = [
+    ["/", 200, FILES["index.html"]],
+    ["/index.html", 200, FILES["index.html"]],
+    ["/about", 200, "about"],
+    ["/about.html", 200, "about"],
+    ["/blog/", 200, "blog"],
+    ["/app.js", 200, "let a = 1;"],
+    ["/.well-known/security.txt", 200, "contact"],
+    ["/.env", 404, null],
+    ["/missing", 404, null],
+    ["/app.js/", 404, null],
+    ["/assets/", 404, null],
+    ["/../x", 400, null],
+    ["/%2e%2e/x", 400, null],
+  ];
+  for (const [target, status, content] of rows) {
+    const response = await site.ask(target);
+    equal(response.status, status, target);
+    const text = await response.text();
+    if (content !== null) equal(text, content, target);
+  }
+  equal((await site.ask("/blog?x=1")).headers.get("location"), "/blog/?x=1");
+  equal((await site.ask("/about/")).headers.get("location"), "/about");
+  equal((await site.ask("/", {}, "POST")).status, 405);
+  equal((await site.ask("/about")).headers.get("content-type"), "text/html; charset=utf-8");
+});
+
+Deno.test("site answers what is missing with its own 404.html", async () => {
+  await using site = openTestSite({ ...FILES, "404.html": "own page" });
+  for (const target of ["/missing", "/missing.js", "/a/b/c"]) {
+    const response = await site.ask(target, { accept: "text/html" });
+    deepEqual([response.status, await response.text()], [404, "own page"]);
+  }
+  const head = await site.ask("/missing", {}, "HEAD");
+  deepEqual([head.status, head.body], [404, null]);
+});
+
+Deno.test("site with --spa answers routes with the index file and missing assets with 404", async () => {
+  await using site = openTestSite(FILES, { spa: "index.html" });
+  const page = { accept: "text/html,application/xhtml+xml" };
+  for (
+    const [target, headers, status] of [
+      ["/users/7", page, 200],
+      ["/users/7", {}, 200],
+      ["/users/jane.doe", page, 200],
+      ["/missing.js", { accept: "*/*" }, 404],
+      ["/missing.png", page, 404],
+      ["/assets/missing.css", page, 404],
+      ["/about", page, 200],
+    ] as const
+  ) {
+    const response = await site.ask(target, headers);
+    equal(response.status, status, target);
+    if (target.startsWith("/users")) equal(await response.text(), FILES["index.html"]);
+  }
+  await using named = openTestSite({ "app.html": "app" }, { spa: "app.html" });
+  equal(await (await named.ask("/route")).text(), "app");
+  throws(() => openTestSite(FILES, { spa: "missing.html" }), /it has no "missing.html"/);
+});
+
+Deno.test("site sends precompressed files to who takes them, unless they are older", async () => {
+  await using site = openTestSite(FILES);
+  const packed = gzipSync("let a = 1;");
+  site.write("app.js.gz", packed);
+  site.write("app.js.br", "brotli");
+  const ask = async (coding: string) => {
+    const { headers, status } = await site.ask("/app.js", { "accept-encoding": coding });
+    equal(headers.get("vary"), "accept-encoding");
+    match(headers.get("content-type") ?? "", /^text\/javascript/);
+    return [status, headers.get("content-encoding")];
+  };
+  deepEqual(await ask("gzip, deflate, br"), [200, "br"]);
+  deepEqual(await ask("gzip"), [200, "gzip"]);
+  deepEqual(await ask("br;q=0, *"), [200, "gzip"]);
+  deepEqual(await ask("identity"), [200, null]);
+  equal((await (await site.ask("/app.js", { "accept-encoding": "gzip" })).arrayBuffer()).byteLength, packed.length);
+  fs.utimesSync(path.join(site.folder, "app.js.br"), 1, 1);
+  deepEqual(await ask("br, gzip"), [200, "gzip"]);
+  equal((await site.ask("/about")).headers.get("vary"), null);
+});
+
+Deno.test("site answers ranges and conditions, and keeps files with a hash in their name", async () => {
+  await using site = openTestSite(FILES);
+  const range = await site.ask("/app.js", { range: "bytes=0-2" });
+  deepEqual([range.status, await range.text()], [206, "let"]);
+  const etag = (await site.ask("/")).headers.get("etag") ?? "";
+  equal((await site.ask("/", { "if-none-match": etag })).status, 304);
+  equal(
+    (await site.ask("/assets/main-4f9a1c2b.js")).headers.get("cache-control"),
+    "public, max-age=31536000, immutable",
+  );
+  equal((await site.ask("/app.js")).headers.get("cache-control"), "no-cache");
+});
+
+Deno.test("site follows no link that leads out of its folder", async () => {
+  await using site = openTestSite(FILES);
+  fs.symlinkSync("/etc", path.join(site.folder, "etc"));
+  fs.symlinkSync("/etc/hostname", path.join(site.folder, "host.html"));
+  for (const target of ["/etc/", "/etc/hostname", "/host", "/host.html"]) equal((await site.ask(target)).status, 404);
+});
+
+Deno.test("site with --live tells open pages of a change and leaves the files as they are", async () => {
+  await using site = openTestSite(FILES, { live: true });
+  const page = await (await site.ask("/")).text();
+  equal(page, '<html><body>home<script src="/.portway/live.js" async></script></body></html>');
+  equal(fs.readFileSync(path.join(site.folder, "index.html"), "utf8"), FILES["index.html"]);
+  match(await (await site.ask("/.portway/live.js")).text(), /new EventSource\("\/\.portway\/live"\)/);
+  const events = (await site.ask("/.portway/live")).body?.pipeThrough(new TextDecoderStream()).getReader();
+  ok(events !== undefined);
+  equal((await events.read()).value, "retry: 500\n\n");
+  site.write("style.css", "a {}");
+  equal((await events.read()).value, "event: change\ndata: style.css\n\n");
+  await events.cancel();
+});
