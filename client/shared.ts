@@ -54,7 +54,9 @@ function open(path: string, create: () => FetchTarget): FetchTarget {
   try {
     return create();
   } catch (cause) {
-    throw new CommandError(`cannot share "${path}": ${describeError(cause)}`, { cause });
+    // A TypeError is ours and says it all; what the system says needs to be put into words.
+    const reason = describeError(cause);
+    throw new CommandError(cause instanceof TypeError ? reason : `cannot share "${path}": ${reason}`, { cause });
   }
 }
 

@@ -80,13 +80,17 @@ class UpstreamExchange implements StreamHandler, Reader {
     const { contentLength, method } = request.head;
     this.#answered = { method, upgrade: request.webSocket };
     const framing = contentLength >= 0 ? { length: contentLength } : "chunked";
-    this.#body = request.bodyless ? null : new RequestBody(request.stream, framing, (error) => {
-      // A service that stops reading has often answered before. Where it has not, its side of the connection ends too.
-      if (error instanceof BodyLengthError) this.#fail(error);
-    });
+    this.#body = request.bodyless
+      ? null
+      : new RequestBody(request.stream, framing, (error) => this.#onBodyFailed(error));
     const idle = pool.take();
     if (idle === null) this.#connect();
     else this.#send(idle);
+  }
+
+  /** A service may answer and close before it has read the body: its answer, or the lack of one, is what counts. */
+  #onBodyFailed(error: unknown): void {
+    if (error instanceof BodyLengthError) this.#fail(error);
   }
 
   onData(piece: Uint8Array, end: boolean): void {

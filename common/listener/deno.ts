@@ -1,4 +1,4 @@
-import { describeError, type Logger } from "../log.ts";
+import { describeError, type Logger, stackOf } from "../log.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { badRequest, findHeadFault, isWebSocketHandshake } from "./_head_check.ts";
 import { clipReason, DEFAULT_MESSAGE_BYTES, sendableCode } from "./_socket_rules.ts";
@@ -37,7 +37,7 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
 function failedExchange(error: unknown, log: Logger): Response {
   log.error("exchange_failed", {
     reason: describeError(error),
-    stack: error instanceof Error ? error.stack : undefined,
+    stack: stackOf(error),
   });
   return errorResponse(new HttpError(500, "internal_error", "The server failed to answer this request."), null);
 }

@@ -16,7 +16,7 @@ export interface StreamOptions {
   maxBytes: number | null;
   /** Runs until the body has ended, moved on by every chunk. */
   deadline: Deadline;
-  /** See {@link Exchange.takesChunks}. */
+  /** As the listener says of itself. */
   takesChunks: boolean;
 }
 

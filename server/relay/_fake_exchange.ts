@@ -22,12 +22,12 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
   const { method = "GET", target = "/", host = "a.try.localhost", headers = [], body = null } = options;
   const abort = new AbortController();
   const exchange: FakeExchange = {
+    takesChunks: true,
     method,
     target,
     host,
     remoteAddress: options.remoteAddress ?? "192.0.2.1",
     secure: false,
-    takesChunks: true,
     headers,
     hasBody: body !== null,
     body,

@@ -19,6 +19,8 @@ export interface SessionOptions {
   maxStreams: number;
   onOpen(session: Session): void;
   onEnd(session: Session, reason: GoAwayReason, text: string): void;
+  /** Something failed that should not. */
+  onDefect(error: unknown): void;
 }
 
 /** The upgrade that turns a client's handshake into a session. */
@@ -40,10 +42,12 @@ class SocketSession implements Session, Transport {
   readonly mux: Mux;
   readonly address: string;
   readonly #socket: ServerSocket;
+  readonly #options: SessionOptions;
   #closed = false;
 
   constructor(socket: ServerSocket, options: SessionOptions) {
     this.#socket = socket;
+    this.#options = options;
     this.address = options.address;
     this.mux = new Mux({
       transport: this,
@@ -65,7 +69,17 @@ class SocketSession implements Session, Transport {
 
   receive(data: string | Uint8Array): void {
     if (typeof data === "string") this.mux.end(GoAwayReason.protocolError, "a session carries binary messages only");
-    else this.mux.receive(data);
+    else this.#receive(data);
+  }
+
+  /** A defect of ours while a frame is handled ends this session and no other. */
+  #receive(message: Uint8Array): void {
+    try {
+      this.mux.receive(message);
+    } catch (error) {
+      this.#options.onDefect(error);
+      this.mux.end(GoAwayReason.closed, "the server failed");
+    }
   }
 
   lost(): void {

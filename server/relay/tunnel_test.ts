@@ -32,7 +32,7 @@ function createSession(detach: (session: Session) => void = () => {}) {
 }
 
 function createTunnel(now = () => 0) {
-  const tunnel = new Tunnel(record, createLocalPresence<Session>(), now);
+  const tunnel = new Tunnel(record, createLocalPresence<Session>(), 0, now);
   return { tunnel, connect: () => createSession((session) => tunnel.detach(session)) };
 }
 

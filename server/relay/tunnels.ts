@@ -31,11 +31,12 @@ export interface TunnelsOptions {
 export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tunnels {
   const byLabel = new Map<string, Tunnel>();
   const lastUsed = new WeakMap<Tunnel, number>();
+  const startedAt = now();
   let purgedAt = 0;
 
   /** One object a record, however many ask at once. */
   function keep(record: EphemeralTunnel): Tunnel {
-    const tunnel = byLabel.get(record.label) ?? new Tunnel(record, presence, now);
+    const tunnel = byLabel.get(record.label) ?? new Tunnel(record, presence, startedAt, now);
     byLabel.set(record.label, tunnel);
     lastUsed.set(tunnel, now());
     return tunnel;

@@ -157,7 +157,8 @@ class ResponseBody {
   push(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#ended = end;
     if (piece.length > 0) this.#pieces.push(piece);
-    if (this.#pulled !== null) this.#deliver();
+    // A pull that is answered with nothing would be the last: the reader waits on, and nobody asks again.
+    if (this.#pulled !== null && (end || piece.length > 0)) this.#deliver();
   }
 
   /** Breaks the answer off: the visitor sees a cut connection, not a short body. */
