@@ -166,13 +166,6 @@ export class MuxStream {
     else if (end) this.#endLocal();
   }
 
-  /** Sends `bytes` if they fit into one frame now, and says whether it did. */
-  tryWrite(bytes: Uint8Array): boolean {
-    if (this.ended !== null || bytes.length > this.room) return false;
-    this.#put(FrameType.data, 0, bytes);
-    return true;
-  }
-
   /** Ends this side's body. No effect when it has ended. */
   end(): void {
     if (this.ended !== null || this.localEnded) return;
