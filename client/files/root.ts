@@ -11,6 +11,10 @@ export interface OpenFile {
   readonly stat: fs.Stats;
   /** Where it really is, as names below the root: symbolic links on the way are resolved. */
   readonly segments: readonly string[];
+  /** All of its bytes, when they are in memory; then there is no descriptor. */
+  readonly content?: Uint8Array<ArrayBuffer>;
+  /** Its media type with charset, once it is known. */
+  type?: string;
   close(): void;
 }
 
