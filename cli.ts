@@ -1,13 +1,5 @@
 import process from "node:process";
 import { main } from "./client/main.ts";
-import { serverOptions } from "./server/config.ts";
+import { serverProgram } from "./server/program.ts";
 
-// The server is loaded only when it is wanted: the client starts faster without it.
-const server = () => import("./server/run.ts");
-process.exit(
-  await main(process.argv.slice(2), {
-    options: serverOptions,
-    run: async (flags) => await (await server()).runServer(flags),
-    startEmbeddedRelay: async (port, dataDir) => await (await server()).startEmbeddedRelay(port, dataDir),
-  }),
-);
+process.exit(await main(process.argv.slice(2), serverProgram));

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import process from "node:process";
+import { listenForStop } from "../common/stop_signal.ts";
 import type { ClientConfig } from "./config.ts";
 import { defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "./connection/mod.ts";
@@ -31,15 +32,12 @@ export interface ExposeOptions {
   /** Where it leads, for `--resume` alone to find again; null for what the command line must name again. */
   targetUrl: string | null;
   /** Makes what the tunnel leads to. For `--resume` alone, `savedUrl` is where it led before. */
-  createTarget(tools: TargetTools, savedUrl: string | null): Target;
+  createTarget(note: Note, savedUrl: string | null): Target;
   startEmbeddedRelay: StartEmbeddedRelay;
 }
 
-export interface TargetTools {
-  connect: Connect;
-  /** Tells the user something, on standard error. */
-  note(text: string): void;
-}
+/** Tells the user something, on standard error. */
+export type Note = (text: string) => void;
 
 /** What went wrong in words for the user; ends the program with exit code 1. */
 export class CommandError extends Error {
@@ -61,8 +59,8 @@ export async function expose(options: ExposeOptions): Promise<number> {
     proxies: readProxyRules(env),
     caCerts: await loadCaCerts([config.caCerts ?? undefined, env.NODE_EXTRA_CA_CERTS]),
   });
-  const target = options.createTarget({ connect, note: screen.note }, resumed?.target ?? null);
-  const stop = stopOnSignal();
+  const target = options.createTarget(screen.note, resumed?.target ?? null);
+  const stop = listenForStop();
   let embedded: EmbeddedRelay | null = null;
   try {
     const server = config.server ?? (resumed?.server ? new URL(resumed.server) : null);
@@ -180,19 +178,4 @@ export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
     color: !noColor && process.stdout.isTTY === true,
     showQr,
   });
-}
-
-/** Ctrl+C asks the tunnel to end; a second one does not wait for it. */
-function stopOnSignal(): { signal: AbortSignal; release(): void } {
-  const stop = new AbortController();
-  const onSignal = () => stop.signal.aborted ? process.exit(130) : stop.abort();
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return {
-    signal: stop.signal,
-    release() {
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
-    },
-  };
 }

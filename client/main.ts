@@ -1,6 +1,6 @@
 import process from "node:process";
 import { object, or } from "@optique/core/constructs";
-import { message, text } from "@optique/core/message";
+import { lineBreak, message, text } from "@optique/core/message";
 import { command, constant } from "@optique/core/primitives";
 import { runSync } from "@optique/run";
 import { createFlagParser, type FlagTexts, splitShortValues } from "../common/command_line.ts";
@@ -8,7 +8,8 @@ import { createLogger, describeError } from "../common/log.ts";
 import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
-import { CommandError, expose, type ExposeOptions, openScreen, type StartEmbeddedRelay } from "./expose.ts";
+import { CommandError, expose, type ExposeOptions, type Note, openScreen, type StartEmbeddedRelay } from "./expose.ts";
+import { openConnector } from "./connection/mod.ts";
 import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";
 import { createHandlerTarget, createUpstream } from "./tunnel/mod.ts";
@@ -18,6 +19,9 @@ export interface ServerProgram {
   options: OptionTable;
   /** Runs the server until it is told to stop. Returns the exit code. */
   run(flags: FlagTexts): Promise<number>;
+  proxyOptions: OptionTable;
+  /** Runs a server that is only a proxy, likewise. */
+  runProxy(flags: FlagTexts): Promise<number>;
   startEmbeddedRelay: StartEmbeddedRelay;
 }
 
@@ -29,21 +33,33 @@ const USAGE_ERROR = 2;
  * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
  */
 export async function main(args: readonly string[], server: ServerProgram): Promise<number> {
-  const parsed = parse(args, server.options);
+  const parsed = parse(args, server);
   try {
-    return parsed.command === "server" ? await server.run(parsed.flags) : await runClient(parsed.flags, server);
+    if (parsed.command === "server") return await server.run(parsed.flags);
+    if (parsed.command === "proxy") return await server.runProxy(parsed.flags);
+    return await runClient(parsed.flags, server);
   } catch (error) {
     process.stderr.write(`portway: ${describeError(error)}\n`);
     return error instanceof OptionError ? USAGE_ERROR : 1;
   }
 }
 
-function parse(args: readonly string[], serverTable: OptionTable): { command: "server" | "client"; flags: FlagTexts } {
+interface ParsedArgs {
+  command: "server" | "proxy" | "client";
+  flags: FlagTexts;
+}
+
+function parse(args: readonly string[], server: ServerProgram): ParsedArgs {
   const parser = or(
     command(
       "server",
-      object({ command: constant("server"), flags: createFlagParser(serverTable) }),
+      object({ command: constant("server"), flags: createFlagParser(server.options) }),
       { description: message`run the server: relay, API and proxy` },
+    ),
+    command(
+      "proxy",
+      object({ command: constant("proxy"), flags: createFlagParser(server.proxyOptions) }),
+      { description: message`run the CORS proxy alone` },
     ),
     object({ command: constant("client"), flags: createFlagParser(clientOptions) }),
   );
@@ -51,7 +67,7 @@ function parse(args: readonly string[], serverTable: OptionTable): { command: "s
     args: splitShortValues(args.length === 0 ? ["--help"] : args, ["-e", "-f", "-w", "-p", "-t"]),
     programName: "portway",
     brief: message`${text(`${PROJECT}: a public URL for what runs on this machine`)}`,
-    footer: message`${text(EXAMPLES)}`,
+    footer: EXAMPLES.split("\n").flatMap((line, at) => at === 0 ? [text(line)] : [lineBreak(), text(line)]),
     help: "option",
     version: { value: RELEASE, option: true },
     completion: "command",
@@ -69,7 +85,8 @@ const EXAMPLES = `Examples:
   portway -w dist --spa --live        a single-page application that reloads
   portway -f . --local                share on the local network, without a server
   portway --resume                    the last tunnel again, under its URL
-  portway server --port 8787          run a server`;
+  portway server --port 8787          run a server
+  portway proxy                       only the CORS proxy, on this machine`;
 
 async function runClient(flags: FlagTexts, server: ServerProgram): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: process.env });
@@ -83,22 +100,23 @@ async function runClient(flags: FlagTexts, server: ServerProgram): Promise<numbe
     config,
     env: process.env,
     targetUrl: config.expose?.origin ?? null,
-    createTarget: (tools, savedUrl) =>
-      shared === null ? createLocalService(config, tools, savedUrl) : createHandlerTarget(shared.name, shared.target),
+    createTarget: (note, savedUrl) =>
+      shared === null ? createLocalService(config, note, savedUrl) : createHandlerTarget(shared.name, shared.target),
     startEmbeddedRelay: server.startEmbeddedRelay,
   });
 }
 
 function createLocalService(
   config: ClientConfig,
-  { connect, note }: Parameters<ExposeOptions["createTarget"]>[0],
+  note: Note,
   savedUrl: string | null,
 ): ReturnType<ExposeOptions["createTarget"]> {
   const url = config.expose ?? (savedUrl === null ? null : new URL(savedUrl));
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
   return createUpstream({
     url,
-    connect,
+    // Straight to it, whatever proxy stands between this machine and the server.
+    connect: openConnector(),
     hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),

@@ -1,4 +1,5 @@
-import process from "node:process";
+import { listenForStop } from "../common/stop_signal.ts";
+import { aborted } from "../common/delay.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import type { ClientConfig } from "./config.ts";
 import { CommandError } from "./expose.ts";
@@ -19,8 +20,10 @@ export async function shareLocally(config: ClientConfig, shared: Shared, screen:
     screen.request(line);
   });
   screen.served(shared.name, server.urls);
-  await waitForSignal();
+  const stop = listenForStop();
+  await aborted(stop.signal);
   await server.close();
+  stop.release();
   screen.closed("No longer served.", summary);
   await screen.flush();
   return 0;
@@ -38,16 +41,4 @@ async function listen(
     await target.close();
     throw new CommandError(`cannot listen on ${localHost}:${local}: ${describeError(cause)}`, { cause });
   }
-}
-
-function waitForSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      process.off("SIGINT", stop);
-      process.off("SIGTERM", stop);
-      resolve();
-    };
-    process.on("SIGINT", stop);
-    process.on("SIGTERM", stop);
-  });
 }

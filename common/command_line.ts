@@ -18,16 +18,18 @@ export function createFlagParser(table: OptionTable): Parser<"sync", FlagTexts, 
 }
 
 function createParser(entry: Option<unknown>): Parser<"sync", string, unknown> {
-  const description = message`${text(describe(entry))}`;
+  // The usage line names what has a short flag: all of them would fill a page before the list that explains them.
+  const hidden = entry.short === undefined ? "usage" as const : false;
+  const look = { description: message`${text(describe(entry))}`, hidden };
   const names: [OptionName, ...OptionName[]] = [asName(entry.flag)];
   if (entry.short !== undefined) names.unshift(asName(entry.short));
   const { bare } = entry;
-  if (entry.metavar === undefined) return map(flag(...names, { description }), () => "true");
+  if (entry.metavar === undefined) return map(flag(...names, look), () => "true");
   // Checked to be non-empty, which is all that its type asks.
   const metavar = entry.metavar as `V${string}`;
-  if (bare === undefined) return option(...names, string({ metavar }), { description });
-  const value = argument(string({ metavar, pattern: /^[^-]/ }));
-  return map(seq(flag(...names, { description }), optional(value)), ([, given]) => given ?? bare);
+  if (bare === undefined) return option(...names, string({ metavar }), look);
+  const value = argument(string({ metavar, pattern: /^[^-]/ }), { hidden: entry.short === undefined });
+  return map(seq(flag(...names, look), optional(value)), ([, given]) => given ?? bare);
 }
 
 /** What help says of an option: its sentence, default and environment name. */

@@ -31,11 +31,12 @@ export function createOriginReader(trusted: readonly string[]): OriginReader {
     const proto = exchange.secure ? "https" : "http";
     if (ranges.length === 0 || !isTrusted(address)) return { address, proto, host };
     const hops = (exchange.header("x-forwarded-for") ?? "").split(",").map((hop) => hop.trim()).filter(ipaddr.isValid);
+    const claimedHost = exchange.header("x-forwarded-host");
     const claimed = exchange.header("x-forwarded-proto");
     return {
       address: hops.findLast((hop) => !isTrusted(hop)) ?? hops[0] ?? address,
       proto: claimed === "https" || claimed === "http" ? claimed : proto,
-      host: exchange.header("x-forwarded-host") ?? host,
+      host: claimedHost !== null && /^[\w.:[\]-]+$/.test(claimedHost) ? claimedHost : host,
     };
   };
 }

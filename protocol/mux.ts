@@ -4,6 +4,7 @@ import {
   HEARTBEAT_MS,
   MAX_HEAD,
   MAX_PAYLOAD,
+  MAX_PIECE,
   MAX_REASON,
   MAX_WINDOW_GROWTH,
   SILENCE_MS,
@@ -52,8 +53,8 @@ export interface RequestFlags {
  */
 export class Mux implements StreamSession {
   readonly outbox: Outbox;
+  readonly now: () => number;
   readonly #options: MuxOptions;
-  readonly #now: () => number;
   readonly #streams = new StreamTable<MuxStream>();
   #growthLeft = MAX_WINDOW_GROWTH;
   #heardAt: number;
@@ -62,8 +63,8 @@ export class Mux implements StreamSession {
 
   constructor(options: MuxOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
-    this.#heardAt = this.#now();
+    this.now = options.now ?? (() => performance.now());
+    this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
   }
 
@@ -101,7 +102,7 @@ export class Mux implements StreamSession {
 
   /** Takes one message (or, from a stream transport, any run of whole frames). Views into it are handed to handlers. */
   receive(message: Uint8Array): void {
-    this.#heardAt = this.#now();
+    this.#heardAt = this.now();
     try {
       for (let at = 0; at < message.length && !this.#over;) at = this.#receiveFrame(message, at);
     } catch (error) {
@@ -124,6 +125,7 @@ export class Mux implements StreamSession {
     }
     this.#over = true;
     for (const stream of this.#streams.entries()) {
+      if (stream.ended !== null) continue;
       stream.finish(ResetReason.sessionLost);
       stream.handler.onReset(ResetReason.sessionLost, text);
     }
@@ -137,7 +139,7 @@ export class Mux implements StreamSession {
    */
   beat(): void {
     for (const { handler } of this.#streams.entries()) handler.onBeat?.();
-    const now = this.#now(), silence = now - this.#heardAt;
+    const now = this.now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
     this.#pingedAt = now;
@@ -147,7 +149,7 @@ export class Mux implements StreamSession {
   /** One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. */
   endIdle(turns: number): void {
     for (const stream of this.#streams.entries()) {
-      if (++stream.idleTurns <= turns) continue;
+      if (stream.ended !== null || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }
@@ -241,6 +243,8 @@ export class Mux implements StreamSession {
     switch (type) {
       case FrameType.ping:
         if (end - start !== 8) throw new ProtocolError("a PING holds 8 bytes");
+        // A peer that pings without reading must not fill memory; it will hear what waits already.
+        if (this.outbox.full) return;
         return this.putFrame(FrameType.pong, 0, 0, message.subarray(start, end));
       case FrameType.pong:
         return;
@@ -259,6 +263,7 @@ export class Mux implements StreamSession {
     if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
     if (this.#streams.isTaken(id)) throw new ProtocolError(`stream ${id} takes a slot that is in use`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
+    if (this.#streams.wasOpen(id)) throw new ProtocolError(`stream ${id} comes out of turn`);
     const stream = new MuxStream(this, id, REFUSED);
     this.#streams.add(stream);
     if (this.#streams.size > maxStreams) return stream.reset(ResetReason.limit, "too many requests at a time");
@@ -325,6 +330,7 @@ export class Mux implements StreamSession {
   }
 
   #takePiece(stream: MuxStream, bytes: number): void {
+    if (bytes > MAX_PIECE) throw new ProtocolError(`a piece of ${bytes} bytes is too large`);
     if (stream.remoteEnded) throw new ProtocolError(`stream ${stream.id} went on after its end`);
     if (!stream.answered) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
     stream.take(bytes);

@@ -89,7 +89,9 @@ export class Outbox {
   /** Drops what waits and wakes who waits. Later frames go nowhere. */
   close(): void {
     this.#closed = true;
-    this.#release(this.buffer);
+    keepSpare(this.buffer);
+    this.buffer = NO_BUFFER;
+    this.used = HEADROOM;
     this.#wake();
   }
 
@@ -100,29 +102,21 @@ export class Outbox {
 
   #sendNow(): void {
     const { buffer, used } = this;
-    if (this.#closed) return this.#release(buffer);
-    const sent = this.#transport.send(buffer, HEADROOM, used);
-    if (sent === undefined) return this.#release(buffer);
-    this.#sending = true;
+    // Let go before sending: a transport that fails may close this outbox while it sends, and nothing is kept twice.
     this.buffer = NO_BUFFER;
     this.used = HEADROOM;
+    if (this.#closed) return keepSpare(buffer);
+    const sent = this.#transport.send(buffer, HEADROOM, used);
+    if (sent === undefined) return keepSpare(buffer);
+    this.#sending = true;
     sent.then(() => this.#onSent(buffer));
   }
 
   #onSent(buffer: Uint8Array<ArrayBuffer>): void {
     this.#sending = false;
-    if (this.buffer === NO_BUFFER) this.#release(buffer);
-    else {
-      keepSpare(buffer);
-      this.#sendNow();
-    }
-    this.#wake();
-  }
-
-  #release(buffer: Uint8Array<ArrayBuffer>): void {
     keepSpare(buffer);
-    this.buffer = NO_BUFFER;
-    this.used = HEADROOM;
+    if (this.buffer !== NO_BUFFER) this.#sendNow();
+    this.#wake();
   }
 
   #wake(): void {

@@ -29,6 +29,8 @@ export interface StreamHandler {
 /** What a stream asks of the session it belongs to. */
 export interface StreamSession {
   readonly outbox: Outbox;
+  /** Milliseconds. */
+  readonly now: () => number;
   putFrame(type: FrameType, flags: number, stream: number, payload: Uint8Array): void;
   putReason(type: FrameType, stream: number, code: number, text: string): void;
   putCredit(stream: number, bytes: number): void;
@@ -152,7 +154,8 @@ export class MuxStream {
   async write(bytes: Uint8Array, end = false): Promise<void> {
     let at = 0;
     while (at < bytes.length) {
-      if (this.room === 0 || this.ended !== null) await this.whenRoom();
+      // Others that waited for the same room may have taken it by the time this goes on.
+      while (this.room === 0 || this.ended !== null) await this.whenRoom();
       const size = Math.min(bytes.length - at, this.room);
       at += size;
       this.#put(FrameType.data, end && at === bytes.length ? END : 0, bytes.subarray(at - size, at));
@@ -183,8 +186,8 @@ export class MuxStream {
   async writeMessage(bytes: Uint8Array, text: boolean, last = true): Promise<void> {
     let at = 0;
     do {
-      if (bytes.length > 0 && (this.room === 0 || this.ended !== null)) await this.whenRoom();
-      if (this.ended !== null) throw new StreamEnded(this.ended);
+      // Empty ones wait too: they cost no credit, and whoever sends many must not fill the outbox.
+      while (this.room === 0 || this.ended !== null) await this.whenRoom();
       const size = Math.min(bytes.length - at, this.room);
       at += size;
       const flags = (text ? TEXT : 0) | (last && at === bytes.length ? 0 : MORE);
@@ -210,7 +213,7 @@ export class MuxStream {
   consumed(bytes: number): void {
     this.#ungranted += bytes;
     if (this.ended !== null || this.remoteEnded || this.#ungranted < this.#window / 2) return;
-    const now = performance.now();
+    const now = this.#mux.now();
     // A reader that takes half a window within a moment is held up by the window, not by itself: let it grow.
     const keepsUp = now - this.#lastGrant < GROW_WITHIN_MS;
     const growth = keepsUp ? this.#mux.takeGrowth(Math.min(this.#window, MAX_WINDOW - this.#window)) : 0;

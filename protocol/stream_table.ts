@@ -19,7 +19,9 @@ export class StreamTable<T extends TableEntry> {
   readonly #slots: (T | undefined)[] = [];
   /** Generation last used in each slot. */
   readonly #generations: number[] = [];
+  /** Slots to hand out next. Only the side that opens streams keeps it: the other would only ever add to it. */
   readonly #free: number[] = [];
+  #handsOut = false;
   #size = 0;
 
   get size(): number {
@@ -28,6 +30,7 @@ export class StreamTable<T extends TableEntry> {
 
   /** An id for a new stream: the slot that was freed last, so that the table stays short. */
   nextId(): number {
+    this.#handsOut = true;
     const slot = this.#free.pop() ?? this.#slots.length;
     const last = this.#generations[slot] ?? 0;
     const generation = last === MAX_GENERATION ? 1 : last + 1;
@@ -46,14 +49,17 @@ export class StreamTable<T extends TableEntry> {
 
   /** Whether `id` has been in use, as far as 15 bits of its count can tell. */
   wasOpen(id: number): boolean {
-    const last = this.#generations[id % MAX_SLOTS];
-    return last !== undefined && ((last - Math.floor(id / MAX_SLOTS)) & MAX_GENERATION) < 0x8000;
+    const last = this.#generations[id % MAX_SLOTS], generation = Math.floor(id / MAX_SLOTS);
+    return last !== undefined && generation !== 0 && ((last - generation) & MAX_GENERATION) < 0x8000;
   }
 
   add(entry: T): void {
     const slot = entry.id % MAX_SLOTS;
     // A peer that skips slots must not make holes: an array with holes turns into a map of its own.
-    while (this.#slots.length < slot) this.#free.push(this.#push());
+    while (this.#slots.length < slot) {
+      this.#generations.push(0);
+      this.#slots.push(undefined);
+    }
     this.#slots[slot] = entry;
     this.#generations[slot] = Math.floor(entry.id / MAX_SLOTS);
     this.#size++;
@@ -63,17 +69,12 @@ export class StreamTable<T extends TableEntry> {
     const slot = entry.id % MAX_SLOTS;
     if (this.#slots[slot] !== entry) return;
     this.#slots[slot] = undefined;
-    this.#free.push(slot);
+    if (this.#handsOut) this.#free.push(slot);
     this.#size--;
   }
 
   /** Every open stream, as they are now: what changes meanwhile does not matter. */
   entries(): T[] {
     return this.#slots.filter((entry) => entry !== undefined);
-  }
-
-  #push(): number {
-    this.#generations.push(0);
-    return this.#slots.push(undefined) - 1;
   }
 }

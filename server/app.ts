@@ -1,30 +1,55 @@
 import { Hono } from "hono";
 import { errorResponse, HttpError } from "../common/http_error.ts";
 import type { Exchange, ExchangeEnv, ExchangeHandler } from "../common/listener/mod.ts";
-import { describeError, type Logger } from "../common/log.ts";
-import { PROJECT, RELEASE } from "../common/release.ts";
+import { describeError, type Logger, stackOf } from "../common/log.ts";
+import { RELEASE } from "../common/release.ts";
+import { type Proxy, welcome, type WelcomeOptions } from "./proxy/mod.ts";
 import type { Relay } from "./relay/mod.ts";
 
 export interface AppOptions {
   relay: Relay;
+  proxy: Proxy;
+  welcomeOptions: WelcomeOptions;
   log: Logger;
 }
 
 /** Wires the areas: the Host header decides whether a request belongs to a tunnel, then the path decides. */
-export function createApp({ relay, log }: AppOptions): ExchangeHandler {
+export function createApp({ relay, proxy, welcomeOptions, log }: AppOptions): ExchangeHandler {
   const app = new Hono<ExchangeEnv>();
   app.get("/health", (context) => context.json({ status: "ok", version: RELEASE, ...relay.count() }));
-  app.get("/", (context) => context.text(`${PROJECT} ${RELEASE}\n`));
+  app.get("/", (context) => welcome(context.req.header("accept") ?? null, welcomeOptions));
   app.route("/", relay.routes);
+  finish(app, log);
+
+  return (exchange) => {
+    const label = relay.match(exchange.host);
+    if (label !== null) return relay.visit(exchange, label);
+    return answerProxy(proxy, exchange, () => answer(app, exchange, log)) ?? answer(app, exchange, log);
+  };
+}
+
+/** What of a server the proxy's callers see: its own paths, and two more that their pages may read. Else null. */
+function answerProxy(proxy: Proxy, exchange: Exchange, open: () => Promise<Response>): Promise<Response> | null {
+  if (exchange.target.startsWith("/proxy/")) return proxy.handle(exchange);
+  return /^\/(health)?(\?|$)/.test(exchange.target) ? proxy.cors.wrap(exchange, open) : null;
+}
+
+export type ProxyAppOptions = Pick<AppOptions, "proxy" | "welcomeOptions" | "log">;
+
+/** A server that is only a proxy. */
+export function createProxyApp({ proxy, welcomeOptions, log }: ProxyAppOptions): ExchangeHandler {
+  const app = new Hono<ExchangeEnv>();
+  app.get("/health", (context) => context.json({ status: "ok", version: RELEASE }));
+  app.get("/", (context) => welcome(context.req.header("accept") ?? null, welcomeOptions));
+  finish(app, log);
+  return (exchange) => answerProxy(proxy, exchange, () => answer(app, exchange, log)) ?? answer(app, exchange, log);
+}
+
+function finish(app: Hono<ExchangeEnv>, log: Logger): void {
   app.notFound(() => {
     throw new HttpError(404, "not_found", "There is nothing at this address.");
   });
   app.onError((error, context) => answerError(error, context.env.exchange, log));
-
-  return (exchange) => {
-    const label = relay.match(exchange.host);
-    return label === null ? answer(app, exchange, log) : relay.visit(exchange, label);
-  };
 }
 
 async function answer(app: Hono<ExchangeEnv>, exchange: Exchange, log: Logger): Promise<Response> {
@@ -41,7 +66,7 @@ function answerError(error: unknown, exchange: Exchange, log: Logger): Response 
   log.error("request_failed", {
     method: exchange.method,
     reason: describeError(error),
-    stack: error instanceof Error ? error.stack : undefined,
+    stack: stackOf(error),
   });
   return errorResponse(
     new HttpError(500, "internal_error", "The server failed to answer this request."),

@@ -2,8 +2,11 @@ import { boolean, choice, integer, list, optionalOrigin, optionalText, text } fr
 import type { Option, OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import type { ListenerKind } from "../common/listener/mod.ts";
+import { MAX_HEAD } from "../protocol/mod.ts";
 
 const MAX_INT = 2 ** 31 - 1;
+
+const optionalCount = (value: string) => value === "" ? null : integer(0, MAX_INT)(value);
 
 /** Every option of the server. Flags, environment, help and docs/configuration.md come from this table alone. */
 export const serverOptions = {
@@ -129,7 +132,7 @@ export const serverOptions = {
     flag: "--max-head-bytes",
     env: "PORTWAY_MAX_HEAD_BYTES",
     metavar: "BYTES",
-    parse: integer(1024, 65_536),
+    parse: integer(1024, MAX_HEAD),
     fallback: "32768",
     help: "size of a request's head (line and headers); more is answered with 431",
   },
@@ -173,7 +176,118 @@ export const serverOptions = {
     fallback: "30",
     help: "how long requests in flight may still run after SIGTERM",
   },
+  proxyAllow: {
+    flag: "--proxy-allow",
+    env: "PORTWAY_PROXY_ALLOW",
+    metavar: "HOSTS",
+    parse: list,
+    fallback: "",
+    help: "host names, addresses and ranges the proxy may reach although they are not public, separated by commas",
+  },
+  proxyOrigins: {
+    flag: "--proxy-origins",
+    env: "PORTWAY_PROXY_ORIGINS",
+    metavar: "ORIGINS",
+    parse: list,
+    fallback: "",
+    help:
+      "origins whose pages may use the proxy, separated by commas, or *; * on loopback and none elsewhere when not set",
+  },
+  proxyToken: {
+    flag: "--proxy-token",
+    env: "PORTWAY_PROXY_TOKEN",
+    metavar: "TOKEN",
+    parse: optionalText,
+    fallback: "",
+    help: "access token that callers of the proxy must show",
+    secret: true,
+  },
+  proxyRequestsPerMinute: {
+    flag: "--proxy-requests-per-minute",
+    env: "PORTWAY_PROXY_REQUESTS_PER_MINUTE",
+    metavar: "COUNT",
+    parse: optionalCount,
+    fallback: "",
+    help:
+      "requests that one address may have the proxy make a minute, 0 for any; 0 on loopback, 300 elsewhere when not set",
+  },
+  proxyMaxRequests: {
+    flag: "--proxy-max-requests",
+    env: "PORTWAY_PROXY_MAX_REQUESTS",
+    metavar: "COUNT",
+    parse: integer(1, 65_536),
+    fallback: "1024",
+    help: "requests that the proxy carries out at a time; more are answered with 503",
+  },
+  proxyMaxBytes: {
+    flag: "--proxy-max-bytes",
+    env: "PORTWAY_PROXY_MAX_BYTES",
+    metavar: "BYTES",
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+    fallback: "33554432",
+    help: "size of an answer that the proxy describes in JSON; streamed answers have no limit of size",
+  },
+  proxyMaxDescriptionBytes: {
+    flag: "--proxy-max-description-bytes",
+    env: "PORTWAY_PROXY_MAX_DESCRIPTION_BYTES",
+    metavar: "BYTES",
+    parse: integer(1024, 2 ** 29),
+    fallback: "33554432",
+    help: "size of a request description with the body in it",
+  },
+  proxyMaxUploadBytes: {
+    flag: "--proxy-max-upload-bytes",
+    env: "PORTWAY_PROXY_MAX_UPLOAD_BYTES",
+    metavar: "BYTES",
+    parse: integer(1024, Number.MAX_SAFE_INTEGER),
+    fallback: "10737418240",
+    help: "size of a form that the proxy streams on",
+  },
+  proxyTimeoutSeconds: {
+    flag: "--proxy-timeout-seconds",
+    env: "PORTWAY_PROXY_TIMEOUT_SECONDS",
+    metavar: "SECONDS",
+    parse: integer(1, 86_400),
+    fallback: "60",
+    help: "time a target has to answer; a streamed answer has to begin in it",
+  },
+  proxyFiles: {
+    flag: "--proxy-files",
+    env: "PORTWAY_PROXY_FILES",
+    metavar: "FOLDER",
+    parse: optionalText,
+    fallback: "",
+    help: "folder that /proxy/files/ serves and file: references of forms may name; none when not set",
+  },
 } satisfies OptionTable;
+
+/** The options that concern a server that is only a proxy. */
+export const proxyOnlyOptions = {
+  host: serverOptions.host,
+  port: serverOptions.port,
+  url: serverOptions.url,
+  listener: serverOptions.listener,
+  tlsCert: serverOptions.tlsCert,
+  tlsKey: serverOptions.tlsKey,
+  trustedProxies: serverOptions.trustedProxies,
+  logFormat: serverOptions.logFormat,
+  logLevel: serverOptions.logLevel,
+  json: serverOptions.json,
+  drainSeconds: serverOptions.drainSeconds,
+  streamIdleSeconds: serverOptions.streamIdleSeconds,
+  proxyAllow: serverOptions.proxyAllow,
+  proxyOrigins: serverOptions.proxyOrigins,
+  proxyToken: serverOptions.proxyToken,
+  proxyRequestsPerMinute: serverOptions.proxyRequestsPerMinute,
+  proxyMaxRequests: serverOptions.proxyMaxRequests,
+  proxyMaxBytes: serverOptions.proxyMaxBytes,
+  proxyMaxDescriptionBytes: serverOptions.proxyMaxDescriptionBytes,
+  proxyMaxUploadBytes: serverOptions.proxyMaxUploadBytes,
+  proxyTimeoutSeconds: serverOptions.proxyTimeoutSeconds,
+  proxyFiles: serverOptions.proxyFiles,
+} satisfies OptionTable;
+
+export type ProxyConfig = OptionValues<typeof proxyOnlyOptions>;
 
 export type ServerConfig = OptionValues<typeof serverOptions>;
 export type ServerOption = Option<unknown>;

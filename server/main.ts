@@ -3,9 +3,10 @@ import { createOriginReader } from "../common/forwarded.ts";
 import { type ExchangeHandler, listen } from "../common/listener/mod.ts";
 import { delay } from "../common/delay.ts";
 import { describeError, type Logger } from "../common/log.ts";
-import { createApp } from "./app.ts";
+import { createApp, createProxyApp } from "./app.ts";
 import { createLocalPresence } from "./cluster/mod.ts";
-import type { ServerConfig } from "./config.ts";
+import type { ProxyConfig, ServerConfig } from "./config.ts";
+import { openProxy } from "./open_proxy.ts";
 import { createRelay } from "./relay/mod.ts";
 import { openStore } from "./store/mod.ts";
 
@@ -62,7 +63,14 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     streamIdleMs: config.streamIdleSeconds * 1000,
     holdMs: config.holdSeconds * 1000,
   });
-  handler = createApp({ relay, log });
+  const proxy = openProxy({
+    config,
+    url,
+    port: listener.port,
+    isTunnelHost: (hostname) => relay.match(hostname) !== null,
+    log,
+  });
+  handler = createApp({ relay, proxy, welcomeOptions: welcomeFor(config, url), log });
   ready.resolve(handler);
 
   async function end(waitMs: number): Promise<void> {
@@ -71,6 +79,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     await relay.drain(timeUp);
     await relay.close();
     await Promise.race([listener.close(), delay(CLOSING_MS, timeUp)]);
+    await proxy.close();
     listener.abort();
     await store.close();
   }
@@ -83,7 +92,41 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   };
 }
 
-function readTls({ tlsCert, tlsKey }: ServerConfig): { cert: string; key: string } | undefined {
+/**
+ * Listens and serves the proxy alone: no tunnels, nothing stored.
+ * @throws as {@link startServer} does
+ */
+export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<RunningServer> {
+  const tls = readTls(config);
+  const ready = Promise.withResolvers<ExchangeHandler>();
+  const address = { hostname: config.host, port: config.port, tls, log };
+  const listener = await listen(config.listener, address, async (exchange) => (await ready.promise)(exchange))
+    .catch((cause) => {
+      throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
+    });
+  const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${listener.port}`);
+  const proxy = openProxy({ config, url, port: listener.port, isTunnelHost: () => false, log });
+  ready.resolve(createProxyApp({ proxy, welcomeOptions: welcomeFor(config, url), log }));
+
+  async function end(waitMs: number): Promise<void> {
+    const waited = new AbortController();
+    if (waitMs > 0) await Promise.race([listener.close(), delay(waitMs, waited.signal)]);
+    waited.abort();
+    await proxy.close();
+    listener.abort();
+  }
+
+  const { hostname, port } = listener;
+  return { url, address: { hostname, port }, drain: () => end(config.drainSeconds * 1000), close: () => end(0) };
+}
+
+function welcomeFor(config: ProxyConfig, url: URL): { baseUrl: string; files: boolean } {
+  return { baseUrl: url.origin, files: config.proxyFiles !== null };
+}
+
+function readTls(
+  { tlsCert, tlsKey }: Pick<ServerConfig, "tlsCert" | "tlsKey">,
+): { cert: string; key: string } | undefined {
   if (tlsCert === null && tlsKey === null) return undefined;
   if (tlsCert === null || tlsKey === null) throw new Error("--tls-cert and --tls-key go together");
   return { cert: readFileSync(tlsCert, "utf8"), key: readFileSync(tlsKey, "utf8") };

@@ -1,12 +1,14 @@
 import process from "node:process";
 import { message, text } from "@optique/core/message";
 import { runSync } from "@optique/run";
-import { createLogger, describeError, silentLogger } from "../common/log.ts";
+import { createLogger, describeError, type Logger, silentLogger, stackOf } from "../common/log.ts";
 import { createFlagParser, type FlagTexts } from "../common/command_line.ts";
+import { aborted } from "../common/delay.ts";
+import { listenForStop } from "../common/stop_signal.ts";
 import { OptionError, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
-import { serverOptions } from "./config.ts";
-import { type RunningServer, startServer } from "./main.ts";
+import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
+import { type RunningServer, startProxyOnly, startServer } from "./main.ts";
 
 /**
  * The server as a program of its own.
@@ -41,22 +43,37 @@ const USAGE_ERROR = 2;
  */
 export async function runServer(flags: FlagTexts): Promise<number> {
   const config = resolveOptions(serverOptions, { flags, env: process.env });
+  return await runUntilStopped(config, (log) => startServer(config, log));
+}
+
+/** {@link runServer} for a server that is only a proxy. */
+export async function runProxy(flags: FlagTexts): Promise<number> {
+  const config = resolveOptions(proxyOnlyOptions, { flags, env: process.env });
+  return await runUntilStopped(config, (log) => startProxyOnly(config, log));
+}
+
+async function runUntilStopped(config: ProxyConfig, start: (log: Logger) => Promise<RunningServer>): Promise<number> {
   const log = createLogger({ format: config.logFormat, level: config.logLevel });
-  const stopped = Promise.withResolvers<string>();
-  process.on("SIGINT", stopped.resolve);
-  process.on("SIGTERM", stopped.resolve);
-  const server = await startServer(config, log);
+  const stop = listenForStop();
+  surviveDefects(log);
+  const server = await start(log);
   const { hostname, port } = server.address;
   if (config.json) {
     process.stdout.write(JSON.stringify({ event: "listening", url: server.url.origin, hostname, port }) + "\n");
   } else process.stdout.write(`Listening on ${hostname} port ${port}, as ${server.url.origin}\n`);
-  const signal = await stopped.promise;
-  log.info("draining", { signal, seconds: config.drainSeconds });
-  process.once("SIGINT", () => process.exit(130));
-  process.once("SIGTERM", () => process.exit(143));
+  await aborted(stop.signal);
+  log.info("draining", { signal: String(stop.signal.reason), seconds: config.drainSeconds });
   await server.drain();
+  stop.release();
   log.info("stopped");
   return 0;
+}
+
+/** A defect in one request must not end all others: it is logged and the server goes on. */
+function surviveDefects(log: Logger): void {
+  const report = (error: unknown) => log.error("defect", { reason: describeError(error), stack: stackOf(error) });
+  process.on("uncaughtException", report);
+  process.on("unhandledRejection", report);
 }
 
 /** A relay for the process of a client that has no other: on loopback only, quiet. */

@@ -23,7 +23,7 @@ export function createTextScreen({ out, errors, color, showQr, now = Date.now }:
       field("Public endpoint", paint(BOLD, url) + (resumed ? " (resumed)" : ""));
       field("Local service", target);
       field("Expires", `${formatTime(new Date(expiresAt))}, in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
-      if (showQr) out.write("\n" + await createQr(url));
+      if (showQr) out.write("\n" + await createQr(url, color));
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
     served(target, urls) {
@@ -70,20 +70,20 @@ function printable(target: string): string {
   );
 }
 
-let second = 0;
-let secondText = "";
+let lastTime = 0;
+let lastTimestamp = "";
 
-/** ISO 8601 in UTC. Many lines share a second, so its text is kept. */
+/** ISO 8601 in UTC. Lines that come fast share a millisecond, so its text is kept. */
 function timestamp(time: number): string {
-  const whole = Math.floor(time / 1000);
-  if (whole !== second) {
-    second = whole;
-    secondText = new Date(time).toISOString().slice(0, 20);
+  if (time !== lastTime) {
+    lastTime = time;
+    lastTimestamp = new Date(time).toISOString();
   }
-  return `${secondText}${String(time - whole * 1000).padStart(3, "0")}Z`;
+  return lastTimestamp;
 }
 
-async function createQr(url: string): Promise<string> {
+/** In colours it is dark on light whatever the terminal's are, which is what cameras want. */
+async function createQr(url: string, color: boolean): Promise<string> {
   const { toString } = await import("qrcode");
-  return await toString(url, { type: "utf8" });
+  return await toString(url, color ? { type: "terminal", small: true } : { type: "utf8" });
 }

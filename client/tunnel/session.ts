@@ -108,6 +108,8 @@ class WebSocketSession implements ClientSession, Transport {
   readonly #masked: boolean;
   readonly #beat: ReturnType<typeof setInterval>;
   #writing = false;
+  /** A pong that is being written while nothing else is. */
+  #ponging: Promise<void> | null = null;
   /** Waits for its turn to be written. */
   #pong: Uint8Array | null = null;
 
@@ -137,6 +139,7 @@ class WebSocketSession implements ClientSession, Transport {
 
   async send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): Promise<void> {
     const from = frameInPlace(buffer, start, end, Opcode.binary, true, this.#masked);
+    if (this.#ponging !== null) await this.#ponging;
     await this.#write(buffer.subarray(from, end));
   }
 
@@ -208,7 +211,7 @@ class WebSocketSession implements ClientSession, Transport {
   #answerPing(payload: Uint8Array): void {
     const pong = createFrame(Opcode.pong, payload, this.#masked);
     if (this.#writing) this.#pong = pong;
-    else this.#write(pong);
+    else this.#ponging = this.#write(pong).finally(() => this.#ponging = null);
   }
 
   #take({ opcode, payload }: InboxFrame): void {

@@ -79,6 +79,9 @@ export class NodeExchange implements Exchange {
     });
   }
 
+  /** Node writes from the memory itself. */
+  readonly takesChunks = false;
+
   get request(): Request {
     return this.#request ??= this.#createRequest();
   }

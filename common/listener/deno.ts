@@ -1,4 +1,4 @@
-import { describeError, type Logger } from "../log.ts";
+import { describeError, type Logger, stackOf } from "../log.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { badRequest, findHeadFault, isWebSocketHandshake } from "./_head_check.ts";
 import { clipReason, DEFAULT_MESSAGE_BYTES, sendableCode } from "./_socket_rules.ts";
@@ -20,13 +20,16 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
     const fault = exchange.fault;
     return fault === null ? handler(exchange) : errorResponse(fault, request.headers.get("accept"));
   });
-  // Deno throws at an abort of a server that has ended already.
+  // Deno throws, outside of any call, at an abort of a server that has ended already or is told to.
   let isOver = false;
   server.finished.then(() => isOver = true);
   return Promise.resolve({
     hostname: server.addr.hostname,
     port: server.addr.port,
-    close: () => server.shutdown(),
+    close: () => {
+      isOver = true;
+      return server.shutdown();
+    },
     abort: () => isOver ? undefined : abort.abort(),
   });
 }
@@ -34,7 +37,7 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
 function failedExchange(error: unknown, log: Logger): Response {
   log.error("exchange_failed", {
     reason: describeError(error),
-    stack: error instanceof Error ? error.stack : undefined,
+    stack: stackOf(error),
   });
   return errorResponse(new HttpError(500, "internal_error", "The server failed to answer this request."), null);
 }
@@ -46,6 +49,8 @@ class DenoExchange implements Exchange {
   readonly secure: boolean;
   readonly request: Request;
   readonly headers: readonly (readonly [string, string])[];
+  /** Deno holds on to the memory by itself, whatever becomes of the chunk. */
+  readonly takesChunks = true;
   /** What makes this request unfit to be answered by anyone. */
   readonly fault: HttpError | null;
   readonly hasBody: boolean;
@@ -101,7 +106,8 @@ class DenoExchange implements Exchange {
 
   header(name: string): string | null {
     // Deno has joined duplicates already.
-    return this.headers.find(([known]) => known === name)?.[1] ?? null;
+    for (const field of this.headers) if (field[0] === name) return field[1];
+    return null;
   }
 
   get isWebSocket(): boolean {

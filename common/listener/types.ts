@@ -24,6 +24,11 @@ export interface Exchange {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
   /** Aborts when the visitor goes away before the answer is complete. */
   readonly signal: AbortSignal;
+  /**
+   * Whether a chunk of an answer's streamed body has been taken over for good by the time the next is asked for,
+   * so that its memory may be given back. Where this is false the system may still be reading it.
+   */
+  readonly takesChunks: boolean;
   /** The same as a web-standard `Request`, for areas that use a framework. Throws `HttpError` 400 when it has none. */
   readonly request: Request;
   /** One header by its lower-case name; duplicates joined with ", ". */
@@ -47,6 +52,7 @@ export interface UpgradeOptions {
 
 /** The server's end of a WebSocket. Calls after the end have no effect. */
 export interface ServerSocket {
+  /** `data` is copied: it may change as soon as this returns. */
   send(data: string | Uint8Array<ArrayBuffer>): void;
   /** `code` is 1000 when left out; one that may not be sent becomes the nearest that may. `reason` is cut to 123 bytes. */
   close(code?: number, reason?: string): void;

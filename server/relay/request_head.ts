@@ -11,7 +11,9 @@ export function buildRequestHead(exchange: Exchange, origin: Origin, webSocket: 
   const named = namedByConnection(exchange.header("connection"));
   let head = `${method} ${target} HTTP/1.1\r\nhost: ${origin.host}\r\n`;
   for (const [name, value] of headers) {
-    if (isDroppedFromRequest(name) || named?.has(name) || (webSocket && isHandshake(name))) continue;
+    if (isDroppedFromRequest(name) || named?.has(name) || (webSocket && isHandshake(name))) {
+      continue;
+    }
     head += `${name}: ${value}\r\n`;
   }
   const { address, proto, host } = origin;

@@ -35,7 +35,7 @@ export class Visitor implements StreamHandler {
   start(stream: MuxStream): void {
     this.#stream = stream;
     const { body } = this.#exchange;
-    if (body !== null) sendBody(body, stream, this.#meter);
+    if (body !== null) sendBody(body, stream, this.#meter, () => this.#breakOff("the visitor left"));
   }
 
   /**
@@ -46,7 +46,7 @@ export class Visitor implements StreamHandler {
     if (this.#answered || this.#watched) return;
     this.#watched = true;
     this.#exchange.signal.addEventListener("abort", () => {
-      if (!this.#answered) this.#stream?.reset(ResetReason.cancelled, "the visitor left");
+      if (!this.#answered) this.#breakOff("the visitor left");
     });
   }
 
@@ -78,6 +78,7 @@ export class Visitor implements StreamHandler {
   onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#meter.meter(piece.length);
     if (this.#body !== null) this.#body.push(piece, end);
+    else if (piece.length > 0) this.#breakOff("a body where the answer can have none");
   }
 
   onReset(reason: ResetReason, text: string): void {
@@ -86,11 +87,17 @@ export class Visitor implements StreamHandler {
   }
 
   onMessage(): void {
-    this.#stream?.reset(ResetReason.internal, "a WebSocket message on a plain request");
+    this.#breakOff("a WebSocket message on a plain request");
   }
 
   onClose(): void {
     this.onReset(ResetReason.broken, "");
+  }
+
+  /** Ends the stream from here, where nobody else tells this side of it. */
+  #breakOff(text: string): void {
+    this.#stream?.reset(ResetReason.cancelled, text);
+    this.onReset(ResetReason.cancelled, text);
   }
 
   #refuse(error: HttpError): void {
@@ -105,6 +112,7 @@ async function sendBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   stream: MuxStream,
   meter: Meter,
+  failed: () => void,
 ): Promise<void> {
   const reader = body.getReader();
   try {
@@ -115,9 +123,9 @@ async function sendBody(
       await stream.write(value);
     }
   } catch (error) {
-    stream.reset(ResetReason.cancelled, "the visitor left");
+    if (!(error instanceof StreamEnded)) return failed();
     // Nobody wants the rest; where the visitor has left already there is nothing to cancel.
-    if (error instanceof StreamEnded) await reader.cancel().catch(() => {});
+    await reader.cancel().catch(() => {});
   }
 }
 
@@ -149,7 +157,8 @@ class ResponseBody {
   push(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#ended = end;
     if (piece.length > 0) this.#pieces.push(piece);
-    if (this.#pulled !== null) this.#deliver();
+    // A pull that is answered with nothing would be the last: the reader waits on, and nobody asks again.
+    if (this.#pulled !== null && (end || piece.length > 0)) this.#deliver();
   }
 
   /** Breaks the answer off: the visitor sees a cut connection, not a short body. */

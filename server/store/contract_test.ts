@@ -63,16 +63,23 @@ for (const [driver, open] of Object.entries(drivers)) {
   });
 }
 
-Deno.test("SQLite in a file: what was kept is there after closing, and two servers may open it at once", async () => {
+Deno.test("SQLite in a file: several servers may start at once, and what one kept is there for the next", async () => {
   const dir = mkdtempSync(join(tmpdir(), "portway-store-"));
-  const [first, second] = await Promise.all([openStore({ dataDir: dir }), openStore({ dataDir: dir })]);
-  await first.ephemeralTunnels.insert(TUNNEL);
-  equal((await second.ephemeralTunnels.findById("id-1"))?.label, "abc");
-  await first.close();
-  await second.close();
-  const third = await openStore({ dataDir: dir });
-  equal((await third.ephemeralTunnels.findById("id-1"))?.label, "abc");
-  await third.close();
+  const module = JSON.stringify(new URL("./mod.ts", import.meta.url).href);
+  const keep = (id: string) => `
+    const store = await (await import(${module})).openStore({ dataDir: ${JSON.stringify(dir)} });
+    await store.ephemeralTunnels.insert({ ...${JSON.stringify(TUNNEL)}, id: "${id}", label: "${id}" });
+    await store.close();`;
+  const ids = ["first", "second", "third"];
+  const exits = await Promise.all(
+    ids.map((id) =>
+      new Deno.Command(Deno.execPath(), { args: ["eval", "--no-check", keep(id)], stdin: "null" }).output()
+    ),
+  );
+  deepEqual(exits.map(({ success, stderr }) => success ? "" : new TextDecoder().decode(stderr)), ["", "", ""]);
+  const store = await openStore({ dataDir: dir });
+  for (const id of ids) equal((await store.ephemeralTunnels.findById(id))?.label, id);
+  await store.close();
   rmSync(dir, { recursive: true });
 });
 

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+
+/** Linux counts CPU time in hundredths of a second (`getconf CLK_TCK`). */
+const TICK_US = 10_000;
+
+/** CPU time, user and system, that the processes have taken so far, in microseconds. 0 for none. */
+export function readCpu(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + readCpuOf(pid), 0);
+}
+
+function readCpuOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name in parentheses may hold spaces; utime and stime are the 14th and 15th field of the line.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_US;
+}
+
+/** Memory in use now, in bytes. */
+export const readMemory = (pids: readonly number[]): number => readStatus(pids, "VmRSS");
+
+/** The most memory used so far, in bytes. */
+export const readPeakMemory = (pids: readonly number[]): number => readStatus(pids, "VmHWM");
+
+function readStatus(pids: readonly number[], field: string): number {
+  let sum = 0;
+  for (const pid of pids) {
+    const text = readFileSync(`/proc/${pid}/status`, "utf8");
+    sum += Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(text)?.[1] ?? 0) * 1024;
+  }
+  return sum;
+}

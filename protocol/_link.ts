@@ -1,0 +1,116 @@
+import { setImmediate } from "node:timers";
+import type { Transport } from "./outbox.ts";
+import { Mux, type MuxOptions } from "./mux.ts";
+import type { GoAwayReason } from "./reasons.ts";
+import type { MuxStream, StreamHandler } from "./stream.ts";
+
+/** One direction of a session in memory: messages wait here until the test delivers them. */
+export class Wire implements Transport {
+  /** Messages sent and not delivered yet, oldest first. */
+  readonly messages: Uint8Array[] = [];
+  /** Whether `send` makes the sender wait until its message is delivered. */
+  readonly slow: boolean;
+  readonly #taken: (() => void)[] = [];
+
+  constructor(slow: boolean) {
+    this.slow = slow;
+  }
+
+  send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): void | Promise<void> {
+    this.messages.push(buffer.slice(start, end));
+    // Whoever still reads from it after the send would read this.
+    if (!this.slow) buffer.fill(0xee, start, end);
+    else return new Promise((resolve) => this.#taken.push(resolve));
+  }
+
+  /** The oldest message; its sender may go on. */
+  take(): Uint8Array | undefined {
+    const message = this.messages.shift();
+    if (message !== undefined) this.#taken.shift()?.();
+    return message;
+  }
+}
+
+export interface LinkOptions {
+  slow?: boolean;
+  maxStreams?: number;
+  now?: () => number;
+  onRequest?: MuxOptions["onRequest"];
+  onGoAway?: (side: "relay" | "client", reason: GoAwayReason, text: string) => void;
+}
+
+/** A relay's end and a client's end, joined by two wires that a test drives. */
+export class Link {
+  readonly toClient: Wire;
+  readonly toRelay: Wire;
+  readonly relay: Mux;
+  readonly client: Mux;
+  /** Every `onEnd`, of both sides. */
+  readonly ends: { side: "relay" | "client"; reason: GoAwayReason; text: string }[] = [];
+
+  constructor(options: LinkOptions = {}) {
+    const { slow = false, maxStreams = 1000, now, onRequest, onGoAway } = options;
+    this.toClient = new Wire(slow);
+    this.toRelay = new Wire(slow);
+    const forSide = (side: "relay" | "client") => ({
+      maxStreams,
+      now,
+      onGoAway: (reason: GoAwayReason, text: string) => onGoAway?.(side, reason, text),
+      onEnd: (reason: GoAwayReason, text: string) => this.ends.push({ side, reason, text }),
+    });
+    this.relay = new Mux({ ...forSide("relay"), transport: this.toClient });
+    this.client = new Mux({
+      ...forSide("client"),
+      transport: this.toRelay,
+      onRequest: onRequest ?? (() => ignore()),
+    });
+  }
+
+  /** Delivers the oldest message of one direction. Says whether there was one. */
+  deliver(direction: "toClient" | "toRelay"): boolean {
+    const message = this[direction].take();
+    if (message === undefined) return false;
+    (direction === "toClient" ? this.client : this.relay).receive(message);
+    return true;
+  }
+
+  /** Delivers until nothing is left to deliver and nobody writes any more. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < 3;) {
+      await turn();
+      const moved = [this.deliver("toClient"), this.deliver("toRelay")];
+      quiet = moved.includes(true) ? 0 : quiet + 1;
+    }
+  }
+}
+
+/** Resolves after what is due now, the end of the outboxes' turn included. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A handler that does nothing but what it is given. */
+export const ignore = (some: Partial<StreamHandler> = {}): StreamHandler => ({
+  onData() {},
+  onMessage() {},
+  onClose() {},
+  onReset() {},
+  ...some,
+});
+
+/** {@link ignore} for the relay's end, which takes answers. */
+export const visitor = (some: Partial<StreamHandler> = {}): StreamHandler => ignore({ onResponse() {}, ...some });
+
+export const NOTHING = new Uint8Array(0);
+
+/** Answers with a status and no body. */
+export function answerEmpty(stream: MuxStream, end = true): void {
+  stream.respond(200, NOTHING, 0, 0, NOTHING, 0, 0, end);
+}
+
+/** `length` bytes that differ by position and by `seed`. */
+export function patterned(length: number, seed: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at++) bytes[at] = (at * 31 + (at >> 8) * 7 + seed) & 0xff;
+  return bytes;
+}
+
+export const HEAD = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";

@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { answerEmpty, HEAD, ignore, Link, NOTHING, patterned, turn, visitor } from "./_link.ts";
+import { FrameType, readU32 } from "./frames.ts";
+import { FRAME_HEAD, INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
+import { GoAwayReason } from "./reasons.ts";
+import type { MuxStream } from "./stream.ts";
+
+/** A reader of one direction of one stream, that passes on what it got only when it is told to. */
+class Reader {
+  /** Set once the stream is known. */
+  stream: MuxStream | null = null;
+  ended = false;
+  received = 0;
+  consumed = 0;
+  readonly #expected: Uint8Array;
+
+  constructor(expected: Uint8Array) {
+    this.#expected = expected;
+  }
+
+  take(piece: Uint8Array, end: boolean): void {
+    assert.equal(this.ended, false, "a piece after the end");
+    assert(piece.length > 0 || end, "an empty piece in the middle");
+    const { received } = this;
+    assert.deepEqual(piece, this.#expected.subarray(received, received + piece.length));
+    this.received += piece.length;
+    this.ended = end;
+    const window = INITIAL_WINDOW + this.stream!.growth;
+    assert(this.received - this.consumed <= window, "more came than the window holds");
+    assert(window <= MAX_WINDOW);
+  }
+
+  consume(bytes: number): void {
+    const count = Math.min(bytes, this.received - this.consumed);
+    if (count === 0) return;
+    this.consumed += count;
+    this.stream!.consumed(count);
+  }
+
+  get complete(): boolean {
+    return this.ended && this.received === this.#expected.length;
+  }
+}
+
+interface Plan {
+  /** Bytes of each write. */
+  up: number[];
+  down: number[];
+  /** Reads nothing until all others are done. */
+  stalled: boolean;
+}
+
+const writes = fc.array(
+  fc.oneof(fc.nat(2000), fc.constantFrom(0, MAX_PIECE, INITIAL_WINDOW, INITIAL_WINDOW + 1), fc.nat(300_000)),
+  { maxLength: 4 },
+);
+const plan = fc.record({ up: writes, down: writes, stalled: fc.boolean() });
+
+/** What happens next: a message is delivered, a reader passes something on, or time goes by. */
+const step = fc.oneof(
+  fc.constantFrom("toClient" as const, "toRelay" as const, "turn" as const),
+  fc.record({ reader: fc.nat(20), bytes: fc.nat(100_000) }),
+);
+
+async function writeAll(stream: MuxStream, body: Uint8Array, sizes: number[], endsWithLast: boolean): Promise<void> {
+  let at = 0;
+  for (const [index, size] of sizes.entries()) {
+    await stream.write(body.subarray(at, at + size), endsWithLast && index === sizes.length - 1);
+    at += size;
+  }
+  stream.end();
+}
+
+/** Opens a stream for every plan and starts writing both ways. */
+function startAll(link: Link, plans: Plan[], asked: Map<number, (stream: MuxStream) => void>) {
+  return plans.map(({ up, down, stalled }, index) => {
+    const size = (sizes: number[]) => sizes.reduce((sum, bytes) => sum + bytes, 0);
+    const [upBody, downBody] = [patterned(size(up), index), patterned(size(down), index + 100)];
+    const readers = { up: new Reader(upBody), down: new Reader(downBody), stalled };
+    const stream = link.relay.open(
+      HEAD,
+      { end: false, webSocket: false },
+      visitor({ onData: (piece, end) => readers.down.take(piece, end) }),
+    )!;
+    readers.down.stream = stream;
+    const done = Promise.withResolvers<void>();
+    asked.set(stream.id, (answering) => {
+      readers.up.stream = answering;
+      answerEmpty(answering, false);
+      writeAll(answering, downBody, down, index % 2 === 0).then(done.resolve, done.reject);
+    });
+    return { ...readers, written: Promise.all([writeAll(stream, upBody, up, index % 2 === 1), done.promise]) };
+  });
+}
+
+for (const slow of [false, true]) {
+  Deno.test(`bodies arrive whole and in order on interleaved streams, ${slow ? "slow" : "fast"} transport`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(plan, { minLength: 1, maxLength: 6 }),
+        fc.array(step, { maxLength: 60 }),
+        async (plans, steps) => {
+          const asked = new Map<number, (stream: MuxStream) => void>();
+          const pieces = new Map<number, ReturnType<typeof startAll>[number]>();
+          const link: Link = new Link({
+            slow,
+            onRequest(stream) {
+              queueMicrotask(() => asked.get(stream.id)!(stream));
+              return ignore({
+                onData(piece, end) {
+                  const { up } = pieces.get(stream.id)!;
+                  up.stream = stream;
+                  up.take(piece, end);
+                },
+              });
+            },
+          });
+          const flows = startAll(link, plans, asked);
+          flows.forEach((flow) => pieces.set(flow.down.stream!.id, flow));
+          const lively = flows.filter(({ stalled }) => !stalled).flatMap(({ up, down }) => [up, down]);
+          for (const next of steps) {
+            if (next === "turn") await turn();
+            else if (typeof next === "string") link.deliver(next);
+            else if (lively.length > 0) lively[next.reader % lively.length].consume(next.bytes);
+          }
+          const finish = async (readers: Reader[]) => {
+            for (let quiet = 0; quiet < 5;) {
+              await turn();
+              const moved = [link.deliver("toClient"), link.deliver("toRelay")].includes(true);
+              readers.forEach((reader) => reader.consume(Infinity));
+              quiet = moved ? 0 : quiet + 1;
+            }
+          };
+          await finish(lively);
+          // Those that read are through, whatever the others do.
+          assert(lively.every(({ complete }) => complete), "a stream that is read stands still");
+          await finish(flows.flatMap(({ up, down }) => [up, down]));
+          await Promise.all(flows.map(({ written }) => written));
+          assert(flows.every(({ up, down }) => up.complete && down.complete));
+          assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
+          assert.deepEqual([link.relay, link.client].map((mux) => mux.takeGrowth(Infinity)), [
+            MAX_WINDOW_GROWTH,
+            MAX_WINDOW_GROWTH,
+          ]);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+}
+
+Deno.test("a reader that takes nothing stalls its own stream at the initial window, and no other", async () => {
+  const asked: MuxStream[] = [];
+  const link = new Link({
+    onRequest(stream) {
+      asked.push(stream);
+      return ignore();
+    },
+  });
+  const got = [0, 0];
+  const streams = got.map((_, index) =>
+    link.relay.open(
+      HEAD,
+      { end: true, webSocket: false },
+      visitor({
+        onData(piece) {
+          got[index] += piece.length;
+          if (index === 1) streams[1].consumed(piece.length);
+        },
+      }),
+    )!
+  );
+  await link.settle();
+  asked.forEach((stream) => answerEmpty(stream, false));
+  const stalled = asked[0].write(patterned(1_000_000, 1), true).catch(() => "woken");
+  await Promise.all([asked[1].write(patterned(1_000_000, 2), true), link.settle()]);
+  await link.settle();
+  assert.deepEqual(got, [INITIAL_WINDOW, 1_000_000]);
+  streams[0].reset(1);
+  await link.settle();
+  assert.equal(await stalled, "woken");
+});
+
+Deno.test("windows grow while readers keep up, within the bounds of a stream and of the session", async () => {
+  const asked: MuxStream[] = [];
+  const link = new Link({
+    // Time stands still: every reader keeps up.
+    now: () => 0,
+    onRequest(stream) {
+      asked.push(stream);
+      return ignore();
+    },
+  });
+  const streams: MuxStream[] = [];
+  for (let index = 0; index < 12; index++) {
+    const onData = (piece: Uint8Array) => streams[index].consumed(piece.length);
+    streams.push(link.relay.open(HEAD, { end: true, webSocket: false }, visitor({ onData }))!);
+  }
+  await link.settle();
+  asked.forEach((stream) => answerEmpty(stream, false));
+  const body = new Uint8Array(MAX_PIECE);
+  const feed = async (stream: MuxStream) => {
+    for (let count = 0; count < 300; count++) await stream.write(body);
+  };
+  // One by one: the first ones take all there is, up to a window's limit each.
+  for (const stream of asked) {
+    const feeding = feed(stream);
+    let done = false;
+    feeding.then(() => done = true);
+    while (!done) await link.settle();
+  }
+  const growths = streams.map(({ growth }) => growth);
+  assert.equal(growths[0], MAX_WINDOW - INITIAL_WINDOW);
+  assert(growths.every((growth) => growth <= MAX_WINDOW - INITIAL_WINDOW));
+  assert.equal(growths.reduce((sum, growth) => sum + growth), MAX_WINDOW_GROWTH);
+  assert.equal(growths.at(-1), 0);
+  streams.forEach((stream) => stream.reset(1));
+  assert.equal(link.relay.takeGrowth(Infinity), MAX_WINDOW_GROWTH);
+});
+
+Deno.test("a window stays as it is while its reader takes its time", async () => {
+  let time = 0;
+  const link = new Link({ now: () => time });
+  const stream = link.relay.open(HEAD, { end: true, webSocket: false }, visitor())!;
+  for (const [ms, growth] of [[1000, 0], [2000, 0], [2249, INITIAL_WINDOW], [3000, INITIAL_WINDOW]]) {
+    time = ms;
+    stream.consumed(INITIAL_WINDOW);
+    assert.equal(stream.growth, growth);
+  }
+  await turn();
+});
+
+Deno.test("many writers that wait for the same room send no empty frames", async () => {
+  const asked: MuxStream[] = [];
+  const link = new Link({
+    slow: true,
+    onRequest(stream) {
+      asked.push(stream);
+      return ignore();
+    },
+  });
+  const streams = Array.from(
+    { length: 60 },
+    () => link.relay.open(HEAD, { end: true, webSocket: false }, visitor())!,
+  );
+  await link.settle();
+  asked.forEach((stream) => answerEmpty(stream, false));
+  const writing = asked.map((stream) => stream.write(patterned(100_000, stream.id), true));
+  let empty = 0;
+  for (let quiet = 0; quiet < 5; quiet++) {
+    await turn();
+    for (const message of link.toRelay.messages) {
+      quiet = 0;
+      for (let at = 0; at < message.length; at += FRAME_HEAD + readU32(message, at)) {
+        if (message[at + 4] === FrameType.data && readU32(message, at) === 0) empty++;
+      }
+    }
+    while (link.deliver("toRelay"));
+  }
+  await Promise.all(writing);
+  assert.equal(empty, 0);
+  assert(streams.every(({ remoteEnded }) => remoteEnded));
+});
+
+const sizes = fc.oneof(
+  fc.constantFrom(0, 1, MAX_PIECE - 1, MAX_PIECE, MAX_PIECE + 1, 2 * MAX_PIECE, INITIAL_WINDOW, INITIAL_WINDOW + 1),
+  fc.nat(400_000),
+);
+/** A message: whether it is text, and the pieces it is written in. */
+const socketMessage = fc.record({ text: fc.boolean(), parts: fc.array(sizes, { minLength: 1, maxLength: 3 }) });
+
+Deno.test("WebSocket messages arrive whole, in order and of their kind, empty and large ones alike", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(socketMessage, { maxLength: 6 }), fc.boolean(), async (messages, slow) => {
+      let answering: MuxStream | undefined;
+      const link = new Link({
+        slow,
+        onRequest(stream) {
+          answering = stream;
+          return ignore();
+        },
+      });
+      const received: { text: boolean; bytes: number[]; size: number }[] = [];
+      let current: Uint8Array[] = [];
+      const stream: MuxStream = link.relay.open(
+        HEAD,
+        { end: false, webSocket: true },
+        visitor({
+          onMessage(piece, text, more) {
+            current.push(piece.slice());
+            stream.consumed(piece.length);
+            if (more) return;
+            const whole = Uint8Array.from(current.flatMap((part) => [...part]));
+            received.push({ text, bytes: [whole[0], whole.at(-1)!], size: whole.length });
+            current = [];
+          },
+        }),
+      )!;
+      await link.settle();
+      answerEmpty(answering!, false);
+      const writing = (async () => {
+        for (const { text, parts } of messages) {
+          for (const [index, size] of parts.entries()) {
+            await answering!.writeMessage(patterned(size, index), text, index === parts.length - 1);
+          }
+        }
+        answering!.closeWebSocket(1000, "");
+      })();
+      await link.settle();
+      await writing;
+      await link.settle();
+      const expected = messages.map(({ text, parts }) => {
+        const whole = Uint8Array.from(parts.flatMap((size, index) => [...patterned(size, index)]));
+        return { text, bytes: [whole[0], whole.at(-1)!], size: whole.length };
+      });
+      assert.deepEqual(received, expected);
+      assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
+    }),
+    { numRuns: 15 },
+  );
+});
+
+Deno.test("an empty write sends nothing, and END alone goes out when nothing else waits", async () => {
+  const link = new Link();
+  const stream = link.relay.open(HEAD, { end: false, webSocket: false }, visitor())!;
+  await link.settle();
+  await stream.write(NOTHING);
+  await turn();
+  assert.equal(link.toClient.messages.length, 0);
+  await stream.write(NOTHING, true);
+  await turn();
+  assert.equal(link.toClient.messages[0].length, FRAME_HEAD);
+  link.relay.end(GoAwayReason.closed, "");
+});

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { answerEmpty, HEAD, ignore, Link, NOTHING, patterned, turn, visitor } from "./_link.ts";
+import { FrameType, writeFrameHead, writeU16, writeU32 } from "./frames.ts";
+import { FRAME_HEAD } from "./limits.ts";
+import { GoAwayReason } from "./reasons.ts";
+import type { MuxStream } from "./stream.ts";
+
+const types = fc.oneof(fc.constantFrom(...Object.values(FrameType)), fc.nat(255));
+const ids = fc.oneof(
+  fc.nat(6),
+  fc.nat(6).map((slot) => 0x10000 + slot),
+  fc.constantFrom(0x7fffffff, 0x80000000, 0xffffffff),
+  fc.nat(),
+);
+const payloads = fc.oneof(
+  fc.uint8Array({ maxLength: 40 }),
+  fc.constantFrom(NOTHING, new TextEncoder().encode(HEAD), new Uint8Array(8), Uint8Array.of(0, 200, 0, 0)),
+  fc.nat(0xffffffff).map((value) => {
+    const bytes = new Uint8Array(4);
+    writeU32(bytes, 0, value);
+    return bytes;
+  }),
+  fc.tuple(fc.nat(0xffff), fc.nat(0xffff), fc.uint8Array({ maxLength: 100 })).map(([status, length, rest]) => {
+    const bytes = new Uint8Array(4 + rest.length);
+    writeU16(bytes, 0, status);
+    writeU16(bytes, 2, length % (rest.length + 2));
+    bytes.set(rest, 4);
+    return bytes;
+  }),
+  fc.constant(patterned(70_000, 1)),
+);
+
+/** Frames that are well-formed more often than not, a few bytes of them changed, the end perhaps cut off. */
+const message = fc.oneof(
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }) },
+  {
+    weight: 5,
+    arbitrary: fc.tuple(
+      fc.array(fc.tuple(types, fc.nat(255), ids, payloads), { maxLength: 5 }),
+      fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 2 }),
+      fc.option(fc.nat()),
+    ).map(([frames, changes, cut]) => {
+      const bytes = Uint8Array.from(frames.flatMap(([type, flags, id, payload]) => {
+        const head = new Uint8Array(FRAME_HEAD);
+        writeFrameHead(head, 0, payload.length, type as FrameType, flags, id);
+        return [...head, ...payload];
+      }));
+      for (const [at, value] of changes) if (bytes.length > 0) bytes[at % bytes.length] = value;
+      return cut === null ? bytes : bytes.subarray(0, cut % (bytes.length + 1));
+    }),
+  },
+);
+
+const slotOf = (stream: MuxStream) => stream.id % 0x10000;
+
+/** A session with a few streams in different states. */
+async function createSession() {
+  const link = new Link({
+    maxStreams: 20,
+    onRequest(stream) {
+      if (slotOf(stream) % 3 === 1) answerEmpty(stream, slotOf(stream) % 2 === 0);
+      return ignore();
+    },
+  });
+  for (let count = 0; count < 5; count++) {
+    link.relay.open(HEAD, { end: count % 2 === 0, webSocket: count === 3 }, visitor());
+  }
+  await link.settle();
+  return link;
+}
+
+for (const side of ["relay", "client"] as const) {
+  Deno.test(`hostile bytes end the ${side}'s session by protocolError or do nothing, and touch no other`, async () => {
+    const bystander = await createSession();
+    const before = [bystander.relay.size, bystander.client.size];
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 8 }), async (messages) => {
+        const link = await createSession();
+        for (const bytes of messages) link[side].receive(bytes);
+        await turn();
+        const ends = link.ends.filter((end) => end.side === side);
+        assert(ends.length <= 1);
+        assert.equal(link[side].over, ends.length === 1);
+        if (ends.length === 1) {
+          assert.equal(ends[0].reason, GoAwayReason.protocolError);
+          assert.notEqual(ends[0].text, "");
+          assert.equal(link[side].size, 0);
+        }
+        assert(link[side].size <= 20);
+        assert(link[side].outbox.used < 1024 * 1024);
+        link.relay.end(GoAwayReason.closed, "");
+        link.client.end(GoAwayReason.closed, "");
+      }),
+      { numRuns: 250 },
+    );
+    assert.deepEqual([bystander.relay.size, bystander.client.size, bystander.ends], [...before, []]);
+    let asked = 0;
+    for (let count = 0; count < 3; count++) {
+      const onResponse = () => asked++;
+      bystander.relay.open(HEAD, { end: true, webSocket: false }, visitor({ onResponse }));
+    }
+    await bystander.settle();
+    assert.equal(asked, 1, "one of three slots in a row is answered, as before");
+  });
+}

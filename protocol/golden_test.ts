@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Buffer } from "node:buffer";
+import { answerEmpty, HEAD, ignore, turn, visitor } from "./_link.ts";
+import { END, FrameType, MORE, TEXT, WEBSOCKET } from "./frames.ts";
+import { HEARTBEAT_MS } from "./limits.ts";
+import { Mux, type MuxOptions } from "./mux.ts";
+import type { GoAwayReason, ResetReason } from "./reasons.ts";
+import type { MuxStream, StreamHandler } from "./stream.ts";
+
+/** An entry of testdata/frames.json: one frame as bytes, and what they mean. docs/protocol.md says how to read it. */
+interface GoldenFrame {
+  description: string;
+  from: "relay" | "client";
+  type: string;
+  flags: (keyof typeof FLAGS)[];
+  stream: number;
+  /** Of heads, bodies and messages every character is a byte; texts are text. */
+  fields: {
+    head: string;
+    status: number;
+    body: string;
+    bytes: string | number;
+    code: number;
+    text: string;
+    hex: string;
+  };
+  hex: string;
+}
+
+const FLAGS = { END, WEBSOCKET, TEXT, MORE };
+// The file is ours and this test's own subject: what does not fit this type fails below.
+const frames = JSON.parse(
+  readFileSync(new URL("./testdata/frames.json", import.meta.url), "utf8"),
+) as GoldenFrame[];
+
+const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
+const toText = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
+const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+const toBytes = (hex: string) => new Uint8Array(Buffer.from(hex, "hex"));
+
+/** The id of the first stream of a session. */
+const FIRST = 0x10000;
+
+/** One end that writes into `sent`, with stream `id` open where that is not 0. */
+async function createEnd(from: "relay" | "client", id: number, handler: StreamHandler, more: Partial<MuxOptions> = {}) {
+  const sent: Uint8Array[] = [];
+  let stream: MuxStream | null = null;
+  let time = 0;
+  const options: MuxOptions = {
+    maxStreams: 10,
+    now: () => time,
+    transport: { send: (buffer, start, end) => void sent.push(buffer.slice(start, end)) },
+    onEnd: (_reason, text) => assert.fail(text),
+    ...more,
+  };
+  const mux = new Mux(
+    from === "relay" ? options : {
+      onRequest(opened) {
+        stream = opened;
+        return handler;
+      },
+      ...options,
+    },
+  );
+  const socket = { end: false, webSocket: false };
+  // Ids are handed out in turn: the low half counts the streams that are open.
+  for (let next = FIRST; next <= id && from === "relay"; next++) stream = mux.open(HEAD, socket, handler);
+  if (id !== 0 && from === "client" && more.onRequest === undefined) {
+    const request = new Uint8Array(10);
+    new DataView(request.buffer).setUint8(4, FrameType.request);
+    new DataView(request.buffer).setUint32(6, id);
+    mux.receive(request);
+  }
+  await turn();
+  sent.length = 0;
+  return { mux, sent, stream: stream as MuxStream | null, pass: (ms: number) => time += ms };
+}
+
+/** What our mux writes when it is asked for what `frame` says. */
+async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Promise<Uint8Array> {
+  const has = (flag: keyof typeof FLAGS) => flags.includes(flag);
+  const isRequest = type === "REQUEST";
+  const end = await createEnd(from, isRequest ? id - 1 : id, from === "relay" ? visitor() : ignore());
+  const { mux } = end, stream = end.stream!;
+  const body = latin1(fields.body ?? ""), bytes = latin1(String(fields.bytes ?? ""));
+  switch (type) {
+    case "REQUEST":
+      mux.open(fields.head, { end: has("END"), webSocket: has("WEBSOCKET") }, visitor());
+      break;
+    case "RESPONSE": {
+      const head = latin1(fields.head);
+      stream.respond(fields.status, head, 0, head.length, body, 0, body.length, has("END"));
+      break;
+    }
+    case "DATA":
+      await stream.write(bytes, has("END"));
+      break;
+    case "MESSAGE":
+      await stream.writeMessage(bytes, has("TEXT"), !has("MORE"));
+      break;
+    case "CLOSE":
+      stream.closeWebSocket(fields.code, fields.text);
+      break;
+    case "RESET":
+      // The file names codes as numbers, as the wire does.
+      stream.reset(fields.code as ResetReason, fields.text);
+      break;
+    case "CREDIT":
+      mux.putCredit(id, Number(fields.bytes));
+      break;
+    case "PING":
+      end.pass(HEARTBEAT_MS);
+      mux.beat();
+      break;
+    case "PONG":
+      mux.receive(Uint8Array.of(0, 0, 0, 8, FrameType.ping, 0, 0, 0, 0, 0, ...toBytes(fields.hex)));
+      break;
+    case "GOAWAY":
+      mux.sendGoAway(fields.code as GoAwayReason, fields.text);
+  }
+  await turn();
+  return Uint8Array.from(end.sent.flatMap((message) => [...message]));
+}
+
+/** What our mux makes of the frame's bytes at the other end, in the words of the file. */
+async function read(golden: GoldenFrame): Promise<unknown> {
+  let seen: unknown;
+  const flagsOf = (some: Partial<Record<keyof typeof FLAGS, boolean>>) =>
+    Object.entries(some).filter(([, is]) => is).map(([name]) => name);
+  const handler = {
+    onData: (piece: Uint8Array, end: boolean) => seen = ["DATA", flagsOf({ END: end }), { bytes: toText(piece) }],
+    onMessage: (piece: Uint8Array, text: boolean, more: boolean) =>
+      seen = ["MESSAGE", flagsOf({ TEXT: text, MORE: more }), { bytes: toText(piece) }],
+    onClose: (code: number, text: string) => seen = ["CLOSE", [], { code, text }],
+    onReset: (code: number, text: string) => seen = ["RESET", [], { code, text }],
+  };
+  const relayHandler: StreamHandler = {
+    ...handler,
+    onResponse(status, bytes, headStart, headEnd, payloadEnd, end) {
+      const head = toText(bytes.subarray(headStart, headEnd)), body = toText(bytes.subarray(headEnd, payloadEnd));
+      seen = ["RESPONSE", flagsOf({ END: end }), { status, head, body }];
+    },
+  };
+  const isRelay = golden.from === "client";
+  const onGoAway = (code: number, text: string) => seen = ["GOAWAY", [], { code, text }];
+  const onRequest: MuxOptions["onRequest"] = (stream, bytes, start, end, flags) => {
+    assert.equal(stream.id, golden.stream);
+    const head = toText(bytes.subarray(start, end));
+    seen = ["REQUEST", flagsOf({ END: flags.end, WEBSOCKET: flags.webSocket }), { head }];
+    return ignore();
+  };
+  const more = golden.type === "REQUEST" ? { onRequest, onGoAway } : { onGoAway };
+  const end = await createEnd(isRelay ? "relay" : "client", golden.stream, isRelay ? relayHandler : handler, more);
+  // A body and messages come behind the answer.
+  if (isRelay && (golden.type === "DATA" || golden.type === "MESSAGE")) {
+    end.mux.receive(Uint8Array.of(0, 0, 0, 4, FrameType.response, 0, 0, 1, 0, golden.stream % FIRST, 0, 200, 0, 0));
+  }
+  const room = () => end.stream?.room;
+  end.mux.receive(toBytes(golden.hex));
+  await turn();
+  if (golden.type === "CREDIT") seen = ["CREDIT", [], { bytes: await measureCredit(end.stream!, room) }];
+  if (golden.type === "PING") seen = ["PING", [], { hex: toHex(end.sent[0].subarray(10)) }];
+  // Nothing is to be seen of a PONG but that it is taken.
+  if (golden.type === "PONG") seen = ["PONG", [], golden.fields];
+  return seen;
+}
+
+/** What may be sent now beyond the initial window. */
+async function measureCredit(stream: MuxStream, room: () => number | undefined): Promise<number> {
+  let sum = 0;
+  for (let size = room() ?? 0; size > 0; size = room() ?? 0) {
+    if (stream.status === 0 && sum === 0) answerEmpty(stream, false);
+    await stream.write(new Uint8Array(size));
+    sum += size;
+    await turn();
+  }
+  return sum - 128 * 1024;
+}
+
+for (const golden of frames) {
+  Deno.test(`golden frame: ${golden.type} from the ${golden.from}: ${golden.description}`, async () => {
+    assert.equal(toHex(await write(golden)), golden.hex);
+    assert.deepEqual(await read(golden), [golden.type, golden.flags, golden.fields]);
+  });
+}
+
+Deno.test("golden frames show every type and every flag", () => {
+  const shown = new Set(frames.flatMap(({ type, flags }) => [type, ...flags]));
+  const types = Object.keys(FrameType).map((name) => name.toUpperCase());
+  assert.deepEqual([...shown].sort(), [...types, ...Object.keys(FLAGS)].sort());
+});
+
+Deno.test("the session in bytes of docs/protocol.md is made of golden frames", () => {
+  const text = readFileSync(new URL("../docs/protocol.md", import.meta.url), "utf8");
+  const shown = [...text.matchAll(/^```\n(0000[^`]*)^```/gm)].map(([, block]) => block).join("").split(/^(?=0000)/m);
+  assert.equal(shown.length, 4);
+  for (const lines of shown) {
+    const hex = lines.split("\n").map((line) => /^ *((?:[0-9a-f]{4,} ?|\d\d )*)/.exec(line)![1].replaceAll(" ", ""))
+      .join("");
+    assert(frames.some((frame) => frame.hex === hex), hex);
+  }
+});

@@ -1,0 +1,498 @@
+import assert from "node:assert/strict";
+import { answerEmpty, HEAD, ignore, Link, NOTHING, patterned, turn, visitor } from "./_link.ts";
+import { END, FrameType, TEXT, writeFrameHead } from "./frames.ts";
+import { FRAME_HEAD, HEARTBEAT_MS, MAX_HEAD, MAX_REASON, SILENCE_MS } from "./limits.ts";
+import { Mux } from "./mux.ts";
+import { GoAwayReason, ResetReason } from "./reasons.ts";
+import { type MuxStream, StreamEnded, type StreamHandler } from "./stream.ts";
+
+const GET = { end: true, webSocket: false };
+const POST = { end: false, webSocket: false };
+
+/** One frame as bytes. */
+function frame(type: FrameType, flags: number, stream: number, payload: Uint8Array = NOTHING): Uint8Array {
+  const bytes = new Uint8Array(FRAME_HEAD + payload.length);
+  writeFrameHead(bytes, 0, payload.length, type, flags, stream);
+  bytes.set(payload, FRAME_HEAD);
+  return bytes;
+}
+
+/** The id of the first stream of a session. */
+const FIRST = 0x10000;
+
+const ascii = (text: string) => new TextEncoder().encode(text);
+
+/** A link whose client keeps the streams it was asked on. */
+function createLink(options: ConstructorParameters<typeof Link>[0] = {}, handler: Partial<StreamHandler> = {}) {
+  const asked: MuxStream[] = [];
+  const link = new Link({
+    onRequest(stream) {
+      asked.push(stream);
+      return ignore(handler);
+    },
+    ...options,
+  });
+  return { link, asked };
+}
+
+Deno.test("Mux carries a request's head byte for byte and its flags", async () => {
+  const heads: [string, boolean, boolean][] = [];
+  const link = new Link({
+    onRequest(_stream, bytes, start, end, flags) {
+      heads.push([String.fromCharCode(...bytes.subarray(start, end)), flags.end, flags.webSocket]);
+      return ignore();
+    },
+  });
+  link.relay.open(HEAD, GET, visitor());
+  link.relay.open(ascii(HEAD), { end: false, webSocket: true }, visitor());
+  await link.settle();
+  assert.deepEqual(heads, [[HEAD, true, false], [HEAD, false, true]]);
+});
+
+Deno.test("Mux.open writes the request line in UTF-8 and the fields in Latin-1", async () => {
+  let bytes = NOTHING;
+  const link = new Link({
+    onRequest(_stream, message, start, end) {
+      bytes = message.slice(start, end);
+      return ignore();
+    },
+  });
+  link.relay.open("GET /é HTTP/1.1\r\nhost: a\r\nx: é\r\n\r\n", GET, visitor());
+  await link.settle();
+  assert.equal(String.fromCharCode(...bytes), "GET /\xc3\xa9 HTTP/1.1\r\nhost: a\r\nx: \xe9\r\n\r\n");
+});
+
+Deno.test("Mux carries an answer that is whole in one frame, and both ends forget the stream", async () => {
+  const { link, asked } = createLink();
+  const answers: unknown[] = [];
+  const stream = link.relay.open(
+    HEAD,
+    GET,
+    visitor({
+      onResponse(status, bytes, headStart, headEnd, payloadEnd, end) {
+        const text = (from: number, to: number) => new TextDecoder().decode(bytes.subarray(from, to));
+        answers.push([status, text(headStart, headEnd), text(headEnd, payloadEnd), end]);
+      },
+    }),
+  );
+  await link.settle();
+  const [head, body] = [ascii("..a: b\r\n.."), ascii("<hello>")];
+  asked[0].respond(201, head, 2, 8, body, 1, 6, true);
+  await link.settle();
+  assert.deepEqual(answers, [[201, "a: b\r\n", "hello", true]]);
+  assert.deepEqual([link.relay.size, link.client.size], [0, 0]);
+  assert.equal(stream!.ended, ResetReason.none);
+  assert.equal(asked[0].ended, ResetReason.none);
+  assert.equal(asked[0].status, 201);
+});
+
+Deno.test("Mux counts heads and bodies of a stream alike on both ends", async () => {
+  const { link, asked } = createLink();
+  const stream = link.relay.open(HEAD, POST, visitor())!;
+  await link.settle();
+  await stream.write(patterned(1000, 1), true);
+  const head = ascii("a: b\r\n");
+  asked[0].respond(200, head, 0, head.length, NOTHING, 0, 0, false);
+  await asked[0].write(patterned(500, 2), true);
+  await link.settle();
+  assert.equal(stream.carried, HEAD.length + head.length + 1500);
+  assert.equal(asked[0].carried, stream.carried);
+});
+
+const resetCases: [name: string, flags: typeof GET, prepare: (relay: MuxStream, client: MuxStream) => void][] = [
+  ["before the answer", GET, () => {}],
+  ["while the request's body is sent", POST, (relay) => void relay.write(patterned(10, 1))],
+  ["after the request's end", POST, (relay) => relay.end()],
+  ["while the answer's body is sent", GET, (_relay, client) => answerEmpty(client, false)],
+  ["after the answer, before the request's end", POST, (_relay, client) => answerEmpty(client)],
+  ["with both bodies under way", POST, (_relay, client) => answerEmpty(client, false)],
+  ["on a WebSocket", { end: false, webSocket: true }, (_relay, client) => answerEmpty(client, false)],
+];
+
+for (const [name, flags, prepare] of resetCases) {
+  for (const by of ["relay", "client"] as const) {
+    Deno.test(`MuxStream.reset by the ${by} ${name} leaves nothing open on either end`, async () => {
+      const told: unknown[] = [];
+      const onReset = (reason: ResetReason, text: string) => told.push([reason, text]);
+      const { link, asked } = createLink({}, { onReset });
+      const stream = link.relay.open(HEAD, flags, visitor({ onReset }))!;
+      const finished: string[] = [];
+      await link.settle();
+      stream.onFinish = () => finished.push("relay");
+      asked[0].onFinish = () => finished.push("client");
+      prepare(stream, asked[0]);
+      await link.settle();
+      (by === "relay" ? stream : asked[0]).reset(ResetReason.broken, "why not");
+      await link.settle();
+      assert.deepEqual([link.relay.size, link.client.size], [0, 0]);
+      assert.deepEqual(told, [[ResetReason.broken, "why not"]]);
+      assert.deepEqual(finished.sort(), ["client", "relay"]);
+      assert.deepEqual(link.ends, []);
+    });
+  }
+}
+
+Deno.test("Mux lets frames pass that cross a reset on the way", async () => {
+  const { link, asked } = createLink();
+  const stream = link.relay.open(HEAD, POST, visitor())!;
+  await link.settle();
+  answerEmpty(asked[0], false);
+  asked[0].write(patterned(100, 1), true);
+  asked[0].reset(ResetReason.cancelled);
+  stream.write(patterned(100, 1));
+  stream.reset(ResetReason.cancelled);
+  await link.settle();
+  assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
+});
+
+Deno.test("MuxStream.closeWebSocket tells code and reason and ends both ends", async () => {
+  const closed: unknown[] = [];
+  const { link } = createLink({}, { onClose: (code, reason) => closed.push([code, reason]) });
+  const stream = link.relay.open(HEAD, { end: false, webSocket: true }, visitor())!;
+  await link.settle();
+  stream.closeWebSocket(4001, "söon");
+  stream.closeWebSocket(4002, "");
+  await link.settle();
+  assert.deepEqual(closed, [[4001, "söon"]]);
+  assert.deepEqual([link.relay.size, link.client.size], [0, 0]);
+});
+
+Deno.test("Mux cuts a reason at a character's end to what the wire allows", async () => {
+  const told: string[] = [];
+  const { link } = createLink({}, { onReset: (_reason, text) => told.push(text) });
+  const stream = link.relay.open(HEAD, GET, visitor())!;
+  await link.settle();
+  stream.reset(ResetReason.broken, "€".repeat(MAX_REASON));
+  await link.settle();
+  assert.deepEqual(told, ["€".repeat(Math.floor(MAX_REASON / 3))]);
+});
+
+Deno.test("MuxStream writes that wait are woken by a reset with StreamEnded and its reason", async () => {
+  const { link, asked } = createLink();
+  const stream = link.relay.open(HEAD, POST, visitor())!;
+  await link.settle();
+  const writing = assert.rejects(
+    stream.write(patterned(1_000_000, 1), true),
+    (error) => error instanceof StreamEnded && error.reason === ResetReason.refused,
+  );
+  await link.settle();
+  asked[0].reset(ResetReason.refused);
+  await link.settle();
+  await writing;
+});
+
+Deno.test("Mux.open gives null when as many streams are open as may be, and works again after one ended", async () => {
+  const { link, asked } = createLink({ maxStreams: 2 });
+  link.relay.open(HEAD, GET, visitor());
+  link.relay.open(HEAD, GET, visitor());
+  assert.equal(link.relay.open(HEAD, GET, visitor()), null);
+  await link.settle();
+  answerEmpty(asked[0]);
+  await link.settle();
+  assert.notEqual(link.relay.open(HEAD, GET, visitor()), null);
+});
+
+Deno.test("Mux as client resets a stream too many with `limit`, and the others go on", async () => {
+  const asked: MuxStream[] = [];
+  const sent: Uint8Array[] = [];
+  const client = new Mux({
+    maxStreams: 1,
+    transport: { send: (buffer, start, end) => void sent.push(buffer.slice(start, end)) },
+    onEnd: () => assert.fail("the session ended"),
+    onRequest(stream) {
+      asked.push(stream);
+      return ignore();
+    },
+  });
+  client.receive(frame(FrameType.request, END, FIRST, ascii(HEAD)));
+  client.receive(frame(FrameType.request, END, FIRST + 1, ascii(HEAD)));
+  await turn();
+  assert.equal(asked.length, 1);
+  assert.equal(client.size, 1);
+  const text = "too many requests at a time";
+  assert.deepEqual(sent, [frame(FrameType.reset, 0, FIRST + 1, Uint8Array.of(0, ResetReason.limit, ...ascii(text)))]);
+});
+
+Deno.test("Mux as client refuses a stream id that comes out of turn", () => {
+  const ends: string[] = [];
+  const client = new Mux({
+    maxStreams: 100,
+    transport: { send() {} },
+    onEnd: (_reason, text) => ends.push(text),
+    onRequest: () => ignore(),
+  });
+  const ask = (id: number) => client.receive(frame(FrameType.request, END, id, ascii(HEAD)));
+  for (const id of [FIRST, FIRST + 1, FIRST + 0xffff]) ask(id);
+  client.receive(frame(FrameType.reset, 0, FIRST + 1, Uint8Array.of(0, 1)));
+  ask(2 * FIRST + 1);
+  assert.deepEqual([client.size, ends], [3, []]);
+  client.receive(frame(FrameType.reset, 0, 2 * FIRST + 1, Uint8Array.of(0, 1)));
+  ask(FIRST + 1);
+  assert.deepEqual(ends, [`stream ${FIRST + 1} comes out of turn`]);
+});
+
+Deno.test("Mux.beat pings a silent peer, takes any message for life, and gives up after long silence", async () => {
+  let time = 0;
+  const { link } = createLink({ now: () => time });
+  const beatAt = async (ms: number) => {
+    time = ms;
+    link.relay.beat();
+    await turn();
+  };
+  await beatAt(HEARTBEAT_MS - 1);
+  assert.equal(link.toClient.messages.length, 0);
+  await beatAt(HEARTBEAT_MS);
+  await beatAt(HEARTBEAT_MS + 1000);
+  assert.deepEqual(link.toClient.messages, [frame(FrameType.ping, 0, 0, new Uint8Array(8))]);
+  await link.settle();
+  await beatAt(HEARTBEAT_MS + 1000 + HEARTBEAT_MS - 1);
+  assert.equal(link.toClient.messages.length, 0, "the PONG counted as life");
+  await beatAt(HEARTBEAT_MS + 1000 + SILENCE_MS - 1);
+  assert.equal(link.relay.over, false);
+  await beatAt(HEARTBEAT_MS + 1000 + SILENCE_MS);
+  assert.deepEqual(link.ends, [{ side: "relay", reason: GoAwayReason.lost, text: "no answer to heartbeats" }]);
+});
+
+Deno.test("Mux answers a PING with its own bytes", async () => {
+  const { link } = createLink();
+  link.client.receive(frame(FrameType.ping, 0, 0, ascii("12345678")));
+  await turn();
+  assert.deepEqual(link.toRelay.messages, [frame(FrameType.pong, 0, 0, ascii("12345678"))]);
+});
+
+Deno.test("Mux answers no PINGs while more is waiting than should be, so they cannot fill memory", async () => {
+  const { link } = createLink({ slow: true });
+  const ping = frame(FrameType.ping, 0, 0, new Uint8Array(8));
+  const many = new Uint8Array(ping.length * 10_000);
+  for (let at = 0; at < many.length; at += ping.length) many.set(ping, at);
+  for (let count = 0; count < 30; count++) {
+    link.relay.receive(many);
+    await turn();
+  }
+  assert.equal(link.relay.over, false);
+  assert(link.relay.outbox.used < 600 * 1024, `${link.relay.outbox.used} bytes wait`);
+});
+
+Deno.test("Mux.endIdle ends streams on which nothing moved, and only those", async () => {
+  const told: string[] = [];
+  const { link, asked } = createLink({}, { onReset: (reason) => told.push(`client ${reason}`) });
+  const open = (name: string) =>
+    link.relay.open(HEAD, POST, visitor({ onReset: (reason) => told.push(`${name} ${reason}`) }))!;
+  const [quiet, sending, receiving] = [open("quiet"), open("sending"), open("receiving")];
+  await link.settle();
+  answerEmpty(asked[2], false);
+  for (let count = 0; count < 3; count++) {
+    await sending.write(patterned(1, 1));
+    await asked[2].write(patterned(1, 1));
+    await link.settle();
+    link.relay.endIdle(2);
+  }
+  assert.deepEqual([quiet.ended, sending.ended, receiving.ended], [ResetReason.idle, null, null]);
+  await link.settle();
+  assert.deepEqual(told, [`quiet ${ResetReason.idle}`, `client ${ResetReason.idle}`]);
+});
+
+Deno.test("Mux.endIdle tells a stream once, even when telling one of them ends the session", async () => {
+  const { link } = createLink();
+  let resets = 0;
+  const onReset = () => {
+    resets++;
+    link.relay.end(GoAwayReason.closed, "");
+  };
+  for (let count = 0; count < 3; count++) link.relay.open(HEAD, GET, visitor({ onReset }));
+  link.relay.endIdle(0);
+  await link.settle();
+  assert.equal(resets, 3);
+});
+
+Deno.test("Mux.sendGoAway tells the peer, and what is in flight goes on", async () => {
+  const told: unknown[] = [];
+  const { link, asked } = createLink({ onGoAway: (side, reason, text) => told.push([side, reason, text]) });
+  let status = 0;
+  link.relay.open(HEAD, GET, visitor({ onResponse: (code) => status = code }));
+  link.relay.sendGoAway(GoAwayReason.draining, "restart");
+  await link.settle();
+  answerEmpty(asked[0]);
+  await link.settle();
+  assert.deepEqual(told, [["client", GoAwayReason.draining, "restart"]]);
+  assert.deepEqual([status, link.ends], [200, []]);
+});
+
+Deno.test("Mux takes reasons it does not know for the plainest of their kind", async () => {
+  const told: unknown[] = [];
+  const { link } = createLink({ onGoAway: (side, reason) => told.push([side, reason]) });
+  link.relay.open(HEAD, GET, visitor({ onReset: (reason) => told.push(reason) }));
+  link.relay.receive(frame(FrameType.reset, 0, FIRST, Uint8Array.of(0x7f, 0xff)));
+  link.relay.receive(frame(FrameType.goAway, 0, 0, Uint8Array.of(0x7f, 0xff)));
+  await link.settle();
+  assert.deepEqual(told, [ResetReason.cancelled, ["relay", GoAwayReason.closed]]);
+});
+
+Deno.test("Mux.end resets every stream, tells the peer why, and calls onEnd once, last", async () => {
+  const order: string[] = [];
+  const transport = { send() {} };
+  const relay = new Mux({
+    maxStreams: 10,
+    transport,
+    onEnd: (reason, text) => order.push(`end ${reason} ${text}`),
+  });
+  const streams = [1, 2].map((name) =>
+    relay.open(HEAD, POST, visitor({ onReset: (reason, text) => order.push(`${name} ${reason} ${text}`) }))!
+  );
+  const writing = assert.rejects(streams[0].write(patterned(1_000_000, 1)), StreamEnded);
+  relay.end(GoAwayReason.expired, "over");
+  relay.end(GoAwayReason.closed, "again");
+  await writing;
+  assert.deepEqual(order, ["1 6 over", "2 6 over", `end ${GoAwayReason.expired} over`]);
+  assert.deepEqual([relay.size, relay.over], [0, true]);
+  assert.equal(relay.open(HEAD, GET, visitor()), null);
+  relay.receive(frame(FrameType.ping, 0, 0, new Uint8Array(8)));
+  relay.beat();
+  assert.equal(order.length, 3);
+});
+
+Deno.test("Mux.end says GOAWAY on the wire, except when the connection is lost", async () => {
+  for (const [reason, messages] of [[GoAwayReason.replaced, 1], [GoAwayReason.lost, 0]] as const) {
+    const { link } = createLink();
+    link.relay.end(reason, "x");
+    await turn();
+    assert.equal(link.toClient.messages.length, messages);
+  }
+});
+
+Deno.test("MuxStream calls have no effect, or throw StreamEnded, once the session is over", async () => {
+  const { link } = createLink();
+  const stream = link.relay.open(HEAD, { end: false, webSocket: true }, visitor())!;
+  await link.settle();
+  link.relay.end(GoAwayReason.lost, "");
+  stream.reset(ResetReason.cancelled);
+  stream.closeWebSocket(1000, "");
+  stream.end();
+  stream.consumed(1_000_000);
+  answerEmpty(stream);
+  await assert.rejects(stream.write(patterned(1, 1)), StreamEnded);
+  await assert.rejects(stream.writeMessage(NOTHING, true), StreamEnded);
+  await link.settle();
+  assert.equal(link.toClient.messages.length, 0);
+});
+
+/** What one bad frame does, as the relay reads it with stream 1 open, or as the client does. */
+const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why: RegExp][] = [
+  ["a frame head cut short", "relay", Uint8Array.of(0, 0, 0), /head was cut short/],
+  ["a payload cut short", "relay", frame(FrameType.data, 0, FIRST, patterned(20, 1)).subarray(0, 25), /cut short/],
+  ["a length beyond any frame", "relay", frame(FrameType.data, 0, FIRST).with(0, 0xff), /too large/],
+  ["an unknown type", "relay", frame(99 as FrameType, 0, FIRST), /type 99 is unknown/],
+  ["an unknown type on a stream that ended", "relay", frame(99 as FrameType, 0, FIRST), /type 99 is unknown/],
+  ["an unknown type on stream 0", "relay", frame(99 as FrameType, 0, 0), /needs a stream/],
+  ["a stream that was never opened", "relay", frame(FrameType.data, 0, 7), /stream 7 was never opened/],
+  ["a stream of the far half", "relay", frame(FrameType.data, 0, 0xfffffff0), /never opened/],
+  ["DATA on stream 0", "relay", frame(FrameType.data, 0, 0), /needs a stream/],
+  ["REQUEST on stream 0", "client", frame(FrameType.request, 0, 0, ascii(HEAD)), /needs a stream/],
+  ["PING on a stream", "relay", frame(FrameType.ping, 0, FIRST, new Uint8Array(8)), /type 8 is unknown/],
+  ["GOAWAY on a stream", "relay", frame(FrameType.goAway, 0, FIRST, Uint8Array.of(0, 0)), /type 10 is unknown/],
+  ["a short PING", "relay", frame(FrameType.ping, 0, 0, new Uint8Array(7)), /PING holds 8/],
+  ["a REQUEST from the client", "relay", frame(FrameType.request, 0, FIRST + 9, ascii(HEAD)), /only the relay opens/],
+  ["DATA before RESPONSE", "relay", frame(FrameType.data, 0, FIRST, patterned(1, 1)), /before its answer/],
+  ["MESSAGE before RESPONSE", "relay", frame(FrameType.message, TEXT, FIRST, patterned(1, 1)), /before its answer/],
+  ["a RESPONSE of three bytes", "relay", frame(FrameType.response, 0, FIRST, Uint8Array.of(0, 200, 0)), /cut short/],
+  [
+    "a RESPONSE whose head is longer than it",
+    "relay",
+    frame(FrameType.response, 0, FIRST, Uint8Array.of(0, 200, 0, 1)),
+    /head/,
+  ],
+  ["an empty RESET", "relay", frame(FrameType.reset, 0, FIRST), /wrong length/],
+  [
+    "a RESET with a long text",
+    "relay",
+    frame(FrameType.reset, 0, FIRST, new Uint8Array(3 + MAX_REASON)),
+    /wrong length/,
+  ],
+  ["an empty CLOSE", "relay", frame(FrameType.close, 0, FIRST), /wrong length/],
+  ["an empty GOAWAY", "relay", frame(FrameType.goAway, 0, 0), /wrong length/],
+  ["a CREDIT of three bytes", "relay", frame(FrameType.credit, 0, FIRST, new Uint8Array(3)), /CREDIT holds 4/],
+  ["more credit than any window", "relay", frame(FrameType.credit, 0, FIRST, patterned(4, 255)), /too much credit/],
+  [
+    "a RESPONSE from the relay",
+    "client",
+    frame(FrameType.response, 0, FIRST, Uint8Array.of(0, 200, 0, 0)),
+    /only the client/,
+  ],
+  ["a stream opened twice", "client", frame(FrameType.request, 0, FIRST, ascii(HEAD)), /in use/],
+  [
+    "a head beyond the limit",
+    "client",
+    frame(FrameType.request, 0, FIRST + 9, new Uint8Array(MAX_HEAD + 1)),
+    /too large/,
+  ],
+];
+
+for (const [name, at, bytes, why] of violations) {
+  Deno.test(`Mux ends the session, and no other, at ${name}`, async () => {
+    const { link, asked } = createLink();
+    const other = createLink();
+    const resets: ResetReason[] = [];
+    const stream = link.relay.open(HEAD, POST, visitor({ onReset: (reason) => resets.push(reason) }))!;
+    other.link.relay.open(HEAD, GET, visitor());
+    await Promise.all([link.settle(), other.link.settle()]);
+    if (name.includes("that ended")) {
+      answerEmpty(asked[0]);
+      stream.end();
+      await link.settle();
+    }
+    link[at].receive(bytes);
+    await link.settle();
+    const end = link.ends.find(({ side }) => side === at)!;
+    assert.equal(end.reason, GoAwayReason.protocolError);
+    assert.match(end.text, why);
+    assert.equal(link[at].size, 0);
+    if (at === "relay" && stream.ended !== ResetReason.none) assert.deepEqual(resets, [ResetReason.sessionLost]);
+    assert.deepEqual([other.link.ends, other.link.relay.size, other.link.client.size], [[], 1, 1]);
+  });
+}
+
+/** Violations that need the answer to have begun. */
+const afterAnswer: [name: string, frames: Uint8Array[], why: RegExp][] = [
+  ["a second RESPONSE", [frame(FrameType.response, 0, FIRST, Uint8Array.of(0, 200, 0, 0))], /answered twice/],
+  ["DATA after END", [frame(FrameType.data, END, FIRST), frame(FrameType.data, 0, FIRST)], /went on after its end/],
+  [
+    "MESSAGE after END",
+    [frame(FrameType.data, END, FIRST), frame(FrameType.message, 0, FIRST)],
+    /went on after its end/,
+  ],
+  ["more than the credit", [1, 2, 3].map((seed) => frame(FrameType.data, 0, FIRST, patterned(65_536, seed))), /credit/],
+  ["a piece too large", [frame(FrameType.data, 0, FIRST, patterned(65_537, 1))], /piece of 65537 bytes is too large/],
+];
+
+for (const [name, frames, why] of afterAnswer) {
+  Deno.test(`Mux ends the session at ${name}`, async () => {
+    const { link, asked } = createLink();
+    link.relay.open(HEAD, POST, visitor());
+    await link.settle();
+    answerEmpty(asked[0], false);
+    await link.settle();
+    for (const bytes of frames) link.relay.receive(bytes);
+    assert.equal(link.ends[0]?.reason, GoAwayReason.protocolError);
+    assert.match(link.ends[0].text, why);
+  });
+}
+
+Deno.test("Mux reads nothing behind a frame that broke the protocol", () => {
+  const asked: number[] = [];
+  const client = new Mux({
+    maxStreams: 10,
+    transport: { send() {} },
+    onEnd() {},
+    onRequest(stream) {
+      asked.push(stream.id);
+      return ignore();
+    },
+  });
+  const frames = [
+    frame(FrameType.request, END, FIRST, ascii(HEAD)),
+    frame(99 as FrameType, 0, 0),
+    frame(FrameType.request, END, FIRST + 1, ascii(HEAD)),
+  ];
+  client.receive(Uint8Array.from(frames.flatMap((bytes) => [...bytes])));
+  assert.deepEqual(asked, [FIRST]);
+});

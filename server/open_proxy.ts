@@ -1,0 +1,66 @@
+import { isIP } from "node:net";
+import { createOriginReader } from "../common/forwarded.ts";
+import type { Logger } from "../common/log.ts";
+import type { ProxyConfig } from "./config.ts";
+import { createProxy, type Proxy } from "./proxy/mod.ts";
+
+export interface OpenProxyOptions {
+  config: ProxyConfig;
+  /** Where this server is reached. */
+  url: URL;
+  /** The port it listens on. */
+  port: number;
+  /** Whether a host name is one of this server's tunnels. */
+  isTunnelHost: (hostname: string) => boolean;
+  log: Logger;
+}
+
+/** Used where anybody can call. */
+const DEFAULT_REQUESTS_PER_MINUTE = 300;
+
+/**
+ * The proxy as the options want it.
+ * @throws SyntaxError for an entry of `--proxy-allow` or `--trusted-proxies` that cannot be read
+ */
+export function openProxy({ config, url, port, isTunnelHost, log }: OpenProxyOptions): Proxy {
+  const isLocal = isLoopback(config.host);
+  const origins = config.proxyOrigins.length > 0 ? config.proxyOrigins : isLocal ? ["*"] : [];
+  const perMinute = config.proxyRequestsPerMinute ?? (isLocal ? 0 : DEFAULT_REQUESTS_PER_MINUTE);
+  const readOrigin = createOriginReader(config.trustedProxies);
+  if (origins.includes("*") && (config.proxyAllow.length > 0 || config.proxyFiles !== null) && !config.proxyToken) {
+    log.warn("proxy_open", { hint: "any page you visit can use it; set --proxy-origins or --proxy-token" });
+  }
+  return createProxy({
+    log,
+    allow: config.proxyAllow,
+    isOwnHost: createOwnHostCheck(url, port, isTunnelHost),
+    ownOrigin: (exchange) => {
+      const { proto, host } = readOrigin(exchange);
+      return `${proto}://${host}`;
+    },
+    addressOf: (exchange) => readOrigin(exchange).address,
+    origins,
+    files: config.proxyFiles,
+    token: config.proxyToken,
+    requestsPerMinute: perMinute === 0 ? null : perMinute,
+    maxConcurrent: config.proxyMaxRequests,
+    maxBytes: config.proxyMaxBytes,
+    maxDescriptionBytes: config.proxyMaxDescriptionBytes,
+    maxUploadBytes: config.proxyMaxUploadBytes,
+    timeoutMs: config.proxyTimeoutSeconds * 1000,
+    streamIdleMs: config.streamIdleSeconds * 1000,
+  });
+}
+
+function createOwnHostCheck(url: URL, port: number, isTunnelHost: OpenProxyOptions["isTunnelHost"]) {
+  const ownPort = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  return (hostname: string, otherPort: number): boolean =>
+    isTunnelHost(hostname) || hostname === url.hostname.toLowerCase() && otherPort === ownPort ||
+    otherPort === port && isLoopback(hostname);
+}
+
+function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  if (isIP(name) === 0) return name === "localhost" || name.endsWith(".localhost");
+  return name.startsWith("127.") || name === "::1";
+}

@@ -1,0 +1,46 @@
+/** Gives the memory of chunks back as soon as they are sent. */
+export interface ChunkMemory {
+  /** Told of chunks, in their order, once the listener has taken them over. */
+  giveBack(chunks: readonly Uint8Array[]): void;
+}
+
+/** Below this a buffer may be part of a pool that others use too. */
+const LEAST_BYTES = 32 * 1024;
+
+/**
+ * Left to the garbage collector, chunks of a fast body pile up to a hundred megabytes before it looks for them.
+ * The last buffer is kept until a chunk of another one comes: several chunks in a row may be parts of one.
+ */
+export function createChunkMemory(): ChunkMemory {
+  let last: ArrayBufferLike | null = null;
+  return {
+    giveBack(chunks) {
+      for (const { buffer } of chunks) {
+        if (buffer === last) continue;
+        release(last);
+        last = buffer;
+      }
+    },
+  };
+}
+
+/**
+ * Chunks that a socket may still have to write when it asks for another: it stops asking at 64 KiB, and a chunk
+ * whose memory is given back has at least half of that.
+ */
+const WRITES_IN_FLIGHT = 4;
+
+/** The same chunks, whose memory is given back once a socket that takes one after the other has written them. */
+export async function* giveBackWritten(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const memory = createChunkMemory();
+  const inFlight: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    inFlight.push(chunk);
+    yield chunk;
+    if (inFlight.length > WRITES_IN_FLIGHT) memory.giveBack(inFlight.splice(0, 1));
+  }
+}
+
+function release(buffer: ArrayBufferLike | null): void {
+  if (buffer instanceof ArrayBuffer && !buffer.detached && buffer.byteLength >= LEAST_BYTES) buffer.transfer(0);
+}

@@ -1,0 +1,90 @@
+import { HttpError } from "../../common/http_error.ts";
+import type { Guard } from "../guard/mod.ts";
+import type { RequestDescription } from "./description.ts";
+import { type HeaderList, headersAfterRedirect } from "./outgoing_headers.ts";
+import type { Ending, Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream.ts";
+
+export interface RedirectHop {
+  status: number;
+  /** Where the hop led from. */
+  url: string;
+  /** Where it led to. */
+  location: string;
+}
+
+export interface FollowedAnswer {
+  answer: UpstreamAnswer;
+  finalUrl: string;
+  redirects: RedirectHop[];
+  /** Sums over all hops, and the time until the last one's head. */
+  dnsMs: number;
+  connectMs: number;
+  firstByteMs: number;
+}
+
+/** What a request is sent with; the URL and the headers change from hop to hop. */
+export type FirstHop = Pick<RequestDescription, "method" | "url" | "redirect" | "maxRedirects"> & {
+  headers: HeaderList;
+  body: UpstreamRequest["body"];
+  ending: Ending;
+};
+
+/**
+ * Sends a request and follows redirects as far as it allows, each checked by the guard like the first.
+ * @throws HttpError of the guard or the upstream; 502 `too_many_redirects`, `redirect_refused` (`redirect: "error"`)
+ * or `redirect_not_repeatable` (a streamed body cannot be sent twice).
+ */
+export async function sendFollowing(upstream: Upstream, guard: Guard, first: FirstHop): Promise<FollowedAnswer> {
+  const startedAt = performance.now();
+  const redirects: RedirectHop[] = [];
+  let { method, url, headers, body } = first;
+  let dnsMs = 0;
+  let connectMs = 0;
+  while (true) {
+    guard.checkUrl(url);
+    const answer = await upstream.send({ method, url, headers, body, ending: first.ending });
+    dnsMs += answer.dnsMs;
+    connectMs += answer.connectMs;
+    const next = first.redirect === "manual" ? null : readRedirect(answer, url);
+    if (next === null) {
+      const firstByteMs = performance.now() - startedAt;
+      return { answer, finalUrl: url.href, redirects, dnsMs, connectMs, firstByteMs };
+    }
+    answer.body.cancel(new Error("the answer is a redirect that is followed"));
+    if (first.redirect === "error") throw redirectError("redirect_refused", "The target answered with a redirect.");
+    if (redirects.length >= first.maxRedirects) {
+      throw redirectError("too_many_redirects", `The target redirected more than ${first.maxRedirects} times.`);
+    }
+    const dropsBody = turnsIntoGet(answer.status, method);
+    if (!dropsBody && isOneWay(body)) {
+      throw redirectError("redirect_not_repeatable", "The target redirected an upload that cannot be sent twice.");
+    }
+    redirects.push({ status: answer.status, url: url.href, location: next.href });
+    headers = headersAfterRedirect(headers, { crossOrigin: next.origin !== url.origin, dropsBody });
+    if (dropsBody) [method, body] = ["GET", null];
+    url = next;
+  }
+}
+
+function readRedirect(answer: UpstreamAnswer, url: URL): URL | null {
+  if (![301, 302, 303, 307, 308].includes(answer.status)) return null;
+  const location = answer.headers.find(([name]) => name.toLowerCase() === "location")?.[1];
+  if (location === undefined || !URL.canParse(location, url.href)) return null;
+  const next = new URL(location, url);
+  next.hash = "";
+  return next;
+}
+
+/** As browsers do: https://fetch.spec.whatwg.org/#http-redirect-fetch, step 12. */
+function turnsIntoGet(status: number, method: string): boolean {
+  return ((status === 301 || status === 302) && method === "POST") ||
+    (status === 303 && method !== "GET" && method !== "HEAD");
+}
+
+function isOneWay(body: UpstreamRequest["body"]): boolean {
+  return body !== null && !(body instanceof Uint8Array);
+}
+
+function redirectError(code: string, message: string): HttpError {
+  return new HttpError(502, code, message);
+}

@@ -1,0 +1,53 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, realpath } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { join, resolve, sep } from "node:path";
+
+export interface OpenFile {
+  /** Whoever opened it closes it. */
+  handle: FileHandle;
+  stats: Stats;
+}
+
+/**
+ * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
+ * none that may be read: hidden, not a plain file, or outside by `..`, by an absolute path or by a symbolic link.
+ */
+export async function openInside(root: string, path: string): Promise<OpenFile | null> {
+  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
+  if (segments.length === 0 || !segments.every(isPlainSegment)) return null;
+  try {
+    const realRoot = await realpath(resolve(root));
+    const real = await realpath(join(realRoot, ...segments));
+    if (!real.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep)) return null;
+    return await openPlain(real);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** No hidden names, no way up, nothing a file system reads as more than one name (Windows' `\`, `C:` and streams). */
+function isPlainSegment(segment: string): boolean {
+  return !segment.startsWith(".") && !/[\\:\0]/.test(segment);
+}
+
+async function openPlain(real: string): Promise<OpenFile | null> {
+  // NOFOLLOW: a link put there since the path was looked at is not followed. NONBLOCK: a pipe does not hold us up.
+  const handle = await open(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = await handle.stat();
+    // A folder above may have been swapped for a link in between: what was opened must still be where it was looked for.
+    if (stats.isFile() && await realpath(real) === real) return { handle, stats };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  await handle.close();
+  return null;
+}
+
+function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  return ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "EISDIR", "ENXIO"].includes(String(code));
+}

@@ -1,0 +1,107 @@
+import { Buffer } from "node:buffer";
+import type { Transform } from "node:stream";
+import * as zlib from "node:zlib";
+import { HttpError } from "../../common/http_error.ts";
+import type { BodyQueue } from "./body_queue.ts";
+import type { UpstreamAnswer } from "./upstream.ts";
+
+/** A whole body in memory. */
+export interface ReadBody {
+  /** Content decoded where its encoding is known. */
+  bytes: Uint8Array;
+  /** Bytes that came over the wire, before decoding. */
+  wireBytes: number;
+}
+
+/**
+ * Reads an answer's body whole and undoes its Content-Encoding.
+ * @param maxBytes counts before and after decoding, so that a small bomb stays small
+ * @throws HttpError 413 `answer_too_large`, 502 `upstream_bad_encoding`, or what ended the body early.
+ */
+export async function readBody(answer: UpstreamAnswer, maxBytes: number): Promise<ReadBody> {
+  refuseAnnounced(answer, maxBytes);
+  const wire = await collect(answer.body, maxBytes);
+  const encodings = readEncodings(answer.headers);
+  if (encodings.length === 0 || wire.byteLength === 0) return { bytes: wire, wireBytes: wire.byteLength };
+  const bytes = await decode(wire, encodings, maxBytes);
+  return { bytes, wireBytes: wire.byteLength };
+}
+
+/** Ends an answer that says itself that it is too large. @throws HttpError 413 */
+export function refuseAnnounced(answer: UpstreamAnswer, maxBytes: number): void {
+  const length = answer.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
+  if (length === undefined || !(Number(length) > maxBytes) || !answer.hasBody) return;
+  const error = answerTooLarge(maxBytes);
+  answer.body.cancel(error);
+  throw error;
+}
+
+/** 413 for an answer beyond the limit. */
+export function answerTooLarge(maxBytes: number): HttpError {
+  return new HttpError(413, "answer_too_large", `The target's answer is larger than ${maxBytes} bytes.`, {
+    details: "Raise maxBytes as far as this server allows, or ask for a streamed answer.",
+  });
+}
+
+async function collect(body: BodyQueue, maxBytes: number): Promise<Uint8Array> {
+  const all: Uint8Array[] = [];
+  let bytes = 0;
+  for (let chunks = await body.take(); chunks !== null; chunks = await body.take()) {
+    for (const chunk of chunks) {
+      bytes += chunk.byteLength;
+      all.push(chunk);
+    }
+    if (bytes <= maxBytes) continue;
+    const error = answerTooLarge(maxBytes);
+    body.cancel(error);
+    throw error;
+  }
+  return all.length === 1 ? all[0] : Buffer.concat(all, bytes);
+}
+
+type Decoder = () => Transform;
+
+const DECODERS: Readonly<Record<string, Decoder | undefined>> = {
+  gzip: () => zlib.createGunzip(),
+  "x-gzip": () => zlib.createGunzip(),
+  br: () => zlib.createBrotliDecompress(),
+  deflate: () => zlib.createInflate(),
+  zstd: () => zlib.createZstdDecompress(),
+};
+
+/** Encodings in the order they were applied; empty when one of them is not known, as then nothing can be undone. */
+function readEncodings(headers: readonly (readonly [string, string])[]): Decoder[] {
+  const names = headers.filter(([name]) => name.toLowerCase() === "content-encoding")
+    .flatMap(([, value]) => value.toLowerCase().split(",").map((one) => one.trim()))
+    .filter((name) => name !== "" && name !== "identity");
+  const decoders = names.map((name) => DECODERS[name]).filter((one) => one !== undefined);
+  return decoders.length === names.length ? decoders : [];
+}
+
+async function decode(wire: Uint8Array, decoders: Decoder[], maxBytes: number): Promise<Uint8Array> {
+  let bytes = wire;
+  // The limit keeps a list of encodings from growing work without end as well: each may not exceed it.
+  for (const create of decoders.toReversed()) bytes = await decodeOnce(bytes, create, maxBytes);
+  return bytes;
+}
+
+async function decodeOnce(bytes: Uint8Array, create: Decoder, maxBytes: number): Promise<Uint8Array> {
+  // Servers disagree on what "deflate" is: zlib's format as RFC 9110 says, or bare deflate.
+  const isBare = create === DECODERS.deflate && (bytes[0] & 0x0f) !== 8;
+  const decoder = isBare ? zlib.createInflateRaw() : create();
+  const out: Uint8Array[] = [];
+  let length = 0;
+  decoder.end(bytes);
+  try {
+    for await (const chunk of decoder) {
+      out.push(chunk);
+      length += chunk.byteLength;
+      if (length > maxBytes) throw answerTooLarge(maxBytes);
+    }
+  } catch (cause) {
+    decoder.destroy();
+    if (cause instanceof HttpError) throw cause;
+    throw new HttpError(502, "upstream_bad_encoding", "The target's answer is not encoded as it says.", { cause });
+  }
+  return Buffer.concat(out, length);
+}

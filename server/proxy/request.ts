@@ -1,0 +1,71 @@
+import type { Answer } from "./answer.ts";
+import { HttpError } from "../../common/http_error.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+import { bodyTooLarge, type Gate } from "./gate.ts";
+import type { AnswerFormat, Job } from "./job.ts";
+import { parseJob, readFormat } from "./parse_job.ts";
+import type { Perform } from "./perform.ts";
+import { proxyscotchFailure, proxyscotchStatus } from "./proxyscotch.ts";
+import { methodNotAllowed, type Route } from "./route.ts";
+import { toUpstreamError } from "./upstream_error.ts";
+
+export interface RequestRouteOptions {
+  gate: Gate;
+  perform: Perform;
+  /** Callers of proxyscotch send forms to the same address. */
+  form: Route;
+  maxDescriptionBytes: number;
+}
+
+/** `POST /proxy/request`: a description in JSON, ours or proxyscotch's. */
+export function createRequestRoute(options: RequestRouteOptions): Route {
+  const { gate, perform, form, maxDescriptionBytes } = options;
+
+  return async (exchange) => {
+    if (exchange.method === "GET") return proxyscotchStatus("", gate.isProtected);
+    if (exchange.method !== "POST") throw methodNotAllowed("GET, POST, OPTIONS");
+    if (/^multipart\/form-data\b/i.test(exchange.header("content-type") ?? "")) return await form(exchange);
+    gate.checkSize(exchange, maxDescriptionBytes);
+    const input = parseJson(await readText(exchange, maxDescriptionBytes));
+    return await answerIn(readFormat(input), async () => {
+      const job: Job = parseJob(input, "GET");
+      gate.checkToken(exchange, job.accessToken);
+      return await perform(job, { content: job.description.body }, exchange);
+    });
+  };
+}
+
+/** Runs `work` and tells its errors as the format wants them told. */
+export async function answerIn(format: AnswerFormat, work: () => Promise<Answer>): Promise<Answer> {
+  if (format.kind === "portway") return await work();
+  try {
+    return await work();
+  } catch (error) {
+    return proxyscotchFailure(error instanceof HttpError ? error : toUpstreamError(error));
+  }
+}
+
+/** A JSON text. @throws HttpError 400 `json_invalid`; the text itself, which may hold secrets, is not repeated. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new HttpError(400, "json_invalid", "The description is not valid JSON.");
+  }
+}
+
+/** The body as text. @throws HttpError 413 when it is larger than `maxBytes`. */
+export async function readText(exchange: Exchange, maxBytes: number): Promise<string> {
+  if (exchange.body === null) return "";
+  // An announced length has been checked, and the listener holds the caller to it.
+  if (exchange.header("content-length") !== null) return await exchange.request.text();
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of exchange.body) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

@@ -1,0 +1,87 @@
+import { HttpError } from "../../common/http_error.ts";
+import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
+import type { BodyQueue } from "./body_queue.ts";
+import { createChunkMemory } from "./chunk_memory.ts";
+import type { Deadline } from "./deadline.ts";
+import { hasHeader } from "./description.ts";
+import type { FollowedAnswer } from "./follow.ts";
+import { roundedTimings } from "./json_answer.ts";
+import { answerTooLarge } from "./read_body.ts";
+
+/** Headers of the target that say how to read the body; the rest travels in `portway-headers`. */
+const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language"]);
+
+export interface StreamOptions {
+  /** Bytes of the body; null for no limit. */
+  maxBytes: number | null;
+  /** Runs until the body has ended, moved on by every chunk. */
+  deadline: Deadline;
+  /** As the listener says of itself. */
+  takesChunks: boolean;
+}
+
+/**
+ * The target's body as it arrives, not decoded, under status 200 and headers of ours.
+ */
+export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): Answer {
+  const { answer } = followed;
+  const about = answer.headers.filter(([name]) => BODY_HEADERS.has(name.toLowerCase()));
+  if (!hasHeader(about, "content-type")) about.push(["content-type", "application/octet-stream"]);
+  const headers: [string, string][] = [
+    // no-transform keeps a listener from compressing, which would hold back what should arrive at once.
+    ["cache-control", "no-store, no-transform"],
+    ...SAFE_HEADERS,
+    EXPOSE_HEADERS,
+    ...about,
+    ["portway-status", String(answer.status)],
+    ["portway-status-text", escapeText(answer.statusText)],
+    ["portway-final-url", followed.finalUrl],
+    ["portway-headers", escapeText(JSON.stringify(answer.headers))],
+    ["portway-redirects", escapeText(JSON.stringify(followed.redirects))],
+    ["portway-timings", JSON.stringify(roundedTimings(followed))],
+  ];
+  return { status: 200, headers, body: toStream(answer.body, options) };
+}
+
+function toStream(body: BodyQueue, { maxBytes, deadline, takesChunks }: StreamOptions): ReadableStream<Uint8Array> {
+  const limit = maxBytes ?? Infinity;
+  const memory = takesChunks ? createChunkMemory() : null;
+  let left = limit;
+  let given: Uint8Array[] = [];
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    memory?.giveBack(given);
+    const chunks = await body.take();
+    given = chunks ?? [];
+    deadline.restart();
+    if (chunks === null) {
+      deadline.stop();
+      controller.close();
+      return;
+    }
+    for (const chunk of chunks) {
+      left -= chunk.byteLength;
+      if (left < 0) throw answerTooLarge(limit);
+      controller.enqueue(chunk);
+    }
+  }
+  function cancel(reason: Error): void {
+    deadline.stop();
+    body.cancel(reason);
+  }
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        await pull(controller);
+      } catch (error) {
+        cancel(error instanceof Error ? error : new Error("the answer broke off"));
+        controller.error(error);
+      }
+    },
+    cancel: () => cancel(new HttpError(499, "caller_gone", "The caller has gone.")),
+  }, { highWaterMark: 0 });
+}
+
+/** Header values are Latin-1: what is beyond ASCII is written as JSON escapes it. */
+function escapeText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

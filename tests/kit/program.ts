@@ -1,0 +1,87 @@
+import { TextLineStream } from "./text_lines.ts";
+import { createEventLog, type EventLog, LineLog } from "./events.ts";
+import { within } from "./within.ts";
+
+export interface ProgramOptions {
+  /** Path from the project's root. */
+  entry: "server.ts" | "cli.ts" | "scripts/demo.ts";
+  args: readonly string[];
+  /** Added to the environment, from which everything of Portway's and every proxy has been taken. */
+  env?: Readonly<Record<string, string>>;
+}
+
+/** A program of ours that runs as a process of its own. Disposing of it kills it. */
+export interface Program extends AsyncDisposable {
+  readonly pid: number;
+  /** Standard output, by lines. */
+  readonly output: LineLog;
+  /** Standard error, by lines. */
+  readonly errors: LineLog;
+  /** Standard output as events. */
+  readonly events: EventLog;
+  kill(signal: Deno.Signal): void;
+  /** Resolves when it has ended and all its output is there. */
+  readonly ended: Promise<{ code: number; signal: Deno.Signal | null }>;
+}
+
+const root = new URL("../../", import.meta.url);
+
+/** Starts a program of ours with the same Deno that runs the test. */
+export function startProgram({ entry, args, env = {} }: ProgramOptions): Program {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", new URL(entry, root).pathname, ...args],
+    cwd: root,
+    clearEnv: true,
+    env: { ...cleanEnvironment(), ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const name = `${entry} ${args.join(" ")}`;
+  const output = new LineLog(`the output of ${name}`), errors = new LineLog(`the errors of ${name}`);
+  const ended = Promise.all([child.status, pump(child.stdout, output), pump(child.stderr, errors)])
+    .then(([{ code, signal }]) => ({ code, signal }));
+  let isRunning = true;
+  ended.finally(() => isRunning = false);
+  const kill = (signal: Deno.Signal) => {
+    if (isRunning) child.kill(signal);
+  };
+  return {
+    pid: child.pid,
+    output,
+    errors,
+    events: createEventLog(output),
+    kill,
+    ended,
+    async [Symbol.asyncDispose]() {
+      try {
+        kill("SIGKILL");
+      } catch (error) {
+        // It has ended just now.
+        if (!(error instanceof Deno.errors.NotFound) && !(error instanceof TypeError)) throw error;
+      }
+      await ended;
+    },
+  };
+}
+
+/** Runs a program of ours to its end. */
+export async function runProgram(
+  options: ProgramOptions,
+): Promise<{ code: number; output: string; errors: string }> {
+  await using program = startProgram(options);
+  const { code } = await within(`the end of ${options.entry} ${options.args.join(" ")}`, program.ended);
+  return { code, output: program.output.text, errors: program.errors.text };
+}
+
+function cleanEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(Deno.env.toObject()).filter(([name]) => !/^PORTWAY_|_proxy$|^NODE_EXTRA_CA_CERTS$/i.test(name)),
+  );
+}
+
+async function pump(bytes: ReadableStream<Uint8Array<ArrayBuffer>>, log: LineLog): Promise<void> {
+  const lines = bytes.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream());
+  for await (const line of lines) log.add(line);
+  log.end();
+}

@@ -1,0 +1,103 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { startTestProxy, startTestUpstream } from "./proxy_kit.ts";
+
+const ALLOW = { proxyAllow: "127.0.0.1" };
+
+/** Asks as a page of Hoppscotch does. */
+async function askAsHoppscotch(url: string, more: Record<string, unknown>) {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", "origin": "https://hoppscotch.io" },
+    body: JSON.stringify({
+      method: "GET",
+      headers: {},
+      params: {},
+      data: "",
+      wantsBinary: true,
+      accessToken: "",
+      ...more,
+    }),
+  });
+  equal(response.status, 200);
+  equal(response.headers.get("access-control-allow-origin"), "*");
+  return await response.json();
+}
+
+async function echo(request: Request): Promise<Response> {
+  const body = `${request.method} ${new URL(request.url).search} ${request.headers.get("authorization")} ${await request
+    .text()}`;
+  return new Response(body, { headers: [["X-Upper", "One"], ["set-cookie", "a=1"], ["set-cookie", "b=2"]] });
+}
+
+Deno.test("a client of proxyscotch gets status, lower-case headers and unpadded base64", async () => {
+  await using upstream = startTestUpstream(echo);
+  await using proxy = await startTestProxy(ALLOW);
+  const answer = await askAsHoppscotch(`${proxy.url}/proxy/request`, {
+    url: `${upstream.url}/?a=1&b=2`,
+    method: "POST",
+    params: { b: "3", c: "4" },
+    auth: { username: "me", password: "pw" },
+    data: "payload",
+  });
+  deepEqual(Object.keys(answer), ["success", "isBinary", "status", "statusText", "headers", "data"]);
+  deepEqual([answer.success, answer.isBinary, answer.status, answer.statusText], [true, true, 200, "OK"]);
+  equal(answer.headers["x-upper"], "One");
+  equal(answer.headers["set-cookie"], "b=2");
+  equal(answer.data.includes("="), false);
+  equal(atob(answer.data), `POST ?a=1&b=3&c=4 Basic ${btoa("me:pw")} payload`);
+});
+
+Deno.test("a client of proxyscotch gets plain text when it wants no binary, in names of any case", async () => {
+  await using upstream = startTestUpstream(() => new Response("grüße"));
+  await using proxy = await startTestProxy(ALLOW);
+  const response = await proxy.request({ AccessToken: "", WantsBinary: false, Method: "GET", Url: upstream.url });
+  const answer = await response.json();
+  deepEqual([answer.success, answer.isBinary, answer.data], [true, false, "grüße"]);
+});
+
+Deno.test("a client of proxyscotch is told of failures with success false under status 200", async () => {
+  await using proxy = await startTestProxy({ proxyToken: "right" });
+  const wrong = await askAsHoppscotch(`${proxy.url}/proxy/request`, {
+    url: "http://example.com/",
+    accessToken: "wrong",
+  });
+  equal(wrong.success, false);
+  match(wrong.data.message, /^\(Proxy Error\) /);
+  const forbidden = await askAsHoppscotch(`${proxy.url}/proxy/request`, {
+    url: "http://10.0.0.1/",
+    accessToken: "right",
+  });
+  deepEqual(forbidden, { success: false, data: { message: '(Proxy Error) "10.0.0.1" is not a public address.' } });
+  const invalid = await askAsHoppscotch(`${proxy.url}/proxy/request`, { url: 7, accessToken: "right" });
+  equal(invalid.success, false);
+});
+
+Deno.test("a client of proxyscotch sends a form whose part proxyRequestData describes the request", async () => {
+  await using upstream = startTestUpstream(async (request) => {
+    const form = await request.formData();
+    const file = form.get("file") as File; // the test below sends one
+    return Response.json([[...form.keys()], form.get("field"), file.name, file.type, await file.text()]);
+  });
+  await using proxy = await startTestProxy({ ...ALLOW, proxyToken: "right" });
+  for (const [path, key] of [["/proxy/request", "proxyRequestData"], ["/proxy/form", "proxyRequestData-1700"]]) {
+    const form = new FormData();
+    const describing = { method: "POST", url: upstream.url, headers: {}, wantsBinary: false, accessToken: "right" };
+    form.set(key, JSON.stringify(describing));
+    form.set("field", "wert ü");
+    form.set("file", new File(["content"], "näme.txt", { type: "text/x-own" }));
+    const response = await fetch(proxy.url + path, {
+      method: "POST",
+      headers: { "multipart-part-key": key },
+      body: form,
+    });
+    const answer = await response.json();
+    equal(answer.success, true, JSON.stringify(answer));
+    deepEqual(JSON.parse(answer.data), [["field", "file"], "wert ü", "näme.txt", "text/x-own", "content"]);
+  }
+});
+
+Deno.test("a page that looks for a proxyscotch is told that one is here", async () => {
+  await using proxy = await startTestProxy({ proxyToken: "x" });
+  const answer = await (await fetch(`${proxy.url}/proxy/request`)).json();
+  deepEqual([answer.success, answer.data.isProtected], [true, true]);
+});
