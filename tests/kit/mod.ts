@@ -5,6 +5,7 @@ export { type Server, type ServerOptions, startServer } from "./server.ts";
 export { startTunnel, type Summary, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 export { openSocket, visit, type Visited, type VisitInit, type VisitorSocket } from "./visit.ts";
 export { openRaw, type RawConnection, rawRequest, type RawResponse } from "./raw.ts";
+export type { RawMessage } from "./http_reader.ts";
 export { type Recorder, startRecorder } from "./recorder.ts";
 export { type Site, startSite } from "./site.ts";
 export { createNoise, hashOf } from "./noise.ts";
