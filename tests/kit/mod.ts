@@ -15,3 +15,4 @@ export { makeTempDir, type TempDir } from "./temp_dir.ts";
 export { within } from "./within.ts";
 export { fromBytes, toBytes } from "./latin1.ts";
 export { type SocketService, startSocketService } from "./socket_service.ts";
+export { type DevServer, startVite } from "./vite.ts";
