@@ -38,11 +38,6 @@ export class UpstreamConnection {
     this.#connection = connection;
   }
 
-  /** Whether a read is under way. */
-  get reading(): boolean {
-    return this.#reading;
-  }
-
   /** Reads behind the `have` bytes that are in {@link buffer} already, or goes on with the read under way. */
   read(have: number, reader: Reader): void {
     this.#reader = reader;

@@ -2,8 +2,9 @@ import type { ServerSocket, UpgradeOptions } from "../../common/listener/mod.ts"
 import { GoAwayReason, MAX_MESSAGE, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
 
 /** A message is held back while the network has this much left to take. */
-const MAX_BUFFERED = 1024 * 1024;
-const DRAIN_POLL_MS = 5;
+const MAX_BUFFERED = 2 * 1024 * 1024;
+/** Short enough that half of that is never sent within it, on any network: the line stays busy. */
+const DRAIN_POLL_MS = 1;
 
 /** The relay's end of one running client connection. */
 export interface Session {

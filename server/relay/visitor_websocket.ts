@@ -13,6 +13,8 @@ import { type Meter, Visitor } from "./visitor.ts";
 
 /** Messages from a visitor that wait for credit; a visitor who sends faster than this drains is closed with 1008. */
 const MAX_QUEUED = 2 * MAX_WEBSOCKET_MESSAGE;
+/** What a queued message takes besides its bytes, so that a million empty ones are no way around the limit. */
+const MESSAGE_COST = 512;
 /** What a visitor may leave untaken before its local service is told to wait. */
 const MAX_BUFFERED = 1024 * 1024;
 const DRAIN_POLL_MS = 10;
@@ -147,14 +149,15 @@ export class WebSocketVisitor implements StreamHandler {
   #forward(data: string | Uint8Array): void {
     const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
     this.#meter.meter(bytes.length);
-    this.#queued += bytes.length;
+    const cost = bytes.length + MESSAGE_COST;
+    this.#queued += cost;
     if (bytes.length > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
     if (this.#queued > MAX_QUEUED) {
       return this.#abort(POLICY_VIOLATION, "messages arrive faster than they can be passed on");
     }
     this.#sending = this.#sending.then(async () => {
       await this.#stream!.writeMessage(bytes, typeof data === "string");
-      this.#queued -= bytes.length;
+      this.#queued -= cost;
     }).catch((error) => {
       if (!(error instanceof StreamEnded)) throw error;
     });
