@@ -52,17 +52,17 @@ export async function benchRequests(all: readonly Contestant[], options: RowOpti
     { key: "cpuUs", title: "both µs/request" },
   ];
   const sections: Section[] = [];
-  const bench = async (title: string, path: string, head: Head, connections: number) => {
+  const bench = async (title: string, path: string, head: Head, connections: number, those = all) => {
     const load = { ...options, path, head, connections };
     sections.push(
-      await benchSection(title, columns, all, options.rounds, (contestant) => measureRequests(contestant, load)),
+      await benchSection(title, columns, those, options.rounds, (contestant) => measureRequests(contestant, load)),
     );
   };
   for (const contestant of all) await warmUp(contestant, options);
   for (const [name, head] of HEADS) {
     for (const count of [1, 32, 128]) await bench(`12 bytes, ${count} connections, ${name} heads`, "/", head, count);
   }
-  await bench("10 KB of JSON, 32 connections", "/json", PLAIN, 32);
+  await bench("10 KB of JSON, 32 connections", "/json", PLAIN, 32, all.filter(({ lacks }) => !lacks.has("json")));
   return sections;
 }
 
@@ -73,11 +73,20 @@ async function warmUp({ endpoint }: Contestant, { generate }: RowOptions): Promi
 
 const BULK_COLUMNS = [{ key: "mbPerSecond", title: "MB/s" }, { key: "cpuMsPer100Mb", title: "CPU ms/100 MB" }];
 
+/** A body of 1 GB takes seconds: it is its own average. */
+const MOST_GB_ROUNDS = 2;
+
 /** Bodies of 1 MB and of 1 GB, both ways. */
 export async function benchBulk(all: readonly Contestant[], { rounds }: RowOptions): Promise<Section[]> {
   const uploading = all.filter((contestant) => !contestant.lacks.has("upload"));
   const bench = (title: string, those: readonly Contestant[], work: typeof measureDownload, size: number, count = 1) =>
-    benchSection(title, BULK_COLUMNS, those, rounds, (contestant) => work(contestant, size, count));
+    benchSection(
+      title,
+      BULK_COLUMNS,
+      those,
+      size < 1e9 ? rounds : Math.min(rounds, MOST_GB_ROUNDS),
+      (contestant) => work(contestant, size, count),
+    );
   const sections = [
     await bench("100 bodies of 1 MB down, one after the other", all, measureDownload, 1e6, 100),
     await bench("100 bodies of 1 MB up, one after the other", uploading, measureUpload, 1e6, 100),
