@@ -15,8 +15,9 @@ export function formatDuration(ms: number): string {
   // Tenths by hand: `toFixed` takes longer than the rest of a log line.
   if (ms < 9.95) return `${Math.floor(ms + 0.05)}.${Math.floor(ms * 10 + 0.5) % 10}ms`;
   if (ms < 999.5) return `${Math.round(ms)}ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)}s`;
-  return `${Math.floor(ms / 60_000)}m ${Math.floor(ms / 1000) % 60}s`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}m ${seconds % 60}s`;
 }
 
 /** Local time of day, `14:05:09`. */

@@ -11,6 +11,7 @@ Deno.test("formatDuration keeps two or three digits that mean something", () => 
     [999.4, "999ms"],
     [999.6, "1.0s"],
     [59_940, "59.9s"],
+    [59_960, "1m 0s"],
     [125_000, "2m 5s"],
   ];
   for (const [ms, text] of table) equal(formatDuration(ms), text);

@@ -117,7 +117,7 @@ for (const slow of [false, true]) {
             },
           });
           const flows = startAll(link, plans, asked);
-          flows.forEach((flow) => pieces.set(flow.down.stream!.id, flow));
+          flows.forEach((flow, index) => pieces.set(index + 1, flow));
           const lively = flows.filter(({ stalled }) => !stalled).flatMap(({ up, down }) => [up, down]);
           for (const next of steps) {
             if (next === "turn") await turn();

@@ -39,9 +39,6 @@ const toText = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const toBytes = (hex: string) => new Uint8Array(Buffer.from(hex, "hex"));
 
-/** The id of the first stream of a session. */
-const FIRST = 0x10000;
-
 /** One end that writes into `sent`, with stream `id` open where that is not 0. */
 async function createEnd(from: "relay" | "client", id: number, handler: StreamHandler, more: Partial<MuxOptions> = {}) {
   const sent: Uint8Array[] = [];
@@ -49,6 +46,7 @@ async function createEnd(from: "relay" | "client", id: number, handler: StreamHa
   let time = 0;
   const options: MuxOptions = {
     maxStreams: 10,
+    lastId: Math.max(0, id - 1),
     now: () => time,
     transport: { send: (buffer, start, end) => void sent.push(buffer.slice(start, end)) },
     onEnd: (_reason, text) => assert.fail(text),
@@ -64,8 +62,7 @@ async function createEnd(from: "relay" | "client", id: number, handler: StreamHa
     },
   );
   const socket = { end: false, webSocket: false };
-  // Ids are handed out in turn: the low half counts the streams that are open.
-  for (let next = FIRST; next <= id && from === "relay"; next++) stream = mux.open(HEAD, socket, handler);
+  if (id !== 0 && from === "relay") stream = mux.open(HEAD, socket, handler);
   if (id !== 0 && from === "client" && more.onRequest === undefined) {
     const request = new Uint8Array(10);
     new DataView(request.buffer).setUint8(4, FrameType.request);
@@ -81,7 +78,9 @@ async function createEnd(from: "relay" | "client", id: number, handler: StreamHa
 async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Promise<Uint8Array> {
   const has = (flag: keyof typeof FLAGS) => flags.includes(flag);
   const isRequest = type === "REQUEST";
-  const end = await createEnd(from, isRequest ? id - 1 : id, from === "relay" ? visitor() : ignore());
+  const end = await createEnd(from, isRequest ? 0 : id, from === "relay" ? visitor() : ignore(), {
+    lastId: Math.max(0, id - 1),
+  });
   const { mux } = end, stream = end.stream!;
   const body = latin1(fields.body ?? ""), bytes = latin1(String(fields.bytes ?? ""));
   switch (type) {
@@ -154,7 +153,7 @@ async function read(golden: GoldenFrame): Promise<unknown> {
   const end = await createEnd(isRelay ? "relay" : "client", golden.stream, isRelay ? relayHandler : handler, more);
   // A body and messages come behind the answer.
   if (isRelay && (golden.type === "DATA" || golden.type === "MESSAGE")) {
-    end.mux.receive(Uint8Array.of(0, 0, 0, 4, FrameType.response, 0, 0, 1, 0, golden.stream % FIRST, 0, 200, 0, 0));
+    end.mux.receive(Uint8Array.of(0, 0, 0, 4, FrameType.response, 0, 0, 0, 0, golden.stream, 0, 200, 0, 0));
   }
   const room = () => end.stream?.room;
   end.mux.receive(toBytes(golden.hex));

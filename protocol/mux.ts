@@ -38,6 +38,8 @@ export interface MuxOptions {
   maxStreams: number;
   /** Milliseconds; a clock that tests can turn. */
   now?: () => number;
+  /** The id before that of the first stream; for tests of how ids start anew. 0 when left out. */
+  lastId?: number;
 }
 
 export interface RequestFlags {
@@ -56,6 +58,9 @@ export class Mux implements StreamSession {
   readonly now: () => number;
   readonly #options: MuxOptions;
   readonly #streams = new StreamTable<MuxStream>();
+  #lastId: number;
+  /** Whether ids have started anew after 2^32 - 1. */
+  #wrapped = false;
   #growthLeft = MAX_WINDOW_GROWTH;
   #heardAt: number;
   #pingedAt = 0;
@@ -63,6 +68,7 @@ export class Mux implements StreamSession {
 
   constructor(options: MuxOptions) {
     this.#options = options;
+    this.#lastId = options.lastId ?? 0;
     this.now = options.now ?? (() => performance.now());
     this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
@@ -89,7 +95,7 @@ export class Mux implements StreamSession {
    */
   open(head: Uint8Array | string, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
     if (this.#over || this.#streams.size >= this.#options.maxStreams) return null;
-    const id = this.#streams.nextId();
+    const id = this.#nextId();
     const stream = new MuxStream(this, id, handler);
     this.#streams.add(stream);
     const bits = (flags.end ? END : 0) | (flags.webSocket ? WEBSOCKET : 0);
@@ -216,6 +222,14 @@ export class Mux implements StreamSession {
     this.#growthLeft += stream.growth;
   }
 
+  #nextId(): number {
+    do {
+      if (this.#lastId === MAX_ID) this.#wrapped = true;
+      this.#lastId = this.#lastId === MAX_ID ? 1 : this.#lastId + 1;
+    } while (this.#streams.has(this.#lastId));
+    return this.#lastId;
+  }
+
   /** A request head as text: its line in UTF-8, as visitors' targets are, its fields in Latin-1 (RFC 9110, 5.5). */
   #putText(type: FrameType, flags: number, id: number, text: string): void {
     const { outbox } = this;
@@ -261,9 +275,11 @@ export class Mux implements StreamSession {
   #onRequest(flags: number, id: number, message: Uint8Array, start: number, end: number): void {
     const { onRequest, maxStreams } = this.#options;
     if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
-    if (this.#streams.isTaken(id)) throw new ProtocolError(`stream ${id} takes a slot that is in use`);
+    if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
-    if (this.#streams.wasOpen(id)) throw new ProtocolError(`stream ${id} comes out of turn`);
+    if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} comes out of turn`);
+    if (id < this.#lastId) this.#wrapped = true;
+    this.#lastId = id;
     const stream = new MuxStream(this, id, REFUSED);
     this.#streams.add(stream);
     if (this.#streams.size > maxStreams) return stream.reset(ResetReason.limit, "too many requests at a time");
@@ -278,7 +294,7 @@ export class Mux implements StreamSession {
     const stream = this.#streams.get(id);
     if (stream === undefined) {
       // A frame may cross the reset of its stream on the way. One for a stream that never was is a defect.
-      if (!this.#streams.wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
+      if (!this.#wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
       if (!STREAM_TYPES.has(type)) throw new ProtocolError(`a frame of type ${type} is unknown`);
       return;
     }
@@ -335,7 +351,16 @@ export class Mux implements StreamSession {
     if (!stream.answered) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
     stream.take(bytes);
   }
+
+  /** Whether `id` is one of those handed out so far. */
+  #wasOpen(id: number): boolean {
+    return id <= this.#lastId || (this.#wrapped && ((this.#lastId - id) >>> 0) < HALF_OF_IDS);
+  }
 }
+
+const MAX_ID = 0xffffffff;
+/** Ids are compared around the circle: the nearer half ahead of the last one is to come, the other has been. */
+const HALF_OF_IDS = 0x80000000;
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();

@@ -17,9 +17,6 @@ function frame(type: FrameType, flags: number, stream: number, payload: Uint8Arr
   return bytes;
 }
 
-/** The id of the first stream of a session. */
-const FIRST = 0x10000;
-
 const ascii = (text: string) => new TextEncoder().encode(text);
 
 /** A link whose client keeps the streams it was asked on. */
@@ -204,31 +201,48 @@ Deno.test("Mux as client resets a stream too many with `limit`, and the others g
       return ignore();
     },
   });
-  client.receive(frame(FrameType.request, END, FIRST, ascii(HEAD)));
-  client.receive(frame(FrameType.request, END, FIRST + 1, ascii(HEAD)));
+  client.receive(frame(FrameType.request, END, 1, ascii(HEAD)));
+  client.receive(frame(FrameType.request, END, 2, ascii(HEAD)));
   await turn();
   assert.equal(asked.length, 1);
   assert.equal(client.size, 1);
   const text = "too many requests at a time";
-  assert.deepEqual(sent, [frame(FrameType.reset, 0, FIRST + 1, Uint8Array.of(0, ResetReason.limit, ...ascii(text)))]);
+  assert.deepEqual(sent, [frame(FrameType.reset, 0, 2, Uint8Array.of(0, ResetReason.limit, ...ascii(text)))]);
 });
 
-Deno.test("Mux as client refuses a stream id that comes out of turn", () => {
+Deno.test("Mux starts ids anew after 2^32 - 1 and passes over those still open", () => {
+  const sent: Uint8Array[] = [];
+  const transport = {
+    send: (buffer: Uint8Array, start: number, end: number) => void sent.push(buffer.slice(start, end)),
+  };
+  const relay = new Mux({ maxStreams: 10, lastId: 0xfffffffd, transport, onEnd: () => assert.fail("it ended") });
+  const open = () => relay.open(HEAD, GET, visitor())!.id;
+  assert.deepEqual([open(), open(), open(), open()], [0xfffffffe, 0xffffffff, 1, 2]);
+  relay.receive(frame(FrameType.response, END, 0xffffffff, Uint8Array.of(0, 200, 0, 0)));
+  assert.equal(relay.size, 3);
+  // Of the ids before the turn, those long gone are still known to have been.
+  relay.receive(frame(FrameType.credit, 0, 0xffffffff, Uint8Array.of(0, 0, 0, 1)));
+  assert.equal(relay.over, false);
+});
+
+Deno.test("Mux as client follows ids around the circle and refuses those that come out of turn", () => {
   const ends: string[] = [];
-  const client = new Mux({
-    maxStreams: 100,
-    transport: { send() {} },
-    onEnd: (_reason, text) => ends.push(text),
-    onRequest: () => ignore(),
-  });
-  const ask = (id: number) => client.receive(frame(FrameType.request, END, id, ascii(HEAD)));
-  for (const id of [FIRST, FIRST + 1, FIRST + 0xffff]) ask(id);
-  client.receive(frame(FrameType.reset, 0, FIRST + 1, Uint8Array.of(0, 1)));
-  ask(2 * FIRST + 1);
-  assert.deepEqual([client.size, ends], [3, []]);
-  client.receive(frame(FrameType.reset, 0, 2 * FIRST + 1, Uint8Array.of(0, 1)));
-  ask(FIRST + 1);
-  assert.deepEqual(ends, [`stream ${FIRST + 1} comes out of turn`]);
+  const createClient = () =>
+    new Mux({
+      maxStreams: 100,
+      transport: { send() {} },
+      onEnd: (_reason, text) => ends.push(text),
+      onRequest: () => ignore(),
+    });
+  const ask = (client: Mux, id: number) => client.receive(frame(FrameType.request, END, id, ascii(HEAD)));
+  const client = createClient();
+  for (const id of [1, 5, 0x7fffffff, 0xfffffffe, 0xffffffff, 1 + 1, 3]) ask(client, id);
+  assert.deepEqual([client.size, ends], [7, []]);
+  client.receive(frame(FrameType.reset, 0, 3, Uint8Array.of(0, 1)));
+  ask(client, 3);
+  assert.deepEqual(ends, ["stream 3 comes out of turn"]);
+  ask(createClient(), 0xffffffff);
+  assert.deepEqual(ends[1], "stream 4294967295 comes out of turn");
 });
 
 Deno.test("Mux.beat pings a silent peer, takes any message for life, and gives up after long silence", async () => {
@@ -322,7 +336,7 @@ Deno.test("Mux takes reasons it does not know for the plainest of their kind", a
   const told: unknown[] = [];
   const { link } = createLink({ onGoAway: (side, reason) => told.push([side, reason]) });
   link.relay.open(HEAD, GET, visitor({ onReset: (reason) => told.push(reason) }));
-  link.relay.receive(frame(FrameType.reset, 0, FIRST, Uint8Array.of(0x7f, 0xff)));
+  link.relay.receive(frame(FrameType.reset, 0, 1, Uint8Array.of(0x7f, 0xff)));
   link.relay.receive(frame(FrameType.goAway, 0, 0, Uint8Array.of(0x7f, 0xff)));
   await link.settle();
   assert.deepEqual(told, [ResetReason.cancelled, ["relay", GoAwayReason.closed]]);
@@ -379,52 +393,42 @@ Deno.test("MuxStream calls have no effect, or throw StreamEnded, once the sessio
 /** What one bad frame does, as the relay reads it with stream 1 open, or as the client does. */
 const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why: RegExp][] = [
   ["a frame head cut short", "relay", Uint8Array.of(0, 0, 0), /head was cut short/],
-  ["a payload cut short", "relay", frame(FrameType.data, 0, FIRST, patterned(20, 1)).subarray(0, 25), /cut short/],
-  ["a length beyond any frame", "relay", frame(FrameType.data, 0, FIRST).with(0, 0xff), /too large/],
-  ["an unknown type", "relay", frame(99 as FrameType, 0, FIRST), /type 99 is unknown/],
-  ["an unknown type on a stream that ended", "relay", frame(99 as FrameType, 0, FIRST), /type 99 is unknown/],
+  ["a payload cut short", "relay", frame(FrameType.data, 0, 1, patterned(20, 1)).subarray(0, 25), /cut short/],
+  ["a length beyond any frame", "relay", frame(FrameType.data, 0, 1).with(0, 0xff), /too large/],
+  ["an unknown type", "relay", frame(99 as FrameType, 0, 1), /type 99 is unknown/],
+  ["an unknown type on a stream that ended", "relay", frame(99 as FrameType, 0, 1), /type 99 is unknown/],
   ["an unknown type on stream 0", "relay", frame(99 as FrameType, 0, 0), /needs a stream/],
   ["a stream that was never opened", "relay", frame(FrameType.data, 0, 7), /stream 7 was never opened/],
   ["a stream of the far half", "relay", frame(FrameType.data, 0, 0xfffffff0), /never opened/],
   ["DATA on stream 0", "relay", frame(FrameType.data, 0, 0), /needs a stream/],
   ["REQUEST on stream 0", "client", frame(FrameType.request, 0, 0, ascii(HEAD)), /needs a stream/],
-  ["PING on a stream", "relay", frame(FrameType.ping, 0, FIRST, new Uint8Array(8)), /type 8 is unknown/],
-  ["GOAWAY on a stream", "relay", frame(FrameType.goAway, 0, FIRST, Uint8Array.of(0, 0)), /type 10 is unknown/],
+  ["PING on a stream", "relay", frame(FrameType.ping, 0, 1, new Uint8Array(8)), /type 8 is unknown/],
+  ["GOAWAY on a stream", "relay", frame(FrameType.goAway, 0, 1, Uint8Array.of(0, 0)), /type 10 is unknown/],
   ["a short PING", "relay", frame(FrameType.ping, 0, 0, new Uint8Array(7)), /PING holds 8/],
-  ["a REQUEST from the client", "relay", frame(FrameType.request, 0, FIRST + 9, ascii(HEAD)), /only the relay opens/],
-  ["DATA before RESPONSE", "relay", frame(FrameType.data, 0, FIRST, patterned(1, 1)), /before its answer/],
-  ["MESSAGE before RESPONSE", "relay", frame(FrameType.message, TEXT, FIRST, patterned(1, 1)), /before its answer/],
-  ["a RESPONSE of three bytes", "relay", frame(FrameType.response, 0, FIRST, Uint8Array.of(0, 200, 0)), /cut short/],
+  ["a REQUEST from the client", "relay", frame(FrameType.request, 0, 9, ascii(HEAD)), /only the relay opens/],
+  ["DATA before RESPONSE", "relay", frame(FrameType.data, 0, 1, patterned(1, 1)), /before its answer/],
+  ["MESSAGE before RESPONSE", "relay", frame(FrameType.message, TEXT, 1, patterned(1, 1)), /before its answer/],
+  ["a RESPONSE of three bytes", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0)), /cut short/],
   [
     "a RESPONSE whose head is longer than it",
     "relay",
-    frame(FrameType.response, 0, FIRST, Uint8Array.of(0, 200, 0, 1)),
+    frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0, 1)),
     /head/,
   ],
-  ["an empty RESET", "relay", frame(FrameType.reset, 0, FIRST), /wrong length/],
-  [
-    "a RESET with a long text",
-    "relay",
-    frame(FrameType.reset, 0, FIRST, new Uint8Array(3 + MAX_REASON)),
-    /wrong length/,
-  ],
-  ["an empty CLOSE", "relay", frame(FrameType.close, 0, FIRST), /wrong length/],
+  ["an empty RESET", "relay", frame(FrameType.reset, 0, 1), /wrong length/],
+  ["a RESET with a long text", "relay", frame(FrameType.reset, 0, 1, new Uint8Array(3 + MAX_REASON)), /wrong length/],
+  ["an empty CLOSE", "relay", frame(FrameType.close, 0, 1), /wrong length/],
   ["an empty GOAWAY", "relay", frame(FrameType.goAway, 0, 0), /wrong length/],
-  ["a CREDIT of three bytes", "relay", frame(FrameType.credit, 0, FIRST, new Uint8Array(3)), /CREDIT holds 4/],
-  ["more credit than any window", "relay", frame(FrameType.credit, 0, FIRST, patterned(4, 255)), /too much credit/],
+  ["a CREDIT of three bytes", "relay", frame(FrameType.credit, 0, 1, new Uint8Array(3)), /CREDIT holds 4/],
+  ["more credit than any window", "relay", frame(FrameType.credit, 0, 1, patterned(4, 255)), /too much credit/],
   [
     "a RESPONSE from the relay",
     "client",
-    frame(FrameType.response, 0, FIRST, Uint8Array.of(0, 200, 0, 0)),
+    frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0, 0)),
     /only the client/,
   ],
-  ["a stream opened twice", "client", frame(FrameType.request, 0, FIRST, ascii(HEAD)), /in use/],
-  [
-    "a head beyond the limit",
-    "client",
-    frame(FrameType.request, 0, FIRST + 9, new Uint8Array(MAX_HEAD + 1)),
-    /too large/,
-  ],
+  ["a stream opened twice", "client", frame(FrameType.request, 0, 1, ascii(HEAD)), /open already/],
+  ["a head beyond the limit", "client", frame(FrameType.request, 0, 9, new Uint8Array(MAX_HEAD + 1)), /too large/],
 ];
 
 for (const [name, at, bytes, why] of violations) {
@@ -453,15 +457,11 @@ for (const [name, at, bytes, why] of violations) {
 
 /** Violations that need the answer to have begun. */
 const afterAnswer: [name: string, frames: Uint8Array[], why: RegExp][] = [
-  ["a second RESPONSE", [frame(FrameType.response, 0, FIRST, Uint8Array.of(0, 200, 0, 0))], /answered twice/],
-  ["DATA after END", [frame(FrameType.data, END, FIRST), frame(FrameType.data, 0, FIRST)], /went on after its end/],
-  [
-    "MESSAGE after END",
-    [frame(FrameType.data, END, FIRST), frame(FrameType.message, 0, FIRST)],
-    /went on after its end/,
-  ],
-  ["more than the credit", [1, 2, 3].map((seed) => frame(FrameType.data, 0, FIRST, patterned(65_536, seed))), /credit/],
-  ["a piece too large", [frame(FrameType.data, 0, FIRST, patterned(65_537, 1))], /piece of 65537 bytes is too large/],
+  ["a second RESPONSE", [frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0, 0))], /answered twice/],
+  ["DATA after END", [frame(FrameType.data, END, 1), frame(FrameType.data, 0, 1)], /went on after its end/],
+  ["MESSAGE after END", [frame(FrameType.data, END, 1), frame(FrameType.message, 0, 1)], /went on after its end/],
+  ["more than the credit", [1, 2, 3].map((seed) => frame(FrameType.data, 0, 1, patterned(65_536, seed))), /credit/],
+  ["a piece too large", [frame(FrameType.data, 0, 1, patterned(65_537, 1))], /piece of 65537 bytes is too large/],
 ];
 
 for (const [name, frames, why] of afterAnswer) {
@@ -489,10 +489,10 @@ Deno.test("Mux reads nothing behind a frame that broke the protocol", () => {
     },
   });
   const frames = [
-    frame(FrameType.request, END, FIRST, ascii(HEAD)),
+    frame(FrameType.request, END, 1, ascii(HEAD)),
     frame(99 as FrameType, 0, 0),
-    frame(FrameType.request, END, FIRST + 1, ascii(HEAD)),
+    frame(FrameType.request, END, 2, ascii(HEAD)),
   ];
   client.receive(Uint8Array.from(frames.flatMap((bytes) => [...bytes])));
-  assert.deepEqual(asked, [FIRST]);
+  assert.deepEqual(asked, [1]);
 });

@@ -81,6 +81,8 @@ export class MuxStream {
   status = 0;
   /** Bytes of heads and bodies carried, both directions. */
   carried = 0;
+  /** For the session's table of streams. */
+  next: MuxStream | null = null;
   /** Called once when the stream has ended, however it did. */
   onFinish: (() => void) | null = null;
   readonly #mux: StreamSession;
@@ -162,13 +164,6 @@ export class MuxStream {
     }
     if (end && bytes.length === 0) this.end();
     else if (end) this.#endLocal();
-  }
-
-  /** Sends `bytes` if they fit into one frame now, and says whether it did. */
-  tryWrite(bytes: Uint8Array): boolean {
-    if (this.ended !== null || bytes.length > this.room) return false;
-    this.#put(FrameType.data, 0, bytes);
-    return true;
   }
 
   /** Ends this side's body. No effect when it has ended. */

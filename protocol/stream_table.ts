@@ -1,80 +1,75 @@
 /** What the table needs of a stream. */
-export interface TableEntry {
+export interface TableEntry<T> {
   readonly id: number;
+  /** The next entry of the same bucket: the table's alone. */
+  next: T | null;
 }
 
-/** Streams that one session can have open at a time: as many as the low 16 bits of an id can tell apart. */
-export const MAX_SLOTS = 0x10000;
-
-const MAX_GENERATION = 0xffff;
+const FIRST_BUCKETS = 16;
+const MAX_BUCKETS = 4096;
 
 /**
- * The open streams of a session, by id. The low 16 bits of an id are its slot, the high 16 bits count how often the
- * slot has been used, so that a frame for a stream that has just ended never meets the next one in its slot.
+ * The open streams of a session, by id: buckets of linked entries.
  *
- * An array and no `Map`: a map whose entries come and go builds itself anew all the time, each time pointing from the
- * old to the new, and that chain kept megabytes of finished streams alive from one garbage collection to the next.
+ * No `Map`: a map whose entries come and go builds itself anew all the time, each time pointing from the old to the
+ * new, and once an old one had lived through a garbage collection, that chain kept every later stream alive until the
+ * next great one. A third of a busy relay's time went there.
  */
-export class StreamTable<T extends TableEntry> {
-  readonly #slots: (T | undefined)[] = [];
-  /** Generation last used in each slot. */
-  readonly #generations: number[] = [];
-  /** Slots to hand out next. Only the side that opens streams keeps it: the other would only ever add to it. */
-  readonly #free: number[] = [];
-  #handsOut = false;
+export class StreamTable<T extends TableEntry<T>> {
+  #buckets: (T | null)[] = new Array(FIRST_BUCKETS).fill(null);
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  /** An id for a new stream: the slot that was freed last, so that the table stays short. */
-  nextId(): number {
-    this.#handsOut = true;
-    const slot = this.#free.pop() ?? this.#slots.length;
-    const last = this.#generations[slot] ?? 0;
-    const generation = last === MAX_GENERATION ? 1 : last + 1;
-    return generation * MAX_SLOTS + slot;
-  }
-
   get(id: number): T | undefined {
-    const entry = this.#slots[id % MAX_SLOTS];
-    return entry?.id === id ? entry : undefined;
+    let entry = this.#buckets[id % this.#buckets.length];
+    while (entry !== null && entry.id !== id) entry = entry.next;
+    return entry ?? undefined;
   }
 
-  /** Whether the slot of `id` is taken, by whatever stream. */
-  isTaken(id: number): boolean {
-    return this.#slots[id % MAX_SLOTS] !== undefined;
+  has(id: number): boolean {
+    return this.get(id) !== undefined;
   }
 
-  /** Whether `id` has been in use, as far as 15 bits of its count can tell. */
-  wasOpen(id: number): boolean {
-    const last = this.#generations[id % MAX_SLOTS], generation = Math.floor(id / MAX_SLOTS);
-    return last !== undefined && generation !== 0 && ((last - generation) & MAX_GENERATION) < 0x8000;
-  }
-
+  /** Adds an entry whose id is not in the table. */
   add(entry: T): void {
-    const slot = entry.id % MAX_SLOTS;
-    // A peer that skips slots must not make holes: an array with holes turns into a map of its own.
-    while (this.#slots.length < slot) {
-      this.#generations.push(0);
-      this.#slots.push(undefined);
-    }
-    this.#slots[slot] = entry;
-    this.#generations[slot] = Math.floor(entry.id / MAX_SLOTS);
+    if (this.#size >= this.#buckets.length && this.#size < MAX_BUCKETS) this.#grow();
+    this.#put(entry);
     this.#size++;
   }
 
+  /** Removes an entry; no effect when it is not in the table. */
   delete(entry: T): void {
-    const slot = entry.id % MAX_SLOTS;
-    if (this.#slots[slot] !== entry) return;
-    this.#slots[slot] = undefined;
-    if (this.#handsOut) this.#free.push(slot);
+    const bucket = entry.id % this.#buckets.length;
+    let before: T | null = null, at = this.#buckets[bucket];
+    while (at !== null && at !== entry) [before, at] = [at, at.next];
+    if (at === null) return;
+    if (before === null) this.#buckets[bucket] = entry.next;
+    else before.next = entry.next;
+    entry.next = null;
     this.#size--;
   }
 
-  /** Every open stream, as they are now: what changes meanwhile does not matter. */
+  /** Every entry as of now: what changes meanwhile does not matter. */
   entries(): T[] {
-    return this.#slots.filter((entry) => entry !== undefined);
+    const all: T[] = [];
+    for (let entry of this.#buckets) {
+      for (; entry !== null; entry = entry.next) all.push(entry);
+    }
+    return all;
+  }
+
+  #put(entry: T): void {
+    const bucket = entry.id % this.#buckets.length;
+    entry.next = this.#buckets[bucket];
+    this.#buckets[bucket] = entry;
+  }
+
+  #grow(): void {
+    const entries = this.entries();
+    this.#buckets = new Array(this.#buckets.length * 2).fill(null);
+    for (const entry of entries) this.#put(entry);
   }
 }
