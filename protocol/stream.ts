@@ -3,7 +3,8 @@ import { END, FrameType, MORE, ProtocolError, TEXT } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** What happens on a stream, told to its user. Byte views are valid during the call only if the session says so. */
+/** What happens on a stream, told to its user. Byte views are parts of the message: whoever owns that
+ * says for how long they are good. */
 export interface StreamHandler {
   /** The answer's head and the body bytes that came with it: views into `frame`. Relay only. */
   onResponse?(

@@ -1,7 +1,7 @@
 import { HttpError } from "../../common/http_error.ts";
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
 import type { BodyQueue } from "./body_queue.ts";
-import { createChunkMemory } from "./chunk_memory.ts";
+import { createChunkMemory } from "../../common/chunk_memory.ts";
 import type { Deadline } from "./deadline.ts";
 import { hasHeader } from "./description.ts";
 import type { FollowedAnswer } from "./follow.ts";

@@ -1,4 +1,5 @@
 import type { ServerSocket, UpgradeOptions } from "../../common/listener/mod.ts";
+import { releaseMessage } from "./message_memory.ts";
 import { GoAwayReason, MAX_MESSAGE, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
 
 /** A message is held back while the network has this much left to take. */
@@ -77,6 +78,7 @@ class SocketSession implements Session, Transport {
   #receive(message: Uint8Array): void {
     try {
       this.mux.receive(message);
+      releaseMessage(message);
     } catch (error) {
       this.#options.onDefect(error);
       this.mux.end(GoAwayReason.closed, "the server failed");

@@ -1,6 +1,8 @@
 import type { Exchange } from "../../common/listener/mod.ts";
 import { errorResponse, type HttpError } from "../../common/http_error.ts";
 import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
+import { type ChunkMemory, createChunkMemory } from "../../common/chunk_memory.ts";
+import { keepView, releaseMessage } from "./message_memory.ts";
 import { badAnswer, fromReset } from "./errors.ts";
 import { type HeaderPairs, parseResponseHead } from "./response_head.ts";
 
@@ -68,16 +70,16 @@ export class Visitor implements StreamHandler {
       return this.#refuse(badAnswer("Its headers are malformed."));
     }
     const isEmpty = NULL_BODY.has(status) || this.#exchange.method === "HEAD" || (end && headEnd === payloadEnd);
-    const body = isEmpty ? null : frame.subarray(headEnd, payloadEnd) as Uint8Array<ArrayBuffer>;
+    const body = isEmpty ? null : keepView(frame.subarray(headEnd, payloadEnd) as Uint8Array<ArrayBuffer>);
     if (isEmpty || end) return this.#answer(new Response(body, { status, headers }));
-    this.#body = new ResponseBody(this.#stream!);
+    this.#body = new ResponseBody(this.#stream!, this.#exchange.takesChunks);
     if (body !== null && body.length > 0) this.#body.push(body, false);
     this.#answer(new Response(this.#body.readable, { status, headers }));
   }
 
   onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#meter.meter(piece.length);
-    if (this.#body !== null) this.#body.push(piece, end);
+    if (this.#body !== null) this.#body.push(keepView(piece), end);
     else if (piece.length > 0) this.#breakOff("a body where the answer can have none");
   }
 
@@ -121,6 +123,7 @@ async function sendBody(
       if (done) return stream.end();
       meter.meter(value.length);
       await stream.write(value);
+      releaseMessage(value);
     }
   } catch (error) {
     if (!(error instanceof StreamEnded)) return failed();
@@ -135,12 +138,17 @@ class ResponseBody {
   readonly #stream: MuxStream;
   readonly #pieces: Uint8Array<ArrayBuffer>[] = [];
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+  readonly #memory: ChunkMemory | null;
+  /** The piece that was delivered last. */
+  #delivered: Uint8Array<ArrayBuffer> | null = null;
   #ended = false;
   #over = false;
   #pulled: (() => void) | null = null;
 
-  constructor(stream: MuxStream) {
+  /** @param takesChunks whether a piece's memory can be given back once the next is asked for */
+  constructor(stream: MuxStream, takesChunks: boolean) {
     this.#stream = stream;
+    this.#memory = takesChunks ? createChunkMemory() : null;
     this.readable = new ReadableStream({
       start: (controller) => {
         this.#controller = controller;
@@ -170,6 +178,8 @@ class ResponseBody {
   }
 
   #pull(): Promise<void> | void {
+    if (this.#delivered !== null) this.#memory?.giveBack([this.#delivered]);
+    this.#delivered = null;
     if (this.#pieces.length > 0 || this.#ended) return this.#deliver();
     return new Promise((resolve) => this.#pulled = resolve);
   }
@@ -177,8 +187,10 @@ class ResponseBody {
   #deliver(): void {
     const piece = this.#pieces.shift();
     if (piece !== undefined && !this.#over) {
+      const size = piece.length;
       this.#controller.enqueue(piece);
-      this.#stream.consumed(piece.length);
+      this.#delivered = piece;
+      this.#stream.consumed(size);
     }
     if (this.#ended && this.#pieces.length === 0 && !this.#over) {
       this.#over = true;

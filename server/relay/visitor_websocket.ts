@@ -7,6 +7,7 @@ import {
   StreamEnded,
   type StreamHandler,
 } from "../../protocol/mod.ts";
+import { keepView } from "./message_memory.ts";
 import { badAnswer } from "./errors.ts";
 import { parseResponseHead } from "./response_head.ts";
 import { type Meter, Visitor } from "./visitor.ts";
@@ -94,10 +95,10 @@ export class WebSocketVisitor implements StreamHandler {
     }));
   }
 
-  onMessage(piece: Uint8Array, text: boolean, more: boolean): void {
+  onMessage(piece: Uint8Array<ArrayBuffer>, text: boolean, more: boolean): void {
     this.#meter.meter(piece.length);
     // Empty ones cost their sender no credit: of a message that goes on they must not pile up.
-    if (piece.length > 0) this.#parts.push(piece);
+    if (piece.length > 0) this.#parts.push(more ? keepView(piece) : piece);
     this.#partsSize += piece.length;
     if (this.#partsSize > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
     if (more) return this.#stream!.consumed(piece.length);
