@@ -1,5 +1,6 @@
 import type { ServerSocket, UpgradeOptions } from "../../common/listener/mod.ts";
 import { GoAwayReason, MAX_MESSAGE, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
+import { turnYoungOver } from "./young_garbage.ts";
 
 /** A message is held back while the network has this much left to take. */
 const MAX_BUFFERED = 2 * 1024 * 1024;
@@ -77,6 +78,7 @@ class SocketSession implements Session, Transport {
   #receive(message: Uint8Array): void {
     try {
       this.mux.receive(message);
+      turnYoungOver(message.length);
     } catch (error) {
       this.#options.onDefect(error);
       this.mux.end(GoAwayReason.closed, "the server failed");

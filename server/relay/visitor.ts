@@ -3,6 +3,7 @@ import { errorResponse, type HttpError } from "../../common/http_error.ts";
 import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import { badAnswer, fromReset } from "./errors.ts";
 import { type HeaderPairs, parseResponseHead } from "./response_head.ts";
+import { turnYoungOver } from "./young_garbage.ts";
 
 /** Statuses whose responses have no body (fetch standard, "null body status"). */
 const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -121,6 +122,7 @@ async function sendBody(
       if (done) return stream.end();
       meter.meter(value.length);
       await stream.write(value);
+      turnYoungOver(value.length);
     }
   } catch (error) {
     if (!(error instanceof StreamEnded)) return failed();
