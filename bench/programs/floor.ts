@@ -5,7 +5,8 @@ import type { Contestant, ContestantOptions, StartContestant } from "./types.ts"
 
 /**
  * A bare relay and client, `relay.ts <port>` and `client.ts <relay port> <service port>` in a folder: the least work
- * that the job takes. Answers with a length only; no request bodies and no WebSockets.
+ * that the job takes. Answers with a length only, and not many of 10 KB at a time; no request bodies and no
+ * WebSockets.
  */
 export function createFloor(folder: string): StartContestant {
   return async ({ service, between }: ContestantOptions): Promise<Contestant> => {
@@ -20,7 +21,7 @@ export function createFloor(folder: string): StartContestant {
       endpoint: { port, host: `127.0.0.1:${port}` },
       relay: [relay.pid],
       client: [client.pid],
-      lacks: new Set(["upload", "websocket", "stream"]),
+      lacks: new Set(["upload", "websocket", "stream", "json"]),
       async stop() {
         await client.stop();
         await relay.stop();

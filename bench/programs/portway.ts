@@ -13,12 +13,26 @@ export interface PortwayServer extends Program {
   port: number;
 }
 
+/** How one program of ours is run besides what its users do. */
+export interface Variant {
+  /** Standard output goes to /dev/null. */
+  silent?: boolean;
+  /** Flags of Deno, e.g. `--preload`. */
+  deno?: readonly string[];
+  env?: Record<string, string>;
+}
+
 /** Starts the server as its users do, with the limits lifted that many tunnels from one address would meet. */
-export async function startPortwayServer(folder: string, flags: readonly string[] = []): Promise<PortwayServer> {
+export async function startPortwayServer(
+  folder: string,
+  flags: readonly string[] = [],
+  { deno = [], env }: Variant = {},
+): Promise<PortwayServer> {
   const program = startProgram(
     DENO,
-    ["run", "-A", "server.ts", "--port", "0", "--json", "--data-dir", join(folder, "server"), ...LIFTED, ...flags],
-    { cwd: ROOT },
+    ["run", "-A", ...deno, "server.ts", "--port", "0", "--json", "--data-dir", join(folder, "server")]
+      .concat(LIFTED, flags),
+    { cwd: ROOT, env },
   );
   const [, port] = await program.until(/"port":(\d+)/);
   return { ...program, port: Number(port) };
@@ -26,27 +40,29 @@ export async function startPortwayServer(folder: string, flags: readonly string[
 
 /** Server and client as their users run them: the client's request log is read as by a terminal. */
 export function startPortway(options: ContestantOptions): Promise<Contestant> {
-  return startTunnel("portway", options, false);
+  return startTunnel("portway", options);
 }
 
 /** The same with the client's log sent to /dev/null. */
 export function startPortwaySilent(options: ContestantOptions): Promise<Contestant> {
-  return startTunnel("portway, log to /dev/null", options, true);
+  return startTunnel("portway, log to /dev/null", options, {}, { silent: true });
 }
 
-async function startTunnel(
+/** Server and client, each run in its own way. */
+export async function startTunnel(
   name: string,
   { service, between }: ContestantOptions,
-  silent: boolean,
+  serverVariant: Variant = {},
+  { silent = false, deno = [], env }: Variant = {},
 ): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-"));
-  const server = await startPortwayServer(folder);
-  const port = await between?.(server.port) ?? server.port;
-  const configDir = join(folder, "client");
+  const server = await startPortwayServer(folder, [], serverVariant);
+  const configDir = join(folder, "client"),
+    relayUrl = `http://127.0.0.1:${await between?.(server.port) ?? server.port}`;
   const client = startProgram(
     DENO,
-    ["run", "-A", "cli.ts", "-e", String(service), "--server", `http://127.0.0.1:${port}`, "--config-dir", configDir],
-    { cwd: ROOT, silent },
+    ["run", "-A", ...deno, "cli.ts", "-e", String(service), "--server", relayUrl, "--config-dir", configDir],
+    { cwd: ROOT, silent, env },
   );
   if (!silent) await client.until(/Waiting for connections/);
   const host = await findHost(configDir);

@@ -39,10 +39,11 @@ export function startProgram(command: string, args: readonly string[], options: 
     stdio: ["pipe", options.silent === true ? "ignore" : "pipe", "pipe"],
   });
   running.add(child);
-  let text = "", ended = false;
+  let text = "", last: Uint8Array = new Uint8Array(), ended = false, stopping = false;
   const listeners = new Set<() => void>();
   const tell = () => listeners.forEach((listener) => listener());
   const take = (data: Uint8Array) => {
+    last = data;
     if (text.length >= MAX_KEPT) return;
     text += data.toString();
     tell();
@@ -52,6 +53,7 @@ export function startProgram(command: string, args: readonly string[], options: 
   const end = () => {
     running.delete(child);
     ended = true;
+    if (!stopping) process.stderr.write(`${command} ${args.join(" ")}: it has ended: ${last.toString().slice(-500)}\n`);
     tell();
   };
   child.on("error", (error) => {
@@ -81,6 +83,7 @@ export function startProgram(command: string, args: readonly string[], options: 
       }),
     send: (line) => void child.stdin?.write(`${line}\n`),
     async stop() {
+      stopping = true;
       if (ended) return;
       child.kill("SIGTERM");
       const timer = setTimeout(() => child.kill("SIGKILL"), 2000);

@@ -16,7 +16,7 @@ export interface Contestant {
   stop(): Promise<void>;
 }
 
-export type Ability = "upload" | "websocket" | "stream";
+export type Ability = "upload" | "websocket" | "stream" | "json";
 
 export interface ContestantOptions {
   /** Port of the local service. */
