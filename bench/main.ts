@@ -12,6 +12,7 @@ import { startDirect } from "./programs/direct.ts";
 import { createFloor } from "./programs/floor.ts";
 import { startDelay, startService } from "./programs/helpers.ts";
 import { startPortway, startPortwaySilent } from "./programs/portway.ts";
+import { startIdlePortway } from "./programs/portway_idle.ts";
 import type { Contestant, StartContestant } from "./programs/types.ts";
 import { formatGoals, type Goal } from "./report/goals.ts";
 import { formatNumber, formatTable } from "./report/table.ts";
@@ -133,7 +134,7 @@ async function benchDelay(starts: readonly StartContestant[], service: number, p
 
 /** Returns the relay's memory for an idle tunnel, in bytes. */
 async function benchIdle(): Promise<number> {
-  const { relayBytes, clientBytes, perSecond } = await measureIdleTunnels(IDLE_TUNNELS);
+  const { relayBytes, clientBytes, perSecond } = await measureIdleTunnels(startIdlePortway, IDLE_TUNNELS);
   const row = ["portway", ...[relayBytes / 1000, clientBytes / 1000, perSecond].map(formatNumber)];
   print(formatTable([`${IDLE_TUNNELS} idle tunnels`, "relay kB each", "clients kB each", "opened per s"], [row]));
   return relayBytes;
