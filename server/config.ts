@@ -104,12 +104,12 @@ export const serverOptions = {
     fallback: "false",
     help: "print events on standard output as one JSON object a line",
   },
-  ephemeralMinutes: {
-    flag: "--ephemeral-minutes",
-    env: "PORTWAY_EPHEMERAL_MINUTES",
-    metavar: "MINUTES",
-    parse: integer(1, 60 * 24 * 365),
-    fallback: "60",
+  ephemeralSeconds: {
+    flag: "--ephemeral-seconds",
+    env: "PORTWAY_EPHEMERAL_SECONDS",
+    metavar: "SECONDS",
+    parse: integer(1, 60 * 60 * 24 * 365),
+    fallback: "3600",
     help: "lifetime of an ephemeral tunnel",
   },
   ephemeralBytes: {

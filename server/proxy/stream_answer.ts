@@ -9,7 +9,7 @@ import { roundedTimings } from "./json_answer.ts";
 import { answerTooLarge } from "./read_body.ts";
 
 /** Headers of the target that say how to read the body; the rest travels in `portway-headers`. */
-const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language"]);
+const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language", "content-length"]);
 
 export interface StreamOptions {
   /** Bytes of the body; null for no limit. */
@@ -25,7 +25,9 @@ export interface StreamOptions {
  */
 export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): Answer {
   const { answer } = followed;
-  const about = answer.headers.filter(([name]) => BODY_HEADERS.has(name.toLowerCase()));
+  // The length of a body that is not sent would be waited for.
+  const isOurs = (name: string) => BODY_HEADERS.has(name) && (answer.hasBody || name !== "content-length");
+  const about = answer.headers.filter(([name]) => isOurs(name.toLowerCase()));
   if (!hasHeader(about, "content-type")) about.push(["content-type", "application/octet-stream"]);
   const headers: [string, string][] = [
     // no-transform keeps a listener from compressing, which would hold back what should arrive at once.
