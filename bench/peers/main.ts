@@ -2,7 +2,7 @@
  * `deno task bench:peers`: ours beside other tunnels in one run; writes docs/benchmarks.md.
  *
  *     --floor <folder>   race a floor too (see bench/main.ts)
- *     --minutes <n>      how long the run may take, about; 10 by default
+ *     --minutes <n>      how long the run may take, about; 12 by default
  *     --rounds <n>       rounds in turn; 3 by default
  *     --install          bring missing peers with package clients into bench/.cache first; that takes its time
  *     --idle <n>         idle tunnels of the larger count; 10000 by default, 0 leaves both counts out
@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       floor: { type: "string" },
-      minutes: { type: "string", default: "10" },
+      minutes: { type: "string", default: "12" },
       rounds: { type: "string", default: "3" },
       install: { type: "boolean", default: false },
       idle: { type: "string", default: "10000" },
@@ -104,7 +104,7 @@ async function main(): Promise<void> {
     extras,
   });
   writeFileSync(values.output, report);
-  await runProgram(DENO, ["fmt", values.output]);
+  await runProgram(DENO, ["fmt", values.output], { cwd: ROOT });
   process.stdout.write(formatGoals(goals));
 }
 
