@@ -42,9 +42,10 @@ export function createGoals(sections: readonly Section[]): Goal[] {
       0.8,
     ),
     atMost("relay memory of an idle tunnel, kB", find(idle, OURS, "relayKb"), 40),
+    atMost("the same beside piko", beside(idle, "relayKb", Math.min, ["piko"]), 0.8),
     atMost(
       "client memory after more than 1 GB, MB",
-      find("peak memory after all of the above", OURS, "clientMb"),
+      find("memory after all of the above", OURS, "clientMb"),
       60,
     ),
   ];

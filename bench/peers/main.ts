@@ -2,7 +2,7 @@
  * `deno task bench:peers`: ours beside other tunnels in one run; writes docs/benchmarks.md.
  *
  *     --floor <folder>   race a floor too (see bench/main.ts)
- *     --minutes <n>      how long the run may take, about; 10 by default
+ *     --minutes <n>      how long the run may take, about; 12 by default
  *     --rounds <n>       rounds in turn; 3 by default
  *     --install          bring missing peers with package clients into bench/.cache first; that takes its time
  *     --idle <n>         idle tunnels of the larger count; 10000 by default, 0 leaves both counts out
@@ -19,6 +19,7 @@ import { startDirect } from "../programs/direct.ts";
 import { createFloor } from "../programs/floor.ts";
 import { DENO, ROOT, startService } from "../programs/helpers.ts";
 import { startPortway } from "../programs/portway.ts";
+import { startIdlePortway } from "../programs/portway_idle.ts";
 import { runProgram } from "../programs/process.ts";
 import type { Contestant, StartContestant } from "../programs/types.ts";
 import { formatGoals } from "../report/goals.ts";
@@ -32,8 +33,10 @@ import {
   benchEcho,
   benchFirstByte,
   benchRequests,
+  describeFailure,
   type RowOptions,
   type Section,
+  type SectionRow,
 } from "./rows.ts";
 import { findTunnels } from "./tunnels.ts";
 import type { MissingPeer, Peer } from "./types.ts";
@@ -54,7 +57,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       floor: { type: "string" },
-      minutes: { type: "string", default: "10" },
+      minutes: { type: "string", default: "12" },
       rounds: { type: "string", default: "3" },
       install: { type: "boolean", default: false },
       idle: { type: "string", default: "10000" },
@@ -77,7 +80,7 @@ async function main(): Promise<void> {
   const sections = await benchTunnels(starts, service.port, options, missing);
   note("over 50 ms of round trip");
   sections.push(await benchDelay(starts, service.port));
-  sections.push(...await benchIdle(Number(values.idle)));
+  sections.push(...await benchIdle(Number(values.idle), peers));
   note("profile");
   const profiles = await profileTunnel(service.port, load.generate, 4);
   await service.stop();
@@ -89,7 +92,7 @@ async function main(): Promise<void> {
     rounds,
     seconds: options.seconds,
     minutes: (performance.now() - started) / 60_000,
-    peers,
+    peers: peers.filter(({ name }) => missing.every((peer) => peer.name !== name)),
     missing,
     commands: [
       "deno run -A server.ts --port 0 --json --data-dir <folder>` with the limits of traffic and of tunnels lifted, and `" +
@@ -101,7 +104,7 @@ async function main(): Promise<void> {
     extras,
   });
   writeFileSync(values.output, report);
-  await runProgram(DENO, ["fmt", values.output]);
+  await runProgram(DENO, ["fmt", values.output], { cwd: ROOT });
   process.stdout.write(formatGoals(goals));
 }
 
@@ -117,7 +120,7 @@ async function benchTunnels(
     try {
       contestants.push(await start({ service }));
     } catch (error) {
-      missing.push({ name, missing: error instanceof Error ? error.message.split("\n")[0] : String(error) });
+      missing.push({ name, missing: describeFailure(error) });
     }
   }
   try {
@@ -133,18 +136,28 @@ async function benchTunnels(
   }
 }
 
-async function benchIdle(many: number): Promise<Section[]> {
+async function benchIdle(many: number, peers: readonly Peer[]): Promise<Section[]> {
   const columns = [
     { key: "relayKb", title: "relay kB each" },
     { key: "clientsKb", title: "clients kB each" },
     { key: "perSecond", title: "opened per s" },
   ];
+  const starts = new Map([[OURS, startIdlePortway]]);
+  for (const { name, startIdle } of peers) if (startIdle !== undefined) starts.set(name, startIdle);
   const sections: Section[] = [];
   for (const count of many === 0 ? [] : [IDLE_TUNNELS, many]) {
     note(`${count} idle tunnels`);
-    const { relayBytes, clientBytes, perSecond } = await measureIdleTunnels(count);
-    const values = { relayKb: relayBytes / 1000, clientsKb: clientBytes / 1000, perSecond };
-    sections.push({ title: `${count} idle tunnels`, columns, rows: [{ name: OURS, values, spread: NaN }] });
+    const rows: SectionRow[] = [];
+    for (const [name, start] of starts) {
+      try {
+        const { relayBytes, clientBytes, perSecond } = await measureIdleTunnels(start, count);
+        const values = { relayKb: relayBytes / 1000, clientsKb: clientBytes / 1000, perSecond };
+        rows.push({ name, values, spread: NaN });
+      } catch (error) {
+        rows.push({ name, values: {}, spread: NaN, failure: describeFailure(error) });
+      }
+    }
+    sections.push({ title: `${count} idle tunnels`, columns, rows });
   }
   return sections;
 }

@@ -1,6 +1,6 @@
 import type { GenerateLoad, Head } from "../load/mod.ts";
 import { BROWSER, PLAIN } from "../load/mod.ts";
-import { readPeakMemory } from "../measure/process_stats.ts";
+import { readMemory, readPeakMemory } from "../measure/process_stats.ts";
 import { type Rounds, runRounds } from "../measure/rounds.ts";
 import { medianOf, spread } from "../measure/stats.ts";
 import { startDelay } from "../programs/helpers.ts";
@@ -89,22 +89,32 @@ export async function benchBulk(all: readonly Contestant[], { rounds }: RowOptio
     );
   const sections = [
     await bench("100 bodies of 1 MB down, one after the other", all, measureDownload, 1e6, 100),
-    await bench("100 bodies of 1 MB up, one after the other", uploading, measureUpload, 1e6, 100),
     await bench("one body of 1 GB down", all, measureDownload, 1e9),
+    await bench("100 bodies of 1 MB up, one after the other", uploading, measureUpload, 1e6, 100),
     await bench("one body of 1 GB up", uploading, measureUpload, 1e9),
   ];
-  return [...sections, benchPeakMemory(all)];
+  return [...sections, benchMemory(all)];
 }
 
-function benchPeakMemory(all: readonly Contestant[]): Section {
-  const columns = [{ key: "relayMb", title: "relay MB" }, { key: "clientMb", title: "client MB" }];
-  const read = (pids: readonly number[]) => pids.length === 0 ? NaN : readPeakMemory(pids) / 1e6;
+function benchMemory(all: readonly Contestant[]): Section {
+  const columns = [
+    { key: "relayMb", title: "relay MB" },
+    { key: "clientMb", title: "client MB" },
+    { key: "relayPeakMb", title: "relay peak MB" },
+    { key: "clientPeakMb", title: "client peak MB" },
+  ];
+  const mb = (read: typeof readMemory, pids: readonly number[]) => pids.length === 0 ? NaN : read(pids) / 1e6;
   const rows = all.filter(({ relay }) => relay.length > 0).map(({ name, relay, client }) => ({
     name,
-    values: { relayMb: read(relay), clientMb: read(client) },
+    values: {
+      relayMb: mb(readMemory, relay),
+      clientMb: mb(readMemory, client),
+      relayPeakMb: mb(readPeakMemory, relay),
+      clientPeakMb: mb(readPeakMemory, client),
+    },
     spread: NaN,
   }));
-  return { title: "peak memory after all of the above", columns, rows };
+  return { title: "memory after all of the above", columns, rows };
 }
 
 /** The time to the first byte of an answer whose second piece comes a second later. */
@@ -148,7 +158,7 @@ export async function benchDelay(starts: ReadonlyMap<string, StartContestant>, s
       };
       section.rows.push({ name, values, spread: NaN });
     } catch (error) {
-      section.rows.push({ name, values: {}, spread: NaN, failure: describe(error) });
+      section.rows.push({ name, values: {}, spread: NaN, failure: describeFailure(error) });
     }
     for (const stop of stops) await stop();
   }
@@ -163,7 +173,7 @@ async function benchSection<Result extends Record<keyof Result, number>>(
   measure: (contestant: Contestant) => Promise<Result>,
 ): Promise<Section> {
   const failures = new Map<string, string>();
-  const fail = ({ name }: Contestant, error: unknown) => void failures.set(name, describe(error));
+  const fail = ({ name }: Contestant, error: unknown) => void failures.set(name, describeFailure(error));
   const rounds: Rounds<Result> = await runRounds(all, count, measure, fail);
   const rows = [...rounds].map(([{ name }, results]): SectionRow => {
     const failure = failures.get(name);
@@ -174,6 +184,7 @@ async function benchSection<Result extends Record<keyof Result, number>>(
   return { title, columns, rows };
 }
 
-function describe(error: unknown): string {
+/** The first line of an error, for a table. */
+export function describeFailure(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split("\n")[0].slice(0, 120);
 }

@@ -5,6 +5,7 @@ import { findFreePort, whenListening } from "../programs/ports.ts";
 import { type Program, runProgram, startProgram } from "../programs/process.ts";
 import type { Contestant, ContestantOptions, Endpoint } from "../programs/types.ts";
 import { findBinary, findCrate, type FindOptions, readVersion } from "./find.ts";
+import { startIdlePiko, startPikoServer } from "./piko.ts";
 import type { MissingPeer, Peer } from "./types.ts";
 
 /** The tunnels of others that are here, and those that are not. */
@@ -70,29 +71,18 @@ async function findPiko(): Promise<Peer | MissingPeer> {
       "piko agent http bench <service> --connect.url http://127.0.0.1:<port> --log.level error",
     ],
     start: (options) => startPiko(piko.path, options),
+    startIdle: () => startIdlePiko(piko.path),
   };
 }
 
 async function startPiko(piko: string, { service, between }: ContestantOptions): Promise<Contestant> {
-  const [port, upstream, admin, gossip] = [
-    await findFreePort(),
-    await findFreePort(),
-    await findFreePort(),
-    await findFreePort(),
-  ];
-  const server = startProgram(piko, [
-    "server",
-    ...["--proxy.bind-addr", `127.0.0.1:${port}`, "--upstream.bind-addr", `127.0.0.1:${upstream}`],
-    ...["--admin.bind-addr", `127.0.0.1:${admin}`, "--cluster.gossip.bind-addr", `127.0.0.1:${gossip}`],
-    ...["--log.level", "error"],
-  ]);
-  await whenListening(upstream);
-  const url = `http://127.0.0.1:${await between?.(upstream) ?? upstream}`;
+  const server = await startPikoServer(piko);
+  const url = `http://127.0.0.1:${await between?.(server.upstreamPort) ?? server.upstreamPort}`;
   const client = startProgram(piko, [
     ...["agent", "http", "bench", String(service), "--connect.url", url, "--log.level", "error"],
     ...["--server.bind-addr", `127.0.0.1:${await findFreePort()}`],
   ]);
-  return await openContestant("piko", { port, host: "bench.piko.test" }, server, client);
+  return await openContestant("piko", { port: server.proxyPort, host: "bench.piko.test" }, server, client);
 }
 
 async function findChisel(): Promise<Peer | MissingPeer> {

@@ -1,4 +1,5 @@
 import type { StartContestant } from "../programs/types.ts";
+import type { StartIdleHost } from "../workloads/idle.ts";
 
 /** Another tunnel, as this machine has it. */
 export interface Peer {
@@ -7,6 +8,8 @@ export interface Peer {
   about: string;
   version: string;
   start: StartContestant;
+  /** How its idle tunnels are opened, where each has a connection of its own as ours have. */
+  startIdle?: StartIdleHost;
   /** How it was started, a line a program. */
   commands: readonly string[];
 }

@@ -30,6 +30,7 @@ export interface ProgramOptions {
 
 const running = new Set<ChildProcess>();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
 /** Starts a program. It ends with this process at the latest. */
 export function startProgram(command: string, args: readonly string[], options: ProgramOptions = {}): Program {

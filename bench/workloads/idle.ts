@@ -1,15 +1,20 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { readMemory } from "../measure/process_stats.ts";
-import { DENO } from "../programs/helpers.ts";
-import { startPortwayServer } from "../programs/portway.ts";
-import { startProgram } from "../programs/process.ts";
+
+/** A relay to which tunnels can be opened that then carry nothing. */
+export interface IdleHost {
+  name: string;
+  relay: number;
+  /** Opens `count` more, in a process of their own or one that has some already, and returns that process. */
+  open(count: number): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export type StartIdleHost = () => Promise<IdleHost>;
 
 export interface IdleResult {
   /** Memory of the relay for each idle tunnel, in bytes. */
   relayBytes: number;
-  /** The same of the process that holds the clients' ends. */
+  /** Memory of the process that holds the clients' ends, for each of its tunnels, in bytes. */
   clientBytes: number;
   /** Tunnels made and connected per second. */
   perSecond: number;
@@ -17,37 +22,27 @@ export interface IdleResult {
 
 /** Tunnels opened before the first look, so that what is loaded and compiled once does not count. */
 const WARM_UP = 100;
-const OPENER = join(import.meta.dirname ?? ".", "_idle_tunnels.ts");
-/** Both runtimes give memory back late; a moment of rest makes two looks comparable. */
+/** Runtimes give memory back late; a moment of rest makes two looks comparable. */
 const REST_MS = 1500;
 
-/** Opens `count` tunnels of ours that carry nothing, on a server of their own, and looks at the memory. */
-export async function measureIdleTunnels(count: number): Promise<IdleResult> {
-  const folder = mkdtempSync(join(tmpdir(), "portway-bench-idle-"));
-  const server = await startPortwayServer(folder, ["--max-sessions-per-address", "1000000"]);
-  const opener = startProgram(DENO, ["run", "-A", OPENER, `http://127.0.0.1:${server.port}`]);
+/** Opens `count` tunnels that carry nothing, on a relay of their own, and looks at the memory. */
+export async function measureIdleTunnels(start: StartIdleHost, count: number): Promise<IdleResult> {
+  const host = await start();
   try {
-    opener.send(String(WARM_UP));
-    await opener.until(new RegExp(`^open ${WARM_UP}$`, "m"));
+    const warmClient = await host.open(WARM_UP);
     await rest();
-    const relayBefore = readMemory([server.pid]), clientBefore = readMemory([opener.pid]), started = performance.now();
-    opener.send(String(count));
-    await opener.until(new RegExp(`^open ${WARM_UP + count}$`, "m"), count * OPEN_MS);
+    const relayBefore = readMemory([host.relay]), clientBefore = readMemory([warmClient]), started = performance.now();
+    const client = await host.open(count);
     const seconds = (performance.now() - started) / 1000;
     await rest();
     return {
-      relayBytes: (readMemory([server.pid]) - relayBefore) / count,
-      clientBytes: (readMemory([opener.pid]) - clientBefore) / count,
+      relayBytes: (readMemory([host.relay]) - relayBefore) / count,
+      clientBytes: (readMemory([client]) - (client === warmClient ? clientBefore : 0)) / count,
       perSecond: count / seconds,
     };
   } finally {
-    await opener.stop();
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await host.stop();
   }
 }
-
-/** How long a tunnel may take to open before the run is given up, in milliseconds. */
-const OPEN_MS = 30;
 
 const rest = () => new Promise<void>((resolve) => setTimeout(resolve, REST_MS));

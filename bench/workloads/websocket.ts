@@ -1,4 +1,4 @@
-import { EchoSocket } from "../load/websocket.ts";
+import { EchoSocket } from "../load/mod.ts";
 import { readCpu } from "../measure/process_stats.ts";
 import { median } from "../measure/stats.ts";
 import type { Contestant } from "../programs/types.ts";
