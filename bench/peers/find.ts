@@ -15,15 +15,15 @@ export interface FindOptions {
   install: boolean;
 }
 
-/** Looks for a program in the folder `PORTWAY_PEERS`, in the cache, then on PATH. */
+/** Folders in which peers are looked for: that of `PORTWAY_PEERS`, the cache, then PATH. */
+export function peerPath(): string {
+  const folders = [process.env.PORTWAY_PEERS, join(CACHE, "cargo", "bin"), process.env.PATH, "/usr/sbin"];
+  return folders.filter((folder) => folder !== undefined && folder !== "").join(delimiter);
+}
+
+/** Looks for a program along {@link peerPath}. */
 export function findProgram(name: string): string | null {
-  const folders = [
-    process.env.PORTWAY_PEERS,
-    join(CACHE, "cargo", "bin"),
-    ...(process.env.PATH ?? "").split(delimiter),
-  ];
-  const paths = folders.filter((folder) => folder !== undefined && folder !== "").map((folder) => join(folder!, name));
-  return [...paths, join("/usr/sbin", name)].find(isExecutable) ?? null;
+  return peerPath().split(delimiter).map((folder) => join(folder, name)).find(isExecutable) ?? null;
 }
 
 /** {@link findProgram}; a crate is installed where cargo is there and it is wanted. */

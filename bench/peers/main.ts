@@ -25,6 +25,7 @@ import type { Contestant, StartContestant } from "../programs/types.ts";
 import { formatGoals } from "../report/goals.ts";
 import { measureIdleTunnels } from "../workloads/idle.ts";
 import { profileTunnel } from "../workloads/profile.ts";
+import { findCrate, peerPath } from "./find.ts";
 import { createGoals } from "./goals.ts";
 import { formatReport, OURS } from "./report.ts";
 import {
@@ -41,14 +42,16 @@ import {
 import { findTunnels } from "./tunnels.ts";
 import type { MissingPeer, Peer } from "./types.ts";
 
+/** Crates that bench/files.ts looks for. */
+const FILE_SERVERS = ["dufs", "miniserve"];
 /** Share of the budget that goes to the rows of requests, and how many there are. */
 const REQUESTS_SHARE = 0.5;
 const REQUEST_ROWS = 7;
 const IDLE_TUNNELS = 1000;
 /** Benchmarks of other faces, which print Markdown; each is left out where its file is not there. */
 const OTHERS = [
-  { title: "The proxy beside cors-anywhere", file: "bench/proxy.ts" },
-  { title: "The file server beside dufs and miniserve", file: "bench/files.ts" },
+  { title: "The proxy beside cors-anywhere", file: "bench/proxy.ts", takesSeconds: true },
+  { title: "The file server beside dufs and miniserve", file: "bench/files.ts", takesSeconds: false },
 ];
 
 const note = (text: string) => void process.stderr.write(`${text}\n`);
@@ -65,6 +68,7 @@ async function main(): Promise<void> {
     },
   });
   const found = await findTunnels({ install: values.install });
+  for (const crate of FILE_SERVERS) await findCrate(crate, crate, { install: values.install });
   const peers = found.filter((peer): peer is Peer => "start" in peer);
   const missing = found.filter((peer): peer is MissingPeer => "missing" in peer);
   const starts = new Map<string, StartContestant>([[OURS, startPortway]]);
@@ -164,10 +168,13 @@ async function benchIdle(many: number, peers: readonly Peer[]): Promise<Section[
 
 async function runOthers(seconds: number): Promise<{ title: string; text: string }[]> {
   const extras: { title: string; text: string }[] = [];
-  for (const { title, file } of OTHERS) {
+  // They look for their peers on PATH.
+  const env = { PATH: peerPath() };
+  for (const { title, file, takesSeconds } of OTHERS) {
     if (!existsSync(join(ROOT, file))) continue;
     note(file);
-    const text = await runProgram(DENO, ["run", "-A", file, "--seconds", String(seconds)], { cwd: ROOT });
+    const flags = takesSeconds ? ["--seconds", String(seconds)] : [];
+    const text = await runProgram(DENO, ["run", "-A", file, ...flags], { cwd: ROOT, env });
     extras.push({ title, text: text ?? `\`deno run -A ${file}\` failed.` });
   }
   return extras;
