@@ -22,7 +22,8 @@ import { acceptFor, createFrame, createWebSocketKey, frameInPlace, Opcode } from
 /** Requests that one session answers at a time; the relay has a limit of its own. */
 const MAX_STREAMS = 4096;
 const BEAT_MS = 1000;
-const INBOX_SIZE = 256 * 1024;
+/** Grows while messages are larger: the first of bulk are, those of an idle tunnel never. */
+const INBOX_SIZE = 128 * 1024;
 
 export interface SessionOptions {
   connect: Connect;

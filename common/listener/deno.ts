@@ -63,14 +63,17 @@ class DenoExchange implements Exchange {
     this.secure = secure;
     this.method = request.method;
     // One pass over the headers: every look at a single one of them costs as much as all of them here.
-    const fields = this.headers = [...request.headers];
+    const fields: [string, string][] = [];
     let host: string | null = null, length: string | null = null, coding: string | null = null, upgrade = false;
-    for (const [name, value] of fields) {
+    for (const field of request.headers) {
+      fields.push(field);
+      const [name, value] = field;
       if (name === "host") host = value;
       else if (name === "content-length") length = value;
       else if (name === "transfer-encoding") coding = value;
       else if (name === "upgrade") upgrade = true;
     }
+    this.headers = fields;
     this.#mayUpgrade = upgrade;
     const url = request.url;
     const start = secure ? "https://".length : "http://".length;

@@ -19,6 +19,8 @@ export class Tunnel {
   readonly #waiting = new Set<(session: Session | null) => void>();
   readonly #now: () => number;
 
+  /** When it was last connected or asked for, in Unix milliseconds. */
+  seenAt = 0;
   readonly #presence: Presence<Session>;
 
   constructor(record: EphemeralTunnel, presence: Presence<Session>, startedAt: number, now: () => number) {

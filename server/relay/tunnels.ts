@@ -30,7 +30,6 @@ export interface TunnelsOptions {
 
 export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tunnels {
   const byLabel = new Map<string, Tunnel>();
-  const lastUsed = new WeakMap<Tunnel, number>();
   const startedAt = now();
   let purgedAt = 0;
 
@@ -38,15 +37,18 @@ export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tu
   function keep(record: EphemeralTunnel): Tunnel {
     const tunnel = byLabel.get(record.label) ?? new Tunnel(record, presence, startedAt, now);
     byLabel.set(record.label, tunnel);
-    lastUsed.set(tunnel, now());
+    tunnel.seenAt = now();
     return tunnel;
   }
 
   const keepFound = (record: EphemeralTunnel | null) => record === null ? null : keep(record);
 
   async function saveTraffic(): Promise<void> {
-    const unsaved = [...byLabel.values()].map((tunnel) => ({ tunnel, bytes: tunnel.takeUnsaved() }))
-      .filter(({ bytes }) => bytes > 0);
+    const unsaved: { tunnel: Tunnel; bytes: number }[] = [];
+    for (const tunnel of byLabel.values()) {
+      const bytes = tunnel.takeUnsaved();
+      if (bytes > 0) unsaved.push({ tunnel, bytes });
+    }
     try {
       await store.addTraffic(unsaved.map(({ tunnel, bytes }) => ({ id: tunnel.record.id, bytes })));
     } catch (error) {
@@ -59,8 +61,8 @@ export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tu
     await saveTraffic();
     for (const [label, tunnel] of byLabel) {
       tunnel.endIfOver();
-      if (tunnel.session !== null) lastUsed.set(tunnel, now());
-      else if (now() - (lastUsed.get(tunnel) ?? 0) > FORGET_MS && tunnel.isSaved) byLabel.delete(label);
+      if (tunnel.session !== null) tunnel.seenAt = now();
+      else if (now() - tunnel.seenAt > FORGET_MS && tunnel.isSaved) byLabel.delete(label);
     }
     if (now() - purgedAt >= PURGE_EVERY_MS) await purge();
   }
