@@ -1,6 +1,7 @@
 import fs from "node:fs";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { listNames } from "./look.ts";
 import type { Folder, Root } from "./root.ts";
+import { TimeSlice } from "./time_slice.ts";
 
 /** What a visitor sees of one entry. */
 export interface ListedEntry {
@@ -12,26 +13,26 @@ export interface ListedEntry {
   modified: number;
 }
 
-/** Entries looked at before other work gets a turn: about 3 ms. */
-const BATCH = 500;
-
 /** Lists what may be seen of a folder, by name. The folder stays open and the caller's. */
 export async function listFolder(root: Root, folder: Folder, signal?: AbortSignal): Promise<ListedEntry[]> {
   const entries: ListedEntry[] = [];
-  const names = fs.readdirSync(`${folder.path}/`);
-  for (let index = 0; index < names.length; index++) {
-    if (index % BATCH === BATCH - 1) {
-      await nextTurn();
-      signal?.throwIfAborted();
-    }
-    const name = names[index];
+  const slice = new TimeSlice();
+  for (const entry of listEntries(root, folder)) {
+    entries.push(entry);
+    if (slice.isOver) await slice.next(signal);
+  }
+  return entries;
+}
+
+/** What may be seen of a folder, by name, each entry looked at when it is asked for. The folder must stay open. */
+export function* listEntries(root: Root, folder: Folder): Generator<ListedEntry> {
+  for (const name of listNames(folder).sort()) {
     if (!root.isVisible(name, folder.segments) || name.includes("\\")) continue;
     const entry = root.statEntry(folder, name);
     if (entry === null) continue;
     const { kind, size, modified } = entry;
-    entries.push({ name, kind, size: kind === "file" ? size : 0, modified });
+    yield { name, kind, size: kind === "file" ? size : 0, modified };
   }
-  return entries.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
 /** Lists folders as JSON text, and keeps what it made for a moment. */

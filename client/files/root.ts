@@ -1,8 +1,8 @@
 import fs, { constants } from "node:fs";
 import path from "node:path";
-import process from "node:process";
-import { IS_DENO, lookAt, type Looked } from "./deno.ts";
 import { getErrorCode, notFound } from "./fs_error.ts";
+import { HAS_PROC, lookIn } from "./look.ts";
+import { readFully } from "./read_fully.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
 export interface OpenFile {
@@ -54,6 +54,11 @@ export interface Root {
   isVisible(name: string, segments: readonly string[]): boolean;
   /** Opens a file that was seen in a folder which is still open: cheaper than {@link open}. Throws as that does. */
   openEntry(folder: Folder, name: string): OpenFile;
+  /**
+   * Reads the beginning of a file that was seen in a folder which is still open, as much as `into` takes, and returns
+   * how many bytes came. The cheapest way to a small file. Throws as {@link open} does.
+   */
+  readEntry(folder: Folder, name: string, into: Uint8Array): number;
   /** What `name` in `folder` is once links are followed, or null when it is special, dangling or leads outside. */
   statEntry(folder: Folder, name: string): Entry | null;
 }
@@ -81,8 +86,6 @@ export interface RootOptions {
 /** Names that begin so are the share's own and never shown. */
 export const OWN_PREFIX = ".portway";
 
-/** Whether the system tells where a descriptor leads, by a path that can be worked on. */
-export const HAS_PROC: boolean = process.platform === "linux" && fs.existsSync("/proc/self/fd");
 // Not there on Windows, where opening cannot block either.
 const NO_BLOCK = (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const READ_FILE = constants.O_RDONLY | NO_BLOCK;
@@ -146,7 +149,7 @@ class SharedRoot implements Root {
   }
 
   statEntry(folder: Folder, name: string): Entry | null {
-    const looked = look(`${folder.path}/${name}`);
+    const looked = lookIn(folder, name);
     if (looked === null) return null;
     if (looked.isSymlink) return this.#statLink(folder, name);
     const { isDirectory, isFile, size, modified } = looked;
@@ -162,6 +165,27 @@ class SharedRoot implements Root {
     if (stat.isFile()) return { kind: "file", fd, stat, segments, close };
     close();
     throw notFound();
+  }
+
+  readEntry(folder: Folder, name: string, into: Uint8Array): number {
+    const fd = HAS_PROC ? openPlain(`${folder.path}/${name}`) : null;
+    if (fd === null) return this.#readOpened([...folder.segments, name], into);
+    try {
+      // It was a file when it was seen. What has been put in its place since then is no link, or it would not have been
+      // opened, and can only be read at a position if it is a file: a pipe or a terminal has none.
+      return readFully(fd, into, 0);
+    } finally {
+      fs.closeSync(fd);
+    }
+  }
+
+  #readOpened(segments: readonly string[], into: Uint8Array): number {
+    const file = asFile(this.open(segments));
+    try {
+      return readFully(file.fd, into, 0);
+    } finally {
+      file.close();
+    }
   }
 
   #statLink(folder: Folder, name: string): Entry | null {
@@ -240,29 +264,6 @@ function asFile(opened: OpenFile | Folder): OpenFile {
   if (opened.kind === "file") return opened;
   opened.close();
   throw notFound();
-}
-
-const look = IS_DENO ? lookAt : lookAtNode;
-
-function lookAtNode(path: string): Looked | null {
-  const stat = lstatIfPermitted(path);
-  if (stat === undefined) return null;
-  return {
-    isFile: stat.isFile(),
-    isDirectory: stat.isDirectory(),
-    isSymlink: stat.isSymbolicLink(),
-    size: stat.size,
-    modified: Math.trunc(stat.mtimeMs),
-  };
-}
-
-function lstatIfPermitted(path: string): fs.Stats | undefined {
-  try {
-    return fs.lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    // What the system does not let us look at is not there for a visitor.
-    return undefined;
-  }
 }
 
 /** The real path of `full`, if that is what `fd` has open. */
