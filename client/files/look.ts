@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import process from "node:process";
-import { IS_DENO, lookAt, type Looked, type LookIn, openLookIn, readNames } from "./deno.ts";
+import { IS_DENO, lookAt, type Looked, openFolderCalls, readNames } from "./deno.ts";
 
 /** Whether the system tells where a descriptor leads, by a path that can be worked on. */
 export const HAS_PROC: boolean = process.platform === "linux" && fs.existsSync("/proc/self/fd");
@@ -11,8 +11,18 @@ interface Held {
   readonly path: string;
 }
 
+const calls = IS_DENO ? openFolderCalls() : null;
+
 /** What is at a name in a folder, links not followed; null for what is gone or what the system does not show us. */
 export const lookIn: (folder: Held, name: string) => Looked | null = chooseLookIn();
+
+/**
+ * Reads the beginning of a file in a folder, as much as `into` takes, and returns how many bytes came. Null when it is
+ * a link, when it cannot be read, and where there is no quick way to do this.
+ */
+export function readIn({ fd }: Held, name: string, into: Uint8Array<ArrayBuffer>): number | null {
+  return calls === null ? null : calls.read(fd, name, into);
+}
 
 /** The names in a folder, in no order. */
 export const listNames: (folder: Held) => string[] = IS_DENO
@@ -20,8 +30,7 @@ export const listNames: (folder: Held) => string[] = IS_DENO
   : (folder) => fs.readdirSync(`${folder.path}/`);
 
 function chooseLookIn(): typeof lookIn {
-  const direct: LookIn | null = IS_DENO ? openLookIn() : null;
-  if (direct !== null) return ({ fd }, name) => direct(fd, name);
+  if (calls !== null) return ({ fd }, name) => calls.look(fd, name);
   const look = IS_DENO ? lookAt : lookAtNode;
   return ({ path }, name) => look(`${path}/${name}`);
 }

@@ -4,8 +4,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { openLookIn } from "./deno.ts";
-import { listNames, lookIn } from "./look.ts";
+import { openFolderCalls } from "./deno.ts";
+import { listNames, lookIn, readIn } from "./look.ts";
 
 /** Opens a fresh folder with one of everything in it. */
 function plant() {
@@ -47,9 +47,28 @@ Deno.test("lookIn tells of every kind of entry what lstat tells, and null of non
   for (const name of ["missing", "file 😀.txt/x", "n".repeat(256), "n".repeat(5000)]) equal(lookIn(folder, name), null);
 });
 
-Deno.test("openLookIn has the system's own look where it may, so that the test above is of it", () => {
-  const isPermitted = Deno.permissions.querySync({ name: "ffi" }).state === "granted";
-  equal(openLookIn() !== null, isPermitted && process.platform === "linux");
+/** Whether the tests here are of the system's own calls, and not of what stands in for them. */
+const IS_DIRECT = process.platform === "linux" && Deno.permissions.querySync({ name: "ffi" }).state === "granted";
+
+Deno.test("openFolderCalls has the system's own calls where it may", () => {
+  equal(openFolderCalls() !== null, IS_DIRECT);
+});
+
+Deno.test("readIn reads the beginning of plain files and nothing else", { ignore: !IS_DIRECT }, () => {
+  using planted = plant();
+  const read = (name: string, length: number) => {
+    const into = new Uint8Array(length);
+    const count = readIn(planted.folder, name, into);
+    return count === null ? null : new TextDecoder().decode(into.subarray(0, count));
+  };
+  deepEqual(["file 😀.txt", "old", "n".repeat(255)].map((name) => read(name, 100)), ["four", "", ""]);
+  equal(read("file 😀.txt", 2), "fo");
+  for (const name of ["link", "dangling", "fifo", "folder", "missing", "n".repeat(5000)]) {
+    equal(read(name, 9), null, name);
+  }
+  const before = fs.readdirSync("/proc/self/fd").length;
+  for (const name of ["file 😀.txt", "fifo", "folder"]) read(name, 9);
+  equal(fs.readdirSync("/proc/self/fd").length, before);
 });
 
 Deno.test("listNames tells every name once", () => {

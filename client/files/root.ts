@@ -1,7 +1,7 @@
 import fs, { constants } from "node:fs";
 import path from "node:path";
 import { getErrorCode, notFound } from "./fs_error.ts";
-import { HAS_PROC, lookIn } from "./look.ts";
+import { HAS_PROC, lookIn, readIn } from "./look.ts";
 import { readFully } from "./read_fully.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
@@ -58,7 +58,7 @@ export interface Root {
    * Reads the beginning of a file that was seen in a folder which is still open, as much as `into` takes, and returns
    * how many bytes came. The cheapest way to a small file. Throws as {@link open} does.
    */
-  readEntry(folder: Folder, name: string, into: Uint8Array): number;
+  readEntry(folder: Folder, name: string, into: Uint8Array<ArrayBuffer>): number;
   /** What `name` in `folder` is once links are followed, or null when it is special, dangling or leads outside. */
   statEntry(folder: Folder, name: string): Entry | null;
 }
@@ -167,20 +167,12 @@ class SharedRoot implements Root {
     throw notFound();
   }
 
-  readEntry(folder: Folder, name: string, into: Uint8Array): number {
-    const fd = HAS_PROC ? openPlain(`${folder.path}/${name}`) : null;
-    if (fd === null) return this.#readOpened([...folder.segments, name], into);
-    try {
-      // It was a file when it was seen. What has been put in its place since then is no link, or it would not have been
-      // opened, and can only be read at a position if it is a file: a pipe or a terminal has none.
-      return readFully(fd, into, 0);
-    } finally {
-      fs.closeSync(fd);
-    }
-  }
-
-  #readOpened(segments: readonly string[], into: Uint8Array): number {
-    const file = asFile(this.open(segments));
+  readEntry(folder: Folder, name: string, into: Uint8Array<ArrayBuffer>): number {
+    // It was a file when it was seen. What has been put in its place since then is no link, or it would not have been
+    // opened, and can only be read at a position if it is a file: a pipe or a terminal has none.
+    const count = readIn(folder, name, into);
+    if (count !== null) return count;
+    const file = this.openEntry(folder, name);
     try {
       return readFully(file.fd, into, 0);
     } finally {

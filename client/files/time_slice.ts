@@ -5,17 +5,23 @@ const SLICE_MS = 4;
 
 /** Cuts long work in this process into slices, so that everything else gets its turn in between. */
 export class TimeSlice {
-  #startedAt = performance.now();
+  readonly #now: () => number;
+  #startedAt: number;
 
-  /** Whether it is time to {@link next}. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#startedAt = now();
+  }
+
+  /** Whether it is time for the {@link next}. */
   get isOver(): boolean {
-    return performance.now() - this.#startedAt > SLICE_MS;
+    return this.#now() - this.#startedAt > SLICE_MS;
   }
 
   /** Lets others work. Throws the reason of `signal` when it is aborted by then. */
   async next(signal?: AbortSignal): Promise<void> {
     await nextTurn();
     signal?.throwIfAborted();
-    this.#startedAt = performance.now();
+    this.#startedAt = this.#now();
   }
 }

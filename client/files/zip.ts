@@ -38,7 +38,7 @@ export function streamZip(
 /** A folder, a small file that is read when its turn comes, or a large one that is open until the next one's turn. */
 type Source =
   | ZipName & { kind: "folder" }
-  | ZipName & { kind: "small"; size: number; fill: (into: Uint8Array) => number }
+  | ZipName & { kind: "small"; size: number; fill: (into: Uint8Array<ArrayBuffer>) => number }
   | ZipName & { kind: "large"; file: OpenFile };
 
 async function* makeZip(sources: Iterable<Source>, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -110,7 +110,7 @@ function* collectBelow(root: Root, segments: readonly string[], prefix: string):
     } else if (entry.size > MAX_WHOLE) {
       yield* openLarge(root, folder, entry, prefix + path);
     } else {
-      const fill = (into: Uint8Array) => root.readEntry(folder, entry.name, into);
+      const fill = (into: Uint8Array<ArrayBuffer>) => root.readEntry(folder, entry.name, into);
       yield { kind: "small", name: prefix + path, modified: new Date(entry.modified), size: entry.size, fill };
     }
   }

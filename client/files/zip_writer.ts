@@ -72,7 +72,7 @@ export class ZipWriter {
    * Adds a file of at most {@link MAX_WHOLE} bytes in one step. `fill` puts its content where it is to be and returns
    * how much there was. When it throws, nothing is added.
    */
-  addWhole({ name, modified }: ZipName, size: number, fill: (into: Uint8Array) => number): void {
+  addWhole({ name, modified }: ZipName, size: number, fill: (into: Uint8Array<ArrayBuffer>) => number): void {
     const encoded = this.#encoder.encode(name);
     const head = 30 + encoded.length;
     this.#makeRoom(head + size);
