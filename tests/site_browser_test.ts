@@ -24,7 +24,7 @@ const LIVE = {
 
 /** Opens a page and waits until it hears of changes. */
 async function openLive(page: Page, url: string): Promise<void> {
-  const listening = page.waitForResponse((response) => response.url().endsWith("/.portway/live"));
+  const listening = page.waitForResponse((response) => response.url().includes("/.portway/live?"));
   await page.goto(url);
   await listening;
 }
@@ -48,7 +48,7 @@ Deno.test("a site with --live in Chromium through a tunnel: an edited page shows
   await page.waitForFunction(hasColor, "rgb(4, 5, 6)");
   equal(await page.title(), "not loaded again");
 
-  const listening = page.waitForResponse((response) => response.url().endsWith("/.portway/live"));
+  const listening = page.waitForResponse((response) => response.url().includes("/.portway/live?"));
   site.write("index.html", LIVE["index.html"].replace("before", "after"));
   await page.waitForFunction(hasHeading, "after");
   await listening;
