@@ -48,8 +48,8 @@ export interface Root {
   open(segments: readonly string[]): OpenFile | Folder;
   /** Opens a folder. Throws 404 as {@link open} does, for a file too. */
   openFolder(segments: readonly string[]): Folder;
-  /** Opens a folder of the share's own, directly in the root, that no visitor sees. */
-  openOwnFolder(name: string): Folder;
+  /** Opens a folder of the share's own that no visitor sees, in `base`, which is the root. */
+  openOwnFolder(base: Folder, name: string): Folder;
   /** Whether an entry of that name is shown. */
   isVisible(name: string, segments: readonly string[]): boolean;
   /** Opens a file that was seen in a folder which is still open: cheaper than {@link open}. Throws as that does. */
@@ -136,15 +136,16 @@ class SharedRoot implements Root {
     return this.#openFolder(this.#join(segments));
   }
 
-  openOwnFolder(name: string): Folder {
-    const fd = fs.openSync(this.#prefix + name, READ_FOLDER | (constants.O_NOFOLLOW ?? 0));
-    const held = HAS_PROC ? `/proc/self/fd/${fd}` : this.#prefix + name;
+  openOwnFolder(base: Folder, name: string): Folder {
+    const full = `${base.path}/${name}`;
+    const fd = fs.openSync(full, READ_FOLDER | (constants.O_NOFOLLOW ?? 0));
+    const held = HAS_PROC ? `/proc/self/fd/${fd}` : full;
     return { kind: "folder", fd, path: held, segments: [name], close: closeOnce(fd) };
   }
 
   isVisible(name: string, segments: readonly string[]): boolean {
     if (name.startsWith(".") && !this.#hidden && !this.#shown.has(name)) return false;
-    if (name.startsWith(OWN_PREFIX)) return false;
+    if (name.toLowerCase().startsWith(OWN_PREFIX)) return false;
     return this.only === null || (segments.length === 0 && name === this.only);
   }
 
