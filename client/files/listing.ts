@@ -18,21 +18,26 @@ export async function listFolder(root: Root, folder: Folder, signal?: AbortSigna
   const entries: ListedEntry[] = [];
   const slice = new TimeSlice();
   for (const entry of listEntries(root, folder)) {
-    entries.push(entry);
+    if (entry !== null) entries.push(entry);
     if (slice.isOver) await slice.next(signal);
   }
   return entries;
 }
 
-/** What may be seen of a folder, by name, each entry looked at when it is asked for. The folder must stay open. */
-export function* listEntries(root: Root, folder: Folder): Generator<ListedEntry> {
-  for (const name of listNames(folder).sort()) {
-    if (!root.isVisible(name, folder.segments) || name.includes("\\")) continue;
-    const entry = root.statEntry(folder, name);
-    if (entry === null) continue;
-    const { kind, size, modified } = entry;
-    yield { name, kind, size: kind === "file" ? size : 0, modified };
-  }
+/**
+ * The entries of a folder by name, each looked at when it is asked for; null for one that may not be seen, so that
+ * whoever goes through them can let others work in between. The folder must stay open.
+ */
+export function* listEntries(root: Root, folder: Folder): Generator<ListedEntry | null> {
+  for (const name of listNames(folder).sort()) yield describeEntry(root, folder, name);
+}
+
+function describeEntry(root: Root, folder: Folder, name: string): ListedEntry | null {
+  if (!root.isVisible(name, folder.segments) || name.includes("\\")) return null;
+  const entry = root.statEntry(folder, name);
+  if (entry === null) return null;
+  const { kind, size, modified } = entry;
+  return { name, kind, size: kind === "file" ? size : 0, modified };
 }
 
 /** Lists folders as JSON text, and keeps what it made for a moment. */

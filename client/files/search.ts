@@ -26,9 +26,11 @@ export async function searchNames(root: Root, start: readonly string[], options:
   const matches: ListedEntry[] = [];
   let seen = 0;
   const slice = new TimeSlice();
-  for (const { path, entry } of walk(root, start)) {
+  for (const found of walk(root, start)) {
     if (slice.isOver) await slice.next(signal);
     if (++seen > maxEntries || matches.length >= maxMatches) return { matches, isPartial: true };
+    if (found === null) continue;
+    const { path, entry } = found;
     const lower = path.toLowerCase();
     if (words.every((word) => lower.includes(word))) matches.push({ ...entry, name: path });
   }
@@ -44,10 +46,10 @@ export interface Found {
 }
 
 /**
- * Everything that may be seen below a folder, breadth first. Each folder is entered once, under its real place:
- * links that lead back up end there. Whoever walks a long way lets others work in between.
+ * Everything below a folder, breadth first; null for what may not be seen, so that whoever walks can let others work
+ * in between. Each folder is entered once, under its real place: links that lead back up end there.
  */
-export function* walk(root: Root, start: readonly string[]): Generator<Found> {
+export function* walk(root: Root, start: readonly string[]): Generator<Found | null> {
   const waiting: string[][] = [[]];
   const entered = new Set<string>();
   for (let below = waiting.shift(); below !== undefined; below = waiting.shift()) {
@@ -58,8 +60,8 @@ export function* walk(root: Root, start: readonly string[]): Generator<Found> {
       if (entered.has(place)) continue;
       entered.add(place);
       for (const entry of listEntries(root, folder)) {
-        yield { path: [...below, entry.name].join("/"), entry, folder };
-        if (entry.kind === "folder") waiting.push([...below, entry.name]);
+        yield entry === null ? null : { path: [...below, entry.name].join("/"), entry, folder };
+        if (entry?.kind === "folder") waiting.push([...below, entry.name]);
       }
     } finally {
       folder.close();

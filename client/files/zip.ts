@@ -41,12 +41,16 @@ type Source =
   | ZipName & { kind: "small"; size: number; fill: (into: Uint8Array<ArrayBuffer>) => number }
   | ZipName & { kind: "large"; file: OpenFile };
 
-async function* makeZip(sources: Iterable<Source>, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* makeZip(
+  sources: Iterable<Source | null>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const zip = new ZipWriter();
   const slice = new TimeSlice();
   for (const source of sources) {
     // Small files are read at once, many in a row: a turn of the event loop costs more than one of them.
     if (slice.isOver) await slice.next(signal);
+    if (source === null) continue;
     if (source.kind === "large") yield* addLarge(zip, source, source.file);
     else addSmall(zip, source);
     yield* zip.take();
@@ -77,16 +81,18 @@ async function* addLarge(
   zip.end();
 }
 
-function* collect(root: Root, segments: readonly string[], names: readonly string[]): Generator<Source> {
+/** What is to go into the zip; null for what is not there or may not be seen. */
+function* collect(root: Root, segments: readonly string[], names: readonly string[]): Generator<Source | null> {
   if (names.length === 0) yield* collectBelow(root, segments, "");
   for (const name of new Set(names)) {
     if (isPlainName(name)) yield* collectNamed(root, segments, name);
+    else yield null;
   }
 }
 
-function* collectNamed(root: Root, segments: readonly string[], name: string): Generator<Source> {
+function* collectNamed(root: Root, segments: readonly string[], name: string): Generator<Source | null> {
   const opened = openIfThere(() => root.open([...segments, name]));
-  if (opened === null) return;
+  if (opened === null) return yield null;
   try {
     if (opened.kind === "file") return yield describeFile(name, opened);
   } finally {
@@ -103,8 +109,13 @@ function describeFile(name: string, file: OpenFile): Source {
   return { kind: "small", name, modified, size, fill: (into) => readFully(file.fd, into, 0) };
 }
 
-function* collectBelow(root: Root, segments: readonly string[], prefix: string): Generator<Source> {
-  for (const { path, entry, folder } of walk(root, segments)) {
+function* collectBelow(root: Root, segments: readonly string[], prefix: string): Generator<Source | null> {
+  for (const found of walk(root, segments)) {
+    if (found === null) {
+      yield null;
+      continue;
+    }
+    const { path, entry, folder } = found;
     if (entry.kind === "folder") {
       yield { kind: "folder", name: `${prefix}${path}/`, modified: new Date(entry.modified) };
     } else if (entry.size > MAX_WHOLE) {
