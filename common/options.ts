@@ -20,6 +20,8 @@ export interface Option<T> {
   readonly help: string;
   /** Never shown with its value. */
   readonly secret?: boolean;
+  /** Refuse an empty text that was given: it must not pass for none, as where a variable it came from is not set. */
+  readonly refuseEmpty?: boolean;
 }
 
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
@@ -46,6 +48,7 @@ export function resolveOptions<T extends OptionTable>(table: T, sources: OptionS
       : envText !== undefined
       ? [envText, option.env]
       : [option.fallback, "default"];
+    if (option.refuseEmpty && text === "" && origin !== "default") throw new OptionError(`${origin}: it is empty`);
     values[name] = parseOption(option, text, origin ?? option.flag);
   }
   return values as OptionValues<T>;
