@@ -1,9 +1,9 @@
 import fs from "node:fs";
 import { HttpError } from "../../common/http_error.ts";
 import { getErrorCode, notFound } from "./fs_error.ts";
-import { sync } from "./put_file.ts";
 import type { Folder, Root } from "./root.ts";
 import type { Scratch } from "./scratch.ts";
+import { sync } from "./sync.ts";
 import { checkWritableNames, openOrMakeFolder } from "./write_target.ts";
 
 /** Makes a folder and the missing ones above it. Throws 409 when something of that name is there. */

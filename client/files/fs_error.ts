@@ -24,6 +24,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string, string] | undef
   ENOTEMPTY: [409, "already_exists", "Something of that name is already there."],
   EISDIR: [409, "is_folder", "There is a folder of that name."],
   EXDEV: [409, "other_file_system", "This cannot be moved to another file system."],
+  EBUSY: [409, "in_use", "This is in use by the system, as a disk or by a program."],
   EINVAL: [409, "not_possible", "This cannot be done here."],
 };
 

@@ -2,12 +2,13 @@ import fs from "node:fs";
 import { expectationFailed, HttpError } from "../../common/http_error.ts";
 import { type ContentRange, parseContentRange } from "./byte_range.ts";
 import { evaluateConditions } from "./conditions.ts";
-import { createEntityTag } from "./entity_tag.ts";
 import { preconditionFailed } from "./file_answer.ts";
+import { giveName } from "./give_name.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "./root.ts";
+import { sync } from "./sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
-import { findWriteTarget, openOrMakeFolder, type WriteTarget } from "./write_target.ts";
+import { findWriteTarget, type WriteTarget } from "./write_target.ts";
 
 export interface PutFileOptions {
   root: Root;
@@ -169,37 +170,13 @@ async function commit(
 ): Promise<Completed> {
   try {
     await sync(upload.fd);
-    return await giveName(request, root, segments, upload);
+    return await giveName(root, upload, () => {
+      const target = findWriteTarget(root, segments);
+      checkConditions(request, target);
+      return target;
+    });
   } catch (error) {
     await upload.discard();
     throw error;
   }
-}
-
-async function giveName(
-  request: Request,
-  root: Root,
-  segments: readonly string[],
-  upload: PartialUpload,
-): Promise<Completed> {
-  // Looked at again, and no turn of the event loop between this and the rename: two writers cannot both be first.
-  const target = findWriteTarget(root, segments);
-  checkConditions(request, target);
-  const folder = openOrMakeFolder(root, target.parent);
-  try {
-    if (target.current !== null) fs.fchmodSync(upload.fd, target.current.mode);
-    const path = `${folder.path}/${target.name}`;
-    fs.renameSync(upload.path, path);
-    upload.finish();
-    const tag = createEntityTag(fs.lstatSync(path));
-    await sync(folder.fd);
-    return { tag, size: upload.offset, isNew: target.current === null };
-  } finally {
-    folder.close();
-  }
-}
-
-/** Waits until what `fd` stands for is on the disk. */
-export function sync(fd: number): Promise<void> {
-  return new Promise((resolve, reject) => fs.fsync(fd, (error) => error ? reject(error) : resolve()));
 }

@@ -108,7 +108,7 @@ function checkOrigin(request: Request, { publicHost }: FetchInfo): void {
 /** Reads the path of `?move=`: absolute below the share, or relative to the folder of what is moved. */
 function resolveTarget(segments: readonly string[], target: string): string[] {
   const names = target.split("/");
-  const isAbsolute = names[0] === "";
+  const isAbsolute = names.length > 1 && names[0] === "";
   const to = isAbsolute ? names.slice(1) : [...segments.slice(0, -1), ...names];
   if (!to.every((name) => isPlainName(name))) {
     throw new HttpError(400, "bad_path", "The target of the move names no file or folder.");
