@@ -64,7 +64,8 @@ export function createGate(passphrase: string, now: () => number = Date.now): Ga
 }
 
 function hash(key: Uint8Array, text: string): Buffer {
-  return createHmac("sha256", key).update(text).digest();
+  // What looks the same is the same, whichever way a keyboard puts an accent on its letter.
+  return createHmac("sha256", key).update(text.normalize("NFC")).digest();
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

@@ -53,3 +53,13 @@ Deno.test("gate keeps visitors in who have answered while others are slowed down
   equal(gate.check(withCookie(cookie), "10.0.0.1").kind, "open");
   notEqual(gate.clearCookie(false).indexOf("Max-Age=0"), -1);
 });
+
+Deno.test("gate takes an accented passphrase in either form of Unicode", () => {
+  const passphrase = "pa\u0308sswo\u0308rd";
+  for (const known of [passphrase, passphrase.normalize("NFC")]) {
+    for (const given of [passphrase, passphrase.normalize("NFC")]) {
+      equal(createGate(known).tryPassphrase(given, "192.0.2.1").kind, "open");
+    }
+  }
+  equal(createGate(passphrase).tryPassphrase("password", "192.0.2.1").kind, "closed");
+});
