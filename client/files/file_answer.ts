@@ -67,7 +67,8 @@ function planAnswer(request: Request, file: OpenFile, options: FileAnswerOptions
   headers["content-type"] = file.type ??= describeType(file, options.name);
   if (options.encoding !== undefined) headers["content-encoding"] = options.encoding;
   headers["accept-ranges"] = "bytes";
-  const range = isPlain && isRangeCurrent(request.headers, current)
+  // Of the methods here only GET has ranges (RFC 9110, section 14.2).
+  const range = isPlain && request.method === "GET" && isRangeCurrent(request.headers, current)
     ? parseByteRange(request.headers.get("range"), size)
     : null;
   if (range === "unsatisfiable") throw rangeNotSatisfiable(size);

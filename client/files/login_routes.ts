@@ -47,7 +47,7 @@ function turnAway(request: Request, pass: Pass): Response {
       headers: { "retry-after": String(Math.ceil(pass.milliseconds / 1000)) },
     });
   }
-  if (wantsPage(request) && request.method !== "HEAD") return renderLoginPage();
+  if (wantsPage(request)) return renderLoginPage();
   throw new HttpError(401, "passphrase_required", "This share asks for a passphrase.", {
     // A browser that is offered Basic shows a dialog of its own over our page.
     headers: isBrowser(request) ? {} : { "www-authenticate": 'Basic realm="Portway share", charset="UTF-8"' },

@@ -2,6 +2,7 @@ import type { FetchInfo } from "../../common/fetch_target.ts";
 import { HttpError } from "../../common/http_error.ts";
 import { answerFile } from "./file_answer.ts";
 import { notFound } from "./fs_error.ts";
+import { withoutBody } from "./head_answer.ts";
 import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";
 import { renderFolderPage, type ShareFacts } from "./page.ts";
@@ -74,7 +75,8 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
 
   return async (request, path, info) => {
     const response = await answer(request, path, info);
-    return request.method === "HEAD" && response.body !== null ? dropBody(response) : response;
+    // How long a zip becomes is not known before it has been made.
+    return request.method === "HEAD" && !path.query.has("zip") ? await withoutBody(response) : response;
   };
 }
 
@@ -86,7 +88,10 @@ export function sendZip(
   shareName: string,
   names: readonly string[],
 ): Response {
-  const body = request.method === "HEAD" ? null : streamZip(root, segments, { names, signal: request.signal });
+  // For HEAD an empty stream: listeners take no body for a length of 0.
+  const body = request.method === "HEAD"
+    ? new Blob().stream()
+    : streamZip(root, segments, { names, signal: request.signal });
   const base = names.length === 1 ? names[0] : segments.at(-1) ?? shareName;
   return new Response(body, {
     headers: {
@@ -140,11 +145,6 @@ function describeAttachment(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
-}
-
-async function dropBody(response: Response): Promise<Response> {
-  await response.body?.cancel();
-  return new Response(null, response);
 }
 
 /** 405 with what can be done instead. */

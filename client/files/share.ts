@@ -4,6 +4,7 @@ import { describeError, type Logger, silentLogger } from "../../common/log.ts";
 import { ASSET_FOLDER, loadAssets } from "./assets.ts";
 import { toHttpError } from "./fs_error.ts";
 import { createGate } from "./gate.ts";
+import { withoutBody } from "./head_answer.ts";
 import { createListingCache } from "./listing.ts";
 import { createLoginRoutes } from "./login_routes.ts";
 import { createReadRoutes, methodNotAllowed, sendZip } from "./read_routes.ts";
@@ -48,7 +49,7 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   async function answer(request: Request, info: FetchInfo): Promise<Response> {
     if (isClosed) throw new HttpError(503, "share_closed", "This share has ended.");
     const refused = await login?.answer(request, info);
-    if (refused) return refused;
+    if (refused) return request.method === "HEAD" ? await withoutBody(refused) : refused;
     return await route(request, parseTargetPath(info.target), info);
   }
 
@@ -74,16 +75,18 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     return sendZip(request, root, path.segments, root.name, names);
   }
 
-  function refuse(request: Request, error: unknown): Response {
+  async function refuse(request: Request, error: unknown): Promise<Response> {
     const known = toHttpError(error);
     // What breaks off because the visitor has left is no failure of ours.
     if (known.status >= 500 && !request.signal.aborted) {
       log.error("share_failed", { code: known.code, reason: describeError(known.cause ?? known) });
     }
     const response = errorResponse(known, request.headers.get("accept"));
-    // The body of a 412 is nothing, and HEAD has none ever.
-    if (known.status === 412) response.headers.delete("content-type");
-    return known.status === 412 || request.method === "HEAD" ? new Response(null, response) : response;
+    if (request.method === "HEAD" && known.status !== 412) return await withoutBody(response);
+    if (known.status !== 412) return response;
+    // The body of a 412 is nothing.
+    response.headers.delete("content-type");
+    return new Response(null, response);
   }
 
   return {

@@ -306,3 +306,26 @@ Deno.test("share lists for curl one name a line, whatever a name is made of", as
   const { entries } = await (await share.ask("/?json")).json();
   deepEqual(entries.map(({ name }: { name: string }) => name), ["\x1b[31mred\x9b", "two\nlines"]);
 });
+
+Deno.test("share answers HEAD as GET, with the length of what GET would send and no range", async () => {
+  await using share = openTestShare();
+  share.write("d.bin", DIGITS);
+  share.write("sub/a.txt", "");
+  const targets = ["/", "/?json", "/d.bin", "/sub/", "/?search=a", "/missing", "/d.bin/", "/sub", "/%2e%2e"];
+  for (const target of targets) {
+    for (const accept of ["*/*", "text/html"]) {
+      const [head, get] = await Promise.all(
+        ["HEAD", "GET"].map((method) => share.ask(target, { method, headers: { accept } })),
+      );
+      const length = (await get.arrayBuffer()).byteLength;
+      const told = head.headers.get("content-length");
+      deepEqual([head.status, head.body, told ?? "0"], [get.status, null, String(length)], `${target} ${accept}`);
+    }
+  }
+  const ranged = await share.ask("/d.bin", { method: "HEAD", headers: { range: "bytes=2-4" } });
+  deepEqual([ranged.status, ranged.headers.get("content-length")], [200, "10"]);
+  const zip = await share.ask("/?zip", { method: "HEAD" });
+  deepEqual([zip.status, zip.headers.get("content-length"), await zip.text()], [200, null, ""]);
+  // A body, if an empty one: a listener would take none for a length of 0.
+  ok(zip.body !== null);
+});

@@ -1,7 +1,7 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
-import { getErrorCode, openRoot, parseTargetPath, toHttpError } from "../files/mod.ts";
+import { getErrorCode, openRoot, parseTargetPath, toHttpError, withoutBody } from "../files/mod.ts";
 import { findPage } from "./find_page.ts";
 import { createLiveReload, type LiveReload } from "./live_reload.ts";
 import { sendPage } from "./send_page.ts";
@@ -65,7 +65,8 @@ export function createSite(options: SiteOptions): FetchTarget {
       if (page !== null) return page;
     }
     const response = errorResponse(known, request.headers.get("accept"));
-    return request.method === "HEAD" || known.status === 412 ? new Response(null, response) : response;
+    if (known.status === 412) return new Response(null, response);
+    return request.method === "HEAD" ? await withoutBody(response) : response;
   }
 
   async function sendOwnNotFound(request: Request, live: LiveReload | null): Promise<Response | null> {
