@@ -80,9 +80,15 @@ export async function removeEntry(root: Root, scratch: Scratch, segments: readon
   try {
     const name = getLast(segments);
     checkEntry(root, parent, name);
-    const aside = moveAside(`${parent.path}/${name}`, scratch);
+    const path = `${parent.path}/${name}`;
+    const aside = moveAside(path, scratch);
     await sync(parent.fd);
-    await fs.promises.rm(aside, { recursive: true, force: true });
+    try {
+      await fs.promises.rm(aside, { recursive: true, force: true });
+    } catch (error) {
+      putBack(aside, path);
+      throw error;
+    }
   } finally {
     parent.close();
   }
@@ -98,6 +104,12 @@ function moveAside(path: string, scratch: Scratch): string {
     if (getErrorCode(error) === "EXDEV") return path;
     throw error;
   }
+}
+
+/** What could not be removed must not stay out of sight, where nobody looks for it. */
+function putBack(aside: string, path: string): void {
+  const isFree = aside !== path && fs.lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  if (isFree) fs.renameSync(aside, path);
 }
 
 /** The folder that holds the last of `segments`. Throws 404 when it is missing, hidden or outside. */

@@ -367,3 +367,14 @@ Deno.test(MOUNTED, { ignore: !canMount() }, async () => {
   equal(share.read("disk/new/a.txt"), "two");
   deepEqual(await ask("/disk/new", "DELETE"), [204, null]);
 });
+
+Deno.test("DELETE puts back what is left of a folder that cannot be removed", { ignore: !canMount() }, async () => {
+  await using share = openTestShare({ writable: true });
+  share.write("folder/a.txt", "a");
+  const disk = path.join(share.path, "folder", "disk");
+  using _disk = mount(disk);
+  const response = await share.ask("/folder", { method: "DELETE" });
+  deepEqual([response.status, response.headers.get("portway-error")], [409, "in_use"]);
+  ok(fs.existsSync(disk));
+  deepEqual(await listNames(share), ["folder/"]);
+});
