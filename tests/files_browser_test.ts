@@ -218,3 +218,36 @@ Deno.test("a visitor makes, renames, moves and deletes with mouse and keys, and 
     await browser.close();
   }
 });
+
+Deno.test("a visitor with a phone sees names as they are and lines beside their numbers", async () => {
+  using folder = openFolder();
+  const write = (name: string, text: string) => fs.writeFileSync(path.join(folder.path, name), text);
+  // What turns the direction of writing would show "exe.jpg".
+  write("photo\u202egpj.exe", "");
+  write("two\nlines.txt", "");
+  write("long.ts", `first\n${"x".repeat(5000)}\nthird\n`);
+  await using client = await startLocal("-f", folder.path);
+  const browser = await chromium.launch(CHROMIUM);
+  try {
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    await page.goto(client.url);
+    await page.getByText("long.ts").waitFor();
+    deepEqual(await page.locator("a.name").allInnerTexts(), ["long.ts", "photo\ufffdgpj.exe", "two\ufffdlines.txt"]);
+    await page.getByText("two\ufffdlines.txt").click();
+    await page.getByRole("dialog", { name: "two\ufffdlines.txt" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("long.ts").click();
+    await page.getByText("third").waitFor();
+    const [numbers, lines, scroll] = await page.evaluate(() =>
+      [".numbers", ".lines", "dialog"].map((name) => {
+        const element = document.querySelector(name)!;
+        const { top, height } = element.getBoundingClientRect();
+        return { top, height, overflow: element.scrollWidth - element.clientWidth };
+      })
+    );
+    deepEqual([numbers.top, numbers.height], [lines.top, lines.height]);
+    equal(scroll.overflow, 0);
+  } finally {
+    await browser.close();
+  }
+});

@@ -15,7 +15,7 @@ import { askName, checkName, confirm, openMenu, toast } from "./dialogs.js";
 import { h, icon } from "./dom.js";
 import { acceptDrops, readFiles } from "./drop.js";
 import { createFolderState } from "./folder_state.js";
-import { formatBytes, formatCount } from "./format.js";
+import { formatBytes, formatCount, formatName } from "./format.js";
 import { createFrame } from "./frame.js";
 import { askConflict, chooseFolder, showHelp } from "./questions.js";
 import { installKeys } from "./keys.js";
@@ -150,7 +150,7 @@ async function load(target) {
       list.scrollToTop();
     }
     state.setEntries(folder.entries);
-    document.title = target.at(-1) ?? share.name;
+    document.title = formatName(target.at(-1) ?? share.name);
     list.focus();
   } catch (error) {
     report(error);
@@ -318,7 +318,7 @@ function removeSelected() {
 async function removeEntries(removed) {
   if (removed.length === 0) return;
   const title = removed.length === 1
-    ? `Delete “${removed[0].name}”?`
+    ? `Delete “${formatName(removed[0].name)}”?`
     : `Delete ${formatCount(removed.length, "item")}?`;
   const hasFolder = removed.some(({ kind }) => kind === "folder");
   const text = `${hasFolder ? "Folders go with all that is in them. " : ""}This cannot be undone.`;

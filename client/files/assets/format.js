@@ -1,4 +1,4 @@
-// Numbers and dates as people read them.
+// Numbers, dates and names as people read them.
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
@@ -45,4 +45,9 @@ export function formatSpan(seconds) {
 /** "1 item", "3 items". */
 export function formatCount(count, one, many = `${one}s`) {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
+}
+
+/** A name as it can be shown: on one line, and with nothing in it that turns the direction of writing. */
+export function formatName(name) {
+  return name.replace(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "\ufffd");
 }

@@ -3,6 +3,7 @@
 import { toPath } from "./api.js";
 import { openMenu } from "./dialogs.js";
 import { h, icon, iconButton } from "./dom.js";
+import { formatName } from "./format.js";
 
 /** Makes the frame. `actions` are what its buttons do. */
 export function createFrame(share, actions) {
@@ -118,7 +119,9 @@ function createCrumbs(share, names, searched, navigate) {
     });
     return link;
   };
-  const all = names.map((name, index) => crumb([name], names.slice(0, index + 1), index === names.length - 1));
+  const all = names.map((name, index) =>
+    crumb([formatName(name)], names.slice(0, index + 1), index === names.length - 1)
+  );
   const parts = [crumb([icon("home"), h("span", { class: "sr" }, share.name)], [], names.length === 0), ...all];
   const spaced = parts.flatMap((part, index) => index === 0 ? [part] : [icon("right", "gap"), part]);
   return searched === null ? spaced : [...spaced, icon("right", "gap"), h("em", {}, `“${searched}”`)];

@@ -1,7 +1,7 @@
 // The list of a folder. Only the rows that can be seen exist, so 10,000 entries are as quick as ten.
 
 import { h, icon, iconButton } from "./dom.js";
-import { formatBytes, formatDate, formatFullDate } from "./format.js";
+import { formatBytes, formatDate, formatFullDate, formatName } from "./format.js";
 import { getIcon, getKind } from "./kinds.js";
 
 /** Rows above and below the visible part that exist too, so that scrolling shows no gaps. */
@@ -115,7 +115,8 @@ function createRow(state, index, actions) {
   const entry = state.shown[index];
   const kind = getKind(entry);
   const isSelected = state.selected.has(entry.name);
-  const slash = entry.name.lastIndexOf("/");
+  const name = formatName(entry.name);
+  const slash = name.lastIndexOf("/");
   return h(
     "div",
     {
@@ -131,13 +132,13 @@ function createRow(state, index, actions) {
     icon(getIcon(kind), `kind ${kind}`),
     h(
       "a",
-      { class: "name", href: actions.toHref(entry), tabindex: "-1", title: entry.name },
-      slash < 0 ? null : h("small", {}, entry.name.slice(0, slash + 1)),
-      entry.name.slice(slash + 1),
+      { class: "name", href: actions.toHref(entry), tabindex: "-1", title: name },
+      slash < 0 ? null : h("small", {}, name.slice(0, slash + 1)),
+      name.slice(slash + 1),
     ),
     h("span", { class: "size" }, entry.kind === "folder" ? "" : formatBytes(entry.size)),
     h("time", { class: "date", title: formatFullDate(entry.modified) }, formatDate(entry.modified)),
-    iconButton("more", `Actions for ${entry.name}`, null, { className: "more", tabindex: "-1" }),
+    iconButton("more", `Actions for ${name}`, null, { className: "more", tabindex: "-1" }),
   );
 }
 

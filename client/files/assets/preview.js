@@ -2,7 +2,7 @@
 
 import { send, toPath } from "./api.js";
 import { h, icon, iconButton } from "./dom.js";
-import { formatBytes, formatFullDate } from "./format.js";
+import { formatBytes, formatFullDate, formatName } from "./format.js";
 import { highlight } from "./highlight.js";
 import { getEnding, getIcon, getKind } from "./kinds.js";
 import { renderMarkdown } from "./markdown.js";
@@ -24,7 +24,7 @@ export function createPreview(actions) {
     const path = toPath(names, false);
     const body = h("div", { class: "body" });
     dialog.replaceChildren(createHead(entry, path, actions, close), body);
-    dialog.setAttribute("aria-label", entry.name);
+    dialog.setAttribute("aria-label", formatName(entry.name));
     fill(body, entry, path, abort.signal);
   }
 
@@ -63,7 +63,7 @@ function createHead(entry, path, actions, close) {
     "header",
     {},
     icon(getIcon(getKind(entry)), `kind ${getKind(entry)}`),
-    h("div", { class: "words" }, h("strong", {}, entry.name), h("span", {}, describe(entry))),
+    h("div", { class: "words" }, h("strong", {}, formatName(entry.name)), h("span", {}, describe(entry))),
     iconButton("left", "Previous", () => actions.step(-1)),
     iconButton("right", "Next", () => actions.step(1)),
     h("a", {
@@ -99,7 +99,7 @@ async function createContent(entry, path, signal) {
   };
   switch (kind) {
     case "image":
-      return fallBack(h("img", { src: path, alt: entry.name, class: "shown" }));
+      return fallBack(h("img", { src: path, alt: formatName(entry.name), class: "shown" }));
     case "video":
       return fallBack(h("video", { src: path, controls: true, autoplay: true, playsinline: true }));
     case "audio":
@@ -112,14 +112,14 @@ async function createContent(entry, path, signal) {
         ),
       ];
     case "pdf":
-      return [h("iframe", { src: path, title: entry.name })];
+      return [h("iframe", { src: path, title: formatName(entry.name) })];
     case "html":
       return await createSwitch(
         entry,
         path,
         signal,
         "Page",
-        () => h("iframe", { src: path, title: entry.name, sandbox: "" }),
+        () => h("iframe", { src: path, title: formatName(entry.name), sandbox: "" }),
       );
     case "markdown":
       return await createSwitch(
@@ -195,7 +195,7 @@ function createCard(entry, path, note = "There is no preview for this kind of fi
     "div",
     { class: "card" },
     icon(getIcon(kind), `kind ${kind}`),
-    h("h2", {}, entry.name),
+    h("h2", {}, formatName(entry.name)),
     h("p", {}, describe(entry)),
     h("p", {}, note),
     h("a", { class: "primary", href: `${path}?download` }, icon("download"), "Download"),

@@ -3,6 +3,7 @@
 import { fetchFolder, toPath } from "./api.js";
 import { openDialog } from "./dialogs.js";
 import { h, icon } from "./dom.js";
+import { formatName } from "./format.js";
 
 let forAll = null;
 let asking = Promise.resolve();
@@ -17,7 +18,7 @@ export function askConflict(item) {
 async function ask(item) {
   const every = h("input", { type: "checkbox" });
   const choice = await openDialog((finish) => [
-    h("h2", {}, `“${item.names.at(-1)}” is there already`),
+    h("h2", {}, `“${formatName(item.names.at(-1))}” is there already`),
     h("p", {}, "What should be done with the one that you upload?"),
     h("label", { class: "check" }, every, "Do this for all files of this visit"),
     h(
@@ -48,7 +49,7 @@ export function chooseFolder(start, closed, shareName) {
       list.replaceChildren(
         ...up,
         ...folders.filter((names) => !closed.includes(toPath(names, true)))
-          .map((names) => createChoice("folder", names.at(-1), () => go(names))),
+          .map((names) => createChoice("folder", formatName(names.at(-1)), () => go(names))),
       );
     }
     go(start);

@@ -1,7 +1,7 @@
 // The panel that shows how uploads go.
 
 import { h, icon, iconButton } from "./dom.js";
-import { formatBytes, formatCount, formatSpan } from "./format.js";
+import { formatBytes, formatCount, formatName, formatSpan } from "./format.js";
 
 /** Rows shown at most; a folder of thousands of files needs no row for each. */
 const MAX_ROWS = 60;
@@ -119,7 +119,12 @@ function createRow(queue, item) {
   return h(
     "li",
     { class: item.state },
-    h("div", { class: "words" }, h("b", { title: item.names.join("/") }, item.names.at(-1)), h("span", {}, words)),
+    h(
+      "div",
+      { class: "words" },
+      h("b", { title: formatName(item.names.join("/")) }, formatName(item.names.at(-1))),
+      h("span", {}, words),
+    ),
     ...createRowButtons(queue, item),
     h("div", { class: "bar" }, fill),
   );
