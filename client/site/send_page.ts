@@ -8,8 +8,20 @@ const CODINGS: readonly (readonly [coding: string, ending: string])[] = [["br", 
   ".gz",
 ]];
 
-/** Names with a hash of their content in them, as bundlers make: such a file never changes. */
-const HASHED_NAME = /[.-](?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{8,}\.\w{2,5}$/;
+/** The hashes that bundlers put into names: hexadecimal, or eight letters, large or mixed, and digits. */
+const HASHES = [
+  /^(?=.*\d)(?=.*[a-f])[0-9a-f]{8,64}$/,
+  /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])\w{8}$/,
+  /^(?=.*[A-Z])[A-Z2-7]{8}$/,
+];
+/** What a person writes, and a hash hardly ever is: a word with a number or nothing behind it. */
+const WORD = /^[A-Za-z][A-Za-z]*_?\d*$/;
+
+/** Whether a bundler named a file by its content: such a file never changes. In doubt it is not. */
+function isNamedByContent(name: string): boolean {
+  const hash = /[.-](\w+)\.\w{2,5}$/.exec(name)?.[1] ?? "";
+  return !WORD.test(hash) && HASHES.some((pattern) => pattern.test(hash));
+}
 
 /** Sends what {@link findPage} found. Pages are checked at each visit; files with a hash in their name are kept. */
 export async function sendPage(
@@ -26,7 +38,7 @@ export async function sendPage(
   // A page that gets the reload script is not the file, so neither its length nor its tag fits.
   if (live !== null && isHtml) return await live.sendPage(request, page);
   const { file, encoding, headers } = chooseCoding(request, root, page);
-  headers["cache-control"] = HASHED_NAME.test(page.name) && page.status === undefined && live === null
+  headers["cache-control"] = isNamedByContent(page.name) && page.status === undefined && live === null
     ? "public, max-age=31536000, immutable"
     : "no-cache";
   return answerFile(request, file, { name: page.name, headers, status: page.status, encoding, isDirect });

@@ -183,3 +183,22 @@ Deno.test("site with --live tells of changes while they do not end", async () =>
     await events?.cancel();
   }
 });
+
+Deno.test("site keeps for a year what a bundler named by its content, and nothing that a person named", async () => {
+  const bundled = ["main.4f9a1c2b.js", "index-Bx3kQ9_z.css", "chunk-4XK2WGQ7.js", "logo.d41d8cd98f00b204e980.svg"];
+  const named = [
+    "report-december2024.pdf",
+    "photo-Summer24.jpg",
+    "my-component2.js",
+    "jquery-3.7.1.min.js",
+    "backup-20240131.zip",
+    "notes-REPORT24.txt",
+    "facade-decade2024.html",
+    "app-settings.js",
+  ];
+  await using site = openTestSite(Object.fromEntries([...bundled, ...named].map((name) => [name, "x"])));
+  for (const name of [...bundled, ...named]) {
+    const caching = (await site.ask(`/${name}`)).headers.get("cache-control");
+    equal(caching, bundled.includes(name) ? "public, max-age=31536000, immutable" : "no-cache", name);
+  }
+});
