@@ -103,11 +103,12 @@ function runWrk(url: string, connections: number): number {
 
 /** Median of some runs of curl for what `--write-out` tells. */
 function runCurl(variable: string, args: readonly string[], rounds = ROUNDS): number {
-  const results = Array.from(
-    { length: rounds },
-    () =>
-      Number(execFileSync("curl", ["-sf", "-o", "/dev/null", "-w", `%{${variable}}`, ...args], { encoding: "utf8" })),
-  );
+  const command = ["-sf", "-o", "/dev/null", "-w", `%{${variable}}`, ...args];
+  return measureMedian(() => Number(execFileSync("curl", command, { encoding: "utf8" })), rounds);
+}
+
+function measureMedian(measure: () => number, rounds = ROUNDS): number {
+  const results = Array.from({ length: rounds }, measure);
   return results.sort((a, b) => a - b)[Math.floor(rounds / 2)];
 }
 
@@ -142,21 +143,25 @@ const ROWS: readonly Row[] = [
     label: `${LARGE_MIB} MiB up`,
     unit: "MB/s",
     isMoreBetter: true,
-    measure: (base, peer, _, source) => runCurl("speed_upload", peer.upload(source, base)) / 1e6,
+    measure: (base, peer, _, source) =>
+      measureMedian(() => {
+        // What was uploaded before, by whomever, must not be on its way to the disk still.
+        fs.rmSync(path.join(path.dirname(source), "up.bin"), { force: true });
+        execFileSync("sync");
+        return runCurl("speed_upload", peer.upload(source, base), 1) / 1e6;
+      }),
   },
   {
     label: "10,000 entries, first visit",
     unit: "ms",
     isMoreBetter: false,
-    measure: (base, _, __, source) => {
-      // The folder is touched before each, so that nothing made for the last visit can be shown again.
-      const results = Array.from({ length: ROUNDS }, (_, round) => {
-        fs.writeFileSync(path.join(path.dirname(source), "many", "touched"), String(round));
+    measure: (base, _, __, source) =>
+      measureMedian(() => {
+        // The folder is touched before each, so that nothing made for the last visit can be shown again.
+        fs.writeFileSync(path.join(path.dirname(source), "many", "touched"), "");
         fs.rmSync(path.join(path.dirname(source), "many", "touched"));
         return runCurl("time_total", [...HTML, `${base}many/`], 1) * 1000;
-      });
-      return results.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)];
-    },
+      }),
   },
   {
     label: "10,000 entries, visited again",
@@ -206,24 +211,29 @@ async function main(): Promise<void> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "portway-bench-"));
   try {
     plant(folder);
-    const columns: { name: string; cells: string[] }[] = [];
-    for (const peer of PEERS) columns.push({ name: peer.name, cells: await measurePeer(peer, folder) });
-    print(columns);
+    print(await measureAll(folder));
   } finally {
     fs.rmSync(folder, { recursive: true });
   }
 }
 
-async function measurePeer(peer: Peer, folder: string): Promise<string[]> {
-  const running = await startPeer(peer, folder);
-  if (running === null) return ROWS.map(() => "not installed");
-  const { child, base } = running;
+/** Measures row by row, all peers in turn: what else the machine does then weighs on all of them alike. */
+async function measureAll(folder: string): Promise<{ name: string; cells: string[] }[]> {
+  const source = path.join(folder, "large.bin");
+  const runs: { peer: Peer; running: Awaited<ReturnType<typeof startPeer>>; cells: string[] }[] = [];
   try {
-    return ROWS.map((row) => measureRow(row, peer, base, child.pid ?? 0, path.join(folder, "large.bin")));
+    for (const peer of PEERS) runs.push({ peer, running: await startPeer(peer, folder), cells: [] });
+    for (const row of ROWS) {
+      for (const { peer, running, cells } of runs) {
+        if (running === null) cells.push("not installed");
+        else cells.push(measureRow(row, peer, running.base, running.child.pid ?? 0, source));
+        fs.rmSync(path.join(folder, "up.bin"), { force: true });
+      }
+    }
   } finally {
-    child.kill("SIGKILL");
-    fs.rmSync(path.join(folder, "up.bin"), { force: true });
+    for (const { running } of runs) running?.child.kill("SIGKILL");
   }
+  return runs.map(({ peer, cells }) => ({ name: peer.name, cells }));
 }
 
 function measureRow(row: Row, peer: Peer, base: string, pid: number, source: string): string {
