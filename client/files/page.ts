@@ -28,7 +28,8 @@ export function renderFolderPage(facts: ShareFacts, listing: string): Response {
     // "<" cannot end the element early when it is written so.
     data: data.replaceAll("<", "\\u003c"),
   });
-  return new Response(new TextEncoder().encode(html), { headers: describePage(nonce) });
+  const bytes = new TextEncoder().encode(html);
+  return new Response(bytes, { headers: { ...describePage(nonce), "content-length": String(bytes.length) } });
 }
 
 /** The page that asks for the passphrase. It says nothing of what is shared. */

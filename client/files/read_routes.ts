@@ -123,8 +123,13 @@ function chooseFormat(request: Request, query: URLSearchParams): "html" | "json"
 const LISTING_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff", "vary": "accept, cookie" };
 
 function sendJson(json: string): Response {
-  const headers = { ...LISTING_HEADERS, "content-type": "application/json" };
-  return new Response(new TextEncoder().encode(json + "\n"), { headers });
+  return sendListing(json + "\n", "application/json");
+}
+
+function sendListing(text: string, type: string): Response {
+  const bytes = new TextEncoder().encode(text);
+  const headers = { ...LISTING_HEADERS, "content-type": type, "content-length": String(bytes.length) };
+  return new Response(bytes, { headers });
 }
 
 /** What would break a line or control the terminal that it is read in. */
@@ -137,7 +142,7 @@ function sendNames(listing: string): Response {
   const text = entries.map(({ name, kind }) => `${name.replace(CONTROLS, "?")}${kind === "folder" ? "/" : ""}\n`).join(
     "",
   );
-  return new Response(text, { headers: { ...LISTING_HEADERS, "content-type": "text/plain; charset=utf-8" } });
+  return sendListing(text, "text/plain; charset=utf-8");
 }
 
 /** RFC 6266: a plain name for everyone, and the true one in UTF-8. */

@@ -137,6 +137,11 @@ Deno.test("share lists a folder as page, JSON or names, by what is asked for", a
   share.write("sub/c.txt", "");
   share.write("<script>.txt", "");
   deepEqual(await listNames(share), ["<script>.txt", "b.txt", "sub/"]);
+  for (const accept of ["text/html", "application/json", "*/*"]) {
+    // With its length an answer passes through a tunnel in one piece.
+    const listing = await share.ask("/", { headers: { accept } });
+    equal(listing.headers.get("content-length"), String((await listing.arrayBuffer()).byteLength), accept);
+  }
   const json = await (await share.ask("/", { headers: { accept: "application/json" } })).json();
   deepEqual(json.share, { name: "shared", writable: false, protected: false, maxUpload: null });
   deepEqual(json.entries.map(({ name, kind, size }: Record<string, unknown>) => [name, kind, size]), [
