@@ -251,3 +251,36 @@ Deno.test("a visitor with a phone sees names as they are and lines beside their 
     await browser.close();
   }
 });
+
+Deno.test("a visitor looks at Markdown that is made to take for ever, and sees its text", async () => {
+  using folder = openFolder();
+  const hostile = {
+    "brackets.md": "[".repeat(200_000),
+    "images.md": "![".repeat(100_000),
+    "quotes.md": "> ".repeat(50_000),
+    "spaces.md": `# ${" ".repeat(200_000)}x`,
+    "stars.md": "**a _b [c ".repeat(50_000),
+    "paragraphs.md": `${"![a](b ".repeat(1000)}\n\n`.repeat(100),
+    "cells.md": `|a|\n|-|\n${"|x".repeat(100_000)}`,
+  };
+  for (const [name, text] of Object.entries(hostile)) {
+    fs.writeFileSync(path.join(folder.path, name), `a *first* line\n\n${text}\n`);
+  }
+  await using client = await startLocal("-f", folder.path);
+  const browser = await chromium.launch(CHROMIUM);
+  try {
+    const page = await openPage(browser, client.url);
+    const problems: string[] = [];
+    page.on("pageerror", (error) => problems.push(error.message));
+    for (const [name, text] of Object.entries(hostile)) {
+      await page.getByText(name).click();
+      await page.locator("article em").first().waitFor();
+      const length = await page.evaluate(() => document.querySelector("article")?.textContent?.length ?? 0);
+      ok(length > text.trim().length / 4, `${name}: ${length}`);
+      await page.keyboard.press("Escape");
+    }
+    deepEqual(problems, []);
+  } finally {
+    await browser.close();
+  }
+});

@@ -4,8 +4,23 @@
 import { h } from "./dom.js";
 import { highlight } from "./highlight.js";
 
-/** Renders Markdown. Relative links and images are resolved against `base`, the URL of the file. */
+/** Characters of one line or paragraph that are looked into: a search in longer ones could take minutes. */
+const MAX_LENGTH = 8000;
+/** Quotes, lists and emphasis inside one another. */
+const MAX_DEPTH = 30;
+/** What has not been looked into after so long is shown as it is. */
+const MAX_MS = 1000;
+
+let stopAt = 0;
+let depth = 0;
+
+/**
+ * Renders Markdown. Relative links and images are resolved against `base`, the URL of the file. A file that is made to
+ * take long is shown as plain text from there on.
+ */
 export function renderMarkdown(text, base) {
+  stopAt = performance.now() + MAX_MS;
+  depth = 0;
   const article = h("article", { class: "markdown" });
   article.append(...renderBlocks(text.replace(/\r\n?/g, "\n").replace(/^---\n[^]*?\n---\n/, "").split("\n"), base));
   return article;
@@ -19,26 +34,38 @@ const QUOTE = /^ {0,3}>\s?(.*)$/;
 const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 
 function renderBlocks(lines, base) {
+  if (depth >= MAX_DEPTH) return [h("p", {}, lines.join("\n"))];
+  depth++;
   const blocks = [];
   for (let at = 0; at < lines.length;) {
-    const [block, next] = readBlock(lines, at, base);
+    const [block, next] = isLate()
+      ? [h("p", {}, lines.slice(at).join("\n")), lines.length]
+      : readBlock(lines, at, base);
     if (block !== null) blocks.push(block);
     at = next;
   }
+  depth--;
   return blocks;
+}
+
+function isLate() {
+  return performance.now() > stopAt;
 }
 
 /** The block that begins at a line, and the line after it. */
 function readBlock(lines, at, base) {
   const line = lines[at];
   if (line.trim() === "") return [null, at + 1];
+  if (line.length > MAX_LENGTH) return [h("p", {}, line), at + 1];
   if (FENCE.test(line)) return readFence(lines, at);
   const heading = HEADING.exec(line);
   if (heading !== null) return [h(`h${heading[1].length}`, {}, ...renderInline(heading[2], base)), at + 1];
   if (RULE.test(line)) return [h("hr"), at + 1];
   if (QUOTE.test(line)) return readQuote(lines, at, base);
   if (ITEM.test(line)) return readList(lines, at, base);
-  if (line.includes("|") && TABLE_LINE.test(lines[at + 1] ?? "")) return readTable(lines, at, base);
+  if (line.includes("|") && TABLE_LINE.test((lines[at + 1] ?? "").slice(0, MAX_LENGTH))) {
+    return readTable(lines, at, base);
+  }
   return readParagraph(lines, at, base);
 }
 
@@ -106,7 +133,9 @@ function readTable(lines, at, base) {
   const table = h("table", {}, h("thead", {}, row(lines[at], "th")));
   let end = at + 2;
   const body = h("tbody");
-  while (end < lines.length && lines[end].includes("|")) body.append(row(lines[end++], "td"));
+  while (end < lines.length && lines[end].length <= MAX_LENGTH && lines[end].includes("|")) {
+    body.append(row(lines[end++], "td"));
+  }
   table.append(body);
   return [h("div", { class: "table" }, table), end];
 }
@@ -118,7 +147,8 @@ function splitCells(line) {
 function readParagraph(lines, at, base) {
   let end = at + 1;
   const isNext = (line) =>
-    line.trim() === "" || FENCE.test(line) || HEADING.test(line) || RULE.test(line) || QUOTE.test(line) ||
+    line.length > MAX_LENGTH || line.trim() === "" || FENCE.test(line) || HEADING.test(line) || RULE.test(line) ||
+    QUOTE.test(line) ||
     /^\s{0,3}[-*+]\s/.test(line);
   while (end < lines.length && !isNext(lines[end])) {
     if (/^ {0,3}(?:=+|-+)\s*$/.test(lines[end])) {
@@ -155,15 +185,18 @@ const INLINE = [
 const PLAIN = /^(?:(?!https?:\/\/)[^\\`*_~![<\nh ]|h(?!ttps?:\/\/))+/;
 
 function renderInline(text, base) {
+  if (text.length > MAX_LENGTH || depth >= MAX_DEPTH) return [text];
+  depth++;
   const nodes = [];
   let rest = text;
-  while (rest !== "") {
+  while (rest !== "" && !isLate()) {
     const [node, length] = readInline(rest, base, nodes.length > 0 && /\w$/.test(String(nodes.at(-1))));
     if (typeof node === "string" && typeof nodes.at(-1) === "string") nodes[nodes.length - 1] += node;
     else nodes.push(node);
     rest = rest.slice(length);
   }
-  return nodes;
+  depth--;
+  return rest === "" ? nodes : [...nodes, rest];
 }
 
 function readInline(rest, base, isAfterWord) {
