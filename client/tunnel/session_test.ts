@@ -88,10 +88,37 @@ Deno.test("a pong and a message never go out at the same time", async () => {
   running.close();
 });
 
+/** A PING of the session's own, in a message. */
+const PING = Uint8Array.of(0, 0, 0, 8, 8, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8);
+
+Deno.test("a message in fragments, with control frames between them, is one message", async () => {
+  const { connections, session, ends } = open();
+  await accept(connections);
+  const running = await session;
+  const [connection] = connections;
+  connection.send(Uint8Array.of(0x02, 5, ...PING.subarray(0, 5)));
+  connection.send(Uint8Array.of(0x89, 1, 65, 0x00, 0));
+  connection.send(Uint8Array.of(0x00, 7, ...PING.subarray(5, 12), 0x80, 6, ...PING.subarray(12)));
+  connection.send(Uint8Array.of(0x02, 0, 0x80, 18, ...PING));
+  await settle();
+  assert.deepEqual(ends, []);
+  assert.deepEqual(connection.written.map(([first]) => first), [0x8a, 0x82]);
+  // The frames of both answers, in one message.
+  assert.equal(connection.written[1].length, 6 + 2 * PING.length);
+  running.close();
+});
+
 const broken: [name: string, bytes: Uint8Array][] = [
   ["a masked frame", Uint8Array.of(0x82, 0x80, 0, 0, 0, 0)],
   ["an extension's bit", Uint8Array.of(0xc2, 0)],
   ["a message beyond the limit", Uint8Array.of(0x82, 127, 0, 0, 0, 0, 0x40, 0, 0, 0)],
+  ["a fragment without a beginning", Uint8Array.of(0x80, 0)],
+  ["a message amid another", Uint8Array.of(0x02, 1, 0, 0x82, 1, 0)],
+  ["a text message", Uint8Array.of(0x81, 1, 65)],
+  ["a ping in fragments", Uint8Array.of(0x09, 1, 65)],
+  ["a ping that is too long", Uint8Array.of(0x89, 126, 0, 126, ...new Uint8Array(126))],
+  ["an unknown opcode", Uint8Array.of(0x83, 0)],
+  ["an unknown control opcode", Uint8Array.of(0x8b, 0)],
   ["a length beyond any number", Uint8Array.of(0x82, 127, ...new Uint8Array(8).fill(255))],
 ];
 
