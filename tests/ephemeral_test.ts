@@ -81,6 +81,16 @@ Deno.test("a tunnel expires while it carries a stream: cut, summary, 410, and --
   await assertResumeRefused(server, config.path, /no tunnel to resume/);
 });
 
+Deno.test("a tunnel may live for a year", async () => {
+  await using site = startSite();
+  await using server = await startServer({ args: ["--ephemeral-seconds", String(365 * 24 * 3600)] });
+  await using tunnel = await startTunnel({ server, target: site });
+  assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
+  const { code, summary } = await tunnel.stop();
+  assert.deepEqual([code, summary.requests], [0, 1]);
+  assert.match(String(summary.reason), /stopped/);
+});
+
 Deno.test("what was used stays used when the relay is started again", async () => {
   await using site = startSite();
   await using data = await makeTempDir();
