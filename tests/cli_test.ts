@@ -1,6 +1,6 @@
 /** The command line as people meet it: help, wrong input, what it prints, what it keeps, and what it keeps to itself. */
 import assert from "node:assert/strict";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { once } from "node:events";
@@ -187,6 +187,16 @@ Deno.test("without a server the client runs one, says so, and --resume takes its
   await using second = await startTunnel({ configDir: first.configDir, args: ["--resume"] });
   assert.deepEqual([second.url, second.opened.expiresAt], [first.url, first.opened.expiresAt]);
   assert.equal(await (await visit(`${second.url}/text`)).text(), "hello");
+});
+
+Deno.test("a folder that cannot be written to costs --resume, not the tunnel", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using config = await makeTempDir();
+  await writeFile(join(config.path, "file"), "");
+  await using tunnel = await startTunnel({ server, target: site, configDir: join(config.path, "file", "below") });
+  await tunnel.events.waitFor("note", ({ text }) => /^--resume will not find this tunnel: /.test(String(text)));
+  assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
 });
 
 Deno.test("what the client keeps can be read by its user alone", async () => {
