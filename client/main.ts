@@ -91,7 +91,7 @@ const EXAMPLES = `Examples:
 async function runClient(flags: FlagTexts, server: ServerProgram): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: process.env });
   const log = createLogger({ level: config.verbose ? "debug" : "warn" });
-  const shared = await openShared(config, log);
+  const shared = await openShared(config, flags.passphrase !== undefined, log);
   if (shared !== null && config.local !== null) return await shareLocally(config, shared, openScreen(config), log);
   if (shared === null && config.expose === null && !config.resume) {
     throw new OptionError("nothing to do: -e <port> exposes a local service, --help shows everything");

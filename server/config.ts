@@ -1,4 +1,13 @@
-import { boolean, choice, integer, list, optionalOrigin, optionalText, text } from "../common/options.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  list,
+  optionalDomain,
+  optionalOrigin,
+  optionalText,
+  text,
+} from "../common/options.ts";
 import type { Option, OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import type { ListenerKind } from "../common/listener/mod.ts";
@@ -38,7 +47,7 @@ export const serverOptions = {
     flag: "--ephemeral-domain",
     env: "PORTWAY_EPHEMERAL_DOMAIN",
     metavar: "DOMAIN",
-    parse: optionalText,
+    parse: optionalDomain,
     fallback: "",
     help: "domain under which ephemeral tunnels get a random label; try.<host of the URL> when not set",
   },
