@@ -135,7 +135,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "10",
-    help: "ephemeral tunnels that one address may make a minute",
+    help: "ephemeral tunnels that one address, or IPv6 network of 64 bits, may make a minute",
   },
   maxHeadBytes: {
     flag: "--max-head-bytes",
@@ -159,7 +159,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "32",
-    help: "sessions that one address may hold at a time; more are answered with 429",
+    help: "sessions that one address, or IPv6 network of 64 bits, may hold at a time; more are answered with 429",
   },
   streamIdleSeconds: {
     flag: "--stream-idle-seconds",

@@ -1,3 +1,4 @@
+import { networkOf } from "../common/forwarded.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
@@ -48,7 +49,7 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
       const { proto, host } = readOrigin(exchange);
       return `${proto}://${host}`;
     },
-    addressOf: (exchange) => readOrigin(exchange).address,
+    addressOf: (exchange) => networkOf(readOrigin(exchange).address),
     origins,
     files: config.proxyFiles,
     token: config.proxyToken,

@@ -132,6 +132,19 @@ Deno.test("making tunnels is limited by address: 429 with Retry-After, and the c
   assert.equal(errors.split("\n").length, 1, errors);
 });
 
+Deno.test("who has a whole IPv6 network counts as one, and nobody can make an address up", async () => {
+  await using server = await startServer({ args: ["--tunnels-per-minute", "2", "--trusted-proxies", "127.0.0.1"] });
+  const make = async (visitor: string) => {
+    const headers = { "x-forwarded-for": visitor };
+    return (await visit(`${server.url}/api/v1/tunnels/ephemeral`, { method: "POST", headers })).status;
+  };
+  assert.deepEqual([await make("2001:db8::1"), await make("2001:db8::2"), await make("2001:db8::3")], [201, 201, 429]);
+  assert.equal(await make("2001:db8:0:1::1"), 201);
+  // The proxy's own entry is the last, with a port or without.
+  for (const made of ["6.6.6.6", "7.7.7.7"]) assert.equal(await make(`${made}, 203.0.113.9:1234`), 201);
+  assert.equal(await make("8.8.8.8, 203.0.113.9:1234"), 429);
+});
+
 Deno.test("labels and secrets cannot be guessed: long, random, never the same", async () => {
   await using server = await startServer({ args: ["--tunnels-per-minute", "1000"] });
   const made = await Promise.all(Array.from({ length: 50 }, async () => {
