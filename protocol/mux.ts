@@ -152,10 +152,13 @@ export class Mux implements StreamSession {
     this.putFrame(FrameType.ping, 0, 0, PING);
   }
 
-  /** One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. */
+  /**
+   * One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. WebSockets are left
+   * alone: they may be quiet for hours, and whether their two ends are there is for heartbeats to find out.
+   */
   endIdle(turns: number): void {
     for (const stream of this.#streams.entries()) {
-      if (stream.ended !== null || ++stream.idleTurns <= turns) continue;
+      if (stream.ended !== null || stream.status === SWITCHING_PROTOCOLS || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }
@@ -361,6 +364,9 @@ export class Mux implements StreamSession {
 const MAX_ID = 0xffffffff;
 /** Ids are compared around the circle: the nearer half ahead of the last one is to come, the other has been. */
 const HALF_OF_IDS = 0x80000000;
+
+/** Status of a WebSocket that was accepted. */
+const SWITCHING_PROTOCOLS = 101;
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();

@@ -306,6 +306,17 @@ Deno.test("Mux.endIdle ends streams on which nothing moved, and only those", asy
   assert.deepEqual(told, [`quiet ${ResetReason.idle}`, `client ${ResetReason.idle}`]);
 });
 
+Deno.test("Mux.endIdle leaves WebSockets alone once they are accepted", async () => {
+  const { link, asked } = createLink();
+  const open = () => link.relay.open(HEAD, { end: false, webSocket: true }, visitor())!;
+  const [accepted, waiting] = [open(), open()];
+  await link.settle();
+  asked[0].respond(101, NOTHING, 0, 0, NOTHING, 0, 0, false);
+  await link.settle();
+  for (let count = 0; count < 3; count++) link.relay.endIdle(1);
+  assert.deepEqual([accepted.ended, waiting.ended], [null, ResetReason.idle]);
+});
+
 Deno.test("Mux.endIdle tells a stream once, even when telling one of them ends the session", async () => {
   const { link } = createLink();
   let resets = 0;

@@ -167,7 +167,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 86_400),
     fallback: "300",
-    help: "a request on which nothing moves for this long is ended; its total time has no limit",
+    help: "a request on which nothing moves for this long is ended; its total time has no limit, nor has a WebSocket",
   },
   holdSeconds: {
     flag: "--hold-seconds",

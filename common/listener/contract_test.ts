@@ -486,6 +486,34 @@ for (const kind of KINDS) {
     await stop(listener);
   });
 
+  Deno.test(`listener ${kind}: a WebSocket whose visitor answers no ping ends once, one who does stays`, async () => {
+    const closes: number[] = [];
+    const ended = Promise.withResolvers<void>();
+    const listener = await open((exchange) =>
+      exchange.upgrade({
+        heartbeatSeconds: 1,
+        onMessage() {},
+        onClose(code) {
+          closes.push(code);
+          ended.resolve();
+        },
+      })
+    );
+    const alive = visit(listener.port), dead = new WebSocketClient(alive.url, [], { autoPong: false });
+    let pings = 0;
+    alive.on("ping", () => pings++);
+    await within(closeOf(dead));
+    await within(ended.promise);
+    equal(closes.length, 1);
+    ok([1001, 1006].includes(closes[0]), `${closes}`);
+    equal(alive.readyState, WebSocketClient.OPEN);
+    ok(pings > 0);
+    alive.close();
+    await within(closeOf(alive));
+    await stop(listener);
+    equal(closes.length, 2);
+  });
+
   Deno.test(`listener ${kind}: a WebSocket message above the limit closes it with 1009`, async () => {
     const messages: unknown[] = [];
     const seen = acceptWith({ maxMessageBytes: 1000, onMessage: (data) => void messages.push(data) });

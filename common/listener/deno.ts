@@ -118,8 +118,9 @@ class DenoExchange implements Exchange {
   }
 
   upgrade(options: UpgradeOptions): Response {
-    // idleTimeout 0: Deno's own ping would close a quiet socket; who needs a heartbeat sends one that means something.
-    const { socket, response } = Deno.upgradeWebSocket(this.request, { idleTimeout: 0 });
+    // Its default would ping those who have a heartbeat of their own.
+    const idleTimeout = options.heartbeatSeconds ?? 0;
+    const { socket, response } = Deno.upgradeWebSocket(this.request, { idleTimeout });
     // Its own option splits the visitor's offer at ", " only and so refuses "a,b".
     if (options.protocol !== undefined) response.headers.set("sec-websocket-protocol", options.protocol);
     socket.binaryType = "arraybuffer";
@@ -129,8 +130,14 @@ class DenoExchange implements Exchange {
       if (isLongerThan(data, limit)) socket.close(1009, "message too big");
       else options.onMessage(typeof data === "string" ? data : new Uint8Array(data));
     };
-    // Deno says 0 where a connection broke.
-    socket.onclose = ({ code, reason }) => options.onClose(code || 1006, reason);
+    let isClosed = false;
+    socket.onclose = ({ code, reason }) => {
+      // Where pings stay unanswered Deno tells of two closes.
+      if (isClosed) return;
+      isClosed = true;
+      // Deno says 0 where a connection broke.
+      options.onClose(code || 1006, reason);
+    };
     // An error is always followed by a close event, and that one carries the code.
     socket.onerror = (event) => event.preventDefault();
     return response;

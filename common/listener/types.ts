@@ -44,6 +44,11 @@ export interface UpgradeOptions {
   protocol?: string;
   /** Longest message that is taken, in bytes; a longer one closes the socket with 1009. 17 MiB when left out. */
   maxMessageBytes?: number;
+  /**
+   * Pings a quiet peer, and ends a socket whose peer says nothing for this long, pongs included. Whole seconds; none
+   * when left out.
+   */
+  heartbeatSeconds?: number;
   onOpen?(socket: ServerSocket): void;
   onMessage(data: string | Uint8Array): void;
   /** Called once, for whatever reason the socket ended; 1006 when it broke without a close frame. */

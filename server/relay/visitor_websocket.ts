@@ -19,6 +19,8 @@ const MESSAGE_COST = 512;
 /** What a visitor may leave untaken before its local service is told to wait. */
 const MAX_BUFFERED = 1024 * 1024;
 const DRAIN_POLL_MS = 10;
+/** A quiet visitor is pinged twice in this time, which also keeps routers and proxies from ending the connection. */
+const HEARTBEAT_SECONDS = 50;
 
 /** Close codes of RFC 6455, section 7.4.1, as far as we send them. */
 const GOING_AWAY = 1001, POLICY_VIOLATION = 1008, TOO_BIG = 1009;
@@ -88,6 +90,7 @@ export class WebSocketVisitor implements StreamHandler {
     this.#accepted = true;
     this.#answer(this.#exchange.upgrade({
       protocol: protocol === "" ? undefined : protocol,
+      heartbeatSeconds: HEARTBEAT_SECONDS,
       onOpen: (socket) => this.#open(socket),
       onMessage: (data) => this.#forward(data),
       // Behind the messages that still wait for credit, which came first.
