@@ -189,6 +189,25 @@ Deno.test("Mux.open gives null when as many streams are open as may be, and work
   assert.notEqual(link.relay.open(HEAD, GET, visitor()), null);
 });
 
+Deno.test("Mux.open gives null while a peer that does not read has megabytes waiting", () => {
+  const sent: Uint8Array[] = [];
+  const mux = new Mux({
+    maxStreams: 1000,
+    transport: { send: (buffer, start, end) => (sent.push(buffer.slice(start, end)), new Promise(() => {})) },
+    onEnd() {},
+  });
+  const head = new Uint8Array(32 * 1024);
+  let opened = 0;
+  while (opened < 1000) {
+    const stream = mux.open(head, GET, visitor());
+    if (stream === null) break;
+    stream.reset(ResetReason.cancelled);
+    opened++;
+  }
+  assert(opened > 100 && opened < 150, `${opened} heads of 32 KiB were taken`);
+  mux.end(GoAwayReason.lost, "done");
+});
+
 Deno.test("Mux as client resets a stream too many with `limit`, and the others go on", async () => {
   const asked: MuxStream[] = [];
   const sent: Uint8Array[] = [];
