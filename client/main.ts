@@ -120,5 +120,6 @@ function createLocalService(
     hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),
+    onTls: () => note(`${url.origin} speaks HTTPS. Stop this tunnel and use -e https://${url.host}`),
   });
 }
