@@ -5,6 +5,7 @@ import { silentLogger } from "../log.ts";
 // @ts-types="@types/ws"
 import WebSocketClient from "ws";
 import { connectRaw, exchangeRaw, hashStream } from "./_raw_client.ts";
+import { BodyCut } from "./types.ts";
 import { listen } from "./open.ts";
 import type { Exchange, ExchangeHandler, Listener, ListenerKind, ServerSocket, UpgradeOptions } from "./types.ts";
 
@@ -212,6 +213,22 @@ for (const kind of KINDS) {
     ok(!answer.includes("a defect"));
     deepEqual(events, ["exchange_failed"]);
     await stop(listener);
+  });
+
+  Deno.test(`listener ${kind}: a body that is cut on purpose breaks the answer off and is nothing to log`, async () => {
+    const events: string[] = [];
+    const log = { ...silentLogger, error: (event: string) => void events.push(event) };
+    const listener = await listen(kind, { hostname: "127.0.0.1", port: 0, log }, () => {
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new TextEncoder().encode("a part")),
+        pull: (controller) => controller.error(new BodyCut("the rest is lost")),
+      });
+      return new Response(body);
+    });
+    const answer = await within(ask(listener.port, "GET /"));
+    ok(!answer.includes("\r\n0\r\n"), answer);
+    await stop(listener);
+    deepEqual(events, []);
   });
 
   Deno.test(`listener ${kind}: close waits for the answer under way and takes no new connection`, async () => {

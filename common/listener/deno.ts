@@ -2,6 +2,7 @@ import { describeError, type Logger, stackOf } from "../log.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { badRequest, findHeadFault, isWebSocketHandshake } from "./_head_check.ts";
 import { clipReason, DEFAULT_MESSAGE_BYTES, sendableCode } from "./_socket_rules.ts";
+import { BodyCut } from "./types.ts";
 import type { Exchange, ExchangeHandler, Listener, ListenOptions, ServerSocket, UpgradeOptions } from "./types.ts";
 
 /** Listens with `Deno.serve`. It has no timeouts: face the Internet with it only behind a proxy that has. */
@@ -35,10 +36,9 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
 }
 
 function failedExchange(error: unknown, log: Logger): Response {
-  log.error("exchange_failed", {
-    reason: describeError(error),
-    stack: stackOf(error),
-  });
+  if (!(error instanceof BodyCut)) {
+    log.error("exchange_failed", { reason: describeError(error), stack: stackOf(error) });
+  }
   return errorResponse(new HttpError(500, "internal_error", "The server failed to answer this request."), null);
 }
 

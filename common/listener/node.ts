@@ -9,6 +9,7 @@ import { badRequest } from "./_head_check.ts";
 import { writeAnswer, writeRawAnswer } from "./_node_answer.ts";
 import { NodeExchange } from "./_node_exchange.ts";
 import { acceptSocket } from "./_node_socket.ts";
+import { BodyCut } from "./types.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
 
 /** Room for a head of 64 KiB, the most that can be configured; more is answered with 431. */
@@ -187,6 +188,7 @@ class NodeFront {
   }
 
   #logFailure(error: unknown): void {
+    if (error instanceof BodyCut) return;
     this.#log.error("exchange_failed", {
       reason: describeError(error),
       stack: error instanceof Error ? error.stack : undefined,

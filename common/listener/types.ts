@@ -65,6 +65,14 @@ export interface ServerSocket {
   readonly bufferedAmount: number;
 }
 
+/**
+ * What an answer's body fails with to break the connection off on purpose, so that the visitor does not take a part
+ * for the whole. Listeners log nothing: it is no defect of theirs.
+ */
+export class BodyCut extends Error {
+  override name = "BodyCut";
+}
+
 /** Answers one exchange. What it throws is a defect: the listener logs it and answers 500. */
 export type ExchangeHandler = (exchange: Exchange) => Response | Promise<Response>;
 
