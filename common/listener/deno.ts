@@ -1,3 +1,4 @@
+import { delay } from "../delay.ts";
 import { describeError, type Logger, stackOf } from "../log.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { badRequest, findHeadFault, isWebSocketHandshake } from "./_head_check.ts";
@@ -7,11 +8,59 @@ import type { Exchange, ExchangeHandler, Listener, ListenOptions, ServerSocket, 
 
 /** Listens with `Deno.serve`. It has no timeouts: face the Internet with it only behind a proxy that has. */
 export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
-  const { log, tls } = options;
+  const { log } = options;
+  let server = serve(options, handler);
+  const { hostname, port } = server.address;
+  const closing = new AbortController();
+  void keepListening();
+
+  /** Deno stops listening for good when it cannot accept, as when the system has no more descriptors for a moment. */
+  async function keepListening(): Promise<void> {
+    for (;;) {
+      const failure = await server.failed;
+      if (closing.signal.aborted) return;
+      log.error("accept_failed", { reason: describeError(failure) });
+      for (let next = null; next === null;) {
+        await delay(RELISTEN_MS, closing.signal);
+        if (closing.signal.aborted) return;
+        next = tryTo(() => serve({ ...options, port }, handler));
+        server = next ?? server;
+      }
+      log.info("listening_again");
+    }
+  }
+
+  return Promise.resolve({
+    hostname,
+    port,
+    close() {
+      closing.abort();
+      return server.close();
+    },
+    abort() {
+      closing.abort();
+      server.abort();
+    },
+  });
+}
+
+const RELISTEN_MS = 250;
+
+/** The result, or null when the system does not let it be done now. */
+function tryTo<T>(run: () => T): T | null {
+  try {
+    return run();
+  } catch {
+    return null;
+  }
+}
+
+/** `Deno.serve` on one address. `failed` resolves with the reason when it ends by itself. */
+function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHandler) {
   const abort = new AbortController();
   const server = Deno.serve({
-    hostname: options.hostname,
-    port: options.port,
+    hostname,
+    port,
     signal: abort.signal,
     onListen() {},
     onError: (error) => failedExchange(error, log),
@@ -23,16 +72,19 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
   });
   // Deno throws, outside of any call, at an abort of a server that has ended already or is told to.
   let isOver = false;
-  server.finished.then(() => isOver = true);
-  return Promise.resolve({
-    hostname: server.addr.hostname,
-    port: server.addr.port,
-    close: () => {
+  const failed = new Promise<unknown>((resolve) => {
+    server.finished.catch(resolve).finally(() => isOver = true);
+  });
+  return {
+    address: server.addr,
+    failed,
+    close() {
+      if (isOver) return Promise.resolve();
       isOver = true;
       return server.shutdown();
     },
     abort: () => isOver ? undefined : abort.abort(),
-  });
+  };
 }
 
 function failedExchange(error: unknown, log: Logger): Response {

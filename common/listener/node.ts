@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { errorResponse, expectationFailed, HttpError } from "../http_error.ts";
 import { describeError, type Logger } from "../log.ts";
 import { badRequest } from "./_head_check.ts";
+import { readConnectionLimit } from "./_connection_limit.ts";
 import { writeAnswer, writeRawAnswer } from "./_node_answer.ts";
 import { NodeExchange } from "./_node_exchange.ts";
 import { acceptSocket } from "./_node_socket.ts";
@@ -75,6 +76,7 @@ function createNodeServer({ tls }: ListenOptions): Server {
   const server = tls === undefined
     ? createServer(limits)
     : createSecureServer({ ...limits, ...tls, allowHTTP1: true }) as unknown as Server;
+  server.maxConnections = readConnectionLimit();
   // Fields above a count would be dropped silently; the size of the head is the limit.
   server.maxHeadersCount = 0;
   server.headersTimeout = HEAD_TIMEOUT_MS;
