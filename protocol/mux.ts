@@ -150,6 +150,8 @@ export class Mux implements StreamSession {
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
     this.#pingedAt = now;
     this.putFrame(FrameType.ping, 0, 0, PING);
+    // Many idle sessions beat in one turn of the event loop: until its end each would hold a buffer.
+    this.outbox.flush();
   }
 
   /**

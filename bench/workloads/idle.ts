@@ -22,8 +22,11 @@ export interface IdleResult {
 
 /** Tunnels opened before the first look, so that what is loaded and compiled once does not count. */
 const WARM_UP = 100;
-/** Runtimes give memory back late; a moment of rest makes two looks comparable. */
-const REST_MS = 1500;
+/**
+ * A tunnel that was opened a moment ago is not idle yet: runtimes give back what opening it took after half a minute of
+ * rest. Heartbeats fall into this time.
+ */
+const REST_MS = 35_000;
 
 /** Opens `count` tunnels that carry nothing, on a relay of their own, and looks at the memory. */
 export async function measureIdleTunnels(start: StartIdleHost, count: number): Promise<IdleResult> {
