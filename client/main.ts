@@ -4,6 +4,7 @@ import { lineBreak, message, text } from "@optique/core/message";
 import { command, constant } from "@optique/core/primitives";
 import { runSync } from "@optique/run";
 import { createFlagParser, type FlagTexts, splitShortValues } from "../common/command_line.ts";
+import { printable } from "../common/format.ts";
 import { createLogger, describeError } from "../common/log.ts";
 import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
@@ -39,7 +40,7 @@ export async function main(args: readonly string[], server: ServerProgram): Prom
     if (parsed.command === "proxy") return await server.runProxy(parsed.flags);
     return await runClient(parsed.flags, server);
   } catch (error) {
-    process.stderr.write(`portway: ${describeError(error)}\n`);
+    process.stderr.write(`portway: ${printable(describeError(error))}\n`);
     return error instanceof OptionError ? USAGE_ERROR : 1;
   }
 }

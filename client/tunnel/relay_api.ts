@@ -106,10 +106,13 @@ const CLOCK_TOLERANCE_MS = 5000;
 function parseTunnel(answer: Record<string, unknown>, server: URL, now: number): OwnedTunnel {
   const { id, secret, url, expiresAt, remainingSeconds } = answer;
   const time = typeof expiresAt === "string" ? Date.parse(expiresAt) : NaN;
-  if (typeof id !== "string" || typeof secret !== "string" || typeof url !== "string" || !URL.canParse(url) || !time) {
+  if (typeof id !== "string" || typeof secret !== "string" || typeof url !== "string" || !isPlainUrl(url) || !time) {
     throw notPortway(server.origin);
   }
   // With a clock that is wrong by an hour a tunnel would seem to be over before it began.
   const remaining = typeof remainingSeconds === "number" ? now + remainingSeconds * 1000 : time;
   return { id, secret, url, expiresAt: Math.abs(remaining - time) > CLOCK_TOLERANCE_MS ? remaining : time };
 }
+
+/** A URL that is shown as it is: nothing in it steers a terminal. */
+const isPlainUrl = (url: string) => /^https?:\/\/[\x21-\x7e]+$/.test(url) && URL.canParse(url);

@@ -69,6 +69,10 @@ const failures: [name: string, answer: string, error: { name: string; message: s
     name: "RelayRefused",
     message: "http://relay.example:8787 is not a Portway server",
   }],
+  ["a URL that steers the terminal", answer("201 X", TUNNEL.replace("a.example", "a.example/\\u001b[2J")), {
+    name: "RelayRefused",
+    message: "http://relay.example:8787 is not a Portway server",
+  }],
   ["a tunnel without a time", answer("201 X", '{"id":"i","url":"http://a","secret":"s"}'), {
     name: "RelayRefused",
     message: "http://relay.example:8787 is not a Portway server",
