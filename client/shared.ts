@@ -19,10 +19,15 @@ const KINDS = ["expose", "files", "filesWrite", "web"] as const;
 
 /**
  * Opens what `-f`, `-fw` or `-w` name; null when none of them is given.
+ * @param isPassphraseGiven on the command line; the environment may have one for other runs
  * @throws OptionError for flags that do not go together, CommandError when it cannot be shared
  */
-export async function openShared(config: ClientConfig, log: Logger): Promise<Shared | null> {
-  checkTogether(config);
+export async function openShared(
+  config: ClientConfig,
+  isPassphraseGiven: boolean,
+  log: Logger,
+): Promise<Shared | null> {
+  checkTogether(config, isPassphraseGiven);
   const path = config.filesWrite ?? config.files;
   if (path !== null) {
     const writable = config.filesWrite !== null;
@@ -39,16 +44,14 @@ export async function openShared(config: ClientConfig, log: Logger): Promise<Sha
   return { name: `${web} (website)`, target: open(web, () => createSite({ path: web, spa, live, hidden, log })) };
 }
 
-function checkTogether(config: ClientConfig): void {
+function checkTogether(config: ClientConfig, isPassphraseGiven: boolean): void {
   const given = KINDS.filter((kind) => config[kind] !== null);
   if (given.length > 1) throw new OptionError("only one of -e, -f, -fw and -w can be given");
   const isFiles = config.files !== null || config.filesWrite !== null;
   if (config.web === null && (config.spa !== null || config.live)) throw new OptionError("--spa and --live go with -w");
   if (config.filesWrite === null && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
-  // Whoever gives one believes that it protects something.
-  if (!isFiles && config.passphrase !== null) {
-    throw new OptionError("a passphrase goes with -f or -fw: nothing else asks for one");
-  }
+  // Nobody must believe that what has no gate has one.
+  if (!isFiles && isPassphraseGiven) throw new OptionError("-p goes with -f and -fw: nothing else asks for it");
   if (!isFiles && config.web === null && config.hidden) throw new OptionError("--hidden goes with -f, -fw or -w");
   checkLocal(config, isFiles || config.web !== null);
   if (config.tunnel !== null) throw new OptionError("-t needs a login, and this release has none yet");
