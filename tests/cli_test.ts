@@ -228,6 +228,16 @@ Deno.test("a folder that cannot be written to costs --resume, not the tunnel", a
   assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
 });
 
+Deno.test("--verbose says what is connected to, on standard error", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using tunnel = await startTunnel({ server, target: site, args: ["--verbose"] });
+  await (await visit(`${tunnel.url}/text`)).bytes();
+  await tunnel.errors.waitFor(new RegExp(`connected peer=server host=localhost port=${server.port}`));
+  await tunnel.errors.waitFor(`tunnel_made id=${tunnel.id} server=${server.url}`);
+  await tunnel.errors.waitFor(new RegExp(`connected peer=service host=localhost port=${site.port}`));
+});
+
 Deno.test("what the client keeps can be read by its user alone", async () => {
   await using site = startSite();
   await using server = await startServer();
