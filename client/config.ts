@@ -45,6 +45,7 @@ export const clientOptions = {
     bare: "-",
     fallback: "",
     secret: true,
+    refuseEmpty: true,
     help: "what visitors of shared files are asked for; without a value it is asked for here, and nobody sees it",
   },
   maxUpload: {

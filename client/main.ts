@@ -3,7 +3,7 @@ import { object, or } from "@optique/core/constructs";
 import { lineBreak, message, text } from "@optique/core/message";
 import { command, constant } from "@optique/core/primitives";
 import { runSync } from "@optique/run";
-import { createFlagParser, type FlagTexts, splitShortValues } from "../common/command_line.ts";
+import { createFlagParser, type FlagTexts, splitValues } from "../common/command_line.ts";
 import { printable } from "../common/format.ts";
 import { createLogger, describeError, type Logger } from "../common/log.ts";
 import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
@@ -66,7 +66,7 @@ function parse(args: readonly string[], server: ServerProgram): ParsedArgs {
     object({ command: constant("client"), flags: createFlagParser(clientOptions) }),
   );
   return runSync(parser, {
-    args: splitShortValues(args.length === 0 ? ["--help"] : args, ["-e", "-f", "-w", "-p", "-t"]),
+    args: splitValues(args.length === 0 ? ["--help"] : args, ["-e", "-f", "-w", "-p", "-t"], clientOptions),
     programName: "portway",
     brief: message`${text(`${PROJECT}: a public URL for what runs on this machine`)}`,
     footer: EXAMPLES.split("\n").flatMap((line, at) => at === 0 ? [text(line)] : [lineBreak(), text(line)]),

@@ -20,6 +20,8 @@ export interface Option<T> {
   readonly help: string;
   /** Never shown with its value. */
   readonly secret?: boolean;
+  /** Refuse an empty text that was given: it must not pass for none, as where a variable it came from is not set. */
+  readonly refuseEmpty?: boolean;
 }
 
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
@@ -40,13 +42,15 @@ export function resolveOptions<T extends OptionTable>(table: T, sources: OptionS
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(table)) {
     const flagText = sources.flags[name];
+    const variable = option.env === undefined ? undefined : sources.env[option.env];
     // Empty is how container files say "not set".
-    const envText = option.env === undefined ? undefined : sources.env[option.env] || undefined;
+    const envText = variable === "" && !option.refuseEmpty ? undefined : variable;
     const [text, origin] = flagText !== undefined
       ? [flagText, option.flag]
       : envText !== undefined
       ? [envText, option.env]
       : [option.fallback, "default"];
+    if (option.refuseEmpty && text === "" && origin !== "default") throw new OptionError(`${origin}: it is empty`);
     values[name] = parseOption(option, text, origin ?? option.flag);
   }
   return values as OptionValues<T>;

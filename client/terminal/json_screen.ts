@@ -17,7 +17,10 @@ export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
       print("open", { url, target, expiresAt: new Date(expiresAt).toISOString(), id, resumed });
       return Promise.resolve();
     },
-    served: (target, urls) => print("serving", { target, url: urls[0], urls }),
+    served(target, urls) {
+      print("serving", { target, url: urls[0], urls });
+      return Promise.resolve();
+    },
     request: ({ method, target, status, durationMs, bytes }) =>
       print("request", {
         time: new Date().toISOString(),

@@ -25,10 +25,12 @@ export function createTextScreen({ out, errors, color, showQr, now = Date.now }:
       if (showQr) out.write("\n" + await createQr(url, color));
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
-    served(target, urls) {
+    async served(target, urls) {
       out.write("");
       field("Shared", target);
       urls.forEach((url, index) => field(index === 0 ? "Addresses" : "", paint(BOLD, url)));
+      // The one that a phone can reach, which the first is not when there are several.
+      if (showQr) out.write("\n" + await createQr(urls[1] ?? urls[0], color));
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
     request: ({ method, target, status, durationMs }) => {
