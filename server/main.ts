@@ -63,6 +63,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     presence: createLocalPresence(),
     log,
     readOrigin,
+    ownHost: url.hostname,
     ephemeralUrl: domainUrl(url, ephemeralDomain),
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,

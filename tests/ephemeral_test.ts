@@ -81,6 +81,22 @@ Deno.test("a tunnel expires while it carries a stream: cut, summary, 410, and --
   await assertResumeRefused(server, config.path, /no tunnel to resume/);
 });
 
+Deno.test("a server whose own name is below the domain of its tunnels is still itself", async () => {
+  await using site = startSite();
+  const port = findFreePort();
+  const args = ["--url", `http://hq.localhost:${port}`, "--ephemeral-domain", "localhost"];
+  await using server = await startServer({ port, args });
+  await using tunnel = await startTunnel({ server, target: site });
+  assert.match(tunnel.url, /^http:\/\/[a-z0-9]{16}\.localhost:\d+$/);
+  assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
+  assert.equal((await server.health()).sessions, 1);
+});
+
+function findFreePort(): number {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  return listener.addr.port;
+}
+
 Deno.test("a tunnel may live for a year", async () => {
   await using site = startSite();
   await using server = await startServer({ args: ["--ephemeral-seconds", String(365 * 24 * 3600)] });
