@@ -22,6 +22,8 @@ const KEEP_ALIVE_MS = 75_000;
 const CHECK_INTERVAL_MS = 5_000;
 /** How long the rest of an unread body may come in after the answer, so that closing does not destroy the answer. */
 const LINGER_MS = 2_000;
+/** And how much of it: whoever goes on sending is held back, which leaves their answer as it is. */
+const LINGER_BYTES = 1024 * 1024;
 
 /**
  * Listens with node:http, or node:http2 (HTTP/1.1 allowed) when TLS is given. Slow heads and idle connections end;
@@ -214,6 +216,11 @@ class NodeFront {
     const timer = setTimeout(() => message.socket.destroy(), LINGER_MS);
     message.socket.once("close", () => clearTimeout(timer));
     message.once("end", () => clearTimeout(timer));
+    let taken = 0;
+    message.on("data", ({ length }: Buffer) => {
+      taken += length;
+      if (taken > LINGER_BYTES) message.pause();
+    });
     message.resume();
   }
 }
