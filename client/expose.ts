@@ -202,6 +202,7 @@ export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
     out,
     errors,
     color: !noColor && process.stdout.isTTY === true,
+    colorErrors: !noColor && process.stderr.isTTY === true,
     showQr,
   });
 }

@@ -124,6 +124,19 @@ Deno.test("a port that is taken: the server says which, exit code 1", async () =
   assert.doesNotMatch(errors, /\n {4}at /);
 });
 
+Deno.test("a server that others can reach says what its operator overlooked", async () => {
+  await using careless = await startServer({ args: ["--host", "0.0.0.0"] });
+  await careless.errors.waitFor(/warn +url_not_set .*--url/);
+  await careless.errors.waitFor(/warn +no_timeouts .*--listener node/);
+  const args = ["--host", "0.0.0.0", "--url", "http://tunnel.example", "--listener", "node"];
+  await using careful = startProgram({
+    entry: "server.ts",
+    args: ["--json", "--port", "0", "--data-dir", ":memory:", ...args],
+  });
+  await careful.events.waitFor("listening");
+  assert.equal(careful.errors.text, "");
+});
+
 Deno.test("a database that is none is named, and left as it is", async () => {
   await using data = await makeTempDir();
   const path = join(data.path, "portway.db");
