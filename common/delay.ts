@@ -3,8 +3,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Resolves after `ms` milliseconds, or at once when `signal` aborts; look at the signal to tell which. */
 export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
-  for (let left = ms; left > MAX_TIMER_MS; left -= MAX_TIMER_MS) await wait(MAX_TIMER_MS, signal);
-  await wait(ms % MAX_TIMER_MS, signal);
+  let left = ms;
+  for (; left > MAX_TIMER_MS; left -= MAX_TIMER_MS) await wait(MAX_TIMER_MS, signal);
+  await wait(left, signal);
 }
 
 function wait(ms: number, signal?: AbortSignal): Promise<void> {

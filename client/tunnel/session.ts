@@ -1,4 +1,5 @@
 import { isLoopbackHost } from "../../common/loopback.ts";
+import { isLent, LARGE_MESSAGE } from "../../common/message_memory.ts";
 import {
   GoAwayReason,
   MAX_MESSAGE,
@@ -163,6 +164,8 @@ class WebSocketSession implements ClientSession, Transport {
   }
 
   #onRequest(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler {
+    // Heads are looked at again when the answer has come.
+    if (isLent(frame)) return this.#onRequest(stream, frame.slice(start, end), 0, end - start, flags);
     const startedAt = performance.now();
     let head: RequestHead;
     try {
@@ -284,7 +287,7 @@ class Inbox {
     this.#end += count;
   }
 
-  /** The next whole frame, with a payload of its own, or null. */
+  /** The next whole frame, or null. A large payload is lent: {@link space} writes over it. */
   next(): InboxFrame | null {
     const memory = this.#memory, at = this.#start, have = this.#end - at;
     if (have < 2) return null;
@@ -302,7 +305,8 @@ class Inbox {
     }
     if (have < head + size) return null;
     this.#start = at + head + size;
-    return { first: memory[at], payload: memory.slice(at + head, at + head + size) };
+    const from = at + head, to = from + size;
+    return { first: memory[at], payload: size < LARGE_MESSAGE ? memory.slice(from, to) : memory.subarray(from, to) };
   }
 }
 

@@ -97,7 +97,7 @@ class UpstreamExchange implements StreamHandler, Reader {
     if (error instanceof BodyLengthError) this.#fail(error);
   }
 
-  onData(piece: Uint8Array, end: boolean): void {
+  onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#body?.push(piece, end);
   }
 

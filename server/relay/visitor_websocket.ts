@@ -7,7 +7,7 @@ import {
   StreamEnded,
   type StreamHandler,
 } from "../../protocol/mod.ts";
-import { keepView } from "./message_memory.ts";
+import { keepView } from "../../common/message_memory.ts";
 import { badAnswer } from "./errors.ts";
 import { parseResponseHead } from "./response_head.ts";
 import { type Meter, Visitor } from "./visitor.ts";
