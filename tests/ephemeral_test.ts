@@ -161,6 +161,21 @@ Deno.test("who has a whole IPv6 network counts as one, and nobody can make an ad
   assert.equal(await make("8.8.8.8, 203.0.113.9:1234"), 429);
 });
 
+Deno.test("a visitor cannot make the local service believe in another host, a trusted proxy in between or not", async () => {
+  await using site = startSite();
+  await using server = await startServer({ args: ["--trusted-proxies", "127.0.0.1"] });
+  await using tunnel = await startTunnel({ server, target: site, args: ["--host-header", "public"] });
+  const headers = {
+    "x-forwarded-host": "evil.example",
+    "forwarded": "host=evil.example",
+    "x_forwarded_host": "evil.example",
+  };
+  const { headers: seen } = await (await visit(`${tunnel.url}/inspect`, { headers })).json() as { headers: string[][] };
+  const fields = new Headers(seen as [string, string][]), { host } = new URL(tunnel.url);
+  assert.deepEqual([fields.get("host"), fields.get("x-forwarded-host")], [host, host]);
+  assert(!JSON.stringify(seen).includes("evil"), JSON.stringify(seen));
+});
+
 Deno.test("labels and secrets cannot be guessed: long, random, never the same", async () => {
   await using server = await startServer({ args: ["--tunnels-per-minute", "1000"] });
   const made = await Promise.all(Array.from({ length: 50 }, async () => {
