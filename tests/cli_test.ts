@@ -30,7 +30,7 @@ function findClosedPort(): number {
 
 /** Wrong usage: exit code 2. */
 const USAGE_ERRORS: [args: string[], says: RegExp][] = [
-  [["-e", "0"], /-e|--expose/],
+  [["-e", "0"], /^portway: -e, --expose: cannot use "0": a port from 1 to 65535/],
   [["-e", "70000"], /70000/],
   [["-e", "abc"], /abc/],
   [["-e", "-1"], /-1|-e/],
