@@ -174,8 +174,11 @@ class NodeFront {
     const response = exchange.hasBody && exchange.fault === null
       ? errorResponse(badRequest("An upgrade request can have no body."), exchange.header("accept"))
       : await this.#handle(exchange);
+    const isAccepted = exchange.accepted?.response === response;
+    // Whoever accepted the WebSocket waits to hear of its end.
+    if (socket.destroyed && isAccepted) return exchange.accepted?.options.onClose(1006, "");
     if (socket.destroyed) return await response.body?.cancel();
-    if (exchange.accepted?.response === response) acceptSocket(message, socket, head, exchange.accepted.options);
+    if (exchange.accepted !== null && isAccepted) acceptSocket(message, socket, head, exchange.accepted.options);
     else await writeRawAnswer(socket, response);
   }
 
