@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const LARGE_MIB = 512;
-const ROUNDS = 5;
+const ROUNDS = 9;
 
 /** One file server, and how it is asked for the same things. */
 interface Peer {
@@ -93,6 +93,8 @@ interface Row {
   label: string;
   unit: string;
   isMoreBetter: boolean;
+  /** How often each peer is measured, in turn; the median counts. */
+  rounds: number;
   measure(base: string, peer: Peer, pid: number, source: string): number;
 }
 
@@ -101,15 +103,10 @@ function runWrk(url: string, connections: number): number {
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]);
 }
 
-/** Median of some runs of curl for what `--write-out` tells. */
-function runCurl(variable: string, args: readonly string[], rounds = ROUNDS): number {
+/** Runs curl for what `--write-out` tells. */
+function runCurl(variable: string, args: readonly string[]): number {
   const command = ["-sf", "-o", "/dev/null", "-w", `%{${variable}}`, ...args];
-  return measureMedian(() => Number(execFileSync("curl", command, { encoding: "utf8" })), rounds);
-}
-
-function measureMedian(measure: () => number, rounds = ROUNDS): number {
-  const results = Array.from({ length: rounds }, measure);
-  return results.sort((a, b) => a - b)[Math.floor(rounds / 2)];
+  return Number(execFileSync("curl", command, { encoding: "utf8" }));
 }
 
 /** Processor time that a process has had so far, in milliseconds (Linux). */
@@ -125,54 +122,59 @@ const ROWS: readonly Row[] = [
     label: "1 kB file, 1 connection",
     unit: "/s",
     isMoreBetter: true,
+    rounds: 1,
     measure: (base) => runWrk(`${base}hello.txt`, 1),
   },
   {
     label: "1 kB file, 32 connections",
     unit: "/s",
     isMoreBetter: true,
+    rounds: 1,
     measure: (base) => runWrk(`${base}hello.txt`, 32),
   },
   {
     label: `${LARGE_MIB} MiB down`,
     unit: "MB/s",
     isMoreBetter: true,
+    rounds: ROUNDS,
     measure: (base) => runCurl("speed_download", [`${base}large.bin`]) / 1e6,
   },
   {
     label: `${LARGE_MIB} MiB up`,
     unit: "MB/s",
     isMoreBetter: true,
-    measure: (base, peer, _, source) =>
-      measureMedian(() => {
-        // What was uploaded before, by whomever, must not be on its way to the disk still.
-        fs.rmSync(path.join(path.dirname(source), "up.bin"), { force: true });
-        execFileSync("sync");
-        return runCurl("speed_upload", peer.upload(source, base), 1) / 1e6;
-      }),
+    rounds: ROUNDS,
+    measure: (base, peer, _, source) => {
+      // What was uploaded before, by whomever, must not be on its way to the disk still.
+      fs.rmSync(path.join(path.dirname(source), "up.bin"), { force: true });
+      execFileSync("sync");
+      return runCurl("speed_upload", peer.upload(source, base)) / 1e6;
+    },
   },
   {
     label: "10,000 entries, first visit",
     unit: "ms",
     isMoreBetter: false,
-    measure: (base, _, __, source) =>
-      measureMedian(() => {
-        // The folder is touched before each, so that nothing made for the last visit can be shown again.
-        fs.writeFileSync(path.join(path.dirname(source), "many", "touched"), "");
-        fs.rmSync(path.join(path.dirname(source), "many", "touched"));
-        return runCurl("time_total", [...HTML, `${base}many/`], 1) * 1000;
-      }),
+    rounds: ROUNDS,
+    measure: (base, _, __, source) => {
+      // The folder is touched before each, so that nothing made for the last visit can be shown again.
+      fs.writeFileSync(path.join(path.dirname(source), "many", "touched"), "");
+      fs.rmSync(path.join(path.dirname(source), "many", "touched"));
+      return runCurl("time_total", [...HTML, `${base}many/`]) * 1000;
+    },
   },
   {
     label: "10,000 entries, visited again",
     unit: "ms",
     isMoreBetter: false,
+    rounds: ROUNDS,
     measure: (base) => runCurl("time_total", [...HTML, `${base}many/`]) * 1000,
   },
   {
     label: "zip of 1,000 files",
     unit: "ms",
     isMoreBetter: false,
+    rounds: ROUNDS,
     measure: (base, { zipPath }) => runCurl("time_total", [`${base}${zipPath}`]) * 1000,
   },
 ];
@@ -217,18 +219,32 @@ async function main(): Promise<void> {
   }
 }
 
+/** A peer and what was seen of it. */
+interface Run {
+  peer: Peer;
+  running: Awaited<ReturnType<typeof startPeer>>;
+  cells: string[];
+}
+
+/** What came of the rounds of one row. */
+interface Result {
+  values: number[];
+  /** Processor time of all rounds, in milliseconds. */
+  cpu: number;
+}
+
 /** Measures row by row, all peers in turn: what else the machine does then weighs on all of them alike. */
 async function measureAll(folder: string): Promise<{ name: string; cells: string[] }[]> {
   const source = path.join(folder, "large.bin");
-  const runs: { peer: Peer; running: Awaited<ReturnType<typeof startPeer>>; cells: string[] }[] = [];
+  const runs: Run[] = [];
   try {
     for (const peer of PEERS) runs.push({ peer, running: await startPeer(peer, folder), cells: [] });
     for (const row of ROWS) {
-      for (const { peer, running, cells } of runs) {
-        if (running === null) cells.push("not installed");
-        else cells.push(measureRow(row, peer, running.base, running.child.pid ?? 0, source));
-        fs.rmSync(path.join(folder, "up.bin"), { force: true });
+      const results = new Map(runs.map((run): [Run, Result] => [run, { values: [], cpu: 0 }]));
+      for (let round = 0; round < row.rounds; round++) {
+        for (const [run, result] of results) measureOnce(row, run, source, result);
       }
+      for (const [run, result] of results) run.cells.push(describeResult(row, result));
     }
   } finally {
     for (const { running } of runs) running?.child.kill("SIGKILL");
@@ -236,11 +252,26 @@ async function measureAll(folder: string): Promise<{ name: string; cells: string
   return runs.map(({ peer, cells }) => ({ name: peer.name, cells }));
 }
 
-function measureRow(row: Row, peer: Peer, base: string, pid: number, source: string): string {
+/** Adds one value of a peer, and the processor time that it took. */
+function measureOnce(
+  row: Row,
+  { peer, running }: Run,
+  source: string,
+  result: { values: number[]; cpu: number },
+): void {
+  if (running === null) return;
+  const pid = running.child.pid ?? 0;
   const before = readCpu(pid);
-  const value = row.measure(base, peer, pid, source);
-  const cpu = readCpu(pid) - before;
-  return `${value < 100 ? value.toFixed(1) : Math.round(value)} ${row.unit} (cpu ${cpu} ms)`;
+  result.values.push(row.measure(running.base, peer, pid, source));
+  result.cpu += readCpu(pid) - before;
+}
+
+function describeResult(row: Row, { values, cpu }: Result): string {
+  if (values.length === 0) return "not installed";
+  const value = values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+  return `${value < 100 ? value.toFixed(1) : Math.round(value)} ${row.unit} (cpu ${
+    Math.round(cpu / values.length)
+  } ms)`;
 }
 
 function print(columns: readonly { name: string; cells: string[] }[]): void {
