@@ -3,7 +3,7 @@ import process from "node:process";
 import { listenForStop } from "../common/stop_signal.ts";
 import type { ClientConfig } from "./config.ts";
 import { defaultConfigDir } from "./config.ts";
-import { type Connect, loadCaCerts, openConnector, readProxyRules } from "./connection/mod.ts";
+import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
 import { createJsonScreen, createTextScreen, openLineWriter, type Screen, type Summary } from "./terminal/mod.ts";
 import {
   createEphemeralTunnel,

@@ -9,7 +9,7 @@ import { OptionError, type OptionTable, resolveOptions } from "../common/options
 import { PROJECT, RELEASE } from "../common/release.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
 import { CommandError, expose, type ExposeOptions, type Note, openScreen, type StartEmbeddedRelay } from "./expose.ts";
-import { openConnector } from "./connection/mod.ts";
+import { openConnector } from "../common/connection/mod.ts";
 import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";
 import { createHandlerTarget, createUpstream } from "./tunnel/mod.ts";

@@ -7,3 +7,5 @@ export { HEADROOM, type Transport } from "./outbox.ts";
 export { ProtocolError } from "./frames.ts";
 export { MuxStream, StreamEnded, type StreamHandler } from "./stream.ts";
 export { Mux, type MuxOptions, type RequestFlags } from "./mux.ts";
+export { type ChunkedDecoder, createChunkedDecoder, MAX_CHUNK_LINE, MAX_TRAILERS } from "./chunked.ts";
+export * from "./response_head.ts";

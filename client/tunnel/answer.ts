@@ -1,6 +1,6 @@
 import type { MuxStream } from "../../protocol/mod.ts";
-import { type ChunkedDecoder, createChunkedDecoder } from "./chunked.ts";
-import type { ResponseHead } from "./response_head.ts";
+import { type ChunkedDecoder, createChunkedDecoder } from "../../protocol/mod.ts";
+import type { ResponseHead } from "../../protocol/mod.ts";
 import type { UpstreamConnection } from "./upstream_pool.ts";
 
 /**

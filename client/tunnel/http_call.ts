@@ -1,6 +1,6 @@
-import type { Connect, Connection, ConnectOptions } from "../connection/mod.ts";
-import { createChunkedDecoder } from "./chunked.ts";
-import { parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
+import type { Connect, Connection, ConnectOptions } from "../../common/connection/mod.ts";
+import { createChunkedDecoder } from "../../protocol/mod.ts";
+import { parseResponseHead, type ResponseHead, ResponseSyntaxError } from "../../protocol/mod.ts";
 
 /** Answers of the relay's API are small; whoever sends more is no relay. */
 const MAX_ANSWER = 256 * 1024;

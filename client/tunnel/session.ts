@@ -12,7 +12,7 @@ import {
   type Transport,
   TUNNEL_HEADER,
 } from "../../protocol/mod.ts";
-import type { Connect, Connection } from "../connection/mod.ts";
+import type { Connect, Connection } from "../../common/connection/mod.ts";
 import { type HttpAnswer, readText, startCall } from "./http_call.ts";
 import { explainCallFailure, type OwnedTunnel, parseRefusal } from "./relay_api.ts";
 import { type RequestHead, scanRequestHead } from "./request_head.ts";

@@ -52,7 +52,8 @@ export interface Proxy {
   handle(exchange: Exchange): Promise<Response>;
   /** The same preflight and marks for what else belongs to this face: `/` and `/health`. */
   readonly cors: Cors;
-  close(): Promise<void>;
+  /** Drops idle connections; those in use end with their requests. */
+  close(): void;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -96,9 +97,9 @@ export function createProxy(options: ProxyOptions): Proxy {
     return await route(exchange);
   }
 
-  async function close(): Promise<void> {
+  function close(): void {
     clock.stop();
-    await upstream.close();
+    upstream.close();
   }
 
   return { handle, cors, close };

@@ -1,6 +1,5 @@
-import { HttpError } from "../../common/http_error.ts";
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
-import type { BodyQueue } from "./body_queue.ts";
+import type { AnswerBody } from "./answer_body.ts";
 import { createChunkMemory } from "./chunk_memory.ts";
 import type { Deadline } from "./deadline.ts";
 import { hasHeader } from "./description.ts";
@@ -43,7 +42,7 @@ export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): 
   return { status: 200, headers, body: toStream(answer.body, options) };
 }
 
-function toStream(body: BodyQueue, { maxBytes, deadline, takesChunks }: StreamOptions): ReadableStream<Uint8Array> {
+function toStream(body: AnswerBody, { maxBytes, deadline, takesChunks }: StreamOptions): ReadableStream<Uint8Array> {
   const limit = maxBytes ?? Infinity;
   const memory = takesChunks ? createChunkMemory() : null;
   let left = limit;
@@ -64,20 +63,20 @@ function toStream(body: BodyQueue, { maxBytes, deadline, takesChunks }: StreamOp
       controller.enqueue(chunk);
     }
   }
-  function cancel(reason: Error): void {
+  function cancel(): void {
     deadline.stop();
-    body.cancel(reason);
+    body.cancel();
   }
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         await pull(controller);
       } catch (error) {
-        cancel(error instanceof Error ? error : new Error("the answer broke off"));
+        cancel();
         controller.error(error);
       }
     },
-    cancel: () => cancel(new HttpError(499, "caller_gone", "The caller has gone.")),
+    cancel,
   }, { highWaterMark: 0 });
 }
 

@@ -1,7 +1,10 @@
-import { Agent, type Dispatcher } from "undici";
-import type { Buffer } from "node:buffer";
-import { type ConnectTimes, createGuardedConnector, type Guard } from "../guard/mod.ts";
-import { BodyQueue } from "./body_queue.ts";
+import { Buffer } from "node:buffer";
+import { parseResponseHead, type ResponseHead } from "../../protocol/mod.ts";
+import { createDialer, type Guard } from "../guard/mod.ts";
+import { AnswerBody, AnswerCut } from "./answer_body.ts";
+import { ConnectionPool } from "./connection_pool.ts";
+import { writeRequest } from "./request_writer.ts";
+import { TargetConnection } from "./target_connection.ts";
 import { toUpstreamError } from "./upstream_error.ts";
 
 /** One request to one target; redirects are answers here. */
@@ -27,7 +30,7 @@ export interface UpstreamAnswer {
   statusText: string;
   /** As sent: order, case and duplicates kept. Bytes beyond ASCII are Latin-1. */
   headers: [string, string][];
-  body: BodyQueue;
+  body: AnswerBody;
   /** False where a Content-Length speaks of a body that is not sent: HEAD and 304. */
   hasBody: boolean;
   /** 0 for both when an open connection was used again. */
@@ -39,8 +42,8 @@ export interface UpstreamAnswer {
 export interface Upstream {
   /** Resolves with the head of the answer. Rejects with `HttpError`, or with the reason it had to end for. */
   send(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** Drops all connections. */
-  close(): Promise<void>;
+  /** Drops all idle connections. */
+  close(): void;
 }
 
 export interface UpstreamOptions {
@@ -49,117 +52,133 @@ export interface UpstreamOptions {
   caCerts?: readonly string[];
 }
 
-const CONNECTIONS_PER_TARGET = 256;
-const MAX_TARGETS = 4096;
-const KEEP_ALIVE_MS = 10_000;
-const MAX_HEAD_BYTES = 64 * 1024;
-
 /** Creates the sender with its pool of connections; whoever creates it closes it. */
-export function createUpstream(options: UpstreamOptions): Upstream {
-  const connects = new Map<string, ConnectTimes>();
-  const agent = new Agent({
-    connect: createGuardedConnector({
-      guard: options.guard,
-      timeoutMs: options.connectTimeoutMs,
-      caCerts: options.caCerts,
-      onConnect: (origin, times) => rememberConnect(connects, origin, times),
-    }),
-    connections: CONNECTIONS_PER_TARGET,
-    maxOrigins: MAX_TARGETS,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: MAX_HEAD_BYTES,
-    // The caller's own limits end a request; these would only get in their way.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+export function createUpstream({ guard, connectTimeoutMs, caCerts }: UpstreamOptions): Upstream {
+  const dial = createDialer({ guard, timeoutMs: connectTimeoutMs, caCerts });
+  const pool = new ConnectionPool();
 
   async function send(request: UpstreamRequest): Promise<UpstreamAnswer> {
+    const { ending } = request;
+    const origin = request.url.origin;
+    const explain = (error: unknown) => ending.reason ?? toUpstreamError(error);
     try {
-      return await dispatch(agent, request, connects);
+      const kept = pool.take(origin);
+      if (kept) {
+        try {
+          return await exchange(kept, request, 0, 0);
+        } catch (error) {
+          // A kept connection may die just as it is used again: what can safely be repeated gets a second try.
+          if (!(error instanceof NoAnswer) || !isRepeatable(request)) throw error;
+        }
+      }
+      const { connection, dnsMs, connectMs } = await open(request);
+      return await exchange(new TargetConnection(connection), request, dnsMs, connectMs);
     } catch (error) {
-      if (!mayRetry(request, error)) throw error;
-      return await dispatch(agent, request, connects);
+      ending.onEnd(null);
+      throw explain(error);
     }
   }
 
-  return { send, close: () => agent.destroy() };
+  async function open({ url, ending }: UpstreamRequest) {
+    if (ending.reason) throw ending.reason;
+    const abort = new AbortController();
+    ending.onEnd((reason) => abort.abort(reason));
+    return await dial(url, abort.signal);
+  }
+
+  async function exchange(
+    connection: TargetConnection,
+    request: UpstreamRequest,
+    dnsMs: number,
+    connectMs: number,
+  ): Promise<UpstreamAnswer> {
+    const { ending, method, url } = request;
+    if (ending.reason) {
+      connection.close();
+      throw ending.reason;
+    }
+    ending.onEnd(() => connection.close());
+    // An answer may come before the request has been sent, and may refuse the rest of it.
+    const sending: Sending = { failure: null, isDone: false };
+    const sent = writeRequest(connection, request).then(
+      () => sending.isDone = true,
+      (error) => {
+        sending.failure = { error };
+        connection.close();
+      },
+    );
+    const explain = (error: unknown) => ending.reason ?? toUpstreamError(sending.failure?.error ?? error);
+    try {
+      const head = await readHead(connection, method);
+      if (request.body === null) await sent;
+      const answer = readAnswer(connection, head);
+      const body = new AnswerBody({
+        connection,
+        head,
+        explain,
+        onEnd(reusable) {
+          ending.onEnd(null);
+          if (reusable && sending.isDone) pool.release(url.origin, connection);
+          else connection.close();
+        },
+      });
+      return { ...answer, body, hasBody: method !== "HEAD" && head.status !== 304, dnsMs, connectMs };
+    } catch (error) {
+      connection.close();
+      throw sending.failure && !(error instanceof NoAnswer && request.body === null) ? sending.failure.error : error;
+    }
+  }
+
+  return { send, close: () => pool.close() };
 }
 
-/** A kept connection may die just as it is used again: what can safely be repeated gets a second try. */
-function mayRetry({ method, body, ending }: UpstreamRequest, error: unknown): boolean {
-  return body === null && (method === "GET" || method === "HEAD") && ending.reason === null &&
-    toUpstreamError(error).code === "upstream_reset";
+interface Sending {
+  failure: { error: unknown } | null;
+  isDone: boolean;
 }
 
-function rememberConnect(connects: Map<string, ConnectTimes>, origin: string, times: ConnectTimes): void {
-  connects.delete(origin);
-  connects.set(origin, times);
-  const oldest = connects.keys().next().value;
-  if (connects.size > MAX_TARGETS && oldest !== undefined) connects.delete(oldest);
+/** The connection ended before a byte of an answer came. */
+class NoAnswer extends AnswerCut {
+  override name = "NoAnswer";
 }
 
-function dispatch(
-  agent: Agent,
-  request: UpstreamRequest,
-  connects: ReadonlyMap<string, ConnectTimes>,
-): Promise<UpstreamAnswer> {
-  const { url, ending } = request;
-  const startedAt = performance.now();
-  return new Promise((resolve, reject) => {
-    let body: BodyQueue | null = null;
-    agent.dispatch({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: request.method as Dispatcher.HttpMethod, // undici takes any token, its type only the usual ones
-      headers: request.headers.flat(),
-      // undici takes any sequence of bytes and asks for more when the socket has drained; its type knows streams only.
-      body: request.body as Dispatcher.DispatchOptions["body"],
-    }, {
-      onRequestStart(controller) {
-        if (ending.reason) controller.abort(ending.reason);
-        else ending.onEnd((reason) => controller.abort(reason));
-      },
-      onResponseStart(controller, status, _parsed, statusText) {
-        if (status < 200) return;
-        body = new BodyQueue(controller);
-        const times = connects.get(url.origin);
-        const opened = times !== undefined && times.startedAt >= startedAt;
-        resolve({
-          status,
-          statusText: statusText ?? "",
-          headers: readRawHeaders(controller.rawHeaders),
-          body,
-          hasBody: request.method !== "HEAD" && status !== 304,
-          dnsMs: opened ? times.dnsMs : 0,
-          connectMs: opened ? times.connectMs : 0,
-        });
-      },
-      onResponseData: (_controller, chunk) => body?.push(chunk),
-      onResponseEnd() {
-        ending.onEnd(null);
-        body?.end();
-      },
-      onResponseError(_controller, error) {
-        ending.onEnd(null);
-        const reason = ending.reason ?? toUpstreamError(error);
-        if (body) body.fail(reason);
-        else reject(reason);
-      },
-    });
-  });
+function isRepeatable({ method, body, ending }: UpstreamRequest): boolean {
+  return body === null && (method === "GET" || method === "HEAD") && ending.reason === null;
 }
 
-function readRawHeaders(raw: Dispatcher.DispatchController["rawHeaders"]): [string, string][] {
-  if (!Array.isArray(raw)) return [];
+/** The final head; those of 1xx before it are passed over. */
+async function readHead(connection: TargetConnection, method: string): Promise<ResponseHead> {
+  const answered = { method, upgrade: false };
+  while (true) {
+    const head = parseResponseHead(connection.buffer, connection.start, connection.end, answered);
+    if (head?.informational) connection.start = head.end;
+    else if (head) return head;
+    else if (!await fill(connection)) {
+      throw connection.end === 0 ? new NoAnswer("no answer") : new AnswerCut("the head was cut short");
+    }
+  }
+}
+
+async function fill(connection: TargetConnection): Promise<boolean> {
+  try {
+    return await connection.fill();
+  } catch (cause) {
+    throw connection.end === 0 ? new NoAnswer("no answer", { cause }) : cause;
+  }
+}
+
+/** `HTTP/1.1 200 `, after which the reason phrase comes. */
+const REASON_AT = 13;
+
+function readAnswer(connection: TargetConnection, head: ResponseHead) {
+  const { buffer, start } = connection;
+  const text = Buffer.from(buffer.buffer, start, head.fieldsEnd - start).toString("latin1");
+  connection.start = head.end;
+  const [statusLine, ...lines] = text.split("\r\n");
   const headers: [string, string][] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([readText(raw[i]), readText(raw[i + 1])]);
-  return headers;
-}
-
-/** Latin-1 by hand: for the few bytes of a header the runtime's decoder costs more to call than it saves. */
-function readText(value: Buffer | string): string {
-  if (typeof value === "string") return value;
-  if (value.byteLength > 512) return value.toString("latin1");
-  return String.fromCharCode.apply(null, value as unknown as number[]);
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    if (colon > 0) headers.push([line.slice(0, colon), line.slice(colon + 1).trim()]);
+  }
+  return { status: head.status, statusText: statusLine.slice(REASON_AT), headers };
 }

@@ -53,7 +53,12 @@ async function openPlain(
   }
 }
 
-async function chooseDriver({ tls }: ConnectOptions): Promise<Driver> {
+/** The runtime's own driver, for callers that resolve names themselves. */
+export function openDriver(): Promise<Driver> {
+  return chooseDriver({});
+}
+
+async function chooseDriver({ tls }: Pick<ConnectOptions, "tls">): Promise<Driver> {
   // Deno's own TLS has no way to take a certificate that nobody vouches for.
   if (process.versions.deno !== undefined && !tls?.allowSelfSigned) return (await import("./deno.ts")).denoDriver;
   return (await import("./node.ts")).nodeDriver;

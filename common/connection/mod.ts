@@ -1,5 +1,5 @@
 export { CaCertsError, loadCaCerts } from "./ca_certs.ts";
-export { type ConnectorOptions, openConnector } from "./open.ts";
+export { type ConnectorOptions, openConnector, openDriver } from "./open.ts";
 export { type Environment, type ProxyRules, ProxyRulesError, readProxyRules } from "./proxy_rules.ts";
 export {
   type Connect,
@@ -7,5 +7,6 @@ export {
   type ConnectFailure,
   type Connection,
   type ConnectOptions,
+  type Driver,
   type TlsOptions,
 } from "./types.ts";
