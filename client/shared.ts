@@ -5,8 +5,6 @@ import { describeError, type Logger } from "../common/log.ts";
 import { OptionError } from "../common/options.ts";
 import type { ClientConfig } from "./config.ts";
 import { CommandError } from "./expose.ts";
-import { createFileShare } from "./files/mod.ts";
-import { createSite } from "./site/mod.ts";
 import { askSecret } from "./ask_secret.ts";
 
 /** What the command line says is shared: a folder, a file or a site. */
@@ -30,11 +28,14 @@ export async function openShared(config: ClientConfig, log: Logger): Promise<Sha
     const writable = config.filesWrite !== null;
     const passphrase = await readPassphrase(config);
     const { hidden, maxUpload } = config;
+    // Loaded when wanted: a tunnel to a port does without their memory.
+    const { createFileShare } = await import("./files/mod.ts");
     const target = open(path, () => createFileShare({ path, writable, passphrase, hidden, maxUpload, log }));
     return { name: `${path} (${writable ? "read and write" : "read-only"})`, target };
   }
   const { web, spa, live, hidden } = config;
   if (web === null) return null;
+  const { createSite } = await import("./site/mod.ts");
   return { name: `${web} (website)`, target: open(web, () => createSite({ path: web, spa, live, hidden, log })) };
 }
 
@@ -54,7 +55,9 @@ function open(path: string, create: () => FetchTarget): FetchTarget {
   try {
     return create();
   } catch (cause) {
-    throw new CommandError(`cannot share "${path}": ${describeError(cause)}`, { cause });
+    // A TypeError is ours and says it all; what the system says needs to be put into words.
+    const reason = describeError(cause);
+    throw new CommandError(cause instanceof TypeError ? reason : `cannot share "${path}": ${reason}`, { cause });
   }
 }
 

@@ -42,6 +42,11 @@ export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The stack of what was thrown, for a log field. */
+export function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
+}
+
 function serializeJson(time: Date, level: LogLevel, event: string, fields: LogFields): string {
   return JSON.stringify({ time: time.toISOString(), level, event, ...fields });
 }

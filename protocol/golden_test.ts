@@ -189,3 +189,14 @@ Deno.test("golden frames show every type and every flag", () => {
   const types = Object.keys(FrameType).map((name) => name.toUpperCase());
   assert.deepEqual([...shown].sort(), [...types, ...Object.keys(FLAGS)].sort());
 });
+
+Deno.test("the session in bytes of docs/protocol.md is made of golden frames", () => {
+  const text = readFileSync(new URL("../docs/protocol.md", import.meta.url), "utf8");
+  const shown = [...text.matchAll(/^```\n(0000[^`]*)^```/gm)].map(([, block]) => block).join("").split(/^(?=0000)/m);
+  assert.equal(shown.length, 4);
+  for (const lines of shown) {
+    const hex = lines.split("\n").map((line) => /^ *((?:[0-9a-f]{4,} ?|\d\d )*)/.exec(line)![1].replaceAll(" ", ""))
+      .join("");
+    assert(frames.some((frame) => frame.hex === hex), hex);
+  }
+});

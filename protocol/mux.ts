@@ -106,7 +106,7 @@ export class Mux implements StreamSession {
     return stream;
   }
 
-  /** Takes one message (or, from a stream transport, any run of whole frames). Views into it are handed to handlers. */
+  /** Takes one message (or, from a stream transport, any run of whole frames). Handlers are given views into it. */
   receive(message: Uint8Array): void {
     this.#heardAt = this.now();
     try {

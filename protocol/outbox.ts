@@ -20,9 +20,12 @@ export interface Transport {
 }
 
 /** A message is sent as soon as it holds this much, without waiting for the turn to end. */
-const SEND_NOW = 64 * 1024;
-/** Bodies wait while this much is waiting to be sent; heads never do. */
-const FULL = 512 * 1024;
+export const SEND_NOW = 128 * 1024;
+/**
+ * Bodies wait while this much is waiting to be sent; heads never do. Not more than a message, so that one buffer fills
+ * while the other is being sent and neither has to grow.
+ */
+const FULL = SEND_NOW;
 const BUFFER_SIZE = HEADROOM + SEND_NOW + FRAME_HEAD + 64 * 1024;
 /** Idle buffers kept for all sessions of this process: an idle session holds none. */
 const MAX_SPARE = 8;

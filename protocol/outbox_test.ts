@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { FrameType, readU32 } from "./frames.ts";
 import { FRAME_HEAD } from "./limits.ts";
 import { turn } from "./_link.ts";
-import { HEADROOM, Outbox, type Transport } from "./outbox.ts";
+import { HEADROOM, Outbox, SEND_NOW, type Transport } from "./outbox.ts";
 
 /** A transport that keeps what it was given, and says so later when `slow`. */
 function createTransport(slow: boolean) {
@@ -50,14 +50,14 @@ Deno.test("Outbox sends the frames of one turn as one message, in order, with fr
 Deno.test("Outbox sends at once when a message has grown large", () => {
   const { transport, sent } = createTransport(false);
   const outbox = new Outbox(transport);
-  put(outbox, 64 * 1024);
+  put(outbox, SEND_NOW);
   assert.equal(sent.length, 1);
 });
 
 Deno.test("Outbox sends what waits before a frame that does not fit behind it", () => {
   const { transport, sent } = createTransport(false);
   const outbox = new Outbox(transport);
-  put(outbox, 60_000, 1);
+  put(outbox, 100_000, 1);
   put(outbox, 130_000, 2);
   outbox.flush();
   assert.deepEqual(sent.map(({ bytes }) => readStreams(bytes)), [[1], [2]]);
@@ -66,7 +66,7 @@ Deno.test("Outbox sends what waits before a frame that does not fit behind it", 
 Deno.test("Outbox gathers in a growing buffer while a message is under way, then sends that", async () => {
   const { transport, sent, taken } = createTransport(true);
   const outbox = new Outbox(transport);
-  put(outbox, 70_000, 1);
+  put(outbox, SEND_NOW, 1);
   for (let stream = 2; stream < 20; stream++) put(outbox, 65_000, stream);
   await turn();
   assert.equal(sent.length, 1);
@@ -78,7 +78,7 @@ Deno.test("Outbox gathers in a growing buffer while a message is under way, then
 Deno.test("Outbox asks bodies to wait while much is waiting, and wakes them when it has left", async () => {
   const { transport, taken } = createTransport(true);
   const outbox = new Outbox(transport);
-  put(outbox, 70_000);
+  put(outbox, SEND_NOW);
   assert.equal(outbox.full, false);
   for (let count = 0; count < 9; count++) put(outbox, 65_000);
   assert.equal(outbox.full, true);
@@ -94,7 +94,7 @@ Deno.test("Outbox asks bodies to wait while much is waiting, and wakes them when
 Deno.test("Outbox.close wakes who waits, drops what waits and sends nothing after", async () => {
   const { transport, sent, taken } = createTransport(true);
   const outbox = new Outbox(transport);
-  put(outbox, 70_000);
+  put(outbox, SEND_NOW);
   for (let count = 0; count < 9; count++) put(outbox, 65_000);
   const waiting = outbox.whenRoom();
   outbox.close();

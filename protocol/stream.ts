@@ -3,7 +3,8 @@ import { END, FrameType, MORE, ProtocolError, TEXT } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** What happens on a stream, told to its user. Byte views are valid during the call only if the session says so. */
+/** What happens on a stream, told to its user. Byte views are parts of the message: whoever owns that
+ * says for how long they are good. */
 export interface StreamHandler {
   /** The answer's head and the body bytes that came with it: views into `frame`. Relay only. */
   onResponse?(
@@ -164,13 +165,6 @@ export class MuxStream {
     }
     if (end && bytes.length === 0) this.end();
     else if (end) this.#endLocal();
-  }
-
-  /** Sends `bytes` if they fit into one frame now, and says whether it did. */
-  tryWrite(bytes: Uint8Array): boolean {
-    if (this.ended !== null || bytes.length > this.room) return false;
-    this.#put(FrameType.data, 0, bytes);
-    return true;
   }
 
   /** Ends this side's body. No effect when it has ended. */

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { errorResponse, HttpError } from "../common/http_error.ts";
 import type { Exchange, ExchangeEnv, ExchangeHandler } from "../common/listener/mod.ts";
-import { describeError, type Logger } from "../common/log.ts";
+import { describeError, type Logger, stackOf } from "../common/log.ts";
 import { RELEASE } from "../common/release.ts";
 import { type Proxy, welcome, type WelcomeOptions } from "./proxy/mod.ts";
 import type { Relay } from "./relay/mod.ts";
@@ -66,7 +66,7 @@ function answerError(error: unknown, exchange: Exchange, log: Logger): Response 
   log.error("request_failed", {
     method: exchange.method,
     reason: describeError(error),
-    stack: error instanceof Error ? error.stack : undefined,
+    stack: stackOf(error),
   });
   return errorResponse(
     new HttpError(500, "internal_error", "The server failed to answer this request."),

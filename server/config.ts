@@ -2,6 +2,7 @@ import { boolean, choice, integer, list, optionalOrigin, optionalText, text } fr
 import type { Option, OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import type { ListenerKind } from "../common/listener/mod.ts";
+import { MAX_HEAD } from "../protocol/mod.ts";
 
 const MAX_INT = 2 ** 31 - 1;
 
@@ -103,12 +104,12 @@ export const serverOptions = {
     fallback: "false",
     help: "print events on standard output as one JSON object a line",
   },
-  ephemeralMinutes: {
-    flag: "--ephemeral-minutes",
-    env: "PORTWAY_EPHEMERAL_MINUTES",
-    metavar: "MINUTES",
-    parse: integer(1, 60 * 24 * 365),
-    fallback: "60",
+  ephemeralSeconds: {
+    flag: "--ephemeral-seconds",
+    env: "PORTWAY_EPHEMERAL_SECONDS",
+    metavar: "SECONDS",
+    parse: integer(1, 60 * 60 * 24 * 365),
+    fallback: "3600",
     help: "lifetime of an ephemeral tunnel",
   },
   ephemeralBytes: {
@@ -131,7 +132,7 @@ export const serverOptions = {
     flag: "--max-head-bytes",
     env: "PORTWAY_MAX_HEAD_BYTES",
     metavar: "BYTES",
-    parse: integer(1024, 65_536),
+    parse: integer(1024, MAX_HEAD),
     fallback: "32768",
     help: "size of a request's head (line and headers); more is answered with 431",
   },

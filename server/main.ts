@@ -54,7 +54,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     log,
     readOrigin: createOriginReader(config.trustedProxies),
     ephemeralUrl: domainUrl(url, config.ephemeralDomain ?? `try.${url.hostname}`),
-    ephemeralLifetimeMs: config.ephemeralMinutes * 60_000,
+    ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
     tunnelsPerMinute: config.tunnelsPerMinute,
     maxHeadBytes: config.maxHeadBytes,

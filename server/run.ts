@@ -1,7 +1,7 @@
 import process from "node:process";
 import { message, text } from "@optique/core/message";
 import { runSync } from "@optique/run";
-import { createLogger, describeError, type Logger, silentLogger } from "../common/log.ts";
+import { createLogger, describeError, type Logger, silentLogger, stackOf } from "../common/log.ts";
 import { createFlagParser, type FlagTexts } from "../common/command_line.ts";
 import { aborted } from "../common/delay.ts";
 import { listenForStop } from "../common/stop_signal.ts";
@@ -55,6 +55,7 @@ export async function runProxy(flags: FlagTexts): Promise<number> {
 async function runUntilStopped(config: ProxyConfig, start: (log: Logger) => Promise<RunningServer>): Promise<number> {
   const log = createLogger({ format: config.logFormat, level: config.logLevel });
   const stop = listenForStop();
+  surviveDefects(log);
   const server = await start(log);
   const { hostname, port } = server.address;
   if (config.json) {
@@ -66,6 +67,13 @@ async function runUntilStopped(config: ProxyConfig, start: (log: Logger) => Prom
   stop.release();
   log.info("stopped");
   return 0;
+}
+
+/** A defect in one request must not end all others: it is logged and the server goes on. */
+function surviveDefects(log: Logger): void {
+  const report = (error: unknown) => log.error("defect", { reason: describeError(error), stack: stackOf(error) });
+  process.on("uncaughtException", report);
+  process.on("unhandledRejection", report);
 }
 
 /** A relay for the process of a client that has no other: on loopback only, quiet. */

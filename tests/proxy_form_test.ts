@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -130,8 +130,9 @@ Deno.test("proxy cuts an upload that grows beyond its limit without announcing i
     },
   });
   const headers = { "content-type": "multipart/form-data; boundary=b" };
-  const response = await fetch(`${proxy.url}/proxy/form`, { method: "POST", headers, body });
-  equal(await code(response), "413 body_too_large");
+  // A client that is still sending when the connection is closed may miss the answer.
+  const answered = await fetch(`${proxy.url}/proxy/form`, { method: "POST", headers, body }).then(code, () => "cut");
+  match(answered, /^(413 body_too_large|cut)$/);
   ok(sent < 1000);
 });
 

@@ -306,6 +306,19 @@ Deno.test("proxy streams bytes as they come, with the rest of the answer in head
   equal((await reader.read()).done, true);
 });
 
+Deno.test("proxy streams with the length that the target announced, and none for a body that is not sent", async () => {
+  await using upstream = startTestUpstream(() => new Response("12345", { headers: { "content-type": "text/plain" } }));
+  await using proxy = await startTestProxy(ALLOW);
+  const get = await proxy.request({ url: upstream.url, stream: true });
+  deepEqual([get.headers.get("content-length"), await get.text()], ["5", "12345"]);
+  const head = await proxy.request({ url: upstream.url, stream: true, method: "HEAD" });
+  equal(await head.text(), "");
+  equal(
+    JSON.parse(head.headers.get("portway-headers") ?? "").find(([name]: [string]) => name === "content-length")[1],
+    "5",
+  );
+});
+
 Deno.test("proxy lets go of the target when its caller goes away", async () => {
   const gone = Promise.withResolvers<void>();
   await using upstream = startTestUpstream(() =>
@@ -322,6 +335,25 @@ Deno.test("proxy lets go of the target when its caller goes away", async () => {
   await response.body!.getReader().read();
   caller.abort();
   await gone.promise;
+});
+
+Deno.test("proxy lets go of a target that has not answered when its caller goes away", async () => {
+  const gone = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  await using upstream = startRawUpstream(async (connection) => {
+    asked.resolve();
+    // Nothing is ever answered: what ends this read is the proxy's end of the connection.
+    await connection.read(new Uint8Array(1)).catch(() => null);
+    gone.resolve();
+    connection.close();
+  });
+  await using proxy = await startTestProxy(ALLOW);
+  const caller = new AbortController();
+  const answer = proxy.request({ url: upstream.url }, { signal: caller.signal }).catch(() => null);
+  await asked.promise;
+  caller.abort();
+  await gone.promise;
+  await answer;
 });
 
 Deno.test("proxy names the field that is wrong, and repeats no value", async () => {

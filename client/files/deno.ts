@@ -24,5 +24,15 @@ export interface Looked {
   modified: number;
 }
 
+/** See `getStamp`. */
+export function getDenoStamp(path: string): string | null {
+  try {
+    const { dev, ino, size, mtime, ctime } = Deno.statSync(path);
+    return `${dev} ${ino} ${size} ${mtime?.getTime()} ${ctime?.getTime()}`;
+  } catch {
+    return null;
+  }
+}
+
 /** Whether this is Deno. */
 export const IS_DENO: boolean = typeof Deno === "object";

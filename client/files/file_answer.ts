@@ -64,7 +64,7 @@ function planAnswer(request: Request, file: OpenFile, options: FileAnswerOptions
   if (verdict === "failed") throw preconditionFailed(tag);
   headers["last-modified"] = new Date(mtimeMs).toUTCString();
   if (verdict === "not_modified") return { status: 304, headers, start: 0, length: 0 };
-  headers["content-type"] ??= describeType(file, options.name);
+  headers["content-type"] = file.type ??= describeType(file, options.name);
   if (options.encoding !== undefined) headers["content-encoding"] = options.encoding;
   headers["accept-ranges"] = "bytes";
   const range = isPlain && isRangeCurrent(request.headers, current)

@@ -1,14 +1,7 @@
-import { Buffer } from "node:buffer";
-import fs from "node:fs";
 import { HttpError } from "../../common/http_error.ts";
+import { PieceWriter } from "./piece_writer.ts";
 import type { Scratch, ScratchFile } from "./scratch.ts";
-
-/** Bytes collected before they are written: a write of less costs more than what it writes. */
-const PIECE = 1024 * 1024;
-/** The first buffer, which is all that most files need. */
-const FIRST_PIECE = 64 * 1024;
-
-export type UploadBody = ReadableStream<Uint8Array<ArrayBuffer>>;
+import { cancelQuietly, openSource, type Source, type UploadBody } from "./upload_source.ts";
 
 /**
  * An upload that is not finished: bytes from 0 to `offset` are in a scratch file. One body is written at a time;
@@ -70,13 +63,13 @@ export class PartialUpload {
     // Two requests can get here for the same offset: the first of them is the writer.
     if (this.#isClosed || this.#writer !== null || start !== this.#offset) throw takenOver();
     const ended = Promise.withResolvers<void>();
-    const reader = body?.getReader();
-    const writer: Writer = { isInterrupted: false, stop: () => cancelQuietly(reader), ended: ended.promise };
+    const source = body === null ? null : openSource(body);
+    const writer: Writer = { isInterrupted: false, stop: () => cancelQuietly(source), ended: ended.promise };
     this.#writer = writer;
     try {
-      if (reader !== undefined) await this.#copy(reader, limit);
+      if (source !== null) await this.#copy(source, limit);
     } catch (error) {
-      await cancelQuietly(reader);
+      await cancelQuietly(source);
       throw error;
     } finally {
       this.#writer = null;
@@ -100,20 +93,19 @@ export class PartialUpload {
     this.#file.close();
   }
 
-  async #copy(reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>, limit: number): Promise<void> {
+  async #copy(source: Source, limit: number): Promise<void> {
     const start = this.#offset;
     const output = new PieceWriter(this.fd, start);
     try {
-      for (let step = await readStep(reader); !step.done; step = await readStep(reader)) {
-        if (output.end - start + step.value.length > limit) throw bodyTooLong();
-        await output.add(step.value);
-      }
-    } catch (error) {
+      while (await source.moveTo(output, limit - (output.end - start)));
       await output.flush();
-      this.#offset = error instanceof HttpError && error.code === "body_too_long" ? start : output.end;
+    } catch (error) {
+      const isTooLong = error instanceof HttpError && error.code === "body_too_long";
+      if (isTooLong) await output.settle();
+      else await output.flush();
+      this.#offset = isTooLong ? start : output.end;
       throw error;
     }
-    await output.flush();
     this.#offset = output.end;
   }
 }
@@ -124,82 +116,6 @@ interface Writer {
   ended: Promise<void>;
 }
 
-/** Writes pieces of a file in order: one buffer is on its way to the disk while the other is filled. */
-class PieceWriter {
-  /** Where the next byte goes. */
-  end: number;
-  readonly #fd: number;
-  #filling = Buffer.allocUnsafeSlow(FIRST_PIECE);
-  #resting: Buffer<ArrayBuffer> | null = null;
-  #filled = 0;
-  #written: Promise<void> = Promise.resolve();
-
-  constructor(fd: number, start: number) {
-    this.#fd = fd;
-    this.end = start;
-  }
-
-  async add(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length;) {
-      if (this.#filled === this.#filling.length) await this.#turn();
-      const count = Math.min(bytes.length - at, this.#filling.length - this.#filled);
-      this.#filling.set(bytes.subarray(at, at + count), this.#filled);
-      this.#filled += count;
-      this.end += count;
-      at += count;
-    }
-  }
-
-  async flush(): Promise<void> {
-    await this.#turn();
-    await this.#written;
-  }
-
-  /** Sends what was collected on its way and goes on with the other buffer. */
-  async #turn(): Promise<void> {
-    await this.#written;
-    if (this.#filled === 0) return;
-    const [full, length] = [this.#filling, this.#filled];
-    this.#written = writeAll(this.#fd, full.subarray(0, length), this.end - length);
-    // Whoever waits for it next hears of a failure; until then it must not count as unhandled.
-    this.#written.catch(() => {});
-    this.#filling = this.#resting ?? Buffer.allocUnsafeSlow(PIECE);
-    this.#resting = full.length === PIECE ? full : null;
-    this.#filled = 0;
-  }
-}
-
-async function writeAll(fd: number, bytes: Uint8Array, start: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    done += await writeSome(fd, bytes, done, start + done);
-  }
-}
-
-function writeSome(fd: number, bytes: Uint8Array, from: number, position: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    fs.write(fd, bytes, from, bytes.length - from, position, (error, count) => error ? reject(error) : resolve(count));
-  });
-}
-
-async function readStep(
-  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
-): Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>> {
-  try {
-    return await reader.read();
-  } catch (cause) {
-    throw new HttpError(400, "upload_cut", "The upload ended before all of it had come.", { cause });
-  }
-}
-
-async function cancelQuietly(reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined): Promise<void> {
-  // A body whose visitor has left cannot be cancelled; it has ended all the same.
-  await reader?.cancel().catch(() => {});
-}
-
 function takenOver(): HttpError {
   return new HttpError(409, "upload_taken_over", "Another request continues this upload.");
-}
-
-function bodyTooLong(): HttpError {
-  return new HttpError(400, "body_too_long", "The body is longer than it was announced to be.");
 }

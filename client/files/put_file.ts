@@ -6,7 +6,7 @@ import { createEntityTag } from "./entity_tag.ts";
 import { preconditionFailed } from "./file_answer.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "./root.ts";
-import type { UploadStore } from "./upload_store.ts";
+import type { Completed, UploadStore } from "./upload_store.ts";
 import { findWriteTarget, openOrMakeFolder, type WriteTarget } from "./write_target.ts";
 
 export interface PutFileOptions {
@@ -29,13 +29,25 @@ export async function putFile(
   options: PutFileOptions,
 ): Promise<Response> {
   const announced = readAnnouncement(request, options.maxUpload);
-  checkConditions(request, findWriteTarget(options.root, segments));
   const key = createUploadKey(segments, id);
+  const done = id === "" ? undefined : await options.uploads.getCompleted(key);
+  const target = findWriteTarget(options.root, segments);
+  // The sender never heard that its upload is complete and sends it again: it is told now.
+  if (done !== undefined && done.size === announced.total && done.tag === target.current?.tag) {
+    return describeDone(done);
+  }
+  checkConditions(request, target);
   const upload = await openUpload(key, announced, options);
   await receive(request, key, upload, announced, options);
   const isComplete = announced.total === null || upload.offset === announced.total;
   if (!isComplete) return new Response(null, { status: 202, headers: describeOffset(upload.offset) });
-  return await commit(request, segments, key, upload, options);
+  return describeDone(
+    await options.uploads.complete(key, upload, () => commit(request, segments, upload, options.root)),
+  );
+}
+
+function describeDone({ tag, isNew }: Completed): Response {
+  return new Response(null, { status: isNew ? 201 : 200, headers: { etag: tag } });
 }
 
 /** The name of an upload in the store. A path never holds NUL, so no two can be confused. */
@@ -152,12 +164,9 @@ async function receive(
 async function commit(
   request: Request,
   segments: readonly string[],
-  key: string,
   upload: PartialUpload,
-  { root, uploads }: PutFileOptions,
-): Promise<Response> {
-  // Out of the store first: from here on nobody can continue, replace or evict it.
-  uploads.forget(key, upload);
+  root: Root,
+): Promise<Completed> {
   try {
     await sync(upload.fd);
     return await giveName(request, root, segments, upload);
@@ -172,7 +181,7 @@ async function giveName(
   root: Root,
   segments: readonly string[],
   upload: PartialUpload,
-): Promise<Response> {
+): Promise<Completed> {
   // Looked at again, and no turn of the event loop between this and the rename: two writers cannot both be first.
   const target = findWriteTarget(root, segments);
   checkConditions(request, target);
@@ -184,7 +193,7 @@ async function giveName(
     upload.finish();
     const tag = createEntityTag(fs.lstatSync(path));
     await sync(folder.fd);
-    return new Response(null, { status: target.current === null ? 201 : 200, headers: { etag: tag } });
+    return { tag, size: upload.offset, isNew: target.current === null };
   } finally {
     folder.close();
   }

@@ -7,6 +7,7 @@ const PIECE = 512 * 1024;
 
 /** Reads a part of a file at once. The file may have become shorter: then the result is too. */
 export function readBytes(file: OpenFile, start: number, length: number): Uint8Array<ArrayBuffer> {
+  if (file.content !== undefined) return file.content.subarray(start, start + length);
   const bytes = new Uint8Array(length);
   let filled = 0;
   while (filled < length) {

@@ -2,6 +2,7 @@ import type { FetchInfo } from "../../common/fetch_target.ts";
 import { HttpError } from "../../common/http_error.ts";
 import { answerFile } from "./file_answer.ts";
 import { notFound } from "./fs_error.ts";
+import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";
 import { renderFolderPage, type ShareFacts } from "./page.ts";
 import type { Folder, OpenFile, Root } from "./root.ts";
@@ -30,8 +31,10 @@ const PDF_POLICY = `${SHUT_IN}; object-src 'self'`;
 export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): ReadRoutes {
   const caching = facts.protected ? "private, no-cache" : "no-cache";
 
+  const openHot = createHotFiles(root);
+
   async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
-    const opened = root.open(path.segments);
+    const opened = openHot(path.segments);
     if (opened.kind === "file") return sendFile(request, path, opened, info.isDirect);
     try {
       return await answerFolder(request, path, opened);

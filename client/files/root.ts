@@ -2,7 +2,7 @@ import fs, { constants } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { IS_DENO, lookAt, type Looked } from "./deno.ts";
-import { notFound } from "./fs_error.ts";
+import { getErrorCode, notFound } from "./fs_error.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
 export interface OpenFile {
@@ -11,6 +11,10 @@ export interface OpenFile {
   readonly stat: fs.Stats;
   /** Where it really is, as names below the root: symbolic links on the way are resolved. */
   readonly segments: readonly string[];
+  /** All of its bytes, when they are in memory; then there is no descriptor. */
+  readonly content?: Uint8Array<ArrayBuffer>;
+  /** Its media type with charset, once it is known. */
+  type?: string;
   close(): void;
 }
 
@@ -48,6 +52,8 @@ export interface Root {
   openOwnFolder(name: string): Folder;
   /** Whether an entry of that name is shown. */
   isVisible(name: string, segments: readonly string[]): boolean;
+  /** Opens a file that was seen in a folder which is still open: cheaper than {@link open}. Throws as that does. */
+  openEntry(folder: Folder, name: string): OpenFile;
   /** What `name` in `folder` is once links are followed, or null when it is special, dangling or leads outside. */
   statEntry(folder: Folder, name: string): Entry | null;
 }
@@ -147,6 +153,17 @@ class SharedRoot implements Root {
     return isDirectory || isFile ? { kind: isDirectory ? "folder" : "file", isLink: false, size, modified } : null;
   }
 
+  openEntry(folder: Folder, name: string): OpenFile {
+    const segments = [...folder.segments, name];
+    const fd = HAS_PROC ? openPlain(`${folder.path}/${name}`) : null;
+    if (fd === null) return asFile(this.open(segments));
+    const stat = fs.fstatSync(fd);
+    const close = closeOnce(fd);
+    if (stat.isFile()) return { kind: "file", fd, stat, segments, close };
+    close();
+    throw notFound();
+  }
+
   #statLink(folder: Folder, name: string): Entry | null {
     try {
       const opened = this.open([...folder.segments, name]);
@@ -207,6 +224,22 @@ class SharedRoot implements Root {
     this.#checkVisible(segments);
     return [realPath, segments];
   }
+}
+
+/** Opens what is no link; null when it is one. Nothing is to be resolved on the way, so it is where it seems to be. */
+function openPlain(path: string): number | null {
+  try {
+    return fs.openSync(path, READ_FILE | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (getErrorCode(error) === "ELOOP") return null;
+    throw error;
+  }
+}
+
+function asFile(opened: OpenFile | Folder): OpenFile {
+  if (opened.kind === "file") return opened;
+  opened.close();
+  throw notFound();
 }
 
 const look = IS_DENO ? lookAt : lookAtNode;

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { listFolder } from "./listing.ts";
 import type { ListedEntry } from "./listing.ts";
-import type { Root } from "./root.ts";
+import type { Folder, Root } from "./root.ts";
 
 export interface SearchOptions {
   /** Every word of it must be part of the path below the folder; case does not matter. */
@@ -38,6 +38,8 @@ export async function searchNames(root: Root, start: readonly string[], options:
 export interface Found {
   path: string;
   entry: ListedEntry;
+  /** The folder that it is in, open until the next folder's turn. */
+  folder: Folder;
 }
 
 /**
@@ -48,35 +50,26 @@ export async function* walk(root: Root, start: readonly string[], signal: AbortS
   const waiting: string[][] = [[]];
   const entered = new Set<string>();
   for (let below = waiting.shift(); below !== undefined; below = waiting.shift()) {
-    for (const entry of await listBelow(root, [...start, ...below], entered, signal)) {
-      yield { path: [...below, entry.name].join("/"), entry };
-      if (entry.kind === "folder") waiting.push([...below, entry.name]);
+    const folder = openIfThere(root, [...start, ...below]);
+    if (folder === null) continue;
+    try {
+      const place = folder.segments.join("/");
+      if (entered.has(place)) continue;
+      entered.add(place);
+      for (const entry of await listFolder(root, folder, signal)) {
+        yield { path: [...below, entry.name].join("/"), entry, folder };
+        if (entry.kind === "folder") waiting.push([...below, entry.name]);
+      }
+    } finally {
+      folder.close();
     }
     await nextTurn();
     signal.throwIfAborted();
   }
 }
 
-async function listBelow(
-  root: Root,
-  segments: readonly string[],
-  entered: Set<string>,
-  signal: AbortSignal,
-): Promise<ListedEntry[]> {
-  const folder = openIfThere(root, segments);
-  if (folder === null) return [];
-  try {
-    const place = folder.segments.join("/");
-    if (entered.has(place)) return [];
-    entered.add(place);
-    return await listFolder(root, folder, signal);
-  } finally {
-    folder.close();
-  }
-}
-
 /** The folder, or null when it went away or is closed to us meanwhile. */
-function openIfThere(root: Root, segments: readonly string[]): ReturnType<Root["openFolder"]> | null {
+function openIfThere(root: Root, segments: readonly string[]): Folder | null {
   try {
     return root.openFolder(segments);
   } catch {

@@ -76,7 +76,10 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
 
   function refuse(request: Request, error: unknown): Response {
     const known = toHttpError(error);
-    if (known.status >= 500) log.error("share_failed", { code: known.code, reason: describeError(known.cause) });
+    // What breaks off because the visitor has left is no failure of ours.
+    if (known.status >= 500 && !request.signal.aborted) {
+      log.error("share_failed", { code: known.code, reason: describeError(known.cause ?? known) });
+    }
     const response = errorResponse(known, request.headers.get("accept"));
     // The body of a 412 is nothing, and HEAD has none ever.
     if (known.status === 412) response.headers.delete("content-type");

@@ -209,9 +209,10 @@ Deno.test("share zips a folder or a selection, with relative names and without w
   fs.mkdirSync(path.join(share.path, "empty"));
   fs.symlinkSync(share.outside, path.join(share.path, "out"));
   fs.symlinkSync("../outside/secret.txt", path.join(share.path, "secret.txt"));
+  fs.symlinkSync("a.txt", path.join(share.path, "z-link.txt"));
   const names = async (target: string, init?: RequestInit) =>
     listZip(await (await share.ask(target, init)).arrayBuffer());
-  deepEqual(await names("/?zip"), ["a.txt", "empty/", "sub/", "sub/deep/", "sub/deep/b.txt"]);
+  deepEqual(await names("/?zip"), ["a.txt", "empty/", "sub/", "sub/deep/", "sub/deep/b.txt", "z-link.txt"]);
   deepEqual(await names("/sub/?zip"), ["deep/", "deep/b.txt"]);
   const query = "name=a.txt&name=sub&name=..&name=out&name=secret.txt&name=.hidden&name=..%2Foutside&name=missing";
   const selected = ["a.txt", "sub/", "sub/deep/", "sub/deep/b.txt"];

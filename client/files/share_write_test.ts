@@ -299,3 +299,17 @@ Deno.test("share refuses changes that another site makes a browser send", async 
   }
   equal((await share.ask("/a.txt", { method: "DELETE", headers: { origin: "http://share.test" } })).status, 204);
 });
+
+Deno.test("PUT with an id tells a sender that did not hear of it that its upload is complete", async () => {
+  await using share = openTestShare({ writable: true });
+  const star = { "if-none-match": "*" };
+  const first = await put(share, "/a?upload=x", "abc", star);
+  const again = await put(share, "/a?upload=x", "abc", star);
+  deepEqual([again.status, again.headers.get("etag")], [201, first.headers.get("etag")]);
+  const asked = await share.ask("/a?upload=x", { method: "HEAD" });
+  deepEqual([asked.headers.get("upload-offset"), asked.headers.get("upload-complete")], ["3", "?1"]);
+  equal((await put(share, "/a?upload=y", "abc", star)).status, 412);
+  equal((await put(share, "/a", "abc", star)).status, 412);
+  share.write("a", "changed");
+  equal((await put(share, "/a?upload=x", "abc", star)).status, 412);
+});

@@ -77,7 +77,10 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
       if (upload !== undefined) await uploads.discard(key, upload);
       return new Response(null, { status: 204 });
     }
-    return new Response(null, { status: 204, headers: describeOffset(upload?.offset ?? 0) });
+    const done = upload === undefined && id !== "" ? await uploads.getCompleted(key) : undefined;
+    const headers = describeOffset(done?.size ?? upload?.offset ?? 0);
+    if (done !== undefined) headers["upload-complete"] = "?1";
+    return new Response(null, { status: 204, headers });
   }
 
   async function close(): Promise<void> {

@@ -4,8 +4,8 @@ import { walk } from "./search.ts";
 import { isPlainName } from "./target_path.ts";
 import { writeZip, type ZipEntry } from "./zip_writer.ts";
 
-/** Bytes collected before they are sent: a folder of small files would else be a trickle of tiny pieces. */
-const PIECE = 256 * 1024;
+/** Files up to this many bytes are read in one step. */
+const WHOLE_LIMIT = 256 * 1024;
 
 export interface ZipOptions {
   /** Names in the folder to take; all of it when empty. Names that are not there are left out. */
@@ -22,7 +22,7 @@ export function streamZip(
   segments: readonly string[],
   options: ZipOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const pieces = coalesce(writeZip(collect(root, segments, options)));
+  const pieces = writeZip(collect(root, segments, options));
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await pieces.next();
@@ -35,42 +35,19 @@ export function streamZip(
   }, { highWaterMark: 0 });
 }
 
-async function* coalesce(source: AsyncIterable<Uint8Array<ArrayBuffer>>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let waiting: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of source) {
-    if (piece.length >= PIECE) {
-      if (length > 0) yield join(waiting, length);
-      yield piece;
-      [waiting, length] = [[], 0];
-      continue;
-    }
-    waiting.push(piece);
-    length += piece.length;
-    if (length < PIECE) continue;
-    yield join(waiting, length);
-    [waiting, length] = [[], 0];
-  }
-  if (length > 0) yield join(waiting, length);
+function collect(root: Root, segments: readonly string[], { names, signal }: ZipOptions): AsyncGenerator<ZipEntry> {
+  if (names.length === 0) return collectBelow(root, segments, "", signal);
+  return collectAll(root, segments, names, signal);
 }
 
-function join(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const joined = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    joined.set(piece, at);
-    at += piece.length;
-  }
-  return joined;
-}
-
-async function* collect(root: Root, segments: readonly string[], options: ZipOptions): AsyncGenerator<ZipEntry> {
-  if (options.names.length === 0) {
-    yield* collectBelow(root, segments, "", options.signal);
-    return;
-  }
-  for (const name of new Set(options.names)) {
-    if (isPlainName(name)) yield* collectNamed(root, segments, name, options.signal);
+async function* collectAll(
+  root: Root,
+  segments: readonly string[],
+  names: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<ZipEntry> {
+  for (const name of new Set(names)) {
+    if (isPlainName(name)) yield* collectNamed(root, segments, name, signal);
   }
 }
 
@@ -80,10 +57,14 @@ async function* collectNamed(
   name: string,
   signal: AbortSignal,
 ): AsyncGenerator<ZipEntry> {
-  const opened = openIfThere(root, [...segments, name]);
+  const opened = openIfThere(() => root.open([...segments, name]));
   if (opened === null) return;
   if (opened.kind === "file") {
-    yield* createEntry(name, opened);
+    try {
+      yield describeFile(name, opened);
+    } finally {
+      opened.close();
+    }
     return;
   }
   opened.close();
@@ -97,14 +78,19 @@ async function* collectBelow(
   prefix: string,
   signal: AbortSignal,
 ): AsyncGenerator<ZipEntry> {
-  for await (const { path, entry } of walk(root, segments, signal)) {
+  for await (const { path, entry, folder } of walk(root, segments, signal)) {
     if (entry.kind === "folder") {
       yield createFolderEntry(prefix + path, new Date(entry.modified));
       continue;
     }
-    const opened = openIfThere(root, [...segments, ...path.split("/")]);
-    if (opened?.kind === "file") yield* createEntry(prefix + path, opened);
-    else opened?.close();
+    const file = openIfThere(() => root.openEntry(folder, entry.name));
+    if (file === null) continue;
+    // No generator of its own for this: each one between here and the zip costs more than opening the file.
+    try {
+      yield describeFile(prefix + path, file);
+    } finally {
+      file.close();
+    }
   }
 }
 
@@ -112,24 +98,19 @@ function createFolderEntry(name: string, modified: Date): ZipEntry {
   return { name: `${name}/`, modified, size: 0, read: () => [] };
 }
 
-/** Gives the entry of a file, which stays open until the next one is asked for. */
-function* createEntry(name: string, file: OpenFile): Generator<ZipEntry> {
+/** The entry of a file, which must stay open until the entry has been read. */
+function describeFile(name: string, file: OpenFile): ZipEntry {
   const { size, mtimeMs } = file.stat;
   const modified = new Date(mtimeMs);
-  try {
-    if (size > PIECE) yield { name, modified, size, read: () => readPieces(file, 0, size) };
-    else {
-      const bytes = readBytes(file, 0, size);
-      yield { name, modified, size: bytes.length, read: () => [bytes] };
-    }
-  } finally {
-    file.close();
-  }
+  if (size > WHOLE_LIMIT) return { name, modified, size, read: () => readPieces(file, 0, size) };
+  const bytes = readBytes(file, 0, size);
+  return { name, modified, size: bytes.length, read: () => [bytes] };
 }
 
-function openIfThere(root: Root, segments: readonly string[]): ReturnType<Root["open"]> | null {
+/** What is opened, or null when it went away or is closed to us meanwhile. */
+function openIfThere<T>(open: () => T): T | null {
   try {
-    return root.open(segments);
+    return open();
   } catch {
     return null;
   }

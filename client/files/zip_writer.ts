@@ -9,7 +9,7 @@ export interface ZipEntry {
   /** Bytes that {@link read} gives in all. */
   size: number;
   /** The content in pieces. It is read to its end or, when the visitor leaves, returned early. */
-  read(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  read(): AsyncIterable<Uint8Array> | Uint8Array[];
 }
 
 const LOCAL = 0x04034b50;
@@ -24,6 +24,9 @@ const VERSION = 45;
 const MAX_32 = 0xffffffff;
 const MAX_16 = 0xffff;
 
+/** Bytes collected before they are sent: a folder of small files would else be a trickle of tiny pieces. */
+const PIECE = 256 * 1024;
+
 /**
  * Writes entries as a zip (APPNOTE 6.3), stored as they are, with 64-bit fields where they are needed.
  * Memory grows by the length of each name and nothing else.
@@ -31,33 +34,68 @@ const MAX_16 = 0xffff;
  */
 export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const directory: Buffer<ArrayBuffer>[] = [];
-  let offset = 0;
+  const output = new PieceList();
   for await (const entry of entries) {
     const name = Buffer.from(entry.name, "utf8");
     const is64 = entry.size >= MAX_32;
-    const local = createLocalHeader(name, entry, is64);
-    yield local;
+    const { offset } = output;
+    output.add(createLocalHeader(name, entry, is64));
     let crc = 0;
     let size = 0;
-    for await (const piece of entry.read()) {
+    const content = entry.read();
+    // What is in memory is not waited for: a turn of the event loop costs more than a small file.
+    for await (const piece of Array.isArray(content) ? [] : content) {
       crc = crc32(piece, crc);
       size += piece.length;
-      yield toOwn(piece);
+      output.add(piece);
+      if (output.isFull) yield output.take();
+    }
+    for (const piece of Array.isArray(content) ? content : []) {
+      crc = crc32(piece, crc);
+      size += piece.length;
+      output.add(piece);
     }
     if (size !== entry.size) throw new RangeError(`"${entry.name}" has ${size} bytes, not ${entry.size}`);
-    const descriptor = createDescriptor(crc, size, is64);
-    yield descriptor;
+    output.add(createDescriptor(crc, size, is64));
     directory.push(createCentralHeader(name, entry, crc, offset));
-    offset += local.length + size + descriptor.length;
+    if (output.isFull) yield output.take();
   }
-  yield* directory;
-  yield createEnd(directory.length, directory.reduce((sum, { length }) => sum + length, 0), offset);
+  const { offset } = output;
+  for (const header of directory) {
+    output.add(header);
+    if (output.isFull) yield output.take();
+  }
+  output.add(createEnd(directory.length, output.offset - offset, offset));
+  yield output.take();
 }
 
-function toOwn(piece: Uint8Array): Uint8Array<ArrayBuffer> {
-  return piece.buffer instanceof ArrayBuffer
-    ? new Uint8Array(piece.buffer, piece.byteOffset, piece.length)
-    : new Uint8Array(piece);
+/** Pieces that wait to be sent as one. */
+class PieceList {
+  /** Bytes added so far. */
+  offset = 0;
+  #pieces: Uint8Array[] = [];
+  #length = 0;
+
+  get isFull(): boolean {
+    return this.#length >= PIECE;
+  }
+
+  add(piece: Uint8Array): void {
+    this.#pieces.push(piece);
+    this.#length += piece.length;
+    this.offset += piece.length;
+  }
+
+  take(): Uint8Array<ArrayBuffer> {
+    const joined = new Uint8Array(this.#length);
+    let at = 0;
+    for (const piece of this.#pieces) {
+      joined.set(piece, at);
+      at += piece.length;
+    }
+    [this.#pieces, this.#length] = [[], 0];
+    return joined;
+  }
 }
 
 function createLocalHeader(name: Buffer, { modified }: ZipEntry, is64: boolean): Buffer<ArrayBuffer> {

@@ -55,7 +55,10 @@ export function createSite(options: SiteOptions): FetchTarget {
 
   async function refuse(request: Request, error: unknown, live: LiveReload | null): Promise<Response> {
     const known = toHttpError(error);
-    if (known.status >= 500) log.error("site_failed", { code: known.code, reason: describeError(known.cause) });
+    // What breaks off because the visitor has left is no failure of ours.
+    if (known.status >= 500 && !request.signal.aborted) {
+      log.error("site_failed", { code: known.code, reason: describeError(known.cause ?? known) });
+    }
     if (known.status === 404 && (request.method === "GET" || request.method === "HEAD")) {
       const page = await sendOwnNotFound(request, live);
       if (page !== null) return page;

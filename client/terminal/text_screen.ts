@@ -70,17 +70,16 @@ function printable(target: string): string {
   );
 }
 
-let second = 0;
-let secondText = "";
+let lastTime = 0;
+let lastTimestamp = "";
 
-/** ISO 8601 in UTC. Many lines share a second, so its text is kept. */
+/** ISO 8601 in UTC. Lines that come fast share a millisecond, so its text is kept. */
 function timestamp(time: number): string {
-  const whole = Math.floor(time / 1000);
-  if (whole !== second) {
-    second = whole;
-    secondText = new Date(time).toISOString().slice(0, 20);
+  if (time !== lastTime) {
+    lastTime = time;
+    lastTimestamp = new Date(time).toISOString();
   }
-  return `${secondText}${String(time - whole * 1000).padStart(3, "0")}Z`;
+  return lastTimestamp;
 }
 
 /** In colours it is dark on light whatever the terminal's are, which is what cameras want. */

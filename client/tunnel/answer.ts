@@ -1,13 +1,15 @@
+import { setImmediate } from "node:timers";
 import type { MuxStream } from "../../protocol/mod.ts";
 import { type ChunkedDecoder, createChunkedDecoder } from "../../protocol/mod.ts";
 import type { ResponseHead } from "../../protocol/mod.ts";
 import type { UpstreamConnection } from "./upstream_pool.ts";
 
 /**
- * How long an answer that has begun is waited for, in the hope that it travels whole in one frame; after that its
- * beginning goes ahead. Small enough that nobody sees it on a stream.
+ * How long the rest of a body with a known length is waited for, in the hope that it travels whole in one frame; after
+ * that its beginning goes ahead. A body without a length may be a stream: it gets one turn of the event loop.
  */
 const GRACE_MS = 2;
+const ONE_TURN = 0;
 /** Bytes read at a time once an answer turned out to be long. */
 const BULK_SIZE = 128 * 1024;
 
@@ -71,16 +73,19 @@ async function pumpLength(
   have: number,
 ): Promise<boolean> {
   const total = head.end + head.length;
+  let reading: Reading | null = null;
   while (have < total && total <= connection.buffer.length) {
-    const count = await readSoon(connection, have);
+    reading = connection.readAsync(have);
+    const count = await soon(reading, GRACE_MS);
     if (count === LATER) break;
+    reading = null;
     have += count;
   }
   const first = Math.min(have, total);
   respond(stream, connection.buffer, head, head.end, first, first === total);
   if (first === total) return head.keepAlive && have === total;
   let left = total - have;
-  const late = await readPending(connection, have);
+  const late = await takeRead(connection, reading, have);
   const excess = Math.max(0, late.length - left);
   left -= late.length - excess;
   await stream.write(late.subarray(0, late.length - excess), left === 0);
@@ -101,7 +106,7 @@ async function pumpChunked(
 ): Promise<boolean> {
   const decoder = createChunkedDecoder();
   // What has been decoded is gathered in place, right behind the head: data is never longer than its chunks.
-  let gathered = head.end, taken = head.end;
+  let gathered = head.end, taken = head.end, reading: Reading | null = null;
   const gather = (data: Uint8Array) => {
     connection.buffer.set(data, gathered);
     gathered += data.length;
@@ -109,13 +114,15 @@ async function pumpChunked(
   for (;;) {
     taken += decoder.push(connection.buffer.subarray(taken, have), gather);
     if (decoder.done || have === connection.buffer.length) break;
-    const count = await readSoon(connection, have);
+    reading = connection.readAsync(have);
+    const count = await soon(reading, ONE_TURN);
     if (count === LATER) break;
+    reading = null;
     have += count;
   }
   respond(stream, connection.buffer, head, head.end, gathered, decoder.done);
   if (decoder.done) return head.keepAlive && taken === have;
-  return await pumpChunks(stream, connection, decoder, have) && head.keepAlive;
+  return await pumpChunks(stream, connection, decoder, await takeRead(connection, reading, have)) && head.keepAlive;
 }
 
 /** The rest of a chunked body. Returns whether nothing came behind it. */
@@ -123,12 +130,12 @@ async function pumpChunks(
   stream: MuxStream,
   connection: UpstreamConnection,
   decoder: ChunkedDecoder,
-  have: number,
+  first: Uint8Array,
 ): Promise<boolean> {
   const pieces: Uint8Array[] = [];
   const collect = (data: Uint8Array) => void pieces.push(data);
   let memory = connection.buffer;
-  for (let bytes = await readPending(connection, have);;) {
+  for (let bytes = first;;) {
     const taken = decoder.push(bytes, collect);
     for (const piece of pieces) await stream.write(piece);
     pieces.length = 0;
@@ -161,22 +168,26 @@ async function pumpToClose(
 
 const LATER = -1;
 
-/** Reads behind the `have` bytes in the buffer, or says LATER when nothing came within the grace. */
-async function readSoon(connection: UpstreamConnection, have: number): Promise<number> {
-  const reading = connection.readAsync(have);
-  // When it is given up on, the read goes on: readPending takes it over.
-  reading.catch(() => {});
+type Reading = Promise<number | null>;
+
+/** How many bytes a read brings, or LATER when it takes longer than `ms`, 0 for a turn of the event loop. */
+async function soon(reading: Reading, ms: number): Promise<number> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const later = new Promise<typeof LATER>((resolve) => timer = setTimeout(resolve, GRACE_MS, LATER));
+  const later = new Promise<typeof LATER>((resolve) => {
+    if (ms === ONE_TURN) setImmediate(resolve, LATER);
+    else timer = setTimeout(resolve, ms, LATER);
+  });
+  // Whoever gives up on a read takes its result later, a failure too.
+  reading.catch(() => {});
   const count = await Promise.race([reading, later]).catch(cut);
   clearTimeout(timer);
   return count ?? cut(null);
 }
 
-/** What the read that {@link readSoon} gave up waiting for brings, if there is one. */
-async function readPending(connection: UpstreamConnection, have: number): Promise<Uint8Array> {
-  if (!connection.reading) return connection.buffer.subarray(0, 0);
-  const count = await connection.readAsync(have).catch(cut) ?? cut(null);
+/** What a read that was given up on has brought behind the `have` bytes in the buffer; nothing if there was none. */
+async function takeRead(connection: UpstreamConnection, reading: Reading | null, have: number): Promise<Uint8Array> {
+  if (reading === null) return connection.buffer.subarray(0, 0);
+  const count = await reading.catch(cut) ?? cut(null);
   return connection.buffer.subarray(have, have + count);
 }
 

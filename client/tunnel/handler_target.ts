@@ -55,14 +55,16 @@ class HandlerExchange implements StreamHandler {
       const response = await target.fetch(this.#createRequest(request, fields), info);
       await this.#send(response, request.head.method === "HEAD");
     } catch (error) {
-      if (error instanceof StreamEnded) return;
+      if (error instanceof StreamEnded || this.#stream.ended !== null) return;
+      // The answer has begun, so the only way left to say that it is not whole is to break it off.
+      if (this.#stream.status !== 0) return this.#stream.reset(ResetReason.broken, "the answer broke off");
       // Handlers promise not to reject. This is for what the web API refuses, such as a method it does not know.
-      await this.#send(
-        errorResponse(new HttpError(400, "bad_request", "This request cannot be answered."), null),
-        false,
-      );
+      const refusal = errorResponse(new HttpError(400, "bad_request", "This request cannot be answered."), null);
+      await this.#send(refusal, false).catch(() => this.#stream.reset(ResetReason.internal));
     } finally {
       this.#body = null;
+      // The rest of the request is not wanted; nobody would give credit for it.
+      this.#stream.reset(ResetReason.none);
     }
   }
 
@@ -118,7 +120,10 @@ class HandlerExchange implements StreamHandler {
     let next = await reader.read();
     const first = next.value ?? NOTHING;
     const fits = first.length <= this.#stream.room;
-    respond(fits ? first : NOTHING, next.done);
+    const isWhole = next.done || first.length === Number(response.headers.get("content-length") ?? NaN);
+    respond(fits ? first : NOTHING, fits && isWhole);
+    // One frame for a small file: the relay answers bytes that are all there at half the cost of a stream.
+    if (fits && isWhole) return await reader.cancel();
     if (!fits) await this.#stream.write(first);
     while (!next.done) {
       next = await reader.read();

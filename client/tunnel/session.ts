@@ -22,7 +22,8 @@ import { acceptFor, createFrame, createWebSocketKey, frameInPlace, Opcode } from
 /** Requests that one session answers at a time; the relay has a limit of its own. */
 const MAX_STREAMS = 4096;
 const BEAT_MS = 1000;
-const INBOX_SIZE = 256 * 1024;
+/** Grows while messages are larger: the first of bulk are, those of an idle tunnel never. */
+const INBOX_SIZE = 128 * 1024;
 
 export interface SessionOptions {
   connect: Connect;
@@ -108,6 +109,8 @@ class WebSocketSession implements ClientSession, Transport {
   readonly #masked: boolean;
   readonly #beat: ReturnType<typeof setInterval>;
   #writing = false;
+  /** A pong that is being written while nothing else is. */
+  #ponging: Promise<void> | null = null;
   /** Waits for its turn to be written. */
   #pong: Uint8Array | null = null;
 
@@ -137,6 +140,7 @@ class WebSocketSession implements ClientSession, Transport {
 
   async send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): Promise<void> {
     const from = frameInPlace(buffer, start, end, Opcode.binary, true, this.#masked);
+    if (this.#ponging !== null) await this.#ponging;
     await this.#write(buffer.subarray(from, end));
   }
 
@@ -208,7 +212,7 @@ class WebSocketSession implements ClientSession, Transport {
   #answerPing(payload: Uint8Array): void {
     const pong = createFrame(Opcode.pong, payload, this.#masked);
     if (this.#writing) this.#pong = pong;
-    else this.#write(pong);
+    else this.#ponging = this.#write(pong).finally(() => this.#ponging = null);
   }
 
   #take({ opcode, payload }: InboxFrame): void {

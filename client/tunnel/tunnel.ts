@@ -79,18 +79,21 @@ async function connectOnce(
   const end = (reason: GoAwayReason, text: string) =>
     wanted.resolve({ reason: text, connected: true, end: endOf(reason) });
   stop.addEventListener("abort", () => end(GoAwayReason.closed, "stopped"), { once: true });
+  let session: ClientSession | null = null, isOver = false;
   try {
-    const session: ClientSession = await openSession({
+    session = await openSession({
       ...options,
       signal: stop,
       onRequest: (request) => options.events.onRequest(request),
       onGoAway: end,
       onEnd: (reason, text) => {
-        sessions.delete(session);
+        // It may end before its opening has come back to us.
+        isOver = true;
+        if (session !== null) sessions.delete(session);
         end(reason, text);
       },
     });
-    sessions.add(session);
+    if (!isOver) sessions.add(session);
     options.events.onConnected();
     return await wanted.promise;
   } catch (error) {

@@ -3,7 +3,7 @@ import { isLoopbackHost } from "../../common/loopback.ts";
 import { ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import { type Connect, ConnectError } from "../../common/connection/mod.ts";
 import { isWhole, pumpAnswer, respondWhole } from "./answer.ts";
-import { RequestBody } from "./request_body.ts";
+import { BodyLengthError, RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
 import { type AnsweredRequest, parseResponseHead, type ResponseHead, ResponseSyntaxError } from "../../protocol/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
@@ -80,10 +80,17 @@ class UpstreamExchange implements StreamHandler, Reader {
     const { contentLength, method } = request.head;
     this.#answered = { method, upgrade: request.webSocket };
     const framing = contentLength >= 0 ? { length: contentLength } : "chunked";
-    this.#body = request.bodyless ? null : new RequestBody(request.stream, framing, (error) => this.#fail(error));
+    this.#body = request.bodyless
+      ? null
+      : new RequestBody(request.stream, framing, (error) => this.#onBodyFailed(error));
     const idle = pool.take();
     if (idle === null) this.#connect();
     else this.#send(idle);
+  }
+
+  /** A service may answer and close before it has read the body: its answer, or the lack of one, is what counts. */
+  #onBodyFailed(error: unknown): void {
+    if (error instanceof BodyLengthError) this.#fail(error);
   }
 
   onData(piece: Uint8Array, end: boolean): void {
@@ -138,7 +145,7 @@ class UpstreamExchange implements StreamHandler, Reader {
     try {
       const head = this.#parseHead(connection.buffer);
       if (head !== null) return this.#onHead(connection, head, this.#have);
-      if (this.#have === connection.buffer.length) connection.grow();
+      if (this.#have === connection.buffer.length) this.#makeRoom(connection);
       connection.read(this.#have, this);
     } catch (error) {
       this.#fail(error);
@@ -152,6 +159,14 @@ class UpstreamExchange implements StreamHandler, Reader {
       if (!head?.informational) return head;
       this.#headStart = head.end;
     }
+  }
+
+  /** Interim answers make room first, so that any number of them takes no more memory than one head. */
+  #makeRoom(connection: UpstreamConnection): void {
+    connection.buffer.copyWithin(0, this.#headStart, this.#have);
+    this.#have -= this.#headStart;
+    this.#headStart = 0;
+    if (this.#have === connection.buffer.length) connection.grow();
   }
 
   #onHead(connection: UpstreamConnection, head: ResponseHead, have: number): void {

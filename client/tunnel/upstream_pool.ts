@@ -38,11 +38,6 @@ export class UpstreamConnection {
     this.#connection = connection;
   }
 
-  /** Whether a read is under way. */
-  get reading(): boolean {
-    return this.#reading;
-  }
-
   /** Reads behind the `have` bytes that are in {@link buffer} already, or goes on with the read under way. */
   read(have: number, reader: Reader): void {
     this.#reader = reader;
@@ -115,7 +110,7 @@ export class UpstreamPool {
   constructor(connect: Connect, options: ConnectOptions) {
     this.#connect = connect;
     this.#options = options;
-    this.#sweeper = setInterval(() => this.#closeIdle(Date.now() - IDLE_MS), IDLE_MS / 2);
+    this.#sweeper = setInterval(() => this.closeIdle(Date.now() - IDLE_MS), IDLE_MS / 2);
   }
 
   /** An idle connection, the one used last, or null. */
@@ -140,7 +135,7 @@ export class UpstreamPool {
   close(): void {
     this.#closed = true;
     clearInterval(this.#sweeper);
-    this.#closeIdle(Infinity);
+    this.closeIdle(Infinity);
   }
 
   #drop(connection: UpstreamConnection): void {
@@ -149,7 +144,8 @@ export class UpstreamPool {
     connection.close();
   }
 
-  #closeIdle(before: number): void {
+  /** Closes those that were used last at `before` or earlier, in Unix milliseconds. */
+  closeIdle(before: number): void {
     const kept = this.#idle.findIndex((connection) => connection.idleSince > before);
     const count = kept < 0 ? this.#idle.length : kept;
     for (const connection of this.#idle.splice(0, count)) connection.close();

@@ -72,8 +72,12 @@ export function createFrame(opcode: Opcode, payload: Uint8Array, masked: boolean
 /** Payload of a close frame (RFC 6455, section 5.5.1). 1005 means that no code was given. */
 export function createClosePayload(code: number, reason: string): Uint8Array {
   if (code === 1005) return new Uint8Array(0);
-  const text = new TextEncoder().encode(reason).subarray(0, 123);
-  return Uint8Array.of(code >> 8, code & 0xff, ...text);
+  const payload = new Uint8Array(125);
+  payload[0] = code >> 8;
+  payload[1] = code;
+  // Cut between characters: half a one is no UTF-8, and a server must fail the connection for that.
+  const { written } = new TextEncoder().encodeInto(reason, payload.subarray(2));
+  return payload.subarray(0, 2 + written);
 }
 
 /** What a reader finds. Views are into the bytes that were pushed. */

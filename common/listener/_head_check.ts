@@ -11,6 +11,8 @@ const LENGTH = /^\d{1,15}$/;
  * requests are smuggled (RFC 9112, sections 3.2, 6.1 and 6.3), so whatever could be read twice is refused.
  */
 export function findHeadFault(values: HeaderValues, httpVersion: string): HttpError | null {
+  // node:http reads a request line without a version as HTTP/0.9, and takes fields behind it.
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return badRequest("HTTP/1.1 is wanted.");
   const hosts = values("host");
   if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== "1.0")) {
     return badRequest("One Host header is wanted.");

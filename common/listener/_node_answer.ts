@@ -28,23 +28,49 @@ export async function writeAnswer(out: ServerResponse, response: Response, metho
   for (const [name, value] of fields) if (name !== "set-cookie") out.setHeader(name, value);
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) out.setHeader("set-cookie", cookies);
+  const length = response.headers.get("content-length");
+  if (mayHaveBody(method, response.status) && length !== null) {
+    // A length that is none, or that no body follows, would let the next answer be read as this one's body.
+    if (response.body === null) out.setHeader("content-length", 0);
+    else if (!LENGTH.test(length)) out.removeHeader("content-length");
+  }
   if (!mayHaveBody(method, response.status) || response.body === null) {
     await response.body?.cancel();
     if (response.status === 304 || method === "HEAD") out.flushHeaders();
     out.end();
     return;
   }
-  const reader = openBody(response.body, out);
+  const reader = checkLength(openBody(response.body, out), out.getHeader("content-length"));
   const first = reader.read();
   // Nothing there yet, as with events: the visitor gets the head now.
   if (await settledThisTurn(first) === null) out.flushHeaders();
   const read = await first;
-  if (response.headers.has("content-length")) await writeRead(out, read);
+  if (out.hasHeader("content-length")) await writeRead(out, read);
   else if (await writeShortBody(out, reader, read)) return;
   await pumpBody(reader, out);
 }
 
 type Read = ReadableStreamReadResult<Uint8Array>;
+type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
+
+const LENGTH = /^\d{1,15}$/;
+
+/**
+ * Holds a body to its announced length: node:http writes whatever it is given, and what is too much or too little would
+ * be taken for the beginning or the end of the next answer on the connection. Reading fails instead.
+ */
+function checkLength(reader: BodyReader, announced: number | string | string[] | undefined): BodyReader {
+  if (announced === undefined) return reader;
+  let left = Number(announced);
+  return {
+    async read() {
+      const read = await reader.read();
+      left -= read.value?.length ?? 0;
+      if (left < 0 || (read.done && left > 0)) throw new RangeError("the answer's body is not as long as it says");
+      return read;
+    },
+  };
+}
 
 /** The read, or null when it takes longer than a turn of the event loop. */
 async function settledThisTurn(read: Promise<Read>): Promise<Read | null> {
@@ -57,7 +83,7 @@ async function settledThisTurn(read: Promise<Read>): Promise<Read | null> {
  */
 async function writeShortBody(
   out: ServerResponse,
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: BodyReader,
   first: Read,
 ): Promise<boolean> {
   if (first.done) {
@@ -91,7 +117,7 @@ function openBody(body: ReadableStream<Uint8Array>, out: Writable): ReadableStre
 }
 
 /** Writes a body to the end, as fast as `out` takes it. */
-async function pumpBody(reader: ReadableStreamDefaultReader<Uint8Array>, out: Writable): Promise<void> {
+async function pumpBody(reader: BodyReader, out: Writable): Promise<void> {
   for (;;) {
     const read = await reader.read();
     if (read.done) break;

@@ -32,7 +32,10 @@ function connectSocket(ws: WebSocket, options: UpgradeOptions): void {
 function createServerSocket(ws: WebSocket): ServerSocket {
   return {
     send(data) {
-      if (ws.readyState === ws.OPEN) ws.send(data, { binary: typeof data !== "string" });
+      if (ws.readyState !== ws.OPEN) return;
+      // ws writes the very memory it is given, later; whoever sends goes on using it.
+      if (typeof data === "string") ws.send(data);
+      else ws.send(data.slice(), { binary: true });
     },
     close(code, reason) {
       if (ws.readyState === ws.OPEN) ws.close(sendableCode(code), clipReason(reason));

@@ -523,6 +523,25 @@ for (const kind of KINDS) {
     await stop(listener);
   });
 
+  Deno.test(`listener ${kind}: what was handed to a WebSocket's send may change at once`, async () => {
+    const seen = acceptWith({
+      onOpen(socket) {
+        const bytes = new Uint8Array(256 * 1024);
+        // More than a socket takes at a time, so that some of it is still here when it changes.
+        for (let i = 0; i < 16; i++) socket.send(bytes.fill(i));
+        bytes.fill(255);
+        socket.close(1000);
+      },
+    });
+    const listener = await open(seen.handler);
+    const client = visit(listener.port);
+    const firstAndLast: number[][] = [];
+    client.on("message", (data: Uint8Array) => firstAndLast.push([data[0], data[data.length - 1]]));
+    await within(closeOf(client));
+    deepEqual(firstAndLast, Array.from({ length: 16 }, (_, i) => [i, i]));
+    await stop(listener);
+  });
+
   Deno.test(`listener ${kind}: an upgrade that is refused gets the whole answer`, async () => {
     const seen = acceptWith({});
     const listener = await open(seen.handler);

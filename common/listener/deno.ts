@@ -1,4 +1,4 @@
-import { describeError, type Logger } from "../log.ts";
+import { describeError, type Logger, stackOf } from "../log.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { badRequest, findHeadFault, isWebSocketHandshake } from "./_head_check.ts";
 import { clipReason, DEFAULT_MESSAGE_BYTES, sendableCode } from "./_socket_rules.ts";
@@ -37,7 +37,7 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
 function failedExchange(error: unknown, log: Logger): Response {
   log.error("exchange_failed", {
     reason: describeError(error),
-    stack: error instanceof Error ? error.stack : undefined,
+    stack: stackOf(error),
   });
   return errorResponse(new HttpError(500, "internal_error", "The server failed to answer this request."), null);
 }
@@ -63,14 +63,17 @@ class DenoExchange implements Exchange {
     this.secure = secure;
     this.method = request.method;
     // One pass over the headers: every look at a single one of them costs as much as all of them here.
-    const fields = this.headers = [...request.headers];
+    const fields: [string, string][] = [];
     let host: string | null = null, length: string | null = null, coding: string | null = null, upgrade = false;
-    for (const [name, value] of fields) {
+    for (const field of request.headers) {
+      fields.push(field);
+      const [name, value] = field;
       if (name === "host") host = value;
       else if (name === "content-length") length = value;
       else if (name === "transfer-encoding") coding = value;
       else if (name === "upgrade") upgrade = true;
     }
+    this.headers = fields;
     this.#mayUpgrade = upgrade;
     const url = request.url;
     const start = secure ? "https://".length : "http://".length;

@@ -52,6 +52,7 @@ export interface UpgradeOptions {
 
 /** The server's end of a WebSocket. Calls after the end have no effect. */
 export interface ServerSocket {
+  /** `data` is copied: it may change as soon as this returns. */
   send(data: string | Uint8Array<ArrayBuffer>): void;
   /** `code` is 1000 when left out; one that may not be sent becomes the nearest that may. `reason` is cut to 123 bytes. */
   close(code?: number, reason?: string): void;

@@ -1,7 +1,7 @@
 import type { Answer } from "./answer.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import { giveBackWritten } from "./chunk_memory.ts";
+import { giveBackWritten } from "../../common/chunk_memory.ts";
 import { fieldError } from "./description.ts";
 import { readFirstPart } from "./first_part.ts";
 import { insertFiles, resolveReference } from "./form_files.ts";

@@ -53,7 +53,7 @@ export function createPerform(options: PerformOptions): Perform {
     const timeoutMs = Math.min(description.timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
     if (running >= limits.maxConcurrent) throw busy();
     running++;
-    const deadline = startDeadline({ clock, caller: exchange.signal, totalMs: timeoutMs, onStop: () => running-- });
+    const deadline = startDeadline({ clock, caller: exchange, totalMs: timeoutMs, onStop: () => running-- });
     let streams = false;
     try {
       const acceptEncoding = description.stream ? exchange.header("accept-encoding") ?? "identity" : undefined;

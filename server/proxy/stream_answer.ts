@@ -1,6 +1,6 @@
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
+import { createChunkMemory } from "../../common/chunk_memory.ts";
 import type { AnswerBody } from "./answer_body.ts";
-import { createChunkMemory } from "./chunk_memory.ts";
 import type { Deadline } from "./deadline.ts";
 import { hasHeader } from "./description.ts";
 import type { FollowedAnswer } from "./follow.ts";
@@ -8,7 +8,7 @@ import { roundedTimings } from "./json_answer.ts";
 import { answerTooLarge } from "./read_body.ts";
 
 /** Headers of the target that say how to read the body; the rest travels in `portway-headers`. */
-const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language"]);
+const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language", "content-length"]);
 
 export interface StreamOptions {
   /** Bytes of the body; null for no limit. */
@@ -24,7 +24,9 @@ export interface StreamOptions {
  */
 export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): Answer {
   const { answer } = followed;
-  const about = answer.headers.filter(([name]) => BODY_HEADERS.has(name.toLowerCase()));
+  // The length of a body that is not sent would be waited for.
+  const isOurs = (name: string) => BODY_HEADERS.has(name) && (answer.hasBody || name !== "content-length");
+  const about = answer.headers.filter(([name]) => isOurs(name.toLowerCase()));
   if (!hasHeader(about, "content-type")) about.push(["content-type", "application/octet-stream"]);
   const headers: [string, string][] = [
     // no-transform keeps a listener from compressing, which would hold back what should arrive at once.

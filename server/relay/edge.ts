@@ -49,7 +49,7 @@ export function createEdge({ tunnels, sessions, readOrigin, maxHeadBytes, holdMs
     const { isWebSocket } = exchange;
     const origin: Origin = readOrigin(exchange);
     const head = buildRequestHead(exchange, origin, isWebSocket);
-    if (head.length > maxHeadBytes) return refuse(exchange, headTooLarge());
+    if (measureHead(head, exchange.target) > maxHeadBytes) return refuse(exchange, headTooLarge());
     const visitor = isWebSocket ? new WebSocketVisitor(exchange, tunnel) : new Visitor(exchange, tunnel);
     const flags = { end: !isWebSocket && !exchange.hasBody, webSocket: isWebSocket };
     const stream = session.mux.open(head, flags, visitor);
@@ -65,3 +65,11 @@ export function createEdge({ tunnels, sessions, readOrigin, maxHeadBytes, holdMs
     return known === undefined ? visitStored(exchange, label) : visit(exchange, known);
   };
 }
+
+/** Bytes of a head on the wire, where the target travels in UTF-8 and every other character is one byte. */
+function measureHead(head: string, target: string): number {
+  return IS_ASCII.test(target) ? head.length : head.length - target.length + ENCODER.encode(target).length;
+}
+
+const IS_ASCII = /^[ -~]*$/;
+const ENCODER = new TextEncoder();

@@ -26,22 +26,23 @@ const OURS = [
   "x-real-ip",
 ];
 
-/** Whether a visitor's field stays behind, besides {@link isInternal}. `name` is in lower case. */
-export const isDroppedFromRequest = createNameTest([...HOP_BY_HOP, ...OURS]);
+const belongsToConnectionOrUs = createNameTest([...HOP_BY_HOP, ...OURS]);
+
+/** Whether a visitor's field stays behind; fields of our own protocol mean nothing from outside. Names in lower case. */
+export function isDroppedFromRequest(name: string): boolean {
+  return belongsToConnectionOrUs(name) || name.startsWith("portway-");
+}
 
 /** Whether a local service's field stays behind. `name` is in lower case. */
-export const isDroppedFromResponse = createNameTest([...HOP_BY_HOP, "portway-error"]);
+export const isDroppedFromResponse: NameTest = createNameTest([...HOP_BY_HOP, "portway-error"]);
 
-/** Whether a field is one of our own protocol, which means nothing from outside. `name` is in lower case. */
-export function isInternal(name: string): boolean {
-  return name.startsWith("portway-");
-}
+type NameTest = (name: string) => boolean;
 
 /**
  * A test for membership by length first: names arrive as fresh strings, and looking one up in a `Set` would hash every
  * one of them.
  */
-function createNameTest(names: readonly string[]): (name: string) => boolean {
+function createNameTest(names: readonly string[]): NameTest {
   const byLength: string[][] = [];
   for (const name of names) (byLength[name.length] ??= []).push(name);
   for (let length = 0; length < byLength.length; length++) byLength[length] ??= [];

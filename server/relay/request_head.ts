@@ -1,6 +1,6 @@
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Origin } from "../../common/forwarded.ts";
-import { isDroppedFromRequest, isInternal, namedByConnection } from "./hygiene.ts";
+import { isDroppedFromRequest, namedByConnection } from "./hygiene.ts";
 
 /**
  * The head block that a visitor's request travels with (docs/protocol.md): request line, `host` first of the field
@@ -11,7 +11,7 @@ export function buildRequestHead(exchange: Exchange, origin: Origin, webSocket: 
   const named = namedByConnection(exchange.header("connection"));
   let head = `${method} ${target} HTTP/1.1\r\nhost: ${origin.host}\r\n`;
   for (const [name, value] of headers) {
-    if (isDroppedFromRequest(name) || isInternal(name) || named?.has(name) || (webSocket && isHandshake(name))) {
+    if (isDroppedFromRequest(name) || named?.has(name) || (webSocket && isHandshake(name))) {
       continue;
     }
     head += `${name}: ${value}\r\n`;

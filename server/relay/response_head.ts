@@ -19,10 +19,17 @@ export function parseResponseHead(frame: Uint8Array, start: number, end: number)
     const name = text.slice(at, colon).toLowerCase();
     const value = text.slice(colon + (text.charCodeAt(colon + 1) === SPACE ? 2 : 1), lineEnd);
     at = lineEnd + 2;
-    if (name === "connection") named = namedByConnection(value);
+    if (name === "connection") named = joinNames(named, namedByConnection(value));
     if (!isDroppedFromResponse(name)) pairs.push([name, value]);
   }
   return named === null ? pairs : pairs.filter(([name]) => !named.has(name));
+}
+
+type Names = ReadonlySet<string> | null;
+
+/** Several Connection fields count as one. */
+function joinNames(some: Names, more: Names): Names {
+  return some === null || more === null ? some ?? more : new Set([...some, ...more]);
 }
 
 const SPACE = 0x20;

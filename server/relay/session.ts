@@ -1,9 +1,11 @@
 import type { ServerSocket, UpgradeOptions } from "../../common/listener/mod.ts";
-import { GoAwayReason, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
+import { releaseMessage } from "./message_memory.ts";
+import { GoAwayReason, MAX_MESSAGE, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
 
 /** A message is held back while the network has this much left to take. */
-const MAX_BUFFERED = 1024 * 1024;
-const DRAIN_POLL_MS = 5;
+const MAX_BUFFERED = 2 * 1024 * 1024;
+/** Short enough that half of that is never sent within it, on any network: the line stays busy. */
+const DRAIN_POLL_MS = 1;
 
 /** The relay's end of one running client connection. */
 export interface Session {
@@ -19,6 +21,8 @@ export interface SessionOptions {
   maxStreams: number;
   onOpen(session: Session): void;
   onEnd(session: Session, reason: GoAwayReason, text: string): void;
+  /** Something failed that should not. */
+  onDefect(error: unknown): void;
 }
 
 /** The upgrade that turns a client's handshake into a session. */
@@ -26,6 +30,7 @@ export function createSessionUpgrade(options: SessionOptions): UpgradeOptions {
   let session: SocketSession | null = null;
   return {
     protocol: SUBPROTOCOL,
+    maxMessageBytes: MAX_MESSAGE,
     onOpen(socket) {
       session = new SocketSession(socket, options);
       options.onOpen(session);
@@ -39,10 +44,12 @@ class SocketSession implements Session, Transport {
   readonly mux: Mux;
   readonly address: string;
   readonly #socket: ServerSocket;
+  readonly #options: SessionOptions;
   #closed = false;
 
   constructor(socket: ServerSocket, options: SessionOptions) {
     this.#socket = socket;
+    this.#options = options;
     this.address = options.address;
     this.mux = new Mux({
       transport: this,
@@ -64,7 +71,18 @@ class SocketSession implements Session, Transport {
 
   receive(data: string | Uint8Array): void {
     if (typeof data === "string") this.mux.end(GoAwayReason.protocolError, "a session carries binary messages only");
-    else this.mux.receive(data);
+    else this.#receive(data);
+  }
+
+  /** A defect of ours while a frame is handled ends this session and no other. */
+  #receive(message: Uint8Array): void {
+    try {
+      this.mux.receive(message);
+      releaseMessage(message);
+    } catch (error) {
+      this.#options.onDefect(error);
+      this.mux.end(GoAwayReason.closed, "the server failed");
+    }
   }
 
   lost(): void {

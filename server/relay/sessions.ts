@@ -1,7 +1,7 @@
 import { delay } from "../../common/delay.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Logger } from "../../common/log.ts";
+import { describeError, type Logger, stackOf } from "../../common/log.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
 import { serverRestarting } from "./errors.ts";
 import { createSessionUpgrade, type Session } from "./session.ts";
@@ -78,6 +78,8 @@ export function createSessions(options: SessionsOptions): Sessions {
         log.info("session_opened", { tunnel: tunnel.record.id, address });
         if (draining) session.end(GoAwayReason.draining, "the server is restarting");
       },
+      onDefect: (error) =>
+        log.error("session_failed", { tunnel: tunnel.record.id, reason: describeError(error), stack: stackOf(error) }),
       onEnd(session, reason, text) {
         sessions.delete(session);
         countFor(address, -1);

@@ -13,16 +13,20 @@ export class Tunnel {
   readonly record: EphemeralTunnel;
   /** Bytes carried, including those not yet in the store. */
   used: number;
-  /** When the last session ended, in Unix milliseconds; 0 when there was none. */
-  droppedAt = 0;
+  /** When the last session ended, or this server started if none has been seen yet, in Unix milliseconds. */
+  droppedAt: number;
   #saved: number;
   readonly #waiting = new Set<(session: Session | null) => void>();
   readonly #now: () => number;
 
+  /** When it was last connected or asked for, in Unix milliseconds. */
+  seenAt = 0;
   readonly #presence: Presence<Session>;
 
-  constructor(record: EphemeralTunnel, presence: Presence<Session>, now: () => number) {
+  constructor(record: EphemeralTunnel, presence: Presence<Session>, startedAt: number, now: () => number) {
     this.record = record;
+    // Clients of a server that restarted are on their way back.
+    this.droppedAt = startedAt;
     this.#presence = presence;
     this.used = this.#saved = record.bytesUsed;
     this.#now = now;

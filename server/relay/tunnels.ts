@@ -30,22 +30,25 @@ export interface TunnelsOptions {
 
 export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tunnels {
   const byLabel = new Map<string, Tunnel>();
-  const lastUsed = new WeakMap<Tunnel, number>();
+  const startedAt = now();
   let purgedAt = 0;
 
   /** One object a record, however many ask at once. */
   function keep(record: EphemeralTunnel): Tunnel {
-    const tunnel = byLabel.get(record.label) ?? new Tunnel(record, presence, now);
+    const tunnel = byLabel.get(record.label) ?? new Tunnel(record, presence, startedAt, now);
     byLabel.set(record.label, tunnel);
-    lastUsed.set(tunnel, now());
+    tunnel.seenAt = now();
     return tunnel;
   }
 
   const keepFound = (record: EphemeralTunnel | null) => record === null ? null : keep(record);
 
   async function saveTraffic(): Promise<void> {
-    const unsaved = [...byLabel.values()].map((tunnel) => ({ tunnel, bytes: tunnel.takeUnsaved() }))
-      .filter(({ bytes }) => bytes > 0);
+    const unsaved: { tunnel: Tunnel; bytes: number }[] = [];
+    for (const tunnel of byLabel.values()) {
+      const bytes = tunnel.takeUnsaved();
+      if (bytes > 0) unsaved.push({ tunnel, bytes });
+    }
     try {
       await store.addTraffic(unsaved.map(({ tunnel, bytes }) => ({ id: tunnel.record.id, bytes })));
     } catch (error) {
@@ -58,12 +61,20 @@ export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tu
     await saveTraffic();
     for (const [label, tunnel] of byLabel) {
       tunnel.endIfOver();
-      if (tunnel.session !== null) lastUsed.set(tunnel, now());
-      else if (now() - (lastUsed.get(tunnel) ?? 0) > FORGET_MS && tunnel.isSaved) byLabel.delete(label);
+      if (tunnel.session !== null) tunnel.seenAt = now();
+      else if (now() - tunnel.seenAt > FORGET_MS && tunnel.isSaved) byLabel.delete(label);
     }
-    if (now() - purgedAt < PURGE_EVERY_MS) return;
+    if (now() - purgedAt >= PURGE_EVERY_MS) await purge();
+  }
+
+  /** A store that fails now is asked again later: it must not stop the sweeps, nor this process. */
+  async function purge(): Promise<void> {
     purgedAt = now();
-    await store.removeExpired(now() - KEEP_EXPIRED_MS);
+    try {
+      await store.removeExpired(now() - KEEP_EXPIRED_MS);
+    } catch (error) {
+      log.error("expired_not_removed", { reason: describeError(error) });
+    }
   }
 
   return {

@@ -1,6 +1,8 @@
 import type { Exchange } from "../../common/listener/mod.ts";
 import { errorResponse, type HttpError } from "../../common/http_error.ts";
 import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
+import { type ChunkMemory, createChunkMemory } from "../../common/chunk_memory.ts";
+import { keepView, releaseMessage } from "./message_memory.ts";
 import { badAnswer, fromReset } from "./errors.ts";
 import { type HeaderPairs, parseResponseHead } from "./response_head.ts";
 
@@ -35,7 +37,7 @@ export class Visitor implements StreamHandler {
   start(stream: MuxStream): void {
     this.#stream = stream;
     const { body } = this.#exchange;
-    if (body !== null) sendBody(body, stream, this.#meter);
+    if (body !== null) sendBody(body, stream, this.#meter, () => this.#breakOff("the visitor left"));
   }
 
   /**
@@ -46,7 +48,7 @@ export class Visitor implements StreamHandler {
     if (this.#answered || this.#watched) return;
     this.#watched = true;
     this.#exchange.signal.addEventListener("abort", () => {
-      if (!this.#answered) this.#stream?.reset(ResetReason.cancelled, "the visitor left");
+      if (!this.#answered) this.#breakOff("the visitor left");
     });
   }
 
@@ -68,16 +70,17 @@ export class Visitor implements StreamHandler {
       return this.#refuse(badAnswer("Its headers are malformed."));
     }
     const isEmpty = NULL_BODY.has(status) || this.#exchange.method === "HEAD" || (end && headEnd === payloadEnd);
-    const body = isEmpty ? null : frame.subarray(headEnd, payloadEnd) as Uint8Array<ArrayBuffer>;
+    const body = isEmpty ? null : keepView(frame.subarray(headEnd, payloadEnd) as Uint8Array<ArrayBuffer>);
     if (isEmpty || end) return this.#answer(new Response(body, { status, headers }));
-    this.#body = new ResponseBody(this.#stream!);
+    this.#body = new ResponseBody(this.#stream!, this.#exchange.takesChunks);
     if (body !== null && body.length > 0) this.#body.push(body, false);
     this.#answer(new Response(this.#body.readable, { status, headers }));
   }
 
   onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#meter.meter(piece.length);
-    if (this.#body !== null) this.#body.push(piece, end);
+    if (this.#body !== null) this.#body.push(keepView(piece), end);
+    else if (piece.length > 0) this.#breakOff("a body where the answer can have none");
   }
 
   onReset(reason: ResetReason, text: string): void {
@@ -86,11 +89,17 @@ export class Visitor implements StreamHandler {
   }
 
   onMessage(): void {
-    this.#stream?.reset(ResetReason.internal, "a WebSocket message on a plain request");
+    this.#breakOff("a WebSocket message on a plain request");
   }
 
   onClose(): void {
     this.onReset(ResetReason.broken, "");
+  }
+
+  /** Ends the stream from here, where nobody else tells this side of it. */
+  #breakOff(text: string): void {
+    this.#stream?.reset(ResetReason.cancelled, text);
+    this.onReset(ResetReason.cancelled, text);
   }
 
   #refuse(error: HttpError): void {
@@ -105,6 +114,7 @@ async function sendBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   stream: MuxStream,
   meter: Meter,
+  failed: () => void,
 ): Promise<void> {
   const reader = body.getReader();
   try {
@@ -113,11 +123,12 @@ async function sendBody(
       if (done) return stream.end();
       meter.meter(value.length);
       await stream.write(value);
+      releaseMessage(value);
     }
   } catch (error) {
-    stream.reset(ResetReason.cancelled, "the visitor left");
+    if (!(error instanceof StreamEnded)) return failed();
     // Nobody wants the rest; where the visitor has left already there is nothing to cancel.
-    if (error instanceof StreamEnded) await reader.cancel().catch(() => {});
+    await reader.cancel().catch(() => {});
   }
 }
 
@@ -127,12 +138,17 @@ class ResponseBody {
   readonly #stream: MuxStream;
   readonly #pieces: Uint8Array<ArrayBuffer>[] = [];
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+  readonly #memory: ChunkMemory | null;
+  /** The piece that was delivered last. */
+  #delivered: Uint8Array<ArrayBuffer> | null = null;
   #ended = false;
   #over = false;
   #pulled: (() => void) | null = null;
 
-  constructor(stream: MuxStream) {
+  /** @param takesChunks whether a piece's memory can be given back once the next is asked for */
+  constructor(stream: MuxStream, takesChunks: boolean) {
     this.#stream = stream;
+    this.#memory = takesChunks ? createChunkMemory() : null;
     this.readable = new ReadableStream({
       start: (controller) => {
         this.#controller = controller;
@@ -149,7 +165,8 @@ class ResponseBody {
   push(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#ended = end;
     if (piece.length > 0) this.#pieces.push(piece);
-    if (this.#pulled !== null) this.#deliver();
+    // A pull that is answered with nothing would be the last: the reader waits on, and nobody asks again.
+    if (this.#pulled !== null && (end || piece.length > 0)) this.#deliver();
   }
 
   /** Breaks the answer off: the visitor sees a cut connection, not a short body. */
@@ -161,6 +178,8 @@ class ResponseBody {
   }
 
   #pull(): Promise<void> | void {
+    if (this.#delivered !== null) this.#memory?.giveBack([this.#delivered]);
+    this.#delivered = null;
     if (this.#pieces.length > 0 || this.#ended) return this.#deliver();
     return new Promise((resolve) => this.#pulled = resolve);
   }
@@ -168,8 +187,10 @@ class ResponseBody {
   #deliver(): void {
     const piece = this.#pieces.shift();
     if (piece !== undefined && !this.#over) {
+      const size = piece.length;
       this.#controller.enqueue(piece);
-      this.#stream.consumed(piece.length);
+      this.#delivered = piece;
+      this.#stream.consumed(size);
     }
     if (this.#ended && this.#pieces.length === 0 && !this.#over) {
       this.#over = true;

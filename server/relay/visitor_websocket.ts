@@ -7,12 +7,15 @@ import {
   StreamEnded,
   type StreamHandler,
 } from "../../protocol/mod.ts";
+import { keepView } from "./message_memory.ts";
 import { badAnswer } from "./errors.ts";
 import { parseResponseHead } from "./response_head.ts";
 import { type Meter, Visitor } from "./visitor.ts";
 
 /** Messages from a visitor that wait for credit; a visitor who sends faster than this drains is closed with 1008. */
 const MAX_QUEUED = 2 * MAX_WEBSOCKET_MESSAGE;
+/** What a queued message takes besides its bytes, so that a million empty ones are no way around the limit. */
+const MESSAGE_COST = 512;
 /** What a visitor may leave untaken before its local service is told to wait. */
 const MAX_BUFFERED = 1024 * 1024;
 const DRAIN_POLL_MS = 10;
@@ -34,6 +37,8 @@ export class WebSocketVisitor implements StreamHandler {
   /** The message that is arriving from the local service. */
   #parts: Uint8Array[] = [];
   #partsSize = 0;
+  /** Whether the visitor's handshake was accepted: their side opens soon, if it has not yet. */
+  #accepted = false;
   /** What arrived before the visitor's side was open. */
   #early: (() => void)[] = [];
   #queued = 0;
@@ -55,7 +60,9 @@ export class WebSocketVisitor implements StreamHandler {
     if (this.#socket !== null || this.#watched) return;
     this.#watched = true;
     this.#exchange.signal.addEventListener("abort", () => {
-      if (this.#socket === null) this.#stream?.reset(ResetReason.cancelled, "the visitor left");
+      if (this.#socket !== null) return;
+      this.#stream?.reset(ResetReason.cancelled, "the visitor left");
+      this.onReset(ResetReason.cancelled, "the visitor left");
     });
   }
 
@@ -78,6 +85,7 @@ export class WebSocketVisitor implements StreamHandler {
     this.#meter.meter(payloadEnd - headStart);
     const protocol = this.#readProtocol(frame, headStart, headEnd);
     if (protocol === null) return this.#refuse(stream);
+    this.#accepted = true;
     this.#answer(this.#exchange.upgrade({
       protocol: protocol === "" ? undefined : protocol,
       onOpen: (socket) => this.#open(socket),
@@ -87,9 +95,10 @@ export class WebSocketVisitor implements StreamHandler {
     }));
   }
 
-  onMessage(piece: Uint8Array, text: boolean, more: boolean): void {
+  onMessage(piece: Uint8Array<ArrayBuffer>, text: boolean, more: boolean): void {
     this.#meter.meter(piece.length);
-    this.#parts.push(piece);
+    // Empty ones cost their sender no credit: of a message that goes on they must not pile up.
+    if (piece.length > 0) this.#parts.push(more ? keepView(piece) : piece);
     this.#partsSize += piece.length;
     if (this.#partsSize > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
     if (more) return this.#stream!.consumed(piece.length);
@@ -107,7 +116,7 @@ export class WebSocketVisitor implements StreamHandler {
   }
 
   onReset(reason: ResetReason, text: string): void {
-    if (this.#socket !== null || this.#early.length > 0) return this.onClose(GOING_AWAY, text);
+    if (this.#accepted) return this.onClose(GOING_AWAY, text);
     const visitor = new Visitor(this.#exchange, this.#meter);
     visitor.onReset(reason, text);
     this.#answer(visitor.response);
@@ -141,14 +150,15 @@ export class WebSocketVisitor implements StreamHandler {
   #forward(data: string | Uint8Array): void {
     const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
     this.#meter.meter(bytes.length);
-    this.#queued += bytes.length;
+    const cost = bytes.length + MESSAGE_COST;
+    this.#queued += cost;
     if (bytes.length > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
     if (this.#queued > MAX_QUEUED) {
       return this.#abort(POLICY_VIOLATION, "messages arrive faster than they can be passed on");
     }
     this.#sending = this.#sending.then(async () => {
       await this.#stream!.writeMessage(bytes, typeof data === "string");
-      this.#queued -= bytes.length;
+      this.#queued -= cost;
     }).catch((error) => {
       if (!(error instanceof StreamEnded)) throw error;
     });
@@ -174,7 +184,7 @@ export class WebSocketVisitor implements StreamHandler {
 }
 
 const ENCODER = new TextEncoder();
-const DECODER = new TextDecoder();
+const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 
 function join(parts: Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(size);

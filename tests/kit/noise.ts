@@ -12,8 +12,8 @@ export function* createNoise(size: number, seed = 1, pieceSize = 64 * 1024): Gen
   let at = 0;
   for (let left = size, turn = 0; left > 0; turn++) {
     const piece = block.slice(at, at + Math.min(left, pieceSize));
-    // Each piece carries its number.
-    new DataView(piece.buffer).setUint32(0, turn + seed);
+    // Each piece that has room carries its number.
+    if (piece.length >= 4) new DataView(piece.buffer).setUint32(0, turn + seed);
     yield piece;
     left -= piece.length;
     at = (at + piece.length + 13) % (block.length - pieceSize);

@@ -30,7 +30,8 @@ export interface SiteOptions {
 export function startSite({ port = 0, hostname = "127.0.0.1" }: SiteOptions = {}): Site {
   const log = new LineLog("the log of the site");
   let held = Promise.withResolvers<void>();
-  const server = Deno.serve({ port, hostname, onListen: () => {} }, async (request) => {
+  const abort = new AbortController();
+  const server = Deno.serve({ port, hostname, signal: abort.signal, onListen: () => {} }, async (request) => {
     const url = new URL(request.url);
     log.add(`open ${url.pathname}`);
     request.signal.addEventListener("abort", () => log.add(`gone ${url.pathname}`));
@@ -45,7 +46,8 @@ export function startSite({ port = 0, hostname = "127.0.0.1" }: SiteOptions = {}
     },
     async [Symbol.asyncDispose]() {
       held.resolve();
-      await server.shutdown();
+      abort.abort();
+      await server.finished;
     },
   };
 }

@@ -62,8 +62,8 @@ export async function send(method, path, options = {}) {
 }
 
 async function readError(response) {
-  const code = response.headers.get("portway-error") ?? "";
   const body = await response.json().catch(() => ({}));
+  const code = body.error?.code ?? response.headers.get("portway-error") ?? "";
   const message = body.error?.message ?? body.message ?? `The share answered ${response.status}.`;
   return new ApiError(response.status, code, message);
 }

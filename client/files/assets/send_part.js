@@ -47,15 +47,20 @@ export function sendPart(item, file, start, end, onchange) {
 
 function toError(request) {
   if (request.status === 0) return new ApiError(0, "network", "The share cannot be reached.");
-  const code = request.getResponseHeader("portway-error") ?? "";
-  return new ApiError(request.status, code, readMessage(request));
+  const body = readBody(request.responseText);
+  const code = body.error?.code ?? request.getResponseHeader("portway-error") ?? "";
+  return new ApiError(
+    request.status,
+    code,
+    body.error?.message ?? body.message ?? `The share answered ${request.status}.`,
+  );
 }
 
-function readMessage({ status, responseText }) {
+function readBody(text) {
   try {
-    const body = JSON.parse(responseText);
-    return body.error?.message ?? body.message;
+    return JSON.parse(text);
   } catch {
-    return `The share answered ${status}.`;
+    // An answer from someone on the way: what its status says has to do.
+    return {};
   }
 }

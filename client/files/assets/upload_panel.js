@@ -68,8 +68,11 @@ export function createUploadPanel(getQueue) {
     title.textContent = left === 0
       ? `${formatCount(counts.done ?? 0, "file")} uploaded`
       : `Uploading ${formatCount(left, "file")}`;
-    detail.textContent = describe(counts, sent, total, speed.measure(sent), left);
-    bar.firstChild.style.width = `${total === 0 ? 100 : (100 * sent) / total}%`;
+    const finished = items.length - left;
+    // Of a dropped folder the sizes come to light one by one; until then files are counted.
+    const isSized = items.every(({ size }) => size !== null);
+    bar.firstChild.style.width = `${100 * (isSized && total > 0 ? sent / total : finished / items.length)}%`;
+    detail.textContent = describe(counts, sent, isSized ? total : null, speed.measure(sent), left);
     element.classList.toggle("finished", left === 0);
     const canResume = isResumable();
     toggleAll.hidden = left === 0;
@@ -90,11 +93,12 @@ function countStates(items) {
 }
 
 function describe(counts, sent, total, perSecond, left) {
-  const parts = [`${formatBytes(sent)} of ${formatBytes(total)}`];
+  const parts = [total === null ? formatBytes(sent) : `${formatBytes(sent)} of ${formatBytes(total)}`];
   if (counts.failed) parts.push(formatCount(counts.failed, "problem"));
   if (counts.retrying) parts.push("trying again…");
   else if (left > 0 && perSecond > 0) {
-    parts.push(`${formatBytes(perSecond)}/s`, `${formatSpan((total - sent) / perSecond)} left`);
+    parts.push(`${formatBytes(perSecond)}/s`);
+    if (total !== null) parts.push(`${formatSpan((total - sent) / perSecond)} left`);
   }
   return parts.join(" · ");
 }

@@ -75,7 +75,7 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
     const file = await item.source();
     item.size = file.size;
     // What was sent before a pause may not all have arrived.
-    item.sent = item.sent > 0 && file.size > SLICE ? await askOffset(item) : 0;
+    if (item.sent > 0 && await findOffset(item, file)) return;
     for (let tries = 0;;) {
       const before = item.sent;
       try {
@@ -91,7 +91,7 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
         tries = item.sent > before ? 0 : tries + 1;
         await waitToRetry(item, tries);
       }
-      item.sent = file.size > SLICE ? await askOffset(item) : 0;
+      if (await findOffset(item, file)) return;
     }
   }
 
@@ -111,15 +111,19 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
     return false;
   }
 
-  async function askOffset(item) {
+  /** Asks how much of a file is there; true when all of it is, and the answer that said so was lost. */
+  async function findOffset(item, file) {
     try {
       const path = `${toPath(item.names, false)}?upload=${item.id}`;
-      const response = await send("HEAD", path, { signal: item.abort.signal });
-      return Number(response.headers.get("upload-offset") ?? 0);
+      const { headers } = await send("HEAD", path, { signal: item.abort.signal });
+      const offset = Number(headers.get("upload-offset") ?? 0);
+      // A small file is sent whole, so it begins anew.
+      item.sent = file.size > SLICE ? Math.min(offset, file.size) : 0;
+      return headers.get("upload-complete") === "?1" && offset === file.size;
     } catch (error) {
       if (item.abort.signal.aborted) throw error;
       // Not reachable yet: the next part will fail and ask again.
-      return item.sent;
+      return false;
     }
   }
 

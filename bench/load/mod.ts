@@ -1,0 +1,13 @@
+import { ownLoad } from "./own.ts";
+import type { GenerateLoad } from "./types.ts";
+import { hasWrk, wrk } from "./wrk.ts";
+
+export { encodeRequest, VisitorConnection } from "./connection.ts";
+export { BROWSER, type Head, PLAIN } from "./heads.ts";
+export type { GenerateLoad, LoadResult } from "./types.ts";
+export { EchoSocket } from "./websocket.ts";
+
+/** wrk where there is one, else our own. */
+export async function chooseLoad(): Promise<{ name: string; generate: GenerateLoad }> {
+  return await hasWrk() ? { name: "wrk", generate: wrk } : { name: "bench/load/own.ts", generate: ownLoad };
+}

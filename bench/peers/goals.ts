@@ -1,0 +1,52 @@
+import type { Goal } from "../report/goals.ts";
+import { OURS } from "./report.ts";
+import type { Section } from "./rows.ts";
+
+/** Tunnels that carry HTTP as ours does; the best of them is what a target is held against. */
+const HTTP_PEERS = ["frp", "piko", "localtunnel"];
+
+/** The targets, from the figures of this run. What was not measured stays not measured. */
+export function createGoals(sections: readonly Section[]): Goal[] {
+  const find = (title: string, name: string, key: string) =>
+    sections.find((section) => section.title === title)?.rows.find((row) => row.name === name)?.values[key] ?? NaN;
+  const beside = (title: string, key: string, pick: (...values: number[]) => number, names: readonly string[]) => {
+    const theirs = names.map((name) => find(title, name, key)).filter(Number.isFinite);
+    return theirs.length === 0 ? NaN : find(title, OURS, key) / pick(...theirs);
+  };
+  const small = (connections: number, heads: string) => `12 bytes, ${connections} connections, ${heads} heads`;
+  const atLeast = (name: string, value: number, bound: number): Goal => ({ name, value, bound, kind: "at least" });
+  const atMost = (name: string, value: number, bound: number): Goal => ({ name, value, bound, kind: "at most" });
+  const speed = (connections: number, heads: string, names: readonly string[]) =>
+    beside(small(connections, heads), "perSecond", Math.max, names);
+  const cpu = (heads: string) => beside(small(128, heads), "cpuUs", Math.min, ["floor"]);
+  const idle = "1000 idle tunnels";
+  return [
+    atLeast("requests/s beside the best of frp, piko, localtunnel, 32 connections", speed(32, "plain", HTTP_PEERS), 5),
+    atLeast("the same, 128 connections", speed(128, "plain", HTTP_PEERS), 5),
+    atLeast("the same with browser-like heads, 32", speed(32, "browser-like", HTTP_PEERS), 4.5),
+    atLeast("the same with browser-like heads, 128", speed(128, "browser-like", HTTP_PEERS), 4.5),
+    atMost("p99 at 128 beside the best of them", beside(small(128, "plain"), "p99Ms", Math.min, HTTP_PEERS), 0.3),
+    atLeast("requests/s beside chisel, 128 connections", speed(128, "plain", ["chisel"]), 0.75),
+    atMost("CPU a request beside the floor, 128 connections", cpu("plain"), 1.25),
+    atMost("the same with browser-like heads", cpu("browser-like"), 1.25),
+    atLeast("1 GB down, MB/s beside frp", beside("one body of 1 GB down", "mbPerSecond", Math.max, ["frp"]), 1),
+    atLeast("1 GB up, MB/s beside frp", beside("one body of 1 GB up", "mbPerSecond", Math.max, ["frp"]), 1),
+    atLeast(
+      "1 GB down, MB/s beside the floor",
+      beside("one body of 1 GB down", "mbPerSecond", Math.max, ["floor"]),
+      0.9,
+    ),
+    atMost(
+      "p50 at 1 connection beside the best of them",
+      beside(small(1, "plain"), "p50Ms", Math.min, HTTP_PEERS),
+      0.8,
+    ),
+    atMost("relay memory of an idle tunnel, kB", find(idle, OURS, "relayKb"), 40),
+    atMost("the same beside piko", beside(idle, "relayKb", Math.min, ["piko"]), 0.8),
+    atMost(
+      "client memory after more than 1 GB, MB",
+      find("memory after all of the above", OURS, "clientMb"),
+      60,
+    ),
+  ];
+}

@@ -1,0 +1,190 @@
+import type { GenerateLoad, Head } from "../load/mod.ts";
+import { BROWSER, PLAIN } from "../load/mod.ts";
+import { readMemory, readPeakMemory } from "../measure/process_stats.ts";
+import { type Rounds, runRounds } from "../measure/rounds.ts";
+import { medianOf, spread } from "../measure/stats.ts";
+import { startDelay } from "../programs/helpers.ts";
+import type { Contestant, StartContestant } from "../programs/types.ts";
+import { measureDownload, measureUpload } from "../workloads/bulk.ts";
+import { measureFirstByte, measureKeptAlive } from "../workloads/latency.ts";
+import { measureRequests } from "../workloads/requests.ts";
+import { measureEcho } from "../workloads/websocket.ts";
+
+/** One workload, and what it showed of each contestant: medians of the rounds, by column. */
+export interface Section {
+  title: string;
+  columns: readonly Column[];
+  rows: SectionRow[];
+}
+
+export interface Column {
+  key: string;
+  title: string;
+}
+
+export interface SectionRow {
+  name: string;
+  /** Medians by the keys of the columns. */
+  values: Record<string, number>;
+  /** Half of the range of the first column over the rounds, as a share of its median. */
+  spread: number;
+  /** Why there are no values. */
+  failure?: string;
+}
+
+export interface RowOptions {
+  generate: GenerateLoad;
+  rounds: number;
+  /** Of one measurement under load. */
+  seconds: number;
+}
+
+const HEADS: readonly (readonly [name: string, head: Head])[] = [["plain", PLAIN], ["browser-like", BROWSER]];
+
+/** Small answers: 12 bytes at 1, 32 and 128 connections with both kinds of heads, then 10 KB of JSON. */
+export async function benchRequests(all: readonly Contestant[], options: RowOptions): Promise<Section[]> {
+  const columns = [
+    { key: "perSecond", title: "requests/s" },
+    { key: "p50Ms", title: "p50 ms" },
+    { key: "p99Ms", title: "p99 ms" },
+    { key: "relayUs", title: "relay µs/request" },
+    { key: "clientUs", title: "client µs/request" },
+    { key: "cpuUs", title: "both µs/request" },
+  ];
+  const sections: Section[] = [];
+  const bench = async (title: string, path: string, head: Head, connections: number, those = all) => {
+    const load = { ...options, path, head, connections };
+    sections.push(
+      await benchSection(title, columns, those, options.rounds, (contestant) => measureRequests(contestant, load)),
+    );
+  };
+  for (const contestant of all) await warmUp(contestant, options);
+  for (const [name, head] of HEADS) {
+    for (const count of [1, 32, 128]) await bench(`12 bytes, ${count} connections, ${name} heads`, "/", head, count);
+  }
+  await bench("10 KB of JSON, 32 connections", "/json", PLAIN, 32, all.filter(({ lacks }) => !lacks.has("json")));
+  return sections;
+}
+
+/** The first requests make runtimes compile: they are nobody's figure. */
+async function warmUp({ endpoint }: Contestant, { generate }: RowOptions): Promise<void> {
+  await generate({ endpoint, path: "/", head: BROWSER, connections: 64, seconds: 2 }).catch(() => {});
+}
+
+const BULK_COLUMNS = [{ key: "mbPerSecond", title: "MB/s" }, { key: "cpuMsPer100Mb", title: "CPU ms/100 MB" }];
+
+/** A body of 1 GB takes seconds: it is its own average. */
+const MOST_GB_ROUNDS = 2;
+
+/** Bodies of 1 MB and of 1 GB, both ways. */
+export async function benchBulk(all: readonly Contestant[], { rounds }: RowOptions): Promise<Section[]> {
+  const uploading = all.filter((contestant) => !contestant.lacks.has("upload"));
+  const bench = (title: string, those: readonly Contestant[], work: typeof measureDownload, size: number, count = 1) =>
+    benchSection(
+      title,
+      BULK_COLUMNS,
+      those,
+      size < 1e9 ? rounds : Math.min(rounds, MOST_GB_ROUNDS),
+      (contestant) => work(contestant, size, count),
+    );
+  const sections = [
+    await bench("100 bodies of 1 MB down, one after the other", all, measureDownload, 1e6, 100),
+    await bench("one body of 1 GB down", all, measureDownload, 1e9),
+    await bench("100 bodies of 1 MB up, one after the other", uploading, measureUpload, 1e6, 100),
+    await bench("one body of 1 GB up", uploading, measureUpload, 1e9),
+  ];
+  return [...sections, benchMemory(all)];
+}
+
+function benchMemory(all: readonly Contestant[]): Section {
+  const columns = [
+    { key: "relayMb", title: "relay MB" },
+    { key: "clientMb", title: "client MB" },
+    { key: "relayPeakMb", title: "relay peak MB" },
+    { key: "clientPeakMb", title: "client peak MB" },
+  ];
+  const mb = (read: typeof readMemory, pids: readonly number[]) => pids.length === 0 ? NaN : read(pids) / 1e6;
+  const rows = all.filter(({ relay }) => relay.length > 0).map(({ name, relay, client }) => ({
+    name,
+    values: {
+      relayMb: mb(readMemory, relay),
+      clientMb: mb(readMemory, client),
+      relayPeakMb: mb(readPeakMemory, relay),
+      clientPeakMb: mb(readPeakMemory, client),
+    },
+    spread: NaN,
+  }));
+  return { title: "memory after all of the above", columns, rows };
+}
+
+/** The time to the first byte of an answer whose second piece comes a second later. */
+export function benchFirstByte(all: readonly Contestant[], { rounds }: RowOptions): Promise<Section> {
+  const able = all.filter((contestant) => !contestant.lacks.has("stream"));
+  return benchSection("first byte of a streamed answer", [{ key: "ms", title: "ms" }], able, rounds, async (one) => ({
+    ms: await measureFirstByte(one, "/stream", 5),
+  }));
+}
+
+/** Small messages over eight WebSockets with sixteen on the way each. */
+export function benchEcho(all: readonly Contestant[], { rounds, seconds }: RowOptions): Promise<Section> {
+  const columns = [
+    { key: "messagesPerSecond", title: "messages/s" },
+    { key: "cpuUs", title: "CPU µs/message" },
+    { key: "latencyMs", title: "one alone, ms" },
+  ];
+  const able = all.filter((contestant) => !contestant.lacks.has("websocket"));
+  return benchSection("WebSocket echo of 32 bytes", columns, able, rounds, (one) => measureEcho(one, seconds));
+}
+
+const DELAY_MS = 25;
+
+/** Small answers with a TCP relay between client and relay that delays every byte by 25 ms each way. */
+export async function benchDelay(starts: ReadonlyMap<string, StartContestant>, service: number): Promise<Section> {
+  const columns = [{ key: "freshMs", title: "new connection ms" }, { key: "keptMs", title: "kept connection ms" }];
+  const section: Section = { title: "12 bytes over 50 ms of round trip between client and relay", columns, rows: [] };
+  for (const [name, start] of starts) {
+    const stops: (() => Promise<void>)[] = [];
+    const between = async (port: number) => {
+      const delay = await startDelay(port, DELAY_MS);
+      stops.push(delay.stop);
+      return delay.port;
+    };
+    try {
+      const contestant = await start({ service, between });
+      stops.unshift(contestant.stop);
+      const values = {
+        freshMs: await measureFirstByte(contestant, "/", 9),
+        keptMs: await measureKeptAlive(contestant, "/", 9),
+      };
+      section.rows.push({ name, values, spread: NaN });
+    } catch (error) {
+      section.rows.push({ name, values: {}, spread: NaN, failure: describeFailure(error) });
+    }
+    for (const stop of stops) await stop();
+  }
+  return section;
+}
+
+async function benchSection<Result extends Record<keyof Result, number>>(
+  title: string,
+  columns: readonly Column[],
+  all: readonly Contestant[],
+  count: number,
+  measure: (contestant: Contestant) => Promise<Result>,
+): Promise<Section> {
+  const failures = new Map<string, string>();
+  const fail = ({ name }: Contestant, error: unknown) => void failures.set(name, describeFailure(error));
+  const rounds: Rounds<Result> = await runRounds(all, count, measure, fail);
+  const rows = [...rounds].map(([{ name }, results]): SectionRow => {
+    const failure = failures.get(name);
+    if (results.length === 0) return { name, values: {}, spread: NaN, failure };
+    const values: Record<string, number> = medianOf(results);
+    return { name, values, spread: spread(results.map((result) => Object.values<number>(result)[0])), failure };
+  });
+  return { title, columns, rows };
+}
+
+/** The first line of an error, for a table. */
+export function describeFailure(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split("\n")[0].slice(0, 120);
+}

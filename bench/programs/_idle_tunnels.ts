@@ -1,0 +1,36 @@
+// Opens idle tunnels of ours in one process: the server's URL, then how many for each line "<count>\n" on stdin.
+// Prints "open <total>" when all of them are there.
+import { createInterface } from "node:readline";
+import process from "node:process";
+import { createEphemeralTunnel, createUpstream, openConnector, runTunnel } from "../../mod.ts";
+
+/** Tunnels that are being opened at a time. */
+const AT_A_TIME = 32;
+
+const server = new URL(process.argv[2]);
+const connect = openConnector();
+const target = createUpstream({ url: new URL("http://127.0.0.1:9"), connect, hostHeader: null });
+const { signal } = new AbortController();
+let total = 0;
+
+async function openTunnel(): Promise<void> {
+  const tunnel = await createEphemeralTunnel(connect, server);
+  await new Promise<void>((resolve) => {
+    const events = { onConnected: resolve, onRequest() {}, onReconnecting() {} };
+    runTunnel({ connect, server, tunnel, target, signal, events });
+  });
+  total++;
+}
+
+async function openTunnels(count: number): Promise<void> {
+  let left = count;
+  const worker = async () => {
+    while (left-- > 0) await openTunnel();
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  await openTunnels(Number(line));
+  process.stdout.write(`open ${total}\n`);
+}

@@ -1,0 +1,73 @@
+// The local service that every contestant leads to. Prints its port.
+//   /            12 bytes                     /json        10 KB of JSON
+//   /bytes/<n>   n bytes, with a length       /stream      a piece at once, the next one a second later
+//   /sink        reads what is sent           /echo        a WebSocket that sends back what it gets
+const PIECE = new Uint8Array(256 * 1024).fill(120);
+const SMALL = new TextEncoder().encode("hello world\n");
+const JSON_BODY = createJson(10_240);
+
+function createJson(size: number): Uint8Array<ArrayBuffer> {
+  const items: string[] = [];
+  for (let length = 2; length < size - 90; length += items[items.length - 1].length + 1) {
+    items.push(`{"id":${10_000 + items.length},"name":"item ${items.length}","tags":["one","two"],"price":12.5}`);
+  }
+  const text = `[${items.join(",")}]`;
+  return new TextEncoder().encode(text.padEnd(size));
+}
+
+function answerBytes(size: number): Response {
+  let left = size;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const piece = left < PIECE.length ? PIECE.subarray(0, left) : PIECE;
+      left -= piece.length;
+      if (piece.length > 0) controller.enqueue(piece);
+      if (left === 0) controller.close();
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, {
+    headers: { "content-type": "application/octet-stream", "content-length": String(size) },
+  });
+}
+
+function answerStream(): Response {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(SMALL);
+      timer = setTimeout(() => {
+        controller.enqueue(SMALL);
+        controller.close();
+      }, 1000);
+    },
+    cancel: () => clearTimeout(timer),
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+async function drink(request: Request): Promise<Response> {
+  let size = 0;
+  if (request.body !== null) { for await (const piece of request.body) size += piece.length; }
+  return new Response(`${size}\n`);
+}
+
+function echo(request: Request): Response {
+  const { socket, response } = Deno.upgradeWebSocket(request);
+  socket.binaryType = "arraybuffer";
+  socket.onmessage = ({ data }) => socket.send(data);
+  return response;
+}
+
+function answer(request: Request): Response | Promise<Response> {
+  const path = request.url.slice(request.url.indexOf("/", "http://".length));
+  if (path === "/") return new Response(SMALL);
+  if (path === "/json") return new Response(JSON_BODY, { headers: { "content-type": "application/json" } });
+  if (path === "/stream") return answerStream();
+  if (path === "/sink") return drink(request);
+  if (path === "/echo") return echo(request);
+  const size = /^\/bytes\/(\d+)$/.exec(path)?.[1];
+  return size === undefined ? new Response("no such path\n", { status: 404 }) : answerBytes(Number(size));
+}
+
+const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, answer);
+Deno.stdout.writeSync(new TextEncoder().encode(`port ${server.addr.port}\n`));

@@ -1,0 +1,102 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DENO, ROOT } from "./helpers.ts";
+import { type Program, startProgram } from "./process.ts";
+import type { Contestant, ContestantOptions } from "./types.ts";
+
+/** Limits that a benchmark runs into and a relay for strangers should have. */
+const LIFTED = ["--ephemeral-bytes", "900000000000000", "--tunnels-per-minute", "1000000"];
+
+/** A server of ours, on a free port, that keeps its data in `folder`. */
+export interface PortwayServer extends Program {
+  port: number;
+}
+
+/** How one program of ours is run besides what its users do. */
+export interface Variant {
+  /** Standard output goes to /dev/null. */
+  silent?: boolean;
+  /** Flags of Deno, e.g. `--preload`. */
+  deno?: readonly string[];
+  env?: Record<string, string>;
+}
+
+/** Starts the server as its users do, with the limits lifted that many tunnels from one address would meet. */
+export async function startPortwayServer(
+  folder: string,
+  flags: readonly string[] = [],
+  { deno = [], env }: Variant = {},
+): Promise<PortwayServer> {
+  const program = startProgram(
+    DENO,
+    ["run", "-A", ...deno, "server.ts", "--port", "0", "--json", "--data-dir", join(folder, "server")]
+      .concat(LIFTED, flags),
+    { cwd: ROOT, env },
+  );
+  const [, port] = await program.until(/"port":(\d+)/);
+  return { ...program, port: Number(port) };
+}
+
+/** Server and client as their users run them: the client's request log is read as by a terminal. */
+export function startPortway(options: ContestantOptions): Promise<Contestant> {
+  return startTunnel("portway", options);
+}
+
+/** The same with the client's log sent to /dev/null. */
+export function startPortwaySilent(options: ContestantOptions): Promise<Contestant> {
+  return startTunnel("portway, log to /dev/null", options, {}, { silent: true });
+}
+
+/** Server and client, each run in its own way. */
+export async function startTunnel(
+  name: string,
+  { service, between }: ContestantOptions,
+  serverVariant: Variant = {},
+  { silent = false, deno = [], env }: Variant = {},
+): Promise<Contestant> {
+  const folder = mkdtempSync(join(tmpdir(), "portway-bench-"));
+  const server = await startPortwayServer(folder, [], serverVariant);
+  const configDir = join(folder, "client"),
+    relayUrl = `http://127.0.0.1:${await between?.(server.port) ?? server.port}`;
+  const client = startProgram(
+    DENO,
+    ["run", "-A", ...deno, "cli.ts", "-e", String(service), "--server", relayUrl, "--config-dir", configDir],
+    { cwd: ROOT, silent, env },
+  );
+  if (!silent) await client.until(/Waiting for connections/);
+  const host = await findHost(configDir);
+  return {
+    name,
+    endpoint: { port: server.port, host },
+    relay: [server.pid],
+    client: [client.pid],
+    lacks: new Set(),
+    async stop() {
+      await client.stop();
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The tunnel's host, from what the client keeps for `--resume`: its output may go nowhere. */
+async function findHost(configDir: string): Promise<string> {
+  for (let tries = 0; tries < 200; tries++) {
+    for (const file of listFiles(configDir)) {
+      const [, host] = /"url":\s*"https?:\/\/([^/"]+)/.exec(readFileSync(file, "utf8")) ?? [];
+      if (host !== undefined) return host;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("the client has opened no tunnel");
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
+      .map((entry) => join(folder, entry.name));
+  } catch {
+    return []; // The client has not made it yet.
+  }
+}

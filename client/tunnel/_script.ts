@@ -1,0 +1,86 @@
+import type { Connect, Connection } from "../connection/mod.ts";
+
+/** A connection whose peer is the test. */
+export class ScriptedConnection implements Connection {
+  /** Everything written, in order. */
+  readonly written: Uint8Array[] = [];
+  closed = false;
+  /** Writes wait for {@link letWrite} while this is set. */
+  holdWrites = false;
+  /** Set when a write began before the one before it was done. */
+  overlapped = false;
+  /** Makes every write fail. */
+  failWrites = false;
+  readonly #incoming: Uint8Array[] = [];
+  #ended = false;
+  #reader: (() => void) | null = null;
+  #writer: (() => void) | null = null;
+  #writing = false;
+
+  /** The peer sends. */
+  send(data: string | Uint8Array): void {
+    this.#incoming.push(typeof data === "string" ? latin1(data) : data);
+    this.#wake();
+  }
+
+  /** The peer ends its side. */
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  letWrite(): void {
+    this.holdWrites = false;
+    this.#writer?.();
+  }
+
+  async read(into: Uint8Array): Promise<number | null> {
+    while (this.#incoming.length === 0) {
+      if (this.#ended || this.closed) return null;
+      await new Promise<void>((resolve) => this.#reader = resolve);
+    }
+    const first = this.#incoming[0], count = Math.min(first.length, into.length);
+    into.set(first.subarray(0, count));
+    if (count < first.length) this.#incoming[0] = first.subarray(count);
+    else this.#incoming.shift();
+    return count;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.overlapped ||= this.#writing;
+    if (this.failWrites || this.closed) throw new Error("broken pipe");
+    this.#writing = true;
+    this.written.push(bytes.slice());
+    if (this.holdWrites) await new Promise<void>((resolve) => this.#writer = resolve);
+    this.#writing = false;
+  }
+
+  close(): void {
+    this.closed = true;
+    this.#wake();
+  }
+
+  /** Everything written, one character a byte. */
+  get text(): string {
+    return this.written.map((bytes) => String.fromCharCode(...bytes)).join("");
+  }
+
+  #wake(): void {
+    const reader = this.#reader;
+    this.#reader = null;
+    reader?.();
+  }
+}
+
+export const latin1 = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0));
+
+/** A connector that hands out scripted connections, in order. */
+export function scriptConnect(): { connect: Connect; connections: ScriptedConnection[] } {
+  const connections: ScriptedConnection[] = [];
+  const connect: Connect = () => {
+    const connection = new ScriptedConnection();
+    connections.push(connection);
+    return Promise.resolve(connection);
+  };
+  return { connect, connections };
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { ConnectError } from "../connection/mod.ts";
+import { settle } from "./_relay_end.ts";
+import { scriptConnect } from "./_script.ts";
+import { createEphemeralTunnel, fetchEphemeralTunnel } from "./relay_api.ts";
+
+const server = new URL("http://relay.example:8787");
+const TUNNEL = '{"id":"i","url":"http://a.example","expiresAt":"2026-01-01T00:00:00.000Z","secret":"s","new":1}';
+
+/** Makes a tunnel with a server that gives `answer`. */
+async function create(answer: string) {
+  const { connect, connections } = scriptConnect();
+  const making = createEphemeralTunnel(connect, server);
+  making.catch(() => {});
+  await settle();
+  connections[0].send(answer);
+  connections[0].end();
+  return { making, connection: connections[0] };
+}
+
+const answer = (status: string, body: string) => `HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
+Deno.test("createEphemeralTunnel asks for a tunnel and reads what it gets, however it is framed", async () => {
+  const chunk = `${TUNNEL.length.toString(16)}\r\n${TUNNEL}\r\n0\r\n\r\n`;
+  for (
+    const text of [
+      answer("201 Created", TUNNEL),
+      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`,
+      `HTTP/1.1 201 Created\r\n\r\n${TUNNEL}`,
+    ]
+  ) {
+    const { making, connection } = await create(text);
+    const expiresAt = Date.UTC(2026, 0, 1);
+    assert.deepEqual(await making, { id: "i", url: "http://a.example", expiresAt, secret: "s" });
+    assert.match(connection.text, /^POST \/api\/v1\/tunnels\/ephemeral HTTP\/1\.1\r\nhost: relay\.example:8787\r\n/);
+    assert.match(connection.text, /\r\ncontent-length: 0\r\n\r\n$/);
+    assert(connection.closed);
+  }
+});
+
+const failures: [name: string, answer: string, error: { name: string; message: string }][] = [
+  ["an error of the relay's", answer("429 X", '{"error":{"code":"c","message":"Wait."}}'), {
+    name: "RelayRefused",
+    message: "Wait.",
+  }],
+  ["an error that may pass", answer("503 X", '{"error":{"code":"c","message":"Restarting."}}'), {
+    name: "RelayUnreachable",
+    message: "Restarting.",
+  }],
+  ["a proxy's error", answer("502 X", "<html>"), {
+    name: "RelayUnreachable",
+    message: "the server http://relay.example:8787 is not available",
+  }],
+  ["a page", answer("200 OK", "<html>"), {
+    name: "RelayRefused",
+    message: "http://relay.example:8787 is not a Portway server",
+  }],
+  ["a tunnel without a time", answer("201 X", '{"id":"i","url":"http://a","secret":"s"}'), {
+    name: "RelayRefused",
+    message: "http://relay.example:8787 is not a Portway server",
+  }],
+  ["no HTTP", "SSH-2.0-x\r\n", { name: "RelayRefused", message: "http://relay.example:8787 is not a Portway server" }],
+  ["nothing", "", {
+    name: "RelayUnreachable",
+    message: "the server http://relay.example:8787 closed the connection without an answer",
+  }],
+  ["half an answer", "HTTP/1.1 201 X\r\ncontent-length: 10\r\n\r\n{", {
+    name: "RelayUnreachable",
+    message: "the server http://relay.example:8787 closed the connection without an answer",
+  }],
+  ["too much", answer("201 X", "x".repeat(300_000)), {
+    name: "RelayRefused",
+    message: "http://relay.example:8787 is not a Portway server",
+  }],
+];
+
+for (const [name, text, error] of failures) {
+  Deno.test(`createEphemeralTunnel tells ${name} in one line`, async () => {
+    const { making, connection } = await create(text);
+    await assert.rejects(making, error);
+    assert(connection.closed);
+  });
+}
+
+Deno.test("createEphemeralTunnel tells a server that cannot be reached", async () => {
+  const connect = () => Promise.reject(new ConnectError("refused", "connection refused"));
+  await assert.rejects(createEphemeralTunnel(connect, server), {
+    name: "RelayUnreachable",
+    message: "cannot reach the server http://relay.example:8787: connection refused",
+  });
+});
+
+Deno.test("fetchEphemeralTunnel proves ownership and keeps the secret", async () => {
+  const { connect, connections } = scriptConnect();
+  const fetching = fetchEphemeralTunnel(connect, server, { id: "a/b", secret: "mine" });
+  await settle();
+  assert.match(connections[0].text, /^GET \/api\/v1\/tunnels\/ephemeral\/a%2Fb HTTP\/1\.1\r\n/);
+  assert.match(connections[0].text, /\r\nauthorization: Bearer mine\r\n/);
+  connections[0].send(answer("200 OK", TUNNEL));
+  assert.equal((await fetching).secret, "mine");
+});
+
+Deno.test("a call is given up when its signal aborts", async () => {
+  const { connect, connections } = scriptConnect();
+  const abort = new AbortController();
+  const making = assert.rejects(createEphemeralTunnel(connect, server, abort.signal));
+  await settle();
+  abort.abort();
+  await making;
+  assert(connections[0].closed);
+});

@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { ResetReason } from "../../protocol/mod.ts";
+import { ConnectError } from "../connection/mod.ts";
+import { createRelayEnd, settle } from "./_relay_end.ts";
+import { latin1, scriptConnect } from "./_script.ts";
+import { createUpstream } from "./upstream.ts";
+
+const head = (method: string, fields = "") => `${method} /x HTTP/1.1\r\nhost: a.example\r\n${fields}\r\n`;
+const GET = head("GET");
+
+function start() {
+  const script = scriptConnect();
+  const changes: boolean[] = [];
+  const target = createUpstream({
+    url: new URL("http://localhost:3000"),
+    connect: script.connect,
+    hostHeader: "localhost:3000",
+    onReachable: (reachable) => changes.push(reachable),
+  });
+  return { ...script, ...createRelayEnd(target), changes, stop: () => target.close() };
+}
+
+/** What a service sends, and what the visitor must get: the same however the bytes are cut. */
+const answers: [name: string, bytes: string, body: string, keepsAlive: boolean, method?: string][] = [
+  ["a length", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", "hello", true],
+  ["no body", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", "", true],
+  ["204", "HTTP/1.1 204 No Content\r\n\r\n", "", true],
+  ["304 with a length", "HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", "", true],
+  ["HEAD", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", "", true, "HEAD"],
+  [
+    "chunks",
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n",
+    "hello",
+    true,
+  ],
+  ["trailers", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\na: b\r\n\r\n", "hello", true],
+  ["interim answers", "HTTP/1.1 103 Early\r\na: b\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi", "hi", true],
+  ["connection: close", "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nhi", "hi", false],
+  ["HTTP/1.0", "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nhi", "hi", false],
+  ["bytes behind the body", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\n\r\n", "hi", false],
+  ["bytes behind the last chunk", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nx", "", false],
+  ["a body behind 204", "HTTP/1.1 204 No Content\r\n\r\nx", "", false],
+];
+
+for (const [name, bytes, body, keepsAlive, method = "GET"] of answers) {
+  Deno.test(`an answer with ${name} is the same wherever it is cut`, async () => {
+    for (let cut = 1; cut <= bytes.length; cut++) {
+      const { connections, visit, client, relay, stop } = start();
+      const visitor = visit(head(method));
+      await settle();
+      connections[0].send(bytes.slice(0, cut));
+      await settle();
+      if (cut < bytes.length) connections[0].send(bytes.slice(cut));
+      await visitor.until();
+      await settle();
+      assert.deepEqual([visitor.state, visitor.body], ["end", body], `cut at ${cut}`);
+      assert.deepEqual([relay.size, client.size], [0, 0]);
+      // Where the rest came later than the answer, it is the idle connection that is found disturbed.
+      assert.equal(!connections[0].closed, keepsAlive, `cut at ${cut}: kept`);
+      await stop();
+    }
+  });
+}
+
+Deno.test("an answer that ends with the connection is passed on as it comes", async () => {
+  const { connections, visit, stop } = start();
+  const visitor = visit(GET);
+  await settle();
+  connections[0].send("HTTP/1.1 200 OK\r\n\r\nfirst ");
+  await visitor.until(({ body }) => body === "first ");
+  connections[0].send("second");
+  await visitor.until(({ body }) => body === "first second");
+  connections[0].end();
+  assert.equal((await visitor.until()).state, "end");
+  assert(connections[0].closed);
+  await stop();
+});
+
+for (const framing of ["content-length: 100", "transfer-encoding: chunked"]) {
+  Deno.test(`an answer with ${framing} that pauses is passed on as far as it is there, within moments`, async () => {
+    const { connections, visit, stop } = start();
+    const visitor = visit(GET);
+    await settle();
+    connections[0].send(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n${framing.startsWith("t") ? "3\r\n" : ""}abc`);
+    await visitor.until(({ body }) => body === "abc");
+    assert.equal(visitor.state, "open");
+    connections[0].end();
+    const { state } = await visitor.until();
+    assert.equal(state, `reset ${ResetReason.broken}: it closed the connection in the middle of its answer`);
+    await stop();
+  });
+}
+
+const refused: [name: string, bytes: string][] = [
+  ["no HTTP", "SSH-2.0-OpenSSH_9\r\n"],
+  ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
+  ["a length beside chunks", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n"],
+  ["a folded line", "HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n"],
+  ["101 nobody asked for", "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
+  ["a head too large", `HTTP/1.1 200 OK\r\na: ${"b".repeat(70_000)}\r\n\r\n`],
+];
+
+for (const [name, bytes] of refused) {
+  Deno.test(`an answer with ${name} is refused as no HTTP and its connection closed`, async () => {
+    const { connections, visit, stop } = start();
+    const visitor = visit(GET);
+    await settle();
+    connections[0].send(bytes);
+    const { state } = await visitor.until();
+    assert(state.startsWith(`reset ${ResetReason.notHttp}: `), state);
+    assert(connections[0].closed);
+    await stop();
+  });
+}
+
+Deno.test("a chunk that is malformed in the middle of an answer breaks it off", async () => {
+  const { connections, visit, stop } = start();
+  const visitor = visit(GET);
+  await settle();
+  connections[0].send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n");
+  await visitor.until(({ body }) => body === "abc");
+  connections[0].send("nonsense\r\n");
+  assert.match((await visitor.until()).state, /^reset 4: "n" in the size of a chunk/);
+  await stop();
+});
+
+Deno.test("any number of interim answers takes no more memory than a head", async () => {
+  const { connections, visit, stop } = start();
+  const visitor = visit(GET);
+  await settle();
+  const interim = "HTTP/1.1 102 Processing\r\n\r\n".repeat(1000);
+  for (let count = 0; count < 100; count++) {
+    connections[0].send(interim);
+    await settle();
+  }
+  const reads: number[] = [];
+  const { read } = connections[0];
+  connections[0].read = (into) => {
+    reads.push(into.buffer.byteLength);
+    return read.call(connections[0], into);
+  };
+  connections[0].send("HTTP/1.1 102 Processing\r\n\r\n");
+  await settle();
+  assert(reads.length > 0 && reads.every((size) => size <= 32 * 1024), `reads into ${reads}`);
+  connections[0].send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi");
+  assert.equal((await visitor.until()).body, "hi");
+  await stop();
+});
+
+Deno.test("connections are kept for the next request, the Host is the service's", async () => {
+  const { connections, visit, stop } = start();
+  for (let count = 0; count < 3; count++) {
+    const visitor = visit(head("GET", "x: y\r\n"));
+    await settle();
+    assert.equal(connections[0].text, "GET /x HTTP/1.1\r\nhost: localhost:3000\r\nx: y\r\n\r\n".repeat(count + 1));
+    connections[0].send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi");
+    assert.equal((await visitor.until()).body, "hi");
+  }
+  assert.equal(connections.length, 1);
+  await stop();
+  assert(connections[0].closed);
+});
+
+/** A connection that has carried one answer and is idle now. */
+async function startIdle() {
+  const running = start();
+  const visitor = running.visit(GET);
+  await settle();
+  running.connections[0].send("HTTP/1.1 204 No Content\r\n\r\n");
+  await visitor.until();
+  await settle();
+  return running;
+}
+
+Deno.test("an idle connection that the service closes, or talks on, is not used again", async () => {
+  for (const disturb of ["end", "HTTP/1.1 408 Timeout\r\n\r\n"]) {
+    const { connections, visit, stop } = await startIdle();
+    if (disturb === "end") connections[0].end();
+    else connections[0].send(disturb);
+    await settle();
+    assert(connections[0].closed);
+    const visitor = visit(GET);
+    await settle();
+    connections[1].send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi");
+    assert.equal((await visitor.until()).body, "hi");
+    await stop();
+  }
+});
+
+Deno.test("a request that an idle connection drops is sent once more if it may be, and only then", async () => {
+  for (const [method, again] of [["GET", true], ["DELETE", true], ["POST", false], ["PATCH", false]] as const) {
+    const { connections, visit, stop } = await startIdle();
+    const visitor = visit(head(method));
+    await settle();
+    connections[0].end();
+    await settle();
+    if (again) {
+      connections[1].end();
+      await settle();
+      assert.equal(connections.length, 2, "a fresh connection that drops it is not tried again");
+    } else assert.equal(connections.length, 1);
+    assert.match((await visitor.until()).state, /^reset 3: it closed the connection/);
+    await stop();
+  }
+});
+
+Deno.test("a request's body goes out as the head says: by its length, or in chunks", async () => {
+  for (
+    const [fields, sent] of [
+      ["content-length: 5\r\n", "content-length: 5\r\n\r\nhello"],
+      ["", "transfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"],
+    ]
+  ) {
+    const { connections, visit, stop } = start();
+    const visitor = visit(head("POST", fields), { end: false });
+    await settle();
+    await visitor.stream.write(latin1("hel"));
+    await settle();
+    await visitor.stream.write(latin1("lo"), true);
+    await settle();
+    assert.equal(connections[0].text, `POST /x HTTP/1.1\r\nhost: localhost:3000\r\n${sent}`);
+    connections[0].send("HTTP/1.1 204 No Content\r\n\r\n");
+    await visitor.until();
+    await settle();
+    assert.equal(connections[0].closed, false);
+    await stop();
+  }
+});
+
+Deno.test("a body longer or shorter than its length never reaches the service's next request", async () => {
+  for (const body of ["abcdef", "abcd"]) {
+    const { connections, visit, stop } = start();
+    const visitor = visit(head("POST", "content-length: 5\r\n"), { end: false });
+    await settle();
+    await visitor.stream.write(latin1(body), true);
+    assert.match((await visitor.until()).state, /^reset 3: the body is (longer|shorter) than its Content-Length/);
+    assert(connections[0].closed);
+    assert(!connections[0].text.endsWith("f"));
+    await stop();
+  }
+});
+
+Deno.test("an answer that came before the service stopped reading still arrives", async () => {
+  const { connections, visit, relay, client, stop } = start();
+  const visitor = visit(head("POST", "content-length: 500000\r\n"), { end: false });
+  await settle();
+  connections[0].failWrites = true;
+  const writing = visitor.stream.write(new Uint8Array(500_000), true).catch(() => {});
+  await settle();
+  connections[0].send("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno");
+  connections[0].end();
+  await visitor.until();
+  assert.deepEqual([visitor.status, visitor.body, visitor.state], [413, "no", "end"]);
+  await writing;
+  await settle();
+  assert.deepEqual([relay.size, client.size, connections[0].closed], [0, 0, true]);
+  await stop();
+});
+
+Deno.test("an answer before the request's end closes the connection and stops the upload", async () => {
+  const { connections, visit, relay, client, stop } = start();
+  const visitor = visit(head("POST"), { end: false });
+  await settle();
+  connections[0].send("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno");
+  await visitor.until();
+  await settle();
+  assert.deepEqual([visitor.status, visitor.body, relay.size, client.size], [413, "no", 0, 0]);
+  assert(connections[0].closed);
+  await stop();
+});
+
+Deno.test("a visitor who leaves closes the connection to the service", async () => {
+  const { connections, visit, client, stop } = start();
+  const visitor = visit(GET);
+  await settle();
+  visitor.stream.reset(ResetReason.cancelled);
+  await settle();
+  assert.deepEqual([connections[0].closed, client.size], [true, 0]);
+  await stop();
+});
+
+Deno.test("a service that is down is told once, and told again when it comes up", async () => {
+  let isUp = false;
+  const script = scriptConnect();
+  const changes: string[] = [];
+  const target = createUpstream({
+    url: new URL("http://localhost:3000"),
+    connect: (options) => isUp ? script.connect(options) : Promise.reject(new ConnectError("refused", "refused")),
+    hostHeader: null,
+    onReachable: (reachable, reason) => changes.push(`${reachable} ${reason}`),
+  });
+  const { visit } = createRelayEnd(target);
+  for (let count = 0; count < 2; count++) {
+    assert.equal((await visit(GET).until()).state, "reset 2: It is not running, or it refuses connections.");
+  }
+  isUp = true;
+  const visitor = visit(GET);
+  await settle();
+  assert.match(script.connections[0].text, /\r\nhost: a\.example\r\n/);
+  script.connections[0].send("HTTP/1.1 204 No Content\r\n\r\n");
+  await visitor.until();
+  assert.deepEqual(changes, ["false refused", "true "]);
+  await target.close();
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { MAX_WEBSOCKET_MESSAGE, ResetReason } from "../../protocol/mod.ts";
+import { createPair, respond, settle } from "./_client_end.ts";
+import { createExchange, createSocket } from "./_fake_exchange.ts";
+import { WebSocketVisitor } from "./visitor_websocket.ts";
+
+const HEAD = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+async function visit() {
+  const pair = createPair();
+  const exchange = createExchange({ webSocket: true });
+  const visitor = new WebSocketVisitor(exchange, { meter() {} });
+  visitor.start(pair.relay.open(HEAD, { end: false, webSocket: true }, visitor)!);
+  await settle();
+  return { ...pair, exchange, visitor, client: pair.streams[0] };
+}
+
+async function openSocket() {
+  const visiting = await visit();
+  respond(visiting.client, 101, "sec-websocket-protocol: chat\r\n", "", false);
+  assert.equal((await visiting.visitor.response).headers.get("upgraded"), "yes");
+  const socket = createSocket();
+  const upgrade = visiting.exchange.accepted!;
+  upgrade.onOpen!(socket);
+  return { ...visiting, socket, upgrade };
+}
+
+Deno.test("messages are carried both ways, text and binary, with subprotocol and close", async () => {
+  const { client, socket, upgrade, told, relay } = await openSocket();
+  assert.equal(upgrade.protocol, "chat");
+  const text = new TextEncoder().encode("\ufeffhé");
+  await client.writeMessage(text.subarray(0, 5), true, false);
+  await client.writeMessage(text.subarray(5), true);
+  await client.writeMessage(Uint8Array.of(1, 2), false);
+  await settle();
+  assert.deepEqual(socket.sent, ["\ufeffhé", Uint8Array.of(1, 2)]);
+  upgrade.onMessage("hi");
+  upgrade.onMessage(Uint8Array.of(65));
+  upgrade.onClose(4000, "bye");
+  await settle();
+  assert.deepEqual(told, ["text hi", "binary A", "close 4000 bye"]);
+  assert.equal(relay.size, 0);
+});
+
+Deno.test("what comes before the visitor's side is open waits for it", async () => {
+  const { client, exchange } = await visit();
+  respond(client, 101, "", "", false);
+  await client.writeMessage(new TextEncoder().encode("early"), true);
+  client.closeWebSocket(4001, "done");
+  await settle();
+  const socket = createSocket();
+  exchange.accepted!.onOpen!(socket);
+  assert.deepEqual([socket.sent, socket.closed], [["early"], [[4001, "done"]]]);
+});
+
+Deno.test("a reset between the handshake's answer and its opening closes the visitor's side", async () => {
+  const { client, exchange } = await visit();
+  respond(client, 101, "", "", false);
+  client.reset(ResetReason.broken, "it broke");
+  await settle();
+  const socket = createSocket();
+  exchange.accepted!.onOpen!(socket);
+  assert.deepEqual(socket.closed, [[1001, "it broke"]]);
+});
+
+Deno.test("a refused handshake is passed on as the plain answer it is", async () => {
+  const { client, visitor, relay } = await visit();
+  respond(client, 403, "x: y\r\n", "no", true);
+  client.reset(ResetReason.none);
+  const response = await visitor.response;
+  assert.deepEqual([response.status, response.headers.get("x"), await response.text()], [403, "y", "no"]);
+  await settle();
+  assert.equal(relay.size, 0);
+});
+
+Deno.test("a reset before the answer is the same error as for plain requests", async () => {
+  const { client, visitor } = await visit();
+  client.reset(ResetReason.refused);
+  const response = await visitor.response;
+  assert.deepEqual([response.status, response.headers.get("portway-error")], [502, "service_unreachable"]);
+});
+
+Deno.test("a visitor who leaves before the answer ends the stream, and the response settles", async () => {
+  const { exchange, visitor, relay } = await visit();
+  visitor.onBeat();
+  exchange.leave();
+  assert.equal((await visitor.response).status, 502);
+  assert.equal(relay.size, 0);
+});
+
+Deno.test("a malformed head of a handshake's answer is 502", async () => {
+  const { client, visitor, relay } = await visit();
+  respond(client, 101, "nonsense\r\n", "", false);
+  assert.equal((await visitor.response).status, 502);
+  assert.equal(relay.size, 0);
+});
+
+Deno.test("a message beyond the limit closes both sides with 1009", async () => {
+  const { client, socket, told } = await openSocket();
+  const writing = client.writeMessage(new Uint8Array(MAX_WEBSOCKET_MESSAGE + 1), false).catch(() => {});
+  for (let count = 0; count < 400 && socket.closed.length === 0; count++) await settle();
+  await writing;
+  assert.deepEqual(socket.closed, [[1009, "the message is too large"]]);
+  assert.deepEqual([told, socket.sent], [["close 1009 the message is too large"], []]);
+});
+
+Deno.test("a close that stands for a broken connection is sent as going away, none as none", async () => {
+  for (const [code, closed] of [[1006, [1001, ""]], [1005, [undefined, undefined]]] as const) {
+    const { client, socket } = await openSocket();
+    client.closeWebSocket(code, "");
+    await settle();
+    assert.deepEqual(socket.closed, [closed]);
+  }
+});
+
+Deno.test("plain data on a WebSocket closes both sides with 1008", async () => {
+  const { client, socket } = await openSocket();
+  await client.write(new Uint8Array(1));
+  await settle();
+  assert.deepEqual(socket.closed, [[1008, "plain data on a WebSocket"]]);
+});

@@ -1,0 +1,237 @@
+/** The command line as people meet it: help, wrong input, what it prints, what it keeps, and what it keeps to itself. */
+import assert from "node:assert/strict";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { once } from "node:events";
+import {
+  makeTempDir,
+  type Program,
+  runProgram,
+  startProgram,
+  startServer,
+  startSite,
+  startTunnel,
+  visit,
+} from "./kit.ts";
+
+async function run(args: string[], env?: Record<string, string>) {
+  await using config = await makeTempDir();
+  return await runProgram({ entry: "cli.ts", args, env: { PORTWAY_CONFIG_DIR: config.path, ...env } });
+}
+
+/** A port on which nobody listens. */
+function findClosedPort(): number {
+  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  listener.close();
+  return listener.addr.port;
+}
+
+/** Wrong usage: exit code 2. */
+const USAGE_ERRORS: [args: string[], says: RegExp][] = [
+  [["-e", "0"], /-e|--expose/],
+  [["-e", "70000"], /70000/],
+  [["-e", "abc"], /abc/],
+  [["-e", "-1"], /-1|-e/],
+  [["-e"], /-e/],
+  [["-e", "3000", "--unknown"], /--unknown/],
+  [["-e", "3000", "--server", "nonsense"], /nonsense/],
+  [["-e", "3000", "--server", "ftp://example.com"], /ftp/],
+  [["-e", "http://localhost:3000/path"], /scheme, host and port|path/],
+  [["--show-qr"], /nothing to do/],
+  [["extra"], /extra/],
+  [["server", "--port", "99999"], /99999/],
+  [["server", "--listener", "apache"], /apache/],
+];
+
+for (const [args, says] of USAGE_ERRORS) {
+  Deno.test(`portway ${args.join(" ")} is wrong usage: one clear line, exit code 2`, async () => {
+    const { code, output, errors } = await run(args);
+    assert.deepEqual([code, output], [2, ""], errors);
+    assert.match(errors, says);
+    assert(errors.split("\n").length <= 2, errors);
+    assert.doesNotMatch(errors, /\n {4}at |\.ts:\d/);
+  });
+}
+
+Deno.test("a wrong environment variable is named", async () => {
+  const { code, errors } = await run(["-e", "3000"], { PORTWAY_SERVER: "nonsense" });
+  assert.equal(code, 2);
+  assert.match(errors, /PORTWAY_SERVER/);
+});
+
+async function assertFailure(args: string[], says: RegExp): Promise<void> {
+  const { code, output, errors } = await run(args);
+  assert.deepEqual([code, output], [1, ""], errors);
+  assert.match(errors, says);
+  assert.equal(errors.split("\n").length, 1, errors);
+  assert.doesNotMatch(errors, /\n {4}at |\.ts:\d/);
+}
+
+Deno.test("a server that is not there: one line, exit code 1", async () => {
+  await assertFailure(["-e", "3000", "--server", `http://127.0.0.1:${findClosedPort()}`], /cannot reach the server/);
+});
+
+Deno.test("a server that is no Portway: one line, exit code 1", async () => {
+  await using site = startSite();
+  await assertFailure(["-e", "3000", "--server", `http://127.0.0.1:${site.port}`], /not a Portway server/);
+});
+
+Deno.test("a server that speaks no HTTP: one line, exit code 1", async () => {
+  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const serving = (async () => {
+    for await (const connection of listener) {
+      await connection.write(new TextEncoder().encode("220 mail.example ESMTP\r\n"));
+      await connection.read(new Uint8Array(1000));
+      connection.close();
+    }
+  })();
+  await assertFailure(["-e", "3000", "--server", `http://127.0.0.1:${listener.addr.port}`], /not a Portway server/);
+  listener.close();
+  await serving;
+});
+
+Deno.test("--resume without a tunnel to resume says so", async () => {
+  await assertFailure(["--resume"], /no tunnel to resume/);
+});
+
+Deno.test("a port that is taken: the server says which, exit code 1", async () => {
+  await using server = await startServer();
+  await using data = await makeTempDir();
+  const { code, errors } = await run(["server", "--port", String(server.port), "--data-dir", data.path]);
+  assert.equal(code, 1);
+  assert.match(errors, new RegExp(`cannot listen on 127.0.0.1 port ${server.port}`));
+  assert.doesNotMatch(errors, /\n {4}at /);
+});
+
+Deno.test("--help shows examples, every flag, and fits a terminal; so does portway alone", async () => {
+  for (const args of [["--help"], []]) {
+    const { code, output, errors } = await run(args);
+    const text = output + errors;
+    assert([0, 2].includes(code));
+    for (const flag of ["-e", "--show-qr", "--resume", "--server", "--json", "--host-header", "PORTWAY_SERVER"]) {
+      assert(text.includes(flag), `${flag} is not in ${text}`);
+    }
+    assert.match(text, /portway -e 3000/);
+  }
+});
+
+Deno.test("--version prints the version and nothing else", async () => {
+  const { code, output, errors } = await run(["--version"]);
+  assert.deepEqual([code, errors], [0, ""]);
+  assert.match(output, /^\S+$/);
+});
+
+Deno.test("--json: every line of output is one event of the documented shape", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using tunnel = await startTunnel({ server, target: site });
+  await (await visit(`${tunnel.url}/text?a=1`)).bytes();
+  await (await visit(`${tunnel.url}/status/404`, { method: "PUT", body: "12345" })).bytes();
+  const get = await tunnel.events.waitFor("request", ({ method }) => method === "GET");
+  const put = await tunnel.events.waitFor("request", ({ method }) => method === "PUT");
+  assert.deepEqual([get.path, get.status, put.path, put.status], ["/text?a=1", 200, "/status/404", 404]);
+  for (const { time, durationMs, bytes } of [get, put]) {
+    assert(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
+    assert(typeof durationMs === "number" && durationMs > 0);
+    assert(typeof bytes === "number" && bytes > 0);
+  }
+  const { opened } = tunnel;
+  assert.deepEqual(Object.keys(opened).slice(0, 5).sort(), ["event", "expiresAt", "id", "target", "url"]);
+  assert.equal(opened.target, `http://localhost:${site.port}`);
+  assert(Math.abs(Date.parse(String(opened.expiresAt)) - Date.now() - 3_600_000) < 60_000);
+  const { code, summary } = await tunnel.stop();
+  assert.deepEqual([code, summary.requests], [0, 2]);
+  assert.equal(summary.bytes, Number(get.bytes) + Number(put.bytes));
+  assert.equal(tunnel.errors.text, "");
+});
+
+/** A client that prints for people. */
+async function startForPeople(args: string[]): Promise<Program & { configDir: string }> {
+  const config = await makeTempDir();
+  const program = startProgram({ entry: "cli.ts", args: [...args, "--config-dir", config.path] });
+  return {
+    ...program,
+    configDir: config.path,
+    async [Symbol.asyncDispose]() {
+      await program[Symbol.asyncDispose]();
+      await config[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test("for people: endpoint, service, expiry, QR code, a line a request, a summary", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using client = await startForPeople(["-e", String(site.port), "--server", server.url, "--show-qr"]);
+  const url = /https?:\/\/\S+/.exec(await client.output.waitFor("Public endpoint"))?.[0] ?? "";
+  await client.output.waitFor(`http://localhost:${site.port}`);
+  await client.output.waitFor(/Expires .*\d\d:\d\d.* in 60 minutes/);
+  await client.output.waitFor(/[\u2580-\u259f]{10}/);
+  await client.output.waitFor("Ctrl+C");
+  await visit(`${url}/text?q=%1b[31m`);
+  await client.output.waitFor(/^\d{4}-\d\d-\d\dT\S+ GET \/text\?q=%1b%5B31m 200 \S+ ?m?s$|GET \/text\?q=%1b\[31m 200/);
+  client.kill("SIGINT");
+  assert.equal((await client.ended).code, 0);
+  assert.match(client.output.text, /Requests served +1\n.*Data transferred +[\d.]+ k?B/);
+  // deno-lint-ignore no-control-regex -- what is looked for
+  assert.doesNotMatch(client.output.text, /\x1b/);
+});
+
+Deno.test("without a server the client runs one, says so, and --resume takes its tunnel back", async () => {
+  await using site = startSite();
+  await using first = await startTunnel({ target: site });
+  await first.events.waitFor("note", ({ text }) => /running one here/.test(String(text)));
+  assert.equal(await (await visit(`${first.url}/text`)).text(), "hello");
+  assert.equal((await first.stop()).code, 0);
+  await using second = await startTunnel({ configDir: first.configDir, args: ["--resume"] });
+  assert.deepEqual([second.url, second.opened.expiresAt], [first.url, first.opened.expiresAt]);
+  assert.equal(await (await visit(`${second.url}/text`)).text(), "hello");
+});
+
+Deno.test("what the client keeps can be read by its user alone", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using tunnel = await startTunnel({ server, target: site });
+  const path = join(tunnel.configDir, "tunnels.json");
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  assert.deepEqual(await readdir(tunnel.configDir), ["tunnels.json"]);
+});
+
+Deno.test("the secret is in no log, no URL, no command line and no database as it is", async () => {
+  await using site = startSite();
+  await using server = await startServer({ args: ["--log-level", "debug", "--log-format", "json"] });
+  await using tunnel = await startTunnel({ server, target: site, args: ["--verbose"] });
+  const [{ secret }] = JSON.parse(await readFile(join(tunnel.configDir, "tunnels.json"), "utf8"));
+  assert(secret.length > 20);
+  await (await visit(`${tunnel.url}/inspect`)).bytes();
+  const places: Record<string, string> = {
+    "the server's log": server.errors.text + server.output.text,
+    "the client's output": tunnel.errors.text + tunnel.output.text,
+    "the URL": tunnel.url,
+  };
+  for (const { pid } of [server, tunnel]) {
+    places[`the command line of ${pid}`] = await readFile(`/proc/${pid}/cmdline`, "latin1");
+  }
+  for (const name of await readdir(server.dataDir)) {
+    places[name] = await readFile(join(server.dataDir, name), "latin1");
+  }
+  for (const [place, text] of Object.entries(places)) assert(!text.includes(secret), `the secret is in ${place}`);
+  for (const line of server.errors.lines) assert.equal(typeof JSON.parse(line).time, "string", line);
+});
+
+Deno.test("a second Ctrl+C does not wait", async () => {
+  // A server that takes the handshake and never answers it.
+  const stuck = createServer(() => {});
+  stuck.listen(0, "127.0.0.1");
+  await once(stuck, "listening");
+  const address = stuck.address();
+  assert(address !== null && typeof address === "object");
+  await using client = await startForPeople(["-e", "3000", "--server", `http://127.0.0.1:${address.port}`]);
+  await once(stuck, "request");
+  client.kill("SIGINT");
+  client.kill("SIGINT");
+  assert([1, 130].includes((await client.ended).code));
+  stuck.closeAllConnections();
+  stuck.close();
+});
