@@ -1,11 +1,8 @@
 export { copyBytes } from "./bytes.ts";
 export * from "./limits.ts";
-export * from "./field_lines.ts";
 export * from "./version.ts";
 export * from "./reasons.ts";
 export { HEADROOM, type Transport } from "./outbox.ts";
 export { ProtocolError } from "./frames.ts";
 export { MuxStream, StreamEnded, type StreamHandler } from "./stream.ts";
 export { Mux, type MuxOptions, type RequestFlags } from "./mux.ts";
-export { type ChunkedDecoder, createChunkedDecoder, MAX_CHUNK_LINE, MAX_TRAILERS } from "./chunked.ts";
-export * from "./response_head.ts";

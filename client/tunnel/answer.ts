@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { MuxStream } from "../../protocol/mod.ts";
-import { type ChunkedDecoder, createChunkedDecoder } from "../../protocol/mod.ts";
-import type { ResponseHead } from "../../protocol/mod.ts";
+import { type ChunkedDecoder, createChunkedDecoder, type ResponseHead } from "../../common/http1/mod.ts";
 import type { UpstreamConnection } from "./upstream_pool.ts";
 
 /**

@@ -5,7 +5,12 @@ import { type Connect, ConnectError } from "../../common/connection/mod.ts";
 import { isWhole, pumpAnswer, respondWhole } from "./answer.ts";
 import { BodyLengthError, RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
-import { type AnsweredRequest, parseResponseHead, type ResponseHead, ResponseSyntaxError } from "../../protocol/mod.ts";
+import {
+  type AnsweredRequest,
+  parseResponseHead,
+  type ResponseHead,
+  ResponseSyntaxError,
+} from "../../common/http1/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 import { type Reader, type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
 import { UpstreamWebSocket } from "./upstream_websocket.ts";

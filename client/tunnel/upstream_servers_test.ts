@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { once } from "node:events";
 import process from "node:process";
-import { openConnector } from "../connection/mod.ts";
+import { openConnector } from "../../common/connection/mod.ts";
 import { hasProgram, type RealServer, startNginx, startNode, startPython } from "./_real_servers.ts";
 import { createRelayEnd, type RelayEnd, type Visit } from "./_relay_end.ts";
 import { createUpstream } from "./upstream.ts";

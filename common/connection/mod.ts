@@ -1,5 +1,5 @@
 export { CaCertsError, loadCaCerts } from "./ca_certs.ts";
-export { type ConnectorOptions, openConnector, openDriver } from "./open.ts";
+export { type ConnectorOptions, openConnector } from "./open.ts";
 export { type Environment, type ProxyRules, ProxyRulesError, readProxyRules } from "./proxy_rules.ts";
 export {
   type Connect,

@@ -1,6 +1,11 @@
-import { ConnectError, type Connection, openDriver } from "../../common/connection/mod.ts";
-import type { Guard } from "./guard.ts";
-import { bareHostname } from "./guard.ts";
+import {
+  ConnectError,
+  type Connection,
+  type ConnectOptions,
+  type Driver,
+  openConnector,
+} from "../../common/connection/mod.ts";
+import { bareHostname, type Guard } from "./guard.ts";
 
 /** A connection to a target, and how long it took to get. */
 export interface DialedConnection {
@@ -11,7 +16,11 @@ export interface DialedConnection {
 }
 
 /** Connects to the host and port of an http or https URL. Rejects with `HttpError` of the guard, or `ConnectError`. */
-export type Dial = (url: URL, signal?: AbortSignal) => Promise<DialedConnection>;
+export type Dial = (url: URL, options: DialOptions) => Promise<DialedConnection>;
+
+export interface DialOptions extends Pick<ConnectOptions, "carriesUpload"> {
+  signal: AbortSignal;
+}
 
 export interface DialerOptions {
   guard: Guard;
@@ -19,53 +28,68 @@ export interface DialerOptions {
   timeoutMs: number;
   /** PEM texts trusted besides the usual ones. */
   caCerts?: readonly string[];
+  /** The runtime's own by default. */
+  driver?: Driver;
 }
 
 /**
  * Creates a dialer that resolves a name once, has all its addresses checked by the guard and dials exactly those.
  * A name that resolves to something else a moment later changes nothing; SNI and certificate stay the name's.
  */
-export function createDialer({ guard, timeoutMs, caCerts }: DialerOptions): Dial {
-  return async (url, signal) => {
+export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOptions): Dial {
+  const connect = openConnector({ caCerts, driver });
+
+  return async (url, options) => {
     const startedAt = performance.now();
-    const addresses = await guard.resolve(url.hostname);
+    const addresses = await abortable(guard.resolve(url.hostname), options.signal);
     const resolvedAt = performance.now();
-    const connection = await dialFirst(addresses, url, { timeoutMs, caCerts, signal });
+    const connection = await dialFirst(addresses, url, options);
     return { connection, dnsMs: resolvedAt - startedAt, connectMs: performance.now() - resolvedAt };
   };
-}
 
-interface DialOptions {
-  timeoutMs: number;
-  caCerts?: readonly string[];
-  signal?: AbortSignal;
-}
+  /** Dials one address after the other until one answers. Rejects with what the last one said. */
+  async function dialFirst(addresses: readonly string[], url: URL, options: DialOptions): Promise<Connection> {
+    let failure: unknown = new ConnectError("not_found", `"${url.hostname}" has no address`);
+    for (const address of addresses) {
+      try {
+        return await dialOne(address, url, options);
+      } catch (error) {
+        failure = error;
+        if (options.signal.aborted) break;
+      }
+    }
+    throw failure;
+  }
 
-/** Dials one address after the other until one answers. Rejects with what the last one said. */
-async function dialFirst(addresses: readonly string[], url: URL, options: DialOptions): Promise<Connection> {
-  let failure: unknown;
-  for (const address of addresses) {
-    const timeout = AbortSignal.timeout(options.timeoutMs);
-    const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
+  async function dialOne(address: string, url: URL, { signal, carriesUpload }: DialOptions): Promise<Connection> {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(new DOMException("no answer", "TimeoutError")), timeoutMs);
+    const giveUp = () => limit.abort(signal.reason);
+    signal.addEventListener("abort", giveUp);
+    const isTls = url.protocol === "https:";
     try {
-      return await dialOne(address, url, options.caCerts, signal);
-    } catch (error) {
-      failure = error;
-      if (options.signal?.aborted) break;
+      signal.throwIfAborted();
+      return await connect({
+        hostname: bareHostname(url.hostname),
+        address,
+        port: Number(url.port) || (isTls ? 443 : 80),
+        tls: isTls ? {} : undefined,
+        carriesUpload,
+        signal: limit.signal,
+      });
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", giveUp);
     }
   }
-  throw failure ?? new ConnectError("not_found", `"${url.hostname}" has no address`);
 }
 
-async function dialOne(
-  address: string,
-  url: URL,
-  caCerts: readonly string[] | undefined,
-  signal: AbortSignal,
-): Promise<Connection> {
-  const driver = await openDriver();
-  const isTls = url.protocol === "https:";
-  const port = Number(url.port) || (isTls ? 443 : 80);
-  const connection = await driver.openTcp(address, port, signal);
-  return isTls ? await connection.startTls(bareHostname(url.hostname), { caCerts }, signal) : connection;
+/** A promise that nothing can stop, given up when the signal says so. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(signal.reason);
+    if (signal.aborted) giveUp();
+    signal.addEventListener("abort", giveUp);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
+  });
 }

@@ -2,7 +2,7 @@ import { HttpError } from "../../common/http_error.ts";
 import type { Guard } from "../guard/mod.ts";
 import type { RequestDescription } from "./description.ts";
 import { type HeaderList, headersAfterRedirect } from "./outgoing_headers.ts";
-import type { Ending, Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream.ts";
+import type { Ending, Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream/mod.ts";
 
 export interface RedirectHop {
   status: number;

@@ -12,8 +12,7 @@ import { createGate } from "./gate.ts";
 import { createPerform } from "./perform.ts";
 import { createRequestRoute } from "./request.ts";
 import type { Route } from "./route.ts";
-import { toUpstreamError } from "./upstream_error.ts";
-import { createUpstream } from "./upstream.ts";
+import { createUpstream, toUpstreamError } from "./upstream/mod.ts";
 
 export interface ProxyOptions {
   log: Logger;

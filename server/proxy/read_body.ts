@@ -2,8 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { HttpError } from "../../common/http_error.ts";
-import type { AnswerBody } from "./answer_body.ts";
-import type { UpstreamAnswer } from "./upstream.ts";
+import type { AnswerBody, UpstreamAnswer } from "./upstream/mod.ts";
 
 /** A whole body in memory. */
 export interface ReadBody {

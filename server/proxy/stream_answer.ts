@@ -1,6 +1,6 @@
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
 import { createChunkMemory } from "../../common/chunk_memory.ts";
-import type { AnswerBody } from "./answer_body.ts";
+import type { AnswerBody } from "./upstream/mod.ts";
 import type { Deadline } from "./deadline.ts";
 import { hasHeader } from "./description.ts";
 import type { FollowedAnswer } from "./follow.ts";
@@ -49,9 +49,7 @@ function toStream(body: AnswerBody, { maxBytes, deadline, takesChunks }: StreamO
   const memory = takesChunks ? createChunkMemory() : null;
   let left = limit;
   let given: Uint8Array[] = [];
-  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    memory?.giveBack(given);
-    const chunks = await body.take();
+  function pass(chunks: Uint8Array[] | null, controller: ReadableStreamDefaultController<Uint8Array>): void {
     given = chunks ?? [];
     deadline.restart();
     if (chunks === null) {
@@ -72,7 +70,8 @@ function toStream(body: AnswerBody, { maxBytes, deadline, takesChunks }: StreamO
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        await pull(controller);
+        memory?.giveBack(given);
+        pass(await body.take(), controller);
       } catch (error) {
         cancel();
         controller.error(error);

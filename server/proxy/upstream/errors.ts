@@ -1,8 +1,8 @@
-import { ConnectError, type ConnectFailure } from "../../common/connection/mod.ts";
-import { HttpError } from "../../common/http_error.ts";
-import { ResponseSyntaxError } from "../../protocol/mod.ts";
-import { AnswerCut } from "./answer_body.ts";
+import { ConnectError, type ConnectFailure } from "../../../common/connection/mod.ts";
+import { HttpError } from "../../../common/http_error.ts";
+import { ResponseSyntaxError } from "../../../common/http1/mod.ts";
 import { BodyLengthError } from "./request_writer.ts";
+import { ConnectionBroken } from "./target_connection.ts";
 
 /** Status, code and message: what a kind of failure is to callers. */
 type FailureKind = readonly [status: number, code: string, message: string];
@@ -41,16 +41,8 @@ function chooseKind(error: unknown): FailureKind {
   if (error instanceof BodyLengthError) {
     return [400, "body_length_wrong", "The body is not as long as its Content-Length says."];
   }
-  if (error instanceof AnswerCut || isBrokenConnection(error)) return RESET;
+  if (error instanceof ConnectionBroken) return RESET;
   return FAILED;
-}
-
-/** What the runtimes throw at a connection that is gone. */
-function isBrokenConnection(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = "code" in error ? String(error.code) : "";
-  return /^(ECONNRESET|EPIPE|ECONNABORTED|ERR_STREAM\w*)$/.test(code) ||
-    /^(ConnectionReset|BrokenPipe|ConnectionAborted|BadResource|Interrupted|NotConnected)$/.test(error.name);
 }
 
 /** 504 for a limit of time that a caller or this server has set. */
