@@ -232,7 +232,8 @@ testWith("nginx", startNginxWithBackend, "nginx: a kept connection that it close
 });
 
 Deno.test("https with a self-signed certificate is reached", async () => {
-  const read = (name: string) => readFileSync(new URL(`../connection/testdata/${name}`, import.meta.url), "utf8");
+  const read = (name: string) =>
+    readFileSync(new URL(`../../common/connection/testdata/${name}`, import.meta.url), "utf8");
   const server = createServer(
     { key: read("self_signed.key"), cert: read("self_signed.pem") },
     (_request, response) => response.end("hello"),

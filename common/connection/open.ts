@@ -53,9 +53,9 @@ async function openPlain(
   }
 }
 
-async function chooseDriver({ tls, carriesUpload }: ConnectOptions): Promise<Driver> {
+async function chooseDriver({ tls, viaNode }: ConnectOptions): Promise<Driver> {
   // Deno's own TLS has no way to take a certificate that nobody vouches for.
-  const isForNode = process.versions.deno === undefined || tls?.allowSelfSigned || carriesUpload;
+  const isForNode = process.versions.deno === undefined || tls?.allowSelfSigned || viaNode;
   return isForNode ? (await import("./node.ts")).nodeDriver : (await import("./deno.ts")).denoDriver;
 }
 

@@ -23,12 +23,8 @@ export interface ConnectOptions {
   port: number;
   /** Speak TLS, offering http/1.1 by ALPN. */
   tls?: TlsOptions;
-  /**
-   * Much will be written while a request's body is read from the runtime's own server. A write of Deno's driver takes a
-   * turn of the event loop, and with each turn that server may hold back more of a chunked body, which it moves at every
-   * read: an upload of 300 MB took 20 s instead of one. Writes of the Node driver need no turn while there is room.
-   */
-  carriesUpload?: boolean;
+  /** Use the Node driver where both are there, for what Deno's does worse. */
+  viaNode?: boolean;
   /** Gives the attempt up. It has no effect on a connection that is open. */
   signal?: AbortSignal;
 }

@@ -1,10 +1,4 @@
-import {
-  ConnectError,
-  type Connection,
-  type ConnectOptions,
-  type Driver,
-  openConnector,
-} from "../../common/connection/mod.ts";
+import { ConnectError, type Connection, type Driver, openConnector } from "../../common/connection/mod.ts";
 import { bareHostname, type Guard } from "./guard.ts";
 
 /** A connection to a target, and how long it took to get. */
@@ -18,8 +12,10 @@ export interface DialedConnection {
 /** Connects to the host and port of an http or https URL. Rejects with `HttpError` of the guard, or `ConnectError`. */
 export type Dial = (url: URL, options: DialOptions) => Promise<DialedConnection>;
 
-export interface DialOptions extends Pick<ConnectOptions, "carriesUpload"> {
+export interface DialOptions {
   signal: AbortSignal;
+  /** The connection is for a body that is sent while it is read from a request to this server. */
+  carriesUpload: boolean;
 }
 
 export interface DialerOptions {
@@ -28,7 +24,7 @@ export interface DialerOptions {
   timeoutMs: number;
   /** PEM texts trusted besides the usual ones. */
   caCerts?: readonly string[];
-  /** The runtime's own by default. */
+  /** By default the runtime's own, and the Node driver for TLS and uploads. */
   driver?: Driver;
 }
 
@@ -74,7 +70,10 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
         address,
         port: Number(url.port) || (isTls ? 443 : 80),
         tls: isTls ? {} : undefined,
-        carriesUpload,
+        // Deno keeps a socket open whose handshake is given up: targets that never answer one would pile up.
+        // And a write of its takes a turn of the event loop, in each of which its server may take in more of a chunked
+        // body than is read from it, and has all of that moved at every read: 300 MB took 20 s instead of one.
+        viaNode: isTls || carriesUpload,
         signal: limit.signal,
       });
     } finally {

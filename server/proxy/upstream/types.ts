@@ -52,7 +52,7 @@ export interface UpstreamOptions {
   connectTimeoutMs: number;
   /** PEM texts trusted besides the usual ones. */
   caCerts?: readonly string[];
-  /** The runtime's own by default. */
+  /** By default the runtime's own, and the Node driver for TLS and uploads. */
   driver?: Driver;
   limits?: Partial<ConnectionLimits>;
 }

@@ -72,9 +72,11 @@ function asKept(connection: TargetConnection): Opened {
   return { connection, isKept: true, dnsMs: 0, connectMs: 0 };
 }
 
-/** Connections for uploads may be of another kind, slower for everything else: they are kept for each other. */
+/** Plain connections for uploads are of another kind, slower for everything else: they are kept for each other. */
 function poolKey(request: UpstreamRequest): string {
-  return carriesUpload(request) ? `${request.url.origin} upload` : request.url.origin;
+  return request.url.protocol === "http:" && carriesUpload(request)
+    ? `${request.url.origin} upload`
+    : request.url.origin;
 }
 
 function carriesUpload(request: UpstreamRequest): boolean {
