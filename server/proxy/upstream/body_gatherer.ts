@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { TargetConnection } from "./target_connection.ts";
 
 /** Bytes gathered for one write, and as long as all pieces are small. */
-const GATHER_BYTES = 128 * 1024;
+const GATHER_BYTES = 64 * 1024;
 const SMALL_BYTES = 16 * 1024;
 /** Room in front for a chunk's size and the line end, and behind for the line end alone. */
 const SIZE_ROOM = 10;
