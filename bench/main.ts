@@ -134,7 +134,9 @@ async function benchDelay(starts: readonly StartContestant[], service: number, p
 
 /** Returns the relay's memory for an idle tunnel, in bytes. */
 async function benchIdle(): Promise<number> {
-  const { relayBytes, clientBytes, perSecond } = await measureIdleTunnels(startIdlePortway, IDLE_TUNNELS);
+  const result = (await measureIdleTunnels(new Map([["portway", startIdlePortway]]), IDLE_TUNNELS)).get("portway");
+  if (result === undefined || result instanceof Error) throw result;
+  const { relayBytes, clientBytes, perSecond } = result;
   const row = ["portway", ...[relayBytes / 1000, clientBytes / 1000, perSecond].map(formatNumber)];
   print(formatTable([`${IDLE_TUNNELS} idle tunnels`, "relay kB each", "clients kB each", "opened per s"], [row]));
   return relayBytes;

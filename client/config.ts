@@ -45,6 +45,7 @@ export const clientOptions = {
     bare: "-",
     fallback: "",
     secret: true,
+    refuseEmpty: true,
     help: "what visitors of shared files are asked for; without a value it is asked for here, and nobody sees it",
   },
   maxUpload: {
@@ -128,7 +129,7 @@ export const clientOptions = {
   hostHeader: {
     flag: "--host-header",
     metavar: "HOST",
-    parse: optionalText,
+    parse: optionalHost,
     fallback: "",
     help: 'the Host that the local service sees: its own address when not set, "public" for the one visitors ask for',
   },
@@ -183,6 +184,15 @@ function optionalTarget(text: string): URL | null {
     throw new SyntaxError("only scheme, host and port are wanted");
   }
   return url;
+}
+
+/** What can stand in a Host header, which it becomes; null when empty. */
+function optionalHost(text: string): string | null {
+  if (text === "") return null;
+  if (!/^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text)) {
+    throw new SyntaxError('a host name is wanted, with a port or without, or "public"');
+  }
+  return text;
 }
 
 /** A port, 0 for a free one; null when empty. */

@@ -1,10 +1,19 @@
 import { join } from "node:path";
 import process from "node:process";
+import { describeError } from "../common/log.ts";
 import { listenForStop } from "../common/stop_signal.ts";
 import type { ClientConfig } from "./config.ts";
 import { defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
-import { createJsonScreen, createTextScreen, openLineWriter, type Screen, type Summary } from "./terminal/mod.ts";
+import {
+  createJsonScreen,
+  createTextScreen,
+  describeDroppedEvents,
+  openLineWriter,
+  openOutput,
+  type Screen,
+  type Summary,
+} from "./terminal/mod.ts";
 import {
   createEphemeralTunnel,
   fetchEphemeralTunnel,
@@ -74,12 +83,12 @@ export async function expose(options: ExposeOptions): Promise<number> {
     const tunnel = resumed === null
       ? await createEphemeralTunnel(connect, relay, stop.signal)
       : await resumeTunnel(connect, relay, resumed, saved, stop.signal);
-    saved.save({
+    keepForResume(saved, {
       ...tunnel,
       server: server?.origin ?? null,
       embeddedPort: embedded === null ? null : Number(embedded.url.port),
       target: options.targetUrl ?? resumed?.target ?? null,
-    }, Date.now());
+    }, screen.note);
     return await carry(
       { connect, server: relay, tunnel, target, signal: stop.signal, resumed: resumed !== null },
       screen,
@@ -97,6 +106,15 @@ function findSaved(saved: SavedTunnels, server: URL | null): SavedTunnel {
   if (found !== null) return found;
   const where = server === null ? "" : ` at ${server.origin}`;
   throw new CommandError(`there is no tunnel to resume: none that was opened here${where} is still running its time`);
+}
+
+/** A tunnel works without: a folder that cannot be written to costs `--resume` and nothing else. */
+function keepForResume(saved: SavedTunnels, tunnel: SavedTunnel, note: Note): void {
+  try {
+    saved.save(tunnel, Date.now());
+  } catch (error) {
+    note(`--resume will not find this tunnel: ${describeError(error)}`);
+  }
 }
 
 async function startEmbedded(
@@ -170,11 +188,15 @@ const REASONS: Readonly<Record<TunnelEnd, string>> = {
 
 /** Where this run shows itself, by its options. */
 export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
-  const out = openLineWriter(process.stdout);
-  if (json) return createJsonScreen(out);
+  const errors = openLineWriter(openOutput("stderr"));
+  const out = openLineWriter(openOutput("stdout"), {
+    describeDropped: json ? describeDroppedEvents : undefined,
+    onBroken: (reason) => errors.write(`portway: nothing more is shown: ${reason}`),
+  });
+  if (json) return createJsonScreen(out, errors);
   return createTextScreen({
     out,
-    errors: openLineWriter(process.stderr),
+    errors,
     color: !noColor && process.stdout.isTTY === true,
     showQr,
   });

@@ -3,7 +3,8 @@ import { object, or } from "@optique/core/constructs";
 import { lineBreak, message, text } from "@optique/core/message";
 import { command, constant } from "@optique/core/primitives";
 import { runSync } from "@optique/run";
-import { createFlagParser, type FlagTexts, splitShortValues } from "../common/command_line.ts";
+import { createFlagParser, type FlagTexts, splitValues } from "../common/command_line.ts";
+import { printable } from "../common/format.ts";
 import { createLogger, describeError } from "../common/log.ts";
 import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
@@ -39,7 +40,7 @@ export async function main(args: readonly string[], server: ServerProgram): Prom
     if (parsed.command === "proxy") return await server.runProxy(parsed.flags);
     return await runClient(parsed.flags, server);
   } catch (error) {
-    process.stderr.write(`portway: ${describeError(error)}\n`);
+    process.stderr.write(`portway: ${printable(describeError(error))}\n`);
     return error instanceof OptionError ? USAGE_ERROR : 1;
   }
 }
@@ -64,7 +65,7 @@ function parse(args: readonly string[], server: ServerProgram): ParsedArgs {
     object({ command: constant("client"), flags: createFlagParser(clientOptions) }),
   );
   return runSync(parser, {
-    args: splitShortValues(args.length === 0 ? ["--help"] : args, ["-e", "-f", "-w", "-p", "-t"]),
+    args: splitValues(args.length === 0 ? ["--help"] : args, ["-e", "-f", "-w", "-p", "-t"], clientOptions),
     programName: "portway",
     brief: message`${text(`${PROJECT}: a public URL for what runs on this machine`)}`,
     footer: EXAMPLES.split("\n").flatMap((line, at) => at === 0 ? [text(line)] : [lineBreak(), text(line)]),
@@ -91,7 +92,7 @@ const EXAMPLES = `Examples:
 async function runClient(flags: FlagTexts, server: ServerProgram): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: process.env });
   const log = createLogger({ level: config.verbose ? "debug" : "warn" });
-  const shared = await openShared(config, log);
+  const shared = await openShared(config, flags.passphrase !== undefined, log);
   if (shared !== null && config.local !== null) return await shareLocally(config, shared, openScreen(config), log);
   if (shared === null && config.expose === null && !config.resume) {
     throw new OptionError("nothing to do: -e <port> exposes a local service, --help shows everything");
@@ -120,5 +121,6 @@ function createLocalService(
     hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),
+    onTls: () => note(`${url.origin} speaks HTTPS. Stop this tunnel and use -e https://${url.host}`),
   });
 }

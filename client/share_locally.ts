@@ -19,7 +19,7 @@ export async function shareLocally(config: ClientConfig, shared: Shared, screen:
     summary.bytes += line.bytes;
     screen.request(line);
   });
-  screen.served(shared.name, server.urls);
+  await screen.served(shared.name, server.urls);
   const stop = listenForStop();
   await aborted(stop.signal);
   await server.close();

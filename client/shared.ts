@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import type { FetchTarget } from "../common/fetch_target.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { OptionError } from "../common/options.ts";
-import type { ClientConfig } from "./config.ts";
+import { type ClientConfig, clientOptions } from "./config.ts";
 import { CommandError } from "./expose.ts";
 import { askSecret } from "./ask_secret.ts";
 
@@ -19,10 +19,15 @@ const KINDS = ["expose", "files", "filesWrite", "web"] as const;
 
 /**
  * Opens what `-f`, `-fw` or `-w` name; null when none of them is given.
+ * @param isPassphraseGiven on the command line; the environment may have one for other runs
  * @throws OptionError for flags that do not go together, CommandError when it cannot be shared
  */
-export async function openShared(config: ClientConfig, log: Logger): Promise<Shared | null> {
-  checkTogether(config);
+export async function openShared(
+  config: ClientConfig,
+  isPassphraseGiven: boolean,
+  log: Logger,
+): Promise<Shared | null> {
+  checkTogether(config, isPassphraseGiven);
   const path = config.filesWrite ?? config.files;
   if (path !== null) {
     const writable = config.filesWrite !== null;
@@ -39,16 +44,26 @@ export async function openShared(config: ClientConfig, log: Logger): Promise<Sha
   return { name: `${web} (website)`, target: open(web, () => createSite({ path: web, spa, live, hidden, log })) };
 }
 
-function checkTogether(config: ClientConfig): void {
+function checkTogether(config: ClientConfig, isPassphraseGiven: boolean): void {
   const given = KINDS.filter((kind) => config[kind] !== null);
   if (given.length > 1) throw new OptionError("only one of -e, -f, -fw and -w can be given");
   const isFiles = config.files !== null || config.filesWrite !== null;
   if (config.web === null && (config.spa !== null || config.live)) throw new OptionError("--spa and --live go with -w");
-  if (!isFiles && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
-  if (config.local !== null && !isFiles && config.web === null) {
-    throw new OptionError("--local goes with -f, -fw or -w");
-  }
+  if (config.filesWrite === null && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
+  // Nobody must believe that what has no gate has one.
+  if (!isFiles && isPassphraseGiven) throw new OptionError("-p goes with -f and -fw: nothing else asks for it");
+  if (!isFiles && config.web === null && config.hidden) throw new OptionError("--hidden goes with -f, -fw or -w");
+  checkLocal(config, isFiles || config.web !== null);
   if (config.tunnel !== null) throw new OptionError("-t needs a login, and this release has none yet");
+}
+
+function checkLocal({ local, localHost, resume }: ClientConfig, isShared: boolean): void {
+  if (local !== null && !isShared) throw new OptionError("--local goes with -f, -fw or -w");
+  if (local !== null && resume) throw new OptionError("--resume goes with a tunnel, and --local has none");
+  // Without --local the share would be public, which is not what an address of this machine asks for.
+  if (local === null && localHost !== clientOptions.localHost.fallback) {
+    throw new OptionError("--local-host goes with --local");
+  }
 }
 
 function open(path: string, create: () => FetchTarget): FetchTarget {

@@ -19,3 +19,14 @@ Deno.test("delay ends at once when its signal aborts, before or while it waits",
   await delay(60_000, abort.signal);
   await delay(0);
 });
+
+Deno.test("delay waits for longer than a timer can", async () => {
+  const abort = new AbortController();
+  let isOver = false;
+  const waiting = delay(2 ** 31 + 5, abort.signal).then(() => isOver = true);
+  // A timer that overflows fires after a millisecond.
+  await delay(20);
+  assert.equal(isOver, false);
+  abort.abort();
+  await waiting;
+});

@@ -28,7 +28,7 @@ function createParser(entry: Option<unknown>): Parser<"sync", string, unknown> {
   // Checked to be non-empty, which is all that its type asks.
   const metavar = entry.metavar as `V${string}`;
   if (bare === undefined) return option(...names, string({ metavar }), look);
-  const value = argument(string({ metavar, pattern: /^[^-]/ }), { hidden: entry.short === undefined });
+  const value = argument(string({ metavar, pattern: /^(?!-)/ }), { hidden: entry.short === undefined });
   return map(seq(flag(...names, look), optional(value)), ([, given]) => given ?? bare);
 }
 
@@ -47,11 +47,15 @@ function asName(name: string): OptionName {
 }
 
 /**
- * Splits `-e3000`, `-e=3000` and `-p=` into flag and value, which people type and the parser refuses.
+ * Splits `-e3000`, `-e=3000`, `-p=` and `--local=8000` into flag and value, which people type and the parser refuses.
  * @param shorts the one-letter flags that take a value
+ * @param table where the long flags are whose value may be left out
  */
-export function splitShortValues(args: readonly string[], shorts: readonly string[]): string[] {
+export function splitValues(args: readonly string[], shorts: readonly string[], table: OptionTable): string[] {
+  const longs = Object.values(table).filter(({ bare }) => bare !== undefined).map(({ flag }) => `${flag}=`);
   return args.flatMap((arg) => {
+    const long = longs.find((start) => arg.startsWith(start));
+    if (long !== undefined) return [long.slice(0, -1), arg.slice(long.length)];
     const name = arg.slice(0, 2);
     if (arg.length < 3 || !shorts.includes(name) || !/^-[a-z](=|\d)/.test(arg)) return [arg];
     return [name, arg.slice(arg[2] === "=" ? 3 : 2)];

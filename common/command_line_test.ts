@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parse } from "@optique/core/parser";
-import { createFlagParser, describe, splitShortValues } from "./command_line.ts";
+import { createFlagParser, describe, splitValues } from "./command_line.ts";
 import { boolean, integer, type OptionTable, text } from "./options.ts";
 
 const table = {
@@ -37,8 +37,9 @@ Deno.test("describe adds default and environment name", () => {
   assert.equal(describe(table.quiet), "q");
 });
 
-Deno.test("splitShortValues splits what people type and leaves the rest alone", () => {
-  const split = (...args: string[]) => splitShortValues(args, ["-e", "-p"]);
+Deno.test("splitValues splits what people type and leaves the rest alone", () => {
+  const split = (...args: string[]) => splitValues(args, ["-e", "-p"], table);
   assert.deepEqual(split("-e3000", "-e=3000", "-p="), ["-e", "3000", "-e", "3000", "-p", ""]);
   assert.deepEqual(split("-fw", "-e", "3000", "--port=1", "-x1", "-"), ["-fw", "-e", "3000", "--port=1", "-x1", "-"]);
+  assert.deepEqual(split("--spa=app.html", "--spa=", "--spa"), ["--spa", "app.html", "--spa", "", "--spa"]);
 });

@@ -24,3 +24,9 @@ export function formatDuration(ms: number): string {
 export function formatTime(date: Date): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
 }
+
+/** Text of strangers made safe for a terminal, which control characters would steer: they are shown as `?`. */
+export function printable(text: string): string {
+  // deno-lint-ignore no-control-regex -- what must not pass
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, "?");
+}

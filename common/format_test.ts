@@ -1,5 +1,5 @@
 import { equal } from "node:assert/strict";
-import { formatBytes, formatDuration } from "./format.ts";
+import { formatBytes, formatDuration, printable } from "./format.ts";
 
 Deno.test("formatDuration keeps two or three digits that mean something", () => {
   const table: [number, string][] = [
@@ -23,4 +23,9 @@ Deno.test("formatBytes uses decimal units and three digits", () => {
     "12.3 MB",
   ]];
   for (const [bytes, text] of table) equal(formatBytes(bytes), text);
+});
+
+Deno.test("printable leaves text alone and takes what steers a terminal out of it", () => {
+  equal(printable("caf\u00e9 \u{1f600} [ok]"), "caf\u00e9 \u{1f600} [ok]");
+  equal(printable("a\x1b[2Jb\r\nc\x9b31md\u202e"), "a?[2Jb??c?31md?");
 });

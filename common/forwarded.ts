@@ -27,18 +27,54 @@ export function createOriginReader(trusted: readonly string[]): OriginReader {
   };
 
   return (exchange) => {
-    const { remoteAddress: address, host } = exchange;
+    const { host } = exchange;
+    const address = unmap(exchange.remoteAddress);
     const proto = exchange.secure ? "https" : "http";
     if (ranges.length === 0 || !isTrusted(address)) return { address, proto, host };
-    const hops = (exchange.header("x-forwarded-for") ?? "").split(",").map((hop) => hop.trim()).filter(ipaddr.isValid);
     const claimedHost = exchange.header("x-forwarded-host");
     const claimed = exchange.header("x-forwarded-proto");
     return {
-      address: hops.findLast((hop) => !isTrusted(hop)) ?? hops[0] ?? address,
+      address: findVisitor(address, exchange.header("x-forwarded-for") ?? "", isTrusted),
       proto: claimed === "https" || claimed === "http" ? claimed : proto,
       host: claimedHost !== null && /^[\w.:[\]-]+$/.test(claimedHost) ? claimedHost : host,
     };
   };
+}
+
+/**
+ * Each proxy adds the peer it sees at the end of the list, so it is read from there, as far as proxies of ours go. What
+ * cannot be read ends the search: what comes before it may be the visitor's own words.
+ */
+function findVisitor(peer: string, list: string, isTrusted: (address: string) => boolean): string {
+  let visitor = peer;
+  for (const hop of list.split(",").reverse()) {
+    const address = parseHop(hop.trim());
+    if (address === null) break;
+    visitor = address;
+    if (!isTrusted(address)) break;
+  }
+  return visitor;
+}
+
+/** The address of a hop, which some proxies write with its port. */
+function parseHop(hop: string): string | null {
+  const text = /^\[(.*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop;
+  return ipaddr.isValid(text) ? ipaddr.process(text).toString() : null;
+}
+
+/** A listener on all addresses shows IPv4 peers in their IPv6 form. */
+function unmap(address: string): string {
+  return address.startsWith("::ffff:") ? parseHop(address) ?? address : address;
+}
+
+/**
+ * What one visitor has for itself, to count by: an IPv4 address, or the /64 network of an IPv6 address, whose owner can
+ * take any address in it.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(":") || !ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toNormalizedString().split(":", 4).join(":") + "::/64";
 }
 
 function parseRange(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {

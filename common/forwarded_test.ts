@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createOriginReader } from "./forwarded.ts";
+import { createOriginReader, networkOf } from "./forwarded.ts";
 import type { Exchange } from "./listener/mod.ts";
 
 /** As much of an exchange as a reader looks at. */
@@ -30,6 +30,28 @@ Deno.test("createOriginReader takes the last hop that is no proxy, so that nobod
   assert.equal(address("nonsense, 203.0.113.9"), "203.0.113.9");
   assert.equal(address("10.0.0.3, 10.0.0.2"), "10.0.0.3");
   assert.equal(address("nonsense"), "10.0.0.1");
+  assert.equal(address("203.0.113.9, nonsense"), "10.0.0.1");
+  assert.equal(address("203.0.113.9, unknown, 10.0.0.2"), "10.0.0.2");
+});
+
+Deno.test("createOriginReader reads hops with ports, which are no reason to believe the one before", () => {
+  const address = (list: string) => read(["10.0.0.0/8"], "10.0.0.1", { "x-forwarded-for": list }).address;
+  assert.equal(address("6.6.6.6, 203.0.113.9:41234"), "203.0.113.9");
+  assert.equal(address("6.6.6.6, [2001:db8::1]:41234"), "2001:db8::1");
+  assert.equal(address("6.6.6.6, ::ffff:203.0.113.9"), "203.0.113.9");
+});
+
+Deno.test("createOriginReader gives IPv4 addresses as such", () => {
+  assert.equal(read([], "::ffff:203.0.113.9", {}).address, "203.0.113.9");
+  assert.equal(read([], "2001:db8::1", {}).address, "2001:db8::1");
+});
+
+Deno.test("networkOf is the address of an IPv4 visitor and the /64 of an IPv6 one", () => {
+  assert.equal(networkOf("203.0.113.9"), "203.0.113.9");
+  assert.equal(networkOf("::ffff:203.0.113.9"), "203.0.113.9");
+  assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), networkOf("2001:db8:1:2::1"));
+  assert.notEqual(networkOf("2001:db8:1:2::1"), networkOf("2001:db8:1:3::1"));
+  assert.equal(networkOf("nonsense"), "nonsense");
 });
 
 Deno.test("createOriginReader passes over a protocol or a host that is none", () => {

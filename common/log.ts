@@ -53,7 +53,13 @@ function serializeJson(time: Date, level: LogLevel, event: string, fields: LogFi
 
 function serializeText(time: Date, level: LogLevel, event: string, fields: LogFields): string {
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined).map(([name, value]) =>
-    ` ${name}=${/^[\w.:/@+-]+$/.test(String(value)) ? value : JSON.stringify(String(value))}`
+    ` ${name}=${/^[\w.:/@+-]+$/.test(String(value)) ? value : quote(String(value))}`
   );
   return `${time.toISOString()} ${level.padEnd(5)} ${event}${pairs.join("")}`;
+}
+
+/** In quotes, with every control character escaped, those of C1 too, which JSON leaves as they are. */
+function quote(text: string): string {
+  const escape = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(text).replace(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escape);
 }

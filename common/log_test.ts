@@ -17,6 +17,12 @@ Deno.test("createLogger writes text: time, level, event, fields", () => {
   ]);
 });
 
+Deno.test("createLogger's text steers no terminal, whatever a stranger says", () => {
+  const { lines, log } = collect("text");
+  log.info("ended", { text: "\x1b[2J\x9b31m\u202e" });
+  assert.match(lines[0], / text="\\u001b\[2J\\u009b31m\\u202e"$/);
+});
+
 Deno.test("createLogger writes one JSON object a line, whatever the fields hold", () => {
   const { lines, log } = collect("json");
   log.warn("odd", { reason: "a\nb" });

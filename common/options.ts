@@ -20,6 +20,8 @@ export interface Option<T> {
   readonly help: string;
   /** Never shown with its value. */
   readonly secret?: boolean;
+  /** Refuse an empty text that was given: it must not pass for none, as where a variable it came from is not set. */
+  readonly refuseEmpty?: boolean;
 }
 
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
@@ -40,12 +42,15 @@ export function resolveOptions<T extends OptionTable>(table: T, sources: OptionS
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(table)) {
     const flagText = sources.flags[name];
-    const envText = option.env === undefined ? undefined : sources.env[option.env];
+    const variable = option.env === undefined ? undefined : sources.env[option.env];
+    // Empty is how container files say "not set".
+    const envText = variable === "" && !option.refuseEmpty ? undefined : variable;
     const [text, origin] = flagText !== undefined
       ? [flagText, option.flag]
       : envText !== undefined
       ? [envText, option.env]
       : [option.fallback, "default"];
+    if (option.refuseEmpty && text === "" && origin !== "default") throw new OptionError(`${origin}: it is empty`);
     values[name] = parseOption(option, text, origin ?? option.flag);
   }
   return values as OptionValues<T>;
@@ -92,6 +97,18 @@ export const text = (value: string): string => value;
 
 /** Text, or null when empty. */
 export const optionalText = (value: string): string | null => value === "" ? null : value;
+
+/** A domain name in lower case, without port and trailing dot; null when empty. */
+export function optionalDomain(value: string): string | null {
+  if (value === "") return null;
+  const name = value.toLowerCase();
+  const isName = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
+  if (!isName || name.length > MAX_DOMAIN) throw new SyntaxError("a domain such as try.example.com is wanted");
+  return name;
+}
+
+/** RFC 1035, section 2.3.4, less a label of its own and a dot. */
+const MAX_DOMAIN = 253 - 64;
 
 /** Words separated by commas, white space around them dropped; empty text is an empty list. */
 export const list = (value: string): string[] =>

@@ -91,10 +91,10 @@ export class Mux implements StreamSession {
   /**
    * Opens a stream with a request. Relay only.
    * @param head request line, field lines and the blank line
-   * @returns the stream, or null when too many are open or the session is over
+   * @returns the stream, or null when too many are open, too much waits to be sent, or the session is over
    */
   open(head: Uint8Array | string, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
-    if (this.#over || this.#streams.size >= this.#options.maxStreams) return null;
+    if (this.#over || this.#streams.size >= this.#options.maxStreams || this.outbox.used > MAX_WAITING) return null;
     const id = this.#nextId();
     const stream = new MuxStream(this, id, handler);
     this.#streams.add(stream);
@@ -150,12 +150,17 @@ export class Mux implements StreamSession {
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
     this.#pingedAt = now;
     this.putFrame(FrameType.ping, 0, 0, PING);
+    // Many idle sessions beat in one turn of the event loop: until its end each would hold a buffer.
+    this.outbox.flush();
   }
 
-  /** One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. */
+  /**
+   * One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. WebSockets are left
+   * alone: they may be quiet for hours, and whether their two ends are there is for heartbeats to find out.
+   */
   endIdle(turns: number): void {
     for (const stream of this.#streams.entries()) {
-      if (stream.ended !== null || ++stream.idleTurns <= turns) continue;
+      if (stream.ended !== null || stream.status === SWITCHING_PROTOCOLS || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }
@@ -361,6 +366,12 @@ export class Mux implements StreamSession {
 const MAX_ID = 0xffffffff;
 /** Ids are compared around the circle: the nearer half ahead of the last one is to come, the other has been. */
 const HALF_OF_IDS = 0x80000000;
+
+/** Heads wait for nobody, so a peer that does not read gets no more of them while this much is waiting, in bytes. */
+const MAX_WAITING = 4 * 1024 * 1024;
+
+/** Status of a WebSocket that was accepted. */
+const SWITCHING_PROTOCOLS = 101;
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();

@@ -189,6 +189,25 @@ Deno.test("Mux.open gives null when as many streams are open as may be, and work
   assert.notEqual(link.relay.open(HEAD, GET, visitor()), null);
 });
 
+Deno.test("Mux.open gives null while a peer that does not read has megabytes waiting", () => {
+  const sent: Uint8Array[] = [];
+  const mux = new Mux({
+    maxStreams: 1000,
+    transport: { send: (buffer, start, end) => (sent.push(buffer.slice(start, end)), new Promise(() => {})) },
+    onEnd() {},
+  });
+  const head = new Uint8Array(32 * 1024);
+  let opened = 0;
+  while (opened < 1000) {
+    const stream = mux.open(head, GET, visitor());
+    if (stream === null) break;
+    stream.reset(ResetReason.cancelled);
+    opened++;
+  }
+  assert(opened > 100 && opened < 150, `${opened} heads of 32 KiB were taken`);
+  mux.end(GoAwayReason.lost, "done");
+});
+
 Deno.test("Mux as client resets a stream too many with `limit`, and the others go on", async () => {
   const asked: MuxStream[] = [];
   const sent: Uint8Array[] = [];
@@ -267,6 +286,15 @@ Deno.test("Mux.beat pings a silent peer, takes any message for life, and gives u
   assert.deepEqual(link.ends, [{ side: "relay", reason: GoAwayReason.lost, text: "no answer to heartbeats" }]);
 });
 
+Deno.test("Mux holds no buffer for its PING: thousands of idle sessions beat in one turn", () => {
+  let time = 0;
+  const { link } = createLink({ now: () => time });
+  time = HEARTBEAT_MS;
+  link.relay.beat();
+  assert.equal(link.toClient.messages.length, 1);
+  assert.equal(link.relay.outbox.buffer.length, 0);
+});
+
 Deno.test("Mux answers a PING with its own bytes", async () => {
   const { link } = createLink();
   link.client.receive(frame(FrameType.ping, 0, 0, ascii("12345678")));
@@ -304,6 +332,17 @@ Deno.test("Mux.endIdle ends streams on which nothing moved, and only those", asy
   assert.deepEqual([quiet.ended, sending.ended, receiving.ended], [ResetReason.idle, null, null]);
   await link.settle();
   assert.deepEqual(told, [`quiet ${ResetReason.idle}`, `client ${ResetReason.idle}`]);
+});
+
+Deno.test("Mux.endIdle leaves WebSockets alone once they are accepted", async () => {
+  const { link, asked } = createLink();
+  const open = () => link.relay.open(HEAD, { end: false, webSocket: true }, visitor())!;
+  const [accepted, waiting] = [open(), open()];
+  await link.settle();
+  asked[0].respond(101, NOTHING, 0, 0, NOTHING, 0, 0, false);
+  await link.settle();
+  for (let count = 0; count < 3; count++) link.relay.endIdle(1);
+  assert.deepEqual([accepted.ended, waiting.ended], [null, ResetReason.idle]);
 });
 
 Deno.test("Mux.endIdle tells a stream once, even when telling one of them ends the session", async () => {

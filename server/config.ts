@@ -1,4 +1,13 @@
-import { boolean, choice, integer, list, optionalOrigin, optionalText, text } from "../common/options.ts";
+import {
+  boolean,
+  choice,
+  integer,
+  list,
+  optionalDomain,
+  optionalOrigin,
+  optionalText,
+  text,
+} from "../common/options.ts";
 import type { Option, OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import type { ListenerKind } from "../common/listener/mod.ts";
@@ -38,7 +47,7 @@ export const serverOptions = {
     flag: "--ephemeral-domain",
     env: "PORTWAY_EPHEMERAL_DOMAIN",
     metavar: "DOMAIN",
-    parse: optionalText,
+    parse: optionalDomain,
     fallback: "",
     help: "domain under which ephemeral tunnels get a random label; try.<host of the URL> when not set",
   },
@@ -126,7 +135,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "10",
-    help: "ephemeral tunnels that one address may make a minute",
+    help: "ephemeral tunnels that one address, or IPv6 network of 64 bits, may make a minute",
   },
   maxHeadBytes: {
     flag: "--max-head-bytes",
@@ -150,7 +159,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "32",
-    help: "sessions that one address may hold at a time; more are answered with 429",
+    help: "sessions that one address, or IPv6 network of 64 bits, may hold at a time; more are answered with 429",
   },
   streamIdleSeconds: {
     flag: "--stream-idle-seconds",
@@ -158,7 +167,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 86_400),
     fallback: "300",
-    help: "a request on which nothing moves for this long is ended; its total time has no limit",
+    help: "a request on which nothing moves for this long is ended; its total time has no limit, nor has a WebSocket",
   },
   holdSeconds: {
     flag: "--hold-seconds",

@@ -1,12 +1,15 @@
-import { readFileSync } from "node:fs";
-import { createOriginReader } from "../common/forwarded.ts";
+import { isIP } from "node:net";
 import { type ExchangeHandler, listen } from "../common/listener/mod.ts";
 import { delay } from "../common/delay.ts";
 import { describeError, type Logger } from "../common/log.ts";
+import { isLoopbackAddress } from "../common/loopback.ts";
+import { OptionError } from "../common/options.ts";
 import { createApp, createProxyApp } from "./app.ts";
 import { createLocalPresence } from "./cluster/mod.ts";
 import type { ProxyConfig, ServerConfig } from "./config.ts";
+import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
+import { readTls } from "./read_tls.ts";
 import { createRelay } from "./relay/mod.ts";
 import { openStore } from "./store/mod.ts";
 
@@ -38,6 +41,8 @@ export const IN_MEMORY = ":memory:";
  */
 export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
   const tls = readTls(config);
+  const readOrigin = openOriginReader(config.trustedProxies);
+  const ephemeralDomain = chooseEphemeralDomain(config);
   const store = await openStore({ dataDir: config.dataDir === IN_MEMORY ? null : config.dataDir });
   // The port may be any free one, and URLs name it: handlers are made once it is known.
   const ready = Promise.withResolvers<ExchangeHandler>();
@@ -48,12 +53,17 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
   });
   const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${listener.port}`);
+  if (config.url === null && !isLoopbackAddress(config.host)) {
+    log.warn("url_not_set", {
+      hint: `others cannot use tunnels below ${url.host}; --url says how they reach this server`,
+    });
+  }
   const relay = createRelay({
     store,
     presence: createLocalPresence(),
     log,
-    readOrigin: createOriginReader(config.trustedProxies),
-    ephemeralUrl: domainUrl(url, config.ephemeralDomain ?? `try.${url.hostname}`),
+    readOrigin,
+    ephemeralUrl: domainUrl(url, ephemeralDomain),
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
     tunnelsPerMinute: config.tunnelsPerMinute,
@@ -124,17 +134,17 @@ function welcomeFor(config: ProxyConfig, url: URL): { baseUrl: string; files: bo
   return { baseUrl: url.origin, files: config.proxyFiles !== null };
 }
 
-function readTls(
-  { tlsCert, tlsKey }: Pick<ServerConfig, "tlsCert" | "tlsKey">,
-): { cert: string; key: string } | undefined {
-  if (tlsCert === null && tlsKey === null) return undefined;
-  if (tlsCert === null || tlsKey === null) throw new Error("--tls-cert and --tls-key go together");
-  return { cert: readFileSync(tlsCert, "utf8"), key: readFileSync(tlsKey, "utf8") };
+/** Tunnels are names below a domain, and an address has none below it. */
+function chooseEphemeralDomain({ ephemeralDomain, url }: Pick<ServerConfig, "ephemeralDomain" | "url">): string {
+  if (ephemeralDomain !== null) return ephemeralDomain;
+  const hostname = url?.hostname ?? "localhost";
+  if (!hostname.startsWith("[") && isIP(hostname) === 0) return `try.${hostname}`;
+  throw new OptionError(`--url: tunnels need a domain, which ${hostname} is not: give one with --ephemeral-domain`);
 }
 
 /** The server's URL with the host of a domain of tunnels. */
 function domainUrl(url: URL, domain: string): URL {
   const result = new URL(url);
-  result.hostname = domain.toLowerCase();
+  result.hostname = domain;
   return result;
 }

@@ -1,7 +1,9 @@
-import { isIP } from "node:net";
-import { createOriginReader } from "../common/forwarded.ts";
+import { networkOf } from "../common/forwarded.ts";
 import type { Logger } from "../common/log.ts";
+import { isLoopbackAddress } from "../common/loopback.ts";
+import { OptionError } from "../common/options.ts";
 import type { ProxyConfig } from "./config.ts";
+import { openOriginReader } from "./open_origin_reader.ts";
 import { createProxy, type Proxy } from "./proxy/mod.ts";
 
 export interface OpenProxyOptions {
@@ -20,13 +22,22 @@ const DEFAULT_REQUESTS_PER_MINUTE = 300;
 
 /**
  * The proxy as the options want it.
- * @throws SyntaxError for an entry of `--proxy-allow` or `--trusted-proxies` that cannot be read
+ * @throws OptionError for an entry of `--proxy-allow` or `--trusted-proxies` that cannot be read
  */
-export function openProxy({ config, url, port, isTunnelHost, log }: OpenProxyOptions): Proxy {
-  const isLocal = isLoopback(config.host);
+export function openProxy(options: OpenProxyOptions): Proxy {
+  try {
+    return createConfiguredProxy(options);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new OptionError(`--proxy-allow: ${cause.message}`, { cause });
+  }
+}
+
+function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenProxyOptions): Proxy {
+  const isLocal = isLoopbackAddress(config.host);
   const origins = config.proxyOrigins.length > 0 ? config.proxyOrigins : isLocal ? ["*"] : [];
   const perMinute = config.proxyRequestsPerMinute ?? (isLocal ? 0 : DEFAULT_REQUESTS_PER_MINUTE);
-  const readOrigin = createOriginReader(config.trustedProxies);
+  const readOrigin = openOriginReader(config.trustedProxies);
   if (origins.includes("*") && (config.proxyAllow.length > 0 || config.proxyFiles !== null) && !config.proxyToken) {
     log.warn("proxy_open", { hint: "any page you visit can use it; set --proxy-origins or --proxy-token" });
   }
@@ -38,7 +49,7 @@ export function openProxy({ config, url, port, isTunnelHost, log }: OpenProxyOpt
       const { proto, host } = readOrigin(exchange);
       return `${proto}://${host}`;
     },
-    addressOf: (exchange) => readOrigin(exchange).address,
+    addressOf: (exchange) => networkOf(readOrigin(exchange).address),
     origins,
     files: config.proxyFiles,
     token: config.proxyToken,
@@ -56,11 +67,5 @@ function createOwnHostCheck(url: URL, port: number, isTunnelHost: OpenProxyOptio
   const ownPort = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
   return (hostname: string, otherPort: number): boolean =>
     isTunnelHost(hostname) || hostname === url.hostname.toLowerCase() && otherPort === ownPort ||
-    otherPort === port && isLoopback(hostname);
-}
-
-function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  if (isIP(name) === 0) return name === "localhost" || name.endsWith(".localhost");
-  return name.startsWith("127.") || name === "::1";
+    otherPort === port && isLoopbackAddress(hostname);
 }

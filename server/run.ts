@@ -7,6 +7,7 @@ import { aborted } from "../common/delay.ts";
 import { listenForStop } from "../common/stop_signal.ts";
 import { OptionError, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
+import { writeText } from "../common/write_text.ts";
 import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
 import { type RunningServer, startProxyOnly, startServer } from "./main.ts";
 
@@ -58,9 +59,12 @@ async function runUntilStopped(config: ProxyConfig, start: (log: Logger) => Prom
   surviveDefects(log);
   const server = await start(log);
   const { hostname, port } = server.address;
-  if (config.json) {
-    process.stdout.write(JSON.stringify({ event: "listening", url: server.url.origin, hostname, port }) + "\n");
-  } else process.stdout.write(`Listening on ${hostname} port ${port}, as ${server.url.origin}\n`);
+  const line = config.json
+    ? JSON.stringify({ event: "listening", url: server.url.origin, hostname, port })
+    : `Listening on ${hostname} port ${port}, as ${server.url.origin}`;
+  await writeText(process.stdout, line + "\n").catch((error) =>
+    log.warn("output_failed", { reason: describeError(error) })
+  );
   await aborted(stop.signal);
   log.info("draining", { signal: String(stop.signal.reason), seconds: config.drainSeconds });
   await server.drain();

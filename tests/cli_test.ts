@@ -1,6 +1,6 @@
 /** The command line as people meet it: help, wrong input, what it prints, what it keeps, and what it keeps to itself. */
 import assert from "node:assert/strict";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { once } from "node:events";
@@ -42,6 +42,18 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["extra"], /extra/],
   [["server", "--port", "99999"], /99999/],
   [["server", "--listener", "apache"], /apache/],
+  [["-e", "3000", "-p", "secret"], /-p goes with -f/],
+  [["-w", ".", "-p", "secret"], /-p goes with -f/],
+  [["-e", "3000", "--host-header", "a\r\nx: y"], /--host-header.*host name/],
+  [["server", "--trusted-proxies", "10.0.0.1,nginx"], /--trusted-proxies.*nginx/],
+  [["server", "--ephemeral-domain", "a/b"], /--ephemeral-domain.*a\/b/],
+  [["server", "--ephemeral-domain", "example.com:80"], /--ephemeral-domain/],
+  [["server", "--url", "http://192.0.2.7:8787"], /192\.0\.2\.7.*--ephemeral-domain/],
+  [["server", "--url", "http://[::1]:8787"], /--ephemeral-domain/],
+  [["server", "--tls-cert", "README.md", "--tls-key", "README.md", "--listener", "node"], /--tls-cert.*README\.md/],
+  [["server", "--proxy-allow", "10.0.0.0/99", "--port", "0", "--data-dir", ":memory:"], /--proxy-allow.*99/],
+  [["server", "--tls-cert", "missing.pem"], /--tls-cert and --tls-key/],
+  [["server", "--tls-cert", "missing.pem", "--tls-key", "missing.pem"], /--tls-cert.*missing\.pem/],
 ];
 
 for (const [args, says] of USAGE_ERRORS) {
@@ -60,8 +72,8 @@ Deno.test("a wrong environment variable is named", async () => {
   assert.match(errors, /PORTWAY_SERVER/);
 });
 
-async function assertFailure(args: string[], says: RegExp): Promise<void> {
-  const { code, output, errors } = await run(args);
+async function assertFailure(args: string[], says: RegExp, env: Record<string, string> = {}): Promise<void> {
+  const { code, output, errors } = await run(args, env);
   assert.deepEqual([code, output], [1, ""], errors);
   assert.match(errors, says);
   assert.equal(errors.split("\n").length, 1, errors);
@@ -91,6 +103,13 @@ Deno.test("a server that speaks no HTTP: one line, exit code 1", async () => {
   await serving;
 });
 
+Deno.test("an empty environment variable is as good as none", async () => {
+  await assertFailure(["--resume"], /no tunnel to resume/, { PORTWAY_SERVER: "", PORTWAY_CA_CERTS: "", NO_COLOR: "" });
+  const { code, errors } = await run(["server", "--log-level", "loud"], { PORTWAY_PORT: "", PORTWAY_LISTENER: "" });
+  assert.equal(code, 2);
+  assert.match(errors, /loud/);
+});
+
 Deno.test("--resume without a tunnel to resume says so", async () => {
   await assertFailure(["--resume"], /no tunnel to resume/);
 });
@@ -102,6 +121,16 @@ Deno.test("a port that is taken: the server says which, exit code 1", async () =
   assert.equal(code, 1);
   assert.match(errors, new RegExp(`cannot listen on 127.0.0.1 port ${server.port}`));
   assert.doesNotMatch(errors, /\n {4}at /);
+});
+
+Deno.test("a database that is none is named, and left as it is", async () => {
+  await using data = await makeTempDir();
+  const path = join(data.path, "portway.db");
+  await writeFile(path, "these are my notes, not a database, and they are long enough to be one".repeat(100));
+  const { code, errors } = await run(["server", "--port", "0", "--data-dir", data.path]);
+  assert.equal(code, 1);
+  assert.equal(errors, `portway: cannot open the database ${path}: file is not a database`);
+  assert.match(await readFile(path, "utf8"), /^these are my notes/);
 });
 
 Deno.test("--help shows examples, every flag, and fits a terminal; so does portway alone", async () => {
@@ -187,6 +216,16 @@ Deno.test("without a server the client runs one, says so, and --resume takes its
   await using second = await startTunnel({ configDir: first.configDir, args: ["--resume"] });
   assert.deepEqual([second.url, second.opened.expiresAt], [first.url, first.opened.expiresAt]);
   assert.equal(await (await visit(`${second.url}/text`)).text(), "hello");
+});
+
+Deno.test("a folder that cannot be written to costs --resume, not the tunnel", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using config = await makeTempDir();
+  await writeFile(join(config.path, "file"), "");
+  await using tunnel = await startTunnel({ server, target: site, configDir: join(config.path, "file", "below") });
+  await tunnel.events.waitFor("note", ({ text }) => /^--resume will not find this tunnel: /.test(String(text)));
+  assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
 });
 
 Deno.test("what the client keeps can be read by its user alone", async () => {

@@ -81,6 +81,16 @@ Deno.test("a tunnel expires while it carries a stream: cut, summary, 410, and --
   await assertResumeRefused(server, config.path, /no tunnel to resume/);
 });
 
+Deno.test("a tunnel may live for a year", async () => {
+  await using site = startSite();
+  await using server = await startServer({ args: ["--ephemeral-seconds", String(365 * 24 * 3600)] });
+  await using tunnel = await startTunnel({ server, target: site });
+  assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
+  const { code, summary } = await tunnel.stop();
+  assert.deepEqual([code, summary.requests], [0, 1]);
+  assert.match(String(summary.reason), /stopped/);
+});
+
 Deno.test("what was used stays used when the relay is started again", async () => {
   await using site = startSite();
   await using data = await makeTempDir();
@@ -120,6 +130,19 @@ Deno.test("making tunnels is limited by address: 429 with Retry-After, and the c
   assert.equal(code, 1);
   assert.match(errors, /^portway: .*\bwait|minute|too many|often/i);
   assert.equal(errors.split("\n").length, 1, errors);
+});
+
+Deno.test("who has a whole IPv6 network counts as one, and nobody can make an address up", async () => {
+  await using server = await startServer({ args: ["--tunnels-per-minute", "2", "--trusted-proxies", "127.0.0.1"] });
+  const make = async (visitor: string) => {
+    const headers = { "x-forwarded-for": visitor };
+    return (await visit(`${server.url}/api/v1/tunnels/ephemeral`, { method: "POST", headers })).status;
+  };
+  assert.deepEqual([await make("2001:db8::1"), await make("2001:db8::2"), await make("2001:db8::3")], [201, 201, 429]);
+  assert.equal(await make("2001:db8:0:1::1"), 201);
+  // The proxy's own entry is the last, with a port or without.
+  for (const made of ["6.6.6.6", "7.7.7.7"]) assert.equal(await make(`${made}, 203.0.113.9:1234`), 201);
+  assert.equal(await make("8.8.8.8, 203.0.113.9:1234"), 429);
 });
 
 Deno.test("labels and secrets cannot be guessed: long, random, never the same", async () => {

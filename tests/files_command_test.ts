@@ -15,15 +15,35 @@ const WRONG: [args: string[], code: number, message: RegExp][] = [
   [["-f", ".", "--spa"], 2, /--spa and --live go with -w/],
   [["-e", "3000", "--local"], 2, /--local goes with/],
   [["-fw", ".", "--max-upload", "5 apples"], 2, /--max-upload: cannot use "5 apples": a size such as 500MB or 2GiB/],
+  [["-f", ".", "--max-upload", "5MB"], 2, /--max-upload goes with -fw/],
+  [["-w", ".", "-p", "secret"], 2, /^portway: -p goes with -f and -fw: nothing else asks for it/],
+  [["-e", "3000", "-p", "secret"], 2, /^portway: -p goes with -f and -fw/],
+  [["-e", "3000", "--hidden"], 2, /--hidden goes with -f, -fw or -w/],
+  [["-f", ".", "--local-host", "127.0.0.1"], 2, /--local-host goes with --local/],
+  [["-f", ".", "--local", "--resume"], 2, /--resume goes with a tunnel/],
+  [["-f", ".", "--local", "0", "-p", ""], 2, /^portway: --passphrase: it is empty/],
+  [["-f", ".", "--local=70000"], 2, /--local: cannot use "70000"/],
   [["-f", ".", "--local", "70000"], 2, /--local: cannot use "70000"/],
 ];
 
 Deno.test("portway tells in one line what is wrong with a share", () => {
   for (const [args, code, message] of WRONG) {
-    const { status, stderr, stdout } = spawnSync(process.execPath, ["run", "-A", CLI, ...args], { encoding: "utf8" });
+    const { status, stderr, stdout } = spawnSync(process.execPath, ["run", "-A", CLI, ...args], {
+      encoding: "utf8",
+      timeout: 20_000,
+    });
     match(stderr, message);
     deepEqual([status, stdout, stderr.trim().split("\n").length], [code, "", 1], args.join(" "));
   }
+});
+
+Deno.test("portway does not take an empty PORTWAY_PASSPHRASE for none", () => {
+  using folder = openFolder();
+  const args = ["run", "-A", CLI, "-f", folder.path, "--local", "0", "--local-host", "127.0.0.1"];
+  const env = { ...process.env, PORTWAY_PASSPHRASE: "" };
+  const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8", timeout: 20_000 });
+  match(stderr, /^portway: PORTWAY_PASSPHRASE: it is empty/);
+  equal(status, 2);
 });
 
 Deno.test("portway takes a passphrase that is piped in, and none that is empty", () => {

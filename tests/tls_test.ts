@@ -1,6 +1,9 @@
 /** A server that ends TLS itself: the client trusts the authority it is given, visitors speak HTTP/1.1 and HTTP/2. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { WebSocket } from "ws";
 import {
   createNoise,
@@ -101,6 +104,32 @@ Deno.test("HTTPS: a server whose authority the client does not know is refused i
   assert.equal(code, 1);
   assert.match(errors, /certificate|issuer|authority/i);
   assert.equal(errors.split("\n").length, 1, errors);
+});
+
+Deno.test("HTTPS: a local service that speaks it, exposed as if it did not, is found out", async () => {
+  const options = { key: readFileSync(file("self_signed.key")), cert: readFileSync(file("self_signed.pem")) };
+  const service = createServer(options, (_, response) => response.end("hello"));
+  service.listen(0, "127.0.0.1");
+  await once(service, "listening");
+  const { port } = service.address() as AddressInfo;
+  await using server = await startServer();
+  await using wrong = await startTunnel({ server, target: port });
+  assert.equal((await visit(wrong.url)).status, 502);
+  const { text } = await wrong.events.waitFor("note");
+  assert.equal(text, `http://localhost:${port} speaks HTTPS. Stop this tunnel and use -e https://localhost:${port}`);
+  await using right = await startTunnel({ server, target: `https://localhost:${port}` });
+  assert.equal(await (await visit(right.url)).text(), "hello");
+  service.close();
+  service.closeAllConnections();
+});
+
+Deno.test("HTTPS: a local service that speaks no HTTPS is said to", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using tunnel = await startTunnel({ server, target: `https://localhost:${site.port}` });
+  const answer = await visit(tunnel.url, { headers: { accept: "application/json" } });
+  assert.equal(answer.status, 502);
+  assert.match(await answer.text(), /does not speak TLS/);
 });
 
 Deno.test("HTTPS: the API answers who trusts the authority", async () => {

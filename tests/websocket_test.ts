@@ -9,6 +9,7 @@ import {
   startServer,
   startSocketService,
   startTunnel,
+  visit,
 } from "./kit.ts";
 
 const MIB = 1024 * 1024;
@@ -16,7 +17,7 @@ const MIB = 1024 * 1024;
 for (const listener of ["deno", "node"]) {
   Deno.test(`a WebSocket passes a tunnel (listener ${listener})`, async (t) => {
     await using service = await startSocketService();
-    await using server = await startServer({ args: ["--listener", listener] });
+    await using server = await startServer({ args: ["--listener", listener, "--stream-idle-seconds", "1"] });
     await using tunnel = await startTunnel({ server, target: service });
     const url = `${tunnel.url}/ws?a=1`;
 
@@ -52,6 +53,14 @@ for (const listener of ["deno", "node"]) {
         assert.deepEqual(await socket.closed, { code, reason });
       });
     }
+
+    await t.step("a quiet one outlives the idle time of requests", async () => {
+      await using socket = await openSocket(url);
+      // As long as this takes, twice.
+      for (let count = 0; count < 2; count++) assert.equal((await visit(`${tunnel.url}/never`)).status, 504);
+      socket.send("still here");
+      assert.equal(await socket.next(), "still here");
+    });
 
     await t.step("a close without a code is one on the other side", async () => {
       await using socket = await openSocket(url);

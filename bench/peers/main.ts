@@ -152,13 +152,15 @@ async function benchIdle(many: number, peers: readonly Peer[]): Promise<Section[
   for (const count of many === 0 ? [] : [IDLE_TUNNELS, many]) {
     note(`${count} idle tunnels`);
     const rows: SectionRow[] = [];
-    for (const [name, start] of starts) {
-      try {
-        const { relayBytes, clientBytes, perSecond } = await measureIdleTunnels(start, count);
-        const values = { relayKb: relayBytes / 1000, clientsKb: clientBytes / 1000, perSecond };
-        rows.push({ name, values, spread: NaN });
-      } catch (error) {
-        rows.push({ name, values: {}, spread: NaN, failure: describeFailure(error) });
+    for (const [name, result] of await measureIdleTunnels(starts, count)) {
+      if (result instanceof Error) rows.push({ name, values: {}, spread: NaN, failure: describeFailure(result) });
+      else {
+        const { relayBytes, clientBytes, perSecond } = result;
+        rows.push({
+          name,
+          values: { relayKb: relayBytes / 1000, clientsKb: clientBytes / 1000, perSecond },
+          spread: NaN,
+        });
       }
     }
     sections.push({ title: `${count} idle tunnels`, columns, rows });

@@ -18,7 +18,7 @@ export async function findTunnels(options: FindOptions): Promise<(Peer | Missing
     await findNginx(),
     {
       name: "localtunnel",
-      missing: "npm has its client only; its server would have to be built from source",
+      missing: "the one server on npm does not start on Node 20, and the current one comes as source",
     },
   ];
 }

@@ -22,27 +22,78 @@ export interface IdleResult {
 
 /** Tunnels opened before the first look, so that what is loaded and compiled once does not count. */
 const WARM_UP = 100;
-/** Runtimes give memory back late; a moment of rest makes two looks comparable. */
-const REST_MS = 1500;
+/**
+ * A tunnel that was opened a moment ago is not idle yet: runtimes give back what opening it took after half a minute of
+ * rest. Heartbeats fall into this time.
+ */
+const REST_MS = 35_000;
 
-/** Opens `count` tunnels that carry nothing, on a relay of their own, and looks at the memory. */
-export async function measureIdleTunnels(start: StartIdleHost, count: number): Promise<IdleResult> {
-  const host = await start();
-  try {
-    const warmClient = await host.open(WARM_UP);
-    await rest();
-    const relayBefore = readMemory([host.relay]), clientBefore = readMemory([warmClient]), started = performance.now();
-    const client = await host.open(count);
-    const seconds = (performance.now() - started) / 1000;
-    await rest();
+/**
+ * Opens `count` tunnels that carry nothing on a relay of each kind, and looks at the memory. They rest together.
+ * @returns for each name, in their order, a result or the error that kept it from one
+ */
+export async function measureIdleTunnels(
+  starts: ReadonlyMap<string, StartIdleHost>,
+  count: number,
+): Promise<Map<string, IdleResult | Error>> {
+  const results = new Map<string, IdleResult | Error>();
+  const runs = new Map<string, IdleRun>();
+  /** Takes every run that goes on a step further; one that fails stays behind. */
+  async function step(go: (run: IdleRun, name: string) => void | Promise<void>): Promise<void> {
+    for (const [name, run] of runs) {
+      try {
+        await go(run, name);
+      } catch (error) {
+        results.set(name, toError(error));
+        runs.delete(name);
+        await run.host?.stop();
+      }
+    }
+  }
+  for (const name of starts.keys()) runs.set(name, new IdleRun());
+  await step(async (run, name) => await run.start(starts.get(name)!));
+  await rest();
+  await step((run) => run.open(count));
+  await rest();
+  await step(async (run, name) => {
+    results.set(name, run.look(count));
+    await run.host?.stop();
+  });
+  return new Map([...starts.keys()].map((name) => [name, results.get(name)!]));
+}
+
+/** One relay on its way through the measurement. */
+class IdleRun {
+  host: IdleHost | null = null;
+  #warmClient = 0;
+  #client = 0;
+  #relayBefore = 0;
+  #clientBefore = 0;
+  #seconds = 0;
+
+  async start(start: StartIdleHost): Promise<void> {
+    this.host = await start();
+    this.#warmClient = await this.host.open(WARM_UP);
+  }
+
+  async open(count: number): Promise<void> {
+    const host = this.host!;
+    this.#relayBefore = readMemory([host.relay]);
+    this.#clientBefore = readMemory([this.#warmClient]);
+    const started = performance.now();
+    this.#client = await host.open(count);
+    this.#seconds = (performance.now() - started) / 1000;
+  }
+
+  look(count: number): IdleResult {
+    const clientBefore = this.#client === this.#warmClient ? this.#clientBefore : 0;
     return {
-      relayBytes: (readMemory([host.relay]) - relayBefore) / count,
-      clientBytes: (readMemory([client]) - (client === warmClient ? clientBefore : 0)) / count,
-      perSecond: count / seconds,
+      relayBytes: (readMemory([this.host!.relay]) - this.#relayBefore) / count,
+      clientBytes: (readMemory([this.#client]) - clientBefore) / count,
+      perSecond: count / this.#seconds,
     };
-  } finally {
-    await host.stop();
   }
 }
 
+const toError = (error: unknown) => error instanceof Error ? error : new Error(String(error));
 const rest = () => new Promise<void>((resolve) => setTimeout(resolve, REST_MS));

@@ -32,6 +32,9 @@ export interface MoveOptions {
 export async function moveEntry(root: Root, options: MoveOptions): Promise<boolean> {
   checkWritableNames(root, options.from);
   checkWritableNames(root, options.to);
+  if (options.to.length > options.from.length && options.from.every((name, depth) => name === options.to[depth])) {
+    throw new HttpError(409, "not_possible", "A folder cannot be moved into itself.");
+  }
   const source = openParent(root, options.from);
   try {
     checkEntry(root, source, getLast(options.from));

@@ -1,6 +1,7 @@
 import fs from "node:fs";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { listNames } from "./look.ts";
 import type { Folder, Root } from "./root.ts";
+import { TimeSlice } from "./time_slice.ts";
 
 /** What a visitor sees of one entry. */
 export interface ListedEntry {
@@ -12,26 +13,31 @@ export interface ListedEntry {
   modified: number;
 }
 
-/** Entries looked at before other work gets a turn: about 3 ms. */
-const BATCH = 500;
-
 /** Lists what may be seen of a folder, by name. The folder stays open and the caller's. */
 export async function listFolder(root: Root, folder: Folder, signal?: AbortSignal): Promise<ListedEntry[]> {
   const entries: ListedEntry[] = [];
-  const names = fs.readdirSync(`${folder.path}/`);
-  for (let index = 0; index < names.length; index++) {
-    if (index % BATCH === BATCH - 1) {
-      await nextTurn();
-      signal?.throwIfAborted();
-    }
-    const name = names[index];
-    if (!root.isVisible(name, folder.segments) || name.includes("\\")) continue;
-    const entry = root.statEntry(folder, name);
-    if (entry === null) continue;
-    const { kind, size, modified } = entry;
-    entries.push({ name, kind, size: kind === "file" ? size : 0, modified });
+  const slice = new TimeSlice();
+  for (const entry of listEntries(root, folder)) {
+    if (entry !== null) entries.push(entry);
+    if (slice.isOver) await slice.next(signal);
   }
-  return entries.sort((a, b) => a.name < b.name ? -1 : 1);
+  return entries;
+}
+
+/**
+ * The entries of a folder by name, each looked at when it is asked for; null for one that may not be seen, so that
+ * whoever goes through them can let others work in between. The folder must stay open.
+ */
+export function* listEntries(root: Root, folder: Folder): Generator<ListedEntry | null> {
+  for (const name of listNames(folder).sort()) yield describeEntry(root, folder, name);
+}
+
+function describeEntry(root: Root, folder: Folder, name: string): ListedEntry | null {
+  if (!root.isVisible(name, folder.segments) || name.includes("\\")) return null;
+  const entry = root.statEntry(folder, name);
+  if (entry === null) return null;
+  const { kind, size, modified } = entry;
+  return { name, kind, size: kind === "file" ? size : 0, modified };
 }
 
 /** Lists folders as JSON text, and keeps what it made for a moment. */

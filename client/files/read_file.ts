@@ -1,6 +1,8 @@
 import fs from "node:fs";
 import { IS_DENO, streamWholeFile } from "./deno.ts";
-import { HAS_PROC, type OpenFile } from "./root.ts";
+import { HAS_PROC } from "./look.ts";
+import { readFully } from "./read_fully.ts";
+import type { OpenFile } from "./root.ts";
 
 /** Bytes read at once for a streamed answer: below it the cost of each step shows, above it only memory grows. */
 const PIECE = 512 * 1024;
@@ -9,12 +11,7 @@ const PIECE = 512 * 1024;
 export function readBytes(file: OpenFile, start: number, length: number): Uint8Array<ArrayBuffer> {
   if (file.content !== undefined) return file.content.subarray(start, start + length);
   const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const count = fs.readSync(file.fd, bytes, filled, length - filled, start + filled);
-    if (count === 0) break;
-    filled += count;
-  }
+  const filled = readFully(file.fd, bytes, start);
   return filled === length ? bytes : bytes.subarray(0, filled);
 }
 

@@ -122,10 +122,16 @@ function sendJson(json: string): Response {
   return new Response(new TextEncoder().encode(json + "\n"), { headers });
 }
 
+/** What would break a line or control the terminal that it is read in. */
+// deno-lint-ignore no-control-regex
+const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
+
 /** One name a line, with a slash behind folders. */
 function sendNames(listing: string): Response {
   const entries: ListedEntry[] = JSON.parse(listing);
-  const text = entries.map(({ name, kind }) => `${name}${kind === "folder" ? "/" : ""}\n`).join("");
+  const text = entries.map(({ name, kind }) => `${name.replace(CONTROLS, "?")}${kind === "folder" ? "/" : ""}\n`).join(
+    "",
+  );
   return new Response(text, { headers: { ...LISTING_HEADERS, "content-type": "text/plain; charset=utf-8" } });
 }
 

@@ -113,9 +113,14 @@ Deno.test("share never leaves its folder while a link is swapped under it", asyn
       ok(body === "inside" || body.includes("not_found") || body.includes("too_many"), body);
       const names = await (await share.ask("/spot/?simple")).text();
       ok(!names.includes("only-outside"), names);
-      await share.ask(`/spot/written-${round}.txt`, { method: "PUT", body: "x" });
-      await share.ask(`/spot/made-${round}/`, { method: "MKCOL" });
+      await share.ask(`/spot/written-${round % 5}.txt`, { method: "PUT", body: "x" });
+      await share.ask(`/spot/made-${round % 5}/`, { method: "MKCOL" });
       await share.ask("/spot/only-outside", { method: "DELETE" });
+      await share.ask("/spot/only-outside?move=/taken", { method: "POST" });
+      for (const target of ["/?zip", "/spot/?zip", "/?zip&name=spot&name=file", "/file", "/?search=only"]) {
+        const content = await (await share.ask(target)).text();
+        ok(!/from outside|only-outside/.test(content), target);
+      }
     }
   } finally {
     swapping.stop();
@@ -123,9 +128,13 @@ Deno.test("share never leaves its folder while a link is swapped under it", asyn
   equal(fs.readdirSync(share.outside).sort().join(), "only-outside,secret.txt");
 });
 
-/** A process that turns `spot` into a folder of the share, then into a link that leads out, and so on. */
+/**
+ * A process that turns `spot` into a folder of the share, then into a link that leads out, and so on; and `file` into
+ * a file of the share, then into a link to one outside.
+ */
 function startSwapping(share: TestShare): { stop(): void } {
   fs.writeFileSync(path.join(share.outside, "only-outside"), "");
+  fs.writeFileSync(path.join(share.outside, "secret.txt"), "from outside");
   const program = `
 import os,sys,time
 shared,outside,parent=sys.argv[1],sys.argv[2],os.getppid()
@@ -134,9 +143,12 @@ while os.getppid()==parent:
   for name in 'ab':
     os.symlink('real' if name=='a' else outside, shared+'/.swap')
     os.rename(shared+'/.swap',shared+'/spot')
+    if name=='a': open(shared+'/.swap','w').write('inside')
+    else: os.symlink(outside+'/secret.txt', shared+'/.swap')
+    os.rename(shared+'/.swap',shared+'/file')
 `;
   const child = new Deno.Command("python3", { args: ["-c", program, share.path, share.outside] }).spawn();
-  while (!fs.existsSync(path.join(share.path, "spot")));
+  while (!fs.existsSync(path.join(share.path, "file")));
   return {
     stop() {
       child.kill("SIGKILL");
@@ -161,3 +173,23 @@ Deno.test(
     throws(() => root.open(["missing-in-root"]), (error) => error instanceof HttpError && error.status === 404);
   },
 );
+
+Deno.test("readEntry reads a plain file or a link that stays inside, and nothing else that was put in its place", async () => {
+  await using share = openTestShare();
+  plant(share);
+  const root = openRoot({ path: share.path, hidden: false });
+  const folder = root.openFolder([]);
+  try {
+    const read = (name: string) => {
+      const into = new Uint8Array(20);
+      return new TextDecoder().decode(into.subarray(0, root.readEntry(folder, name, into)));
+    };
+    equal(read("inside.txt"), "inside");
+    equal(read("good-chain"), "inside");
+    for (const name of [...OUTSIDE.filter((name) => !name.includes("/")), "folder", "good-folder", "missing"]) {
+      throws(() => read(name), name);
+    }
+  } finally {
+    folder.close();
+  }
+});

@@ -72,7 +72,7 @@ function makeScratchFolder(root: Root, name: string): Folder {
   const base = root.openFolder([]);
   try {
     fs.mkdirSync(`${base.path}/${name}`, { mode: 0o700 });
-    return root.openOwnFolder(name);
+    return root.openOwnFolder(base, name);
   } finally {
     base.close();
   }

@@ -1,7 +1,6 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { listFolder } from "./listing.ts";
-import type { ListedEntry } from "./listing.ts";
+import { type ListedEntry, listEntries } from "./listing.ts";
 import type { Folder, Root } from "./root.ts";
+import { TimeSlice } from "./time_slice.ts";
 
 export interface SearchOptions {
   /** Every word of it must be part of the path below the folder; case does not matter. */
@@ -26,8 +25,12 @@ export async function searchNames(root: Root, start: readonly string[], options:
   const words = options.query.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const matches: ListedEntry[] = [];
   let seen = 0;
-  for await (const { path, entry } of walk(root, start, signal)) {
+  const slice = new TimeSlice();
+  for (const found of walk(root, start)) {
+    if (slice.isOver) await slice.next(signal);
     if (++seen > maxEntries || matches.length >= maxMatches) return { matches, isPartial: true };
+    if (found === null) continue;
+    const { path, entry } = found;
     const lower = path.toLowerCase();
     if (words.every((word) => lower.includes(word))) matches.push({ ...entry, name: path });
   }
@@ -43,10 +46,10 @@ export interface Found {
 }
 
 /**
- * Everything that may be seen below a folder, breadth first. Each folder is entered once, under its real place:
- * links that lead back up end there.
+ * Everything below a folder, breadth first; null for what may not be seen, so that whoever walks can let others work
+ * in between. Each folder is entered once, under its real place: links that lead back up end there.
  */
-export async function* walk(root: Root, start: readonly string[], signal: AbortSignal): AsyncGenerator<Found> {
+export function* walk(root: Root, start: readonly string[]): Generator<Found | null> {
   const waiting: string[][] = [[]];
   const entered = new Set<string>();
   for (let below = waiting.shift(); below !== undefined; below = waiting.shift()) {
@@ -56,15 +59,13 @@ export async function* walk(root: Root, start: readonly string[], signal: AbortS
       const place = folder.segments.join("/");
       if (entered.has(place)) continue;
       entered.add(place);
-      for (const entry of await listFolder(root, folder, signal)) {
-        yield { path: [...below, entry.name].join("/"), entry, folder };
-        if (entry.kind === "folder") waiting.push([...below, entry.name]);
+      for (const entry of listEntries(root, folder)) {
+        yield entry === null ? null : { path: [...below, entry.name].join("/"), entry, folder };
+        if (entry?.kind === "folder") waiting.push([...below, entry.name]);
       }
     } finally {
       folder.close();
     }
-    await nextTurn();
-    signal.throwIfAborted();
   }
 }
 

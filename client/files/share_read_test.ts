@@ -274,3 +274,35 @@ Deno.test("share answers other methods with what can be done, and 503 when it ha
   await share.target.close();
   equal((await share.ask("/a.txt")).status, 503);
 });
+
+Deno.test("share lets others work while it goes through names that are not there", async () => {
+  await using share = openTestShare();
+  for (let index = 0; index < 4000; index++) fs.symlinkSync(`missing-${index}`, path.join(share.path, `link-${index}`));
+  const body = Array.from({ length: 20_000 }, (_, index) => `name=missing-${index}`).join("&");
+  const works: [name: string, ask: () => Promise<Response>][] = [
+    ["zip of names", () => share.ask("/?zip", { method: "POST", body })],
+    ["zip", () => share.ask("/?zip")],
+    ["search", () => share.ask("/?search=x")],
+    ["listing", () => share.ask("/")],
+  ];
+  for (const [name, ask] of works) {
+    let turns = 0;
+    let isDone = false;
+    const done = ask().then((response) => response.arrayBuffer()).then(() => isDone = true);
+    while (!isDone) {
+      await nextTurn();
+      turns++;
+    }
+    await done;
+    ok(turns > 4, `${name}: ${turns} turns`);
+  }
+});
+
+Deno.test("share lists for curl one name a line, whatever a name is made of", async () => {
+  await using share = openTestShare();
+  share.write("two\nlines", "");
+  share.write("\x1b[31mred\x9b", "");
+  deepEqual((await (await share.ask("/")).text()).split("\n"), ["?[31mred?", "two?lines", ""]);
+  const { entries } = await (await share.ask("/?json")).json();
+  deepEqual(entries.map(({ name }: { name: string }) => name), ["\x1b[31mred\x9b", "two\nlines"]);
+});

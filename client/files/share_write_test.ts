@@ -313,3 +313,13 @@ Deno.test("PUT with an id tells a sender that did not hear of it that its upload
   share.write("a", "changed");
   equal((await put(share, "/a?upload=x", "abc", star)).status, 412);
 });
+
+Deno.test("share moves no folder into itself, and leaves no trace of the try", async () => {
+  await using share = openTestShare({ writable: true });
+  share.write("a/b.txt", "b");
+  for (const target of ["/a/a", "/a/new/deep", "/a"]) {
+    const response = await share.ask(`/a?move=${target}`, { method: "POST" });
+    equal(response.status, target === "/a" ? 201 : 409, target);
+  }
+  deepEqual(fs.readdirSync(share.path, { recursive: true }).sort(), ["a", "a/b.txt"]);
+});

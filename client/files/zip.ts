@@ -1,11 +1,11 @@
-import { readBytes, readPieces } from "./read_file.ts";
-import type { OpenFile, Root } from "./root.ts";
+import { readPieces } from "./read_file.ts";
+import { readFully } from "./read_fully.ts";
+import type { Folder, OpenFile, Root } from "./root.ts";
+import type { ListedEntry } from "./listing.ts";
 import { walk } from "./search.ts";
 import { isPlainName } from "./target_path.ts";
-import { writeZip, type ZipEntry } from "./zip_writer.ts";
-
-/** Files up to this many bytes are read in one step. */
-const WHOLE_LIMIT = 256 * 1024;
+import { TimeSlice } from "./time_slice.ts";
+import { MAX_WHOLE, type ZipName, ZipWriter } from "./zip_writer.ts";
 
 export interface ZipOptions {
   /** Names in the folder to take; all of it when empty. Names that are not there are left out. */
@@ -22,7 +22,7 @@ export function streamZip(
   segments: readonly string[],
   options: ZipOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const pieces = writeZip(collect(root, segments, options));
+  const pieces = makeZip(collect(root, segments, options.names), options.signal);
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await pieces.next();
@@ -35,76 +35,106 @@ export function streamZip(
   }, { highWaterMark: 0 });
 }
 
-function collect(root: Root, segments: readonly string[], { names, signal }: ZipOptions): AsyncGenerator<ZipEntry> {
-  if (names.length === 0) return collectBelow(root, segments, "", signal);
-  return collectAll(root, segments, names, signal);
+/** A folder, a small file that is read when its turn comes, or a large one that is open until the next one's turn. */
+type Source =
+  | ZipName & { kind: "folder" }
+  | ZipName & { kind: "small"; size: number; fill: (into: Uint8Array<ArrayBuffer>) => number }
+  | ZipName & { kind: "large"; file: OpenFile };
+
+async function* makeZip(
+  sources: Iterable<Source | null>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const zip = new ZipWriter();
+  const slice = new TimeSlice();
+  for (const source of sources) {
+    // Small files are read at once, many in a row: a turn of the event loop costs more than one of them.
+    if (slice.isOver) await slice.next(signal);
+    if (source === null) continue;
+    if (source.kind === "large") yield* addLarge(zip, source, source.file);
+    else addSmall(zip, source);
+    yield* zip.take();
+  }
+  zip.close();
+  yield* zip.take();
 }
 
-async function* collectAll(
-  root: Root,
-  segments: readonly string[],
-  names: readonly string[],
-  signal: AbortSignal,
-): AsyncGenerator<ZipEntry> {
+function addSmall(zip: ZipWriter, source: Exclude<Source, { kind: "large" }>): void {
+  if (source.kind === "folder") return zip.addFolder(source);
+  try {
+    zip.addWhole(source, source.size, source.fill);
+  } catch {
+    // It went away or is closed to us: left out.
+  }
+}
+
+async function* addLarge(
+  zip: ZipWriter,
+  name: ZipName,
+  file: OpenFile,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  zip.begin(name, file.stat.size);
+  for await (const piece of readPieces(file, 0, file.stat.size)) {
+    zip.addPiece(piece);
+    yield* zip.take();
+  }
+  zip.end();
+}
+
+/** What is to go into the zip; null for what is not there or may not be seen. */
+function* collect(root: Root, segments: readonly string[], names: readonly string[]): Generator<Source | null> {
+  if (names.length === 0) yield* collectBelow(root, segments, "");
   for (const name of new Set(names)) {
-    if (isPlainName(name)) yield* collectNamed(root, segments, name, signal);
+    if (isPlainName(name)) yield* collectNamed(root, segments, name);
+    else yield null;
   }
 }
 
-async function* collectNamed(
-  root: Root,
-  segments: readonly string[],
-  name: string,
-  signal: AbortSignal,
-): AsyncGenerator<ZipEntry> {
+function* collectNamed(root: Root, segments: readonly string[], name: string): Generator<Source | null> {
   const opened = openIfThere(() => root.open([...segments, name]));
-  if (opened === null) return;
-  if (opened.kind === "file") {
-    try {
-      yield describeFile(name, opened);
-    } finally {
-      opened.close();
-    }
-    return;
+  if (opened === null) return yield null;
+  try {
+    if (opened.kind === "file") return yield describeFile(name, opened);
+  } finally {
+    opened.close();
   }
-  opened.close();
-  yield createFolderEntry(name, new Date());
-  yield* collectBelow(root, [...segments, name], `${name}/`, signal);
+  yield { kind: "folder", name: `${name}/`, modified: new Date() };
+  yield* collectBelow(root, [...segments, name], `${name}/`);
 }
 
-async function* collectBelow(
-  root: Root,
-  segments: readonly string[],
-  prefix: string,
-  signal: AbortSignal,
-): AsyncGenerator<ZipEntry> {
-  for await (const { path, entry, folder } of walk(root, segments, signal)) {
-    if (entry.kind === "folder") {
-      yield createFolderEntry(prefix + path, new Date(entry.modified));
-      continue;
-    }
-    const file = openIfThere(() => root.openEntry(folder, entry.name));
-    if (file === null) continue;
-    // No generator of its own for this: each one between here and the zip costs more than opening the file.
-    try {
-      yield describeFile(prefix + path, file);
-    } finally {
-      file.close();
-    }
-  }
-}
-
-function createFolderEntry(name: string, modified: Date): ZipEntry {
-  return { name: `${name}/`, modified, size: 0, read: () => [] };
-}
-
-/** The entry of a file, which must stay open until the entry has been read. */
-function describeFile(name: string, file: OpenFile): ZipEntry {
+function describeFile(name: string, file: OpenFile): Source {
   const { size, mtimeMs } = file.stat;
   const modified = new Date(mtimeMs);
-  if (size > WHOLE_LIMIT) return { name, modified, size, read: () => readPieces(file, 0, size) };
-  const bytes = readBytes(file, 0, size);
-  return { name, modified, size: bytes.length, read: () => [bytes] };
+  if (size > MAX_WHOLE) return { kind: "large", name, modified, file };
+  return { kind: "small", name, modified, size, fill: (into) => readFully(file.fd, into, 0) };
+}
+
+function* collectBelow(root: Root, segments: readonly string[], prefix: string): Generator<Source | null> {
+  for (const found of walk(root, segments)) {
+    if (found === null) {
+      yield null;
+      continue;
+    }
+    const { path, entry, folder } = found;
+    if (entry.kind === "folder") {
+      yield { kind: "folder", name: `${prefix}${path}/`, modified: new Date(entry.modified) };
+    } else if (entry.size > MAX_WHOLE) {
+      yield* openLarge(root, folder, entry, prefix + path);
+    } else {
+      const fill = (into: Uint8Array<ArrayBuffer>) => root.readEntry(folder, entry.name, into);
+      yield { kind: "small", name: prefix + path, modified: new Date(entry.modified), size: entry.size, fill };
+    }
+  }
+}
+
+function* openLarge(root: Root, folder: Folder, entry: ListedEntry, name: string): Generator<Source> {
+  const file = openIfThere(() => root.openEntry(folder, entry.name));
+  if (file === null) return;
+  try {
+    yield describeFile(name, file);
+  } finally {
+    file.close();
+  }
 }
 
 /** What is opened, or null when it went away or is closed to us meanwhile. */

@@ -1,16 +1,18 @@
-import { Buffer } from "node:buffer";
 import { crc32 } from "node:zlib";
+import { ZipBlock } from "./zip_block.ts";
 
-/** One thing to put into a zip. */
-export interface ZipEntry {
+/** What a zip tells of a file or folder. */
+export interface ZipName {
   /** Relative path with forward slashes; a folder's ends in one. */
   name: string;
   modified: Date;
-  /** Bytes that {@link read} gives in all. */
-  size: number;
-  /** The content in pieces. It is read to its end or, when the visitor leaves, returned early. */
-  read(): AsyncIterable<Uint8Array> | Uint8Array[];
 }
+
+/** The largest file that can be added in one step, in bytes. */
+export const MAX_WHOLE = 256 * 1024;
+/** Bytes collected before they are sent: a folder of small files would else be a trickle of tiny pieces. */
+const PIECE = 512 * 1024;
+const DIRECTORY_PIECE = 64 * 1024;
 
 const LOCAL = 0x04034b50;
 const DESCRIPTOR = 0x08074b50;
@@ -18,179 +20,239 @@ const CENTRAL = 0x02014b50;
 const END_64 = 0x06064b50;
 const LOCATOR_64 = 0x07064b50;
 const END = 0x06054b50;
-/** Sizes follow the data; names are UTF-8. */
-const FLAGS = 0x0808;
+/** Names are UTF-8. */
+const UTF_8 = 0x0800;
+/** Sizes and checksum come behind the data. */
+const FOLLOWED = 0x0008;
 const VERSION = 45;
+/** Made by Unix, so that rights are read as such. */
+const MADE_BY = 3 << 8 | VERSION;
 const MAX_32 = 0xffffffff;
 const MAX_16 = 0xffff;
+const SLASH = 0x2f;
 
-/** Bytes collected before they are sent: a folder of small files would else be a trickle of tiny pieces. */
-const PIECE = 256 * 1024;
+interface Entry {
+  /** The name in UTF-8. */
+  name: Uint8Array;
+  modified: Date;
+  crc: number;
+  size: number;
+  /** Where it begins. */
+  offset: number;
+  flags: number;
+}
 
 /**
- * Writes entries as a zip (APPNOTE 6.3), stored as they are, with 64-bit fields where they are needed.
- * Memory grows by the length of each name and nothing else.
- * @throws RangeError when an entry does not have the size it was said to have
+ * Writes a zip (APPNOTE 6.3): entries are stored as they are, with 64-bit fields where they are needed. What is
+ * written is taken piece by piece. Memory grows by the length of each name and nothing else.
  */
-export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const directory: Buffer<ArrayBuffer>[] = [];
-  const output = new PieceList();
-  for await (const entry of entries) {
-    const name = Buffer.from(entry.name, "utf8");
-    const is64 = entry.size >= MAX_32;
-    const { offset } = output;
-    output.add(createLocalHeader(name, entry, is64));
-    let crc = 0;
-    let size = 0;
-    const content = entry.read();
-    // What is in memory is not waited for: a turn of the event loop costs more than a small file.
-    for await (const piece of Array.isArray(content) ? [] : content) {
-      crc = crc32(piece, crc);
-      size += piece.length;
-      output.add(piece);
-      if (output.isFull) yield output.take();
-    }
-    for (const piece of Array.isArray(content) ? content : []) {
-      crc = crc32(piece, crc);
-      size += piece.length;
-      output.add(piece);
-    }
-    if (size !== entry.size) throw new RangeError(`"${entry.name}" has ${size} bytes, not ${entry.size}`);
-    output.add(createDescriptor(crc, size, is64));
-    directory.push(createCentralHeader(name, entry, crc, offset));
-    if (output.isFull) yield output.take();
+export class ZipWriter {
+  readonly #encoder = new TextEncoder();
+  #ready: Uint8Array<ArrayBuffer>[] = [];
+  #block = new ZipBlock(PIECE);
+  /** Bytes before the block. */
+  #before = 0;
+  readonly #directory: ZipBlock[] = [];
+  #count = 0;
+  #open: Entry | null = null;
+  #expected = 0;
+
+  /** Pieces that are full. */
+  take(): Uint8Array<ArrayBuffer>[] {
+    const ready = this.#ready;
+    if (ready.length > 0) this.#ready = [];
+    return ready;
   }
-  const { offset } = output;
-  for (const header of directory) {
-    output.add(header);
-    if (output.isFull) yield output.take();
+
+  addFolder(folder: ZipName): void {
+    this.addWhole(folder, 0, () => 0);
   }
-  output.add(createEnd(directory.length, output.offset - offset, offset));
-  yield output.take();
+
+  /**
+   * Adds a file of at most {@link MAX_WHOLE} bytes in one step. `fill` puts its content where it is to be and returns
+   * how much there was. When it throws, nothing is added.
+   */
+  addWhole({ name, modified }: ZipName, size: number, fill: (into: Uint8Array<ArrayBuffer>) => number): void {
+    const encoded = this.#encoder.encode(name);
+    const head = 30 + encoded.length;
+    this.#makeRoom(head + size);
+    const block = this.#block;
+    const start = block.length + head;
+    const count = size === 0 ? 0 : fill(block.bytes.subarray(start, start + size));
+    const crc = count === 0 ? 0 : crc32(block.bytes.subarray(start, start + count));
+    const entry = { name: encoded, modified, crc, size: count, offset: this.#offset, flags: UTF_8 };
+    writeLocal(block, entry);
+    block.length += count;
+    this.#addToDirectory(entry);
+  }
+
+  /** Begins a file that comes in pieces. Its size must be known; its checksum follows behind it. */
+  begin({ name, modified }: ZipName, size: number): void {
+    this.#expected = size;
+    const encoded = this.#encoder.encode(name);
+    this.#makeRoom(50 + encoded.length);
+    this.#open = { name: encoded, modified, crc: 0, size, offset: this.#offset, flags: UTF_8 | FOLLOWED };
+    writeLocal(this.#block, this.#open);
+    this.#open.size = 0;
+  }
+
+  /** Adds a piece of the file that was begun; it must not be changed after that. */
+  addPiece(piece: Uint8Array<ArrayBuffer>): void {
+    if (this.#open === null) throw new TypeError("no file was begun");
+    this.#open.crc = crc32(piece, this.#open.crc);
+    this.#open.size += piece.length;
+    this.#finishBlock();
+    this.#ready.push(piece);
+    this.#before += piece.length;
+  }
+
+  /** Ends the file that was begun. Throws RangeError when it does not have the size it was said to have. */
+  end(): void {
+    const entry = this.#open;
+    if (entry === null) throw new TypeError("no file was begun");
+    if (entry.size !== this.#expected) {
+      throw new RangeError(`the file has ${entry.size} bytes, not ${this.#expected}`);
+    }
+    this.#open = null;
+    this.#makeRoom(24);
+    writeDescriptor(this.#block, entry);
+    this.#addToDirectory(entry);
+  }
+
+  /** Ends the zip; what is left is to be taken after it. */
+  close(): void {
+    const offset = this.#offset;
+    this.#finishBlock();
+    for (const { written } of this.#directory) {
+      this.#ready.push(written);
+      this.#before += written.length;
+    }
+    writeEnd(this.#block, this.#count, this.#offset - offset, offset);
+    this.#finishBlock();
+  }
+
+  get #offset(): number {
+    return this.#before + this.#block.length;
+  }
+
+  #makeRoom(length: number): void {
+    if (this.#block.room < length) this.#finishBlock();
+  }
+
+  #finishBlock(): void {
+    const { written } = this.#block;
+    if (written.length === 0) return;
+    this.#ready.push(written);
+    this.#before += written.length;
+    this.#block = new ZipBlock(PIECE);
+  }
+
+  #addToDirectory(entry: Entry): void {
+    const length = 46 + 28 + entry.name.length;
+    let block = this.#directory.at(-1);
+    if (block === undefined || block.room < length) {
+      block = new ZipBlock(Math.max(DIRECTORY_PIECE, length));
+      this.#directory.push(block);
+    }
+    writeCentral(block, entry);
+    this.#count++;
+  }
 }
 
-/** Pieces that wait to be sent as one. */
-class PieceList {
-  /** Bytes added so far. */
-  offset = 0;
-  #pieces: Uint8Array[] = [];
-  #length = 0;
-
-  get isFull(): boolean {
-    return this.#length >= PIECE;
-  }
-
-  add(piece: Uint8Array): void {
-    this.#pieces.push(piece);
-    this.#length += piece.length;
-    this.offset += piece.length;
-  }
-
-  take(): Uint8Array<ArrayBuffer> {
-    const joined = new Uint8Array(this.#length);
-    let at = 0;
-    for (const piece of this.#pieces) {
-      joined.set(piece, at);
-      at += piece.length;
-    }
-    [this.#pieces, this.#length] = [[], 0];
-    return joined;
-  }
+function writeLocal(block: ZipBlock, entry: Entry): void {
+  const { name, crc, size } = entry;
+  const is64 = size >= MAX_32;
+  block.u32(LOCAL);
+  writeCommon(block, entry);
+  block.u32(crc);
+  // Behind FOLLOWED nothing is told here, but that the numbers behind the data have 64 bits.
+  const told = is64 ? MAX_32 : isFollowed(entry) ? 0 : size;
+  block.u32(told);
+  block.u32(told);
+  block.u16(name.length);
+  block.u16(is64 ? 20 : 0);
+  block.add(name);
+  if (!is64) return;
+  block.u16(1);
+  block.u16(16);
+  block.u64(0);
+  block.u64(0);
 }
 
-function createLocalHeader(name: Buffer, { modified }: ZipEntry, is64: boolean): Buffer<ArrayBuffer> {
-  const header = Buffer.alloc(30 + name.length + (is64 ? 20 : 0));
-  header.writeUInt32LE(LOCAL, 0);
-  writeCommon(header, 4, modified);
-  header.writeUInt16LE(name.length, 26);
-  header.writeUInt16LE(is64 ? 20 : 0, 28);
-  header.set(name, 30);
-  if (!is64) return header;
-  header.writeUInt32LE(MAX_32, 18);
-  header.writeUInt32LE(MAX_32, 22);
-  // An extra field of zeros says that the sizes behind the data have 64 bits.
-  header.writeUInt16LE(1, 30 + name.length);
-  header.writeUInt16LE(16, 32 + name.length);
-  return header;
+function isFollowed({ flags }: Entry): boolean {
+  return (flags & FOLLOWED) !== 0;
 }
 
 /** Version, flags, method (stored) and time: the same in both kinds of header. */
-function writeCommon(header: Buffer, at: number, modified: Date): void {
-  header.writeUInt16LE(VERSION, at);
-  header.writeUInt16LE(FLAGS, at + 2);
+function writeCommon(block: ZipBlock, { flags, modified }: Entry): void {
+  block.u16(VERSION);
+  block.u16(flags);
+  block.u16(0);
   const year = Math.min(Math.max(modified.getFullYear(), 1980), 2107);
-  header.writeUInt16LE(modified.getHours() << 11 | modified.getMinutes() << 5 | modified.getSeconds() >> 1, at + 6);
-  header.writeUInt16LE((year - 1980) << 9 | (modified.getMonth() + 1) << 5 | modified.getDate(), at + 8);
+  block.u16(modified.getHours() << 11 | modified.getMinutes() << 5 | modified.getSeconds() >> 1);
+  block.u16((year - 1980) << 9 | (modified.getMonth() + 1) << 5 | modified.getDate());
 }
 
-function createDescriptor(crc: number, size: number, is64: boolean): Buffer<ArrayBuffer> {
-  const descriptor = Buffer.alloc(is64 ? 24 : 16);
-  descriptor.writeUInt32LE(DESCRIPTOR, 0);
-  descriptor.writeUInt32LE(crc, 4);
-  if (is64) {
-    descriptor.writeBigUInt64LE(BigInt(size), 8);
-    descriptor.writeBigUInt64LE(BigInt(size), 16);
-  } else {
-    descriptor.writeUInt32LE(size, 8);
-    descriptor.writeUInt32LE(size, 12);
+function writeDescriptor(block: ZipBlock, { crc, size }: Entry): void {
+  block.u32(DESCRIPTOR);
+  block.u32(crc);
+  for (const _ of ["packed", "as it is"]) {
+    if (size >= MAX_32) block.u64(size);
+    else block.u32(size);
   }
-  return descriptor;
 }
 
-function createCentralHeader(
-  name: Buffer,
-  { modified, size }: ZipEntry,
-  crc: number,
-  offset: number,
-): Buffer<ArrayBuffer> {
+function writeCentral(block: ZipBlock, entry: Entry): void {
+  const { name, crc, size, offset } = entry;
   const is64 = size >= MAX_32 || offset >= MAX_32;
-  const header = Buffer.alloc(46 + name.length + (is64 ? 28 : 0));
-  header.writeUInt32LE(CENTRAL, 0);
-  // Made by Unix, so that the rights below are read as such: 644 and 755.
-  header.writeUInt16LE(3 << 8 | VERSION, 4);
-  writeCommon(header, 6, modified);
-  header.writeUInt32LE(crc, 16);
-  header.writeUInt32LE(is64 ? MAX_32 : size, 20);
-  header.writeUInt32LE(is64 ? MAX_32 : size, 24);
-  header.writeUInt16LE(name.length, 28);
-  header.writeUInt16LE(is64 ? 28 : 0, 30);
-  header.writeUInt32LE(((name.at(-1) === SLASH ? 0o40755 : 0o100644) << 16) >>> 0, 38);
-  header.writeUInt32LE(is64 ? MAX_32 : offset, 42);
-  header.set(name, 46);
-  if (!is64) return header;
-  header.writeUInt16LE(1, 46 + name.length);
-  header.writeUInt16LE(24, 48 + name.length);
-  header.writeBigUInt64LE(BigInt(size), 50 + name.length);
-  header.writeBigUInt64LE(BigInt(size), 58 + name.length);
-  header.writeBigUInt64LE(BigInt(offset), 66 + name.length);
-  return header;
+  block.u32(CENTRAL);
+  block.u16(MADE_BY);
+  writeCommon(block, entry);
+  block.u32(crc);
+  block.u32(is64 ? MAX_32 : size);
+  block.u32(is64 ? MAX_32 : size);
+  block.u16(name.length);
+  block.u16(is64 ? 28 : 0);
+  // No comment, first disk, nothing said about the content.
+  block.u16(0);
+  block.u16(0);
+  block.u16(0);
+  block.u32(((name.at(-1) === SLASH ? 0o40755 : 0o100644) << 16) >>> 0);
+  block.u32(is64 ? MAX_32 : offset);
+  block.add(name);
+  if (!is64) return;
+  block.u16(1);
+  block.u16(24);
+  block.u64(size);
+  block.u64(size);
+  block.u64(offset);
 }
 
-const SLASH = 0x2f;
-
-function createEnd(count: number, length: number, offset: number): Buffer<ArrayBuffer> {
+function writeEnd(block: ZipBlock, count: number, length: number, offset: number): void {
   const is64 = count >= MAX_16 || offset >= MAX_32 || length >= MAX_32;
-  const end = Buffer.alloc(is64 ? 98 : 22);
-  const plain = is64 ? 76 : 0;
-  if (is64) writeEnd64(end, count, length, offset);
-  end.writeUInt32LE(END, plain);
-  end.writeUInt16LE(is64 ? MAX_16 : count, plain + 8);
-  end.writeUInt16LE(is64 ? MAX_16 : count, plain + 10);
-  end.writeUInt32LE(is64 ? MAX_32 : length, plain + 12);
-  end.writeUInt32LE(is64 ? MAX_32 : offset, plain + 16);
-  return end;
+  if (is64) writeEnd64(block, count, length, offset);
+  block.u32(END);
+  block.u32(0);
+  block.u16(is64 ? MAX_16 : count);
+  block.u16(is64 ? MAX_16 : count);
+  block.u32(is64 ? MAX_32 : length);
+  block.u32(is64 ? MAX_32 : offset);
+  block.u16(0);
 }
 
-function writeEnd64(end: Buffer, count: number, length: number, offset: number): void {
-  end.writeUInt32LE(END_64, 0);
-  end.writeBigUInt64LE(44n, 4);
-  end.writeUInt16LE(3 << 8 | VERSION, 12);
-  end.writeUInt16LE(VERSION, 14);
-  end.writeBigUInt64LE(BigInt(count), 24);
-  end.writeBigUInt64LE(BigInt(count), 32);
-  end.writeBigUInt64LE(BigInt(length), 40);
-  end.writeBigUInt64LE(BigInt(offset), 48);
-  end.writeUInt32LE(LOCATOR_64, 56);
-  end.writeBigUInt64LE(BigInt(offset + length), 64);
-  end.writeUInt32LE(1, 72);
+function writeEnd64(block: ZipBlock, count: number, length: number, offset: number): void {
+  block.u32(END_64);
+  block.u64(44);
+  block.u16(MADE_BY);
+  block.u16(VERSION);
+  block.u32(0);
+  block.u32(0);
+  block.u64(count);
+  block.u64(count);
+  block.u64(length);
+  block.u64(offset);
+  block.u32(LOCATOR_64);
+  block.u32(0);
+  block.u64(offset + length);
+  block.u32(1);
 }

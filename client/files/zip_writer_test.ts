@@ -1,56 +1,108 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
-import { Buffer } from "node:buffer";
+import { deepEqual, equal, throws } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { writeZip, type ZipEntry } from "./zip_writer.ts";
+import { ZipWriter } from "./zip_writer.ts";
 
-async function* entriesOf(...entries: ZipEntry[]): AsyncGenerator<ZipEntry> {
-  yield* entries;
+const MODIFIED = new Date(2026, 4, 6, 7, 8, 10);
+const TIME = [2026, 5, 6, 7, 8, 10];
+
+function addText(zip: ZipWriter, name: string, text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  zip.addWhole({ name, modified: MODIFIED }, bytes.length, (into) => {
+    into.set(bytes);
+    return bytes.length;
+  });
 }
 
-function entryOf(name: string, text: string, size = text.length): ZipEntry {
-  return { name, size, modified: new Date(2026, 4, 6, 7, 8, 10), read: () => [new TextEncoder().encode(text)] };
-}
-
-/** Reads a zip with an implementation that is not ours. */
-async function inspect(entries: AsyncIterable<ZipEntry>): Promise<unknown[]> {
+/**
+ * Reads what `write` makes with an implementation that is not ours: the first entries with the beginning of their
+ * content, and how many there are. Pieces of zeros become holes of the file.
+ */
+function inspect(write: (zip: ZipWriter, drain: () => void) => void, hole?: Uint8Array): unknown[] {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "portway-zip-"));
+  const file = path.join(folder, "a.zip");
+  const fd = fs.openSync(file, "w");
+  let at = 0;
+  const zip = new ZipWriter();
+  const drain = () => {
+    for (const piece of zip.take()) {
+      if (piece !== hole) fs.writeSync(fd, piece, 0, piece.length, at);
+      at += piece.length;
+    }
+  };
   try {
-    const file = path.join(folder, "a.zip");
-    fs.writeFileSync(file, Buffer.concat(await Array.fromAsync(writeZip(entries))));
+    write(zip, drain);
+    zip.close();
+    drain();
     const program = `import sys,zipfile,json
 z=zipfile.ZipFile(sys.argv[1])
-assert z.testzip() is None
-print(json.dumps([[i.filename,i.file_size,z.read(i)[:9].decode(),list(i.date_time)] for i in z.infolist()[:5]]+[len(z.infolist())]))`;
+print(json.dumps([[i.filename,i.file_size,z.open(i).read(9).decode(),list(i.date_time)] for i in z.infolist()[:5]]+[len(z.infolist())]))`;
     return JSON.parse(execFileSync("python3", ["-c", program, file], { encoding: "utf8" }));
   } finally {
+    fs.closeSync(fd);
     fs.rmSync(folder, { recursive: true });
   }
 }
 
-Deno.test("writeZip makes a zip that others read: names in UTF-8, content, time", async () => {
-  const time = [2026, 5, 6, 7, 8, 10];
-  deepEqual(await inspect(entriesOf(entryOf("ä/", ""), entryOf("ä/日本.txt", "hello"), entryOf("empty", ""))), [
-    ["ä/", 0, "", time],
-    ["ä/日本.txt", 5, "hello", time],
-    ["empty", 0, "", time],
-    3,
+Deno.test("ZipWriter makes a zip that others read: names in UTF-8, content, time", () => {
+  const entries = inspect((zip) => {
+    zip.addFolder({ name: "ä/", modified: MODIFIED });
+    addText(zip, "ä/日本.txt", "hello");
+    addText(zip, "empty", "");
+    zip.begin({ name: "pieces", modified: MODIFIED }, 6);
+    for (const piece of ["abc", "def"]) zip.addPiece(new TextEncoder().encode(piece));
+    zip.end();
+  });
+  deepEqual(entries, [
+    ["ä/", 0, "", TIME],
+    ["ä/日本.txt", 5, "hello", TIME],
+    ["empty", 0, "", TIME],
+    ["pieces", 6, "abcdef", TIME],
+    4,
   ]);
-  deepEqual(await inspect(entriesOf()), [0]);
+  deepEqual(inspect(() => {}), [0]);
 });
 
-Deno.test("writeZip counts beyond 65,535 entries", async () => {
-  async function* many(): AsyncGenerator<ZipEntry> {
-    for (let index = 0; index < 65_600; index++) yield entryOf(`${index}`, "");
-  }
-  equal((await inspect(many())).at(-1), 65_600);
-});
-
-Deno.test("writeZip refuses an entry that is not as long as it was said to be", async () => {
-  const drain = async () => {
-    for await (const _ of writeZip(entriesOf(entryOf("a", "abc", 5))));
+Deno.test("ZipWriter counts beyond 65,535 entries", () => {
+  const write = (zip: ZipWriter, drain: () => void) => {
+    for (let index = 0; index < 65_600; index++) addText(zip, `${index}`, "");
+    drain();
   };
-  await rejects(drain, RangeError);
+  equal(inspect(write).at(-1), 65_600);
+});
+
+Deno.test("ZipWriter goes beyond 4 GiB, in one file and in where the next one begins", () => {
+  const hole = new Uint8Array(64 * 1024 * 1024);
+  const size = 65 * hole.length;
+  const entries = inspect((zip, drain) => {
+    zip.begin({ name: "large", modified: MODIFIED }, size);
+    for (let count = 0; count < 65; count++) {
+      zip.addPiece(hole);
+      drain();
+    }
+    zip.end();
+    addText(zip, "behind", "it");
+  }, hole);
+  deepEqual(entries, [["large", size, "\0".repeat(9), TIME], ["behind", 2, "it", TIME], 2]);
+});
+
+Deno.test("ZipWriter takes what a file has when it is read, and leaves out what cannot be read", () => {
+  const entries = inspect((zip) => {
+    zip.addWhole({ name: "shorter", modified: MODIFIED }, 9, (into) => {
+      into.set([0x61, 0x62]);
+      return 2;
+    });
+    throws(() => zip.addWhole({ name: "gone", modified: MODIFIED }, 9, () => fs.readFileSync("/gone").length));
+    addText(zip, "next", "one");
+  });
+  deepEqual(entries, [["shorter", 2, "ab", TIME], ["next", 3, "one", TIME], 2]);
+});
+
+Deno.test("ZipWriter refuses an entry that is not as long as it was said to be", () => {
+  const zip = new ZipWriter();
+  zip.begin({ name: "a", modified: MODIFIED }, 5);
+  zip.addPiece(new TextEncoder().encode("abc"));
+  throws(() => zip.end(), RangeError);
 });

@@ -6,13 +6,13 @@ import { answerFile, type OpenFile } from "../files/mod.ts";
 import type { FilePage } from "./find_page.ts";
 
 /** Reserved addresses; no site has them by chance. */
-export const LIVE_SCRIPT = "/.portway/live.js";
-export const LIVE_EVENTS = "/.portway/live";
+const LIVE_SCRIPT = "/.portway/live.js";
+const LIVE_EVENTS = "/.portway/live";
 
 /** Reloads open pages when files change. Files on the disk stay as they are: the script is added on the way out. */
 export interface LiveReload {
-  /** Answers the script or the stream of events. */
-  answer(request: Request, target: string): Response;
+  /** Answers a request for the script or the stream of events; null for any other. */
+  answer(request: Request, target: string): Response | null;
   /** Sends a page with the script in it. Takes ownership of the file. */
   sendPage(request: Request, page: FilePage): Promise<Response>;
   close(): void;
@@ -20,14 +20,18 @@ export interface LiveReload {
 
 /** Changes come in bursts: an editor that saves, a build that writes many files. */
 const SETTLE_MS = 80;
+/** Changes that do not end, such as those of a log, are told after so long. */
+const MAX_WAIT_MS = 500;
 const PING_MS = 15_000;
 /** Pages that wait for changes at once. */
 const MAX_LISTENERS = 256;
 
-const TAG = `<script src="${LIVE_SCRIPT}" async></script>`;
 const SCRIPT = `// Added by portway --live.
+{
 let lost = false;
-const events = new EventSource("${LIVE_EVENTS}");
+// What the page knows of, so that it hears at once of a change that came while it was loaded.
+const { search } = new URL(document.currentScript.src);
+const events = new EventSource("${LIVE_EVENTS}" + search);
 events.addEventListener("change", ({ data }) => {
   const sheets = [...document.querySelectorAll("link[rel=stylesheet]")];
   const hit = data.endsWith(".css") ? sheets.filter(({ href }) => new URL(href).pathname.endsWith("/" + data.split("/").pop())) : [];
@@ -40,6 +44,7 @@ events.addEventListener("change", ({ data }) => {
 });
 events.addEventListener("open", () => lost && location.reload());
 events.addEventListener("error", () => { lost = true; });
+}
 `;
 
 /** Watches a folder and all below it. */
@@ -48,13 +53,18 @@ export function createLiveReload(folder: string, log: Logger): LiveReload {
   const encoder = new TextEncoder();
   const changed = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let firstAt = 0;
+  // Another run of the site begins elsewhere.
+  let told = Date.now();
 
   const watcher = fs.watch(folder, { recursive: true }, (_, name) => {
     const file = String(name ?? "").replaceAll(path.sep, "/");
     if (/(?:^|\/)(?:\.|node_modules\/)|~$/.test(file)) return;
+    const now = Date.now();
+    if (changed.size === 0) firstAt = now;
     changed.add(file);
     clearTimeout(timer);
-    timer = setTimeout(tell, SETTLE_MS);
+    timer = setTimeout(tell, Math.min(SETTLE_MS, Math.max(0, firstAt + MAX_WAIT_MS - now)));
   });
   watcher.on("error", (error) => log.warn("watch_failed", { reason: describeError(error) }));
   const ping = setInterval(() => send(": still here\n\n"), PING_MS);
@@ -62,8 +72,9 @@ export function createLiveReload(folder: string, log: Logger): LiveReload {
   function tell(): void {
     const names = [...changed];
     changed.clear();
+    told++;
     // A single style sheet is exchanged in place; anything else reloads.
-    send(`event: change\ndata: ${names.length === 1 ? names[0].replace(/[\r\n]/g, "") : ""}\n\n`);
+    send(describeChange(names.length === 1 ? names[0] : ""));
   }
 
   function send(text: string): void {
@@ -74,14 +85,15 @@ export function createLiveReload(folder: string, log: Logger): LiveReload {
     }
   }
 
-  function openEvents(): Response {
+  function openEvents(known: string | null): Response {
     if (listeners.size >= MAX_LISTENERS) return new Response(null, { status: 503, headers: { "retry-after": "10" } });
     let own: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
       start(controller) {
         own = controller;
         listeners.add(controller);
-        controller.enqueue(encoder.encode("retry: 500\n\n"));
+        const missed = known !== null && known !== String(told) ? describeChange("") : "";
+        controller.enqueue(encoder.encode(`retry: 500\n\n${missed}`));
       },
       cancel: () => void listeners.delete(own),
     });
@@ -90,11 +102,16 @@ export function createLiveReload(folder: string, log: Logger): LiveReload {
 
   return {
     answer(request, target) {
-      if (target === LIVE_EVENTS) return request.method === "HEAD" ? new Response(null) : openEvents();
+      const [path, query] = target.split("?");
+      if (path === LIVE_EVENTS) {
+        return request.method === "HEAD" ? new Response(null) : openEvents(new URLSearchParams(query).get("told"));
+      }
+      if (path !== LIVE_SCRIPT) return null;
       const headers = { "content-type": "text/javascript; charset=utf-8", "cache-control": "no-store" };
       return new Response(request.method === "HEAD" ? null : SCRIPT, { headers });
     },
-    sendPage: (request, page) => sendWithScript(request, page),
+    sendPage: (request, page) =>
+      sendWithScript(request, page, `<script src="${LIVE_SCRIPT}?told=${told}" async></script>`),
     close() {
       watcher.close();
       clearInterval(ping);
@@ -105,14 +122,19 @@ export function createLiveReload(folder: string, log: Logger): LiveReload {
   };
 }
 
+/** The event for a change of one file, or of many with "". */
+function describeChange(name: string): string {
+  return `event: change\ndata: ${name.replace(/[\r\n]/g, "")}\n\n`;
+}
+
 /** Pages above this many bytes are sent as they are. */
 const MAX_PAGE = 8 * 1024 * 1024;
 
-async function sendWithScript(request: Request, { file, name, status }: FilePage): Promise<Response> {
+async function sendWithScript(request: Request, { file, name, status }: FilePage, tag: string): Promise<Response> {
   const headers = { "cache-control": "no-store" };
   if (file.stat.size > MAX_PAGE) return answerFile(request, file, { name, headers, status });
   const { bytes, type } = await readPage(file, name);
-  const body = /utf-16/.test(type) ? bytes : insertTag(bytes);
+  const body = /utf-16/.test(type) ? bytes : insertTag(bytes, tag);
   return new Response(request.method === "HEAD" ? null : body, {
     status: status ?? 200,
     headers: {
@@ -129,9 +151,9 @@ async function readPage(file: OpenFile, name: string): Promise<{ bytes: Buffer<A
   return { bytes: Buffer.from(await plain.arrayBuffer()), type: plain.headers.get("content-type") ?? "text/html" };
 }
 
-function insertTag(page: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+function insertTag(page: Buffer<ArrayBuffer>, tag: string): Buffer<ArrayBuffer> {
   // One character a byte, so that text in any charset stays as it is.
   const text = page.toString("latin1");
   const end = text.search(/<\/(?:head|body)>/i);
-  return Buffer.from(end < 0 ? text + TAG : text.slice(0, end) + TAG + text.slice(end), "latin1");
+  return Buffer.from(end < 0 ? text + tag : text.slice(0, end) + tag + text.slice(end), "latin1");
 }

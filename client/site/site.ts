@@ -3,7 +3,7 @@ import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
 import { getErrorCode, openRoot, parseTargetPath, toHttpError } from "../files/mod.ts";
 import { findPage } from "./find_page.ts";
-import { createLiveReload, LIVE_EVENTS, LIVE_SCRIPT, type LiveReload } from "./live_reload.ts";
+import { createLiveReload, type LiveReload } from "./live_reload.ts";
 import { sendPage } from "./send_page.ts";
 
 export interface SiteOptions {
@@ -45,10 +45,11 @@ export function createSite(options: SiteOptions): FetchTarget {
 
   async function answer(request: Request, { target, isDirect }: FetchInfo): Promise<Response> {
     if (isClosed) throw new HttpError(503, "site_closed", "This site is no longer served.");
-    if (live !== null && (target === LIVE_SCRIPT || target === LIVE_EVENTS)) return live.answer(request, target);
     if (request.method !== "GET" && request.method !== "HEAD") {
       throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: "GET, HEAD" } });
     }
+    const answered = live?.answer(request, target);
+    if (answered) return answered;
     const page = findPage(request, root, parseTargetPath(target), spa);
     return await sendPage(request, root, page, live, isDirect);
   }

@@ -142,13 +142,44 @@ Deno.test("site follows no link that leads out of its folder", async () => {
 Deno.test("site with --live tells open pages of a change and leaves the files as they are", async () => {
   await using site = openTestSite(FILES, { live: true });
   const page = await (await site.ask("/")).text();
-  equal(page, '<html><body>home<script src="/.portway/live.js" async></script></body></html>');
+  match(page, /^<html><body>home<script src="\/\.portway\/live\.js\?told=\d+" async><\/script><\/body><\/html>$/);
   equal(fs.readFileSync(path.join(site.folder, "index.html"), "utf8"), FILES["index.html"]);
-  match(await (await site.ask("/.portway/live.js")).text(), /new EventSource\("\/\.portway\/live"\)/);
+  match(await (await site.ask("/.portway/live.js")).text(), /new EventSource\("\/\.portway\/live" \+/);
   const events = (await site.ask("/.portway/live")).body?.pipeThrough(new TextDecoderStream()).getReader();
   ok(events !== undefined);
   equal((await events.read()).value, "retry: 500\n\n");
   site.write("style.css", "a {}");
   equal((await events.read()).value, "event: change\ndata: style.css\n\n");
   await events.cancel();
+});
+
+Deno.test("site with --live tells a page at once of a change that came while it was loaded", async () => {
+  await using site = openTestSite(FILES, { live: true });
+  const told = async () => /\?told=\d+/.exec(await (await site.ask("/")).text())?.[0];
+  const listen = async (query = "") =>
+    (await site.ask(`/.portway/live${query}`)).body?.pipeThrough(new TextDecoderStream()).getReader();
+  const loadedBefore = await told();
+  const other = await listen();
+  equal((await other?.read())?.value, "retry: 500\n\n");
+  site.write("index.html", "changed");
+  match((await other?.read())?.value ?? "", /^event: change/);
+  const late = await listen(loadedBefore);
+  equal((await late?.read())?.value, "retry: 500\n\nevent: change\ndata: \n\n");
+  const inTime = await listen(await told());
+  equal((await inTime?.read())?.value, "retry: 500\n\n");
+  for (const reader of [other, late, inTime]) await reader?.cancel();
+});
+
+Deno.test("site with --live tells of changes while they do not end", async () => {
+  await using site = openTestSite(FILES, { live: true });
+  const events = (await site.ask("/.portway/live")).body?.pipeThrough(new TextDecoderStream()).getReader();
+  equal((await events?.read())?.value, "retry: 500\n\n");
+  let count = 0;
+  const writing = setInterval(() => site.write("log.txt", `${count++}`), 20);
+  try {
+    equal((await events?.read())?.value, "event: change\ndata: log.txt\n\n");
+  } finally {
+    clearInterval(writing);
+    await events?.cancel();
+  }
 });

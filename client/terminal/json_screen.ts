@@ -1,15 +1,26 @@
 import type { LineWriter } from "./line_writer.ts";
 import type { Screen } from "./screen.ts";
 
-/** One JSON object a line, for scripts. */
-export function createJsonScreen(out: LineWriter): Screen {
-  const print = (event: string, fields: Record<string, unknown>) => out.write(JSON.stringify({ event, ...fields }));
+/** The event that stands for events which were left out because they are read too slowly. */
+export const describeDroppedEvents = (count: number): string => serializeEvent("dropped", { count });
+
+const serializeEvent = (event: string, fields: Record<string, unknown>) => JSON.stringify({ event, ...fields });
+
+/**
+ * One JSON object a line, for scripts.
+ * @param errors is flushed along with `out`
+ */
+export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
+  const print = (event: string, fields: Record<string, unknown>) => out.write(serializeEvent(event, fields));
   return {
     opened({ id, url, target, expiresAt, resumed }) {
       print("open", { url, target, expiresAt: new Date(expiresAt).toISOString(), id, resumed });
       return Promise.resolve();
     },
-    served: (target, urls) => print("serving", { target, url: urls[0], urls }),
+    served(target, urls) {
+      print("serving", { target, url: urls[0], urls });
+      return Promise.resolve();
+    },
     request: ({ method, target, status, durationMs, bytes }) =>
       print("request", {
         time: new Date().toISOString(),
@@ -23,6 +34,9 @@ export function createJsonScreen(out: LineWriter): Screen {
     reconnected: () => print("reconnected", {}),
     note: (text) => print("note", { text }),
     closed: (reason, { requests, bytes }) => print("summary", { requests, bytes, reason }),
-    flush: () => out.flush(),
+    flush: async () => {
+      await out.flush();
+      await errors.flush();
+    },
   };
 }

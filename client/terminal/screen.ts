@@ -29,7 +29,7 @@ export interface Summary {
 export interface Screen {
   opened(tunnel: OpenedTunnel): Promise<void>;
   /** Something is served on the local network, at these addresses. */
-  served(target: string, urls: readonly string[]): void;
+  served(target: string, urls: readonly string[]): Promise<void>;
   request(line: CarriedLine): void;
   reconnecting(reason: string, delayMs: number): void;
   reconnected(): void;

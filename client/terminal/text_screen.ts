@@ -1,4 +1,4 @@
-import { formatBytes, formatDuration, formatTime } from "../../common/format.ts";
+import { formatBytes, formatDuration, formatTime, printable } from "../../common/format.ts";
 import type { LineWriter } from "./line_writer.ts";
 import type { Screen } from "./screen.ts";
 
@@ -18,30 +18,31 @@ export function createTextScreen({ out, errors, color, showQr, now = Date.now }:
   const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
   return {
     async opened({ url, target, expiresAt, resumed }) {
-      const minutes = Math.max(0, Math.ceil((expiresAt - now()) / 60_000));
       out.write("");
       field("Public endpoint", paint(BOLD, url) + (resumed ? " (resumed)" : ""));
       field("Local service", target);
-      field("Expires", `${formatTime(new Date(expiresAt))}, in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`);
+      field("Expires", describeExpiry(expiresAt, now()));
       if (showQr) out.write("\n" + await createQr(url, color));
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
-    served(target, urls) {
+    async served(target, urls) {
       out.write("");
       field("Shared", target);
       urls.forEach((url, index) => field(index === 0 ? "Addresses" : "", paint(BOLD, url)));
+      // The one that a phone can reach, which the first is not when there are several.
+      if (showQr) out.write("\n" + await createQr(urls[1] ?? urls[0], color));
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
     request: ({ method, target, status, durationMs }) => {
       const duration = paint(DIM, formatDuration(durationMs));
       out.write(
-        `${timestamp(now())} ${method} ${printable(target)} ${paint(colorOf(status), String(status))} ${duration}`,
+        `${timestamp(now())} ${method} ${escapeTarget(target)} ${paint(colorOf(status), String(status))} ${duration}`,
       );
     },
     reconnecting: (reason, delayMs) =>
-      errors.write(paint(YELLOW, `Connection lost: ${reason}. Trying again in ${formatDuration(delayMs)}.`)),
+      errors.write(paint(YELLOW, `Connection lost: ${printable(reason)}. Trying again in ${formatDuration(delayMs)}.`)),
     reconnected: () => errors.write(paint(GREEN, "Connected again, under the same URL.")),
-    note: (text) => errors.write(text),
+    note: (text) => errors.write(printable(text)),
     closed(reason, { requests, bytes }) {
       out.write(`\n${reason}`);
       field("Requests served", String(requests));
@@ -54,6 +55,17 @@ export function createTextScreen({ out, errors, color, showQr, now = Date.now }:
   };
 }
 
+const MINUTE_MS = 60_000;
+const MINUTES_A_DAY = 24 * 60;
+
+/** The time of day says enough for a day; beyond it the date comes before it. */
+function describeExpiry(expiresAt: number, now: number): string {
+  const time = new Date(expiresAt), minutes = Math.max(0, Math.ceil((expiresAt - now) / MINUTE_MS));
+  if (minutes <= MINUTES_A_DAY) return `${formatTime(time)}, in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`;
+  const date = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map((part) => String(part).padStart(2, "0"));
+  return `${date.join("-")} ${formatTime(time)}, in ${Math.floor(minutes / MINUTES_A_DAY)} days`;
+}
+
 const BOLD = 1, DIM = 2, RED = 31, GREEN = 32, YELLOW = 33, CYAN = 36;
 
 function colorOf(status: number): number {
@@ -63,7 +75,7 @@ function colorOf(status: number): number {
 }
 
 /** What a visitor sends must not steer the terminal: everything but visible ASCII is shown escaped. */
-function printable(target: string): string {
+function escapeTarget(target: string): string {
   return target.replace(
     /[^\x21-\x7e]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,

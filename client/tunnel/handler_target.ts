@@ -1,5 +1,6 @@
 import type { FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
+import { keepView } from "../../common/message_memory.ts";
 import { MAX_HEAD, type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 
@@ -23,7 +24,7 @@ class HandlerExchange implements StreamHandler {
   }
 
   onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
-    if (piece.length > 0) this.#body?.enqueue(piece);
+    if (piece.length > 0) this.#body?.enqueue(keepView(piece));
     if (end) this.#body?.close();
     if (end) this.#body = null;
   }

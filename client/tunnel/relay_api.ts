@@ -9,7 +9,7 @@ export interface OwnedTunnel {
   /** Proves ownership: for resuming, and for every session. */
   secret: string;
   url: string;
-  /** Unix milliseconds. */
+  /** Unix milliseconds, by this machine's clock. */
   expiresAt: number;
 }
 
@@ -37,7 +37,7 @@ export class RelayRefused extends Error {
  */
 export async function createEphemeralTunnel(connect: Connect, server: URL, signal?: AbortSignal): Promise<OwnedTunnel> {
   const answer = await ask(connect, { method: "POST", url: new URL("/api/v1/tunnels/ephemeral", server), signal });
-  return parseTunnel(answer, server);
+  return parseTunnel(answer, server, Date.now());
 }
 
 /**
@@ -53,7 +53,7 @@ export async function fetchEphemeralTunnel(
   const url = new URL(`/api/v1/tunnels/ephemeral/${encodeURIComponent(owned.id)}`, server);
   const headers = { authorization: `Bearer ${owned.secret}` };
   const answer = await ask(connect, { method: "GET", url, headers, signal });
-  return parseTunnel({ ...answer, secret: owned.secret }, server);
+  return parseTunnel({ ...answer, secret: owned.secret }, server, Date.now());
 }
 
 /** Turns what a failed call threw into one of ours, with a line for the user. */
@@ -100,10 +100,19 @@ function parseJson(text: string): Record<string, unknown> {
   }
 }
 
-function parseTunnel({ id, secret, url, expiresAt }: Record<string, unknown>, server: URL): OwnedTunnel {
+/** Difference of two clocks, and the time an answer travels, for which the relay's own time is shown as it is. */
+const CLOCK_TOLERANCE_MS = 5000;
+
+function parseTunnel(answer: Record<string, unknown>, server: URL, now: number): OwnedTunnel {
+  const { id, secret, url, expiresAt, remainingSeconds } = answer;
   const time = typeof expiresAt === "string" ? Date.parse(expiresAt) : NaN;
-  if (typeof id !== "string" || typeof secret !== "string" || typeof url !== "string" || !URL.canParse(url) || !time) {
+  if (typeof id !== "string" || typeof secret !== "string" || typeof url !== "string" || !isPlainUrl(url) || !time) {
     throw notPortway(server.origin);
   }
-  return { id, secret, url, expiresAt: time };
+  // With a clock that is wrong by an hour a tunnel would seem to be over before it began.
+  const remaining = typeof remainingSeconds === "number" ? now + remainingSeconds * 1000 : time;
+  return { id, secret, url, expiresAt: Math.abs(remaining - time) > CLOCK_TOLERANCE_MS ? remaining : time };
 }
+
+/** A URL that is shown as it is: nothing in it steers a terminal. */
+const isPlainUrl = (url: string) => /^https?:\/\/[\x21-\x7e]+$/.test(url) && URL.canParse(url);

@@ -38,6 +38,20 @@ Deno.test("createEphemeralTunnel asks for a tunnel and reads what it gets, howev
   }
 });
 
+Deno.test("a relay whose clock is another one is believed how long it is, not until when", async () => {
+  const isNear = (time: number, wanted: number) => Math.abs(time - wanted) < 2000;
+  for (const skew of [-7_200_000, 7_200_000]) {
+    const expiresAt = new Date(Date.now() + 60_000 + skew).toISOString();
+    const tunnel = JSON.stringify({ id: "i", url: "http://a.example", secret: "s", expiresAt, remainingSeconds: 60 });
+    const made = await (await create(answer("201 Created", tunnel))).making;
+    assert(isNear(made.expiresAt, Date.now() + 60_000), `${made.expiresAt - Date.now()} ms`);
+  }
+  const expiresAt = new Date(Date.now() + 61_000).toISOString();
+  const tunnel = JSON.stringify({ id: "i", url: "http://a.example", secret: "s", expiresAt, remainingSeconds: 60 });
+  const made = await (await create(answer("201 Created", tunnel))).making;
+  assert.equal(made.expiresAt, Date.parse(expiresAt), "a small difference changes nothing");
+});
+
 const failures: [name: string, answer: string, error: { name: string; message: string }][] = [
   ["an error of the relay's", answer("429 X", '{"error":{"code":"c","message":"Wait."}}'), {
     name: "RelayRefused",
@@ -52,6 +66,10 @@ const failures: [name: string, answer: string, error: { name: string; message: s
     message: "the server http://relay.example:8787 is not available",
   }],
   ["a page", answer("200 OK", "<html>"), {
+    name: "RelayRefused",
+    message: "http://relay.example:8787 is not a Portway server",
+  }],
+  ["a URL that steers the terminal", answer("201 X", TUNNEL.replace("a.example", "a.example/\\u001b[2J")), {
     name: "RelayRefused",
     message: "http://relay.example:8787 is not a Portway server",
   }],

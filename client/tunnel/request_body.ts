@@ -1,3 +1,4 @@
+import { keepView, releaseMessage } from "../../common/message_memory.ts";
 import type { MuxStream } from "../../protocol/mod.ts";
 
 /** Where a request's body goes. */
@@ -23,7 +24,7 @@ export class RequestBody {
   readonly #stream: MuxStream;
   readonly #chunked: boolean;
   #left: number;
-  #pieces: Uint8Array[] = [];
+  #pieces: Uint8Array<ArrayBuffer>[] = [];
   #ended = false;
   #writer: BodyWriter | null = null;
   #writing = false;
@@ -38,8 +39,8 @@ export class RequestBody {
   }
 
   /** Takes a piece from the relay. */
-  push(piece: Uint8Array, end: boolean): void {
-    if (piece.length > 0) this.#pieces.push(piece);
+  push(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
+    if (piece.length > 0) this.#pieces.push(keepView(piece));
     this.#ended = end;
     if (this.#writer !== null && !this.#writing) this.#drain(this.#writer);
   }
@@ -54,10 +55,13 @@ export class RequestBody {
     this.#writing = true;
     try {
       for (let piece = this.#pieces.shift(); piece !== undefined; piece = this.#pieces.shift()) {
-        this.#left -= piece.length;
+        const size = piece.length;
+        this.#left -= size;
         if (this.#left < 0) throw new BodyLengthError("the body is longer than its Content-Length");
-        await writer.write(this.#chunked ? frameChunk(piece) : piece);
-        this.#stream.consumed(piece.length);
+        const written = this.#chunked ? frameChunk(piece) : piece;
+        await writer.write(written);
+        releaseMessage(written);
+        this.#stream.consumed(size);
       }
       if (this.#ended) await this.#finish(writer);
     } catch (error) {

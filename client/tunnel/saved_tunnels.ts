@@ -61,6 +61,8 @@ export class SavedTunnels {
 function isSavedTunnel(value: unknown): value is SavedTunnel {
   const { id, secret, url, expiresAt, server, embeddedPort, target } = (value ?? {}) as Record<string, unknown>;
   const isText = (field: unknown) => typeof field === "string";
-  return [id, secret, url].every(isText) && typeof expiresAt === "number" &&
-    (server === null ? typeof embeddedPort === "number" : isText(server)) && (target === null || isText(target));
+  const isUrl = (field: unknown) => typeof field === "string" && URL.canParse(field);
+  const isPort = Number.isInteger(embeddedPort) && Number(embeddedPort) >= 0 && Number(embeddedPort) <= 65_535;
+  return isText(id) && isText(secret) && isUrl(url) && typeof expiresAt === "number" &&
+    (server === null ? isPort : isUrl(server)) && (target === null || isUrl(target));
 }

@@ -61,6 +61,11 @@ Deno.test("SavedTunnels takes a damaged file for an empty one, and writes it ane
       writeFileSync(join(folder, "tunnels.json"), text);
       assert.equal(saved.findLast(0, () => true), null, text);
     }
+    const damages = [{ url: "" }, { server: "relay" }, { target: "3000" }, { server: null, embeddedPort: 70_000 }];
+    for (const damage of damages) {
+      writeFileSync(join(folder, "tunnels.json"), JSON.stringify([{ ...tunnel("a", 100), ...damage }]));
+      assert.equal(saved.findLast(0, () => true), null, JSON.stringify(damage));
+    }
     saved.save(tunnel("b", 100), 0);
     assert.equal(saved.findLast(0, () => true)?.id, "b");
   }));

@@ -1,4 +1,5 @@
 import { isLoopbackHost } from "../../common/loopback.ts";
+import { isLent, LARGE_MESSAGE } from "../../common/message_memory.ts";
 import {
   GoAwayReason,
   MAX_MESSAGE,
@@ -14,6 +15,7 @@ import {
 } from "../../protocol/mod.ts";
 import type { Connect, Connection } from "../../common/connection/mod.ts";
 import { type HttpAnswer, readText, startCall } from "./http_call.ts";
+import { MessageParts } from "./message_parts.ts";
 import { explainCallFailure, type OwnedTunnel, parseRefusal } from "./relay_api.ts";
 import { type RequestHead, scanRequestHead } from "./request_head.ts";
 import type { Target } from "./target.ts";
@@ -113,6 +115,8 @@ class WebSocketSession implements ClientSession, Transport {
   #ponging: Promise<void> | null = null;
   /** Waits for its turn to be written. */
   #pong: Uint8Array | null = null;
+  /** The message that comes in fragments just now. */
+  #parts: MessageParts | null = null;
 
   constructor(answer: HttpAnswer, options: SessionOptions) {
     this.#options = options;
@@ -160,6 +164,8 @@ class WebSocketSession implements ClientSession, Transport {
   }
 
   #onRequest(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler {
+    // Heads are looked at again when the answer has come.
+    if (isLent(frame)) return this.#onRequest(stream, frame.slice(start, end), 0, end - start, flags);
     const startedAt = performance.now();
     let head: RequestHead;
     try {
@@ -215,10 +221,21 @@ class WebSocketSession implements ClientSession, Transport {
     else this.#ponging = this.#write(pong).finally(() => this.#ponging = null);
   }
 
-  #take({ opcode, payload }: InboxFrame): void {
-    if (opcode === Opcode.binary) this.#mux.receive(payload);
-    // A relay speaks by PING frames of ours; WebSocket pings come from proxies in between.
-    else if (opcode === Opcode.ping) this.#answerPing(payload);
+  #take({ first, payload }: InboxFrame): void {
+    if (first === WHOLE_MESSAGE && this.#parts === null) return this.#mux.receive(payload);
+    const opcode = first & 0x0f, fin = (first & FIN) !== 0;
+    if (opcode >= Opcode.close) return this.#takeControl(opcode, fin, payload);
+    this.#parts ??= new MessageParts();
+    const message = this.#parts.push(opcode, fin, payload);
+    if (message === null) return;
+    this.#parts = null;
+    this.#mux.receive(message);
+  }
+
+  /** A relay speaks by PING frames of ours; WebSocket pings come from proxies in between, amid messages too. */
+  #takeControl(opcode: number, fin: boolean, payload: Uint8Array): void {
+    if (!fin || payload.length > 125 || opcode > Opcode.pong) throw new RangeError("the server's framing is wrong");
+    if (opcode === Opcode.ping) this.#answerPing(payload);
     else if (opcode === Opcode.close) this.#mux.end(GoAwayReason.lost, "the server closed the connection");
   }
 }
@@ -229,12 +246,17 @@ function readHeader({ fields }: HttpAnswer, name: string): string | undefined {
   return new RegExp(`^${name}:[ \\t]*(.*?)[ \\t]*\r$`, "im").exec(fields)?.[1];
 }
 
+const FIN = 0x80;
+/** First byte of a frame that is a binary message on its own: what a relay sends. */
+const WHOLE_MESSAGE = FIN | Opcode.binary;
+
 interface InboxFrame {
-  opcode: number;
+  /** Flags and opcode. */
+  first: number;
   payload: Uint8Array;
 }
 
-/** Gathers what arrives until a WebSocket frame is whole. The relay sends every message as one frame. */
+/** Gathers what arrives until a WebSocket frame is whole. */
 class Inbox {
   #memory = new Uint8Array(INBOX_SIZE);
   #start = 0;
@@ -265,7 +287,7 @@ class Inbox {
     this.#end += count;
   }
 
-  /** The next whole frame, with a payload of its own, or null. */
+  /** The next whole frame, or null. A large payload is lent: {@link space} writes over it. */
   next(): InboxFrame | null {
     const memory = this.#memory, at = this.#start, have = this.#end - at;
     if (have < 2) return null;
@@ -283,7 +305,8 @@ class Inbox {
     }
     if (have < head + size) return null;
     this.#start = at + head + size;
-    return { opcode: memory[at] & 0x0f, payload: memory.slice(at + head, at + head + size) };
+    const from = at + head, to = from + size;
+    return { first: memory[at], payload: size < LARGE_MESSAGE ? memory.slice(from, to) : memory.subarray(from, to) };
   }
 }
 

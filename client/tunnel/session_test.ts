@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { END, FrameType } from "../../protocol/frames.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
 import { settle } from "./_relay_end.ts";
-import { scriptConnect, type ScriptedConnection } from "./_script.ts";
-import { openSession } from "./session.ts";
+import { latin1, scriptConnect, type ScriptedConnection } from "./_script.ts";
+import { openSession, type SessionOptions } from "./session.ts";
 import type { Target } from "./target.ts";
 import { runTunnel } from "./tunnel.ts";
+import { createUpstream } from "./upstream.ts";
 import { acceptFor } from "./websocket.ts";
 
 const target: Target = { name: "none", handle: () => assert.fail("nobody asks"), close: () => Promise.resolve() };
@@ -24,7 +26,7 @@ async function accept(connections: ScriptedConnection[], more: Uint8Array = new 
 
 const CLOSE = Uint8Array.of(0x88, 0);
 
-function open() {
+function open(options: Partial<Pick<SessionOptions, "target" | "onRequest">> = {}) {
   const script = scriptConnect();
   const ends: unknown[] = [];
   const session = openSession({
@@ -34,6 +36,7 @@ function open() {
     target,
     signal: new AbortController().signal,
     onRequest() {},
+    ...options,
     onGoAway: (reason, text) => ends.push(["away", reason, text]),
     onEnd: (reason, text) => ends.push([reason, text]),
   });
@@ -88,10 +91,80 @@ Deno.test("a pong and a message never go out at the same time", async () => {
   running.close();
 });
 
+/** A PING of the session's own, in a message. */
+const PING = Uint8Array.of(0, 0, 0, 8, 8, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8);
+
+Deno.test("a message in fragments, with control frames between them, is one message", async () => {
+  const { connections, session, ends } = open();
+  await accept(connections);
+  const running = await session;
+  const [connection] = connections;
+  connection.send(Uint8Array.of(0x02, 5, ...PING.subarray(0, 5)));
+  connection.send(Uint8Array.of(0x89, 1, 65, 0x00, 0));
+  connection.send(Uint8Array.of(0x00, 7, ...PING.subarray(5, 12), 0x80, 6, ...PING.subarray(12)));
+  connection.send(Uint8Array.of(0x02, 0, 0x80, 18, ...PING));
+  await settle();
+  assert.deepEqual(ends, []);
+  assert.deepEqual(connection.written.map(([first]) => first), [0x8a, 0x82]);
+  // The frames of both answers, in one message.
+  assert.equal(connection.written[1].length, 6 + 2 * PING.length);
+  running.close();
+});
+
+/** One message of a relay, whatever its size. */
+function message(...frames: [type: number, flags: number, payload: Uint8Array][]): Uint8Array {
+  const size = frames.reduce((sum, [, , payload]) => sum + 10 + payload.length, 0);
+  const bytes = new Uint8Array(10 + size), view = new DataView(bytes.buffer);
+  bytes.set([0x82, 127]);
+  view.setUint32(6, size);
+  let at = 10;
+  for (const [type, flags, payload] of frames) {
+    view.setUint32(at, payload.length);
+    bytes.set([type, flags], at + 4);
+    view.setUint32(at + 6, 1);
+    bytes.set(payload, at + 10);
+    at += 10 + payload.length;
+  }
+  return bytes;
+}
+
+Deno.test("what waits for a slow local service is not written over by the messages that follow", async () => {
+  const service = scriptConnect();
+  const slow = createUpstream({ url: new URL("http://127.0.0.1:9"), connect: service.connect, hostHeader: null });
+  const asked: string[] = [];
+  const { connections, session } = open({ target: slow, onRequest: ({ target }) => asked.push(target) });
+  await accept(connections);
+  const head = "PUT /first HTTP/1.1\r\nhost: a.example\r\ncontent-length: 120000\r\n\r\n";
+  connections[0].send(message([FrameType.request, 0, latin1(head)]));
+  await settle();
+  const [connection] = service.connections;
+  connection.holdWrites = true;
+  for (const [letter, flags] of [["A", 0], ["B", 0], ["C", END]] as const) {
+    connections[0].send(message([FrameType.data, flags, latin1(letter.repeat(40_000))]));
+    await settle();
+  }
+  connection.letWrite();
+  await settle();
+  const body = connection.text.slice(-120_000);
+  assert(body === "A".repeat(40_000) + "B".repeat(40_000) + "C".repeat(40_000), "the body changed on its way");
+  connection.send("HTTP/1.1 204 No Content\r\n\r\n");
+  await settle();
+  assert.deepEqual(asked, ["/first"]);
+  (await session).close();
+  await slow.close();
+});
+
 const broken: [name: string, bytes: Uint8Array][] = [
   ["a masked frame", Uint8Array.of(0x82, 0x80, 0, 0, 0, 0)],
   ["an extension's bit", Uint8Array.of(0xc2, 0)],
   ["a message beyond the limit", Uint8Array.of(0x82, 127, 0, 0, 0, 0, 0x40, 0, 0, 0)],
+  ["a fragment without a beginning", Uint8Array.of(0x80, 0)],
+  ["a message amid another", Uint8Array.of(0x02, 1, 0, 0x82, 1, 0)],
+  ["a text message", Uint8Array.of(0x81, 1, 65)],
+  ["a ping in fragments", Uint8Array.of(0x09, 1, 65)],
+  ["a ping that is too long", Uint8Array.of(0x89, 126, 0, 126, ...new Uint8Array(126))],
+  ["an unknown opcode", Uint8Array.of(0x83, 0)],
+  ["an unknown control opcode", Uint8Array.of(0x8b, 0)],
   ["a length beyond any number", Uint8Array.of(0x82, 127, ...new Uint8Array(8).fill(255))],
 ];
 

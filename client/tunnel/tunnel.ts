@@ -30,6 +30,8 @@ export interface RunTunnelOptions {
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5000;
+/** The relay's clock decides while it can be reached; ours, which may be a little ahead, ends it only after that. */
+const EXPIRY_GRACE_MS = 5000;
 
 /**
  * Keeps a tunnel connected under its URL until it is over: reconnects after every loss, and moves to a new session
@@ -41,7 +43,8 @@ export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
   const sessions = new Set<ClientSession>();
   const backoff = createBackoff({ initialMs: FIRST_WAIT_MS, maxMs: LONGEST_WAIT_MS });
   const expiry = new AbortController();
-  const expiryTimer = setTimeout(() => expiry.abort(), tunnel.expiresAt - Date.now());
+  const isOver = new AbortController();
+  void delay(tunnel.expiresAt + EXPIRY_GRACE_MS - Date.now(), isOver.signal).then(() => expiry.abort());
   const stop = AbortSignal.any([signal, expiry.signal]);
   try {
     for (let isFirst = true;; isFirst = false) {
@@ -55,7 +58,7 @@ export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
       if (stop.aborted) return signal.aborted ? "stopped" : "expired";
     }
   } finally {
-    clearTimeout(expiryTimer);
+    isOver.abort();
     for (const session of sessions) session.close();
   }
 }

@@ -13,6 +13,7 @@ import {
 } from "../../common/http1/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 import { type Reader, type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
+import { createTlsProbe } from "./tls_probe.ts";
 import { UpstreamWebSocket } from "./upstream_websocket.ts";
 
 export interface UpstreamOptions {
@@ -23,17 +24,17 @@ export interface UpstreamOptions {
   hostHeader: string | null;
   /** The service was found to be up or down: told when that changes. */
   onReachable?(reachable: boolean, reason: string): void;
+  /** The service was found to speak TLS, although its URL says `http:`. Told once. */
+  onTls?(): void;
 }
 
 /** A service on this machine, over keep-alive connections that carry heads and bodies as they are. */
 export function createUpstream(options: UpstreamOptions): Target {
-  const { url, connect, onReachable } = options;
+  const { url, connect, onReachable, onTls } = options;
   const isTls = url.protocol === "https:";
-  const pool = new UpstreamPool(connect, {
-    hostname: url.hostname,
-    port: url.port === "" ? (isTls ? 443 : 80) : Number(url.port),
-    tls: isTls ? { allowSelfSigned: true } : undefined,
-  });
+  const { hostname } = url, port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
+  const pool = new UpstreamPool(connect, { hostname, port, tls: isTls ? { allowSelfSigned: true } : undefined });
+  const onNoHttp = isTls || onTls === undefined ? ignore : createTlsProbe(connect, hostname, port, onTls);
   const heads = new RequestHeadWriter(options.hostHeader);
   let reachable = true;
   const setReachable = (now: boolean, reason: string) => {
@@ -43,7 +44,7 @@ export function createUpstream(options: UpstreamOptions): Target {
   return {
     name: url.origin,
     handle: (request) =>
-      new UpstreamExchange(request, pool, heads, setReachable, !isLoopbackHost(url.hostname) && !isTls),
+      new UpstreamExchange(request, pool, heads, setReachable, !isLoopbackHost(hostname) && !isTls, onNoHttp),
     close: () => Promise.resolve(pool.close()),
   };
 }
@@ -60,6 +61,7 @@ class UpstreamExchange implements StreamHandler, Reader {
   readonly #heads: RequestHeadWriter;
   readonly #setReachable: (reachable: boolean, reason: string) => void;
   readonly #masked: boolean;
+  readonly #onNoHttp: () => void;
   readonly #body: RequestBody | null;
   readonly #answered: AnsweredRequest;
   #connection: UpstreamConnection | null = null;
@@ -76,7 +78,9 @@ class UpstreamExchange implements StreamHandler, Reader {
     heads: RequestHeadWriter,
     setReachable: (reachable: boolean, reason: string) => void,
     masked: boolean,
+    onNoHttp: () => void,
   ) {
+    this.#onNoHttp = onNoHttp;
     this.#request = request;
     this.#pool = pool;
     this.#heads = heads;
@@ -98,7 +102,7 @@ class UpstreamExchange implements StreamHandler, Reader {
     if (error instanceof BodyLengthError) this.#fail(error);
   }
 
-  onData(piece: Uint8Array, end: boolean): void {
+  onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
     this.#body?.push(piece, end);
   }
 
@@ -222,8 +226,12 @@ class UpstreamExchange implements StreamHandler, Reader {
   #explain(error: unknown): { reason: ResetReason; text: string } {
     if (error instanceof ConnectError) {
       this.#setReachable(false, error.message);
-      return { reason: ResetReason.refused, text: "It is not running, or it refuses connections." };
+      const text = error.failure === "tls"
+        ? "It does not speak TLS as it should."
+        : "It is not running, or it refuses connections.";
+      return { reason: ResetReason.refused, text };
     }
+    if (this.#have === 0 || error instanceof ResponseSyntaxError) this.#onNoHttp();
     if (error instanceof ResponseSyntaxError) return { reason: ResetReason.notHttp, text: error.message };
     return { reason: ResetReason.broken, text: describeError(error) };
   }

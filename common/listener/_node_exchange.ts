@@ -21,7 +21,7 @@ export class NodeExchange implements Exchange {
   readonly hasBody: boolean;
   /** What makes this request unfit to be answered by anyone. */
   readonly fault: HttpError | null;
-  readonly headers: readonly (readonly [string, string])[];
+  readonly headers: readonly string[];
   /** Set once the handler has accepted the WebSocket: the response it must give back, and its options. */
   accepted: { response: Response; options: UpgradeOptions } | null = null;
   readonly #message: IncomingMessage;
@@ -36,7 +36,7 @@ export class NodeExchange implements Exchange {
     this.method = message.method ?? "GET";
     this.secure = options.secure;
     this.remoteAddress = message.socket.remoteAddress ?? "";
-    this.headers = pairHeaders(message.rawHeaders);
+    this.headers = listHeaders(message.rawHeaders);
     const isHttp2 = message.httpVersionMajor >= 2;
     this.host = (isHttp2 ? readAuthority(message) : null) ?? this.header("host") ?? "";
     const target = parseTarget(message.url ?? "", this.host);
@@ -49,7 +49,7 @@ export class NodeExchange implements Exchange {
   }
 
   #values(name: string): string[] {
-    return this.headers.filter(([field]) => field === name).map(([, value]) => value);
+    return this.headers.filter((_, i) => i % 2 === 1 && this.headers[i - 1] === name);
   }
 
   header(name: string): string | null {
@@ -91,7 +91,7 @@ export class NodeExchange implements Exchange {
       // `duplex` is needed for a streamed body and missing from the type.
       const init: RequestInit & { duplex: "half" } = {
         method: this.method,
-        headers: this.headers.map(([name, value]): [string, string] => [name, value]),
+        headers: pairHeaders(this.headers),
         body: this.body,
         duplex: "half",
         signal: this.signal,
@@ -115,12 +115,18 @@ export class NodeExchange implements Exchange {
   }
 }
 
-/** Field names in lower case with their values, in the order they came; pseudo-headers of HTTP/2 left out. */
-function pairHeaders(raw: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
+/** Names in lower case, in the order they came; pseudo-headers of HTTP/2 left out. */
+function listHeaders(raw: readonly string[]): string[] {
+  const list: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    if (!raw[i].startsWith(":")) pairs.push([raw[i].toLowerCase(), raw[i + 1]]);
+    if (!raw[i].startsWith(":")) list.push(raw[i].toLowerCase(), raw[i + 1]);
   }
+  return list;
+}
+
+function pairHeaders(list: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i < list.length; i += 2) pairs.push([list[i], list[i + 1]]);
   return pairs;
 }
 

@@ -26,7 +26,20 @@ function connectSocket(ws: WebSocket, options: UpgradeOptions): void {
     options.onMessage(isBinary ? new Uint8Array(bytes) : bytes.toString("utf8"));
   });
   ws.on("close", (code, reason) => options.onClose(code, reason.toString("utf8")));
+  if (options.heartbeatSeconds !== undefined) startHeartbeat(ws, options.heartbeatSeconds);
   options.onOpen?.(createServerSocket(ws));
+}
+
+/** Pings twice in the time that a peer may be silent. */
+function startHeartbeat(ws: WebSocket, seconds: number): void {
+  let silentTurns = 0;
+  const hear = () => silentTurns = 0;
+  ws.on("message", hear).on("ping", hear).on("pong", hear);
+  const timer = setInterval(() => {
+    if (++silentTurns >= 2) return ws.terminate();
+    ws.ping();
+  }, seconds * 500);
+  ws.on("close", () => clearInterval(timer));
 }
 
 function createServerSocket(ws: WebSocket): ServerSocket {

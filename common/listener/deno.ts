@@ -1,16 +1,66 @@
+import { delay } from "../delay.ts";
 import { describeError, type Logger, stackOf } from "../log.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { badRequest, findHeadFault, isWebSocketHandshake } from "./_head_check.ts";
 import { clipReason, DEFAULT_MESSAGE_BYTES, sendableCode } from "./_socket_rules.ts";
+import { BodyCut } from "./types.ts";
 import type { Exchange, ExchangeHandler, Listener, ListenOptions, ServerSocket, UpgradeOptions } from "./types.ts";
 
 /** Listens with `Deno.serve`. It has no timeouts: face the Internet with it only behind a proxy that has. */
 export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
-  const { log, tls } = options;
+  const { log } = options;
+  let server = serve(options, handler);
+  const { hostname, port } = server.address;
+  const closing = new AbortController();
+  void keepListening();
+
+  /** Deno stops listening for good when it cannot accept, as when the system has no more descriptors for a moment. */
+  async function keepListening(): Promise<void> {
+    for (;;) {
+      const failure = await server.failed;
+      if (closing.signal.aborted) return;
+      log.error("accept_failed", { reason: describeError(failure) });
+      for (let next = null; next === null;) {
+        await delay(RELISTEN_MS, closing.signal);
+        if (closing.signal.aborted) return;
+        next = tryTo(() => serve({ ...options, port }, handler));
+        server = next ?? server;
+      }
+      log.info("listening_again");
+    }
+  }
+
+  return Promise.resolve({
+    hostname,
+    port,
+    close() {
+      closing.abort();
+      return server.close();
+    },
+    abort() {
+      closing.abort();
+      server.abort();
+    },
+  });
+}
+
+const RELISTEN_MS = 250;
+
+/** The result, or null when the system does not let it be done now. */
+function tryTo<T>(run: () => T): T | null {
+  try {
+    return run();
+  } catch {
+    return null;
+  }
+}
+
+/** `Deno.serve` on one address. `failed` resolves with the reason when it ends by itself. */
+function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHandler) {
   const abort = new AbortController();
   const server = Deno.serve({
-    hostname: options.hostname,
-    port: options.port,
+    hostname,
+    port,
     signal: abort.signal,
     onListen() {},
     onError: (error) => failedExchange(error, log),
@@ -22,23 +72,25 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
   });
   // Deno throws, outside of any call, at an abort of a server that has ended already or is told to.
   let isOver = false;
-  server.finished.then(() => isOver = true);
-  return Promise.resolve({
-    hostname: server.addr.hostname,
-    port: server.addr.port,
-    close: () => {
+  const failed = new Promise<unknown>((resolve) => {
+    server.finished.catch(resolve).finally(() => isOver = true);
+  });
+  return {
+    address: server.addr,
+    failed,
+    close() {
+      if (isOver) return Promise.resolve();
       isOver = true;
       return server.shutdown();
     },
     abort: () => isOver ? undefined : abort.abort(),
-  });
+  };
 }
 
 function failedExchange(error: unknown, log: Logger): Response {
-  log.error("exchange_failed", {
-    reason: describeError(error),
-    stack: stackOf(error),
-  });
+  if (!(error instanceof BodyCut)) {
+    log.error("exchange_failed", { reason: describeError(error), stack: stackOf(error) });
+  }
   return errorResponse(new HttpError(500, "internal_error", "The server failed to answer this request."), null);
 }
 
@@ -48,33 +100,29 @@ class DenoExchange implements Exchange {
   readonly host: string;
   readonly secure: boolean;
   readonly request: Request;
-  readonly headers: readonly (readonly [string, string])[];
+  readonly headers: readonly string[];
   /** Deno holds on to the memory by itself, whatever becomes of the chunk. */
   readonly takesChunks = true;
   /** What makes this request unfit to be answered by anyone. */
   readonly fault: HttpError | null;
   readonly hasBody: boolean;
   readonly #info: Deno.ServeHandlerInfo<Deno.NetAddr>;
-  readonly #mayUpgrade: boolean;
+  #mayUpgrade = false;
 
   constructor(request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>, secure: boolean) {
     this.request = request;
     this.#info = info;
     this.secure = secure;
     this.method = request.method;
-    // One pass over the headers: every look at a single one of them costs as much as all of them here.
-    const fields: [string, string][] = [];
-    let host: string | null = null, length: string | null = null, coding: string | null = null, upgrade = false;
-    for (const field of request.headers) {
-      fields.push(field);
-      const [name, value] = field;
-      if (name === "host") host = value;
-      else if (name === "content-length") length = value;
-      else if (name === "transfer-encoding") coding = value;
-      else if (name === "upgrade") upgrade = true;
+    this.headers = listHeaders(request.headers);
+    let host: string | null = null, length: string | null = null, coding: string | null = null;
+    for (let i = 0; i < this.headers.length; i += 2) {
+      const name = this.headers[i];
+      if (name === "host") host = this.headers[i + 1];
+      else if (name === "content-length") length = this.headers[i + 1];
+      else if (name === "transfer-encoding") coding = this.headers[i + 1];
+      else if (name === "upgrade") this.#mayUpgrade = true;
     }
-    this.headers = fields;
-    this.#mayUpgrade = upgrade;
     const url = request.url;
     const start = secure ? "https://".length : "http://".length;
     // HTTP/2 carries the authority outside the headers, and Deno shows it in the URL alone.
@@ -109,7 +157,7 @@ class DenoExchange implements Exchange {
 
   header(name: string): string | null {
     // Deno has joined duplicates already.
-    for (const field of this.headers) if (field[0] === name) return field[1];
+    for (let i = 0; i < this.headers.length; i += 2) if (this.headers[i] === name) return this.headers[i + 1];
     return null;
   }
 
@@ -118,8 +166,9 @@ class DenoExchange implements Exchange {
   }
 
   upgrade(options: UpgradeOptions): Response {
-    // idleTimeout 0: Deno's own ping would close a quiet socket; who needs a heartbeat sends one that means something.
-    const { socket, response } = Deno.upgradeWebSocket(this.request, { idleTimeout: 0 });
+    // Its default would ping those who have a heartbeat of their own.
+    const idleTimeout = options.heartbeatSeconds ?? 0;
+    const { socket, response } = Deno.upgradeWebSocket(this.request, { idleTimeout });
     // Its own option splits the visitor's offer at ", " only and so refuses "a,b".
     if (options.protocol !== undefined) response.headers.set("sec-websocket-protocol", options.protocol);
     socket.binaryType = "arraybuffer";
@@ -129,8 +178,14 @@ class DenoExchange implements Exchange {
       if (isLongerThan(data, limit)) socket.close(1009, "message too big");
       else options.onMessage(typeof data === "string" ? data : new Uint8Array(data));
     };
-    // Deno says 0 where a connection broke.
-    socket.onclose = ({ code, reason }) => options.onClose(code || 1006, reason);
+    let isClosed = false;
+    socket.onclose = ({ code, reason }) => {
+      // Where pings stay unanswered Deno tells of two closes.
+      if (isClosed) return;
+      isClosed = true;
+      // Deno says 0 where a connection broke.
+      options.onClose(code || 1006, reason);
+    };
     // An error is always followed by a close event, and that one carries the code.
     socket.onerror = (event) => event.preventDefault();
     return response;
@@ -138,6 +193,13 @@ class DenoExchange implements Exchange {
 }
 
 const SLASH = 0x2f;
+
+/** Every field in one pass: a look at a single one costs as much as all of them, and an iterator twice that. */
+function listHeaders(headers: Headers): string[] {
+  const list: string[] = [];
+  headers.forEach((value, name) => void list.push(name, value));
+  return list;
+}
 
 /** The host of the last request that was fine: most requests in a row name the same one. */
 let knownHost = "";

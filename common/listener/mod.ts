@@ -1,3 +1,4 @@
+export { BodyCut } from "./types.ts";
 export { listen } from "./open.ts";
 export type {
   Exchange,

@@ -6,9 +6,11 @@ import type { Duplex } from "node:stream";
 import { errorResponse, expectationFailed, HttpError } from "../http_error.ts";
 import { describeError, type Logger } from "../log.ts";
 import { badRequest } from "./_head_check.ts";
+import { readConnectionLimit } from "./_connection_limit.ts";
 import { writeAnswer, writeRawAnswer } from "./_node_answer.ts";
 import { NodeExchange } from "./_node_exchange.ts";
 import { acceptSocket } from "./_node_socket.ts";
+import { BodyCut } from "./types.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
 
 /** Room for a head of 64 KiB, the most that can be configured; more is answered with 431. */
@@ -74,6 +76,7 @@ function createNodeServer({ tls }: ListenOptions): Server {
   const server = tls === undefined
     ? createServer(limits)
     : createSecureServer({ ...limits, ...tls, allowHTTP1: true }) as unknown as Server;
+  server.maxConnections = readConnectionLimit();
   // Fields above a count would be dropped silently; the size of the head is the limit.
   server.maxHeadersCount = 0;
   server.headersTimeout = HEAD_TIMEOUT_MS;
@@ -187,6 +190,7 @@ class NodeFront {
   }
 
   #logFailure(error: unknown): void {
+    if (error instanceof BodyCut) return;
     this.#log.error("exchange_failed", {
       reason: describeError(error),
       stack: error instanceof Error ? error.stack : undefined,

@@ -16,8 +16,11 @@ export interface Exchange {
   readonly remoteAddress: string;
   /** True when this listener ended TLS itself. */
   readonly secure: boolean;
-  /** Header fields, names in lower case. The Node driver keeps order and duplicates; Deno's sorts and joins them. */
-  readonly headers: Iterable<readonly [string, string]>;
+  /**
+   * Header fields, each a name in lower case and then its value: one list, as a pair for each field would cost a busy
+   * relay a tenth of its time. The Node driver keeps order and duplicates; Deno's sorts and joins them.
+   */
+  readonly headers: readonly string[];
   /** Whether a body was announced. */
   readonly hasBody: boolean;
   /** The body as it arrives, or null when none was announced. Reading sends `100 Continue` where it is due. */
@@ -44,6 +47,11 @@ export interface UpgradeOptions {
   protocol?: string;
   /** Longest message that is taken, in bytes; a longer one closes the socket with 1009. 17 MiB when left out. */
   maxMessageBytes?: number;
+  /**
+   * Pings a quiet peer, and ends a socket whose peer says nothing for this long, pongs included. Whole seconds; none
+   * when left out.
+   */
+  heartbeatSeconds?: number;
   onOpen?(socket: ServerSocket): void;
   onMessage(data: string | Uint8Array): void;
   /** Called once, for whatever reason the socket ended; 1006 when it broke without a close frame. */
@@ -58,6 +66,14 @@ export interface ServerSocket {
   close(code?: number, reason?: string): void;
   /** Bytes handed to `send` that the network has not taken yet. */
   readonly bufferedAmount: number;
+}
+
+/**
+ * What an answer's body fails with to break the connection off on purpose, so that the visitor does not take a part
+ * for the whole. Listeners log nothing: it is no defect of theirs.
+ */
+export class BodyCut extends Error {
+  override name = "BodyCut";
 }
 
 /** Answers one exchange. What it throws is a defect: the listener logs it and answers 500. */

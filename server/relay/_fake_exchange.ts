@@ -28,7 +28,7 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
     host,
     remoteAddress: options.remoteAddress ?? "192.0.2.1",
     secure: false,
-    headers,
+    headers: headers.flat(),
     hasBody: body !== null,
     body,
     signal: abort.signal,

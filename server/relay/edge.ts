@@ -50,7 +50,9 @@ export function createEdge({ tunnels, sessions, readOrigin, maxHeadBytes, holdMs
     const origin: Origin = readOrigin(exchange);
     const head = buildRequestHead(exchange, origin, isWebSocket);
     if (measureHead(head, exchange.target) > maxHeadBytes) return refuse(exchange, headTooLarge());
-    const visitor = isWebSocket ? new WebSocketVisitor(exchange, tunnel) : new Visitor(exchange, tunnel);
+    const visitor = isWebSocket
+      ? new WebSocketVisitor(exchange, tunnel, tunnel.messageQueue)
+      : new Visitor(exchange, tunnel);
     const flags = { end: !isWebSocket && !exchange.hasBody, webSocket: isWebSocket };
     const stream = session.mux.open(head, flags, visitor);
     if (stream === null) return refuse(exchange, session.mux.over ? tunnelOffline() : tooManyStreams());

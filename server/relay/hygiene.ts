@@ -14,19 +14,34 @@ const HOP_BY_HOP = [
   "upgrade",
 ];
 
-/** Fields of a request that only we may set: what a visitor claims in them has no effect. */
+/**
+ * Fields of a request that only we may set, and others that frameworks take for a proxy's word: what a visitor claims
+ * in them has no effect.
+ */
 const OURS = [
   "expect",
   "forwarded",
   "host",
+  "x-forwarded-by",
   "x-forwarded-for",
   "x-forwarded-host",
   "x-forwarded-port",
+  "x-forwarded-prefix",
   "x-forwarded-proto",
+  "x-forwarded-protocol",
+  "x-forwarded-scheme",
+  "x-forwarded-server",
+  "x-forwarded-ssl",
   "x-real-ip",
 ];
 
-const belongsToConnectionOrUs = createNameTest([...HOP_BY_HOP, ...OURS]);
+const belongsToConnectionOrUs = createNameTest([...HOP_BY_HOP, ...OURS.flatMap(listSpellings)]);
+
+/** CGI and WSGI know no difference between "-" and "_": to them `X_Forwarded_For` is the real one. */
+function listSpellings(name: string): string[] {
+  const [first, ...rest] = name.split("-");
+  return rest.reduce((heads, part) => heads.flatMap((head) => [`${head}-${part}`, `${head}_${part}`]), [first]);
+}
 
 /** Whether a visitor's field stays behind; fields of our own protocol mean nothing from outside. Names in lower case. */
 export function isDroppedFromRequest(name: string): boolean {

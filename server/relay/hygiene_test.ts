@@ -19,13 +19,36 @@ Deno.test("fields of one connection stay behind both ways", () => {
 
 Deno.test("what a visitor claims in fields of ours stays behind", () => {
   const ours = ["expect", "forwarded", "host", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port"];
-  for (const name of [...ours, "x-forwarded-proto", "x-real-ip", "portway-error", "portway-anything"]) {
+  const others = ["x-forwarded-by", "x-forwarded-ssl", "x-forwarded-scheme", "x-forwarded-prefix"];
+  // To CGI and WSGI programs these are the same.
+  const spellings = ["x_forwarded_for", "x-forwarded_for", "x_forwarded-proto", "x_real_ip", "x_forwarded_ssl"];
+  for (
+    const name of [
+      ...ours,
+      ...others,
+      ...spellings,
+      "x-forwarded-proto",
+      "x-real-ip",
+      "portway-error",
+      "portway-anything",
+    ]
+  ) {
     assert(isDroppedFromRequest(name), name);
   }
 });
 
 Deno.test("everything else travels", () => {
-  for (const name of ["cookie", "authorization", "x-forwarded-by", "content-length", "portwayx", "sec-websocket-key"]) {
+  for (
+    const name of [
+      "cookie",
+      "authorization",
+      "x-forwarded-of-mine",
+      "x_csrf_token",
+      "content-length",
+      "portwayx",
+      "sec-websocket-key",
+    ]
+  ) {
     assert(!isDroppedFromRequest(name), name);
   }
   for (const name of ["set-cookie", "server", "content-length", "x-forwarded-for", "portway-other"]) {

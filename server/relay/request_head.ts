@@ -10,11 +10,12 @@ export function buildRequestHead(exchange: Exchange, origin: Origin, webSocket: 
   const { method, target, headers } = exchange;
   const named = namedByConnection(exchange.header("connection"));
   let head = `${method} ${target} HTTP/1.1\r\nhost: ${origin.host}\r\n`;
-  for (const [name, value] of headers) {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i];
     if (isDroppedFromRequest(name) || named?.has(name) || (webSocket && isHandshake(name))) {
       continue;
     }
-    head += `${name}: ${value}\r\n`;
+    head += `${name}: ${headers[i + 1]}\r\n`;
   }
   const { address, proto, host } = origin;
   const node = address.includes(":") ? `"[${address}]"` : address;

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { OriginReader } from "../../common/forwarded.ts";
+import { networkOf, type OriginReader } from "../../common/forwarded.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
 import type { RateLimiter } from "../../common/rate_limiter.ts";
@@ -29,7 +29,7 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
   const routes = new Hono<ExchangeEnv>();
 
   routes.post("/api/v1/tunnels/ephemeral", async (context) => {
-    const waitMs = limiter.take(readOrigin(context.env.exchange).address);
+    const waitMs = limiter.take(networkOf(readOrigin(context.env.exchange).address));
     if (waitMs > 0) throw tooManyTunnels(waitMs);
     const secret = createSecret();
     const tunnel = await addTunnel(options, hashSecret(secret));

@@ -1,5 +1,5 @@
 import type { ServerSocket, UpgradeOptions } from "../../common/listener/mod.ts";
-import { releaseMessage } from "./message_memory.ts";
+import { releaseMessage } from "../../common/message_memory.ts";
 import { GoAwayReason, MAX_MESSAGE, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
 
 /** A message is held back while the network has this much left to take. */

@@ -1,4 +1,5 @@
 import { delay } from "../../common/delay.ts";
+import { networkOf } from "../../common/forwarded.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../common/log.ts";
@@ -43,7 +44,7 @@ const IDLE_TURNS = 4;
 export function createSessions(options: SessionsOptions): Sessions {
   const { log } = options;
   const sessions = new Set<Session>();
-  const perAddress = new Map<string, number>();
+  const perNetwork = new Map<string, number>();
   let draining = false;
   const beat = setInterval(() => {
     for (const session of sessions) session.mux.beat();
@@ -52,10 +53,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     for (const session of sessions) session.mux.endIdle(IDLE_TURNS);
   }, options.streamIdleMs / IDLE_TURNS);
 
-  function countFor(address: string, change: number): void {
-    const count = (perAddress.get(address) ?? 0) + change;
-    if (count > 0) perAddress.set(address, count);
-    else perAddress.delete(address);
+  function countFor(network: string, change: number): void {
+    const count = (perNetwork.get(network) ?? 0) + change;
+    if (count > 0) perNetwork.set(network, count);
+    else perNetwork.delete(network);
   }
 
   function accept(exchange: Exchange, tunnel: Tunnel, address: string): Response {
@@ -63,7 +64,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     const fault = tunnel.gate();
     if (fault !== null) throw fault;
     // A session that takes over from its own predecessor frees that one's place.
-    if ((perAddress.get(address) ?? 0) >= options.maxPerAddress && tunnel.session?.address !== address) {
+    const network = networkOf(address), previous = tunnel.session === null ? null : networkOf(tunnel.session.address);
+    if ((perNetwork.get(network) ?? 0) >= options.maxPerAddress && previous !== network) {
       throw new HttpError(429, "too_many_sessions", "This address holds as many sessions as it may.", {
         headers: { "retry-after": "10" },
       });
@@ -73,7 +75,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       maxStreams: options.maxStreams,
       onOpen(session) {
         sessions.add(session);
-        countFor(address, 1);
+        countFor(network, 1);
         tunnel.attach(session);
         log.info("session_opened", { tunnel: tunnel.record.id, address });
         if (draining) session.end(GoAwayReason.draining, "the server is restarting");
@@ -82,7 +84,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         log.error("session_failed", { tunnel: tunnel.record.id, reason: describeError(error), stack: stackOf(error) }),
       onEnd(session, reason, text) {
         sessions.delete(session);
-        countFor(address, -1);
+        countFor(network, -1);
         tunnel.detach(session);
         log.info("session_ended", { tunnel: tunnel.record.id, address, reason: nameOf(reason), text });
       },

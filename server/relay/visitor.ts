@@ -1,8 +1,8 @@
-import type { Exchange } from "../../common/listener/mod.ts";
+import { BodyCut, type Exchange } from "../../common/listener/mod.ts";
 import { errorResponse, type HttpError } from "../../common/http_error.ts";
 import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import { type ChunkMemory, createChunkMemory } from "../../common/chunk_memory.ts";
-import { keepView, releaseMessage } from "./message_memory.ts";
+import { keepView, releaseMessage } from "../../common/message_memory.ts";
 import { badAnswer, fromReset } from "./errors.ts";
 import { type HeaderPairs, parseResponseHead } from "./response_head.ts";
 
@@ -173,7 +173,7 @@ class ResponseBody {
   fail(text: string): void {
     if (this.#over || this.#ended) return;
     this.#over = true;
-    this.#controller.error(new Error(text));
+    this.#controller.error(new BodyCut(text));
     this.#settlePull();
   }
 

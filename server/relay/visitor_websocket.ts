@@ -7,21 +7,31 @@ import {
   StreamEnded,
   type StreamHandler,
 } from "../../protocol/mod.ts";
-import { keepView } from "./message_memory.ts";
+import { keepView } from "../../common/message_memory.ts";
 import { badAnswer } from "./errors.ts";
 import { parseResponseHead } from "./response_head.ts";
 import { type Meter, Visitor } from "./visitor.ts";
 
-/** Messages from a visitor that wait for credit; a visitor who sends faster than this drains is closed with 1008. */
-const MAX_QUEUED = 2 * MAX_WEBSOCKET_MESSAGE;
+/**
+ * Messages from the visitors of one tunnel that wait for credit, in bytes; a visitor who sends faster than this drains
+ * is closed with 1008.
+ */
+const MAX_QUEUED = 4 * MAX_WEBSOCKET_MESSAGE;
 /** What a queued message takes besides its bytes, so that a million empty ones are no way around the limit. */
 const MESSAGE_COST = 512;
 /** What a visitor may leave untaken before its local service is told to wait. */
 const MAX_BUFFERED = 1024 * 1024;
 const DRAIN_POLL_MS = 10;
+/** A quiet visitor is pinged twice in this time, which also keeps routers and proxies from ending the connection. */
+const HEARTBEAT_SECONDS = 50;
 
 /** Close codes of RFC 6455, section 7.4.1, as far as we send them. */
 const GOING_AWAY = 1001, POLICY_VIOLATION = 1008, TOO_BIG = 1009;
+
+/** What waits for all WebSockets of a tunnel, in bytes. */
+export interface MessageQueue {
+  size: number;
+}
 
 /**
  * One visitor's WebSocket, carried message by message. The visitor's handshake is answered only once the local
@@ -31,6 +41,7 @@ export class WebSocketVisitor implements StreamHandler {
   readonly response: Promise<Response>;
   readonly #exchange: Exchange;
   readonly #meter: Meter;
+  readonly #queue: MessageQueue;
   #stream: MuxStream | null = null;
   #answer!: (response: Response | Promise<Response>) => void;
   #socket: ServerSocket | null = null;
@@ -41,13 +52,16 @@ export class WebSocketVisitor implements StreamHandler {
   #accepted = false;
   /** What arrived before the visitor's side was open. */
   #early: (() => void)[] = [];
-  #queued = 0;
+  /** Bytes taken from the local service that it has no credit back for. */
+  #owed = 0;
+  #isWaiting = false;
   #watched = false;
   #sending: Promise<void> = Promise.resolve();
 
-  constructor(exchange: Exchange, meter: Meter) {
+  constructor(exchange: Exchange, meter: Meter, queue: MessageQueue = { size: 0 }) {
     this.#exchange = exchange;
     this.#meter = meter;
+    this.#queue = queue;
     this.response = new Promise((resolve) => this.#answer = resolve);
   }
 
@@ -88,6 +102,7 @@ export class WebSocketVisitor implements StreamHandler {
     this.#accepted = true;
     this.#answer(this.#exchange.upgrade({
       protocol: protocol === "" ? undefined : protocol,
+      heartbeatSeconds: HEARTBEAT_SECONDS,
       onOpen: (socket) => this.#open(socket),
       onMessage: (data) => this.#forward(data),
       // Behind the messages that still wait for credit, which came first.
@@ -101,7 +116,7 @@ export class WebSocketVisitor implements StreamHandler {
     if (piece.length > 0) this.#parts.push(more ? keepView(piece) : piece);
     this.#partsSize += piece.length;
     if (this.#partsSize > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
-    if (more) return this.#stream!.consumed(piece.length);
+    if (more) return this.#payBack(piece.length);
     const bytes = join(this.#parts, this.#partsSize);
     this.#parts = [];
     this.#partsSize = 0;
@@ -137,31 +152,53 @@ export class WebSocketVisitor implements StreamHandler {
     else run();
   }
 
-  async #deliver(data: string | Uint8Array<ArrayBuffer>, credit: number): Promise<void> {
-    const socket = this.#socket!, stream = this.#stream!;
-    socket.send(data);
-    while (socket.bufferedAmount > MAX_BUFFERED && stream.ended === null) {
+  #deliver(data: string | Uint8Array<ArrayBuffer>, credit: number): void {
+    this.#socket!.send(data);
+    this.#payBack(credit);
+  }
+
+  /** Gives credit back as soon as the visitor has not too much left to take, for pieces of a message too. */
+  #payBack(bytes: number): void {
+    this.#owed += bytes;
+    if (this.#isWaiting) return;
+    if (!this.#isBacklogged()) return this.#payAll();
+    this.#isWaiting = true;
+    void this.#whenDrained().then(() => {
+      this.#isWaiting = false;
+      this.#payAll();
+    });
+  }
+
+  #payAll(): void {
+    const owed = this.#owed;
+    this.#owed = 0;
+    this.#stream!.consumed(owed);
+  }
+
+  #isBacklogged(): boolean {
+    return this.#socket === null || this.#socket.bufferedAmount > MAX_BUFFERED;
+  }
+
+  async #whenDrained(): Promise<void> {
+    while (this.#stream!.ended === null && this.#isBacklogged()) {
       await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
     }
-    stream.consumed(credit);
   }
 
   /** A WebSocket cannot be told to wait, so what the session cannot take yet is queued, up to a limit. */
   #forward(data: string | Uint8Array): void {
     const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
     this.#meter.meter(bytes.length);
-    const cost = bytes.length + MESSAGE_COST;
-    this.#queued += cost;
+    const queue = this.#queue, cost = bytes.length + MESSAGE_COST;
     if (bytes.length > MAX_WEBSOCKET_MESSAGE) return this.#abort(TOO_BIG, "the message is too large");
-    if (this.#queued > MAX_QUEUED) {
+    if (queue.size + cost > MAX_QUEUED) {
       return this.#abort(POLICY_VIOLATION, "messages arrive faster than they can be passed on");
     }
-    this.#sending = this.#sending.then(async () => {
-      await this.#stream!.writeMessage(bytes, typeof data === "string");
-      this.#queued -= cost;
-    }).catch((error) => {
-      if (!(error instanceof StreamEnded)) throw error;
-    });
+    queue.size += cost;
+    this.#sending = this.#sending.then(() => this.#stream!.writeMessage(bytes, typeof data === "string"))
+      .catch((error) => {
+        if (!(error instanceof StreamEnded)) throw error;
+      }).finally(() => queue.size -= cost);
   }
 
   #abort(code: number, reason: string): void {

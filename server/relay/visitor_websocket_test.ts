@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MAX_WEBSOCKET_MESSAGE, ResetReason } from "../../protocol/mod.ts";
+import { GoAwayReason, MAX_WEBSOCKET_MESSAGE, ResetReason } from "../../protocol/mod.ts";
 import { createPair, respond, settle } from "./_client_end.ts";
 import { createExchange, createSocket } from "./_fake_exchange.ts";
 import { WebSocketVisitor } from "./visitor_websocket.ts";
@@ -102,6 +102,48 @@ Deno.test("a message beyond the limit closes both sides with 1009", async () => 
   await writing;
   assert.deepEqual(socket.closed, [[1009, "the message is too large"]]);
   assert.deepEqual([told, socket.sent], [["close 1009 the message is too large"], []]);
+});
+
+Deno.test("a visitor who takes nothing stops the local service, in the middle of a message too", async () => {
+  const { client, socket } = await openSocket();
+  Object.assign(socket, { bufferedAmount: 2 * 1024 * 1024 });
+  let sent = 0;
+  const write = async () => {
+    for (;;) {
+      await client.writeMessage(new Uint8Array(64 * 1024), false, sent % 10 === 9);
+      sent++;
+    }
+  };
+  const writing = write().catch((error) => error);
+  for (let count = 0; count < 50; count++) await settle();
+  assert(sent <= 2, `${sent} pieces of 64 KiB were taken`);
+  Object.assign(socket, { bufferedAmount: 0 });
+  while (sent < 30) await new Promise((resolve) => setTimeout(resolve, 5));
+  client.reset(ResetReason.cancelled);
+  assert.equal((await writing).name, "StreamEnded");
+});
+
+Deno.test("what visitors of one tunnel may leave waiting is limited for all together", async () => {
+  const queue = { size: 0 };
+  const sockets = [];
+  for (let count = 0; count < 5; count++) {
+    const { relay, client } = createPair();
+    const exchange = createExchange({ webSocket: true });
+    const visitor = new WebSocketVisitor(exchange, { meter() {} }, queue);
+    visitor.start(relay.open(HEAD, { end: false, webSocket: true }, visitor)!);
+    await settle();
+    respond(client.streams()[0], 101, "", "", false);
+    const socket = createSocket();
+    await visitor.response;
+    exchange.accepted!.onOpen!(socket);
+    exchange.accepted!.onMessage(new Uint8Array(15 * 1024 * 1024));
+    sockets.push({ socket, relay });
+  }
+  assert.deepEqual(sockets.map(({ socket }) => socket.closed.length), [0, 0, 0, 0, 1]);
+  assert.equal((sockets[4].socket.closed[0] as unknown[])[0], 1008);
+  for (const { relay } of sockets) relay.end(GoAwayReason.closed, "done");
+  await settle();
+  assert.equal(queue.size, 0);
 });
 
 Deno.test("a close that stands for a broken connection is sent as going away, none as none", async () => {

@@ -43,7 +43,7 @@ export async function migrate(db: Kysely<Database>): Promise<void> {
     const row = await transaction.selectFrom("schema_version").select("version").executeTakeFirst();
     const version = row?.version ?? 0;
     if (version > MIGRATIONS.length) {
-      throw new Error(`cannot open the database: it was made by a newer version (schema ${version})`);
+      throw new Error(`it was made by a newer version (schema ${version})`);
     }
     for (const migration of MIGRATIONS.slice(version)) await migration(transaction);
     await transaction.deleteFrom("schema_version").execute();

@@ -8,15 +8,30 @@ import type { Store } from "./types.ts";
 
 /** The embedded driver: one file, write-ahead log, every commit on disk before it is answered. */
 export async function openSqliteStore(dataDir: string | null): Promise<Store> {
-  if (dataDir !== null) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const file = new DatabaseSync(dataDir === null ? ":memory:" : join(dataDir, "portway.db"));
-  // The order matters: a second server that starts at once waits for the first one's lock.
-  file.exec(
-    "pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on",
-  );
-  const db = new Kysely<Database>({ dialect: new SqliteDialect({ database: adapt(file) }) });
-  await migrate(db);
-  return { ephemeralTunnels: createEphemeralTunnels(db), close: () => db.destroy() };
+  const path = dataDir === null ? ":memory:" : join(dataDir, "portway.db");
+  try {
+    if (dataDir !== null) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const db = await openDatabase(path);
+    return { ephemeralTunnels: createEphemeralTunnels(db), close: () => db.destroy() };
+  } catch (cause) {
+    throw new Error(`cannot open the database ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  }
+}
+
+async function openDatabase(path: string): Promise<Kysely<Database>> {
+  const file = new DatabaseSync(path);
+  try {
+    // The order matters: a second server that starts at once waits for the first one's lock.
+    file.exec(
+      "pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on",
+    );
+    const db = new Kysely<Database>({ dialect: new SqliteDialect({ database: adapt(file) }) });
+    await migrate(db);
+    return db;
+  } catch (error) {
+    file.close();
+    throw error;
+  }
 }
 
 /** What Kysely asks of a SQLite library, over node:sqlite. */

@@ -12,11 +12,13 @@ export interface SocketService extends AsyncDisposable {
 
 /**
  * Echoes messages at any path and takes the last subprotocol offered. The text `close <code> <reason>` makes it
- * close, `push <count>` makes it send that many numbers; `/refuse` refuses the handshake with 403.
+ * close, `push <count>` makes it send that many numbers; `/refuse` refuses the handshake with 403. A plain request to `/never` gets no answer.
  */
 export async function startSocketService(): Promise<SocketService> {
   const log = new LineLog("the log of the WebSocket service");
-  const http = createServer((_, response) => response.writeHead(426).end("this is a WebSocket"));
+  const http = createServer((request, response) => {
+    if (request.url !== "/never") response.writeHead(426).end("this is a WebSocket");
+  });
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,

@@ -148,7 +148,7 @@ export async function readText({ body }: UpstreamAnswer): Promise<string> {
 }
 
 /** For `assert.rejects`: an `HttpError` with that status and code. */
-export const failsAs = (wanted: string) => (error: unknown): boolean => {
+export const failsAs = (wanted: string): (error: unknown) => boolean => (error) => {
   assert(error instanceof Error && "code" in error && "status" in error, String(error));
   assert.equal(`${error.status} ${error.code}`, wanted);
   return true;

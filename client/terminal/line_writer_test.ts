@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { describeDroppedEvents } from "./json_screen.ts";
+import { openLineWriter } from "./line_writer.ts";
+
+Deno.test("openLineWriter writes lines together, in order, and flush waits for them", async () => {
+  const written: string[] = [];
+  const writer = openLineWriter((text) => Promise.resolve(void written.push(text)));
+  writer.write("a");
+  writer.write("b");
+  await writer.flush();
+  writer.write("c");
+  await writer.flush();
+  assert.deepEqual(written, ["a\nb\n", "c\n"]);
+});
+
+Deno.test("openLineWriter leaves an output alone that fails, and tells of it once", async () => {
+  const reasons: string[] = [];
+  let writes = 0;
+  const writer = openLineWriter(() => {
+    writes++;
+    return Promise.reject(new Error("disk full"));
+  }, { onBroken: (reason) => reasons.push(reason) });
+  for (const line of ["a", "b"]) {
+    writer.write(line);
+    await writer.flush();
+  }
+  assert.deepEqual([writes, reasons], [1, ["disk full"]]);
+});
+
+Deno.test("openLineWriter keeps what is new of a slow output, and says how much it left out", async () => {
+  const written: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const began = Promise.withResolvers<void>();
+  const writer = openLineWriter((text) => {
+    began.resolve();
+    written.push(text);
+    return first.promise;
+  }, { describeDropped: describeDroppedEvents });
+  writer.write("first");
+  await began.promise;
+  for (let count = 0; count <= 100_000; count++) writer.write(String(count));
+  first.resolve();
+  await writer.flush();
+  const lines = written[1].trimEnd().split("\n");
+  assert.equal(lines[0], '{"event":"dropped","count":50000}');
+  assert.deepEqual([lines[1], lines.at(-1), lines.length], ["50000", "100000", 50_002]);
+});
