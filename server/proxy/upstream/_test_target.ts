@@ -35,12 +35,14 @@ export interface TargetOptions {
   certificate?: string;
   /** Do not wait for the request's body. */
   early?: boolean;
+  /** Told of all that arrives, as it arrives. */
+  onBytes?(socket: net.Socket, bytes: Uint8Array): void;
 }
 
 /** Starts a target that has `reply` called for every whole request. */
 export async function startTarget(
   reply: (request: Received) => void,
-  { certificate, early }: TargetOptions = {},
+  { certificate, early, onBytes }: TargetOptions = {},
 ): Promise<Target> {
   const sockets: net.Socket[] = [];
   const closed: Promise<void>[] = [];
@@ -50,6 +52,7 @@ export async function startTarget(
     closed.push(new Promise((resolve) => socket.on("close", () => resolve())));
     let text = "";
     socket.on("data", (bytes) => {
+      onBytes?.(socket, bytes);
       text += bytes.toString("latin1");
       for (let end = findEnd(text, early); end > 0; end = findEnd(text, early)) {
         const request = { text: text.slice(0, end), socket, connection };

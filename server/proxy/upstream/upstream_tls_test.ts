@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Driver } from "../../../common/connection/mod.ts";
 import { nodeDriver } from "../../../common/connection/node.ts";
-import { createTestUpstream, failsAs, ok, pem, readText, startTarget, until } from "./_test_target.ts";
+import { createTestUpstream, failsAs, ok, pem, readText, startTarget } from "./_test_target.ts";
 
 const DRIVERS: Readonly<Record<string, Driver | undefined>> = { usual: undefined, node: nodeDriver };
 const BIG = Buffer.alloc(8_000_000, "0123456789abcdefghijklmnopqrstuvwxyz");
@@ -41,31 +41,26 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
   });
 
   test("a target that does not speak TLS is told so", async () => {
-    await using target = await startTarget(() => {});
+    const answer = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    await using target = await startTarget(() => {}, { onBytes: (socket) => void socket.end(answer) });
     using sender = trusting();
-    const sent = sender.send(`https://relay.test:${target.port}/`);
-    sent.catch(() => {});
-    await until(() => target.sockets.length > 0);
-    target.sockets[0].end("HTTP/1.1 400 Bad Request\r\n\r\n");
-    await assert.rejects(sent, failsAs("502 upstream_tls"));
+    await assert.rejects(sender.send(`https://relay.test:${target.port}/`), failsAs("502 upstream_tls"));
   });
 
   test("the address that the guard has checked is dialled, and the name asked for in the handshake", async () => {
     let hello = "";
-    await using target = await startTarget(() => {});
+    await using target = await startTarget(() => {}, {
+      onBytes(socket, bytes) {
+        hello += new TextDecoder("latin1").decode(bytes);
+        socket.destroy();
+      },
+    });
     const names: string[] = [];
     using sender = createTestUpstream({
       driver,
       resolver: (hostname) => (names.push(hostname), Promise.resolve(["127.0.0.1"])),
     });
-    const sent = sender.send(`https://relay.test:${target.port}/`);
-    sent.catch(() => {});
-    await until(() => target.sockets.length > 0);
-    target.sockets[0].on("data", (bytes) => {
-      hello += bytes.toString("latin1");
-      target.sockets[0].destroy();
-    });
-    await assert.rejects(sent, failsAs("502 upstream_tls"));
+    await assert.rejects(sender.send(`https://relay.test:${target.port}/`), failsAs("502 upstream_tls"));
     assert.deepEqual(names, ["relay.test"]);
     // The server name of RFC 6066, section 3: kind of name, length, name.
     assert(hello.includes("\0\0\x0arelay.test"), "the name is in the hello");
