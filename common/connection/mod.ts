@@ -8,5 +8,6 @@ export {
   type Connection,
   type ConnectOptions,
   type Driver,
+  type PlainConnection,
   type TlsOptions,
 } from "./types.ts";

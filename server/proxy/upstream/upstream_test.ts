@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import type { Driver } from "../../../common/connection/mod.ts";
+import type { Driver, PlainConnection } from "../../../common/connection/mod.ts";
 import { nodeDriver } from "../../../common/connection/node.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { createChunkedDecoder } from "../../../common/http1/mod.ts";
@@ -144,15 +144,14 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     assert.equal(await readText(await sender.send(one.url)), "x");
   });
 
-  test("an answer that comes before the body has been read is read, and the body let go of", async () => {
-    await using target = await startTarget(({ socket }) => void socket.end("HTTP/1.1 413 Too Large\r\n\r\nno"), {
-      early: true,
-    });
-    using sender = create();
+  test("an answer that comes before the body has been read is read, and the rest of the body let go of", async () => {
+    const reply = "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno";
+    await using target = await startTarget(({ socket }) => void socket.write(reply), { early: true });
+    using sender = create({ limits: { idleMs: 60_000 } });
     let isLetGo = false;
     async function* endless() {
       try {
-        while (true) yield new Uint8Array(100_000);
+        while (true) yield await Promise.resolve(new Uint8Array(100_000));
       } finally {
         isLetGo = true;
       }
@@ -196,7 +195,6 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     ["nothing: 304 with a length", "HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n", "", true],
     ["nothing: HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", "", true, "HEAD"],
     ["a length, with Connection: close", ok("bye", "Connection: close"), "bye", false],
-    ["a length, and more behind it", `${ok("mine")}HTTP/1.1 200 OK\r\n\r\n`, "mine", false],
   ];
 
   for (const [what, reply, body, kept, method = "GET"] of BODIES) {
@@ -207,6 +205,18 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
       assert.equal(target.sockets.length, kept ? 1 : 2);
     });
   }
+
+  test("a connection that brings more than the answer is not used again", async () => {
+    const more = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
+    const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nmine\r\n0\r\n\r\n";
+    for (const reply of [ok("mine"), chunked]) {
+      await using target = await startTarget(({ socket }) => void socket.write(reply + more));
+      using sender = create({ limits: { idleMs: 60_000 } });
+      assert.equal(await readText(await sender.send(target.url)), "mine");
+      await target.closed(0);
+      assert.equal(await readText(await sender.send(target.url)), "mine");
+    }
+  });
 
   test("an answer that is cut short breaks its body off, each time it is asked", async () => {
     for (const reply of [ok("hello").slice(0, -1), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell"]) {
@@ -394,3 +404,33 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     assert.equal(target.sockets.length, 1);
   });
 }
+
+Deno.test("upstream: an answer is read although the target took no more of the body", async () => {
+  const broken = Promise.withResolvers<void>();
+  let writes = 0;
+  const answer = encode("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+  const connection: PlainConnection = {
+    write(bytes) {
+      if (writes++ === 0 || bytes.length === 0) return Promise.resolve();
+      broken.resolve();
+      return Promise.reject(new Error("EPIPE"));
+    },
+    async read(into) {
+      await broken.promise;
+      // Whatever the sender does about the failure, it has done by then.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      if (isClosed) return null;
+      into.set(answer);
+      return answer.length;
+    },
+    close: () => void (isClosed = true),
+    startTls: () => Promise.reject(new Error("not asked for")),
+  };
+  let isClosed = false;
+  using sender = createTestUpstream({ driver: { openTcp: () => Promise.resolve(connection) } });
+  const body = (async function* () {
+    while (true) yield await Promise.resolve(encode("piece"));
+  })();
+  const { status } = await sender.send("http://target.test/", { method: "POST", body });
+  assert.equal(status, 413);
+});
