@@ -1,5 +1,6 @@
 // Targets for the tests of the sender, made of node:net and node:tls, so that what they say is said byte for byte.
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
@@ -52,7 +53,7 @@ export async function startTarget(
     closed.push(new Promise((resolve) => socket.on("close", () => resolve())));
     let text = "";
     socket.on("data", (bytes) => {
-      onBytes?.(socket, bytes);
+      onBytes?.(socket, Buffer.from(bytes));
       text += bytes.toString("latin1");
       for (let end = findEnd(text, early); end > 0; end = findEnd(text, early)) {
         const request = { text: text.slice(0, end), socket, connection };
