@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import process from "node:process";
-import { describeError } from "../common/log.ts";
+import { describeError, type Logger } from "../common/log.ts";
 import { listenForStop } from "../common/stop_signal.ts";
+import { logConnect } from "./log_connect.ts";
 import type { ClientConfig } from "./config.ts";
 import { defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
@@ -43,6 +44,7 @@ export interface ExposeOptions {
   /** Makes what the tunnel leads to. For `--resume` alone, `savedUrl` is where it led before. */
   createTarget(note: Note, savedUrl: string | null): Target;
   startEmbeddedRelay: StartEmbeddedRelay;
+  log: Logger;
 }
 
 /** Tells the user something, on standard error. */
@@ -64,10 +66,11 @@ export async function expose(options: ExposeOptions): Promise<number> {
   const saved = new SavedTunnels(folder);
   const resumed = config.resume ? findSaved(saved, config.server) : null;
   const screen = openScreen(config);
-  const connect = openConnector({
+  const connector = openConnector({
     proxies: readProxyRules(env),
     caCerts: await loadCaCerts([config.caCerts ?? undefined, env.NODE_EXTRA_CA_CERTS]),
   });
+  const connect = logConnect(connector, "server", options.log);
   const target = options.createTarget(screen.note, resumed?.target ?? null);
   const stop = listenForStop();
   let embedded: EmbeddedRelay | null = null;
@@ -83,6 +86,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     const tunnel = resumed === null
       ? await createEphemeralTunnel(connect, relay, stop.signal)
       : await resumeTunnel(connect, relay, resumed, saved, stop.signal);
+    options.log.debug(resumed === null ? "tunnel_made" : "tunnel_resumed", { id: tunnel.id, server: relay.origin });
     keepForResume(saved, {
       ...tunnel,
       server: server?.origin ?? null,
@@ -198,6 +202,7 @@ export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
     out,
     errors,
     color: !noColor && process.stdout.isTTY === true,
+    colorErrors: !noColor && process.stderr.isTTY === true,
     showQr,
   });
 }

@@ -5,12 +5,13 @@ import { command, constant } from "@optique/core/primitives";
 import { runSync } from "@optique/run";
 import { createFlagParser, type FlagTexts, splitValues } from "../common/command_line.ts";
 import { printable } from "../common/format.ts";
-import { createLogger, describeError } from "../common/log.ts";
+import { createLogger, describeError, type Logger } from "../common/log.ts";
 import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
 import { CommandError, expose, type ExposeOptions, type Note, openScreen, type StartEmbeddedRelay } from "./expose.ts";
 import { openConnector } from "../common/connection/mod.ts";
+import { logConnect } from "./log_connect.ts";
 import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";
 import { createHandlerTarget, createUpstream } from "./tunnel/mod.ts";
@@ -102,8 +103,11 @@ async function runClient(flags: FlagTexts, server: ServerProgram): Promise<numbe
     env: process.env,
     targetUrl: config.expose?.origin ?? null,
     createTarget: (note, savedUrl) =>
-      shared === null ? createLocalService(config, note, savedUrl) : createHandlerTarget(shared.name, shared.target),
+      shared === null
+        ? createLocalService(config, note, savedUrl, log)
+        : createHandlerTarget(shared.name, shared.target),
     startEmbeddedRelay: server.startEmbeddedRelay,
+    log,
   });
 }
 
@@ -111,13 +115,14 @@ function createLocalService(
   config: ClientConfig,
   note: Note,
   savedUrl: string | null,
+  log: Logger,
 ): ReturnType<ExposeOptions["createTarget"]> {
   const url = config.expose ?? (savedUrl === null ? null : new URL(savedUrl));
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
   return createUpstream({
     url,
     // Straight to it, whatever proxy stands between this machine and the server.
-    connect: openConnector(),
+    connect: logConnect(openConnector(), "service", log),
     hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),

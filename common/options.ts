@@ -46,7 +46,7 @@ export function resolveOptions<T extends OptionTable>(table: T, sources: OptionS
     // Empty is how container files say "not set".
     const envText = variable === "" && !option.refuseEmpty ? undefined : variable;
     const [text, origin] = flagText !== undefined
-      ? [flagText, option.flag]
+      ? [flagText, option.short === undefined ? option.flag : `${option.short}, ${option.flag}`]
       : envText !== undefined
       ? [envText, option.env]
       : [option.fallback, "default"];

@@ -53,16 +53,13 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
   });
   const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${listener.port}`);
-  if (config.url === null && !isLoopbackAddress(config.host)) {
-    log.warn("url_not_set", {
-      hint: `others cannot use tunnels below ${url.host}; --url says how they reach this server`,
-    });
-  }
+  if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   const relay = createRelay({
     store,
     presence: createLocalPresence(),
     log,
     readOrigin,
+    ownHost: url.hostname,
     ephemeralUrl: domainUrl(url, ephemeralDomain),
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
@@ -132,6 +129,18 @@ export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<
 
 function welcomeFor(config: ProxyConfig, url: URL): { baseUrl: string; files: boolean } {
   return { baseUrl: url.origin, files: config.proxyFiles !== null };
+}
+
+/** What an operator easily overlooks when others can reach the server. */
+function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {
+  if (config.url === null) {
+    const hint = `others cannot use tunnels below ${url.host}; --url says how they reach this server`;
+    log.warn("url_not_set", { hint });
+  }
+  if (config.listener === "deno" && config.trustedProxies.length === 0) {
+    const hint = "slow and idle connections stay; use --listener node, or name the proxy in front in --trusted-proxies";
+    log.warn("no_timeouts", { hint });
+  }
 }
 
 /** Tunnels are names below a domain, and an address has none below it. */

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import {
   makeTempDir,
   type Program,
@@ -29,7 +30,7 @@ function findClosedPort(): number {
 
 /** Wrong usage: exit code 2. */
 const USAGE_ERRORS: [args: string[], says: RegExp][] = [
-  [["-e", "0"], /-e|--expose/],
+  [["-e", "0"], /^portway: -e, --expose: cannot use "0": a port from 1 to 65535/],
   [["-e", "70000"], /70000/],
   [["-e", "abc"], /abc/],
   [["-e", "-1"], /-1|-e/],
@@ -123,6 +124,19 @@ Deno.test("a port that is taken: the server says which, exit code 1", async () =
   assert.doesNotMatch(errors, /\n {4}at /);
 });
 
+Deno.test("a server that others can reach says what its operator overlooked", async () => {
+  await using careless = await startServer({ args: ["--host", "0.0.0.0"] });
+  await careless.errors.waitFor(/warn +url_not_set .*--url/);
+  await careless.errors.waitFor(/warn +no_timeouts .*--listener node/);
+  const args = ["--host", "0.0.0.0", "--url", "http://tunnel.example", "--listener", "node"];
+  await using careful = startProgram({
+    entry: "server.ts",
+    args: ["--json", "--port", "0", "--data-dir", ":memory:", ...args],
+  });
+  await careful.events.waitFor("listening");
+  assert.equal(careful.errors.text, "");
+});
+
 Deno.test("a database that is none is named, and left as it is", async () => {
   await using data = await makeTempDir();
   const path = join(data.path, "portway.db");
@@ -143,6 +157,27 @@ Deno.test("--help shows examples, every flag, and fits a terminal; so does portw
     }
     assert.match(text, /portway -e 3000/);
   }
+});
+
+Deno.test("README's way to install makes a command that works in any folder", async () => {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const [, line] = /`deno (install [^`]*)`/.exec(await readFile(join(root, "README.md"), "utf8")) ?? [];
+  await using folder = await makeTempDir();
+  const install = new Deno.Command(Deno.execPath(), {
+    args: [...line.split(" "), "--root", folder.path],
+    cwd: root,
+    stdin: "null",
+    stderr: "piped",
+  });
+  const { success, stderr } = await install.output();
+  assert(success, new TextDecoder().decode(stderr));
+  const { code, stdout } = await new Deno.Command(join(folder.path, "bin", "portway"), {
+    args: ["--version"],
+    cwd: folder.path,
+    env: { PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` },
+  }).output();
+  assert.equal(code, 0);
+  assert.match(new TextDecoder().decode(stdout), /^\S+\n$/);
 });
 
 Deno.test("--version prints the version and nothing else", async () => {
@@ -226,6 +261,16 @@ Deno.test("a folder that cannot be written to costs --resume, not the tunnel", a
   await using tunnel = await startTunnel({ server, target: site, configDir: join(config.path, "file", "below") });
   await tunnel.events.waitFor("note", ({ text }) => /^--resume will not find this tunnel: /.test(String(text)));
   assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
+});
+
+Deno.test("--verbose says what is connected to, on standard error", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using tunnel = await startTunnel({ server, target: site, args: ["--verbose"] });
+  await (await visit(`${tunnel.url}/text`)).bytes();
+  await tunnel.errors.waitFor(new RegExp(`connected peer=server host=localhost port=${server.port}`));
+  await tunnel.errors.waitFor(`tunnel_made id=${tunnel.id} server=${server.url}`);
+  await tunnel.errors.waitFor(new RegExp(`connected peer=service host=localhost port=${site.port}`));
 });
 
 Deno.test("what the client keeps can be read by its user alone", async () => {

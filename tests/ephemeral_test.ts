@@ -81,6 +81,22 @@ Deno.test("a tunnel expires while it carries a stream: cut, summary, 410, and --
   await assertResumeRefused(server, config.path, /no tunnel to resume/);
 });
 
+Deno.test("a server whose own name is below the domain of its tunnels is still itself", async () => {
+  await using site = startSite();
+  const port = findFreePort();
+  const args = ["--url", `http://hq.localhost:${port}`, "--ephemeral-domain", "localhost"];
+  await using server = await startServer({ port, args });
+  await using tunnel = await startTunnel({ server, target: site });
+  assert.match(tunnel.url, /^http:\/\/[a-z0-9]{16}\.localhost:\d+$/);
+  assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
+  assert.equal((await server.health()).sessions, 1);
+});
+
+function findFreePort(): number {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  return listener.addr.port;
+}
+
 Deno.test("a tunnel may live for a year", async () => {
   await using site = startSite();
   await using server = await startServer({ args: ["--ephemeral-seconds", String(365 * 24 * 3600)] });
@@ -143,6 +159,21 @@ Deno.test("who has a whole IPv6 network counts as one, and nobody can make an ad
   // The proxy's own entry is the last, with a port or without.
   for (const made of ["6.6.6.6", "7.7.7.7"]) assert.equal(await make(`${made}, 203.0.113.9:1234`), 201);
   assert.equal(await make("8.8.8.8, 203.0.113.9:1234"), 429);
+});
+
+Deno.test("a visitor cannot make the local service believe in another host, a trusted proxy in between or not", async () => {
+  await using site = startSite();
+  await using server = await startServer({ args: ["--trusted-proxies", "127.0.0.1"] });
+  await using tunnel = await startTunnel({ server, target: site, args: ["--host-header", "public"] });
+  const headers = {
+    "x-forwarded-host": "evil.example",
+    "forwarded": "host=evil.example",
+    "x_forwarded_host": "evil.example",
+  };
+  const { headers: seen } = await (await visit(`${tunnel.url}/inspect`, { headers })).json() as { headers: string[][] };
+  const fields = new Headers(seen as [string, string][]), { host } = new URL(tunnel.url);
+  assert.deepEqual([fields.get("host"), fields.get("x-forwarded-host")], [host, host]);
+  assert(!JSON.stringify(seen).includes("evil"), JSON.stringify(seen));
 });
 
 Deno.test("labels and secrets cannot be guessed: long, random, never the same", async () => {

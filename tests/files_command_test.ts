@@ -21,7 +21,7 @@ const WRONG: [args: string[], code: number, message: RegExp][] = [
   [["-e", "3000", "--hidden"], 2, /--hidden goes with -f, -fw or -w/],
   [["-f", ".", "--local-host", "127.0.0.1"], 2, /--local-host goes with --local/],
   [["-f", ".", "--local", "--resume"], 2, /--resume goes with a tunnel/],
-  [["-f", ".", "--local", "0", "-p", ""], 2, /^portway: --passphrase: it is empty/],
+  [["-f", ".", "--local", "0", "-p", ""], 2, /^portway: -p, --passphrase: it is empty/],
   [["-f", ".", "--local=70000"], 2, /--local: cannot use "70000"/],
   [["-f", ".", "--local", "70000"], 2, /--local: cannot use "70000"/],
 ];

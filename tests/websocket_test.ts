@@ -62,6 +62,21 @@ for (const listener of ["deno", "node"]) {
       assert.equal(await socket.next(), "still here");
     });
 
+    await t.step("visitors who leave at once, before any answer, leave no stream behind", async () => {
+      await using idle = await startServer({ args: ["--listener", listener] });
+      await using other = await startTunnel({ server: idle, target: service });
+      const { host } = new URL(other.url);
+      const handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+      for (const [path, fields] of [["/never", ""], ["/ws", handshake], ["/never", ""]]) {
+        await using raw = await openRaw(idle.port);
+        raw.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`);
+        await idle.whenHealth(({ streams }) => streams > 0 || path === "/ws");
+        raw.reset();
+      }
+      await idle.whenHealth(({ streams }) => streams === 0);
+    });
+
     await t.step("a close without a code is one on the other side", async () => {
       await using socket = await openSocket(url);
       socket.close();

@@ -7,14 +7,17 @@ export interface TextScreenOptions {
   /** Standard error, for what is no data. */
   errors: LineWriter;
   color: boolean;
+  /** Whether standard error takes colours, which may lead elsewhere. */
+  colorErrors: boolean;
   showQr: boolean;
   /** Unix milliseconds. */
   now?: () => number;
 }
 
 /** Lines for people. */
-export function createTextScreen({ out, errors, color, showQr, now = Date.now }: TextScreenOptions): Screen {
-  const paint = (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
+export function createTextScreen(options: TextScreenOptions): Screen {
+  const { out, errors, color, colorErrors, showQr, now = Date.now } = options;
+  const paint = createPaint(color), paintError = createPaint(colorErrors);
   const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
   return {
     async opened({ url, target, expiresAt, resumed }) {
@@ -40,8 +43,10 @@ export function createTextScreen({ out, errors, color, showQr, now = Date.now }:
       );
     },
     reconnecting: (reason, delayMs) =>
-      errors.write(paint(YELLOW, `Connection lost: ${printable(reason)}. Trying again in ${formatDuration(delayMs)}.`)),
-    reconnected: () => errors.write(paint(GREEN, "Connected again, under the same URL.")),
+      errors.write(
+        paintError(YELLOW, `Connection lost: ${printable(reason)}. Trying again in ${formatDuration(delayMs)}.`),
+      ),
+    reconnected: () => errors.write(paintError(GREEN, "Connected again, under the same URL.")),
     note: (text) => errors.write(printable(text)),
     closed(reason, { requests, bytes }) {
       out.write(`\n${reason}`);
@@ -54,6 +59,8 @@ export function createTextScreen({ out, errors, color, showQr, now = Date.now }:
     },
   };
 }
+
+const createPaint = (color: boolean) => (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
 
 const MINUTE_MS = 60_000;
 const MINUTES_A_DAY = 24 * 60;

@@ -71,14 +71,19 @@ export function explainCallFailure(server: URL, error: unknown): Error {
 
 /** The error that an answer of the relay's API carries. */
 export function parseRefusal(server: URL, status: number, text: string): RelayRefused | RelayUnreachable {
-  const { code, message } = (parseJson(text).error ?? {}) as Record<string, unknown>;
+  const { code, message, details } = (parseJson(text).error ?? {}) as Record<string, unknown>;
   if (typeof code !== "string" || typeof message !== "string") {
     // A proxy in front of a server that restarts answers these on its own.
     if (status >= 502 && status <= 504) return new RelayUnreachable(`the server ${server.origin} is not available`);
     return notPortway(server.origin);
   }
   if (status >= 500) return new RelayUnreachable(message);
-  return new RelayRefused(status, code, message);
+  // The details of other refusals are for visitors.
+  return new RelayRefused(
+    status,
+    code,
+    code === "unsupported_version" ? `${message} ${details ?? ""}`.trim() : message,
+  );
 }
 
 const notPortway = (where: string) => new RelayRefused(0, "not_portway", `${where} is not a Portway server`);

@@ -57,6 +57,11 @@ const failures: [name: string, answer: string, error: { name: string; message: s
     name: "RelayRefused",
     message: "Wait.",
   }],
+  [
+    "a version that does not fit",
+    answer("426 X", '{"error":{"code":"unsupported_version","message":"No.","details":"Update."}}'),
+    { name: "RelayRefused", message: "No. Update." },
+  ],
   ["an error that may pass", answer("503 X", '{"error":{"code":"c","message":"Restarting."}}'), {
     name: "RelayUnreachable",
     message: "Restarting.",

@@ -81,7 +81,8 @@ async function connectOnce(
   const wanted = Promise.withResolvers<Lost>();
   const end = (reason: GoAwayReason, text: string) =>
     wanted.resolve({ reason: text, connected: true, end: endOf(reason) });
-  stop.addEventListener("abort", () => end(GoAwayReason.closed, "stopped"), { once: true });
+  const onStop = () => end(GoAwayReason.closed, "stopped");
+  stop.addEventListener("abort", onStop);
   let session: ClientSession | null = null, isOver = false;
   try {
     session = await openSession({
@@ -106,6 +107,8 @@ async function connectOnce(
       return { reason: error.message, connected: false, end: error.status === 410 ? "expired" : "refused" };
     }
     return { reason: describeError(error), connected: false, end: null };
+  } finally {
+    stop.removeEventListener("abort", onStop);
   }
 }
 

@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { connect } from "node:net";
 import { silentLogger } from "../log.ts";
 // @ts-types="@types/ws"
 import WebSocketClient from "ws";
@@ -417,6 +418,32 @@ Deno.test("listener node: 100 Continue is sent when the body is first read", asy
   const unknown = "POST / HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\nContent-Length: 2\r\n\r\n";
   const refusal = await within(exchangeRaw(listener.port, unknown));
   match(refusal, /^HTTP\/1\.1 417 [^]*"error":"Expectation Failed"[^]*"supported_expectations":\["100-continue"\]/i);
+  await stop(listener);
+});
+
+Deno.test("listener node: of a body that nobody wants little is taken, and the answer arrives", async () => {
+  const handler = () => new Response("no", { status: 413 });
+  const listener = await listen("node", { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);
+  const socket = connect(listener.port, "127.0.0.1");
+  let answer = "", sent = 0;
+  socket.on("data", (chunk) => answer += chunk);
+  // The server ends it in the middle of what is sent.
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+  socket.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const chunk = Buffer.concat([Buffer.from("10000\r\n"), Buffer.alloc(65_536), Buffer.from("\r\n")]);
+  const send = () => {
+    while (!socket.destroyed && sent < 256 * 1024 * 1024) {
+      sent += chunk.length;
+      if (!socket.write(chunk)) return;
+    }
+  };
+  socket.on("drain", send);
+  send();
+  await within(closed);
+  match(answer, /^HTTP\/1\.1 413 /);
+  // What the two systems hold between them comes on top.
+  ok(sent < 64 * 1024 * 1024, `${sent} bytes were taken`);
   await stop(listener);
 });
 

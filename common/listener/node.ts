@@ -22,6 +22,8 @@ const KEEP_ALIVE_MS = 75_000;
 const CHECK_INTERVAL_MS = 5_000;
 /** How long the rest of an unread body may come in after the answer, so that closing does not destroy the answer. */
 const LINGER_MS = 2_000;
+/** And how much of it: whoever goes on sending is held back, which leaves their answer as it is. */
+const LINGER_BYTES = 1024 * 1024;
 
 /**
  * Listens with node:http, or node:http2 (HTTP/1.1 allowed) when TLS is given. Slow heads and idle connections end;
@@ -172,8 +174,11 @@ class NodeFront {
     const response = exchange.hasBody && exchange.fault === null
       ? errorResponse(badRequest("An upgrade request can have no body."), exchange.header("accept"))
       : await this.#handle(exchange);
+    const isAccepted = exchange.accepted?.response === response;
+    // Whoever accepted the WebSocket waits to hear of its end.
+    if (socket.destroyed && isAccepted) return exchange.accepted?.options.onClose(1006, "");
     if (socket.destroyed) return await response.body?.cancel();
-    if (exchange.accepted?.response === response) acceptSocket(message, socket, head, exchange.accepted.options);
+    if (exchange.accepted !== null && isAccepted) acceptSocket(message, socket, head, exchange.accepted.options);
     else await writeRawAnswer(socket, response);
   }
 
@@ -214,6 +219,11 @@ class NodeFront {
     const timer = setTimeout(() => message.socket.destroy(), LINGER_MS);
     message.socket.once("close", () => clearTimeout(timer));
     message.once("end", () => clearTimeout(timer));
+    let taken = 0;
+    message.on("data", ({ length }: Buffer) => {
+      taken += length;
+      if (taken > LINGER_BYTES) message.pause();
+    });
     message.resume();
   }
 }

@@ -7,15 +7,16 @@ export interface HostMatcher {
 /**
  * @param ephemeralDomain lower case, without port: a tunnel's host is `<label>.<domain>`, whatever its port, its case,
  * or a trailing dot
+ * @param ownHost the server's own name, likewise: it is no tunnel's, even when it is below that domain
  */
-export function createHostMatcher(ephemeralDomain: string): HostMatcher {
+export function createHostMatcher(ephemeralDomain: string, ownHost: string): HostMatcher {
   const suffix = `.${ephemeralDomain}`;
   // Visitors in a row tend to ask for the same host.
   let lastHost = "", lastLabel: string | null = null;
 
   function parse(host: string): string | null {
     const name = normalizeHost(host);
-    if (!name.endsWith(suffix)) return null;
+    if (!name.endsWith(suffix) || name === ownHost) return null;
     const label = name.slice(0, -suffix.length);
     return LABEL.test(label) ? label : "";
   }

@@ -19,6 +19,9 @@ const cases: [host: string, label: string | null][] = [
   ["a%2e.try.localhost", ""],
   ["try.localhost", null],
   ["localhost", null],
+  ["hq.try.localhost", null],
+  ["HQ.try.localhost.:8787", null],
+  ["hq.hq.try.localhost", ""],
   ["atry.localhost", null],
   ["abc.try.localhost.evil.example", null],
   ["abc.try.localhost..", null],
@@ -28,14 +31,14 @@ const cases: [host: string, label: string | null][] = [
 ];
 
 Deno.test("ephemeralLabel finds the label whatever the port, the case or a trailing dot", () => {
-  const matcher = createHostMatcher("try.localhost");
+  const matcher = createHostMatcher("try.localhost", "hq.try.localhost");
   for (const [host, label] of cases) assert.equal(matcher.ephemeralLabel(host), label, host);
   // Once more, backwards: what was asked last must not stick.
   for (const [host, label] of cases.toReversed()) assert.equal(matcher.ephemeralLabel(host), label, host);
 });
 
 Deno.test("ephemeralLabel never throws and never gives a label that is none", () => {
-  const { ephemeralLabel } = createHostMatcher("try.localhost");
+  const { ephemeralLabel } = createHostMatcher("try.localhost", "hq.try.localhost");
   const host = fc.oneof(fc.string(), fc.string().map((text) => `${text}.try.localhost`), fc.constantFrom(...cases[0]));
   fc.assert(
     fc.property(host, (text) => {

@@ -17,6 +17,8 @@ export interface RelayOptions {
   presence: Presence<Session>;
   log: Logger;
   readOrigin: OriginReader;
+  /** The name that this server itself has, lower case. */
+  ownHost: string;
   /** Where ephemeral tunnels appear; scheme and port are part of their URLs. */
   ephemeralUrl: URL;
   ephemeralLifetimeMs: number;
@@ -60,7 +62,7 @@ export function createRelay(options: RelayOptions): Relay {
     streamIdleMs: options.streamIdleMs,
     log,
   });
-  const hosts = createHostMatcher(ephemeralUrl.hostname);
+  const hosts = createHostMatcher(ephemeralUrl.hostname, options.ownHost);
   let sweeping = Promise.resolve();
   const sweeper = setInterval(() => sweeping = sweeping.then(() => tunnels.sweep()), SWEEP_MS);
   return {

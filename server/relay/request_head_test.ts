@@ -3,12 +3,14 @@ import type { Origin } from "../../common/forwarded.ts";
 import { createExchange } from "./_fake_exchange.ts";
 import { buildRequestHead } from "./request_head.ts";
 
-const origin: Origin = { address: "192.0.2.7", proto: "https", host: "a.try.example:8443" };
+const host = "a.try.example:8443";
+const origin: Origin = { address: "192.0.2.7", proto: "https", host: "what-a-proxy-passed-on.example" };
 const OURS = "x-forwarded-for: 192.0.2.7\r\nx-forwarded-proto: https\r\nx-forwarded-host: a.try.example:8443\r\n" +
   'forwarded: for=192.0.2.7;proto=https;host="a.try.example:8443"\r\n\r\n';
 
 Deno.test("buildRequestHead passes method, target and fields on as they are, host first, ours last", () => {
   const exchange = createExchange({
+    host,
     method: "PROPFIND",
     target: "/a%2Fb//c?x=%20&y",
     headers: [["x-one", "1"], ["host", "visitor's"], ["cookie", "a=b"], ["x-one", "2"]],
@@ -21,6 +23,7 @@ Deno.test("buildRequestHead passes method, target and fields on as they are, hos
 
 Deno.test("buildRequestHead leaves behind what a visitor may not say, and what Connection names", () => {
   const exchange = createExchange({
+    host,
     headers: [
       ["connection", "close, X-Hop"],
       ["x-hop", "1"],
@@ -42,6 +45,7 @@ Deno.test("buildRequestHead leaves behind what a visitor may not say, and what C
 
 Deno.test("buildRequestHead keeps a WebSocket's subprotocols and drops the rest of its handshake", () => {
   const exchange = createExchange({
+    host,
     headers: [
       ["connection", "Upgrade"],
       ["upgrade", "websocket"],

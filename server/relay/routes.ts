@@ -52,7 +52,7 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
 
   /** An unknown tunnel and a wrong secret answer alike. */
   async function findOwned(id: string, exchange: Exchange): Promise<Tunnel> {
-    const secret = /^Bearer ([\w-]{1,128})$/.exec(exchange.header("authorization") ?? "")?.[1];
+    const secret = /^Bearer +([\w-]{1,128})$/i.exec(exchange.header("authorization") ?? "")?.[1];
     if (secret === undefined) {
       throw new HttpError(401, "unauthorized", "The tunnel's secret is wanted as a Bearer token.");
     }

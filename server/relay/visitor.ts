@@ -47,7 +47,10 @@ export class Visitor implements StreamHandler {
   onBeat(): void {
     if (this.#answered || this.#watched) return;
     this.#watched = true;
-    this.#exchange.signal.addEventListener("abort", () => {
+    const { signal } = this.#exchange;
+    // They may have left before the first beat.
+    if (signal.aborted) return this.#breakOff("the visitor left");
+    signal.addEventListener("abort", () => {
       if (!this.#answered) this.#breakOff("the visitor left");
     });
   }

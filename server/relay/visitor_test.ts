@@ -134,14 +134,18 @@ for (const [method, status] of [["HEAD", 200], ["GET", 204], ["GET", 304], ["GET
   });
 }
 
-Deno.test("a visitor who leaves before the answer ends the stream, and the response settles", async () => {
-  const { visitor, exchange, told, relay } = await visit();
-  visitor.onBeat();
-  exchange.leave();
-  assert.equal((await visitor.response).status, 502);
-  await settle();
-  assert.deepEqual([told, relay.size], [[`reset ${ResetReason.cancelled}`], 0]);
-});
+for (const early of [false, true]) {
+  const when = early ? "before the first beat" : "after the first beat";
+  Deno.test(`a visitor who leaves before the answer, ${when}, ends the stream, and the response settles`, async () => {
+    const { visitor, exchange, told, relay } = await visit();
+    if (early) exchange.leave();
+    visitor.onBeat();
+    exchange.leave();
+    assert.equal((await visitor.response).status, 502);
+    await settle();
+    assert.deepEqual([told, relay.size], [[`reset ${ResetReason.cancelled}`], 0]);
+  });
+}
 
 Deno.test("a request's body is carried to its end", async () => {
   const { body, told, client, visitor } = await visit({ method: "POST", body: new Blob(["hello"]).stream() });

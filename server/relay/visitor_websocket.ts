@@ -28,6 +28,12 @@ const HEARTBEAT_SECONDS = 50;
 /** Close codes of RFC 6455, section 7.4.1, as far as we send them. */
 const GOING_AWAY = 1001, POLICY_VIOLATION = 1008, TOO_BIG = 1009;
 
+/**
+ * Beats, which are seconds, until an accepted visitor whose side does not open is given up. Deno does not tell of one
+ * whose connection breaks just then.
+ */
+const MAX_OPENING_BEATS = 5;
+
 /** What waits for all WebSockets of a tunnel, in bytes. */
 export interface MessageQueue {
   size: number;
@@ -50,6 +56,7 @@ export class WebSocketVisitor implements StreamHandler {
   #partsSize = 0;
   /** Whether the visitor's handshake was accepted: their side opens soon, if it has not yet. */
   #accepted = false;
+  #beatsAccepted = 0;
   /** What arrived before the visitor's side was open. */
   #early: (() => void)[] = [];
   /** Bytes taken from the local service that it has no credit back for. */
@@ -69,15 +76,22 @@ export class WebSocketVisitor implements StreamHandler {
     this.#stream = stream;
   }
 
-  /** As long as the handshake is not answered the visitor may leave unnoticed. */
+  /** As long as the visitor's side is not open they may leave unnoticed. */
   onBeat(): void {
-    if (this.#socket !== null || this.#watched) return;
+    if (this.#socket !== null) return;
+    if (this.#accepted && ++this.#beatsAccepted > MAX_OPENING_BEATS) this.#leave();
+    if (this.#watched) return;
     this.#watched = true;
-    this.#exchange.signal.addEventListener("abort", () => {
-      if (this.#socket !== null) return;
-      this.#stream?.reset(ResetReason.cancelled, "the visitor left");
-      this.onReset(ResetReason.cancelled, "the visitor left");
-    });
+    const { signal } = this.#exchange;
+    // They may have left before the first beat.
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener("abort", () => this.#leave());
+  }
+
+  #leave(): void {
+    if (this.#socket !== null) return;
+    this.#stream?.reset(ResetReason.cancelled, "the visitor left");
+    this.onReset(ResetReason.cancelled, "the visitor left");
   }
 
   onResponse(

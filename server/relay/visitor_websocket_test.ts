@@ -80,12 +80,27 @@ Deno.test("a reset before the answer is the same error as for plain requests", a
   assert.deepEqual([response.status, response.headers.get("portway-error")], [502, "service_unreachable"]);
 });
 
-Deno.test("a visitor who leaves before the answer ends the stream, and the response settles", async () => {
-  const { exchange, visitor, relay } = await visit();
-  visitor.onBeat();
-  exchange.leave();
-  assert.equal((await visitor.response).status, 502);
+for (const early of [false, true]) {
+  const when = early ? "before the first beat" : "after the first beat";
+  Deno.test(`a visitor who leaves before the answer, ${when}, ends the stream, and the response settles`, async () => {
+    const { exchange, visitor, relay } = await visit();
+    if (early) exchange.leave();
+    visitor.onBeat();
+    exchange.leave();
+    assert.equal((await visitor.response).status, 502);
+    assert.equal(relay.size, 0);
+  });
+}
+
+Deno.test("an accepted visitor whose side never opens is given up, one whose side is open is not", async () => {
+  const { client, visitor, relay } = await visit();
+  respond(client, 101, "", "", false);
+  await visitor.response;
+  for (let beats = 0; beats < 10; beats++) visitor.onBeat();
   assert.equal(relay.size, 0);
+  const open = await openSocket();
+  for (let beats = 0; beats < 10; beats++) open.visitor.onBeat();
+  assert.equal(open.relay.size, 1);
 });
 
 Deno.test("a malformed head of a handshake's answer is 502", async () => {

@@ -6,6 +6,9 @@ import { createEphemeralTunnels } from "./ephemeral_tunnels.ts";
 import { type Database, migrate } from "./schema.ts";
 import type { Store } from "./types.ts";
 
+/** Enough for the commits of another server on the same folder. */
+const LOCK_WAIT_MS = 1000;
+
 /** The embedded driver: one file, write-ahead log, every commit on disk before it is answered. */
 export async function openSqliteStore(dataDir: string | null): Promise<Store> {
   const path = dataDir === null ? ":memory:" : join(dataDir, "portway.db");
@@ -27,6 +30,8 @@ async function openDatabase(path: string): Promise<Kysely<Database>> {
     );
     const db = new Kysely<Database>({ dialect: new SqliteDialect({ database: adapt(file) }) });
     await migrate(db);
+    // Waiting stops the whole process: a lock that somebody keeps costs one request, not all visitors' seconds.
+    file.exec(`pragma busy_timeout = ${LOCK_WAIT_MS}`);
     return db;
   } catch (error) {
     file.close();

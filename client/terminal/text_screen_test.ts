@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import type { LineWriter } from "./line_writer.ts";
+import { createTextScreen } from "./text_screen.ts";
+
+/** A writer that keeps its lines. */
+function collect(): LineWriter & { lines: string[] } {
+  const lines: string[] = [];
+  return { lines, write: (line) => void lines.push(line), flush: () => Promise.resolve() };
+}
+
+const NOW = new Date(2026, 0, 2, 3, 4, 5).getTime();
+
+function createScreen(options: { color?: boolean; colorErrors?: boolean } = {}) {
+  const out = collect(), errors = collect();
+  const screen = createTextScreen({
+    out,
+    errors,
+    color: false,
+    colorErrors: false,
+    showQr: false,
+    now: () => NOW,
+    ...options,
+  });
+  return { screen, out, errors };
+}
+
+const HOUR_MS = 3_600_000;
+
+Deno.test("createTextScreen shows when a tunnel ends, with the date where the time of day says too little", async () => {
+  const cases = [
+    [HOUR_MS, "04:04:05, in 60 minutes"],
+    [60_000, "03:05:05, in 1 minute"],
+    [24 * HOUR_MS, "03:04:05, in 1440 minutes"],
+    [30 * 24 * HOUR_MS, "2026-02-01 03:04:05, in 30 days"],
+  ] as const;
+  for (const [left, shown] of cases) {
+    const { screen, out } = createScreen();
+    await screen.opened({ id: "i", url: "http://a.example", target: "t", expiresAt: NOW + left, resumed: false });
+    assert.equal(out.lines.find((line) => line.includes("Expires")), `  Expires           ${shown}`);
+  }
+});
+
+Deno.test("createTextScreen colours each output by what it leads to", () => {
+  const { screen, out, errors } = createScreen({ color: true });
+  screen.request({ method: "GET", target: "/", status: 200, durationMs: 1, bytes: 1 });
+  screen.reconnecting("it broke", 500);
+  assert(out.lines[0].includes("\x1b[32m200\x1b[0m"));
+  assert.deepEqual(errors.lines, ["Connection lost: it broke. Trying again in 500ms."]);
+});
+
+Deno.test("createTextScreen lets nobody steer the terminal", () => {
+  const { screen, out, errors } = createScreen();
+  screen.request({ method: "GET", target: "/\x1b[2J\x9b", status: 200, durationMs: 1, bytes: 1 });
+  screen.reconnecting("\x1b[2J", 500);
+  screen.note("\x9b31m");
+  // deno-lint-ignore no-control-regex -- what is looked for
+  for (const line of [...out.lines, ...errors.lines]) assert.doesNotMatch(line, /[\x00-\x1f\x7f-\x9f]/);
+  assert.match(out.lines[0], /GET \/%1B\[2J%9B 200 /);
+});
