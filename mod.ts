@@ -7,7 +7,7 @@ export { type RunningServer, startServer } from "./server/main.ts";
 export { type ServerConfig, serverOptions } from "./server/config.ts";
 export { createLogger, type Logger, silentLogger } from "./common/log.ts";
 export { type OptionValues, resolveOptions } from "./common/options.ts";
-export { openConnector } from "./client/connection/mod.ts";
+export { openConnector } from "./common/connection/mod.ts";
 export {
   createEphemeralTunnel,
   createHandlerTarget,

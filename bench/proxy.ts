@@ -1,6 +1,7 @@
 /**
- * The proxy beside cors-anywhere from npm, in one run: `deno run -A bench/proxy.ts [--seconds 4] [--rounds 2]`.
- * Both ask the same local target and are loaded by `wrk`, in turn; medians of the rounds are printed.
+ * The proxy beside cors-anywhere from npm, and beside what the runtime itself reaches with ten lines that check and limit
+ * nothing, in one run: `deno run -A bench/proxy.ts [--seconds 4] [--rounds 2]`.
+ * All ask the same local target and are loaded by `wrk`, in turn; medians of the rounds are printed.
  */
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,20 +63,42 @@ async function startTarget(): Promise<{ process: Deno.ChildProcess; url: string 
   return { process, url: `http://127.0.0.1:${Number(await readLine(process))}` };
 }
 
+/** What the two of ours are asked: a JSON description. */
+function describe(port: number, target: string): Program["load"] {
+  return (path, stream) => {
+    const description = JSON.stringify({ method: "GET", url: target + path, ...(stream ? { stream } : {}) });
+    const script = `wrk.method = "POST"\nwrk.headers["origin"] = "http://app.test"\n` +
+      `wrk.headers["content-type"] = "application/json"\nwrk.body = '${description}'\n`;
+    return { script, url: `http://127.0.0.1:${port}/proxy/request` };
+  };
+}
+
 async function startPortway(target: string): Promise<Program> {
   const flags = ["--port", "0", "--json", "--proxy-allow", "127.0.0.1"];
   const process = start(Deno.execPath(), ["run", "-A", "--no-check", "cli.ts", "proxy", ...flags]);
   const { port } = JSON.parse(await readLine(process));
+  return { name: "portway", process, pid: process.pid, load: describe(port, target) };
+}
+
+/** The least that can be called a proxy: no guard, no limit, no time, no metadata of the answer. */
+const BARE = `const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+  const { url, method } = await request.json();
+  const answer = await fetch(url, { method, redirect: "manual" });
+  const headers = new Headers(answer.headers);
+  headers.set("access-control-allow-origin", "*");
+  return new Response(answer.body, { status: answer.status, headers });
+});
+console.log(server.addr.port);`;
+
+async function startBare(target: string): Promise<Program> {
+  const file = join(folder, "bare.ts");
+  await Deno.writeTextFile(file, BARE);
+  const process = start(Deno.execPath(), ["run", "-A", file]);
   return {
-    name: "portway",
+    name: "Deno with fetch, no guard",
     process,
     pid: process.pid,
-    load(path, stream) {
-      const description = JSON.stringify({ method: "GET", url: target + path, ...(stream ? { stream } : {}) });
-      const script = `wrk.method = "POST"\nwrk.headers["origin"] = "http://app.test"\n` +
-        `wrk.headers["content-type"] = "application/json"\nwrk.body = '${description}'\n`;
-      return { script, url: `http://127.0.0.1:${port}/proxy/request` };
-    },
+    load: describe(Number(await readLine(process)), target),
   };
 }
 
@@ -151,12 +174,13 @@ async function compareLoads(programs: Program[]): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       for (const [i, program] of programs.entries()) loads[i].push(await runLoad(program, connections));
     }
-    const [ours, theirs] = loads.map((all) => ({
+    const results = loads.map((all) => ({
       perSecond: median(all.map((one) => one.perSecond)),
       p99Ms: median(all.map((one) => one.p99Ms)),
       cpuUs: median(all.map((one) => one.cpuUs)),
     }));
-    for (const [i, one] of [ours, theirs].entries()) {
+    const [ours, theirs] = results;
+    for (const [i, one] of results.entries()) {
       print(
         `| ${programs[i].name}, ${connections} | ${one.perSecond.toFixed(0)} | ${one.p99Ms.toFixed(1)} | ${
           one.cpuUs.toFixed(0)
@@ -164,7 +188,7 @@ async function compareLoads(programs: Program[]): Promise<void> {
       );
     }
     print(
-      `| **ratio** | **${(ours.perSecond / theirs.perSecond).toFixed(2)}** | ${
+      `| **portway / cors-anywhere** | **${(ours.perSecond / theirs.perSecond).toFixed(2)}** | ${
         (ours.p99Ms / theirs.p99Ms).toFixed(2)
       } | ${(ours.cpuUs / theirs.cpuUs).toFixed(2)} |`,
     );
@@ -177,22 +201,23 @@ async function compareBulk(programs: Program[]): Promise<void> {
   for (let round = 0; round < rounds * 4; round++) {
     for (const [i, program] of programs.entries()) runs[i].push(await runBulk(program));
   }
-  const [ours, theirs] = runs.map((all) => ({
+  const results = runs.map((all) => ({
     mbPerSecond: median(all.map((one) => one.mbPerSecond)),
     cpuMs: median(all.map((one) => one.cpuMs)),
   }));
-  for (const [i, one] of [ours, theirs].entries()) {
+  const [ours, theirs] = results;
+  for (const [i, one] of results.entries()) {
     print(`| ${programs[i].name} | ${one.mbPerSecond.toFixed(0)} | ${one.cpuMs.toFixed(0)} |`);
   }
   print(
-    `| **ratio** | **${(ours.mbPerSecond / theirs.mbPerSecond).toFixed(2)}** | ${
+    `| **portway / cors-anywhere** | **${(ours.mbPerSecond / theirs.mbPerSecond).toFixed(2)}** | ${
       (ours.cpuMs / theirs.cpuMs).toFixed(2)
     } |`,
   );
 }
 
 const target = await startTarget();
-const programs = [await startPortway(target.url), await startPeer(target.url)];
+const programs = [await startPortway(target.url), await startPeer(target.url), await startBare(target.url)];
 try {
   // The first requests compile: they are nobody's figure.
   for (const program of programs) await runLoad(program, 32);

@@ -5,7 +5,7 @@ import { listenForStop } from "../common/stop_signal.ts";
 import { logConnect } from "./log_connect.ts";
 import type { ClientConfig } from "./config.ts";
 import { defaultConfigDir } from "./config.ts";
-import { type Connect, loadCaCerts, openConnector, readProxyRules } from "./connection/mod.ts";
+import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
 import {
   createJsonScreen,
   createTextScreen,

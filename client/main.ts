@@ -10,7 +10,7 @@ import { OptionError, type OptionTable, resolveOptions } from "../common/options
 import { PROJECT, RELEASE } from "../common/release.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
 import { CommandError, expose, type ExposeOptions, type Note, openScreen, type StartEmbeddedRelay } from "./expose.ts";
-import { openConnector } from "./connection/mod.ts";
+import { openConnector } from "../common/connection/mod.ts";
 import { logConnect } from "./log_connect.ts";
 import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";

@@ -24,20 +24,12 @@ export function createChunkMemory(): ChunkMemory {
   };
 }
 
-/**
- * Chunks that a socket may still have to write when it asks for another: it stops asking at 64 KiB, and a chunk
- * whose memory is given back has at least half of that.
- */
-const WRITES_IN_FLIGHT = 4;
-
-/** The same chunks, whose memory is given back once a socket that takes one after the other has written them. */
-export async function* giveBackWritten(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** The same chunks, for a reader that copies each before it asks for the next: their memory is given back then. */
+export async function* giveBackTaken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const memory = createChunkMemory();
-  const inFlight: Uint8Array[] = [];
   for await (const chunk of chunks) {
-    inFlight.push(chunk);
     yield chunk;
-    if (inFlight.length > WRITES_IN_FLIGHT) memory.giveBack(inFlight.splice(0, 1));
+    memory.giveBack([chunk]);
   }
 }
 

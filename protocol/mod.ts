@@ -1,6 +1,5 @@
 export { copyBytes } from "./bytes.ts";
 export * from "./limits.ts";
-export * from "./field_lines.ts";
 export * from "./version.ts";
 export * from "./reasons.ts";
 export { HEADROOM, type Transport } from "./outbox.ts";

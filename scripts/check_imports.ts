@@ -34,7 +34,6 @@ const ROWS: readonly (readonly string[])[] = [
     "server/guard",
     "server/config.ts",
     "client/terminal",
-    "client/connection",
     "client/config.ts",
   ],
   ["protocol", "common"],

@@ -15,7 +15,7 @@ Deno.test("check_imports is content with imports that go down", () => {
       "server/relay/mod.ts": importing("./relay.ts"),
       "server/relay/relay.ts": importing("./_heads.ts", "../guard/mod.ts", "../../protocol/mux.ts", "hono", "node:fs"),
       "client/main.ts": importing("./tunnel/tunnel.ts"),
-      "client/tunnel/tunnel.ts": importing("../connection/mod.ts", "../config.ts"),
+      "client/tunnel/tunnel.ts": importing("../terminal/mod.ts", "../config.ts"),
       "common/headers.ts": importing("./listener/mod.ts"),
       "scripts/demo.ts": importing("../cli.ts", "../server/main.ts", "../tests/kit.ts"),
     }),

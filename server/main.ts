@@ -86,7 +86,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     await relay.drain(timeUp);
     await relay.close();
     await Promise.race([listener.close(), delay(CLOSING_MS, timeUp)]);
-    await proxy.close();
+    proxy.close();
     listener.abort();
     await store.close();
   }
@@ -119,7 +119,7 @@ export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<
     const waited = new AbortController();
     if (waitMs > 0) await Promise.race([listener.close(), delay(waitMs, waited.signal)]);
     waited.abort();
-    await proxy.close();
+    proxy.close();
     listener.abort();
   }
 

@@ -153,7 +153,7 @@ async function startProxyWith(some: Pick<ProxyOptions, "allow" | "resolver">) {
       fetch(`http://127.0.0.1:${listener.port}/proxy/request`, { method: "POST", body: JSON.stringify(description) }),
     async [Symbol.asyncDispose]() {
       await listener.close();
-      await proxy.close();
+      proxy.close();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import * as zlib from "node:zlib";
 import { startRawUpstream, startTestProxy, startTestUpstream } from "./proxy_kit.ts";
 
@@ -368,6 +368,10 @@ Deno.test("proxy names the field that is wrong, and repeats no value", async () 
     [{ url, headers: { "a b": "SECRET" } }, "headers.a b"],
     [{ url, headers: { a: "SECRET\r\nX: y" } }, "headers.a"],
     [{ url, headers: [["a", "SECRET\0"]] }, "headers.0.1"],
+    [{ url, headers: { a: "SECRET\u010d\u010aX: y" } }, "headers.a"],
+    [{ url, headers: { "a\r\nb": "SECRET" } }, "headers.a\r\nb"],
+    [{ url, method: "GET / HTTP/1.1\r\nX:" }, "method"],
+    [{ url, auth: { type: "bearer", token: "SECRET\r\nX: y" } }, "auth.token"],
     [{ url, query: { a: { SECRET: 1 } } }, "query.a"],
     [{ url, body: { base64: "SECRET!" } }, "body.base64"],
     [{ url, auth: { type: "basic", username: "SECRET" } }, "auth.password"],
@@ -390,4 +394,55 @@ Deno.test("proxy names the field that is wrong, and repeats no value", async () 
   ok(!(await broken.clone().text()).includes("SECRET"));
   equal(await readError(broken), "400 json_invalid");
   equal(await readError(await proxy.request([1])), "400 description_invalid");
+});
+
+Deno.test("proxy sends headers about framing and connections as they are here, whatever is described", async () => {
+  let received = "";
+  await using upstream = startRawUpstream(async (connection, text) => {
+    received = text;
+    await connection.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    connection.close();
+  });
+  await using proxy = await startTestProxy(ALLOW);
+  const names = [
+    "Transfer-Encoding",
+    "Content-Length",
+    "Connection",
+    "Upgrade",
+    "TE",
+    "Trailer",
+    "Expect",
+    "Keep-Alive",
+  ];
+  const headers = [...names.map((name) => [name, "chunked, 100-continue"]), ["X-Line", "a\tb"]];
+  await proxy.request({ url: `${upstream.url}/a\r\nX:%0d%0ay?\nz`, method: "POST", headers, body: "four" });
+  const [head, body] = received.split("\r\n\r\n");
+  const [line, ...fields] = head.split("\r\n");
+  equal(line, "POST /aX:%0d%0ay?z HTTP/1.1");
+  const described = fields.map((field) => field.split(":", 1)[0]);
+  deepEqual(described, ["Host", "X-Line", "User-Agent", "Accept", "Accept-Encoding", "Via", "Content-Length"]);
+  match(head, /\r\nX-Line: a\tb\r\n/);
+  match(head, /\r\nContent-Length: 4$/);
+  equal(body, "four");
+});
+
+Deno.test("proxy breaks a streamed answer off where the target did, or time did, and never ends it cleanly", async () => {
+  const held: Deno.TcpConn[] = [];
+  const cases = [
+    ["a length", "Content-Length: 10\r\n\r\nhalf", true],
+    ["chunks", "Transfer-Encoding: chunked\r\n\r\n5\r\nhalf", true],
+    ["time, with no length", "\r\nhalf", false],
+  ] as const;
+  await using proxy = await startTestProxy({ ...ALLOW, streamIdleSeconds: "1" });
+  for (const [what, rest, closes] of cases) {
+    await using upstream = startRawUpstream(async (connection) => {
+      await connection.write(new TextEncoder().encode(`HTTP/1.1 200 OK\r\n${rest}`));
+      if (closes) connection.close();
+      else held.push(connection);
+    });
+    const response = await proxy.request({ url: upstream.url, stream: true });
+    equal(response.status, 200);
+    await rejects(response.text(), Error, what);
+  }
+  for (const connection of held) connection.close();
 });

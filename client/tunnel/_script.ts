@@ -1,4 +1,4 @@
-import type { Connect, Connection } from "../connection/mod.ts";
+import type { Connect, Connection } from "../../common/connection/mod.ts";
 
 /** A connection whose peer is the test. */
 export class ScriptedConnection implements Connection {

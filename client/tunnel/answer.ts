@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { MuxStream } from "../../protocol/mod.ts";
-import { type ChunkedDecoder, createChunkedDecoder } from "./chunked.ts";
-import type { ResponseHead } from "./response_head.ts";
+import { type ChunkedDecoder, createChunkedDecoder, type ResponseHead } from "../../common/http1/mod.ts";
 import type { UpstreamConnection } from "./upstream_pool.ts";
 
 /**

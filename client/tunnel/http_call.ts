@@ -1,6 +1,10 @@
-import type { Connect, Connection, ConnectOptions } from "../connection/mod.ts";
-import { createChunkedDecoder } from "./chunked.ts";
-import { parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
+import type { Connect, Connection, ConnectOptions } from "../../common/connection/mod.ts";
+import {
+  createChunkedDecoder,
+  parseResponseHead,
+  type ResponseHead,
+  ResponseSyntaxError,
+} from "../../common/http1/mod.ts";
 
 /** Answers of the relay's API are small; whoever sends more is no relay. */
 const MAX_ANSWER = 256 * 1024;

@@ -1,7 +1,7 @@
 import { describeError } from "../../common/log.ts";
-import { type Connect, ConnectError } from "../connection/mod.ts";
+import { type Connect, ConnectError } from "../../common/connection/mod.ts";
 import { AnswerMissing, call, type HttpCall } from "./http_call.ts";
-import { ResponseSyntaxError } from "./response_head.ts";
+import { ResponseSyntaxError } from "../../common/http1/mod.ts";
 
 /** An ephemeral tunnel as its owner knows it. */
 export interface OwnedTunnel {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ConnectError } from "../connection/mod.ts";
+import { ConnectError } from "../../common/connection/mod.ts";
 import { settle } from "./_relay_end.ts";
 import { scriptConnect } from "./_script.ts";
 import { createEphemeralTunnel, fetchEphemeralTunnel } from "./relay_api.ts";

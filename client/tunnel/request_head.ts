@@ -10,7 +10,7 @@ import {
   TARGET_BYTES,
   TOKEN_BYTES,
   trimSpace,
-} from "../../protocol/mod.ts";
+} from "../../common/http1/mod.ts";
 
 /** A request's head that must not be written to a connection, because a server could read it as something else. */
 export class RequestSyntaxError extends SyntaxError {

@@ -1,4 +1,5 @@
-import { copyBytes, CR, LF } from "../../protocol/mod.ts";
+import { CR, LF } from "../../common/http1/mod.ts";
+import { copyBytes } from "../../protocol/mod.ts";
 import { createWebSocketKey } from "./websocket.ts";
 import type { TunnelRequest } from "./target.ts";
 

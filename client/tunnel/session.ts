@@ -13,7 +13,7 @@ import {
   type Transport,
   TUNNEL_HEADER,
 } from "../../protocol/mod.ts";
-import type { Connect, Connection } from "../connection/mod.ts";
+import type { Connect, Connection } from "../../common/connection/mod.ts";
 import { type HttpAnswer, readText, startCall } from "./http_call.ts";
 import { MessageParts } from "./message_parts.ts";
 import { explainCallFailure, type OwnedTunnel, parseRefusal } from "./relay_api.ts";

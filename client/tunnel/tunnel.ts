@@ -2,7 +2,7 @@ import { createBackoff } from "../../common/backoff.ts";
 import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
-import type { Connect } from "../connection/mod.ts";
+import type { Connect } from "../../common/connection/mod.ts";
 import { type OwnedTunnel, RelayRefused } from "./relay_api.ts";
 import { type CarriedRequest, type ClientSession, openSession } from "./session.ts";
 import type { Target } from "./target.ts";

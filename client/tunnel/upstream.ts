@@ -1,11 +1,16 @@
 import { describeError } from "../../common/log.ts";
 import { isLoopbackHost } from "../../common/loopback.ts";
 import { ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
-import { type Connect, ConnectError } from "../connection/mod.ts";
+import { type Connect, ConnectError } from "../../common/connection/mod.ts";
 import { isWhole, pumpAnswer, respondWhole } from "./answer.ts";
 import { BodyLengthError, RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
-import { type AnsweredRequest, parseResponseHead, type ResponseHead, ResponseSyntaxError } from "./response_head.ts";
+import {
+  type AnsweredRequest,
+  parseResponseHead,
+  type ResponseHead,
+  ResponseSyntaxError,
+} from "../../common/http1/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 import { type Reader, type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
 import { createTlsProbe } from "./tls_probe.ts";

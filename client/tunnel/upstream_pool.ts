@@ -1,4 +1,4 @@
-import type { Connect, Connection, ConnectOptions } from "../connection/mod.ts";
+import type { Connect, Connection, ConnectOptions } from "../../common/connection/mod.ts";
 
 /** Bytes read at a time: most answers fit whole. */
 const READ_SIZE = 16 * 1024;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { once } from "node:events";
 import process from "node:process";
-import { openConnector } from "../connection/mod.ts";
+import { openConnector } from "../../common/connection/mod.ts";
 import { hasProgram, type RealServer, startNginx, startNode, startPython } from "./_real_servers.ts";
 import { createRelayEnd, type RelayEnd, type Visit } from "./_relay_end.ts";
 import { createUpstream } from "./upstream.ts";
@@ -232,7 +232,8 @@ testWith("nginx", startNginxWithBackend, "nginx: a kept connection that it close
 });
 
 Deno.test("https with a self-signed certificate is reached", async () => {
-  const read = (name: string) => readFileSync(new URL(`../connection/testdata/${name}`, import.meta.url), "utf8");
+  const read = (name: string) =>
+    readFileSync(new URL(`../../common/connection/testdata/${name}`, import.meta.url), "utf8");
   const server = createServer(
     { key: read("self_signed.key"), cert: read("self_signed.pem") },
     (_request, response) => response.end("hello"),

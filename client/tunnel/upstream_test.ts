@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ResetReason } from "../../protocol/mod.ts";
-import { ConnectError } from "../connection/mod.ts";
+import { ConnectError } from "../../common/connection/mod.ts";
 import { createRelayEnd, settle } from "./_relay_end.ts";
 import { latin1, scriptConnect } from "./_script.ts";
 import { createUpstream } from "./upstream.ts";

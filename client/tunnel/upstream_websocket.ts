@@ -1,5 +1,5 @@
 import { type MuxStream, ResetReason, StreamEnded } from "../../protocol/mod.ts";
-import type { ResponseHead } from "./response_head.ts";
+import type { ResponseHead } from "../../common/http1/mod.ts";
 import type { UpstreamConnection } from "./upstream_pool.ts";
 import {
   acceptFor,

@@ -1,4 +1,4 @@
 export { isPublicAddress } from "./addresses.ts";
 export { bareHostname, createGuard, type Guard, type GuardOptions } from "./guard.ts";
-export { type ConnectTimes, createGuardedConnector, type GuardedConnectorOptions } from "./connector.ts";
+export { createDialer, type Dial, type DialedConnection, type DialerOptions, type DialOptions } from "./dialer.ts";
 export type { Resolver } from "./resolve.ts";

@@ -1,6 +1,6 @@
 import { HttpError } from "../../common/http_error.ts";
 import type { Alarm, AlarmClock } from "./alarm_clock.ts";
-import { upstreamTimeout } from "./upstream_error.ts";
+import { upstreamTimeout } from "./upstream/mod.ts";
 
 /** Ends a request when its caller has gone or its time is up, whichever is first. */
 export interface Deadline {

@@ -2,7 +2,7 @@ import { HttpError } from "../../common/http_error.ts";
 import type { Guard } from "../guard/mod.ts";
 import type { RequestDescription } from "./description.ts";
 import { type HeaderList, headersAfterRedirect } from "./outgoing_headers.ts";
-import type { Ending, Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream.ts";
+import type { Ending, Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream/mod.ts";
 
 export interface RedirectHop {
   status: number;
@@ -50,7 +50,7 @@ export async function sendFollowing(upstream: Upstream, guard: Guard, first: Fir
       const firstByteMs = performance.now() - startedAt;
       return { answer, finalUrl: url.href, redirects, dnsMs, connectMs, firstByteMs };
     }
-    answer.body.cancel(new Error("the answer is a redirect that is followed"));
+    answer.body.cancel();
     if (first.redirect === "error") throw redirectError("redirect_refused", "The target answered with a redirect.");
     if (redirects.length >= first.maxRedirects) {
       throw redirectError("too_many_redirects", `The target redirected more than ${first.maxRedirects} times.`);

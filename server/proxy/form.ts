@@ -1,7 +1,7 @@
 import type { Answer } from "./answer.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import { giveBackWritten } from "../../common/chunk_memory.ts";
+import { giveBackTaken } from "../../common/chunk_memory.ts";
 import { fieldError } from "./description.ts";
 import { readFirstPart } from "./first_part.ts";
 import { insertFiles, resolveReference } from "./form_files.ts";
@@ -82,7 +82,7 @@ export function createFormRoute(options: FormRouteOptions): Route {
       const announced = exchange.header("content-length");
       const length = announced === null ? undefined : Number(announced) - first.consumedBytes;
       const contentType = `multipart/form-data; boundary=${quoteBoundary(boundary)}`;
-      const content = exchange.takesChunks ? giveBackWritten(first.rest) : first.rest;
+      const content = exchange.takesChunks ? giveBackTaken(first.rest) : first.rest;
       return await forward(exchange, { job, body: { content, length }, contentType });
     });
   }

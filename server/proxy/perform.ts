@@ -11,7 +11,7 @@ import { buildOutgoingHeaders } from "./outgoing_headers.ts";
 import { proxyscotchAnswer } from "./proxyscotch.ts";
 import { readBody, refuseAnnounced } from "./read_body.ts";
 import { streamAnswer, type StreamOptions } from "./stream_answer.ts";
-import type { Upstream, UpstreamRequest } from "./upstream.ts";
+import type { Upstream, UpstreamRequest } from "./upstream/mod.ts";
 
 /** What limits a request however it was described. */
 export interface RequestLimits {

@@ -12,8 +12,7 @@ import { createGate } from "./gate.ts";
 import { createPerform } from "./perform.ts";
 import { createRequestRoute } from "./request.ts";
 import type { Route } from "./route.ts";
-import { toUpstreamError } from "./upstream_error.ts";
-import { createUpstream } from "./upstream.ts";
+import { createUpstream, toUpstreamError } from "./upstream/mod.ts";
 
 export interface ProxyOptions {
   log: Logger;
@@ -52,7 +51,8 @@ export interface Proxy {
   handle(exchange: Exchange): Promise<Response>;
   /** The same preflight and marks for what else belongs to this face: `/` and `/health`. */
   readonly cors: Cors;
-  close(): Promise<void>;
+  /** Drops idle connections; those in use end with their requests. */
+  close(): void;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -96,9 +96,9 @@ export function createProxy(options: ProxyOptions): Proxy {
     return await route(exchange);
   }
 
-  async function close(): Promise<void> {
+  function close(): void {
     clock.stop();
-    await upstream.close();
+    upstream.close();
   }
 
   return { handle, cors, close };

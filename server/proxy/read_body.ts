@@ -2,8 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { HttpError } from "../../common/http_error.ts";
-import type { BodyQueue } from "./body_queue.ts";
-import type { UpstreamAnswer } from "./upstream.ts";
+import type { AnswerBody, UpstreamAnswer } from "./upstream/mod.ts";
 
 /** A whole body in memory. */
 export interface ReadBody {
@@ -32,7 +31,7 @@ export function refuseAnnounced(answer: UpstreamAnswer, maxBytes: number): void 
   const length = answer.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
   if (length === undefined || !(Number(length) > maxBytes) || !answer.hasBody) return;
   const error = answerTooLarge(maxBytes);
-  answer.body.cancel(error);
+  answer.body.cancel();
   throw error;
 }
 
@@ -43,7 +42,7 @@ export function answerTooLarge(maxBytes: number): HttpError {
   });
 }
 
-async function collect(body: BodyQueue, maxBytes: number): Promise<Uint8Array> {
+async function collect(body: AnswerBody, maxBytes: number): Promise<Uint8Array> {
   const all: Uint8Array[] = [];
   let bytes = 0;
   for (let chunks = await body.take(); chunks !== null; chunks = await body.take()) {
@@ -53,7 +52,7 @@ async function collect(body: BodyQueue, maxBytes: number): Promise<Uint8Array> {
     }
     if (bytes <= maxBytes) continue;
     const error = answerTooLarge(maxBytes);
-    body.cancel(error);
+    body.cancel();
     throw error;
   }
   return all.length === 1 ? all[0] : Buffer.concat(all, bytes);

@@ -7,7 +7,7 @@ import { parseJob, readFormat } from "./parse_job.ts";
 import type { Perform } from "./perform.ts";
 import { proxyscotchFailure, proxyscotchStatus } from "./proxyscotch.ts";
 import { methodNotAllowed, type Route } from "./route.ts";
-import { toUpstreamError } from "./upstream_error.ts";
+import { toUpstreamError } from "./upstream/mod.ts";
 
 export interface RequestRouteOptions {
   gate: Gate;

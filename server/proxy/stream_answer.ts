@@ -1,7 +1,6 @@
-import { HttpError } from "../../common/http_error.ts";
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
-import type { BodyQueue } from "./body_queue.ts";
 import { createChunkMemory } from "../../common/chunk_memory.ts";
+import type { AnswerBody } from "./upstream/mod.ts";
 import type { Deadline } from "./deadline.ts";
 import { hasHeader } from "./description.ts";
 import type { FollowedAnswer } from "./follow.ts";
@@ -45,14 +44,12 @@ export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): 
   return { status: 200, headers, body: toStream(answer.body, options) };
 }
 
-function toStream(body: BodyQueue, { maxBytes, deadline, takesChunks }: StreamOptions): ReadableStream<Uint8Array> {
+function toStream(body: AnswerBody, { maxBytes, deadline, takesChunks }: StreamOptions): ReadableStream<Uint8Array> {
   const limit = maxBytes ?? Infinity;
   const memory = takesChunks ? createChunkMemory() : null;
   let left = limit;
   let given: Uint8Array[] = [];
-  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    memory?.giveBack(given);
-    const chunks = await body.take();
+  function pass(chunks: Uint8Array[] | null, controller: ReadableStreamDefaultController<Uint8Array>): void {
     given = chunks ?? [];
     deadline.restart();
     if (chunks === null) {
@@ -66,20 +63,21 @@ function toStream(body: BodyQueue, { maxBytes, deadline, takesChunks }: StreamOp
       controller.enqueue(chunk);
     }
   }
-  function cancel(reason: Error): void {
+  function cancel(): void {
     deadline.stop();
-    body.cancel(reason);
+    body.cancel();
   }
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        await pull(controller);
+        memory?.giveBack(given);
+        pass(await body.take(), controller);
       } catch (error) {
-        cancel(error instanceof Error ? error : new Error("the answer broke off"));
+        cancel();
         controller.error(error);
       }
     },
-    cancel: () => cancel(new HttpError(499, "caller_gone", "The caller has gone.")),
+    cancel,
   }, { highWaterMark: 0 });
 }
 

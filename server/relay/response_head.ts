@@ -1,4 +1,4 @@
-import { checkFieldLines } from "../../protocol/mod.ts";
+import { checkFieldLines } from "../../common/http1/mod.ts";
 import { isDroppedFromResponse, namedByConnection } from "./hygiene.ts";
 
 /** A response's fields as pairs, ready for `new Response`. */

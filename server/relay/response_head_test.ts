@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { FieldSyntaxError, MAX_HEAD } from "../../protocol/mod.ts";
+import { FieldSyntaxError } from "../../common/http1/mod.ts";
+import { MAX_HEAD } from "../../protocol/mod.ts";
 import { parseResponseHead } from "./response_head.ts";
 
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));

@@ -11,7 +11,7 @@ import {
   scanValue,
   skipSpace,
   trimSpace,
-} from "../../protocol/mod.ts";
+} from "./field_lines.ts";
 
 /** Bytes of a response's head, status line and blank line included. Node allows 16 KiB, most servers 8 to 64. */
 export const MAX_RESPONSE_HEAD = 64 * 1024;

@@ -1,4 +1,4 @@
-import { scanFieldLines, scanValue } from "../../protocol/mod.ts";
+import { scanFieldLines, scanValue } from "../http1/mod.ts";
 import { describeAbort } from "./_failure.ts";
 import type { Proxy } from "./proxy_rules.ts";
 import { ConnectError, type Connection } from "./types.ts";

@@ -18,9 +18,13 @@ export interface Connection {
 export interface ConnectOptions {
   /** Name or address; `localhost` and the names below it try 127.0.0.1 and ::1. An IPv6 address may have brackets. */
   hostname: string;
+  /** Dialled instead of what the name resolves to, by those who resolve it themselves; the certificate stays the name's. */
+  address?: string;
   port: number;
   /** Speak TLS, offering http/1.1 by ALPN. */
   tls?: TlsOptions;
+  /** Use the Node driver where both are there, for what Deno's does worse. */
+  viaNode?: boolean;
   /** Gives the attempt up. It has no effect on a connection that is open. */
   signal?: AbortSignal;
 }

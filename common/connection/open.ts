@@ -39,10 +39,10 @@ async function openPlain(
   dial: Dial,
   driver: Driver,
   proxies: ProxyRules | undefined,
-  { hostname, port, tls, signal }: ConnectOptions,
+  { hostname, address, port, tls, signal }: ConnectOptions,
 ): Promise<PlainConnection> {
   const proxy = proxies?.(hostname, port, tls !== undefined) ?? null;
-  if (proxy === null) return await dial(driver, hostname, port, signal);
+  if (proxy === null) return await dial(driver, address ?? hostname, port, signal);
   const connection = await dial(driver, proxy.hostname, proxy.port, signal);
   try {
     await connectThroughProxy(connection, proxy, hostname, port, signal);
@@ -53,10 +53,10 @@ async function openPlain(
   }
 }
 
-async function chooseDriver({ tls }: ConnectOptions): Promise<Driver> {
+async function chooseDriver({ tls, viaNode }: ConnectOptions): Promise<Driver> {
   // Deno's own TLS has no way to take a certificate that nobody vouches for.
-  if (process.versions.deno !== undefined && !tls?.allowSelfSigned) return (await import("./deno.ts")).denoDriver;
-  return (await import("./node.ts")).nodeDriver;
+  const isForNode = process.versions.deno === undefined || tls?.allowSelfSigned || viaNode;
+  return isForNode ? (await import("./node.ts")).nodeDriver : (await import("./deno.ts")).denoDriver;
 }
 
 /** Deno's TLS refuses a self-signed certificate even where it is among those to trust; node:tls does not. */

@@ -1,4 +1,4 @@
-import { CR, describeByte, LF, TOKEN_BYTES, VALUE_BYTES } from "../../protocol/mod.ts";
+import { CR, describeByte, LF, TOKEN_BYTES, VALUE_BYTES } from "./field_lines.ts";
 import { ResponseSyntaxError } from "./response_head.ts";
 
 /** Bytes of a chunk's size with its extensions. Nobody is known to use extensions; this is room for a signature. */

@@ -7,5 +7,7 @@ export {
   type ConnectFailure,
   type Connection,
   type ConnectOptions,
+  type Driver,
+  type PlainConnection,
   type TlsOptions,
 } from "./types.ts";

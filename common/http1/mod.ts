@@ -1,0 +1,3 @@
+export { type ChunkedDecoder, createChunkedDecoder, MAX_CHUNK_LINE, MAX_TRAILERS } from "./chunked.ts";
+export * from "./field_lines.ts";
+export * from "./response_head.ts";
