@@ -25,6 +25,7 @@ interface Route {
 /** What the recorder answers to a path that is listed here; everything else gets 200. */
 const ANSWERS: Readonly<Record<string, string>> = {
   "/head": "HTTP/1.1 200 OK\r\ncontent-length: 12345\r\ncontent-type: text/plain\r\n\r\n",
+  "/head-of-any-length": "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n",
   "/204": 'HTTP/1.1 204 No Content\r\netag: "a"\r\n\r\n',
   "/304": 'HTTP/1.1 304 Not Modified\r\netag: "a"\r\ncontent-length: 7\r\n\r\n',
   "/early-hints": "HTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfinal",
@@ -146,6 +147,12 @@ for (const listener of ["deno", "node"]) {
         assert.equal(answer.status, 200);
         assert.equal(answer.header("content-length"), "12345");
         await recorder.waitFor(({ startLine }) => startLine === "HEAD /head HTTP/1.1");
+      });
+
+      await t.step("HEAD claims no length that the local service did not give", async () => {
+        const answer = await send("HEAD /head-of-any-length");
+        assert.deepEqual([answer.status, answer.header("content-type")], [200, "text/plain"]);
+        assert.equal(answer.header("content-length"), undefined);
       });
 
       await t.step("204 and 304 keep their fields and have no body, and the connection goes on", async () => {

@@ -72,7 +72,10 @@ export class Visitor implements StreamHandler {
     } catch {
       return this.#refuse(badAnswer("Its headers are malformed."));
     }
-    const isEmpty = NULL_BODY.has(status) || this.#exchange.method === "HEAD" || (end && headEnd === payloadEnd);
+    if (this.#exchange.method === "HEAD") {
+      return this.#answer(new Response(bodyOfHead(status, headers), { status, headers }));
+    }
+    const isEmpty = NULL_BODY.has(status) || (end && headEnd === payloadEnd);
     const body = isEmpty ? null : keepView(frame.subarray(headEnd, payloadEnd) as Uint8Array<ArrayBuffer>);
     if (isEmpty || end) return this.#answer(new Response(body, { status, headers }));
     this.#body = new ResponseBody(this.#stream!, this.#exchange.takesChunks);
@@ -110,6 +113,12 @@ export class Visitor implements StreamHandler {
     this.#stream?.reset(ResetReason.cancelled);
     this.#answer(errorResponse(error, this.#exchange.header("accept")));
   }
+}
+
+/** Nothing is sent either way, but to no body at all a listener gives the length 0, which is GET's then. */
+function bodyOfHead(status: number, headers: HeaderPairs): ReadableStream | null {
+  const hasLength = NULL_BODY.has(status) || headers.some(([name]) => name === "content-length");
+  return hasLength ? null : new ReadableStream({ start: (controller) => controller.close() });
 }
 
 /** Sends a visitor's body as it arrives. A visitor who leaves in the middle ends the stream. */
