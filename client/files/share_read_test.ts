@@ -2,6 +2,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { listNames, openTestShare } from "./_test_share.ts";
@@ -226,7 +227,7 @@ Deno.test("share zips a folder or a selection, with relative names and without w
 });
 
 function listZip(bytes: ArrayBuffer): string[] {
-  const file = fs.mkdtempSync("/tmp/portway-zip-") + "/x.zip";
+  const file = fs.mkdtempSync(path.join(os.tmpdir(), "portway-zip-")) + "/x.zip";
   try {
     fs.writeFileSync(file, new Uint8Array(bytes));
     const program =

@@ -127,7 +127,7 @@ for (const [method, status] of [["HEAD", 200], ["GET", 204], ["GET", 304], ["GET
     const { visitor, client, told, relay } = await visit({ method });
     respond(client, status, "", "", false);
     const response = await visitor.response;
-    assert.equal(response.body, null);
+    assert.equal(await response.text(), "");
     await client.write(new Uint8Array(10));
     await settle();
     assert.deepEqual([told, relay.size], [[`reset ${ResetReason.cancelled}`], 0]);
