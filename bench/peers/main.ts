@@ -99,7 +99,7 @@ async function main(): Promise<void> {
     peers: peers.filter(({ name }) => missing.every((peer) => peer.name !== name)),
     missing,
     commands: [
-      "deno run -A server.ts --port 0 --json --data-dir <folder>` with the limits of traffic and of tunnels lifted, and `" +
+      "deno task start --port 0 --json --data-dir <folder>` with the limits of traffic and of tunnels lifted, and `" +
       "deno run -A cli.ts -e <service> --server http://127.0.0.1:<port>",
     ],
     sections,
