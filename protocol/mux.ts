@@ -264,7 +264,10 @@ export class Mux implements StreamSession {
         if (end - start !== 8) throw new ProtocolError("a PING holds 8 bytes");
         // A peer that pings without reading must not fill memory; it will hear what waits already.
         if (this.outbox.full) return;
-        return this.putFrame(FrameType.pong, 0, 0, message.subarray(start, end));
+        this.putFrame(FrameType.pong, 0, 0, message.subarray(start, end));
+        // As in beat(): the heartbeats of many clients may arrive in one turn, each alone in its message.
+        if (message.length === FRAME_HEAD + 8) this.outbox.flush();
+        return;
       case FrameType.pong:
         return;
       case FrameType.goAway: {

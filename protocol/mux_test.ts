@@ -286,13 +286,16 @@ Deno.test("Mux.beat pings a silent peer, takes any message for life, and gives u
   assert.deepEqual(link.ends, [{ side: "relay", reason: GoAwayReason.lost, text: "no answer to heartbeats" }]);
 });
 
-Deno.test("Mux holds no buffer for its PING: thousands of idle sessions beat in one turn", () => {
+Deno.test("Mux holds no buffer for PING and PONG: thousands of idle sessions beat in one turn", () => {
   let time = 0;
   const { link } = createLink({ now: () => time });
   time = HEARTBEAT_MS;
   link.relay.beat();
   assert.equal(link.toClient.messages.length, 1);
   assert.equal(link.relay.outbox.buffer.length, 0);
+  link.client.receive(link.toClient.take()!);
+  assert.equal(link.toRelay.messages.length, 1);
+  assert.equal(link.client.outbox.buffer.length, 0);
 });
 
 Deno.test("Mux answers a PING with its own bytes", async () => {
