@@ -83,6 +83,11 @@ export class Mux implements StreamSession {
     return this.#over;
   }
 
+  /** When the peer's last message came, by {@link now}. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
   /** Every stream open now. */
   streams(): MuxStream[] {
     return this.#streams.entries();

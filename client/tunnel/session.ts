@@ -166,7 +166,7 @@ class WebSocketSession implements ClientSession, Transport {
   #onRequest(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler {
     // Heads are looked at again when the answer has come.
     if (isLent(frame)) return this.#onRequest(stream, frame.slice(start, end), 0, end - start, flags);
-    const startedAt = performance.now();
+    const { heardAt } = this.#mux;
     let head: RequestHead;
     try {
       head = scanRequestHead(frame, start, end);
@@ -179,7 +179,7 @@ class WebSocketSession implements ClientSession, Transport {
         method: head.method,
         target: head.target,
         status: stream.status === 0 ? statusOfReset(stream.ended) : stream.status,
-        durationMs: performance.now() - startedAt,
+        durationMs: this.#mux.now() - heardAt,
         bytes: stream.carried,
       });
     return this.#options.target.handle({
