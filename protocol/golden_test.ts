@@ -106,7 +106,7 @@ async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Pr
       stream.reset(fields.code as ResetReason, fields.text);
       break;
     case "CREDIT":
-      mux.putCredit(id, Number(fields.bytes));
+      mux.frames.putCredit(id, Number(fields.bytes));
       break;
     case "PING":
       end.pass(HEARTBEAT_MS);

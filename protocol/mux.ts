@@ -1,4 +1,3 @@
-import { copyBytes } from "./bytes.ts";
 import {
   FRAME_HEAD,
   HEARTBEAT_MS,
@@ -9,18 +8,8 @@ import {
   MAX_WINDOW_GROWTH,
   SILENCE_MS,
 } from "./limits.ts";
-import {
-  END,
-  FrameType,
-  MORE,
-  ProtocolError,
-  readU16,
-  readU32,
-  TEXT,
-  WEBSOCKET,
-  writeU16,
-  writeU32,
-} from "./frames.ts";
+import { END, FrameType, MORE, ProtocolError, readU16, readU32, TEXT, WEBSOCKET } from "./frames.ts";
+import { FrameWriter } from "./frame_writer.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import { MuxStream, type StreamHandler, type StreamSession } from "./stream.ts";
 import { StreamTable } from "./stream_table.ts";
@@ -55,6 +44,7 @@ export interface RequestFlags {
  */
 export class Mux implements StreamSession {
   readonly outbox: Outbox;
+  readonly frames: FrameWriter;
   readonly now: () => number;
   readonly #options: MuxOptions;
   readonly #streams = new StreamTable<MuxStream>();
@@ -72,6 +62,7 @@ export class Mux implements StreamSession {
     this.now = options.now ?? (() => performance.now());
     this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
+    this.frames = new FrameWriter(this.outbox);
   }
 
   /** Streams open now. */
@@ -104,8 +95,7 @@ export class Mux implements StreamSession {
     const stream = new MuxStream(this, id, handler);
     this.#streams.add(stream);
     const bits = (flags.end ? END : 0) | (flags.webSocket ? WEBSOCKET : 0);
-    if (typeof head === "string") this.#putText(FrameType.request, bits, id, head);
-    else this.putFrame(FrameType.request, bits, id, head);
+    this.frames.putRequest(bits, id, head);
     stream.carried = head.length;
     if (flags.end) stream.localEnded = true;
     return stream;
@@ -124,7 +114,7 @@ export class Mux implements StreamSession {
 
   /** Tells the peer that this session will end; streams in flight go on. */
   sendGoAway(reason: GoAwayReason, text: string): void {
-    if (!this.#over) this.putReason(FrameType.goAway, 0, reason, text);
+    if (!this.#over) this.frames.putReason(FrameType.goAway, 0, reason, text);
   }
 
   /** Ends the session: says why, resets every stream, then calls `onEnd`. No effect when it is over. */
@@ -154,7 +144,7 @@ export class Mux implements StreamSession {
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
     this.#pingedAt = now;
-    this.putFrame(FrameType.ping, 0, 0, PING);
+    this.frames.put(FrameType.ping, 0, 0, PING);
     // Many idle sessions beat in one turn of the event loop: until its end each would hold a buffer.
     this.outbox.flush();
   }
@@ -169,54 +159,6 @@ export class Mux implements StreamSession {
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }
-  }
-
-  /** One frame. */
-  putFrame(type: FrameType, flags: number, stream: number, payload: Uint8Array): void {
-    const { outbox } = this;
-    outbox.reserve(payload.length);
-    outbox.buffer.set(payload, outbox.used + FRAME_HEAD);
-    outbox.commit(payload.length, type, flags, stream);
-  }
-
-  /** RESPONSE. */
-  putResponse(
-    stream: number,
-    status: number,
-    head: Uint8Array,
-    headStart: number,
-    headEnd: number,
-    body: Uint8Array,
-    bodyStart: number,
-    bodyEnd: number,
-    end: boolean,
-  ): void {
-    const { outbox } = this;
-    const headSize = headEnd - headStart, size = 4 + headSize + bodyEnd - bodyStart;
-    outbox.reserve(size);
-    const at = outbox.used + FRAME_HEAD;
-    writeU16(outbox.buffer, at, status);
-    writeU16(outbox.buffer, at + 2, headSize);
-    copyBytes(head, headStart, headEnd, outbox.buffer, at + 4);
-    copyBytes(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
-    outbox.commit(size, FrameType.response, end ? END : 0, stream);
-  }
-
-  /** RESET, CLOSE or GOAWAY. */
-  putReason(type: FrameType, stream: number, code: number, text: string): void {
-    const { outbox } = this;
-    outbox.reserve(2 + MAX_REASON);
-    const at = outbox.used + FRAME_HEAD;
-    writeU16(outbox.buffer, at, code);
-    const { written } = ENCODER.encodeInto(text, outbox.buffer.subarray(at + 2, at + 2 + MAX_REASON));
-    outbox.commit(2 + written, type, 0, stream);
-  }
-
-  /** CREDIT. */
-  putCredit(stream: number, bytes: number): void {
-    this.outbox.reserve(4);
-    writeU32(this.outbox.buffer, this.outbox.used + FRAME_HEAD, bytes);
-    this.outbox.commit(4, FrameType.credit, 0, stream);
   }
 
   /** Takes up to `wanted` bytes of the session's budget for window growth. */
@@ -240,17 +182,6 @@ export class Mux implements StreamSession {
     return this.#lastId;
   }
 
-  /** A request head as text: its line in UTF-8, as visitors' targets are, its fields in Latin-1 (RFC 9110, 5.5). */
-  #putText(type: FrameType, flags: number, id: number, text: string): void {
-    const { outbox } = this;
-    outbox.reserve(text.length);
-    const at = outbox.used + FRAME_HEAD;
-    const { read, written } = ENCODER.encodeInto(text, outbox.buffer.subarray(at, at + text.length));
-    // Equal only when every character took one byte: then both encodings are the same.
-    if (read === text.length && written === text.length) outbox.commit(written, type, flags, id);
-    else this.putFrame(type, flags, id, encodeHead(text));
-  }
-
   #receiveFrame(message: Uint8Array, at: number): number {
     if (message.length - at < FRAME_HEAD) throw new ProtocolError("a frame head was cut short");
     const length = readU32(message, at), type = message[at + 4], flags = message[at + 5], id = readU32(message, at + 6);
@@ -269,7 +200,7 @@ export class Mux implements StreamSession {
         if (end - start !== 8) throw new ProtocolError("a PING holds 8 bytes");
         // A peer that pings without reading must not fill memory; it will hear what waits already.
         if (this.outbox.full) return;
-        this.putFrame(FrameType.pong, 0, 0, message.subarray(start, end));
+        this.frames.put(FrameType.pong, 0, 0, message.subarray(start, end));
         // As in beat(): the heartbeats of many clients may arrive in one turn, each alone in its message.
         if (message.length === FRAME_HEAD + 8) this.outbox.flush();
         return;
@@ -381,7 +312,6 @@ const MAX_WAITING = 4 * 1024 * 1024;
 /** Status of a WebSocket that was accepted. */
 const SWITCHING_PROTOCOLS = 101;
 
-const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();
 const PING = new Uint8Array(8);
 const STREAM_TYPES: ReadonlySet<number> = new Set([
@@ -399,13 +329,4 @@ const REFUSED: StreamHandler = { onData() {}, onMessage() {}, onClose() {}, onRe
 function readReason(message: Uint8Array, start: number, end: number): { code: number; text: string } {
   if (end - start < 2 || end - start > 2 + MAX_REASON) throw new ProtocolError("a reason has a wrong length");
   return { code: readU16(message, start), text: DECODER.decode(message.subarray(start + 2, end)) };
-}
-
-function encodeHead(text: string): Uint8Array {
-  const lineEnd = text.indexOf("\r\n");
-  const line = ENCODER.encode(text.slice(0, lineEnd));
-  const bytes = new Uint8Array(line.length + text.length - lineEnd);
-  bytes.set(line);
-  for (let i = lineEnd; i < text.length; i++) bytes[line.length + i - lineEnd] = text.charCodeAt(i);
-  return bytes;
 }

@@ -1,6 +1,7 @@
 import { INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW } from "./limits.ts";
 import { END, FrameType, MORE, ProtocolError, TEXT } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
+import type { FrameWriter } from "./frame_writer.ts";
 import type { Outbox } from "./outbox.ts";
 
 /** What happens on a stream, told to its user. Byte views are parts of the message: whoever owns that
@@ -30,22 +31,9 @@ export interface StreamHandler {
 /** What a stream asks of the session it belongs to. */
 export interface StreamSession {
   readonly outbox: Outbox;
+  readonly frames: FrameWriter;
   /** Milliseconds. */
   readonly now: () => number;
-  putFrame(type: FrameType, flags: number, stream: number, payload: Uint8Array): void;
-  putReason(type: FrameType, stream: number, code: number, text: string): void;
-  putCredit(stream: number, bytes: number): void;
-  putResponse(
-    stream: number,
-    status: number,
-    head: Uint8Array,
-    headStart: number,
-    headEnd: number,
-    body: Uint8Array,
-    bodyStart: number,
-    bodyEnd: number,
-    end: boolean,
-  ): void;
   /** Takes up to `wanted` bytes of the session's budget for window growth, and says how many. */
   takeGrowth(wanted: number): number;
   /** This stream has ended. */
@@ -145,7 +133,7 @@ export class MuxStream {
     this.idleTurns = 0;
     this.carried += headEnd - headStart + bodyEnd - bodyStart;
     this.#sendCredit -= bodyEnd - bodyStart;
-    this.#mux.putResponse(this.id, status, head, headStart, headEnd, body, bodyStart, bodyEnd, end);
+    this.#mux.frames.putResponse(this.id, status, head, headStart, headEnd, body, bodyStart, bodyEnd, end);
     if (end) this.#endLocal();
   }
 
@@ -170,7 +158,7 @@ export class MuxStream {
   /** Ends this side's body. No effect when it has ended. */
   end(): void {
     if (this.ended !== null || this.localEnded) return;
-    this.#mux.putFrame(FrameType.data, END, this.id, EMPTY);
+    this.#mux.frames.put(FrameType.data, END, this.id, EMPTY);
     this.#endLocal();
   }
 
@@ -194,14 +182,14 @@ export class MuxStream {
   /** Closes the WebSocket and ends the stream. No effect when it has ended. */
   closeWebSocket(code: number, reason: string): void {
     if (this.ended !== null) return;
-    this.#mux.putReason(FrameType.close, this.id, code, reason);
+    this.#mux.frames.putReason(FrameType.close, this.id, code, reason);
     this.finish(ResetReason.none);
   }
 
   /** Ends the stream at once, both ways, and tells the peer. No effect when it has ended. */
   reset(reason: ResetReason, text = ""): void {
     if (this.ended !== null) return;
-    this.#mux.putReason(FrameType.reset, this.id, reason, text);
+    this.#mux.frames.putReason(FrameType.reset, this.id, reason, text);
     this.finish(reason);
   }
 
@@ -218,7 +206,7 @@ export class MuxStream {
     const grant = this.#ungranted + growth;
     this.#ungranted = 0;
     this.#allowance += grant;
-    this.#mux.putCredit(this.id, grant);
+    this.#mux.frames.putCredit(this.id, grant);
   }
 
   /** For the mux: credit arrived. */
@@ -253,7 +241,7 @@ export class MuxStream {
   #put(type: FrameType, flags: number, piece: Uint8Array): void {
     this.#sendCredit -= piece.length;
     this.carried += piece.length;
-    this.#mux.putFrame(type, flags, this.id, piece);
+    this.#mux.frames.put(type, flags, this.id, piece);
     this.idleTurns = 0;
   }
 
