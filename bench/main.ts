@@ -34,7 +34,7 @@ interface Plan {
 }
 
 /** What the goals need of the tables: every round of each row. */
-type Found = Map<string, RequestsResult[]>;
+type Found<Result> = Map<string, Result[]>;
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
@@ -59,8 +59,8 @@ async function main(): Promise<void> {
   print(formatGoals(createGoals(requests, bulk, overRoundTrips, idle)));
 }
 
-async function benchRequests(all: readonly Contestant[], plan: Plan): Promise<Found> {
-  const found: Found = new Map();
+async function benchRequests(all: readonly Contestant[], plan: Plan): Promise<Found<RequestsResult>> {
+  const found: Found<RequestsResult> = new Map();
   const rows: string[][] = [];
   for (const [heads, head] of [["plain", PLAIN], ["browser", BROWSER]] as const) {
     for (const connections of CONNECTIONS) {
@@ -80,15 +80,15 @@ async function benchRequests(all: readonly Contestant[], plan: Plan): Promise<Fo
   return found;
 }
 
-async function benchBulk(all: readonly Contestant[], plan: Plan): Promise<Map<string, BulkResult>> {
-  const found = new Map<string, BulkResult>();
+async function benchBulk(all: readonly Contestant[], plan: Plan): Promise<Found<BulkResult>> {
+  const found: Found<BulkResult> = new Map();
   const rows: string[][] = [];
   const uploads = all.filter((contestant) => !contestant.lacks.has("upload"));
   const ways = [["down", all, measureDownload], ["up", uploads, measureUpload]] as const;
   for (const [way, those, measure] of ways) {
     const rounds = await runRounds(those, plan.rounds, (contestant) => measure(contestant, BULK_BYTES), fail);
+    for (const [{ name }, results] of rounds) found.set(`${name} ${way}`, results);
     for (const [contestant, result] of medians(rounds)) {
-      found.set(`${contestant.name} ${way}`, result);
       const peaks = [contestant.relay, contestant.client].map((pids) => pids.length === 0 ? NaN : mb(pids));
       rows.push([way, contestant.name, ...[...Object.values(result), ...peaks].map(formatNumber)]);
     }
@@ -142,24 +142,34 @@ async function benchIdle(): Promise<number> {
   return relayBytes;
 }
 
-function createGoals(requests: Found, bulk: Map<string, BulkResult>, roundTrips: number, idle: number): Goal[] {
+function createGoals(
+  requests: Found<RequestsResult>,
+  bulk: Found<BulkResult>,
+  roundTrips: number,
+  idle: number,
+): Goal[] {
   const p99 = (key: string) => median(requests.get(key)?.map(({ p99Ms }) => p99Ms) ?? []);
-  // Round by round: what else the machine did hits neighbours alike.
-  const cpu = (heads: string) => {
-    const floor = requests.get(`floor ${heads} 128`) ?? [];
-    const ratios = floor.map(({ cpuUs }, i) => (requests.get(`portway ${heads} 128`)?.[i]?.cpuUs ?? NaN) / cpuUs);
-    return median(ratios);
-  };
-  const speed = (who: string) => bulk.get(`${who} down`)?.mbPerSecond ?? NaN;
+  const cpu = (heads: string) => besideFloor(requests, `${heads} 128`, ({ cpuUs }) => cpuUs);
   return [
     { name: "CPU beside the floor, 128 connections", value: cpu("plain"), bound: 1.3, kind: "at most" },
     { name: "the same with browser heads", value: cpu("browser"), bound: 1.3, kind: "at most" },
-    { name: "bulk beside the floor", value: speed("portway") / speed("floor"), bound: 0.9, kind: "at least" },
+    {
+      name: "bulk beside the floor",
+      value: besideFloor(bulk, "down", (result) => result.mbPerSecond),
+      bound: 0.9,
+      kind: "at least",
+    },
     { name: "p99 at 32 connections, ms", value: p99("portway plain 32"), bound: 20, kind: "at most" },
     { name: "p99 at 128 connections, ms", value: p99("portway plain 128"), bound: 20, kind: "at most" },
     { name: "relay memory of an idle tunnel, kB", value: idle / 1000, bound: 40, kind: "at most" },
     { name: "round trips above one, 50 ms each", value: roundTrips, bound: 2, kind: "at most" },
   ];
+}
+
+/** A figure of ours divided by the floor's, round by round: what else the machine did hits neighbours alike. */
+function besideFloor<Result>(found: Found<Result>, row: string, figure: (result: Result) => number): number {
+  const ours = found.get(`portway ${row}`) ?? [], floor = found.get(`floor ${row}`) ?? [];
+  return median(ours.slice(0, floor.length).map((result, round) => figure(result) / figure(floor[round])));
 }
 
 /** Medians of those that were measured at all. */
