@@ -72,6 +72,8 @@ export class Visitor implements StreamHandler {
     } catch {
       return this.#refuse(badAnswer("Its headers are malformed."));
     }
+    // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
+    if (!this.#stream!.localEnded) headers.push(["connection", "close"]);
     if (this.#exchange.method === "HEAD") {
       return this.#answer(new Response(bodyOfHead(status, headers), { status, headers }));
     }

@@ -28,6 +28,12 @@ Deno.test("a whole answer becomes a whole response, order and duplicates of fiel
   assert.deepEqual([relay.size, metered()], [0, 51 + 5]);
 });
 
+Deno.test("an answer before the request's end is the last of its connection", async () => {
+  const { visitor, client } = await visit({ method: "POST", body: new ReadableStream() });
+  respond(client, 413, "", "no", true);
+  assert.equal((await visitor.response).headers.get("connection"), "close");
+});
+
 Deno.test("a streamed answer is a response at once, and its pieces give credit back as they are read", async () => {
   const { visitor, client, relay } = await visit();
   respond(client, 200, "", "first", false);
