@@ -160,6 +160,8 @@ Deno.test("SIGTERM: what is in flight is finished, the client is told and comes 
   first.kill("SIGTERM");
   const { reason } = await tunnel.events.waitFor("reconnecting");
   assert.match(String(reason), /restart/);
+  // Nobody could use a tunnel that was made now.
+  assert.equal((await visit(`${first.url}/api/v1/tunnels/ephemeral`, { method: "POST" })).status, 503);
   site.release();
   assert.equal(new TextDecoder().decode((await pieces.next()).value), "data: second\n\n");
   assert((await pieces.next()).done);

@@ -67,6 +67,19 @@ for (const listener of ["deno", "node"]) {
         });
       });
 
+      await t.step(
+        `${version}: a request without a body has none for the service, one of unknown length has it all`,
+        async () => {
+          for (const method of ["OPTIONS", "DELETE"]) {
+            const { output } = await curl([flag, "-X", method, `${tunnel.url}/inspect`]);
+            const { headers } = JSON.parse(new TextDecoder().decode(output));
+            assert.equal(new Headers(headers).get("transfer-encoding"), null, method);
+          }
+          const sent = await curl([flag, "-X", "DELETE", "-T", "-", `${tunnel.url}/upload`], toBytes("gone"));
+          assert.equal(JSON.parse(new TextDecoder().decode(sent.output)).size, 4);
+        },
+      );
+
       await t.step(`${version}: the service sees the tunnel's host and https`, async () => {
         const { output } = await curl([flag, "-H", "x-forwarded-proto: http", `${tunnel.url}/inspect?a=%2F`]);
         const { url, headers } = JSON.parse(new TextDecoder().decode(output));

@@ -81,6 +81,7 @@ export class NodeExchange implements Exchange {
 
   /** Node writes from the memory itself. */
   readonly takesChunks = false;
+  readonly ends205 = true;
 
   get request(): Request {
     return this.#request ??= this.#createRequest();

@@ -372,19 +372,22 @@ contract("a request without Host is refused, or has an empty one", (exchange) =>
   match(answer, kind === "node" ? /^HTTP\/1\.1 400 / : /^HTTP\/1\.1 200 [^]*<>/);
 });
 
-Deno.test("listener node: nothing that follows a refused head is read as a request", async () => {
-  const reached: string[] = [];
-  const handler = (exchange: Exchange) => {
-    reached.push(exchange.target);
-    return new Response("reached");
-  };
-  const listener = await listen("node", { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);
-  for (const [, bytes] of hostile) {
-    await within(exchangeRaw(listener.port, `${bytes}GET /second HTTP/1.1\r\nHost: a\r\n\r\n`));
-  }
-  deepEqual(reached, []);
-  await stop(listener);
-});
+for (const kind of KINDS) {
+  Deno.test(`listener ${kind}: nothing that follows a refused head is read as a request`, async () => {
+    const reached: string[] = [];
+    const handler = (exchange: Exchange) => {
+      reached.push(exchange.target);
+      return new Response("reached");
+    };
+    const listener = await listen(kind, { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);
+    for (const [, bytes] of hostile) {
+      const second = "GET /second HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+      await within(exchangeRaw(listener.port, bytes + second));
+    }
+    deepEqual(reached, []);
+    await stop(listener);
+  });
+}
 
 contract(
   "takes an absolute target of its own host",

@@ -2,6 +2,7 @@ import { delay } from "../delay.ts";
 import { describeError, type Logger, stackOf } from "../log.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { badRequest, findHeadFault, isWebSocketHandshake } from "./_head_check.ts";
+import { RefusedPeers } from "./_refused_peers.ts";
 import { clipReason, DEFAULT_MESSAGE_BYTES, sendableCode } from "./_socket_rules.ts";
 import { BodyCut } from "./types.ts";
 import type { Exchange, ExchangeHandler, Listener, ListenOptions, ServerSocket, UpgradeOptions } from "./types.ts";
@@ -58,6 +59,7 @@ function tryTo<T>(run: () => T): T | null {
 /** `Deno.serve` on one address. `failed` resolves with the reason when it ends by itself. */
 function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHandler) {
   const abort = new AbortController();
+  const refused = new RefusedPeers();
   const server = Deno.serve({
     hostname,
     port,
@@ -67,8 +69,13 @@ function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHan
     ...tls,
   }, (request, info) => {
     const exchange = new DenoExchange(request, info, tls !== undefined);
-    const fault = exchange.fault;
-    return fault === null ? handler(exchange) : errorResponse(fault, request.headers.get("accept"));
+    const fault = refused.any && refused.has(info.remoteAddr, Date.now()) ? AFTER_REFUSED : exchange.fault;
+    if (fault !== null) {
+      // HTTP/2 has frames around each request: nothing can follow a head there that is not its own.
+      if (fault !== AFTER_REFUSED && !exchange.isHttp2) refused.add(info.remoteAddr, Date.now());
+      return errorResponse(fault, request.headers.get("accept"));
+    }
+    return exchange.mayBeEmpty ? exchange.findBody().then(() => handler(exchange)) : handler(exchange);
   });
   // Deno throws, outside of any call, at an abort of a server that has ended already or is told to.
   let isOver = false;
@@ -103,10 +110,16 @@ class DenoExchange implements Exchange {
   readonly headers: readonly string[];
   /** Deno holds on to the memory by itself, whatever becomes of the chunk. */
   readonly takesChunks = true;
+  readonly ends205 = false;
+  /** Deno shows the host of HTTP/2, its `:authority`, in the URL alone. */
+  readonly isHttp2: boolean;
   /** What makes this request unfit to be answered by anyone. */
   readonly fault: HttpError | null;
-  readonly hasBody: boolean;
+  hasBody: boolean;
+  /** HTTP/2 announces no body, and Deno does not tell whether one follows. */
+  readonly mayBeEmpty: boolean;
   readonly #info: Deno.ServeHandlerInfo<Deno.NetAddr>;
+  #foundBody: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
   #mayUpgrade = false;
 
   constructor(request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>, secure: boolean) {
@@ -123,9 +136,9 @@ class DenoExchange implements Exchange {
       else if (name === "transfer-encoding") coding = this.headers[i + 1];
       else if (name === "upgrade") this.#mayUpgrade = true;
     }
+    this.isHttp2 = secure && host === null;
     const url = request.url;
     const start = secure ? "https://".length : "http://".length;
-    // HTTP/2 carries the authority outside the headers, and Deno shows it in the URL alone.
     this.host = host ?? (secure ? url.slice(start, url.indexOf("/", start)) : "");
     const targetStart = host === null ? url.indexOf("/", start) : start + host.length;
     // An absolute-form target names a host of its own, and CONNECT has no path: neither is ours to route by.
@@ -134,7 +147,9 @@ class DenoExchange implements Exchange {
     const isAnnounced = length !== null ? length !== "0" : coding !== null;
     const canHaveBody = this.method !== "GET" && this.method !== "HEAD";
     // HTTP/2 needs no length to have a body.
-    this.hasBody = canHaveBody && (isAnnounced || (secure && host === null && length === null));
+    const mayHaveBody = canHaveBody && this.isHttp2 && length === null;
+    this.hasBody = (canHaveBody && isAnnounced) || mayHaveBody;
+    this.mayBeEmpty = mayHaveBody && !STREAMED.has(this.method);
     this.fault = findFault(host, length, coding) ??
       (!isOriginForm
         ? badRequest("The request target must be a path, and its host the Host header.")
@@ -148,7 +163,20 @@ class DenoExchange implements Exchange {
   }
 
   get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
-    return this.hasBody ? this.request.body : null;
+    return this.hasBody ? this.#foundBody ?? this.request.body : null;
+  }
+
+  /**
+   * Waits for the first piece of a body that may be none: to a service a chunked one without a piece is an oddity.
+   * @throws BodyCut when the visitor leaves before it
+   */
+  async findBody(): Promise<void> {
+    const reader = this.request.body?.getReader();
+    const first = reader === undefined ? null : await readPiece(reader).catch((cause) => {
+      throw new BodyCut("the visitor left", { cause });
+    });
+    this.hasBody = first !== null;
+    if (reader !== undefined && first !== null) this.#foundBody = startWith(first, reader);
   }
 
   get signal(): AbortSignal {
@@ -193,6 +221,34 @@ class DenoExchange implements Exchange {
 }
 
 const SLASH = 0x2f;
+
+/** Methods whose bodies may be streams that wait for the answer to begin. */
+const STREAMED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** The next piece that holds something, or null: Deno gives an empty one where HTTP/2 says that there is no body. */
+async function readPiece(reader: ReadableStreamDefaultReader<Bytes>): Promise<Bytes | null> {
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return null;
+    if (value.length > 0) return value;
+  }
+}
+
+function startWith(first: Bytes, reader: ReadableStreamDefaultReader<Bytes>): ReadableStream<Bytes> {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(first),
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+const AFTER_REFUSED = badRequest("A request before this one on the same connection was refused.");
 
 /** Every field in one pass: a look at a single one costs as much as all of them, and an iterator twice that. */
 function listHeaders(headers: Headers): string[] {

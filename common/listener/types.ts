@@ -32,6 +32,8 @@ export interface Exchange {
    * so that its memory may be given back. Where this is false the system may still be reading it.
    */
   readonly takesChunks: boolean;
+  /** Whether an answer of 205 can end: Deno's server gives it no length, so that its reader would wait for ever. */
+  readonly ends205: boolean;
   /** The same as a web-standard `Request`, for areas that use a framework. Throws `HttpError` 400 when it has none. */
   readonly request: Request;
   /** One header by its lower-case name; duplicates joined with ", ". */

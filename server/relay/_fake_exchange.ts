@@ -16,6 +16,7 @@ export interface FakeExchangeOptions {
   headers?: [string, string][];
   body?: ReadableStream<Uint8Array<ArrayBuffer>>;
   webSocket?: boolean;
+  ends205?: boolean;
 }
 
 export function createExchange(options: FakeExchangeOptions = {}): FakeExchange {
@@ -23,6 +24,7 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
   const abort = new AbortController();
   const exchange: FakeExchange = {
     takesChunks: true,
+    ends205: options.ends205 ?? true,
     method,
     target,
     host,

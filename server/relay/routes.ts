@@ -5,7 +5,7 @@ import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
 import type { RateLimiter } from "../../common/rate_limiter.ts";
 import { SESSION_PATH, SUBPROTOCOL, TUNNEL_HEADER } from "../../protocol/mod.ts";
 import { LabelTaken } from "../store/mod.ts";
-import { noSuchTunnel } from "./errors.ts";
+import { noSuchTunnel, serverRestarting } from "./errors.ts";
 import { createLabel, createSecret, hashSecret, isSecretOf } from "./secrets.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Tunnel } from "./tunnel.ts";
@@ -29,6 +29,8 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
   const routes = new Hono<ExchangeEnv>();
 
   routes.post("/api/v1/tunnels/ephemeral", async (context) => {
+    // Nobody could open a session to it here.
+    if (sessions.draining) throw serverRestarting();
     const waitMs = limiter.take(networkOf(readOrigin(context.env.exchange).address));
     if (waitMs > 0) throw tooManyTunnels(waitMs);
     const secret = createSecret();

@@ -9,9 +9,12 @@ import { type HeaderPairs, parseResponseHead } from "./response_head.ts";
 /** Statuses whose responses have no body (fetch standard, "null body status"). */
 const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Counts every byte carried, in both directions. */
+/** What a tunnel has for its visitors. */
 export interface Meter {
+  /** Counts bytes carried, in either direction. */
   meter(bytes: number): void;
+  /** Why no visitor may pass any more, or null. */
+  gate(): HttpError | null;
 }
 
 /**
@@ -73,7 +76,8 @@ export class Visitor implements StreamHandler {
       return this.#refuse(badAnswer("Its headers are malformed."));
     }
     // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
-    if (!this.#stream!.localEnded) headers.push(["connection", "close"]);
+    if (this.#exchange.hasBody && !this.#stream!.localEnded) headers.push(["connection", "close"]);
+    if (status === 205 && !this.#exchange.ends205) status = 204;
     if (this.#exchange.method === "HEAD") {
       return this.#answer(new Response(bodyOfHead(status, headers), { status, headers }));
     }
@@ -92,7 +96,9 @@ export class Visitor implements StreamHandler {
   }
 
   onReset(reason: ResetReason, text: string): void {
-    if (!this.#answered) this.#refuse(fromReset(reason, text));
+    // A session is also lost when the tunnel's traffic or time runs out.
+    const over = reason === ResetReason.sessionLost ? this.#meter.gate() : null;
+    if (!this.#answered) this.#refuse(over ?? fromReset(reason, text));
     else this.#body?.fail(text);
   }
 

@@ -1,17 +1,22 @@
 import assert from "node:assert/strict";
-import { ResetReason } from "../../protocol/mod.ts";
+import type { HttpError } from "../../common/http_error.ts";
+import { GoAwayReason, ResetReason } from "../../protocol/mod.ts";
 import { createPair, respond, settle } from "./_client_end.ts";
+import { tunnelExhausted } from "./errors.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
 import { Visitor } from "./visitor.ts";
 
 const HEAD = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
 /** A visitor whose request has reached the client. */
-async function visit(options: FakeExchangeOptions = {}) {
+async function visit(options: FakeExchangeOptions & { gate?: () => HttpError | null } = {}) {
   const pair = createPair();
   const exchange = createExchange(options);
   let metered = 0;
-  const visitor = new Visitor(exchange, { meter: (bytes) => metered += bytes });
+  const visitor = new Visitor(exchange, {
+    meter: (bytes) => metered += bytes,
+    gate: options.gate ?? (() => null),
+  });
   const stream = pair.relay.open(HEAD, { end: !exchange.hasBody, webSocket: false }, visitor)!;
   visitor.start(stream);
   await settle();
@@ -32,6 +37,20 @@ Deno.test("an answer before the request's end is the last of its connection", as
   const { visitor, client } = await visit({ method: "POST", body: new ReadableStream() });
   respond(client, 413, "", "no", true);
   assert.equal((await visitor.response).headers.get("connection"), "close");
+});
+
+Deno.test("whose request was under way when the tunnel's traffic ran out is told so, and not to come again", async () => {
+  const { visitor, relay } = await visit({ gate: tunnelExhausted });
+  relay.end(GoAwayReason.exhausted, "the traffic is used up");
+  assert.equal((await visitor.response).status, 410);
+});
+
+Deno.test("205 becomes 204 where the listener could not end it", async () => {
+  for (const [ends205, status] of [[true, 205], [false, 204]] as const) {
+    const { visitor, client } = await visit({ ends205 });
+    respond(client, 205, "", "", true);
+    assert.equal((await visitor.response).status, status);
+  }
 });
 
 Deno.test("a streamed answer is a response at once, and its pieces give credit back as they are read", async () => {

@@ -9,7 +9,7 @@ const HEAD = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 async function visit() {
   const pair = createPair();
   const exchange = createExchange({ webSocket: true });
-  const visitor = new WebSocketVisitor(exchange, { meter() {} });
+  const visitor = new WebSocketVisitor(exchange, { meter() {}, gate: () => null });
   visitor.start(pair.relay.open(HEAD, { end: false, webSocket: true }, visitor)!);
   await settle();
   return { ...pair, exchange, visitor, client: pair.streams[0] };
@@ -144,7 +144,7 @@ Deno.test("what visitors of one tunnel may leave waiting is limited for all toge
   for (let count = 0; count < 5; count++) {
     const { relay, client } = createPair();
     const exchange = createExchange({ webSocket: true });
-    const visitor = new WebSocketVisitor(exchange, { meter() {} }, queue);
+    const visitor = new WebSocketVisitor(exchange, { meter() {}, gate: () => null }, queue);
     visitor.start(relay.open(HEAD, { end: false, webSocket: true }, visitor)!);
     await settle();
     respond(client.streams()[0], 101, "", "", false);
