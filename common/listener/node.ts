@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createSecureServer } from "node:http2";
+import { createSecureServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { errorResponse, expectationFailed, HttpError } from "../http_error.ts";
@@ -38,6 +38,8 @@ export async function listenNode(options: ListenOptions, handler: ExchangeHandle
   server.on("request", (message, out) => front.answer(message, out));
   server.on("checkContinue", (message, out) => front.answer(message, out, () => out.writeContinue()));
   server.on("checkExpectation", (message, out) => front.refuseExpectation(message, out));
+  // Closed gently: streams under way, however quiet they are, go on to their end.
+  server.on("session", (session: ServerHttp2Session) => session.setTimeout(KEEP_ALIVE_MS, () => session.close()));
   server.on("upgrade", (message, socket, head) => front.answerUpgrade(message, socket, head));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
