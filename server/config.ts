@@ -143,7 +143,8 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1024, MAX_HEAD),
     fallback: "32768",
-    help: "size of a request's head (line and headers); more is answered with 431; with TLS the runtime takes 16 KB at most",
+    help:
+      "size of a request's head (line and headers); more is answered with 431; with TLS the runtime takes 16 KB at most",
   },
   maxStreams: {
     flag: "--max-streams",

@@ -1,6 +1,12 @@
 const MAX_PEERS = 10_000;
 const KEPT_MS = 60_000;
 
+/** The other end of a connection. */
+export interface Peer {
+  readonly hostname: string;
+  readonly port: number;
+}
+
 /**
  * Connections on which a head was refused, known by the address and port of their peer. What follows there is no
  * request, but Deno ends no connection whatever an answer says. An entry is kept for a minute: by then a visitor who
@@ -15,14 +21,14 @@ export class RefusedPeers {
   }
 
   /** Above 10,000 the oldest is forgotten. */
-  add({ hostname, port }: Deno.NetAddr, now: number): void {
+  add({ hostname, port }: Peer, now: number): void {
     this.#forgetOld(now);
     const oldest = this.#untils.size >= MAX_PEERS ? this.#untils.keys().next().value : undefined;
     if (oldest !== undefined) this.#untils.delete(oldest);
     this.#untils.set(`${hostname} ${port}`, now + KEPT_MS);
   }
 
-  has({ hostname, port }: Deno.NetAddr, now: number): boolean {
+  has({ hostname, port }: Peer, now: number): boolean {
     this.#forgetOld(now);
     return this.#untils.has(`${hostname} ${port}`);
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { RefusedPeers } from "./_refused_peers.ts";
+import { type Peer, RefusedPeers } from "./_refused_peers.ts";
 
-const peer = (port: number): Deno.NetAddr => ({ transport: "tcp", hostname: "192.0.2.1", port });
+const peer = (port: number): Peer => ({ hostname: "192.0.2.1", port });
 
 Deno.test("a refused peer is known for a minute, by its address and port", () => {
   const peers = new RefusedPeers();
