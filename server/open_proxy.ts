@@ -3,6 +3,7 @@ import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
 import type { ProxyConfig } from "./config.ts";
+import { bareHostname, createOwnAddressCheck, portOf } from "./guard/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { createProxy, type Proxy } from "./proxy/mod.ts";
 
@@ -45,6 +46,13 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
     log,
     allow: config.proxyAllow,
     isOwnHost: createOwnHostCheck(url, port, isTunnelHost),
+    isOwnAddress: createOwnAddressCheck({
+      port,
+      // A reverse proxy serves other hosts at that address too, which are told from ours by their names.
+      outside: config.trustedProxies.length > 0
+        ? undefined
+        : { hostname: bareHostname(url.hostname), port: portOf(url) },
+    }),
     ownOrigin: (exchange) => {
       const { proto, host } = readOrigin(exchange);
       return `${proto}://${host}`;
@@ -64,7 +72,7 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
 }
 
 function createOwnHostCheck(url: URL, port: number, isTunnelHost: OpenProxyOptions["isTunnelHost"]) {
-  const ownPort = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  const ownPort = portOf(url);
   return (hostname: string, otherPort: number): boolean =>
     isTunnelHost(hostname) || hostname === url.hostname.toLowerCase() && otherPort === ownPort ||
     otherPort === port && isLoopbackAddress(hostname);

@@ -1,5 +1,5 @@
 import { ConnectError, type Connection, type Driver, openConnector } from "../../common/connection/mod.ts";
-import { bareHostname, type Guard } from "./guard.ts";
+import { bareHostname, type Guard, portOf } from "./guard.ts";
 
 /** A connection to a target, and how long it took to get. */
 export interface DialedConnection {
@@ -37,7 +37,7 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
 
   return async (url, options) => {
     const startedAt = performance.now();
-    const addresses = await abortable(guard.resolve(url.hostname), options.signal);
+    const addresses = await abortable(guard.resolve(url), options.signal);
     const resolvedAt = performance.now();
     const connection = await dialFirst(addresses, url, options);
     return { connection, dnsMs: resolvedAt - startedAt, connectMs: performance.now() - resolvedAt };
@@ -68,7 +68,7 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
       return await connect({
         hostname: bareHostname(url.hostname),
         address,
-        port: Number(url.port) || (isTls ? 443 : 80),
+        port: portOf(url),
         tls: isTls ? {} : undefined,
         // Deno keeps a socket open whose handshake is given up: targets that never answer one would pile up.
         // And a write of its takes a turn of the event loop, in each of which its server may take in more of a chunked
