@@ -1,6 +1,7 @@
+import { isIP } from "node:net";
 import { networkOf } from "../common/forwarded.ts";
 import type { Logger } from "../common/log.ts";
-import { isLoopbackAddress } from "../common/loopback.ts";
+import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
 import type { ProxyConfig } from "./config.ts";
 import { bareHostname, createOwnAddressCheck, portOf } from "./guard/mod.ts";
@@ -53,10 +54,11 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
         ? undefined
         : { hostname: bareHostname(url.hostname), port: portOf(url) },
     }),
-    ownOrigin: (exchange) => {
+    requestOrigin: (exchange) => {
       const { proto, host } = readOrigin(exchange);
-      return `${proto}://${host}`;
+      return host.toLowerCase() === url.host ? url.origin : `${proto}://${host}`;
     },
+    isOwnOrigin: (origin) => origin === url.origin || isAddressOrigin(origin),
     addressOf: (exchange) => networkOf(readOrigin(exchange).address),
     origins,
     files: config.proxyFiles,
@@ -69,6 +71,12 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
     timeoutMs: config.proxyTimeoutSeconds * 1000,
     streamIdleMs: config.streamIdleSeconds * 1000,
   });
+}
+
+/** Whether an origin has an address or localhost for its host, which nobody can have lead elsewhere. */
+function isAddressOrigin(origin: string): boolean {
+  const url = URL.parse(origin);
+  return url !== null && (isLoopbackHost(url.hostname) || isIP(bareHostname(url.hostname)) !== 0);
 }
 
 function createOwnHostCheck(url: URL, port: number, isTunnelHost: OpenProxyOptions["isTunnelHost"]) {

@@ -22,8 +22,10 @@ export interface ProxyOptions {
   isOwnHost: (hostname: string, port: number) => boolean;
   /** Whether this server answers at an address and port. */
   isOwnAddress: OwnAddressCheck;
-  /** Scheme, host and port a request was made to, and the address it came from. */
-  ownOrigin: (exchange: Exchange) => string;
+  /** The origin that a request was made to, and whether one can only be this server's. */
+  requestOrigin: (exchange: Exchange) => string;
+  isOwnOrigin: (origin: string) => boolean;
+  /** Who a request is counted for. */
   addressOf: (exchange: Exchange) => string;
   /** Origins whose pages may use the proxy, or `*`. */
   origins: readonly string[];
