@@ -17,7 +17,7 @@ export interface Cors {
 }
 
 export interface CorsOptions {
-  /** Origins such as `https://app.example`, `null` among them for pages without one, or `*` for all. */
+  /** Origins in lower case such as `https://app.example`, `null` among them for pages without one, or `*` for all. */
   origins: readonly string[];
   /** The origin that a request was made to, as its Host says. */
   requestOrigin: (exchange: Exchange) => string;
@@ -34,7 +34,7 @@ const allowOrigin = (origin: string): [string, string] => ["access-control-allow
 
 export function createCors(options: CorsOptions): Cors {
   const any = options.origins.includes("*");
-  const listed = new Set(options.origins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
+  const listed = new Set(options.origins);
   const isAllowed = (exchange: Exchange, origin: string) =>
     any || listed.has(origin.toLowerCase()) ||
     origin === options.requestOrigin(exchange) && options.isOwnOrigin(origin);
