@@ -321,6 +321,18 @@ Deno.test("proxy streams with the length that the target announced, and none for
   );
 });
 
+Deno.test("proxy tells a status that HTTP has no meaning for as it is", async () => {
+  await using upstream = startRawUpstream(async (connection) => {
+    await connection.write(new TextEncoder().encode("HTTP/1.1 999 Request denied\r\nContent-Length: 2\r\n\r\nno"));
+    connection.close();
+  });
+  await using proxy = await startTestProxy(ALLOW);
+  const answer = await (await proxy.request({ url: upstream.url, responseType: "text" })).json();
+  deepEqual([answer.status, answer.statusText, answer.body], [999, "Request denied", "no"]);
+  const streamed = await proxy.request({ url: upstream.url, stream: true });
+  deepEqual([streamed.status, streamed.headers.get("portway-status"), await streamed.text()], [200, "999", "no"]);
+});
+
 Deno.test("proxy streams no length with an answer that has no body by its status, whatever the target says", async () => {
   await using upstream = startRawUpstream(async (connection, received) => {
     const status = received.split(" ")[1].slice(1);
