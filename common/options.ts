@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+
 /**
  * Options declared once: flag, environment name, default, check and help. A program keeps one table of them;
  * parsing, `--help` and docs/configuration.md are made from it.
@@ -126,3 +128,26 @@ export function origin(value: string): URL {
 
 /** {@link origin}, or null when empty. */
 export const optionalOrigin = (value: string): URL | null => value === "" ? null : origin(value);
+
+/**
+ * Origins of pages as browsers write them in `Origin`, separated by commas: of any scheme (extensions and apps have
+ * their own), without a port that goes without saying. `*` and `null` stay as they are.
+ */
+export const pageOrigins = (value: string): string[] => list(value).map(pageOrigin);
+
+function pageOrigin(word: string): string {
+  if (word === "*" || word === "null") return word;
+  const url = URL.parse(word);
+  if (url !== null && /^https?:\/\/[^/?#@*\\]+\/?$/i.test(word)) return url.origin;
+  if (url !== null && /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[\w.-]+(:\d+)?$/i.test(word)) return word.toLowerCase();
+  throw new SyntaxError(`"${word}" is no origin such as https://app.example`);
+}
+
+/** The path of a folder that is there, or null when empty. */
+export function optionalFolder(path: string): string | null {
+  if (path === "") return null;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new RangeError("there is no such folder");
+  if (!stats.isDirectory()) throw new RangeError("it is no folder");
+  return path;
+}

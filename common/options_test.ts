@@ -54,3 +54,41 @@ Deno.test("origin takes scheme, host and port, nothing else", () => {
   }
   assert.equal(options.optionalOrigin(""), null);
 });
+
+Deno.test("pageOrigins writes origins as browsers do, and refuses what no page has for one", () => {
+  const text = "https://a.example:443, HTTP://B.example:80/,http://c.example:8080, null,*, chrome-extension://AbC";
+  assert.deepEqual(options.pageOrigins(text), [
+    "https://a.example",
+    "http://b.example",
+    "http://c.example:8080",
+    "null",
+    "*",
+    "chrome-extension://abc",
+  ]);
+  assert.deepEqual(options.pageOrigins("https://straße.example"), ["https://xn--strae-oqa.example"]);
+  for (
+    const word of [
+      "foo",
+      "a.example",
+      "https://a.example/path",
+      "https://*.example",
+      "https://",
+      "x://a/b",
+      "http:a",
+      "https://u:p@a",
+    ]
+  ) {
+    assert.throws(
+      () => options.pageOrigins(`https://ok.example,${word}`),
+      (error) => error instanceof SyntaxError && error.message.startsWith(`"${word}" `),
+      word,
+    );
+  }
+});
+
+Deno.test("optionalFolder takes a folder that is there, and nothing else", () => {
+  assert.deepEqual([options.optionalFolder(""), options.optionalFolder("docs")], [null, "docs"]);
+  for (const path of ["/nonexistent", "deno.json", "deno.json/x"]) {
+    assert.throws(() => options.optionalFolder(path), /folder|not a directory/i, path);
+  }
+});

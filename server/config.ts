@@ -4,8 +4,10 @@ import {
   integer,
   list,
   optionalDomain,
+  optionalFolder,
   optionalOrigin,
   optionalText,
+  pageOrigins,
   text,
 } from "../common/options.ts";
 import type { Option, OptionTable, OptionValues } from "../common/options.ts";
@@ -198,7 +200,7 @@ export const serverOptions = {
     flag: "--proxy-origins",
     env: "PORTWAY_PROXY_ORIGINS",
     metavar: "ORIGINS",
-    parse: list,
+    parse: pageOrigins,
     fallback: "",
     help:
       "origins whose pages may use the proxy, separated by commas, or *; * on loopback and none elsewhere when not set",
@@ -265,7 +267,7 @@ export const serverOptions = {
     flag: "--proxy-files",
     env: "PORTWAY_PROXY_FILES",
     metavar: "FOLDER",
-    parse: optionalText,
+    parse: optionalFolder,
     fallback: "",
     help: "folder that /proxy/files/ serves and file: references of forms may name; none when not set",
   },

@@ -1,8 +1,10 @@
+import { isIP } from "node:net";
 import { networkOf } from "../common/forwarded.ts";
 import type { Logger } from "../common/log.ts";
-import { isLoopbackAddress } from "../common/loopback.ts";
+import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
 import type { ProxyConfig } from "./config.ts";
+import { bareHostname, createOwnAddressCheck, portOf } from "./guard/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { createProxy, type Proxy } from "./proxy/mod.ts";
 
@@ -45,10 +47,18 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
     log,
     allow: config.proxyAllow,
     isOwnHost: createOwnHostCheck(url, port, isTunnelHost),
-    ownOrigin: (exchange) => {
+    isOwnAddress: createOwnAddressCheck({
+      port,
+      // A reverse proxy serves other hosts at that address too, which are told from ours by their names.
+      outside: config.trustedProxies.length > 0
+        ? undefined
+        : { hostname: bareHostname(url.hostname), port: portOf(url) },
+    }),
+    requestOrigin: (exchange) => {
       const { proto, host } = readOrigin(exchange);
-      return `${proto}://${host}`;
+      return host.toLowerCase() === url.host ? url.origin : `${proto}://${host}`;
     },
+    isOwnOrigin: (origin) => origin === url.origin || isAddressOrigin(origin),
     addressOf: (exchange) => networkOf(readOrigin(exchange).address),
     origins,
     files: config.proxyFiles,
@@ -63,8 +73,14 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
   });
 }
 
+/** Whether an origin has an address or localhost for its host, which nobody can have lead elsewhere. */
+function isAddressOrigin(origin: string): boolean {
+  const url = URL.parse(origin);
+  return url !== null && (isLoopbackHost(url.hostname) || isIP(bareHostname(url.hostname)) !== 0);
+}
+
 function createOwnHostCheck(url: URL, port: number, isTunnelHost: OpenProxyOptions["isTunnelHost"]) {
-  const ownPort = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  const ownPort = portOf(url);
   return (hostname: string, otherPort: number): boolean =>
     isTunnelHost(hostname) || hostname === url.hostname.toLowerCase() && otherPort === ownPort ||
     otherPort === port && isLoopbackAddress(hostname);

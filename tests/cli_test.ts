@@ -53,6 +53,10 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["server", "--url", "http://[::1]:8787"], /--ephemeral-domain/],
   [["server", "--tls-cert", "README.md", "--tls-key", "README.md", "--listener", "node"], /--tls-cert.*README\.md/],
   [["server", "--proxy-allow", "10.0.0.0/99", "--port", "0", "--data-dir", ":memory:"], /--proxy-allow.*99/],
+  [["proxy", "--proxy-origins", "foo"], /--proxy-origins.*"foo"/],
+  [["proxy", "--proxy-origins", "https://b.example,https://a.example/path"], /--proxy-origins.*"https:\/\/a/],
+  [["proxy", "--proxy-files", "/nonexistent"], /--proxy-files.*\/nonexistent.*folder/],
+  [["server", "--proxy-files", "README.md"], /--proxy-files.*README\.md.*folder/],
   [["server", "--tls-cert", "missing.pem"], /--tls-cert and --tls-key/],
   [["server", "--tls-cert", "missing.pem", "--tls-key", "missing.pem"], /--tls-cert.*missing\.pem/],
 ];

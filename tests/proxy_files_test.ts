@@ -20,6 +20,10 @@ async function withFolder(test: (root: string) => Promise<void>): Promise<void> 
     await symlink(folder, join(root, "up"));
     await symlink("a.txt", join(root, "in.txt"));
     await symlink("loop", join(root, "loop"));
+    await mkdir(join(root, ".git"));
+    await writeFile(join(root, ".git", "config"), "secret");
+    await symlink(".env", join(root, "env.txt"));
+    await symlink(".git", join(root, "git"));
     await test(root);
   } finally {
     await rm(folder, { recursive: true });
@@ -132,6 +136,8 @@ Deno.test("local files outside the folder, hidden or not plain are 404, however 
       "up/secret.txt",
       "loop",
       ".env",
+      "env.txt",
+      "git/config",
       "sub/.",
       "sub",
       "",

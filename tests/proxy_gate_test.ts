@@ -76,6 +76,49 @@ Deno.test("proxy lets listed origins and its own in, and refuses others without 
   deepEqual([preflight.status, preflight.headers.get("access-control-allow-origin")], [403, null]);
 });
 
+Deno.test("proxy takes its configured URL and addresses for its own origin, and no name that was made to lead here", async () => {
+  for (const proxyOrigins of ["https://app.example", ""]) {
+    await using proxy = await startTestProxy({
+      host: "0.0.0.0",
+      url: "https://tunnel.example.com",
+      proxyOrigins,
+    });
+    const { port } = new URL(proxy.url);
+    const ask = async (host: string, origin: string) => {
+      const head = `POST /proxy/request HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nContent-Length: 2\r\n\r\n{}`;
+      return /^access-control-allow-origin: (.*)\r$/im.exec(await sendRaw(proxy.url, head))?.[1];
+    };
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `192.0.2.7:${port}`]) {
+      equal(await ask(host, `http://${host}`), `http://${host}`);
+      equal(await ask(host, `http://evil.example:${port}`), undefined);
+    }
+    equal(await ask("tunnel.example.com", "https://tunnel.example.com"), "https://tunnel.example.com");
+    for (const host of [`evil.example:${port}`, "tunnel.example.com.evil.example", "tunnel.example.com"]) {
+      equal(await ask(host, `http://${host}`), undefined, host);
+    }
+  }
+});
+
+Deno.test("proxy refuses files to pages whose name was made to lead here, which do not say their origin", async () => {
+  await using proxy = await startTestProxy({
+    host: "0.0.0.0",
+    url: "https://tunnel.example.com",
+    proxyOrigins: "http://nas.lan",
+    proxyFiles: "docs",
+  });
+  const ask = async (host: string) => {
+    const answer = await sendRaw(
+      proxy.url,
+      `GET /proxy/files/none HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`,
+    );
+    return /^portway-error: (.*)\r$/m.exec(answer)?.[1];
+  };
+  for (const host of ["tunnel.example.com", "nas.lan", "localhost:80", "127.0.0.1"]) {
+    equal(await ask(host), "not_found", host);
+  }
+  equal(await ask("evil.example"), "origin_forbidden");
+});
+
 Deno.test("proxy allows no foreign origin by default when it listens on more than loopback", async () => {
   await using proxy = await startTestProxy({ host: "0.0.0.0" });
   const response = await proxy.request({ url: "http://10.0.0.1/" }, { headers: { origin: "https://app.example" } });

@@ -1,4 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
+import { networkInterfaces } from "node:os";
 import { listen } from "../common/listener/mod.ts";
 import { silentLogger } from "../common/log.ts";
 import { createProxy, type ProxyOptions } from "../server/proxy/mod.ts";
@@ -62,6 +63,31 @@ Deno.test("proxy refuses each of a table of hostile URLs by its code, and dials 
     }
   }
   equal(trap.connections, 0);
+});
+
+Deno.test("proxy never reaches its own server, whatever leads there, and reaches services beside it", async () => {
+  await using beside = startTestUpstream(() => new Response("beside"));
+  await using entry = startTestUpstream((request) => {
+    return new Response(null, {
+      status: 302,
+      headers: { location: new URL(request.url).searchParams.get("to") ?? "" },
+    });
+  });
+  const interfaces = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  const own4 = interfaces.filter(({ family }) => family === "IPv4").map(({ address }) => address);
+  await using proxy = await startTestProxy({ host: "0.0.0.0", proxyAllow: ["127.0.0.0/8", "::1", ...own4].join() });
+  const { port } = new URL(proxy.url);
+  for (const host of ["[::ffff:127.0.0.1]", "127.5.5.5", "0.0.0.0", "a.localhost", ...own4]) {
+    const own = `http://${host}:${port}/health`;
+    for (const url of [own, `${entry.url}/?to=${encodeURIComponent(own)}`]) {
+      const response = await proxy.request({ url });
+      // What stands for no address in particular is refused for that already.
+      const wanted = host === "0.0.0.0" ? "address_forbidden" : "own_host_forbidden";
+      deepEqual([response.status, response.headers.get("portway-error")], [403, wanted], url);
+      await response.body?.cancel();
+    }
+  }
+  equal((await (await proxy.request({ url: beside.url })).json()).body, "beside");
 });
 
 Deno.test("proxy refuses redirects into private space, and dials none", async () => {
@@ -132,8 +158,10 @@ Deno.test("proxy tries the next address of a name when one refuses", async () =>
 async function startProxyWith(some: Pick<ProxyOptions, "allow" | "resolver">) {
   const proxy = createProxy({
     log: silentLogger,
-    isOwnHost: (hostname) => hostname === "own.test",
-    ownOrigin: ({ host }) => `http://${host}`,
+    isOwnHost: (name) => name === "own.test",
+    isOwnAddress: () => false,
+    requestOrigin: ({ host }) => `http://${host}`,
+    isOwnOrigin: () => false,
     addressOf: ({ remoteAddress }) => remoteAddress,
     origins: [],
     files: null,

@@ -227,6 +227,8 @@ Deno.test("proxy ends what takes too long with 504, also between head and body",
     equal(await readError(response), "504 upstream_timeout", path);
   }
   for (const connection of held) connection.close();
+  // What a target does, and so anybody may have it do, is no defect of ours.
+  equal(proxy.log.join("\n").includes("exchange_failed"), false, proxy.log.join("\n"));
 });
 
 Deno.test("proxy tells refused, reset, broken off and not HTTP apart, each as 502", async () => {
@@ -317,6 +319,34 @@ Deno.test("proxy streams with the length that the target announced, and none for
     JSON.parse(head.headers.get("portway-headers") ?? "").find(([name]: [string]) => name === "content-length")[1],
     "5",
   );
+});
+
+Deno.test("proxy tells a status that HTTP has no meaning for as it is", async () => {
+  await using upstream = startRawUpstream(async (connection) => {
+    await connection.write(new TextEncoder().encode("HTTP/1.1 999 Request denied\r\nContent-Length: 2\r\n\r\nno"));
+    connection.close();
+  });
+  await using proxy = await startTestProxy(ALLOW);
+  const answer = await (await proxy.request({ url: upstream.url, responseType: "text" })).json();
+  deepEqual([answer.status, answer.statusText, answer.body], [999, "Request denied", "no"]);
+  const streamed = await proxy.request({ url: upstream.url, stream: true });
+  deepEqual([streamed.status, streamed.headers.get("portway-status"), await streamed.text()], [200, "999", "no"]);
+});
+
+Deno.test("proxy streams no length with an answer that has no body by its status, whatever the target says", async () => {
+  await using upstream = startRawUpstream(async (connection, received) => {
+    const status = received.split(" ")[1].slice(1);
+    await connection.write(new TextEncoder().encode(`HTTP/1.1 ${status} X\r\nContent-Length: 5\r\n\r\n`));
+    connection.close();
+  });
+  for (const listener of ["deno", "node"]) {
+    await using proxy = await startTestProxy({ ...ALLOW, listener });
+    for (const status of ["204", "304"]) {
+      const response = await proxy.request({ url: `${upstream.url}/${status}`, stream: true });
+      deepEqual([await response.text(), response.headers.get("portway-status")], ["", status]);
+      deepEqual(JSON.parse(response.headers.get("portway-headers") ?? ""), [["Content-Length", "5"]]);
+    }
+  }
 });
 
 Deno.test("proxy lets go of the target when its caller goes away", async () => {
@@ -445,4 +475,6 @@ Deno.test("proxy breaks a streamed answer off where the target did, or time did,
     await rejects(response.text(), Error, what);
   }
   for (const connection of held) connection.close();
+  // What a target does, and so anybody may have it do, is no defect of ours.
+  equal(proxy.log.join("\n").includes("exchange_failed"), false, proxy.log.join("\n"));
 });

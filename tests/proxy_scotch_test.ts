@@ -55,6 +55,49 @@ Deno.test("a client of proxyscotch gets plain text when it wants no binary, in n
   deepEqual([answer.success, answer.isBinary, answer.data], [true, false, "grüße"]);
 });
 
+Deno.test("a client of proxyscotch is known by its spelling, and by credentials that do not say of what kind", async () => {
+  await using upstream = startTestUpstream(echo);
+  await using proxy = await startTestProxy(ALLOW);
+  const auth = { username: "u", password: "p" };
+  for (
+    const description of [
+      { Method: "GET", Url: upstream.url },
+      { METHOD: "GET", URL: upstream.url, Auth: { Username: "u", Password: "p" } },
+      { method: "GET", url: upstream.url, auth },
+      { method: "GET", url: upstream.url, headers: {}, auth: { username: "u" } },
+    ]
+  ) {
+    const answer = await (await proxy.request(description)).json();
+    deepEqual([answer.success, answer.status], [true, 200], JSON.stringify(description));
+  }
+});
+
+Deno.test("descriptions of the proxy's own are taken for no others, wrong ones neither", async () => {
+  await using upstream = startTestUpstream(echo);
+  await using proxy = await startTestProxy(ALLOW);
+  const { url } = upstream;
+  for (
+    const description of [
+      { method: "GET", url },
+      { method: "GET", url, auth: null },
+      { method: "GET", url, auth: { type: "basic", username: "u", password: "p" } },
+    ]
+  ) {
+    equal((await (await proxy.request(description)).json()).isBase64, false, JSON.stringify(description));
+  }
+  for (
+    const [description, field] of [
+      [{ method: "GET", url, redirect: "manual", auth: { username: "u", password: "p" } }, "auth.type"],
+      [{ url, auth: { username: "u", password: "p" } }, "auth.type"],
+      [{ method: "GET", url, auth: {} }, "auth.type"],
+      [{ url, MaxBytes: 5 }, "MaxBytes"],
+    ] as const
+  ) {
+    const response = await proxy.request(description);
+    deepEqual([response.status, (await response.json()).error.field], [400, field]);
+  }
+});
+
 Deno.test("a client of proxyscotch is told of failures with success false under status 200", async () => {
   await using proxy = await startTestProxy({ proxyToken: "right" });
   const wrong = await askAsHoppscotch(`${proxy.url}/proxy/request`, {

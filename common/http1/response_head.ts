@@ -27,6 +27,8 @@ export interface AnsweredRequest {
   readonly method: string;
   /** The request asked for another protocol, so 101 is an answer to it. */
   readonly upgrade: boolean;
+  /** The greatest status that can be passed on, up to 999; 599 when left out, the greatest that HTTP has a meaning for. */
+  readonly maxStatus?: number;
 }
 
 /**
@@ -78,7 +80,8 @@ export function parseResponseHead(
 }
 
 function scanHead(buffer: Uint8Array, start: number, end: number, request: AnsweredRequest): ResponseHead | null {
-  const statusLineEnd = scanStatusLine(buffer, start, end);
+  const maxStatus = request.maxStatus ?? MAX_STATUS;
+  const statusLineEnd = scanStatusLine(buffer, start, end, maxStatus);
   if (statusLineEnd < 0) return null;
   const fieldsStart = statusLineEnd + 2;
   const fields = createFramingFields();
@@ -95,12 +98,14 @@ function scanHead(buffer: Uint8Array, start: number, end: number, request: Answe
   return createHead(buffer, start, fieldsStart, at, fields, request);
 }
 
+const MAX_STATUS = 599;
+
 /** `HTTP/1.1 200`, after which a reason phrase may come. */
 const STATUS_END = 12;
 const VERSION = [..."HTTP/1."].map((char) => char.charCodeAt(0));
 
 /** Offset of the CRLF that ends the status line (RFC 9112, section 4), or -1 when it is not there yet. */
-function scanStatusLine(buffer: Uint8Array, start: number, end: number): number {
+function scanStatusLine(buffer: Uint8Array, start: number, end: number, maxStatus: number): number {
   const known = Math.min(end - start, VERSION.length);
   for (let index = 0; index < known; index++) {
     if (buffer[start + index] !== VERSION[index]) throw statusLineError(buffer, start, end);
@@ -108,7 +113,10 @@ function scanStatusLine(buffer: Uint8Array, start: number, end: number): number 
   if (end - start < STATUS_END + 1) return -1;
   const minor = buffer[start + 7];
   if ((minor !== 0x30 && minor !== 0x31) || buffer[start + 8] !== 0x20) throw statusLineError(buffer, start, end);
-  parseStatus(buffer, start);
+  const status = parseStatus(buffer, start);
+  if (status < 100 || status > maxStatus) {
+    throw new ResponseSyntaxError(`status ${status} is not within 100 to ${maxStatus}`);
+  }
   const afterStatus = buffer[start + STATUS_END];
   // The space before an empty reason phrase is left out by so many servers that every client allows it.
   if (afterStatus !== 0x20 && afterStatus !== CR) throw statusLineError(buffer, start, end);
@@ -128,7 +136,6 @@ function parseStatus(buffer: Uint8Array, start: number): number {
     if (digit < 0 || digit > 9) throw new ResponseSyntaxError(`${describeByte(buffer[at])} in the status code`);
     status = status * 10 + digit;
   }
-  if (status < 100 || status > 599) throw new ResponseSyntaxError(`status ${status} is not within 100 to 599`);
   return status;
 }
 

@@ -217,6 +217,18 @@ Deno.test("parseResponseHead reads several interim heads and the final one from 
   assert.equal(bytes.length - at, 2);
 });
 
+Deno.test("parseResponseHead takes a status beyond 599 for those who can pass it on", () => {
+  const parse = (status: string) => {
+    const bytes = latin1(lines(`HTTP/1.1 ${status} x`, "Content-Length: 1"));
+    return parseResponseHead(bytes, 0, bytes.length, { ...GET, maxStatus: 999 });
+  };
+  for (const status of [600, 999]) {
+    const head = parse(String(status));
+    assert.deepEqual([head?.status, head?.framing, head?.informational], [status, "length", false]);
+  }
+  for (const status of ["099", "1000", "-99"]) assert.throws(() => parse(status), ResponseSyntaxError, status);
+});
+
 Deno.test("parseResponseHead gives a head without fields an empty block", () => {
   const head = readWhole("HTTP/1.1 200 OK\r\n\r\n");
   assert.equal(head.fieldsStart, head.fieldsEnd);

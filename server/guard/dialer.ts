@@ -1,5 +1,11 @@
-import { ConnectError, type Connection, type Driver, openConnector } from "../../common/connection/mod.ts";
-import { bareHostname, type Guard } from "./guard.ts";
+import {
+  ConnectError,
+  type ConnectFailure,
+  type Connection,
+  type Driver,
+  openConnector,
+} from "../../common/connection/mod.ts";
+import { bareHostname, type Guard, portOf } from "./guard.ts";
 
 /** A connection to a target, and how long it took to get. */
 export interface DialedConnection {
@@ -37,21 +43,21 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
 
   return async (url, options) => {
     const startedAt = performance.now();
-    const addresses = await abortable(guard.resolve(url.hostname), options.signal);
+    const addresses = await abortable(guard.resolve(url), options.signal);
     const resolvedAt = performance.now();
     const connection = await dialFirst(addresses, url, options);
     return { connection, dnsMs: resolvedAt - startedAt, connectMs: performance.now() - resolvedAt };
   };
 
-  /** Dials one address after the other until one answers. Rejects with what the last one said. */
+  /** Dials one address after the other until one answers. Rejects with what tells most of why none did. */
   async function dialFirst(addresses: readonly string[], url: URL, options: DialOptions): Promise<Connection> {
     let failure: unknown = new ConnectError("not_found", `"${url.hostname}" has no address`);
     for (const address of addresses) {
       try {
         return await dialOne(address, url, options);
       } catch (error) {
-        failure = error;
-        if (options.signal.aborted) break;
+        if (options.signal.aborted || isFinal(error)) throw error;
+        if (tells(error) >= tells(failure)) failure = error;
       }
     }
     throw failure;
@@ -68,7 +74,7 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
       return await connect({
         hostname: bareHostname(url.hostname),
         address,
-        port: Number(url.port) || (isTls ? 443 : 80),
+        port: portOf(url),
         tls: isTls ? {} : undefined,
         // Deno keeps a socket open whose handshake is given up: targets that never answer one would pile up.
         // And a write of its takes a turn of the event loop, in each of which its server may take in more of a chunked
@@ -82,6 +88,13 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
     }
   }
 }
+
+/** An address that was reached and is not trusted: another one of the same name is not what was asked for. */
+const isFinal = (error: unknown): boolean => error instanceof ConnectError && error.failure === "tls";
+
+/** A machine without IPv6 fails oddly there: what a host did, or left undone, tells more. */
+const TELLING: readonly ConnectFailure[] = ["refused", "timeout"];
+const tells = (error: unknown): number => error instanceof ConnectError ? TELLING.indexOf(error.failure) : -1;
 
 /** A promise that nothing can stop, given up when the signal says so. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,4 +1,4 @@
-import { deepEqual, equal, rejects, throws } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
 import fc from "fast-check";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import { isPublicAddress } from "./addresses.ts";
@@ -58,8 +58,9 @@ Deno.test("guard refuses every spelling of an address that is not public", () =>
 Deno.test("guard lets public addresses pass", async () => {
   const guard = createGuard();
   for (const address of ["1.1.1.1", "93.184.215.14", "172.32.0.1", "2606:4700:4700::1111", "2a00:1450::1"]) {
-    guard.checkUrl(new URL(`http://${address.includes(":") ? `[${address}]` : address}/`));
-    deepEqual(await guard.resolve(address), [address]);
+    const url = new URL(`http://${address.includes(":") ? `[${address}]` : address}/`);
+    guard.checkUrl(url);
+    deepEqual(await guard.resolve(url), [address]);
   }
 });
 
@@ -77,24 +78,37 @@ Deno.test("guard refuses own hosts whatever the allow-list says", () => {
   throws(() => guard.checkUrl(new URL("http://PORTWAY.test./")), { code: "own_host_forbidden", status: 403 });
 });
 
+Deno.test("guard refuses a name and an address that lead to this server, whatever the allow-list says", async () => {
+  const guard = createGuard({
+    allow: ["own.test", "10.0.0.0/8"],
+    resolver: resolveTo({ "own.test": ["10.0.0.4", "10.0.0.5"] }),
+    isOwnAddress: (address, port) => Promise.resolve(address === "10.0.0.5" && port === 8787),
+  });
+  for (const host of ["own.test", "10.0.0.5"]) {
+    await rejects(guard.resolve(new URL(`http://${host}:8787/`)), { code: "own_host_forbidden", status: 403 });
+    // A service beside this one, which was allowed.
+    ok((await guard.resolve(new URL(`http://${host}:8788/`))).includes("10.0.0.5"));
+  }
+});
+
 Deno.test("guard refuses a name of which any address is not public", async () => {
   const resolver = resolveTo({ "mixed.test": ["93.184.215.14", "10.0.0.1"], "inner.test": ["::ffff:10.0.0.1"] });
   const guard = createGuard({ resolver });
-  await rejects(guard.resolve("mixed.test"), { code: "address_forbidden" });
-  await rejects(guard.resolve("inner.test"), { code: "address_forbidden" });
-  await rejects(guard.resolve("gone.test"), { code: "host_not_found", status: 502 });
-  await rejects(createGuard().resolve("any.localhost"), { code: "address_forbidden" });
+  await rejects(guard.resolve(new URL("http://mixed.test/")), { code: "address_forbidden" });
+  await rejects(guard.resolve(new URL("http://inner.test/")), { code: "address_forbidden" });
+  await rejects(guard.resolve(new URL("http://gone.test/")), { code: "host_not_found", status: 502 });
+  await rejects(createGuard().resolve(new URL("http://any.localhost/")), { code: "address_forbidden" });
 });
 
 Deno.test("guard lets pass what the allow-list has, and nothing beside it", async () => {
   const resolver = resolveTo({ "nas.lan": ["10.0.0.5"], "a.home.test": ["10.0.0.6"], "other.test": ["10.1.0.1"] });
   const guard = createGuard({ allow: ["nas.lan", "*.home.test", "192.168.1.0/24", "fd00::/8"], resolver });
-  deepEqual(await guard.resolve("nas.lan"), ["10.0.0.5"]);
-  deepEqual(await guard.resolve("a.home.test"), ["10.0.0.6"]);
+  deepEqual(await guard.resolve(new URL("http://nas.lan/")), ["10.0.0.5"]);
+  deepEqual(await guard.resolve(new URL("http://a.home.test/")), ["10.0.0.6"]);
   guard.checkUrl(new URL("http://192.168.1.77:25/"));
   guard.checkUrl(new URL("http://[fd00::1]/"));
   throws(() => guard.checkUrl(new URL("http://192.168.2.1/")), { code: "address_forbidden" });
-  await rejects(guard.resolve("other.test"), { code: "address_forbidden" });
+  await rejects(guard.resolve(new URL("http://other.test/")), { code: "address_forbidden" });
 });
 
 Deno.test("guard allows an address that is listed in its IPv4-mapped form too", () => {

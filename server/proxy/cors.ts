@@ -17,10 +17,15 @@ export interface Cors {
 }
 
 export interface CorsOptions {
-  /** Origins such as `https://app.example`, `null` among them for pages without one, or `*` for all. */
+  /** Origins in lower case such as `https://app.example`, `null` among them for pages without one, or `*` for all. */
   origins: readonly string[];
-  /** The origin this server itself is asked at: its own pages may always ask. */
-  ownOrigin: (exchange: Exchange) => string;
+  /** The origin that a request was made to, as its Host says. */
+  requestOrigin: (exchange: Exchange) => string;
+  /**
+   * Whether an origin can only be this server, whose own pages may always ask. A Host alone does not tell: whoever owns
+   * a name can have it lead here once their page is open.
+   */
+  isOwnOrigin: (origin: string) => boolean;
 }
 
 const PREFLIGHT_SECONDS = 7200;
@@ -29,9 +34,10 @@ const allowOrigin = (origin: string): [string, string] => ["access-control-allow
 
 export function createCors(options: CorsOptions): Cors {
   const any = options.origins.includes("*");
-  const listed = new Set(options.origins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
+  const listed = new Set(options.origins);
   const isAllowed = (exchange: Exchange, origin: string) =>
-    any || listed.has(origin.toLowerCase()) || origin === options.ownOrigin(exchange);
+    any || listed.has(origin.toLowerCase()) ||
+    origin === options.requestOrigin(exchange) && options.isOwnOrigin(origin);
 
   // Without an Origin there is no page to tell; `*` is said all the same, for caches that serve several.
   const forAny: readonly [string, string][] = [allowOrigin("*")];
@@ -71,11 +77,17 @@ export function createCors(options: CorsOptions): Cors {
   }
 
   function check(exchange: Exchange): void {
-    const origin = exchange.header("origin");
+    if (any) return;
+    const origin = exchange.header("origin") ?? silentOrigin(exchange);
     if (origin === null || isAllowed(exchange, origin)) return;
     throw new HttpError(403, "origin_forbidden", "Pages of this origin may not use this proxy.", {
-      details: "Whoever runs this server can allow origins with --proxy-origins.",
+      details: "Whoever runs this server can allow origins with --proxy-origins, and name its own with --url.",
     });
+  }
+
+  /** Pages that read from where they came from do not say so: any request to read may be one of theirs. */
+  function silentOrigin(exchange: Exchange): string | null {
+    return exchange.method === "GET" || exchange.method === "HEAD" ? options.requestOrigin(exchange) : null;
   }
 
   return { preflight, headers, mark, wrap, check };

@@ -31,32 +31,33 @@ const headerName = z.string().regex(TOKEN, "is no header name");
 const headerValue = z.string().regex(FIELD_VALUE, "holds characters that a header cannot carry");
 const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
-const headersSchema = z.union([
-  z.array(z.tuple([headerName, headerValue])).max(500),
-  z.record(headerName, z.union([headerValue, z.array(headerValue)])).transform((record) =>
-    Object.entries(record).flatMap(([name, value]): [string, string][] =>
-      Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]]
-    )
-  ),
-]);
+const headersSchema = pairsOf(headerName, headerValue, 500);
+const querySchema = pairsOf(z.string(), scalar, 1000);
 
-const querySchema = z.union([
-  z.array(z.tuple([z.string(), scalar])).max(1000),
-  z.record(z.string(), z.union([scalar, z.array(scalar)])).transform((record) =>
-    Object.entries(record).flatMap(([name, value]): [string, string][] =>
-      Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]]
-    )
-  ),
-]);
+/** Pairs, or an object whose values are one or several; pairs either way. */
+function pairsOf<V extends z.ZodType<string>>(name: z.ZodString, value: V, max: number) {
+  const record = z.record(name, z.union([value, z.array(value)]));
+  return z.union([
+    z.array(z.tuple([name, value])),
+    record.transform((all) =>
+      Object.entries(all).flatMap(([key, one]) =>
+        Array.isArray(one) ? one.map((each): [string, string] => [key, each]) : [[key, one] as [string, string]]
+      )
+    ),
+  ]).refine((pairs) => pairs.length <= max, `has more than ${max} entries`);
+}
 
 const bodySchema = z.union([
   z.string().transform((text): BodySource => ({ text })),
-  z.strictObject({ text: z.string() }),
-  z.strictObject({ json: z.unknown() }),
-  z.strictObject({ base64: z.string() }),
+  z.strictObject({ text: z.string().optional(), json: z.unknown().optional(), base64: z.string().optional() })
+    .refine((source) => Object.keys(source).length === 1, "must have one of text, json and base64"),
 ]);
 
-type BodySource = { text: string } | { json?: unknown } | { base64: string };
+interface BodySource {
+  text?: string;
+  json?: unknown;
+  base64?: string;
+}
 
 const authSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("basic"), username: z.string(), password: z.string() }),
@@ -85,12 +86,16 @@ const descriptionSchema = z.strictObject({
  * @throws HttpError 400 `description_invalid` whose message names the field; never with a value in it, which may be secret.
  */
 export function parseDescription(input: unknown, defaultMethod = "GET"): RequestDescription {
+  refuseLostNames(input);
   const parsed = descriptionSchema.safeParse(input);
   if (!parsed.success) throw invalidDescription(parsed.error, input);
   const given = parsed.data;
   const url = parseTargetUrl(given.url);
-  for (const [name, value] of given.query ?? []) url.searchParams.append(name, value);
+  if (given.query) appendQuery(url, given.query);
   const headers = [...given.headers ?? []];
+  if (headers.filter(([name]) => name.length === 4 && name.toLowerCase() === "host").length > 1) {
+    throw fieldError("headers", "has Host more than once");
+  }
   const body = given.body ? encodeBody(given.body, headers) : null;
   if (given.auth) setAuthorization(headers, given.auth);
   return {
@@ -114,6 +119,21 @@ export function parseTargetUrl(text: string): URL {
   // Setting it parses the URL once more.
   if (text.includes("#")) url.hash = "";
   return url;
+}
+
+/** What the URL has of its own stays byte for byte: it may be signed, or mean more to its server than pairs. */
+function appendQuery(url: URL, pairs: [string, string][]): void {
+  if (pairs.length > 0) url.search += `${url.search === "" ? "" : "&"}${new URLSearchParams(pairs)}`;
+}
+
+/** Names that a record leaves out without a word. */
+function refuseLostNames(input: unknown): void {
+  if (typeof input !== "object" || input === null) return;
+  for (const field of ["headers", "query"]) {
+    const value: unknown = Reflect.get(input, field);
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, "__proto__")) continue;
+    throw fieldError(`${field}.__proto__`, "can only be given as a pair");
+  }
 }
 
 /** 400 for one field of the description. */
@@ -149,14 +169,16 @@ export function normalizeMethod(method: string): string {
 }
 
 function encodeBody(source: BodySource, headers: [string, string][]): Uint8Array {
-  if ("text" in source) return Buffer.from(source.text);
-  if ("base64" in source) return decodeBase64(source.base64);
+  if (source.text !== undefined) return Buffer.from(source.text);
+  if (source.base64 !== undefined) return decodeBase64(source.base64);
   if (!hasHeader(headers, "content-type")) headers.push(["Content-Type", "application/json"]);
   return Buffer.from(JSON.stringify(source.json ?? null));
 }
 
+/** Of both alphabets, with all of its padding or none. */
 function decodeBase64(text: string): Uint8Array {
-  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(text)) throw fieldError("body.base64", "is not base64");
+  const isWhole = text.endsWith("=") ? text.length % 4 === 0 : text.length % 4 !== 1;
+  if (!isWhole || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(text)) throw fieldError("body.base64", "is not base64");
   return Buffer.from(text, "base64");
 }
 
@@ -172,13 +194,19 @@ function invalidDescription(error: z.ZodError, input: unknown): HttpError {
   return fieldError(field.slice(0, 100), describeIssue(issue));
 }
 
-/** Of the alternatives of a union, the one that fits best is the one whose complaint lies deepest. */
+/**
+ * Of the alternatives of a union, the one that fits best is the one whose complaint lies deepest, or is about more than
+ * its type.
+ */
 function deepestIssue(issue: z.core.$ZodIssue, base: PropertyKey[] = []): z.core.$ZodIssue {
   const path = [...base, ...issue.path];
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return { ...issue, path };
   const inner = issue.errors.flat().map((one) => deepestIssue(one, path));
-  return inner.reduce((best, one) => one.path.length > best.path.length ? one : best, { ...issue, path });
+  return inner.reduce((best, one) => fitness(one) > fitness(best) ? one : best, { ...issue, path });
 }
+
+const fitness = ({ path, code }: z.core.$ZodIssue): number =>
+  2 * path.length + (code === "invalid_type" || code === "invalid_union" ? 0 : 1);
 
 function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
   let value = input;
@@ -196,9 +224,10 @@ function describeIssue(issue: z.core.$ZodIssue): string {
     case "invalid_value":
       return `must be one of ${issue.values.map(String).join(", ")}`;
     case "too_big":
-      return `must be at most ${issue.maximum}`;
+      return `must ${describeBound("at most", issue.maximum, issue.origin)}`;
     case "too_small":
-      return `must be at least ${issue.minimum}`;
+      return `must ${describeBound("at least", issue.minimum, issue.origin)}`;
+    case "custom":
     case "invalid_format":
       return issue.message;
     case "invalid_union":
@@ -206,4 +235,9 @@ function describeIssue(issue: z.core.$ZodIssue): string {
     default:
       return "cannot be used";
   }
+}
+
+function describeBound(bound: string, value: number | bigint, origin: string): string {
+  if (origin === "array") return `have ${bound} ${value} entries`;
+  return origin === "string" ? `have ${bound} ${value} characters` : `be ${bound} ${value}`;
 }

@@ -69,10 +69,14 @@ export async function sendFollowing(upstream: Upstream, guard: Guard, first: Fir
 function readRedirect(answer: UpstreamAnswer, url: URL): URL | null {
   if (![301, 302, 303, 307, 308].includes(answer.status)) return null;
   const location = answer.headers.find(([name]) => name.toLowerCase() === "location")?.[1];
-  if (location === undefined || !URL.canParse(location, url.href)) return null;
-  const next = new URL(location, url);
-  next.hash = "";
+  const next = location === undefined ? null : URL.parse(encodeBytes(location), url);
+  if (next !== null) next.hash = "";
   return next;
+}
+
+/** Servers write what is beyond ASCII as it is, mostly in UTF-8: a URL stands for the very bytes. */
+function encodeBytes(latin1: string): string {
+  return latin1.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** As browsers do: https://fetch.spec.whatwg.org/#http-redirect-fetch, step 12. */

@@ -11,7 +11,7 @@ export interface OpenFile {
 
 /**
  * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
- * none that may be read: hidden, not a plain file, or outside by `..`, by an absolute path or by a symbolic link.
+ * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path or a symbolic link.
  */
 export async function openInside(root: string, path: string): Promise<OpenFile | null> {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
@@ -19,7 +19,9 @@ export async function openInside(root: string, path: string): Promise<OpenFile |
   try {
     const realRoot = await realpath(resolve(root));
     const real = await realpath(join(realRoot, ...segments));
-    if (!real.startsWith(realRoot.endsWith(sep) ? realRoot : realRoot + sep)) return null;
+    const prefix = realRoot.endsWith(sep) ? realRoot : realRoot + sep;
+    // A link may lead out of the folder, and to what is hidden in it.
+    if (!real.startsWith(prefix) || !real.slice(prefix.length).split(sep).every(isPlainSegment)) return null;
     return await openPlain(real);
   } catch (error) {
     if (isMissing(error)) return null;

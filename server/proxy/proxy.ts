@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
-import { createGuard, type Resolver } from "../guard/mod.ts";
+import { createGuard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
 import { createAlarmClock } from "./alarm_clock.ts";
 import { type Answer, toResponse } from "./answer.ts";
 import { type Cors, createCors } from "./cors.ts";
@@ -20,8 +20,12 @@ export interface ProxyOptions {
   allow: readonly string[];
   /** Whether a host and port are this server's own, tunnels included. */
   isOwnHost: (hostname: string, port: number) => boolean;
-  /** Scheme, host and port a request was made to, and the address it came from. */
-  ownOrigin: (exchange: Exchange) => string;
+  /** Whether this server answers at an address and port. */
+  isOwnAddress: OwnAddressCheck;
+  /** The origin that a request was made to, and whether one can only be this server's. */
+  requestOrigin: (exchange: Exchange) => string;
+  isOwnOrigin: (origin: string) => boolean;
+  /** Who a request is counted for. */
   addressOf: (exchange: Exchange) => string;
   /** Origins whose pages may use the proxy, or `*`. */
   origins: readonly string[];

@@ -29,8 +29,21 @@ const schema = z.object({
 
 /** Whether a description is written in this format. */
 export function isProxyscotch(input: unknown): input is Record<string, unknown> {
-  return typeof input === "object" && input !== null && !Array.isArray(input) &&
-    Object.keys(input).some((key) => TELLING_FIELDS.has(key.toLowerCase()));
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
+  const keys = Object.keys(input);
+  return keys.some((key) => TELLING_FIELDS.has(key.toLowerCase()) || isOtherwiseSpelled(key)) ||
+    "method" in input && "auth" in input && keys.every(isField) && isBareAuth(input.auth);
+}
+
+const isField = (name: string): boolean => Object.hasOwn(schema.shape, name);
+
+/** `Method` and the like, which only this format takes for `method`. */
+const isOtherwiseSpelled = (key: string): boolean => !isField(key) && isField(key.toLowerCase());
+
+/** Credentials that do not say of what kind they are. */
+function isBareAuth(auth: unknown): boolean {
+  return typeof auth === "object" && auth !== null && !("type" in auth) &&
+    Object.keys(auth).some((key) => /^username$/i.test(key));
 }
 
 /** @throws HttpError 400 `description_invalid` */

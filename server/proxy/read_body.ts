@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { HttpError } from "../../common/http_error.ts";
+import { cutMember } from "./gzip_member.ts";
 import type { AnswerBody, UpstreamAnswer } from "./upstream/mod.ts";
 
 /** A whole body in memory. */
@@ -58,11 +59,13 @@ async function collect(body: AnswerBody, maxBytes: number): Promise<Uint8Array> 
   return all.length === 1 ? all[0] : Buffer.concat(all, bytes);
 }
 
-type Decoder = () => Transform;
+type Decoder = () => Transform & { bytesWritten: number };
+
+const gunzip: Decoder = () => zlib.createGunzip();
 
 const DECODERS: Readonly<Record<string, Decoder | undefined>> = {
-  gzip: () => zlib.createGunzip(),
-  "x-gzip": () => zlib.createGunzip(),
+  gzip: gunzip,
+  "x-gzip": gunzip,
   br: () => zlib.createBrotliDecompress(),
   deflate: () => zlib.createInflate(),
   zstd: () => zlib.createZstdDecompress(),
@@ -87,7 +90,31 @@ async function decode(wire: Uint8Array, decoders: Decoder[], maxBytes: number): 
 async function decodeOnce(bytes: Uint8Array, create: Decoder, maxBytes: number): Promise<Uint8Array> {
   // Servers disagree on what "deflate" is: zlib's format as RFC 9110 says, or bare deflate.
   const isBare = create === DECODERS.deflate && (bytes[0] & 0x0f) !== 8;
-  const decoder = isBare ? zlib.createInflateRaw() : create();
+  try {
+    return await run(isBare ? zlib.createInflateRaw() : create(), bytes, maxBytes);
+  } catch (cause) {
+    if (cause instanceof HttpError) throw cause;
+    const member = create === gunzip ? await cutMember(bytes, (rest) => measureDeflate(rest, maxBytes)) : null;
+    if (member !== null) return await decodeOnce(member, create, maxBytes);
+    throw badEncoding(cause);
+  }
+}
+
+/** How many of the bytes are the bare deflate that they begin with. @throws HttpError 413, 502 */
+async function measureDeflate(bytes: Uint8Array, maxBytes: number): Promise<number> {
+  const decoder = zlib.createInflateRaw();
+  await run(decoder, bytes, maxBytes).catch((cause) => {
+    throw cause instanceof HttpError ? cause : badEncoding(cause);
+  });
+  return decoder.bytesWritten;
+}
+
+function badEncoding(cause: unknown): HttpError {
+  return new HttpError(502, "upstream_bad_encoding", "The target's answer is not encoded as it says.", { cause });
+}
+
+/** All that a decoder makes of the bytes. @throws HttpError 413, and what the decoder does */
+async function run(decoder: Transform, bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   const out: Uint8Array[] = [];
   let length = 0;
   decoder.end(bytes);
@@ -97,10 +124,8 @@ async function decodeOnce(bytes: Uint8Array, create: Decoder, maxBytes: number):
       length += chunk.byteLength;
       if (length > maxBytes) throw answerTooLarge(maxBytes);
     }
-  } catch (cause) {
+  } finally {
     decoder.destroy();
-    if (cause instanceof HttpError) throw cause;
-    throw new HttpError(502, "upstream_bad_encoding", "The target's answer is not encoded as it says.", { cause });
   }
   return Buffer.concat(out, length);
 }

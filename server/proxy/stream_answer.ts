@@ -1,4 +1,6 @@
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
+import { HttpError } from "../../common/http_error.ts";
+import { BodyCut } from "../../common/listener/mod.ts";
 import { createChunkMemory } from "../../common/chunk_memory.ts";
 import type { AnswerBody } from "./upstream/mod.ts";
 import type { Deadline } from "./deadline.ts";
@@ -74,7 +76,7 @@ function toStream(body: AnswerBody, { maxBytes, deadline, takesChunks }: StreamO
         pass(await body.take(), controller);
       } catch (error) {
         cancel();
-        controller.error(error);
+        controller.error(error instanceof HttpError ? new BodyCut(error.message, { cause: error }) : error);
       }
     },
     cancel,

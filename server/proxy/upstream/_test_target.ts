@@ -132,7 +132,7 @@ export interface TestUpstreamOptions {
 
 /** A sender that may reach this machine. */
 export function createTestUpstream({ resolver, ...options }: TestUpstreamOptions = {}): TestUpstream {
-  const guard = createGuard({ allow: ["127.0.0.1"], resolver: resolver ?? (() => Promise.resolve(["127.0.0.1"])) });
+  const guard = createGuard({ allow: ["127.0.0.0/8"], resolver: resolver ?? (() => Promise.resolve(["127.0.0.1"])) });
   const upstream = createUpstream({ guard, connectTimeoutMs: 10_000, ...options });
   return {
     upstream,

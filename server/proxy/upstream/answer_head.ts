@@ -16,6 +16,9 @@ export interface AnswerHead {
   keepMs: number;
 }
 
+/** Callers are told a status, not answered with it, so whatever three digits a target has for one will do. */
+const MAX_STATUS = 999;
+
 /** Reads after which a head is no longer parsed again for each, only when a blank line has come. */
 const EAGER_READS = 8;
 
@@ -24,7 +27,7 @@ const EAGER_READS = 8;
  * @throws NoAnswer, ConnectionBroken, ResponseSyntaxError
  */
 export async function readAnswerHead(connection: TargetConnection, method: string): Promise<AnswerHead> {
-  const answered = { method, upgrade: false };
+  const answered = { method, upgrade: false, maxStatus: MAX_STATUS };
   for (let reads = 0;; reads++) {
     const size = connection.end - connection.start;
     const isOver = !await fill(connection);

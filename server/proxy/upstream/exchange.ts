@@ -44,7 +44,8 @@ export async function exchange(
         else connection.close();
       },
     });
-    return { status: head.status, statusText, headers, body, hasBody: method !== "HEAD" && head.status !== 304 };
+    const hasBody = method !== "HEAD" && head.status !== 204 && head.status !== 304;
+    return { status: head.status, statusText, headers, body, hasBody };
   } catch (error) {
     connection.close();
     throw sending.failure ? sending.failure.error : error;

@@ -28,7 +28,7 @@ export interface UpstreamAnswer {
   /** As sent: order, case and duplicates kept. Bytes beyond ASCII are Latin-1. */
   headers: [string, string][];
   body: AnswerBody;
-  /** False where a Content-Length speaks of a body that is not sent: HEAD and 304. */
+  /** False where a Content-Length speaks of a body that is not sent: HEAD, 204 and 304. */
   hasBody: boolean;
   /** 0 for both when an open connection was used again. */
   dnsMs: number;

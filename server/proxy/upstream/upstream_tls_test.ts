@@ -33,6 +33,15 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     }
   });
 
+  test("a certificate that is refused is what is told, whatever the other addresses of the name do", async () => {
+    await using target = await startTarget(({ socket }) => void socket.write(ok()), { certificate: "self_signed" });
+    for (const addresses of [["127.0.0.1", "127.0.0.9"], ["127.0.0.9", "127.0.0.1"]]) {
+      using sender = createTestUpstream({ driver, resolver: () => Promise.resolve(addresses) });
+      await assert.rejects(sender.send(`https://localhost:${target.port}/`), failsAs("502 upstream_tls"), addresses[0]);
+    }
+    assert.equal(target.received.length, 0);
+  });
+
   test("a certificate of another name is refused, and nothing is sent", async () => {
     await using target = await startTarget(({ socket }) => void socket.write(ok()), { certificate: "leaf" });
     using sender = trusting();
