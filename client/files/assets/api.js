@@ -30,8 +30,8 @@ export async function fetchSearch(names, query, signal) {
   return await (await send("GET", `${toPath(names, true)}?search=${encodeURIComponent(query)}`, { signal })).json();
 }
 
-export async function makeFolder(names) {
-  await send("POST", `${toPath(names, true)}?mkdir`);
+export async function makeFolder(names, signal) {
+  await send("POST", `${toPath(names, true)}?mkdir`, { signal });
 }
 
 export async function moveEntry(from, to) {
