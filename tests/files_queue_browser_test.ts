@@ -2,7 +2,7 @@ import { deepEqual } from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import type { Browser, BrowserContext, Page, Route } from "playwright-core";
-import { drop } from "./files_browser_kit.ts";
+import { collectProblems, drop } from "./files_browser_kit.ts";
 import { openFolder, startLocal } from "./files_kit.ts";
 import { openBrowser } from "./kit/mod.ts";
 
@@ -151,4 +151,41 @@ Deno.test("the panel folds while uploads are under way", async () => {
   await page.locator(".uploads ul").waitFor({ state: "hidden" });
   await control(page, "Unfold").click();
   await page.locator(".uploads ul").waitFor();
+});
+
+Deno.test("a dropped folder arrives although one inside it cannot be read, which is named", async () => {
+  using folder = openFolder();
+  using source = openFolder();
+  for (const name of ["album/a.txt", "album/locked/b.txt", "album/open/c.txt"]) {
+    fs.mkdirSync(path.dirname(path.join(source.path, name)), { recursive: true });
+    fs.writeFileSync(path.join(source.path, name), "content");
+  }
+  await using client = await startLocal("-fw", folder.path);
+  await using browser = await openBrowser();
+  const page = await openShare(browser, client.url, (route) => route.continue());
+  const problems = collectProblems(page);
+  // What Chromium says of a folder without permission, of which there is none for root.
+  await page.evaluate(() => {
+    const take = DataTransferItem.prototype.webkitGetAsEntry;
+    DataTransferItem.prototype.webkitGetAsEntry = function () {
+      const album = take.call(this) as FileSystemDirectoryEntry;
+      const folders: { createReader: (this: FileSystemEntry) => unknown } = Object.getPrototypeOf(album);
+      const { createReader } = folders;
+      folders.createReader = function () {
+        const readEntries = (_: unknown, fail: (error: DOMException) => void) =>
+          fail(new DOMException("The folder cannot be read.", "InvalidModificationError"));
+        return this.name === "locked" ? { readEntries } : createReader.call(this);
+      };
+      return album;
+    };
+  });
+  await drop(page, path.join(source.path, "album"));
+  await page.getByRole("alert").getByText("album/locked").waitFor();
+  await page.getByText("2 files uploaded").waitFor();
+  deepEqual(fs.readdirSync(path.join(folder.path, "album"), { recursive: true }).sort(), [
+    "a.txt",
+    "open",
+    "open/c.txt",
+  ]);
+  deepEqual(problems, []);
 });

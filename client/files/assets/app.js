@@ -15,7 +15,7 @@ import { askName, checkName, confirm, openMenu, toast } from "./dialogs.js";
 import { h, icon } from "./dom.js";
 import { acceptDrops, readFiles } from "./drop.js";
 import { createFolderState } from "./folder_state.js";
-import { formatBytes, formatCount, formatName } from "./format.js";
+import { formatBytes, formatCount, formatName, formatNames } from "./format.js";
 import { createFrame } from "./frame.js";
 import { askConflict, chooseFolder, showHelp } from "./questions.js";
 import { installKeys } from "./keys.js";
@@ -60,7 +60,7 @@ frame.main.append(list.element);
 document.body.append(panel.element);
 if (share.writable) {
   document.body.append(frame.dropOverlay);
-  acceptDrops(frame.dropOverlay, addUploads);
+  acceptDrops(frame.dropOverlay, addDrop);
 }
 addEventListener("popstate", () => followLocation());
 addEventListener("beforeunload", (event) => {
@@ -247,6 +247,11 @@ function pick(isFolder) {
   input.webkitdirectory = isFolder;
   input.addEventListener("change", () => addUploads(readFiles(input.files)));
   input.click();
+}
+
+function addDrop({ found, unread }) {
+  addUploads(found);
+  if (unread.length > 0) toast(`Not all of ${formatNames(unread)} could be read.`, true);
 }
 
 function addUploads(found) {
