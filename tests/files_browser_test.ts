@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import fs from "node:fs";
 import path from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { collectProblems, drop } from "./files_browser_kit.ts";
 import { openFolder, openNetwork, startLocal, startTunnel } from "./files_kit.ts";
 
 const CHROMIUM = {
@@ -22,15 +23,6 @@ async function openPage(browser: Browser, url: string): Promise<Page> {
   const page = await browser.newPage({ acceptDownloads: true });
   await page.goto(url);
   return page;
-}
-
-/** Drops files or folders of this machine on the page, as a hand with a mouse does. */
-async function drop(page: Page, ...files: string[]): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files, dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"] as const) {
-    await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
-  }
 }
 
 function plant(folder: string): void {
@@ -58,8 +50,7 @@ for (const [kind, start] of [["on the local network", startLocal], ["through a t
     const browser = await chromium.launch(CHROMIUM);
     try {
       const page = await openPage(browser, client.url);
-      const problems: string[] = [];
-      page.on("pageerror", (error) => problems.push(error.message));
+      const problems = collectProblems(page);
       await page.getByRole("option", { name: "docs" }).waitFor();
       equal(await page.getByRole("option").count(), 6);
 
@@ -270,8 +261,7 @@ Deno.test("a visitor looks at Markdown that is made to take for ever, and sees i
   const browser = await chromium.launch(CHROMIUM);
   try {
     const page = await openPage(browser, client.url);
-    const problems: string[] = [];
-    page.on("pageerror", (error) => problems.push(error.message));
+    const problems = collectProblems(page);
     for (const [name, text] of Object.entries(hostile)) {
       await page.getByText(name).click();
       await page.locator("article em").first().waitFor();

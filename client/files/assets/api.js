@@ -20,6 +20,21 @@ export function readLocation() {
   return location.pathname.split("/").filter((part) => part !== "").map(decodeURIComponent);
 }
 
+/** The hash that stands for a name. */
+export function toHash(name) {
+  return `#${encodeURIComponent(name)}`;
+}
+
+/** The name in the hash, "" when there is none. What is not escaped properly was typed in and is taken as it is. */
+export function readHash() {
+  const text = location.hash.slice(1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Facts and entries of a folder. */
 export async function fetchFolder(names, signal) {
   return await (await send("GET", toPath(names, true), { signal })).json();
@@ -30,8 +45,8 @@ export async function fetchSearch(names, query, signal) {
   return await (await send("GET", `${toPath(names, true)}?search=${encodeURIComponent(query)}`, { signal })).json();
 }
 
-export async function makeFolder(names) {
-  await send("POST", `${toPath(names, true)}?mkdir`);
+export async function makeFolder(names, signal) {
+  await send("POST", `${toPath(names, true)}?mkdir`, { signal });
 }
 
 export async function moveEntry(from, to) {

@@ -6,16 +6,18 @@ import {
   fetchSearch,
   makeFolder,
   moveEntry,
+  readHash,
   readLocation,
   removeEntry,
   signOut,
+  toHash,
   toPath,
 } from "./api.js";
 import { askName, checkName, confirm, openMenu, toast } from "./dialogs.js";
 import { h, icon } from "./dom.js";
 import { acceptDrops, readFiles } from "./drop.js";
 import { createFolderState } from "./folder_state.js";
-import { formatBytes, formatCount, formatName } from "./format.js";
+import { formatBytes, formatCount, formatName, formatNames } from "./format.js";
 import { createFrame } from "./frame.js";
 import { askConflict, chooseFolder, showHelp } from "./questions.js";
 import { installKeys } from "./keys.js";
@@ -35,7 +37,7 @@ const list = createListView(state, {
   menu: showMenu,
   toHref: (entry) => toPath(resolve(entry), entry.kind === "folder"),
 });
-const preview = createPreview({ step: stepPreview, onclose: () => setHash("") });
+const preview = createPreview({ step: stepPreview, onclose: forgetHash });
 const frame = createFrame(share, {
   onfilter: filter,
   onsearch: search,
@@ -60,7 +62,7 @@ frame.main.append(list.element);
 document.body.append(panel.element);
 if (share.writable) {
   document.body.append(frame.dropOverlay);
-  acceptDrops(frame.dropOverlay, addUploads);
+  acceptDrops(frame.dropOverlay, addDrop);
 }
 addEventListener("popstate", () => followLocation());
 addEventListener("beforeunload", (event) => {
@@ -83,8 +85,8 @@ installKeys({
   share,
 });
 state.setEntries(entries);
-showHash();
 list.focus();
+followLocation();
 
 function update() {
   const selected = state.getSelected();
@@ -113,54 +115,65 @@ function resolve(entry) {
 }
 
 async function open(entry) {
-  if (entry.kind === "folder") await navigate(resolve(entry));
-  else setHash(entry.name);
-  showHash();
+  if (entry.kind === "folder") return await navigate(resolve(entry));
+  setHash(entry.name);
+  await showHash();
 }
 
-/** Goes to a folder, as a step in the browser's history. */
-async function navigate(target) {
-  if (toPath(target, true) !== location.pathname || location.hash !== "") {
-    history.pushState(null, "", toPath(target, true));
+/** Goes to a folder, or to what a search below it finds, as a step in the browser's history. */
+async function navigate(target, query = null) {
+  const path = toPath(target, true);
+  if (path !== location.pathname || location.hash !== "" || query !== searched) {
+    history.pushState({ query }, "", path);
   }
   await followLocation();
 }
 
+/** Shows what the address and its step in the history stand for. */
 async function followLocation() {
   const target = readLocation();
-  if (toPath(target, true) !== toPath(names, true) || searched !== null) await load(target);
-  showHash();
+  const query = history.state?.query ?? null;
+  if (toPath(target, true) !== toPath(names, true) || query !== searched) {
+    frame.field.value = query ?? "";
+    if (!await load(target, query)) return;
+  }
+  document.title = formatName(names.at(-1) ?? share.name);
+  await showHash();
 }
 
-async function load(target) {
+/** Shows a folder, or what a search below it finds; false when that failed or something else is to be shown by now. */
+async function load(target, query = null) {
   loading.abort();
   loading = new AbortController();
+  const { signal } = loading;
   frame.setBusy(true);
   try {
-    const folder = await fetchFolder(target, loading.signal);
-    const isOther = toPath(target, true) !== toPath(names, true);
+    const found = query === null ? await fetchFolder(target, signal) : await fetchSearch(target, query, signal);
+    const isOther = toPath(target, true) !== toPath(names, true) || query !== searched;
     names = target;
-    searched = null;
+    searched = query;
     if (isOther) {
-      frame.clearFilter();
-      state.filter = "";
+      // Something may have been typed since it was asked for.
+      state.filter = query === null ? frame.field.value.toLowerCase() : "";
       state.selected.clear();
       state.current = -1;
       state.shown = [];
       list.scrollToTop();
     }
-    state.setEntries(folder.entries);
-    document.title = formatName(target.at(-1) ?? share.name);
-    list.focus();
+    state.setEntries(found.entries ?? found.matches);
+    if (document.activeElement !== frame.field) list.focus();
+    if (found.isPartial) toast(`There is more: the first ${found.matches.length.toLocaleString()} are shown.`);
+    return true;
   } catch (error) {
     report(error);
+    return false;
   } finally {
-    frame.setBusy(false);
+    if (!signal.aborted) frame.setBusy(false);
   }
 }
 
 function refresh() {
-  return searched === null ? load(names) : search(searched);
+  return load(names, searched);
 }
 
 let refreshTimer = null;
@@ -184,54 +197,54 @@ async function reload() {
 }
 
 function filter(text) {
-  if (searched !== null && text === "") {
-    load(names);
-    return;
-  }
   if (searched === null) state.setFilter(text);
+  else if (text === "") navigate(names);
 }
 
-async function search(query) {
-  if (query.trim() === "") return;
-  loading.abort();
-  loading = new AbortController();
-  frame.setBusy(true);
-  try {
-    const { matches, isPartial } = await fetchSearch(names, query, loading.signal);
-    searched = query;
-    state.filter = "";
-    state.selected.clear();
-    state.setEntries(matches);
-    if (isPartial) toast(`There is more: the first ${matches.length.toLocaleString()} are shown.`);
-  } catch (error) {
-    report(error);
-  } finally {
-    frame.setBusy(false);
-  }
+function search(query) {
+  if (query === searched) refresh();
+  else if (query.trim() !== "") navigate(names, query);
 }
 
 function setHash(name) {
-  const hash = name === "" ? "" : `#${encodeURIComponent(name)}`;
+  const hash = name === "" ? "" : toHash(name);
   if (location.hash === hash) return;
-  const url = location.pathname + hash;
+  const url = toPath(names, true) + hash;
   // Stepping through files is one step back; closing leaves no trace of it.
-  if (name === "" || location.hash !== "") history.replaceState(null, "", url);
-  else history.pushState(null, "", url);
+  if (name === "" || location.hash !== "") history.replaceState({ query: searched }, "", url);
+  else history.pushState({ query: searched }, "", url);
+}
+
+/** Takes a file whose preview was closed out of the address, unless that asks for another by now. */
+function forgetHash(entry) {
+  if (readHash() === entry.name) setHash("");
 }
 
 /** Opens the preview that the address asks for. */
-function showHash() {
-  const name = decodeURIComponent(location.hash.slice(1));
-  const entry = state.entries.find((entry) => entry.name === name && entry.kind === "file");
-  if (entry !== undefined) preview.show(resolve(entry), entry);
-  else preview.close();
+async function showHash() {
+  const name = readHash();
+  const isAsked = (entry) => entry.name === name && entry.kind === "file";
+  const entry = state.entries.find(isAsked);
+  if (entry !== undefined) {
+    const index = state.shown.indexOf(entry);
+    state.setCurrent(index);
+    if (index >= 0) list.reveal(index);
+    preview.show(resolve(entry), entry);
+    return;
+  }
+  preview.close();
+  const way = name.split("/").filter((part) => part !== "");
+  if (way.length < 2) return;
+  // A hit of a search that is not on show: it can be seen in its folder.
+  const file = way.pop();
+  history.replaceState(null, "", toPath([...names, ...way], true) + toHash(file));
+  await followLocation();
 }
 
 function stepPreview(direction) {
+  if (state.current < 0) return;
   for (let index = state.current + direction; index >= 0 && index < state.shown.length; index += direction) {
     if (state.shown[index].kind !== "file") continue;
-    state.setCurrent(index);
-    list.reveal(index);
     setHash(state.shown[index].name);
     showHash();
     return;
@@ -247,6 +260,11 @@ function pick(isFolder) {
   input.webkitdirectory = isFolder;
   input.addEventListener("change", () => addUploads(readFiles(input.files)));
   input.click();
+}
+
+function addDrop({ found, unread }) {
+  addUploads(found);
+  if (unread.length > 0) toast(`Not all of ${formatNames(unread)} could be read.`, true);
 }
 
 function addUploads(found) {

@@ -51,3 +51,10 @@ export function formatCount(count, one, many = `${one}s`) {
 export function formatName(name) {
   return name.replace(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "\ufffd");
 }
+
+/** Names in a sentence, of many the first few: "“a”, “b” and 3 more". */
+export function formatNames(names) {
+  const shown = names.slice(0, 3).map((name) => `“${formatName(name)}”`);
+  const rest = names.length - shown.length;
+  return shown.join(", ") + (rest > 0 ? ` and ${rest.toLocaleString()} more` : "");
+}

@@ -56,7 +56,6 @@ export function createFrame(share, actions) {
     createSearchButton,
     dropOverlay: h("div", { class: "drop" }, h("div", {}, icon("upload"), h("strong", {}, "Drop to upload"))),
     setBusy: (isBusy) => busy.hidden = !isBusy,
-    clearFilter: () => field.value = "",
   };
 }
 

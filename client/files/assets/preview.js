@@ -11,16 +11,18 @@ import { renderMarkdown } from "./markdown.js";
 const MAX_TEXT = 1024 * 1024;
 
 /**
- * Makes the preview. `actions.step(direction)` shows the next file, `actions.onclose()` is told of the end.
+ * Makes the preview. `actions.step(direction)` shows the next file, `actions.onclose(entry)` is told of the end.
  */
 export function createPreview(actions) {
   let dialog = null;
+  let shown = null;
   let abort = new AbortController();
 
   function show(names, entry) {
     abort.abort();
     abort = new AbortController();
     if (dialog === null) open();
+    shown = entry;
     const path = toPath(names, false);
     const body = h("div", { class: "body" });
     dialog.replaceChildren(createHead(entry, path, actions, close), body);
@@ -35,7 +37,7 @@ export function createPreview(actions) {
       abort.abort();
       dialog.remove();
       dialog = null;
-      actions.onclose();
+      actions.onclose(shown);
     });
     dialog.addEventListener("click", (event) => event.target.classList.contains("body") && close());
     document.body.append(dialog);

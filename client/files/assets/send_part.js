@@ -7,10 +7,12 @@ const STALL_MS = 20_000;
 /** After the last byte the share writes everything to its disk, which can take a while. */
 const ANSWER_MS = 120_000;
 
-/** Sends bytes `start` to `end` of a file; resolves with the status. Throws ApiError, or AbortError when stopped. */
-export function sendPart(item, file, start, end, onchange) {
+/**
+ * Sends bytes `start` to `end` of a file; resolves with the status. `onchange(item)` is called while bytes go out.
+ * Throws ApiError, or AbortError when `signal` aborts.
+ */
+export function sendPart(item, file, { start, end, signal, onchange }) {
   return new Promise((resolve, reject) => {
-    const { signal } = item.abort;
     const request = new XMLHttpRequest();
     const isWhole = start === 0 && end === file.size;
     request.open("PUT", `${toPath(item.names, false)}?upload=${item.id}`);

@@ -17,34 +17,39 @@ const WORDS = {
   skipped: "Skipped",
 };
 
+/** States of items that will go on by themselves. */
+const MOVING = ["sending", "waiting", "retrying", "asking"];
+const ENDED = ["done", "skipped", "failed"];
+
 /** Makes the panel for a queue. `update()` may be called as often as anything changes. */
 export function createUploadPanel(getQueue) {
   const title = h("strong", {});
   const detail = h("span", { class: "detail" });
   const bar = h("div", { class: "bar" }, h("i", {}));
   const list = h("ul", {});
-  const toggleAll = iconButton(
-    "pause",
-    "Pause all",
-    () => isResumable() ? getQueue().resumeAll() : getQueue().pauseAll(),
-  );
-  const close = iconButton("close", "Close", () => {
-    getQueue().clearFinished();
-    if (getQueue().items.length > 0) list.hidden = !list.hidden;
-  });
+  const tools = {
+    pause: iconButton("pause", "Pause all", () => getQueue().pauseAll()),
+    resume: iconButton("play", "Resume all", () => getQueue().resumeAll()),
+    retry: iconButton("retry", "Try all again", () => getQueue().retryAll()),
+    clear: iconButton("trash", "Clear what failed", () => getQueue().clear(["failed"])),
+    fold: iconButton("fold", "Fold", () => fold(true)),
+    unfold: iconButton("unfold", "Unfold", () => fold(false)),
+    close: iconButton("close", "Close", () => getQueue().clear(ENDED)),
+  };
   const element = h(
     "aside",
     { class: "uploads", "aria-label": "Uploads", hidden: true },
-    h("header", {}, h("div", { class: "words", "aria-live": "polite" }, title, detail), toggleAll, close),
+    h("header", {}, h("div", { class: "words", "aria-live": "polite" }, title, detail), ...Object.values(tools)),
     bar,
     list,
   );
   const speed = createSpeed();
   let isDue = false;
 
-  function isResumable() {
-    const queue = getQueue();
-    return queue.isPaused() || !queue.items.some(({ state }) => ["sending", "waiting", "retrying"].includes(state));
+  function fold(isFolded) {
+    list.hidden = isFolded;
+    render();
+    (isFolded ? tools.unfold : tools.fold).focus();
   }
 
   function update() {
@@ -57,46 +62,65 @@ export function createUploadPanel(getQueue) {
   }
 
   function render() {
-    const queue = getQueue();
-    const { items } = queue;
+    const { items } = getQueue();
     element.hidden = items.length === 0;
-    if (items.length === 0) return;
-    const counts = countStates(items);
-    const total = items.reduce((sum, { size }) => sum + (size ?? 0), 0);
-    const sent = items.reduce((sum, { state, size, sent }) => sum + (state === "done" ? size : sent), 0);
-    const left = items.length - (counts.done ?? 0) - (counts.skipped ?? 0);
-    title.textContent = left === 0
-      ? `${formatCount(counts.done ?? 0, "file")} uploaded`
-      : `Uploading ${formatCount(left, "file")}`;
-    const finished = items.length - left;
-    // Of a dropped folder the sizes come to light one by one; until then files are counted.
-    const isSized = items.every(({ size }) => size !== null);
-    bar.firstChild.style.width = `${100 * (isSized && total > 0 ? sent / total : finished / items.length)}%`;
-    detail.textContent = describe(counts, sent, isSized ? total : null, speed.measure(sent), left);
-    element.classList.toggle("finished", left === 0);
-    const canResume = isResumable();
-    toggleAll.hidden = left === 0;
-    toggleAll.replaceChildren(icon(canResume ? "play" : "pause"));
-    toggleAll.title = canResume ? "Resume all" : "Pause all";
-    toggleAll.setAttribute("aria-label", toggleAll.title);
-    list.replaceChildren(...pickRows(items).map((item) => createRow(queue, item)));
-    if (left > 0 && counts.sending) update();
+    if (items.length === 0) {
+      list.hidden = false;
+      return;
+    }
+    const counts = countItems(items);
+    const progress = measure(items);
+    if (!counts.sending) speed.reset();
+    title.textContent = nameState(counts);
+    detail.textContent = describe(counts, progress, speed.measure(progress.sent));
+    bar.firstChild.style.width = `${100 * progress.share}%`;
+    element.classList.toggle("finished", counts.open === 0 && !counts.failed);
+    element.classList.toggle("broken", counts.open === 0 && counts.failed > 0);
+    tools.pause.hidden = counts.moving === 0;
+    tools.resume.hidden = counts.moving > 0 || !counts.paused;
+    tools.retry.hidden = tools.clear.hidden = !counts.failed;
+    tools.fold.hidden = counts.open === 0 || list.hidden;
+    tools.unfold.hidden = counts.open === 0 || !list.hidden;
+    tools.close.hidden = counts.open > 0;
+    list.replaceChildren(...pickRows(items).map((item) => createRow(getQueue(), item)));
+    if (counts.sending) update();
   }
 
   return { element, update };
 }
 
-function countStates(items) {
+/** How many items there are of each state, how many of them move, and how many may still become uploads. */
+function countItems(items) {
   const counts = {};
   for (const { state } of items) counts[state] = (counts[state] ?? 0) + 1;
-  return counts;
+  const moving = MOVING.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  return { ...counts, moving, open: moving + (counts.paused ?? 0) };
 }
 
-function describe(counts, sent, total, perSecond, left) {
+/** Bytes sent, bytes in all or null while they are not known, and the share that is done, 0 to 1. */
+function measure(items) {
+  const sent = items.reduce((sum, { state, size, sent }) => {
+    // What of a failed file went out is of no use to anybody.
+    return sum + (state === "done" ? size : state === "failed" ? 0 : sent);
+  }, 0);
+  // Of a dropped folder the sizes come to light one by one; until then files are counted.
+  const total = items.every(({ size }) => size !== null) ? items.reduce((sum, { size }) => sum + size, 0) : null;
+  const ended = items.filter(({ state }) => state === "done" || state === "skipped").length;
+  return { sent, total, share: total > 0 ? sent / total : ended / items.length };
+}
+
+function nameState({ moving, open, failed = 0, done = 0 }) {
+  if (open === 0) {
+    return failed > 0 ? `${formatCount(failed, "upload")} failed` : `${formatCount(done, "file")} uploaded`;
+  }
+  const state = moving > 0 ? `Uploading ${formatCount(open, "file")}` : `${formatCount(open, "upload")} paused`;
+  return failed > 0 ? `${state}, ${failed.toLocaleString()} failed` : state;
+}
+
+function describe(counts, { sent, total }, perSecond) {
   const parts = [total === null ? formatBytes(sent) : `${formatBytes(sent)} of ${formatBytes(total)}`];
-  if (counts.failed) parts.push(formatCount(counts.failed, "problem"));
   if (counts.retrying) parts.push("trying again…");
-  else if (left > 0 && perSecond > 0) {
+  else if (counts.sending && perSecond > 0) {
     parts.push(`${formatBytes(perSecond)}/s`);
     if (total !== null) parts.push(`${formatSpan((total - sent) / perSecond)} left`);
   }
@@ -145,6 +169,8 @@ function createRowButtons(queue, item) {
 function createSpeed() {
   const samples = [];
   return {
+    /** Forgets what was before a rest. */
+    reset: () => samples.length = 0,
     measure(sent) {
       const now = performance.now();
       samples.push([now, sent]);

@@ -19,8 +19,6 @@ const PASSING = new Set([0, 408, 425, 429, 500, 502, 503, 504]);
 export function createUploadQueue({ onchange, onfinished, onconflict }) {
   const items = [];
   let running = 0;
-  let isPaused = false;
-  let wake = Promise.withResolvers();
 
   function add(names, source, size) {
     const item = {
@@ -40,7 +38,7 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
   }
 
   function pump() {
-    while (!isPaused && running < PARALLEL) {
+    while (running < PARALLEL) {
       const item = items.find(({ state }) => state === "waiting");
       if (item === undefined) break;
       running++;
@@ -52,17 +50,20 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
     onchange();
   }
 
+  /** Works on an item until it is done, failed or stopped; an item that goes on later gets a run of its own. */
   async function run(item) {
-    set(item, "sending");
     item.abort = new AbortController();
+    const { signal } = item.abort;
+    set(item, "sending");
     try {
-      if (item.source === null) await ensureFolder(item.names);
-      else await upload(item);
+      if (item.source === null) await ensureFolder(item.names, signal);
+      else if (!await upload(item, signal)) return set(item, "skipped");
+      signal.throwIfAborted();
       set(item, "done");
       item.source = null;
       onfinished(item);
     } catch (error) {
-      if (item.state === "sending" || item.state === "retrying") fail(item, error);
+      if (!signal.aborted) fail(item, error);
     }
   }
 
@@ -71,40 +72,43 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
     set(item, "failed");
   }
 
-  async function upload(item) {
+  /** Sends a file, whatever the network does meanwhile; false when one of that name is there and is to stay. */
+  async function upload(item, signal) {
     const file = await item.source();
+    signal.throwIfAborted();
     item.size = file.size;
     // What was sent before a pause may not all have arrived.
-    if (item.sent > 0 && await findOffset(item, file)) return;
+    if (item.sent > 0 && await findOffset(item, file, signal)) return true;
     for (let tries = 0;;) {
       const before = item.sent;
       try {
-        if (await sendFile(item, file)) return;
+        if (await sendFile(item, file, signal)) return true;
       } catch (error) {
-        if (item.abort.signal.aborted) throw error;
+        if (signal.aborted) throw error;
         if (error.status === 412 && item.mode === "new") {
-          if (await settleConflict(item)) continue;
-          return;
+          if (await settleConflict(item, signal)) continue;
+          return false;
         }
         const isMoved = error.status === 409 && error.code.startsWith("upload_");
         if (!PASSING.has(error.status) && !isMoved && error.code !== "upload_cut") throw error;
         tries = item.sent > before ? 0 : tries + 1;
-        await waitToRetry(item, tries);
+        set(item, "retrying");
+        await waitToRetry(tries, signal);
       }
-      if (await findOffset(item, file)) return;
+      if (await findOffset(item, file, signal)) return true;
     }
   }
 
   /** Sends what is missing; true when the file is complete. */
-  async function sendFile(item, file) {
+  async function sendFile(item, file, signal) {
     set(item, "sending");
     if (file.size <= SLICE) {
-      await sendPart(item, file, 0, file.size, onchange);
+      await sendPart(item, file, { start: 0, end: file.size, signal, onchange });
       return true;
     }
     while (item.sent < file.size) {
       const end = Math.min(item.sent + SLICE, file.size);
-      const status = await sendPart(item, file, item.sent, end, onchange);
+      const status = await sendPart(item, file, { start: item.sent, end, signal, onchange });
       item.sent = end;
       if (status !== 202) return true;
     }
@@ -112,41 +116,34 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
   }
 
   /** Asks how much of a file is there; true when all of it is, and the answer that said so was lost. */
-  async function findOffset(item, file) {
+  async function findOffset(item, file, signal) {
     try {
       const path = `${toPath(item.names, false)}?upload=${item.id}`;
-      const { headers } = await send("HEAD", path, { signal: item.abort.signal });
+      const { headers } = await send("HEAD", path, { signal });
       const offset = Number(headers.get("upload-offset") ?? 0);
       // A small file is sent whole, so it begins anew.
       item.sent = file.size > SLICE ? Math.min(offset, file.size) : 0;
       return headers.get("upload-complete") === "?1" && offset === file.size;
     } catch (error) {
-      if (item.abort.signal.aborted) throw error;
+      if (signal.aborted) throw error;
       // Not reachable yet: the next part will fail and ask again.
       return false;
     }
   }
 
-  async function settleConflict(item) {
+  /** Asks what to do about a file of that name; false when the upload is to be left out. */
+  async function settleConflict(item, signal) {
     set(item, "asking");
     const choice = await onconflict(item);
-    if (item.abort.signal.aborted) throw new DOMException("stopped", "AbortError");
+    signal.throwIfAborted();
     if (choice === "skip") {
       item.problem = "Skipped: it is there already.";
-      set(item, "skipped");
-      throw new DOMException("skipped", "AbortError");
+      return false;
     }
     if (choice === "replace") item.mode = "replace";
     else item.names = [...item.names.slice(0, -1), nextName(item.names.at(-1))];
     item.sent = 0;
     return true;
-  }
-
-  async function waitToRetry(item, tries) {
-    set(item, "retrying");
-    const delay = RETRY_MS[Math.min(tries, RETRY_MS.length) - 1] ?? RETRY_MS[0];
-    await Promise.race([new Promise((resolve) => setTimeout(resolve, delay)), wake.promise]);
-    if (item.abort.signal.aborted) throw new DOMException("stopped", "AbortError");
   }
 
   function set(item, state) {
@@ -172,7 +169,7 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
   }
 
   function cancel(item) {
-    const isBegun = item.sent > 0 && item.state !== "done";
+    const isBegun = item.sent > 0 && !["done", "skipped"].includes(item.state);
     stop(item, "canceled");
     items.splice(items.indexOf(item), 1);
     if (isBegun) send("DELETE", `${toPath(item.names, false)}?upload=${item.id}`).catch(() => {});
@@ -180,33 +177,51 @@ export function createUploadQueue({ onchange, onfinished, onconflict }) {
   }
 
   function pauseAll() {
-    isPaused = true;
     items.forEach(pause);
   }
 
   function resumeAll() {
-    isPaused = false;
-    items.filter(({ state }) => state === "paused" || state === "failed").forEach((item) => item.state = "waiting");
+    restart("paused");
+  }
+
+  function retryAll() {
+    restart("failed");
+  }
+
+  function restart(state) {
+    for (const item of items.filter((item) => item.state === state)) {
+      item.problem = "";
+      item.state = "waiting";
+    }
     pump();
   }
 
-  function clearFinished() {
-    const rest = items.filter(({ state }) => !["done", "skipped", "canceled"].includes(state));
-    items.splice(0, items.length, ...rest);
-    onchange();
+  function clear(states) {
+    for (const item of items.filter(({ state }) => states.includes(state))) cancel(item);
   }
 
-  addEventListener("online", () => {
-    wake.resolve();
-    wake = Promise.withResolvers();
-  });
-
-  return { items, add, pause, resume, cancel, pauseAll, resumeAll, clearFinished, isPaused: () => isPaused };
+  return { items, add, pause, resume, cancel, pauseAll, resumeAll, retryAll, clear };
 }
 
-async function ensureFolder(names) {
+/** Waits until it is time for another try or the network is back; throws when `signal` aborts. */
+function waitToRetry(tries, signal) {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      removeEventListener("online", end);
+      signal.removeEventListener("abort", end);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, RETRY_MS[Math.min(tries, RETRY_MS.length) - 1] ?? RETRY_MS[0]);
+    addEventListener("online", end);
+    signal.addEventListener("abort", end);
+  });
+}
+
+async function ensureFolder(names, signal) {
   try {
-    await makeFolder(names);
+    await makeFolder(names, signal);
   } catch (error) {
     // It is there already: that is what was wanted.
     if (error.code !== "already_exists") throw error;
