@@ -78,6 +78,35 @@ Deno.test("proxy sends an urlencoded form on without the field that describes th
   equal(answer.body, "application/x-www-form-urlencoded a=1+2&a=%C3%BC%26");
 });
 
+Deno.test("proxy sends the other fields of an urlencoded form on byte for byte", async () => {
+  await using upstream = startTestUpstream(async (request) => new Response(await request.text()));
+  await using proxy = await startTestProxy(ALLOW);
+  const describing = encodeURIComponent(JSON.stringify({ url: upstream.url }));
+  for (
+    const [before, after] of [["bad=%FF&a=%e9+%20", "&&=&b&c=1=2"], ["", "a=1"], ["a=%FC", ""], ["", ""], ["a", "a"]]
+  ) {
+    const body = [before, `request=${describing}`, after].filter((text) => text !== "").join("&");
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const answer = await (await fetch(`${proxy.url}/proxy/form`, { method: "POST", headers, body })).json();
+    equal(answer.body, [before, after].filter((text) => text !== "").join("&"));
+  }
+});
+
+Deno.test("proxy takes a form with something before its first boundary", async () => {
+  await using upstream = startTestUpstream(listParts);
+  await using proxy = await startTestProxy(ALLOW);
+  for (const preamble of ["\r\n", "for readers without\r\nforms\r\n"]) {
+    const response = await fetch(`${proxy.url}/proxy/form`, {
+      method: "POST",
+      headers: { "content-type": "multipart/form-data; boundary=b" },
+      body: `${preamble}--b\r\nContent-Disposition: form-data; name="request"\r\n\r\n{"url":"${upstream.url}"}\r\n` +
+        '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n',
+    });
+    const answer = await response.json();
+    deepEqual(JSON.parse(answer.body).parts, [["a", "1"]]);
+  }
+});
+
 Deno.test("proxy says what is wrong with a form, and asks no target", async () => {
   await using upstream = startTestUpstream(() => new Response());
   await using proxy = await startTestProxy({

@@ -1,10 +1,10 @@
-import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Guard } from "../guard/mod.ts";
 import type { AlarmClock } from "./alarm_clock.ts";
 import type { Answer } from "./answer.ts";
 import { startDeadline } from "./deadline.ts";
 import { type FollowedAnswer, sendFollowing } from "./follow.ts";
+import { busy } from "./gate.ts";
 import type { Job } from "./job.ts";
 import { jsonAnswer } from "./json_answer.ts";
 import { buildOutgoingHeaders } from "./outgoing_headers.ts";
@@ -89,8 +89,4 @@ export function createPerform(options: PerformOptions): Perform {
     if (format.kind === "proxyscotch") return proxyscotchAnswer(followed, read.bytes, format.wantsBinary);
     return jsonAnswer(followed, read, performance.now() - startedAt, description.responseType);
   }
-}
-
-function busy(): HttpError {
-  return new HttpError(503, "busy", "This proxy is busy.", { headers: { "retry-after": "1" } });
 }
