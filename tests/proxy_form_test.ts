@@ -165,6 +165,37 @@ Deno.test("proxy cuts an upload that grows beyond its limit without announcing i
   ok(sent < 1000);
 });
 
+Deno.test("proxy lets an upload take its time while it moves, and ends one that does not", async () => {
+  await using upstream = startTestUpstream(async (request) => {
+    await request.body?.pipeTo(new WritableStream()).catch(() => {});
+    return new Response("taken");
+  });
+  await using proxy = await startTestProxy({ ...ALLOW, proxyTimeoutSeconds: "1" });
+  const upload = async (pieces: number, isFinished: boolean) => {
+    const body = new ReadableStream<string>({
+      async start(controller) {
+        controller.enqueue(
+          '--b\r\nContent-Disposition: form-data; name="request"\r\n\r\n' +
+            `{"url":"${upstream.url}","timeoutMs":200}\r\n--b\r\nContent-Disposition: form-data; name="f"\r\n\r\n`,
+        );
+        // Time is what this is about.
+        for (let i = 0; i < pieces; i++) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          controller.enqueue("x");
+        }
+        if (!isFinished) return;
+        controller.enqueue("\r\n--b--\r\n");
+        controller.close();
+      },
+    }).pipeThrough(new TextEncoderStream());
+    const headers = { "content-type": "multipart/form-data; boundary=b" };
+    const response = await fetch(`${proxy.url}/proxy/form`, { method: "POST", headers, body });
+    return response.status === 200 ? (await response.json()).body : await code(response);
+  };
+  equal(await upload(25, true), "taken");
+  equal(await upload(1, false), "504 upstream_timeout");
+});
+
 Deno.test("proxy does not repeat an upload for a redirect, but follows one that asks for GET", async () => {
   await using upstream = startTestUpstream(async (request) => {
     await request.body?.pipeTo(new WritableStream());
