@@ -1,4 +1,4 @@
-import { equal } from "node:assert/strict";
+import { deepEqual, equal } from "node:assert/strict";
 import { startTestProxy, startTestUpstream, type TestProxy } from "./proxy_kit.ts";
 
 const LIMIT = 1_000_000;
@@ -36,6 +36,13 @@ for (const path of ["request", "form"]) {
     equal((await answer.json()).status, 200);
   });
 }
+
+Deno.test("proxy gives a description up that stalls", async () => {
+  await using proxy = await startTestProxy({ ...FLAGS, proxyTimeoutSeconds: "1" });
+  const { signal } = new AbortController();
+  const sent = ["request", "form"].map((path) => sendUnfinished(proxy, path, signal));
+  deepEqual(await Promise.all(sent), ["408 request_timeout", "408 request_timeout"]);
+});
 
 Deno.test("proxy refuses a wrong token before it reads a description", async () => {
   await using proxy = await startTestProxy({ ...FLAGS, proxyToken: "right" });

@@ -1,3 +1,4 @@
+import type { AlarmClock } from "./alarm_clock.ts";
 import type { Answer } from "./answer.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
@@ -15,6 +16,7 @@ import type { OutgoingBody, Perform } from "./perform.ts";
 import { answerIn, parseJson } from "./request.ts";
 import { readBytes } from "./read_bytes.ts";
 import { methodNotAllowed, type Route } from "./route.ts";
+import { watchPauses } from "./watch_pauses.ts";
 
 export interface FormRouteOptions {
   gate: Gate;
@@ -22,6 +24,9 @@ export interface FormRouteOptions {
   /** Folder that `file:` references may name files in, or null. */
   files: string | null;
   memory: DescriptionMemory;
+  clock: AlarmClock;
+  /** Milliseconds that a caller may pause in a description. */
+  timeoutMs: number;
   maxDescriptionBytes: number;
   maxUploadBytes: number;
 }
@@ -45,6 +50,7 @@ interface Forwarded {
  */
 export function createFormRoute(options: FormRouteOptions): Route {
   const { gate, perform, files, memory, maxDescriptionBytes, maxUploadBytes } = options;
+  const pauses = { clock: options.clock, idleMs: options.timeoutMs };
 
   return async (exchange) => {
     if (exchange.method !== "POST") throw methodNotAllowed("POST, OPTIONS");
@@ -71,7 +77,10 @@ export function createFormRoute(options: FormRouteOptions): Route {
 
   async function answerFields(exchange: Exchange, held: HeldMemory): Promise<Answer> {
     gate.checkSize(exchange, maxDescriptionBytes);
-    const fields = takeField(await readBytes(exchange, maxDescriptionBytes, held), DESCRIBING_NAMES);
+    const fields = takeField(
+      await readBytes(exchange, { maxBytes: maxDescriptionBytes, held, ...pauses }),
+      DESCRIBING_NAMES,
+    );
     if (fields === null) throw descriptionMissing();
     const input = parseJson(fields.text);
     return await answerIn(readFormat(input), async () => {
@@ -92,13 +101,14 @@ export function createFormRoute(options: FormRouteOptions): Route {
   ): Promise<Answer> {
     gate.checkSize(exchange, maxUploadBytes);
     if (exchange.body === null) throw descriptionMissing();
-    const { text, rest, removedBytes } = await readFormDescription(limitBytes(exchange.body, maxUploadBytes), {
+    const { chunks, stop } = watchPauses(exchange.body, pauses);
+    const { text, rest, removedBytes } = await readFormDescription(limitBytes(chunks, maxUploadBytes), {
       boundary,
       names: partKey === null ? DESCRIBING_NAMES : [partKey],
       anywhere: partKey !== null,
       maxBytes: maxDescriptionBytes,
       hold: held.add,
-    });
+    }).finally(stop);
     const input = parseJson(text);
     return await answerIn(readFormat(input), async () => {
       const job = readJob(input, exchange);

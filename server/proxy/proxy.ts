@@ -72,8 +72,8 @@ export function createProxy(options: ProxyOptions): Proxy {
   const clock = createAlarmClock();
   const perform = createPerform({ upstream, guard, clock, viaToken, limits: options });
   const memory = createDescriptionMemory(options.maxDescriptionBytes);
-  const form = createFormRoute({ ...options, gate, perform, memory });
-  const request = createRequestRoute({ ...options, gate, perform, memory, form });
+  const form = createFormRoute({ ...options, gate, perform, memory, clock });
+  const request = createRequestRoute({ ...options, gate, perform, memory, clock, form });
   const files = createFiles({ root: options.files, gate });
   const routes: Readonly<Record<string, Route | undefined>> = { "/proxy/request": request, "/proxy/form": form };
 

@@ -1,3 +1,4 @@
+import type { AlarmClock } from "./alarm_clock.ts";
 import type { Answer } from "./answer.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
@@ -17,12 +18,15 @@ export interface RequestRouteOptions {
   /** Callers of proxyscotch send forms to the same address. */
   form: Route;
   memory: DescriptionMemory;
+  clock: AlarmClock;
+  /** Milliseconds that a caller may pause in a description. */
+  timeoutMs: number;
   maxDescriptionBytes: number;
 }
 
 /** `POST /proxy/request`: a description in JSON, ours or proxyscotch's. */
 export function createRequestRoute(options: RequestRouteOptions): Route {
-  const { gate, perform, form, memory, maxDescriptionBytes } = options;
+  const { gate, perform, form, memory, clock, timeoutMs, maxDescriptionBytes } = options;
 
   return async (exchange) => {
     if (exchange.method === "GET") return proxyscotchStatus("", gate.isProtected);
@@ -33,7 +37,8 @@ export function createRequestRoute(options: RequestRouteOptions): Route {
     if (isSmall(exchange)) return await answer(exchange, await exchange.request.text());
     const held = memory.open();
     try {
-      return await answer(exchange, new TextDecoder().decode(await readBytes(exchange, maxDescriptionBytes, held)));
+      const bytes = await readBytes(exchange, { maxBytes: maxDescriptionBytes, held, clock, idleMs: timeoutMs });
+      return await answer(exchange, new TextDecoder().decode(bytes));
     } finally {
       held.close();
     }
