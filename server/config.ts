@@ -261,7 +261,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 86_400),
     fallback: "60",
-    help: "time a target has to answer; a streamed answer has to begin in it",
+    help: "time a target has to answer, from the end of an upload on; a streamed answer has to begin in it",
   },
   proxyFiles: {
     flag: "--proxy-files",

@@ -78,6 +78,35 @@ Deno.test("proxy sends an urlencoded form on without the field that describes th
   equal(answer.body, "application/x-www-form-urlencoded a=1+2&a=%C3%BC%26");
 });
 
+Deno.test("proxy sends the other fields of an urlencoded form on byte for byte", async () => {
+  await using upstream = startTestUpstream(async (request) => new Response(await request.text()));
+  await using proxy = await startTestProxy(ALLOW);
+  const describing = encodeURIComponent(JSON.stringify({ url: upstream.url }));
+  for (
+    const [before, after] of [["bad=%FF&a=%e9+%20", "&&=&b&c=1=2"], ["", "a=1"], ["a=%FC", ""], ["", ""], ["a", "a"]]
+  ) {
+    const body = [before, `request=${describing}`, after].filter((text) => text !== "").join("&");
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const answer = await (await fetch(`${proxy.url}/proxy/form`, { method: "POST", headers, body })).json();
+    equal(answer.body, [before, after].filter((text) => text !== "").join("&"));
+  }
+});
+
+Deno.test("proxy takes a form with something before its first boundary", async () => {
+  await using upstream = startTestUpstream(listParts);
+  await using proxy = await startTestProxy(ALLOW);
+  for (const preamble of ["\r\n", "for readers without\r\nforms\r\n"]) {
+    const response = await fetch(`${proxy.url}/proxy/form`, {
+      method: "POST",
+      headers: { "content-type": "multipart/form-data; boundary=b" },
+      body: `${preamble}--b\r\nContent-Disposition: form-data; name="request"\r\n\r\n{"url":"${upstream.url}"}\r\n` +
+        '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n',
+    });
+    const answer = await response.json();
+    deepEqual(JSON.parse(answer.body).parts, [["a", "1"]]);
+  }
+});
+
 Deno.test("proxy says what is wrong with a form, and asks no target", async () => {
   await using upstream = startTestUpstream(() => new Response());
   await using proxy = await startTestProxy({
@@ -134,6 +163,37 @@ Deno.test("proxy cuts an upload that grows beyond its limit without announcing i
   const answered = await fetch(`${proxy.url}/proxy/form`, { method: "POST", headers, body }).then(code, () => "cut");
   match(answered, /^(413 body_too_large|cut)$/);
   ok(sent < 1000);
+});
+
+Deno.test("proxy lets an upload take its time while it moves, and ends one that does not", async () => {
+  await using upstream = startTestUpstream(async (request) => {
+    await request.body?.pipeTo(new WritableStream()).catch(() => {});
+    return new Response("taken");
+  });
+  await using proxy = await startTestProxy({ ...ALLOW, proxyTimeoutSeconds: "1" });
+  const upload = async (pieces: number, isFinished: boolean) => {
+    const body = new ReadableStream<string>({
+      async start(controller) {
+        controller.enqueue(
+          '--b\r\nContent-Disposition: form-data; name="request"\r\n\r\n' +
+            `{"url":"${upstream.url}","timeoutMs":200}\r\n--b\r\nContent-Disposition: form-data; name="f"\r\n\r\n`,
+        );
+        // Time is what this is about.
+        for (let i = 0; i < pieces; i++) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          controller.enqueue("x");
+        }
+        if (!isFinished) return;
+        controller.enqueue("\r\n--b--\r\n");
+        controller.close();
+      },
+    }).pipeThrough(new TextEncoderStream());
+    const headers = { "content-type": "multipart/form-data; boundary=b" };
+    const response = await fetch(`${proxy.url}/proxy/form`, { method: "POST", headers, body });
+    return response.status === 200 ? (await response.json()).body : await code(response);
+  };
+  equal(await upload(25, true), "taken");
+  equal(await upload(1, false), "504 upstream_timeout");
 });
 
 Deno.test("proxy does not repeat an upload for a redirect, but follows one that asks for GET", async () => {

@@ -139,6 +139,57 @@ Deno.test("a client of proxyscotch sends a form whose part proxyRequestData desc
   }
 });
 
+/** A form as Hoppscotch sends it: the part that describes the request is the last one. */
+async function sendAsHoppscotch(url: string, describing: string, more: [string, string | Blob][]) {
+  const form = new FormData();
+  for (const [name, value] of more) form.append(name, value);
+  form.append("proxyRequestData-1700", describing);
+  const headers = { "multipart-part-key": "proxyRequestData-1700" };
+  const response = await fetch(`${url}/proxy/request`, { method: "POST", headers, body: form });
+  equal(response.status, 200);
+  return await response.json();
+}
+
+for (const proxyFiles of ["", "docs"]) {
+  const kind = proxyFiles === "" ? "without" : "with";
+  Deno.test(`a client of proxyscotch may describe a form in its last part, ${kind} a folder for files`, async () => {
+    await using upstream = startTestUpstream(async (request) => {
+      const form = await request.formData();
+      const file = form.get("file") as File; // the test below sends one
+      return Response.json([[...form.keys()], form.get("request"), file.name, await file.text()]);
+    });
+    await using proxy = await startTestProxy({ ...ALLOW, proxyFiles });
+    const describing = { method: "POST", url: upstream.url, wantsBinary: false, accessToken: "", data: "" };
+    const answer = await sendAsHoppscotch(proxy.url, JSON.stringify(describing), [
+      ["request", "a field"],
+      ["file", new File(["x".repeat(200_000)], "f.bin")],
+    ]);
+    equal(answer.success, true, JSON.stringify(answer));
+    deepEqual(JSON.parse(answer.data), [["request", "file"], "a field", "f.bin", "x".repeat(200_000)]);
+  });
+}
+
+Deno.test("a client of proxyscotch is told in its format whatever is wrong with its form", async () => {
+  await using proxy = await startTestProxy({ ...ALLOW, proxyMaxDescriptionBytes: "10000" });
+  const tell = async (describing: string, more: [string, string | Blob][]) => {
+    const { success, data } = await sendAsHoppscotch(proxy.url, describing, more);
+    equal(success, false);
+    return data.message;
+  };
+  equal(await tell("{", []), "(Proxy Error) The description is not valid JSON.");
+  match(await tell('{"url": 1}', []), /^\(Proxy Error\) Field "/);
+  equal(
+    await tell("{}", [["file", new Blob(["x".repeat(10_000)])]]),
+    "(Proxy Error) Up to the end of its description the form is larger than 10000 bytes.",
+  );
+  const missing = await fetch(`${proxy.url}/proxy/request`, {
+    method: "POST",
+    headers: { "multipart-part-key": "other", "content-type": "multipart/form-data; boundary=b" },
+    body: '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n',
+  });
+  deepEqual([missing.status, (await missing.json()).success], [200, false]);
+});
+
 Deno.test("a page that looks for a proxyscotch is told that one is here", async () => {
   await using proxy = await startTestProxy({ proxyToken: "x" });
   const answer = await (await fetch(`${proxy.url}/proxy/request`)).json();

@@ -1,37 +1,28 @@
-import busboy from "busboy";
+import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import { HttpError } from "../../common/http_error.ts";
-import { bodyTooLarge } from "./gate.ts";
+import { FormLexer } from "./form_lexer.ts";
+import { type FormPart, parsePart } from "./form_part.ts";
+import { GrowingBytes } from "./growing_bytes.ts";
 import { mediaType } from "./media_type.ts";
 import { openInside } from "./open_inside.ts";
 
-const MAX_FIELD_BYTES = 1024 * 1024;
-const MAX_PARTS = 1000;
+/** Head and text of a field that names a file; a part whose beginning takes more is none. */
+const MAX_REFERENCE_BYTES = 8 * 1024;
+const SCHEME = Buffer.from("file:");
 
-/** Opens what a `file:` reference names. */
-export type OpenReference = (path: string) => Promise<ReferencedFile>;
-
-export interface ReferencedFile {
-  name: string;
-  type: string;
-  content: AsyncIterable<Uint8Array>;
-}
-
-/** One part on its way: its head, and its content when its turn comes. */
-interface Part {
-  head: string;
-  open: () => AsyncIterable<Uint8Array> | Promise<AsyncIterable<Uint8Array>>;
-}
+/** Opens what a `file:` reference names. @throws HttpError 400 `file_not_found` */
+export type OpenReference = (path: string) => Promise<AsyncIterable<Uint8Array>>;
 
 /** Opens the file that a reference names inside `root`. @throws HttpError 400 `file_not_found` */
-export async function resolveReference(root: string, path: string): Promise<ReferencedFile> {
+export async function openReference(root: string, path: string): Promise<AsyncIterable<Uint8Array>> {
   const file = await openInside(root, path);
   if (file === null) throw new HttpError(400, "file_not_found", `There is no file "${path}" to send.`);
   const content = createReadStream("", { fd: file.handle.fd, autoClose: false });
-  return { name: basename(path), type: mediaType(path), content: closing(content, () => file.handle.close()) };
+  return closing(content, () => file.handle.close());
 }
 
 async function* closing(content: Readable, close: () => Promise<void>): AsyncGenerator<Uint8Array> {
@@ -43,129 +34,88 @@ async function* closing(content: Readable, close: () => Promise<void>): AsyncGen
 }
 
 /**
- * A multipart body in which fields whose value is `file:<path>` have become files. Parts keep their order, names and
- * types, and none is held whole in memory except fields, up to 1 MiB each.
+ * A multipart body in which fields whose text is `file:<path>` have become files. Head and content of all other parts
+ * stay byte for byte what they were. Boundaries are new ones, which no file holds. None is held in memory beyond the
+ * beginning that tells what it is.
  */
-export function insertFiles(source: AsyncIterable<Uint8Array>, boundary: string, open: OpenReference): {
+export function insertFiles(source: AsyncGenerator<Uint8Array>, boundary: string, open: OpenReference): {
   body: AsyncGenerator<Uint8Array>;
   contentType: string;
 } {
   const fresh = `portway-${randomBytes(18).toString("hex")}`;
   return {
-    body: writeParts(readParts(source, boundary, open), fresh),
+    body: rewriteParts(source, boundary, fresh, open),
     contentType: `multipart/form-data; boundary=${fresh}`,
   };
 }
 
-async function* writeParts(parts: AsyncIterable<Part>, boundary: string): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  for await (const part of parts) {
-    const content = await part.open();
-    yield encoder.encode(`--${boundary}\r\n${part.head}\r\n\r\n`);
-    yield* content;
-    yield encoder.encode("\r\n");
-  }
-  yield encoder.encode(`--${boundary}--\r\n`);
-}
-
-/** Reads the parts one after the other: the next is looked for when the content of the one before has been read. */
-async function* readParts(
-  source: AsyncIterable<Uint8Array>,
+/** @throws (while read) HttpError 400 `form_invalid` at an end without a last delimiter, and what `open` throws */
+async function* rewriteParts(
+  source: AsyncGenerator<Uint8Array>,
   boundary: string,
+  fresh: string,
   open: OpenReference,
-): AsyncGenerator<Part> {
-  const found: Part[] = [];
-  let failure: unknown = null;
-  let finished = false;
-  let wake = () => {};
-  const add = (part: Part) => {
-    found.push(part);
-    wake();
-  };
-  const stop = (error: unknown) => {
-    failure ??= error;
-    wake();
-  };
-  const parser = busboy({
-    headers: { "content-type": `multipart/form-data; boundary="${boundary}"` },
-    preservePath: true,
-    defParamCharset: "utf8",
-    limits: { fieldSize: MAX_FIELD_BYTES, parts: MAX_PARTS },
-  });
-  parser.on("field", (name, value, info) => {
-    if (info.valueTruncated) stop(bodyTooLarge(MAX_FIELD_BYTES));
-    else add(value.startsWith("file:") ? referencePart(name, value, open) : fieldPart(name, value, info.mimeType));
-  });
-  parser.on("file", (name, content, info) => {
-    // Whoever reads the content gets the error; one that nobody reads must not end the process.
-    content.on("error", () => {});
-    add(filePart(name, info.filename, info.mimeType, content));
-  });
-  parser.on(
-    "partsLimit",
-    () => stop(new HttpError(413, "too_many_parts", `The form has more than ${MAX_PARTS} parts.`)),
-  );
-  parser.on("error", (cause) => stop(new HttpError(400, "form_invalid", "The form is malformed.", { cause })));
-  parser.on("close", () => {
-    finished = true;
-    wake();
-  });
-  const feeding = feed(source, parser).catch(stop);
+): AsyncGenerator<Uint8Array> {
+  const lexer = new FormLexer(source, boundary);
+  /** What there is of a part that may name a file. */
+  const beginning = new GrowingBytes();
+  let state: "before" | "undecided" | "passing" | "after" = "before";
   try {
-    while (true) {
-      const part = found.shift();
-      if (part) yield part;
-      else if (failure) throw failure;
-      else if (finished) return;
-      else await new Promise<void>((resolve) => wake = resolve);
+    for (let token = await lexer.next(); token !== null; token = await lexer.next()) {
+      if (state === "after") continue;
+      if (token.kind === "data") {
+        if (state === "passing") yield token.bytes;
+        if (state !== "undecided") continue;
+        beginning.append(token.bytes);
+        if (mayBeReference(beginning.bytes)) continue;
+        yield beginning.take();
+        state = "passing";
+        continue;
+      }
+      if (state === "undecided") yield* finishPart(beginning.take(), open);
+      const isLast = token.kind === "last_delimiter";
+      yield Buffer.from(`${state === "before" ? "" : "\r\n"}--${fresh}${isLast ? "--" : ""}\r\n`);
+      state = isLast ? "after" : "undecided";
     }
+    if (state !== "after") throw new HttpError(400, "form_invalid", "The form ends inside a part.");
   } finally {
-    parser.destroy();
-    wake();
-    await feeding;
+    await source.return(undefined);
   }
 }
 
-async function feed(source: AsyncIterable<Uint8Array>, parser: busboy.Busboy): Promise<void> {
-  for await (const chunk of source) {
-    if (parser.destroyed) return;
-    if (parser.write(chunk)) continue;
-    await new Promise<void>((resolve) => {
-      parser.once("drain", resolve);
-      parser.once("close", resolve);
-    });
-  }
-  parser.end();
+/** Whether a part that begins like this can still turn out to name a file. */
+function mayBeReference(beginning: Buffer): boolean {
+  if (beginning.length > MAX_REFERENCE_BYTES) return false;
+  const part = parsePart(beginning);
+  return part === null || (isField(part) && SCHEME.subarray(0, part.content.length).equals(schemeOf(part)));
 }
 
-function fieldPart(name: string, value: string, type: string): Part {
-  const typeLine = type === "text/plain" ? "" : `\r\nContent-Type: ${type}`;
-  const bytes = new TextEncoder().encode(value);
-  return { head: `${disposition(name)}${typeLine}`, open: () => single(bytes) };
+/** A whole part that may be a reference: the file it names, or the part itself. */
+async function* finishPart(bytes: Buffer, open: OpenReference): AsyncGenerator<Uint8Array> {
+  const part = parsePart(bytes);
+  if (part === null || !isField(part) || !schemeOf(part).equals(SCHEME)) return yield bytes;
+  const path = part.content.toString("utf8", SCHEME.length).replace(/^\/\//, "");
+  const content = await open(path);
+  yield Buffer.from(fileHead(part.head, path), "latin1");
+  yield* content;
 }
 
-function filePart(name: string, filename: string | undefined, type: string, content: Readable): Part {
-  return { head: fileHead(name, filename ?? "", type), open: () => content };
+function isField({ name, hasFilename }: FormPart): boolean {
+  return name !== null && !hasFilename;
 }
 
-function referencePart(name: string, value: string, open: OpenReference): Part {
-  const path = value.slice("file:".length).replace(/^\/\//, "");
-  // The head needs no look at the file: name and type follow from the path.
-  return { head: fileHead(name, basename(path), mediaType(path)), open: async () => (await open(path)).content };
+function schemeOf({ content }: FormPart): Buffer {
+  return content.subarray(0, SCHEME.length);
 }
 
-async function* single(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
-function fileHead(name: string, filename: string, type: string): string {
-  return `${disposition(name)}; filename="${escapeParameter(filename)}"\r\nContent-Type: ${
-    type.replace(/[\r\n]/g, "")
-  }`;
-}
-
-function disposition(name: string): string {
-  return `Content-Disposition: form-data; name="${escapeParameter(name)}"`;
+/** The head of a field as that of a file: name and type follow from the path, all else stays. In Latin-1. */
+function fileHead(head: string, path: string): string {
+  const filename = Buffer.from(escapeParameter(basename(path)), "utf8").toString("latin1");
+  const lines = head.split("\r\n").filter((line) => !/^content-(type|length)[ \t]*:/i.test(line))
+    .map((line) =>
+      /^content-disposition:/i.test(line) ? `${line.replace(/[; \t]+$/, "")}; filename="${filename}"` : line
+    );
+  return [...lines, `Content-Type: ${mediaType(path)}`, "", ""].join("\r\n");
 }
 
 /** As browsers write names (https://html.spec.whatwg.org/#multipart-form-data): no quote, CR or LF gets through. */

@@ -11,6 +11,8 @@ export interface Gate {
   checkSize(exchange: Exchange, maxBytes: number): void;
   /** @throws HttpError 401 `token_required` or `token_wrong`; `inside` is a token of the description itself. */
   checkToken(exchange: Exchange, inside: string | null): void;
+  /** Before a body is read. @throws HttpError 401 `token_wrong`; none in the header may mean one in the description. */
+  checkHeaderToken(exchange: Exchange): void;
   readonly isProtected: boolean;
 }
 
@@ -56,16 +58,36 @@ export function createGate(options: GateOptions): Gate {
   }
 
   function checkToken(exchange: Exchange, inside: string | null): void {
-    if (wanted === null) return;
-    const given = inside ?? /^Bearer +(\S+)$/i.exec(exchange.header("authorization") ?? "")?.[1];
-    if (given !== undefined && timingSafeEqual(digest(given), wanted)) return;
-    const [code, message] = given === undefined
-      ? ["token_required", "This proxy wants its access token."]
-      : ["token_wrong", "This is not the access token of this proxy."];
-    throw new HttpError(401, code, message, { headers: { "www-authenticate": 'Bearer realm="Portway proxy"' } });
+    const given = inside ?? readBearer(exchange);
+    if (given === undefined && wanted !== null) {
+      throw unauthorized("token_required", "This proxy wants its access token.");
+    }
+    checkGiven(given);
   }
 
-  return { enter, checkSize, checkToken, isProtected: token !== null };
+  function checkHeaderToken(exchange: Exchange): void {
+    if (wanted !== null) checkGiven(readBearer(exchange));
+  }
+
+  function checkGiven(given: string | undefined): void {
+    if (wanted === null || given === undefined || timingSafeEqual(digest(given), wanted)) return;
+    throw unauthorized("token_wrong", "This is not the access token of this proxy.");
+  }
+
+  return { enter, checkSize, checkToken, checkHeaderToken, isProtected: token !== null };
+}
+
+function readBearer(exchange: Exchange): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(exchange.header("authorization") ?? "")?.[1];
+}
+
+function unauthorized(code: string, message: string): HttpError {
+  return new HttpError(401, code, message, { headers: { "www-authenticate": 'Bearer realm="Portway proxy"' } });
+}
+
+/** 503 for what there is no room for now. */
+export function busy(): HttpError {
+  return new HttpError(503, "busy", "This proxy is busy.", { headers: { "retry-after": "1" } });
 }
 
 /** 413 for a request body beyond what this proxy takes. */

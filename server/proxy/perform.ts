@@ -1,10 +1,10 @@
-import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Guard } from "../guard/mod.ts";
 import type { AlarmClock } from "./alarm_clock.ts";
 import type { Answer } from "./answer.ts";
-import { startDeadline } from "./deadline.ts";
+import { type Deadline, startDeadline } from "./deadline.ts";
 import { type FollowedAnswer, sendFollowing } from "./follow.ts";
+import { busy } from "./gate.ts";
 import type { Job } from "./job.ts";
 import { jsonAnswer } from "./json_answer.ts";
 import { buildOutgoingHeaders } from "./outgoing_headers.ts";
@@ -17,7 +17,7 @@ import type { Upstream, UpstreamRequest } from "./upstream/mod.ts";
 export interface RequestLimits {
   /** Bytes of an answer that is held in memory. */
   maxBytes: number;
-  /** Milliseconds until the answer is complete, or has begun when it is streamed. */
+  /** Milliseconds until the answer is complete, or has begun when it is streamed. Those of an upload do not count. */
   timeoutMs: number;
   /** Milliseconds without a byte after which a streamed answer is ended. */
   streamIdleMs: number;
@@ -59,7 +59,7 @@ export function createPerform(options: PerformOptions): Perform {
       const acceptEncoding = description.stream ? exchange.header("accept-encoding") ?? "identity" : undefined;
       const headers = buildOutgoingHeaders(description.headers, { viaToken, acceptEncoding });
       if (body.length !== undefined) headers.push(["Content-Length", String(body.length)]);
-      const hop = { ...description, headers, body: body.content, ending: deadline };
+      const hop = { ...description, headers, body: keepTime(body.content, deadline, timeoutMs), ending: deadline };
       const followed = await sendFollowing(upstream, guard, hop);
       if (description.stream && job.format.kind === "portway") {
         const answer = startStream(followed, {
@@ -91,6 +91,20 @@ export function createPerform(options: PerformOptions): Perform {
   }
 }
 
-function busy(): HttpError {
-  return new HttpError(503, "busy", "This proxy is busy.", { headers: { "retry-after": "1" } });
+/**
+ * While the bytes of an upload move, the target's time does not run: an upload may take as long as it does. It starts
+ * with each piece that the target is ready for, so that one who stalls, the caller or the target, ends in time.
+ */
+function keepTime(content: OutgoingBody["content"], deadline: Deadline, timeoutMs: number): OutgoingBody["content"] {
+  if (content === null || content instanceof Uint8Array) return content;
+  deadline.limitIdle(timeoutMs);
+  return restarting(content, deadline);
+}
+
+async function* restarting(pieces: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    deadline.restart();
+    yield piece;
+  }
+  deadline.restart();
 }

@@ -6,6 +6,7 @@ import { createGuard, type OwnAddressCheck, type Resolver } from "../guard/mod.t
 import { createAlarmClock } from "./alarm_clock.ts";
 import { type Answer, toResponse } from "./answer.ts";
 import { type Cors, createCors } from "./cors.ts";
+import { createDescriptionMemory } from "./description_memory.ts";
 import { createFiles } from "./files.ts";
 import { createFormRoute } from "./form.ts";
 import { createGate } from "./gate.ts";
@@ -74,8 +75,9 @@ export function createProxy(options: ProxyOptions): Proxy {
   const gate = createGate({ ...options, viaToken });
   const clock = createAlarmClock();
   const perform = createPerform({ upstream, guard, clock, viaToken, limits: options });
-  const form = createFormRoute({ ...options, gate, perform });
-  const request = createRequestRoute({ ...options, gate, perform, form });
+  const memory = createDescriptionMemory(options.maxDescriptionBytes);
+  const form = createFormRoute({ ...options, gate, perform, memory, clock });
+  const request = createRequestRoute({ ...options, gate, perform, memory, clock, form });
   const files = createFiles({ root: options.files, gate });
   const routes: Readonly<Record<string, Route | undefined>> = { "/proxy/request": request, "/proxy/form": form };
 

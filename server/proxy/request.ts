@@ -1,11 +1,14 @@
+import type { AlarmClock } from "./alarm_clock.ts";
 import type { Answer } from "./answer.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import { bodyTooLarge, type Gate } from "./gate.ts";
+import { type DescriptionMemory, isSmall } from "./description_memory.ts";
+import type { Gate } from "./gate.ts";
 import type { AnswerFormat, Job } from "./job.ts";
 import { parseJob, readFormat } from "./parse_job.ts";
 import type { Perform } from "./perform.ts";
 import { proxyscotchFailure, proxyscotchStatus } from "./proxyscotch.ts";
+import { readBytes } from "./read_bytes.ts";
 import { methodNotAllowed, type Route } from "./route.ts";
 import { toUpstreamError } from "./upstream/mod.ts";
 
@@ -14,25 +17,41 @@ export interface RequestRouteOptions {
   perform: Perform;
   /** Callers of proxyscotch send forms to the same address. */
   form: Route;
+  memory: DescriptionMemory;
+  clock: AlarmClock;
+  /** Milliseconds that a caller may pause in a description. */
+  timeoutMs: number;
   maxDescriptionBytes: number;
 }
 
 /** `POST /proxy/request`: a description in JSON, ours or proxyscotch's. */
 export function createRequestRoute(options: RequestRouteOptions): Route {
-  const { gate, perform, form, maxDescriptionBytes } = options;
+  const { gate, perform, form, memory, clock, timeoutMs, maxDescriptionBytes } = options;
 
   return async (exchange) => {
     if (exchange.method === "GET") return proxyscotchStatus("", gate.isProtected);
     if (exchange.method !== "POST") throw methodNotAllowed("GET, POST, OPTIONS");
     if (/^multipart\/form-data\b/i.test(exchange.header("content-type") ?? "")) return await form(exchange);
     gate.checkSize(exchange, maxDescriptionBytes);
-    const input = parseJson(await readText(exchange, maxDescriptionBytes));
+    gate.checkHeaderToken(exchange);
+    if (isSmall(exchange)) return await answer(exchange, await exchange.request.text());
+    const held = memory.open();
+    try {
+      const bytes = await readBytes(exchange, { maxBytes: maxDescriptionBytes, held, clock, idleMs: timeoutMs });
+      return await answer(exchange, new TextDecoder().decode(bytes));
+    } finally {
+      held.close();
+    }
+  };
+
+  async function answer(exchange: Exchange, text: string): Promise<Answer> {
+    const input = parseJson(text);
     return await answerIn(readFormat(input), async () => {
       const job: Job = parseJob(input, "GET");
       gate.checkToken(exchange, job.accessToken);
       return await perform(job, { content: job.description.body }, exchange);
     });
-  };
+  }
 }
 
 /** Runs `work` and tells its errors as the format wants them told. */
@@ -52,20 +71,4 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new HttpError(400, "json_invalid", "The description is not valid JSON.");
   }
-}
-
-/** The body as text. @throws HttpError 413 when it is larger than `maxBytes`. */
-export async function readText(exchange: Exchange, maxBytes: number): Promise<string> {
-  if (exchange.body === null) return "";
-  // An announced length has been checked, and the listener holds the caller to it.
-  if (exchange.header("content-length") !== null) return await exchange.request.text();
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of exchange.body) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }

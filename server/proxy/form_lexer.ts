@@ -1,0 +1,102 @@
+import { Buffer } from "node:buffer";
+
+/**
+ * Some bytes of a multipart body: a whole delimiter, from the line end before it to the one behind it, or some of what
+ * lies between two of them.
+ */
+export interface FormToken {
+  kind: "data" | "delimiter" | "last_delimiter";
+  bytes: Buffer;
+}
+
+/** White space that may follow a boundary in its line; what has more is no delimiter. */
+const MAX_PADDING = 64;
+const LINE_END = Buffer.from("\r\n");
+
+/**
+ * Takes a multipart body (RFC 2046, section 5.1) apart as it arrives. All tokens together are the body byte for byte
+ * with a line end put in front, so that the first delimiter is like all others. Keeps no more than a delimiter's length
+ * of what has not been told yet.
+ */
+export class FormLexer {
+  readonly #source: AsyncGenerator<Uint8Array>;
+  readonly #needle: Buffer;
+  #held: Buffer = LINE_END;
+  #hasEnded = false;
+
+  constructor(source: AsyncGenerator<Uint8Array>, boundary: string) {
+    this.#source = source;
+    this.#needle = Buffer.from(`\r\n--${boundary}`, "latin1");
+  }
+
+  /** The next token, or null at the end. @throws what the source throws */
+  async next(): Promise<FormToken | null> {
+    while (true) {
+      const token = this.#cut();
+      if (token !== null || this.#hasEnded) return token;
+      const { done, value } = await this.#source.next();
+      if (done) this.#hasEnded = true;
+      else if (this.#held.length > 0) this.#held = Buffer.concat([this.#held, value]);
+      else this.#held = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    }
+  }
+
+  /** All that has not been told yet, as it is. Ending it early lets go of the source. */
+  async *rest(): AsyncGenerator<Uint8Array> {
+    try {
+      if (this.#held.length > 0) yield this.#take("data", this.#held.length).bytes;
+      yield* this.#source;
+    } finally {
+      await this.#source.return(undefined);
+    }
+  }
+
+  /** The token that what is held begins with, or null when that depends on what follows. */
+  #cut(): FormToken | null {
+    const held = this.#held;
+    for (let from = 0;;) {
+      const start = held.indexOf(this.#needle, from);
+      if (start === -1) break;
+      const line = this.#readLine(start + this.#needle.length);
+      if (line === "open" && !this.#hasEnded) return start > 0 ? this.#take("data", start) : null;
+      if (typeof line !== "string") return start > 0 ? this.#take("data", start) : this.#take(line.kind, line.end);
+      from = start + 1;
+    }
+    const length = this.#hasEnded ? held.length : held.length - this.#countBegun();
+    return length > 0 ? this.#take("data", length) : null;
+  }
+
+  /** What follows a boundary: the rest of a delimiter, nothing of one, or too little to tell. */
+  #readLine(from: number): { kind: "delimiter" | "last_delimiter"; end: number } | "open" | "none" {
+    const held = this.#held;
+    if (held[from] === DASH) {
+      if (from + 1 === held.length) return "open";
+      return held[from + 1] === DASH ? { kind: "last_delimiter", end: from + 2 } : "none";
+    }
+    let at = from;
+    while ((held[at] === SPACE || held[at] === TAB) && at - from < MAX_PADDING) at++;
+    if (at === held.length || (held[at] === CR && at + 1 === held.length)) return "open";
+    return held[at] === CR && held[at + 1] === LF ? { kind: "delimiter", end: at + 2 } : "none";
+  }
+
+  /** How many of the last bytes may be the beginning of a delimiter, which has one CR: its first byte. */
+  #countBegun(): number {
+    const tail = this.#held.subarray(1 - this.#needle.length);
+    const at = tail.lastIndexOf(CR);
+    if (at === -1) return 0;
+    const begun = tail.subarray(at);
+    return this.#needle.subarray(0, begun.length).equals(begun) ? begun.length : 0;
+  }
+
+  #take(kind: FormToken["kind"], length: number): FormToken {
+    const bytes = this.#held.subarray(0, length);
+    this.#held = this.#held.subarray(length);
+    return { kind, bytes };
+  }
+}
+
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const DASH = 0x2d;
