@@ -219,8 +219,8 @@ class NodeFront {
   #settleBody(message: IncomingMessage, exchange: NodeExchange): void {
     if (!exchange.hasBody || message.complete || message.httpVersionMajor >= 2) return;
     const timer = setTimeout(() => message.socket.destroy(), LINGER_MS);
-    message.socket.once("close", () => clearTimeout(timer));
-    message.once("end", () => clearTimeout(timer));
+    // Not of the socket, which may carry many more messages.
+    for (const event of ["end", "close"]) message.once(event, () => clearTimeout(timer));
     let taken = 0;
     message.on("data", ({ length }: Buffer) => {
       taken += length;
