@@ -20,6 +20,7 @@ import {
   fetchEphemeralTunnel,
   type OwnedTunnel,
   RelayRefused,
+  RelayUnreachable,
   runTunnel,
   type SavedTunnel,
   SavedTunnels,
@@ -49,6 +50,9 @@ export interface ExposeOptions {
 
 /** Tells the user something, on standard error. */
 export type Note = (text: string) => void;
+
+/** The exit code of who was stopped before there was a tunnel. */
+const STOPPED_EARLY = 1;
 
 /** What went wrong in words for the user; ends the program with exit code 1. */
 export class CommandError extends Error {
@@ -84,7 +88,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     }
     const relay = server ?? embedded!.url;
     const tunnel = resumed === null
-      ? await createEphemeralTunnel(connect, relay, stop.signal)
+      ? await createEphemeralTunnel(connect, relay, { signal: stop.signal })
       : await resumeTunnel(connect, relay, resumed, saved, stop.signal);
     options.log.debug(resumed === null ? "tunnel_made" : "tunnel_resumed", { id: tunnel.id, server: relay.origin });
     keepForResume(saved, {
@@ -97,6 +101,10 @@ export async function expose(options: ExposeOptions): Promise<number> {
       { connect, server: relay, tunnel, target, signal: stop.signal, resumed: resumed !== null },
       screen,
     );
+  } catch (error) {
+    // Whoever gave up waiting for the server knows why it was not reached.
+    if (stop.signal.aborted && error instanceof RelayUnreachable) return STOPPED_EARLY;
+    throw error;
   } finally {
     stop.release();
     await target.close();
@@ -142,7 +150,7 @@ async function resumeTunnel(
   signal: AbortSignal,
 ): Promise<OwnedTunnel> {
   try {
-    return await fetchEphemeralTunnel(connect, server, resumed, signal);
+    return await fetchEphemeralTunnel(connect, server, resumed, { signal });
   } catch (error) {
     if (!(error instanceof RelayRefused) || (error.status !== 404 && error.status !== 410)) throw error;
     saved.remove(resumed.id);

@@ -304,18 +304,37 @@ Deno.test("the secret is in no log, no URL, no command line and no database as i
   for (const line of server.errors.lines) assert.equal(typeof JSON.parse(line).time, "string", line);
 });
 
-Deno.test("a second Ctrl+C does not wait", async () => {
-  // A server that takes the handshake and never answers it.
-  const stuck = createServer(() => {});
-  stuck.listen(0, "127.0.0.1");
-  await once(stuck, "listening");
-  const address = stuck.address();
+/** A server that takes the handshake and never answers it. */
+async function startSilentServer() {
+  const server = createServer(() => {});
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
   assert(address !== null && typeof address === "object");
-  await using client = await startForPeople(["-e", "3000", "--server", `http://127.0.0.1:${address.port}`]);
-  await once(stuck, "request");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    asked: once(server, "request"),
+    [Symbol.dispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+Deno.test("Ctrl+C while the server does not answer ends the client without a word", async () => {
+  using silent = await startSilentServer();
+  await using client = await startForPeople(["-e", "3000", "--server", silent.url]);
+  await silent.asked;
+  client.kill("SIGINT");
+  assert.equal((await client.ended).code, 1);
+  assert.deepEqual([client.output.text, client.errors.text], ["", ""]);
+});
+
+Deno.test("a second Ctrl+C does not wait", async () => {
+  using silent = await startSilentServer();
+  await using client = await startForPeople(["-e", "3000", "--server", silent.url]);
+  await silent.asked;
   client.kill("SIGINT");
   client.kill("SIGINT");
   assert([1, 130].includes((await client.ended).code));
-  stuck.closeAllConnections();
-  stuck.close();
 });
