@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import process from "node:process";
-import { describeError, type Logger } from "../common/log.ts";
+import type { Logger } from "../common/log.ts";
 import { listenForStop } from "../common/stop_signal.ts";
+import { CommandError } from "./command_error.ts";
 import { logConnect } from "./log_connect.ts";
+import { explainNotKept, type OpenRelay, openRelay, type StartEmbeddedRelay } from "./open_relay.ts";
 import type { ClientConfig } from "./config.ts";
 import { defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
@@ -28,15 +30,6 @@ import {
   type TunnelEnd,
 } from "./tunnel/mod.ts";
 
-/** A relay inside this process, for who has no other. */
-export interface EmbeddedRelay {
-  url: URL;
-  close(): Promise<void>;
-}
-
-/** Starts a relay on a port of this machine, 0 for a free one, that keeps its data in `dataDir`. */
-export type StartEmbeddedRelay = (port: number, dataDir: string) => Promise<EmbeddedRelay>;
-
 export interface ExposeOptions {
   config: ClientConfig;
   env: Readonly<Record<string, string | undefined>>;
@@ -53,11 +46,6 @@ export type Note = (text: string) => void;
 
 /** The exit code of who was stopped before there was a tunnel. */
 const STOPPED_EARLY = 1;
-
-/** What went wrong in words for the user; ends the program with exit code 1. */
-export class CommandError extends Error {
-  override name = "CommandError";
-}
 
 /**
  * Opens a tunnel, shows what passes through it until it ends, and prints the summary.
@@ -77,30 +65,25 @@ export async function expose(options: ExposeOptions): Promise<number> {
   const connect = logConnect(connector, "server", options.log);
   const target = options.createTarget(screen.note, resumed?.target ?? null);
   const stop = listenForStop();
-  let embedded: EmbeddedRelay | null = null;
+  let relay: OpenRelay | null = null;
   try {
-    const server = config.server ?? (resumed?.server ? new URL(resumed.server) : null);
-    if (server === null) {
-      embedded = await startEmbedded(options.startEmbeddedRelay, join(folder, "relay"), resumed);
-      screen.note(
-        `No server is configured: running one here (${embedded.url.origin}), which only this machine can reach.`,
-      );
-    }
-    const relay = server ?? embedded!.url;
+    relay = await openRelay({
+      server: config.server ?? (resumed?.server ? new URL(resumed.server) : null),
+      resumed,
+      dataDir: join(folder, "relay"),
+      start: options.startEmbeddedRelay,
+      note: screen.note,
+    });
+    const server = relay.url;
     const tunnel = resumed === null
-      ? await createEphemeralTunnel(connect, relay, { signal: stop.signal })
-      : await resumeTunnel(connect, relay, resumed, saved, stop.signal);
-    options.log.debug(resumed === null ? "tunnel_made" : "tunnel_resumed", { id: tunnel.id, server: relay.origin });
-    keepForResume(saved, {
-      ...tunnel,
-      server: server?.origin ?? null,
-      embeddedPort: embedded === null ? null : Number(embedded.url.port),
-      target: options.targetUrl ?? resumed?.target ?? null,
-    }, screen.note);
-    return await carry(
-      { connect, server: relay, tunnel, target, signal: stop.signal, resumed: resumed !== null },
-      screen,
-    );
+      ? await createEphemeralTunnel(connect, server, { signal: stop.signal })
+      : await resumeTunnel(connect, server, resumed, saved, stop.signal);
+    options.log.debug(resumed === null ? "tunnel_made" : "tunnel_resumed", { id: tunnel.id, server: server.origin });
+    const leadsTo = options.targetUrl ?? resumed?.target ?? null;
+    const isKept = relay.place !== null &&
+      keepForResume(saved, { ...tunnel, ...relay.place, target: leadsTo }, screen.note);
+    const { signal } = stop;
+    return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, isKept }, screen);
   } catch (error) {
     // Whoever gave up waiting for the server knows why it was not reached.
     if (stop.signal.aborted && error instanceof RelayUnreachable) return STOPPED_EARLY;
@@ -108,7 +91,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
   } finally {
     stop.release();
     await target.close();
-    await embedded?.close();
+    await relay?.close();
     await screen.flush();
   }
 }
@@ -120,25 +103,14 @@ function findSaved(saved: SavedTunnels, server: URL | null): SavedTunnel {
   throw new CommandError(`there is no tunnel to resume: none that was opened here${where} is still running its time`);
 }
 
-/** A tunnel works without: a folder that cannot be written to costs `--resume` and nothing else. */
-function keepForResume(saved: SavedTunnels, tunnel: SavedTunnel, note: Note): void {
+/** Whether it was kept. A tunnel works without: a folder that cannot be written to costs `--resume` and nothing else. */
+function keepForResume(saved: SavedTunnels, tunnel: SavedTunnel, note: Note): boolean {
   try {
     saved.save(tunnel, Date.now());
+    return true;
   } catch (error) {
-    note(`--resume will not find this tunnel: ${describeError(error)}`);
-  }
-}
-
-async function startEmbedded(
-  start: StartEmbeddedRelay,
-  dataDir: string,
-  resumed: SavedTunnel | null,
-): Promise<EmbeddedRelay> {
-  try {
-    return await start(resumed?.embeddedPort ?? 0, dataDir);
-  } catch (cause) {
-    const what = resumed === null ? "cannot run a server here" : `cannot take ${resumed.url} back`;
-    throw new CommandError(`${what}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    note(explainNotKept(error));
+    return false;
   }
 }
 
@@ -165,9 +137,11 @@ interface CarryOptions {
   target: Target;
   signal: AbortSignal;
   resumed: boolean;
+  /** Whether `--resume` finds it. */
+  isKept: boolean;
 }
 
-async function carry({ resumed, ...run }: CarryOptions, screen: Screen): Promise<number> {
+async function carry({ resumed, isKept, ...run }: CarryOptions, screen: Screen): Promise<number> {
   const summary: Summary = { requests: 0, bytes: 0 };
   let isOpen = false;
   const end = await runTunnel({
@@ -186,17 +160,19 @@ async function carry({ resumed, ...run }: CarryOptions, screen: Screen): Promise
       onReconnecting: screen.reconnecting,
     },
   });
-  screen.closed(REASONS[end], summary);
+  screen.closed(end === "stopped" && isKept ? `${REASONS[end]} ${HOW_TO_RESUME}` : REASONS[end], summary);
   return 0;
 }
 
 const REASONS: Readonly<Record<TunnelEnd, string>> = {
-  stopped: "The tunnel was stopped. --resume takes it back until it expires.",
+  stopped: "The tunnel was stopped.",
   expired: "The tunnel has expired.",
   exhausted: "The traffic of the tunnel is used up.",
   replaced: "Another client of yours has taken this tunnel over.",
   refused: "The server no longer knows this tunnel.",
 };
+
+const HOW_TO_RESUME = "--resume takes it back until it expires.";
 
 /** Where this run shows itself, by its options. */
 export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {

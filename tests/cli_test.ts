@@ -263,6 +263,28 @@ Deno.test("a folder that cannot be written to costs --resume, not the tunnel", a
   assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
 });
 
+Deno.test("a folder that cannot be written to costs the client's own server its memory, not the tunnel", async () => {
+  await using site = startSite();
+  await using config = await makeTempDir();
+  await writeFile(join(config.path, "file"), "");
+  await using tunnel = await startTunnel({ target: site, configDir: join(config.path, "file", "below") });
+  await tunnel.events.waitFor("note", ({ text }) => /running one here/.test(String(text)));
+  await tunnel.events.waitFor("note", ({ text }) => /^--resume will not find .*: cannot open/.test(String(text)));
+  assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
+  assert.equal((await tunnel.stop()).summary.reason, "The tunnel was stopped.");
+});
+
+Deno.test("a tunnel is not taken back by a server that has lost what it knew", async () => {
+  await using site = startSite();
+  await using tunnel = await startTunnel({ target: site });
+  await tunnel.stop();
+  await writeFile(join(tunnel.configDir, "relay", "portway.db"), "no database any more".repeat(1000));
+  await assertFailure(
+    ["--resume", "--config-dir", tunnel.configDir],
+    /cannot take http.* back: cannot open the database/,
+  );
+});
+
 Deno.test("--verbose says what is connected to, on standard error", async () => {
   await using site = startSite();
   await using server = await startServer();
