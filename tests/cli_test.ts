@@ -295,20 +295,26 @@ Deno.test("--verbose says what is connected to, on standard error", async () => 
   await tunnel.errors.waitFor(new RegExp(`connected peer=service host=localhost port=${site.port}`));
 });
 
+/** The one file in which the client keeps its tunnel. */
+async function findSavedTunnel({ configDir }: { configDir: string }): Promise<string> {
+  const names = await readdir(join(configDir, "tunnels"));
+  assert.equal(names.length, 1);
+  return join(configDir, "tunnels", names[0]);
+}
+
 Deno.test("what the client keeps can be read by its user alone", async () => {
   await using site = startSite();
   await using server = await startServer();
   await using tunnel = await startTunnel({ server, target: site });
-  const path = join(tunnel.configDir, "tunnels.json");
-  assert.equal((await stat(path)).mode & 0o777, 0o600);
-  assert.deepEqual(await readdir(tunnel.configDir), ["tunnels.json"]);
+  assert.deepEqual(await readdir(tunnel.configDir), ["tunnels"]);
+  assert.equal((await stat(await findSavedTunnel(tunnel))).mode & 0o777, 0o600);
 });
 
 Deno.test("the secret is in no log, no URL, no command line and no database as it is", async () => {
   await using site = startSite();
   await using server = await startServer({ args: ["--log-level", "debug", "--log-format", "json"] });
   await using tunnel = await startTunnel({ server, target: site, args: ["--verbose"] });
-  const [{ secret }] = JSON.parse(await readFile(join(tunnel.configDir, "tunnels.json"), "utf8"));
+  const { secret } = JSON.parse(await readFile(await findSavedTunnel(tunnel), "utf8"));
   assert(secret.length > 20);
   await (await visit(`${tunnel.url}/inspect`)).bytes();
   const places: Record<string, string> = {
