@@ -188,5 +188,7 @@ export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
     color: !noColor && process.stdout.isTTY === true,
     colorErrors: !noColor && process.stderr.isTTY === true,
     showQr,
+    // Some pseudo-terminals say 0 for "not known".
+    columns: process.stdout.columns || undefined,
   });
 }
