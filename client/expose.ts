@@ -35,8 +35,8 @@ export interface ExposeOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** Where it leads, for `--resume` alone to find again; null for what the command line must name again. */
   targetUrl: string | null;
-  /** Makes what the tunnel leads to. For `--resume` alone, `savedUrl` is where it led before. */
-  createTarget(note: Note, savedUrl: string | null): Target;
+  /** Makes what the tunnel leads to. With `--resume`, `resumed` says where it led before. */
+  createTarget(note: Note, resumed: SavedTunnel | null): Target;
   startEmbeddedRelay: StartEmbeddedRelay;
   log: Logger;
 }
@@ -63,7 +63,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     caCerts: await loadCaCerts([config.caCerts ?? undefined, env.NODE_EXTRA_CA_CERTS]),
   });
   const connect = logConnect(connector, "server", options.log);
-  const target = options.createTarget(screen.note, resumed?.target ?? null);
+  const target = options.createTarget(screen.note, resumed);
   const stop = listenForStop();
   let relay: OpenRelay | null = null;
   try {
@@ -79,9 +79,12 @@ export async function expose(options: ExposeOptions): Promise<number> {
       ? await createEphemeralTunnel(connect, server, { signal: stop.signal })
       : await resumeTunnel(connect, server, resumed, saved, stop.signal);
     options.log.debug(resumed === null ? "tunnel_made" : "tunnel_resumed", { id: tunnel.id, server: server.origin });
-    const leadsTo = options.targetUrl ?? resumed?.target ?? null;
+    const leadsTo = {
+      target: options.targetUrl ?? resumed?.target ?? null,
+      hostHeader: config.hostHeader ?? resumed?.hostHeader ?? null,
+    };
     const isKept = relay.place !== null &&
-      keepForResume(saved, { ...tunnel, ...relay.place, target: leadsTo }, screen.note);
+      keepForResume(saved, { ...tunnel, ...relay.place, ...leadsTo }, screen.note);
     const { signal } = stop;
     return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, isKept }, screen);
   } catch (error) {

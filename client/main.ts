@@ -16,7 +16,7 @@ import { openConnector } from "../common/connection/mod.ts";
 import { logConnect } from "./log_connect.ts";
 import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";
-import { createHandlerTarget, createUpstream } from "./tunnel/mod.ts";
+import { createHandlerTarget, createUpstream, type SavedTunnel } from "./tunnel/mod.ts";
 
 /** What the client needs of the server, which it does not know: the entry file introduces them. */
 export interface ServerProgram {
@@ -104,9 +104,9 @@ async function runClient(flags: FlagTexts, server: ServerProgram): Promise<numbe
     config,
     env: process.env,
     targetUrl: config.expose?.origin ?? null,
-    createTarget: (note, savedUrl) =>
+    createTarget: (note, resumed) =>
       shared === null
-        ? createLocalService(config, note, savedUrl, log)
+        ? createLocalService(config, note, resumed, log)
         : createHandlerTarget(shared.name, shared.target),
     startEmbeddedRelay: server.startEmbeddedRelay,
     log,
@@ -116,16 +116,17 @@ async function runClient(flags: FlagTexts, server: ServerProgram): Promise<numbe
 function createLocalService(
   config: ClientConfig,
   note: Note,
-  savedUrl: string | null,
+  resumed: SavedTunnel | null,
   log: Logger,
 ): ReturnType<ExposeOptions["createTarget"]> {
-  const url = config.expose ?? (savedUrl === null ? null : new URL(savedUrl));
+  const url = config.expose ?? (resumed?.target ? new URL(resumed.target) : null);
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
+  const hostHeader = config.hostHeader ?? resumed?.hostHeader ?? url.host;
   return createUpstream({
     url,
     // Straight to it, whatever proxy stands between this machine and the server.
     connect: logConnect(openConnector(), "service", log),
-    hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
+    hostHeader: hostHeader === "public" ? null : hostHeader,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),
     onTls: () => note(`${url.origin} speaks HTTPS. Stop this tunnel and use -e https://${url.host}`),

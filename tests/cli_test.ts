@@ -253,6 +253,25 @@ Deno.test("without a server the client runs one, says so, and --resume takes its
   assert.equal(await (await visit(`${second.url}/text`)).text(), "hello");
 });
 
+Deno.test("--resume keeps the Host that the service is to see, unless another one is given", async () => {
+  await using site = startSite();
+  await using server = await startServer();
+  await using config = await makeTempDir();
+  const start = (args: string[], target?: typeof site) => startTunnel({ server, target, args, configDir: config.path });
+  const cases: [args: string[], host: string][] = [
+    [["--host-header", "first.test"], "first.test"],
+    [["--resume"], "first.test"],
+    [["--resume", "--host-header", "second.test:80"], "second.test:80"],
+    [["--resume"], "second.test:80"],
+  ];
+  for (const [args, host] of cases) {
+    await using tunnel = await start(args, args.includes("--resume") ? undefined : site);
+    const { headers } = await (await visit(`${tunnel.url}/inspect`)).json() as { headers: [string, string][] };
+    assert.equal(new Headers(headers).get("host"), host, args.join(" "));
+    await tunnel.stop();
+  }
+});
+
 Deno.test("a folder that cannot be written to costs --resume, not the tunnel", async () => {
   await using site = startSite();
   await using server = await startServer();

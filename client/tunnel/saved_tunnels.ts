@@ -10,6 +10,8 @@ export interface SavedTunnel extends OwnedTunnel {
   embeddedPort: number | null;
   /** What it led to: a URL, or null for a folder or site, which the command line names again. */
   target: string | null;
+  /** The Host that the service was to see, as `--host-header` said it; null when nothing was said. */
+  hostHeader: string | null;
 }
 
 /** Tunnels kept at most; older ones have expired long before. */
@@ -114,10 +116,13 @@ function parseJson(text: string): unknown {
 
 function isSavedTunnel(value: unknown): value is SavedTunnel & { savedAt: number } {
   const fields = (value ?? {}) as Record<string, unknown>;
-  const { id, secret, url, expiresAt, server, embeddedPort, target, savedAt } = fields;
+  const { id, secret, url, expiresAt, server, embeddedPort, target, hostHeader, savedAt } = fields;
   const isText = (field: unknown) => typeof field === "string";
   const isUrl = (field: unknown) => typeof field === "string" && URL.canParse(field);
+  // It becomes a header.
+  const isHost = (field: unknown) => typeof field === "string" && /^[\x21-\x7e]+$/.test(field);
   const isPort = Number.isInteger(embeddedPort) && Number(embeddedPort) >= 0 && Number(embeddedPort) <= 65_535;
   return isText(id) && isText(secret) && isUrl(url) && typeof expiresAt === "number" && typeof savedAt === "number" &&
-    (server === null ? isPort : isUrl(server)) && (target === null || isUrl(target));
+    (server === null ? isPort : isUrl(server)) && (target === null || isUrl(target)) &&
+    (hostHeader === null || isHost(hostHeader));
 }

@@ -16,6 +16,7 @@ const tunnel = (id: string, expiresAt: number): SavedTunnel => ({
   server: "http://relay.example",
   embeddedPort: null,
   target: "http://localhost:3000",
+  hostHeader: null,
 });
 
 async function withFolder(test: (folder: string) => void | Promise<void>): Promise<void> {
@@ -107,7 +108,10 @@ Deno.test("SavedTunnels finds nothing in a damaged file, and the next save remov
       writeFileSync(file, text);
       assert.equal(saved.findLast(0, () => true), null, text);
     }
-    const damages = [{ url: "" }, { server: "relay" }, { target: "3000" }, { server: null, embeddedPort: 70_000 }];
+    const damages = [{ url: "" }, { server: "relay" }, { target: "3000" }, { hostHeader: "a\r\nb" }, {
+      server: null,
+      embeddedPort: 70_000,
+    }];
     for (const damage of damages) {
       writeFileSync(file, JSON.stringify({ ...whole, ...damage }));
       assert.equal(saved.findLast(0, () => true), null, JSON.stringify(damage));
