@@ -38,6 +38,8 @@ export interface ExposeOptions {
   /** Makes what the tunnel leads to. With `--resume`, `resumed` says where it led before. */
   createTarget(note: Note, resumed: SavedTunnel | null): Target;
   startEmbeddedRelay: StartEmbeddedRelay;
+  /** Whether the tunnel, and what a relay inside this process knows of it, is kept for `--resume`. */
+  isKept: boolean;
   log: Logger;
 }
 
@@ -55,7 +57,7 @@ const STOPPED_EARLY = 1;
 export async function expose(options: ExposeOptions): Promise<number> {
   const { config, env } = options;
   const folder = config.configDir ?? defaultConfigDir(env, process.platform);
-  const saved = new SavedTunnels(folder);
+  const saved = options.isKept ? new SavedTunnels(folder) : null;
   const resumed = config.resume ? findSaved(saved, config.server) : null;
   const screen = openScreen(config);
   const connector = openConnector({
@@ -70,7 +72,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     relay = await openRelay({
       server: config.server ?? (resumed?.server ? new URL(resumed.server) : null),
       resumed,
-      dataDir: join(folder, "relay"),
+      dataDir: saved === null ? null : join(folder, "relay"),
       start: options.startEmbeddedRelay,
       note: screen.note,
     });
@@ -83,7 +85,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
       target: options.targetUrl ?? resumed?.target ?? null,
       hostHeader: config.hostHeader ?? resumed?.hostHeader ?? null,
     };
-    const isKept = relay.place !== null &&
+    const isKept = saved !== null && relay.place !== null &&
       keepForResume(saved, { ...tunnel, ...relay.place, ...leadsTo }, screen.note);
     const { signal } = stop;
     return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, isKept }, screen);
@@ -99,9 +101,9 @@ export async function expose(options: ExposeOptions): Promise<number> {
   }
 }
 
-function findSaved(saved: SavedTunnels, server: URL | null): SavedTunnel {
-  const found = saved.findLast(Date.now(), (tunnel) => server === null || tunnel.server === server.origin);
-  if (found !== null) return found;
+function findSaved(saved: SavedTunnels | null, server: URL | null): SavedTunnel {
+  const found = saved?.findLast(Date.now(), (tunnel) => server === null || tunnel.server === server.origin);
+  if (found) return found;
   const where = server === null ? "" : ` at ${server.origin}`;
   throw new CommandError(`there is no tunnel to resume: none that was opened here${where} is still running its time`);
 }
@@ -121,14 +123,14 @@ async function resumeTunnel(
   connect: Connect,
   server: URL,
   resumed: SavedTunnel,
-  saved: SavedTunnels,
+  saved: SavedTunnels | null,
   signal: AbortSignal,
 ): Promise<OwnedTunnel> {
   try {
     return await fetchEphemeralTunnel(connect, server, resumed, { signal });
   } catch (error) {
     if (!(error instanceof RelayRefused) || (error.status !== 404 && error.status !== 410)) throw error;
-    saved.remove(resumed.id);
+    saved?.remove(resumed.id);
     throw new CommandError(`cannot resume ${resumed.url}: ${error.message}`, { cause: error });
   }
 }

@@ -31,17 +31,26 @@ export interface ServerProgram {
 
 const USAGE_ERROR = 2;
 
+export interface MainOptions {
+  /** Whether tunnels are kept for `--resume`; default true. */
+  isKept?: boolean;
+}
+
 /**
  * The `portway` command.
  * @param args the command line without the program's name
  * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
  */
-export async function main(args: readonly string[], server: ServerProgram): Promise<number> {
+export async function main(
+  args: readonly string[],
+  server: ServerProgram,
+  { isKept = true }: MainOptions = {},
+): Promise<number> {
   const parsed = parse(args, server);
   try {
     if (parsed.command === "server") return await server.run(parsed.flags);
     if (parsed.command === "proxy") return await server.runProxy(parsed.flags);
-    return await runClient(parsed.flags, server);
+    return await runClient(parsed.flags, server, isKept);
   } catch (error) {
     process.stderr.write(`portway: ${printable(describeError(error))}\n`);
     return error instanceof OptionError ? USAGE_ERROR : 1;
@@ -92,7 +101,7 @@ const EXAMPLES = `Examples:
   portway server --port 8787          run a server
   portway proxy                       only the CORS proxy, on this machine`;
 
-async function runClient(flags: FlagTexts, server: ServerProgram): Promise<number> {
+async function runClient(flags: FlagTexts, server: ServerProgram, isKept: boolean): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: process.env });
   const log = createLogger({ level: config.verbose ? "debug" : "warn" });
   const shared = await openShared(config, flags.passphrase !== undefined, log);
@@ -109,6 +118,7 @@ async function runClient(flags: FlagTexts, server: ServerProgram): Promise<numbe
         ? createLocalService(config, note, resumed, log)
         : createHandlerTarget(shared.name, shared.target),
     startEmbeddedRelay: server.startEmbeddedRelay,
+    isKept,
     log,
   });
 }
