@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import process from "node:process";
 import type { Logger } from "../common/log.ts";
+import { nameSource } from "../common/options.ts";
 import { listenForStop } from "../common/stop_signal.ts";
 import { CommandError } from "./command_error.ts";
 import { logConnect } from "./log_connect.ts";
 import { explainNotKept, type OpenRelay, openRelay, type StartEmbeddedRelay } from "./open_relay.ts";
-import type { ClientConfig } from "./config.ts";
-import { defaultConfigDir } from "./config.ts";
+import { type ClientConfig, clientOptions, defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
 import {
   createJsonScreen,
@@ -52,7 +52,7 @@ const STOPPED_EARLY = 1;
 /**
  * Opens a tunnel, shows what passes through it until it ends, and prints the summary.
  * @returns the exit code
- * @throws CommandError, RelayRefused, RelayUnreachable, and errors of options
+ * @throws CommandError, RelayRefused, RelayUnreachable, OptionError
  */
 export async function expose(options: ExposeOptions): Promise<number> {
   const { config, env } = options;
@@ -60,11 +60,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
   const saved = options.isKept ? new SavedTunnels(folder) : null;
   const resumed = config.resume ? findSaved(saved, config.server) : null;
   const screen = openScreen(config);
-  const connector = openConnector({
-    proxies: readProxyRules(env),
-    caCerts: await loadCaCerts([config.caCerts ?? undefined, env.NODE_EXTRA_CA_CERTS]),
-  });
-  const connect = logConnect(connector, "server", options.log);
+  const connect = await openServerConnector(options);
   const target = options.createTarget(screen.note, resumed);
   const stop = listenForStop();
   let relay: OpenRelay | null = null;
@@ -99,6 +95,15 @@ export async function expose(options: ExposeOptions): Promise<number> {
     await relay?.close();
     await screen.flush();
   }
+}
+
+/** Connects to the server as this machine's user wants it: through their proxies, trusting their certificates. */
+async function openServerConnector({ config, env, log }: ExposeOptions): Promise<Connect> {
+  const caCerts = await loadCaCerts({
+    [nameSource(clientOptions, config, "caCerts")]: config.caCerts,
+    NODE_EXTRA_CA_CERTS: env.NODE_EXTRA_CA_CERTS,
+  });
+  return logConnect(openConnector({ proxies: readProxyRules(env), caCerts }), "server", log);
 }
 
 function findSaved(saved: SavedTunnels | null, server: URL | null): SavedTunnel {

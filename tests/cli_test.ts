@@ -53,6 +53,8 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["server", "--url", "http://[::1]:8787"], /--ephemeral-domain/],
   [["server", "--tls-cert", "README.md", "--tls-key", "README.md", "--listener", "node"], /--tls-cert.*README\.md/],
   [["server", "--proxy-allow", "10.0.0.0/99", "--port", "0", "--data-dir", ":memory:"], /--proxy-allow.*99/],
+  [["-e", "3000", "--ca-certs", "missing.pem"], /^portway: --ca-certs: .*missing\.pem/],
+  [["-e", "3000", "--ca-certs", "README.md"], /^portway: --ca-certs: .*README\.md/],
   [["server", "--tls-cert", "missing.pem"], /--tls-cert and --tls-key/],
   [["server", "--tls-cert", "missing.pem", "--tls-key", "missing.pem"], /--tls-cert.*missing\.pem/],
 ];
@@ -67,11 +69,26 @@ for (const [args, says] of USAGE_ERRORS) {
   });
 }
 
-Deno.test("a wrong environment variable is named", async () => {
-  const { code, errors } = await run(["-e", "3000"], { PORTWAY_SERVER: "nonsense" });
-  assert.equal(code, 2);
-  assert.match(errors, /PORTWAY_SERVER/);
-});
+/** Variables whose value is of no use, at once or only later, and the command that uses it. */
+const WRONG_VARIABLES: [variable: string, value: string, args: string[]][] = [
+  ["PORTWAY_SERVER", "nonsense", ["-e", "3000"]],
+  ["PORTWAY_CA_CERTS", "missing.pem", ["-e", "3000"]],
+  ["NODE_EXTRA_CA_CERTS", "README.md", ["-e", "3000"]],
+  ["HTTPS_PROXY", "socks5://localhost", ["-e", "3000"]],
+  ["http_proxy", "http://", ["-e", "3000"]],
+  ["PORTWAY_TRUSTED_PROXIES", "nginx", ["server", "--port", "0", "--data-dir", ":memory:"]],
+  ["PORTWAY_TRUSTED_PROXIES", "nginx", ["proxy", "--port", "0"]],
+  ["PORTWAY_TLS_CERT", "missing.pem", ["server", "--tls-key", "missing.pem"]],
+];
+
+for (const [variable, value, args] of WRONG_VARIABLES) {
+  Deno.test(`${variable}=${value} is wrong usage of portway ${args.join(" ")}, and named`, async () => {
+    const { code, output, errors } = await run(args, { [variable]: value });
+    assert.deepEqual([code, output], [2, ""], errors);
+    assert(errors.startsWith(`portway: ${variable}: `), errors);
+    assert.equal(errors.split("\n").length, 1, errors);
+  });
+}
 
 async function assertFailure(args: string[], says: RegExp, env: Record<string, string> = {}): Promise<void> {
   const { code, output, errors } = await run(args, env);
