@@ -270,25 +270,6 @@ Deno.test("without a server the client runs one, says so, and --resume takes its
   assert.equal(await (await visit(`${second.url}/text`)).text(), "hello");
 });
 
-Deno.test("--resume keeps the Host that the service is to see, unless another one is given", async () => {
-  await using site = startSite();
-  await using server = await startServer();
-  await using config = await makeTempDir();
-  const start = (args: string[], target?: typeof site) => startTunnel({ server, target, args, configDir: config.path });
-  const cases: [args: string[], host: string][] = [
-    [["--host-header", "first.test"], "first.test"],
-    [["--resume"], "first.test"],
-    [["--resume", "--host-header", "second.test:80"], "second.test:80"],
-    [["--resume"], "second.test:80"],
-  ];
-  for (const [args, host] of cases) {
-    await using tunnel = await start(args, args.includes("--resume") ? undefined : site);
-    const { headers } = await (await visit(`${tunnel.url}/inspect`)).json() as { headers: [string, string][] };
-    assert.equal(new Headers(headers).get("host"), host, args.join(" "));
-    await tunnel.stop();
-  }
-});
-
 Deno.test("a folder that cannot be written to costs --resume, not the tunnel", async () => {
   await using site = startSite();
   await using server = await startServer();
@@ -297,28 +278,6 @@ Deno.test("a folder that cannot be written to costs --resume, not the tunnel", a
   await using tunnel = await startTunnel({ server, target: site, configDir: join(config.path, "file", "below") });
   await tunnel.events.waitFor("note", ({ text }) => /^--resume will not find this tunnel: /.test(String(text)));
   assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
-});
-
-Deno.test("a folder that cannot be written to costs the client's own server its memory, not the tunnel", async () => {
-  await using site = startSite();
-  await using config = await makeTempDir();
-  await writeFile(join(config.path, "file"), "");
-  await using tunnel = await startTunnel({ target: site, configDir: join(config.path, "file", "below") });
-  await tunnel.events.waitFor("note", ({ text }) => /running one here/.test(String(text)));
-  await tunnel.events.waitFor("note", ({ text }) => /^--resume will not find .*: cannot open/.test(String(text)));
-  assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
-  assert.equal((await tunnel.stop()).summary.reason, "The tunnel was stopped.");
-});
-
-Deno.test("a tunnel is not taken back by a server that has lost what it knew", async () => {
-  await using site = startSite();
-  await using tunnel = await startTunnel({ target: site });
-  await tunnel.stop();
-  await writeFile(join(tunnel.configDir, "relay", "portway.db"), "no database any more".repeat(1000));
-  await assertFailure(
-    ["--resume", "--config-dir", tunnel.configDir],
-    /cannot take http.* back: cannot open the database/,
-  );
 });
 
 Deno.test("--verbose says what is connected to, on standard error", async () => {
