@@ -41,6 +41,8 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["-e", "http://localhost:3000/path"], /scheme, host and port|path/],
   [["--show-qr"], /nothing to do/],
   [["extra"], /extra/],
+  [["-e", "3000", "--ca-certs", "missing.pem"], /^portway: --ca-certs: .*missing\.pem/],
+  [["-e", "3000", "--ca-certs", "README.md"], /^portway: --ca-certs: .*README\.md/],
   [["server", "--port", "99999"], /99999/],
   [["server", "--listener", "apache"], /apache/],
   [["-e", "3000", "-p", "secret"], /-p goes with -f/],
@@ -53,8 +55,6 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["server", "--url", "http://[::1]:8787"], /--ephemeral-domain/],
   [["server", "--tls-cert", "README.md", "--tls-key", "README.md", "--listener", "node"], /--tls-cert.*README\.md/],
   [["server", "--proxy-allow", "10.0.0.0/99", "--port", "0", "--data-dir", ":memory:"], /--proxy-allow.*99/],
-  [["-e", "3000", "--ca-certs", "missing.pem"], /^portway: --ca-certs: .*missing\.pem/],
-  [["-e", "3000", "--ca-certs", "README.md"], /^portway: --ca-certs: .*README\.md/],
   [["server", "--tls-cert", "missing.pem"], /--tls-cert and --tls-key/],
   [["server", "--tls-cert", "missing.pem", "--tls-key", "missing.pem"], /--tls-cert.*missing\.pem/],
 ];
