@@ -158,8 +158,9 @@ export const clientOptions = {
   noColor: {
     flag: "--no-color",
     env: "NO_COLOR",
-    parse: (value: string) => value !== "" && value !== "false",
-    fallback: "false",
+    // Whatever the variable says (no-color.org).
+    parse: (value: string) => value !== "",
+    fallback: "",
     help: "print without colours",
   },
   verbose: {

@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import process from "node:process";
-import { describeError, type Logger } from "../common/log.ts";
+import type { Logger } from "../common/log.ts";
+import { nameSource } from "../common/options.ts";
 import { listenForStop } from "../common/stop_signal.ts";
+import { CommandError } from "./command_error.ts";
 import { logConnect } from "./log_connect.ts";
-import type { ClientConfig } from "./config.ts";
-import { defaultConfigDir } from "./config.ts";
+import { explainNotKept, type OpenRelay, openRelay, type StartEmbeddedRelay } from "./open_relay.ts";
+import { type ClientConfig, clientOptions, defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
 import {
   createJsonScreen,
@@ -20,6 +22,7 @@ import {
   fetchEphemeralTunnel,
   type OwnedTunnel,
   RelayRefused,
+  RelayUnreachable,
   runTunnel,
   type SavedTunnel,
   SavedTunnels,
@@ -27,110 +30,97 @@ import {
   type TunnelEnd,
 } from "./tunnel/mod.ts";
 
-/** A relay inside this process, for who has no other. */
-export interface EmbeddedRelay {
-  url: URL;
-  close(): Promise<void>;
-}
-
-/** Starts a relay on a port of this machine, 0 for a free one, that keeps its data in `dataDir`. */
-export type StartEmbeddedRelay = (port: number, dataDir: string) => Promise<EmbeddedRelay>;
-
 export interface ExposeOptions {
   config: ClientConfig;
   env: Readonly<Record<string, string | undefined>>;
   /** Where it leads, for `--resume` alone to find again; null for what the command line must name again. */
   targetUrl: string | null;
-  /** Makes what the tunnel leads to. For `--resume` alone, `savedUrl` is where it led before. */
-  createTarget(note: Note, savedUrl: string | null): Target;
+  /** Makes what the tunnel leads to. With `--resume`, `resumed` says where it led before. */
+  createTarget(note: Note, resumed: SavedTunnel | null): Target;
   startEmbeddedRelay: StartEmbeddedRelay;
+  /** Whether the tunnel, and what a relay inside this process knows of it, is kept for `--resume`. */
+  isKept: boolean;
   log: Logger;
 }
 
 /** Tells the user something, on standard error. */
 export type Note = (text: string) => void;
 
-/** What went wrong in words for the user; ends the program with exit code 1. */
-export class CommandError extends Error {
-  override name = "CommandError";
-}
+/** The exit code of who was stopped before there was a tunnel. */
+const STOPPED_EARLY = 1;
 
 /**
  * Opens a tunnel, shows what passes through it until it ends, and prints the summary.
  * @returns the exit code
- * @throws CommandError, RelayRefused, RelayUnreachable, and errors of options
+ * @throws CommandError, RelayRefused, RelayUnreachable, OptionError
  */
 export async function expose(options: ExposeOptions): Promise<number> {
   const { config, env } = options;
   const folder = config.configDir ?? defaultConfigDir(env, process.platform);
-  const saved = new SavedTunnels(folder);
+  const saved = options.isKept ? new SavedTunnels(folder) : null;
   const resumed = config.resume ? findSaved(saved, config.server) : null;
   const screen = openScreen(config);
-  const connector = openConnector({
-    proxies: readProxyRules(env),
-    caCerts: await loadCaCerts([config.caCerts ?? undefined, env.NODE_EXTRA_CA_CERTS]),
-  });
-  const connect = logConnect(connector, "server", options.log);
-  const target = options.createTarget(screen.note, resumed?.target ?? null);
+  const connect = await openServerConnector(options);
+  const target = options.createTarget(screen.note, resumed);
   const stop = listenForStop();
-  let embedded: EmbeddedRelay | null = null;
+  let relay: OpenRelay | null = null;
   try {
-    const server = config.server ?? (resumed?.server ? new URL(resumed.server) : null);
-    if (server === null) {
-      embedded = await startEmbedded(options.startEmbeddedRelay, join(folder, "relay"), resumed);
-      screen.note(
-        `No server is configured: running one here (${embedded.url.origin}), which only this machine can reach.`,
-      );
-    }
-    const relay = server ?? embedded!.url;
+    relay = await openRelay({
+      server: config.server ?? (resumed?.server ? new URL(resumed.server) : null),
+      resumed,
+      dataDir: saved === null ? null : join(folder, "relay"),
+      start: options.startEmbeddedRelay,
+      note: screen.note,
+    });
+    const server = relay.url;
     const tunnel = resumed === null
-      ? await createEphemeralTunnel(connect, relay, stop.signal)
-      : await resumeTunnel(connect, relay, resumed, saved, stop.signal);
-    options.log.debug(resumed === null ? "tunnel_made" : "tunnel_resumed", { id: tunnel.id, server: relay.origin });
-    keepForResume(saved, {
-      ...tunnel,
-      server: server?.origin ?? null,
-      embeddedPort: embedded === null ? null : Number(embedded.url.port),
+      ? await createEphemeralTunnel(connect, server, { signal: stop.signal })
+      : await resumeTunnel(connect, server, resumed, saved, stop.signal);
+    options.log.debug(resumed === null ? "tunnel_made" : "tunnel_resumed", { id: tunnel.id, server: server.origin });
+    const leadsTo = {
       target: options.targetUrl ?? resumed?.target ?? null,
-    }, screen.note);
-    return await carry(
-      { connect, server: relay, tunnel, target, signal: stop.signal, resumed: resumed !== null },
-      screen,
-    );
+      hostHeader: config.hostHeader ?? resumed?.hostHeader ?? null,
+    };
+    const isKept = saved !== null && relay.place !== null &&
+      keepForResume(saved, { ...tunnel, ...relay.place, ...leadsTo }, screen.note);
+    const { signal } = stop;
+    return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, isKept }, screen);
+  } catch (error) {
+    // Whoever gave up waiting for the server knows why it was not reached.
+    if (stop.signal.aborted && error instanceof RelayUnreachable) return STOPPED_EARLY;
+    throw error;
   } finally {
     stop.release();
     await target.close();
-    await embedded?.close();
+    await relay?.close();
     await screen.flush();
   }
 }
 
-function findSaved(saved: SavedTunnels, server: URL | null): SavedTunnel {
-  const found = saved.findLast(Date.now(), (tunnel) => server === null || tunnel.server === server.origin);
-  if (found !== null) return found;
+/** Connects to the server as this machine's user wants it: through their proxies, trusting their certificates. */
+async function openServerConnector({ config, env, log }: ExposeOptions): Promise<Connect> {
+  const caCerts = await loadCaCerts({
+    [nameSource(clientOptions, config, "caCerts")]: config.caCerts,
+    NODE_EXTRA_CA_CERTS: env.NODE_EXTRA_CA_CERTS,
+  });
+  return logConnect(openConnector({ proxies: readProxyRules(env), caCerts }), "server", log);
+}
+
+function findSaved(saved: SavedTunnels | null, server: URL | null): SavedTunnel {
+  const found = saved?.findLast(Date.now(), (tunnel) => server === null || tunnel.server === server.origin);
+  if (found) return found;
   const where = server === null ? "" : ` at ${server.origin}`;
   throw new CommandError(`there is no tunnel to resume: none that was opened here${where} is still running its time`);
 }
 
-/** A tunnel works without: a folder that cannot be written to costs `--resume` and nothing else. */
-function keepForResume(saved: SavedTunnels, tunnel: SavedTunnel, note: Note): void {
+/** Whether it was kept. A tunnel works without: a folder that cannot be written to costs `--resume` and nothing else. */
+function keepForResume(saved: SavedTunnels, tunnel: SavedTunnel, note: Note): boolean {
   try {
     saved.save(tunnel, Date.now());
+    return true;
   } catch (error) {
-    note(`--resume will not find this tunnel: ${describeError(error)}`);
-  }
-}
-
-async function startEmbedded(
-  start: StartEmbeddedRelay,
-  dataDir: string,
-  resumed: SavedTunnel | null,
-): Promise<EmbeddedRelay> {
-  try {
-    return await start(resumed?.embeddedPort ?? 0, dataDir);
-  } catch (cause) {
-    const what = resumed === null ? "cannot run a server here" : `cannot take ${resumed.url} back`;
-    throw new CommandError(`${what}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    note(explainNotKept(error));
+    return false;
   }
 }
 
@@ -138,14 +128,14 @@ async function resumeTunnel(
   connect: Connect,
   server: URL,
   resumed: SavedTunnel,
-  saved: SavedTunnels,
+  saved: SavedTunnels | null,
   signal: AbortSignal,
 ): Promise<OwnedTunnel> {
   try {
-    return await fetchEphemeralTunnel(connect, server, resumed, signal);
+    return await fetchEphemeralTunnel(connect, server, resumed, { signal });
   } catch (error) {
     if (!(error instanceof RelayRefused) || (error.status !== 404 && error.status !== 410)) throw error;
-    saved.remove(resumed.id);
+    saved?.remove(resumed.id);
     throw new CommandError(`cannot resume ${resumed.url}: ${error.message}`, { cause: error });
   }
 }
@@ -157,9 +147,11 @@ interface CarryOptions {
   target: Target;
   signal: AbortSignal;
   resumed: boolean;
+  /** Whether `--resume` finds it. */
+  isKept: boolean;
 }
 
-async function carry({ resumed, ...run }: CarryOptions, screen: Screen): Promise<number> {
+async function carry({ resumed, isKept, ...run }: CarryOptions, screen: Screen): Promise<number> {
   const summary: Summary = { requests: 0, bytes: 0 };
   let isOpen = false;
   const end = await runTunnel({
@@ -178,17 +170,19 @@ async function carry({ resumed, ...run }: CarryOptions, screen: Screen): Promise
       onReconnecting: screen.reconnecting,
     },
   });
-  screen.closed(REASONS[end], summary);
+  screen.closed(end === "stopped" && isKept ? `${REASONS[end]} ${HOW_TO_RESUME}` : REASONS[end], summary);
   return 0;
 }
 
 const REASONS: Readonly<Record<TunnelEnd, string>> = {
-  stopped: "The tunnel was stopped. --resume takes it back until it expires.",
+  stopped: "The tunnel was stopped.",
   expired: "The tunnel has expired.",
   exhausted: "The traffic of the tunnel is used up.",
   replaced: "Another client of yours has taken this tunnel over.",
   refused: "The server no longer knows this tunnel.",
 };
+
+const HOW_TO_RESUME = "--resume takes it back until it expires.";
 
 /** Where this run shows itself, by its options. */
 export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
@@ -204,5 +198,7 @@ export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
     color: !noColor && process.stdout.isTTY === true,
     colorErrors: !noColor && process.stderr.isTTY === true,
     showQr,
+    // Some pseudo-terminals say 0 for "not known".
+    columns: process.stdout.columns || undefined,
   });
 }

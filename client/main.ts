@@ -9,12 +9,14 @@ import { createLogger, describeError, type Logger } from "../common/log.ts";
 import { OptionError, type OptionTable, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
-import { CommandError, expose, type ExposeOptions, type Note, openScreen, type StartEmbeddedRelay } from "./expose.ts";
+import { CommandError } from "./command_error.ts";
+import { expose, type ExposeOptions, type Note, openScreen } from "./expose.ts";
+import type { StartEmbeddedRelay } from "./open_relay.ts";
 import { openConnector } from "../common/connection/mod.ts";
 import { logConnect } from "./log_connect.ts";
 import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";
-import { createHandlerTarget, createUpstream } from "./tunnel/mod.ts";
+import { createHandlerTarget, createUpstream, type SavedTunnel } from "./tunnel/mod.ts";
 
 /** What the client needs of the server, which it does not know: the entry file introduces them. */
 export interface ServerProgram {
@@ -29,17 +31,26 @@ export interface ServerProgram {
 
 const USAGE_ERROR = 2;
 
+export interface MainOptions {
+  /** Whether tunnels are kept for `--resume`; default true. */
+  isKept?: boolean;
+}
+
 /**
  * The `portway` command.
  * @param args the command line without the program's name
  * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
  */
-export async function main(args: readonly string[], server: ServerProgram): Promise<number> {
+export async function main(
+  args: readonly string[],
+  server: ServerProgram,
+  { isKept = true }: MainOptions = {},
+): Promise<number> {
   const parsed = parse(args, server);
   try {
     if (parsed.command === "server") return await server.run(parsed.flags);
     if (parsed.command === "proxy") return await server.runProxy(parsed.flags);
-    return await runClient(parsed.flags, server);
+    return await runClient(parsed.flags, server, isKept);
   } catch (error) {
     process.stderr.write(`portway: ${printable(describeError(error))}\n`);
     return error instanceof OptionError ? USAGE_ERROR : 1;
@@ -90,7 +101,7 @@ const EXAMPLES = `Examples:
   portway server --port 8787          run a server
   portway proxy                       only the CORS proxy, on this machine`;
 
-async function runClient(flags: FlagTexts, server: ServerProgram): Promise<number> {
+async function runClient(flags: FlagTexts, server: ServerProgram, isKept: boolean): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: process.env });
   const log = createLogger({ level: config.verbose ? "debug" : "warn" });
   const shared = await openShared(config, flags.passphrase !== undefined, log);
@@ -102,11 +113,12 @@ async function runClient(flags: FlagTexts, server: ServerProgram): Promise<numbe
     config,
     env: process.env,
     targetUrl: config.expose?.origin ?? null,
-    createTarget: (note, savedUrl) =>
+    createTarget: (note, resumed) =>
       shared === null
-        ? createLocalService(config, note, savedUrl, log)
+        ? createLocalService(config, note, resumed, log)
         : createHandlerTarget(shared.name, shared.target),
     startEmbeddedRelay: server.startEmbeddedRelay,
+    isKept,
     log,
   });
 }
@@ -114,16 +126,17 @@ async function runClient(flags: FlagTexts, server: ServerProgram): Promise<numbe
 function createLocalService(
   config: ClientConfig,
   note: Note,
-  savedUrl: string | null,
+  resumed: SavedTunnel | null,
   log: Logger,
 ): ReturnType<ExposeOptions["createTarget"]> {
-  const url = config.expose ?? (savedUrl === null ? null : new URL(savedUrl));
+  const url = config.expose ?? (resumed?.target ? new URL(resumed.target) : null);
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
+  const hostHeader = config.hostHeader ?? resumed?.hostHeader ?? url.host;
   return createUpstream({
     url,
     // Straight to it, whatever proxy stands between this machine and the server.
     connect: logConnect(openConnector(), "service", log),
-    hostHeader: config.hostHeader === "public" ? null : config.hostHeader ?? url.host,
+    hostHeader: hostHeader === "public" ? null : hostHeader,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),
     onTls: () => note(`${url.origin} speaks HTTPS. Stop this tunnel and use -e https://${url.host}`),

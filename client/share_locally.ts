@@ -2,7 +2,7 @@ import { listenForStop } from "../common/stop_signal.ts";
 import { aborted } from "../common/delay.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import type { ClientConfig } from "./config.ts";
-import { CommandError } from "./expose.ts";
+import { CommandError } from "./command_error.ts";
 import { type LocalServer, serveLocally } from "./local_server.ts";
 import type { Shared } from "./shared.ts";
 import type { Screen, Summary } from "./terminal/mod.ts";

@@ -4,7 +4,7 @@ import type { FetchTarget } from "../common/fetch_target.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { OptionError } from "../common/options.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
-import { CommandError } from "./expose.ts";
+import { CommandError } from "./command_error.ts";
 import { askSecret } from "./ask_secret.ts";
 
 /** What the command line says is shared: a folder, a file or a site. */

@@ -41,7 +41,7 @@ export class OptionError extends Error {
  * @throws OptionError naming the flag or variable whose value is refused.
  */
 export function resolveOptions<T extends OptionTable>(table: T, sources: OptionSources): OptionValues<T> {
-  const values: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {}, origins: Record<string, string> = {};
   for (const [name, option] of Object.entries(table)) {
     const flagText = sources.flags[name];
     const variable = option.env === undefined ? undefined : sources.env[option.env];
@@ -54,8 +54,25 @@ export function resolveOptions<T extends OptionTable>(table: T, sources: OptionS
       : [option.fallback, "default"];
     if (option.refuseEmpty && text === "" && origin !== "default") throw new OptionError(`${origin}: it is empty`);
     values[name] = parseOption(option, text, origin ?? option.flag);
+    if (envText !== undefined && flagText === undefined) origins[name] = option.env ?? option.flag;
   }
+  variablesOf.set(values, origins);
   return values as OptionValues<T>;
+}
+
+/** The variables that resolved values came from, by the values' names. Beside the values, which are plain data. */
+const variablesOf = new WeakMap<object, Readonly<Record<string, string>>>();
+
+/**
+ * What to call the option behind a value that turns out to be of no use only later, as when a file is opened: the
+ * variable it came from, else its flag.
+ */
+export function nameSource<N extends string>(
+  table: Readonly<Record<N, Option<unknown>>>,
+  values: Readonly<Record<N, unknown>>,
+  name: N,
+): string {
+  return variablesOf.get(values)?.[name] ?? table[name].flag;
 }
 
 export interface OptionSources {

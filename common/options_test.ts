@@ -29,6 +29,20 @@ Deno.test("resolveOptions names where a refused value came from, and shows it un
   refuse({ key: "hunter2" }, {}, "--key: cannot use its value: a whole number from 1 to 2 is wanted");
 });
 
+Deno.test("nameSource names the variable that a value came from, else the flag", () => {
+  const name = (flag?: string, env?: string) => {
+    const values = resolveOptions({ port, key }, { flags: { port: flag }, env: { PORT: env } });
+    return options.nameSource({ port }, values, "port");
+  };
+  assert.deepEqual([name("1", "2"), name(undefined, "2"), name(), name(undefined, "")], [
+    "--port",
+    "PORT",
+    "--port",
+    "--port",
+  ]);
+  assert.equal(options.nameSource({ port }, { port: 80 }, "port"), "--port");
+});
+
 Deno.test("integer takes whole decimal numbers within its bounds only", () => {
   const parse = options.integer(0, 100);
   assert.deepEqual(["0", "100", "007"].map(parse), [0, 100, 7]);

@@ -41,7 +41,7 @@ export const IN_MEMORY = ":memory:";
  */
 export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
   const tls = readTls(config);
-  const readOrigin = openOriginReader(config.trustedProxies);
+  const readOrigin = openOriginReader(config);
   const ephemeralDomain = chooseEphemeralDomain(config);
   const store = await openStore({ dataDir: config.dataDir === IN_MEMORY ? null : config.dataDir });
   // The port may be any free one, and URLs name it: handlers are made once it is known.

@@ -39,7 +39,7 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
   const isLocal = isLoopbackAddress(config.host);
   const origins = config.proxyOrigins.length > 0 ? config.proxyOrigins : isLocal ? ["*"] : [];
   const perMinute = config.proxyRequestsPerMinute ?? (isLocal ? 0 : DEFAULT_REQUESTS_PER_MINUTE);
-  const readOrigin = openOriginReader(config.trustedProxies);
+  const readOrigin = openOriginReader(config);
   if (origins.includes("*") && (config.proxyAllow.length > 0 || config.proxyFiles !== null) && !config.proxyToken) {
     log.warn("proxy_open", { hint: "any page you visit can use it; set --proxy-origins or --proxy-token" });
   }

@@ -12,7 +12,7 @@ export const serverProgram = {
   async runProxy(flags: FlagTexts): Promise<number> {
     return await (await import("./run.ts")).runProxy(flags);
   },
-  async startEmbeddedRelay(port: number, dataDir: string): Promise<RunningServer> {
+  async startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
     return await (await import("./run.ts")).startEmbeddedRelay(port, dataDir);
   },
 };

@@ -9,7 +9,7 @@ import { OptionError, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
 import { writeText } from "../common/write_text.ts";
 import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
-import { type RunningServer, startProxyOnly, startServer } from "./main.ts";
+import { IN_MEMORY, type RunningServer, startProxyOnly, startServer } from "./main.ts";
 
 /**
  * The server as a program of its own.
@@ -80,8 +80,8 @@ function surviveDefects(log: Logger): void {
   process.on("unhandledRejection", report);
 }
 
-/** A relay for the process of a client that has no other: on loopback only, quiet. */
-export async function startEmbeddedRelay(port: number, dataDir: string): Promise<RunningServer> {
-  const flags = { host: "127.0.0.1", port: String(port), dataDir, drainSeconds: "0" };
+/** A relay for the process of a client that has no other: on loopback only, quiet, in memory without a data folder. */
+export async function startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
+  const flags = { host: "127.0.0.1", port: String(port), dataDir: dataDir ?? IN_MEMORY, drainSeconds: "0" };
   return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger);
 }

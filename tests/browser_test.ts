@@ -20,7 +20,8 @@ Deno.test("the demo in Chromium: the page, the clock's ticks and the WebSocket's
   await page.waitForFunction(() => document.getElementById("echo")?.textContent === "and back");
   await page.close();
   demo.kill("SIGINT");
-  const { requests } = await demo.events.waitFor("summary");
+  const { requests, reason } = await demo.events.waitFor("summary");
+  assert.equal(reason, "The tunnel was stopped.");
   assert(Number(requests) >= 3);
   assert.equal((await demo.ended).code, 0);
 });

@@ -41,6 +41,8 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["-e", "http://localhost:3000/path"], /scheme, host and port|path/],
   [["--show-qr"], /nothing to do/],
   [["extra"], /extra/],
+  [["-e", "3000", "--ca-certs", "missing.pem"], /^portway: --ca-certs: .*missing\.pem/],
+  [["-e", "3000", "--ca-certs", "README.md"], /^portway: --ca-certs: .*README\.md/],
   [["server", "--port", "99999"], /99999/],
   [["server", "--listener", "apache"], /apache/],
   [["-e", "3000", "-p", "secret"], /-p goes with -f/],
@@ -71,11 +73,26 @@ for (const [args, says] of USAGE_ERRORS) {
   });
 }
 
-Deno.test("a wrong environment variable is named", async () => {
-  const { code, errors } = await run(["-e", "3000"], { PORTWAY_SERVER: "nonsense" });
-  assert.equal(code, 2);
-  assert.match(errors, /PORTWAY_SERVER/);
-});
+/** Variables whose value is of no use, at once or only later, and the command that uses it. */
+const WRONG_VARIABLES: [variable: string, value: string, args: string[]][] = [
+  ["PORTWAY_SERVER", "nonsense", ["-e", "3000"]],
+  ["PORTWAY_CA_CERTS", "missing.pem", ["-e", "3000"]],
+  ["NODE_EXTRA_CA_CERTS", "README.md", ["-e", "3000"]],
+  ["HTTPS_PROXY", "socks5://localhost", ["-e", "3000"]],
+  ["http_proxy", "http://", ["-e", "3000"]],
+  ["PORTWAY_TRUSTED_PROXIES", "nginx", ["server", "--port", "0", "--data-dir", ":memory:"]],
+  ["PORTWAY_TRUSTED_PROXIES", "nginx", ["proxy", "--port", "0"]],
+  ["PORTWAY_TLS_CERT", "missing.pem", ["server", "--tls-key", "missing.pem"]],
+];
+
+for (const [variable, value, args] of WRONG_VARIABLES) {
+  Deno.test(`${variable}=${value} is wrong usage of portway ${args.join(" ")}, and named`, async () => {
+    const { code, output, errors } = await run(args, { [variable]: value });
+    assert.deepEqual([code, output], [2, ""], errors);
+    assert(errors.startsWith(`portway: ${variable}: `), errors);
+    assert.equal(errors.split("\n").length, 1, errors);
+  });
+}
 
 async function assertFailure(args: string[], says: RegExp, env: Record<string, string> = {}): Promise<void> {
   const { code, output, errors } = await run(args, env);
@@ -277,20 +294,26 @@ Deno.test("--verbose says what is connected to, on standard error", async () => 
   await tunnel.errors.waitFor(new RegExp(`connected peer=service host=localhost port=${site.port}`));
 });
 
+/** The one file in which the client keeps its tunnel. */
+async function findSavedTunnel({ configDir }: { configDir: string }): Promise<string> {
+  const names = await readdir(join(configDir, "tunnels"));
+  assert.equal(names.length, 1);
+  return join(configDir, "tunnels", names[0]);
+}
+
 Deno.test("what the client keeps can be read by its user alone", async () => {
   await using site = startSite();
   await using server = await startServer();
   await using tunnel = await startTunnel({ server, target: site });
-  const path = join(tunnel.configDir, "tunnels.json");
-  assert.equal((await stat(path)).mode & 0o777, 0o600);
-  assert.deepEqual(await readdir(tunnel.configDir), ["tunnels.json"]);
+  assert.deepEqual(await readdir(tunnel.configDir), ["tunnels"]);
+  assert.equal((await stat(await findSavedTunnel(tunnel))).mode & 0o777, 0o600);
 });
 
 Deno.test("the secret is in no log, no URL, no command line and no database as it is", async () => {
   await using site = startSite();
   await using server = await startServer({ args: ["--log-level", "debug", "--log-format", "json"] });
   await using tunnel = await startTunnel({ server, target: site, args: ["--verbose"] });
-  const [{ secret }] = JSON.parse(await readFile(join(tunnel.configDir, "tunnels.json"), "utf8"));
+  const { secret } = JSON.parse(await readFile(await findSavedTunnel(tunnel), "utf8"));
   assert(secret.length > 20);
   await (await visit(`${tunnel.url}/inspect`)).bytes();
   const places: Record<string, string> = {
@@ -308,18 +331,37 @@ Deno.test("the secret is in no log, no URL, no command line and no database as i
   for (const line of server.errors.lines) assert.equal(typeof JSON.parse(line).time, "string", line);
 });
 
-Deno.test("a second Ctrl+C does not wait", async () => {
-  // A server that takes the handshake and never answers it.
-  const stuck = createServer(() => {});
-  stuck.listen(0, "127.0.0.1");
-  await once(stuck, "listening");
-  const address = stuck.address();
+/** A server that takes the handshake and never answers it. */
+async function startSilentServer() {
+  const server = createServer(() => {});
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
   assert(address !== null && typeof address === "object");
-  await using client = await startForPeople(["-e", "3000", "--server", `http://127.0.0.1:${address.port}`]);
-  await once(stuck, "request");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    asked: once(server, "request"),
+    [Symbol.dispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+Deno.test("Ctrl+C while the server does not answer ends the client without a word", async () => {
+  using silent = await startSilentServer();
+  await using client = await startForPeople(["-e", "3000", "--server", silent.url]);
+  await silent.asked;
+  client.kill("SIGINT");
+  assert.equal((await client.ended).code, 1);
+  assert.deepEqual([client.output.text, client.errors.text], ["", ""]);
+});
+
+Deno.test("a second Ctrl+C does not wait", async () => {
+  using silent = await startSilentServer();
+  await using client = await startForPeople(["-e", "3000", "--server", silent.url]);
+  await silent.asked;
   client.kill("SIGINT");
   client.kill("SIGINT");
   assert([1, 130].includes((await client.ended).code));
-  stuck.closeAllConnections();
-  stuck.close();
 });

@@ -81,6 +81,9 @@ for (const listener of ["deno", "node"]) {
       await using socket = await openSocket(url);
       socket.close();
       await service.log.waitFor("closed 1005");
+      await using other = await openSocket(url);
+      other.send("close");
+      assert.deepEqual(await other.closed, { code: 1005, reason: "" });
     });
 
     await t.step("a visitor whose connection breaks is gone for the service", async () => {

@@ -10,22 +10,30 @@ export interface TextScreenOptions {
   /** Whether standard error takes colours, which may lead elsewhere. */
   colorErrors: boolean;
   showQr: boolean;
+  /** How many characters a line of `out` has room for; any number when it is no terminal. */
+  columns?: number;
   /** Unix milliseconds. */
   now?: () => number;
 }
 
 /** Lines for people. */
 export function createTextScreen(options: TextScreenOptions): Screen {
-  const { out, errors, color, colorErrors, showQr, now = Date.now } = options;
+  const { out, errors, color, colorErrors, showQr, columns = Infinity, now = Date.now } = options;
   const paint = createPaint(color), paintError = createPaint(colorErrors);
   const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
+  const writeQr = async (url: string) => {
+    const code = await createQr(url, color), width = widthOf(code);
+    if (width <= columns) return out.write("\n" + code);
+    // What breaks into other lines no camera can read.
+    errors.write(paintError(YELLOW, `The QR code needs a terminal of ${width} columns, and this one has ${columns}.`));
+  };
   return {
     async opened({ url, target, expiresAt, resumed }) {
       out.write("");
       field("Public endpoint", paint(BOLD, url) + (resumed ? " (resumed)" : ""));
       field("Local service", target);
       field("Expires", describeExpiry(expiresAt, now()));
-      if (showQr) out.write("\n" + await createQr(url, color));
+      if (showQr) await writeQr(url);
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
     async served(target, urls) {
@@ -33,7 +41,7 @@ export function createTextScreen(options: TextScreenOptions): Screen {
       field("Shared", target);
       urls.forEach((url, index) => field(index === 0 ? "Addresses" : "", paint(BOLD, url)));
       // The one that a phone can reach, which the first is not when there are several.
-      if (showQr) out.write("\n" + await createQr(urls[1] ?? urls[0], color));
+      if (showQr) await writeQr(urls[1] ?? urls[0]);
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
     request: ({ method, target, status, durationMs }) => {
@@ -44,7 +52,7 @@ export function createTextScreen(options: TextScreenOptions): Screen {
     },
     reconnecting: (reason, delayMs) =>
       errors.write(
-        paintError(YELLOW, `Connection lost: ${printable(reason)}. Trying again in ${formatDuration(delayMs)}.`),
+        paintError(YELLOW, `Connection lost: ${describeReason(reason)} Trying again in ${formatDuration(delayMs)}.`),
       ),
     reconnected: () => errors.write(paintError(GREEN, "Connected again, under the same URL.")),
     note: (text) => errors.write(printable(text)),
@@ -61,6 +69,9 @@ export function createTextScreen(options: TextScreenOptions): Screen {
 }
 
 const createPaint = (color: boolean) => (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
+
+/** What the server says of itself is a sentence already. */
+const describeReason = (reason: string) => printable(reason).replace(/\.?$/, ".");
 
 const MINUTE_MS = 60_000;
 const MINUTES_A_DAY = 24 * 60;
@@ -105,4 +116,11 @@ function timestamp(time: number): string {
 async function createQr(url: string, color: boolean): Promise<string> {
   const { toString } = await import("qrcode");
   return await toString(url, color ? { type: "terminal", small: true } : { type: "utf8" });
+}
+
+/** Characters of the longest line, without the codes that colour it. */
+function widthOf(text: string): number {
+  // deno-lint-ignore no-control-regex -- what is left out
+  const lines = text.replace(/\x1b\[[\d;]*m/g, "").split("\n");
+  return Math.max(...lines.map((line) => line.length));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LineWriter } from "./line_writer.ts";
-import { createTextScreen } from "./text_screen.ts";
+import { createTextScreen, type TextScreenOptions } from "./text_screen.ts";
 
 /** A writer that keeps its lines. */
 function collect(): LineWriter & { lines: string[] } {
@@ -10,7 +10,7 @@ function collect(): LineWriter & { lines: string[] } {
 
 const NOW = new Date(2026, 0, 2, 3, 4, 5).getTime();
 
-function createScreen(options: { color?: boolean; colorErrors?: boolean } = {}) {
+function createScreen(options: Partial<TextScreenOptions> = {}) {
   const out = collect(), errors = collect();
   const screen = createTextScreen({
     out,
@@ -46,6 +46,32 @@ Deno.test("createTextScreen colours each output by what it leads to", () => {
   screen.reconnecting("it broke", 500);
   assert(out.lines[0].includes("\x1b[32m200\x1b[0m"));
   assert.deepEqual(errors.lines, ["Connection lost: it broke. Trying again in 500ms."]);
+});
+
+Deno.test("createTextScreen ends a reason with one full stop, whether it had its own or none", () => {
+  const { screen, errors } = createScreen();
+  for (const reason of ["The server is restarting.", "The server is restarting"]) screen.reconnecting(reason, 500);
+  const line = "Connection lost: The server is restarting. Trying again in 500ms.";
+  assert.deepEqual(errors.lines, [line, line]);
+});
+
+Deno.test("createTextScreen shows a QR code where it fits, and says so where it does not", async () => {
+  const opened = { id: "i", url: "http://a.example", target: "t", expiresAt: NOW, resumed: false };
+  const isQr = (line: string) => line.includes("\u2584\u2580");
+  for (const color of [false, true]) {
+    const fits = createScreen({ color, showQr: true });
+    await fits.screen.opened(opened);
+    const code = fits.out.lines.find(isQr) ?? "";
+    // deno-lint-ignore no-control-regex -- what is left out
+    const [line] = code.slice(1).replace(/\x1b\[[\d;]*m/g, "").split("\n");
+    const exact = createScreen({ color, showQr: true, columns: line.length });
+    await exact.screen.opened(opened);
+    assert.deepEqual(exact.out.lines, fits.out.lines);
+    const narrow = createScreen({ color, showQr: true, columns: line.length - 1 });
+    await narrow.screen.opened(opened);
+    assert(!narrow.out.lines.some(isQr));
+    assert.match(narrow.errors.lines.join(), new RegExp(`^The QR code needs .* ${line.length} columns`));
+  }
 });
 
 Deno.test("createTextScreen lets nobody steer the terminal", () => {

@@ -74,13 +74,27 @@ export class ScriptedConnection implements Connection {
 
 export const latin1 = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0));
 
+export interface Script {
+  connect: Connect;
+  connections: ScriptedConnection[];
+  /** Resolves when there have been that many connections. */
+  whenConnected(count: number): Promise<void>;
+}
+
 /** A connector that hands out scripted connections, in order. */
-export function scriptConnect(): { connect: Connect; connections: ScriptedConnection[] } {
+export function scriptConnect(): Script {
   const connections: ScriptedConnection[] = [];
-  const connect: Connect = () => {
-    const connection = new ScriptedConnection();
-    connections.push(connection);
-    return Promise.resolve(connection);
+  let wake = () => {};
+  return {
+    connections,
+    connect() {
+      const connection = new ScriptedConnection();
+      connections.push(connection);
+      wake();
+      return Promise.resolve(connection);
+    },
+    async whenConnected(count) {
+      while (connections.length < count) await new Promise<void>((resolve) => wake = resolve);
+    },
   };
-  return { connect, connections };
 }

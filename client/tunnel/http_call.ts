@@ -1,4 +1,4 @@
-import type { Connect, Connection, ConnectOptions } from "../../common/connection/mod.ts";
+import { type Connect, ConnectError, type Connection, type ConnectOptions } from "../../common/connection/mod.ts";
 import {
   createChunkedDecoder,
   parseResponseHead,
@@ -9,21 +9,41 @@ import {
 /** Answers of the relay's API are small; whoever sends more is no relay. */
 const MAX_ANSWER = 256 * 1024;
 
+/**
+ * How long dialling, TLS and the whole answer may take together. A network that swallows what is sent says nothing, so
+ * nothing else ends an attempt on it; and relays answer in milliseconds.
+ */
+const TIMEOUT_MS = 10_000;
+
+/** What ends a request before its answer is there. */
+export interface CallLimits {
+  signal?: AbortSignal;
+  /** For dialling, TLS and the whole answer together; default 10 seconds. */
+  timeoutMs?: number;
+}
+
 /** One request to the relay. */
-export interface HttpCall {
+export interface HttpCall extends CallLimits {
   method: string;
   /** Where to, path and query included. */
   url: URL;
   headers?: Readonly<Record<string, string>>;
-  signal?: AbortSignal;
 }
 
-/** An answer's head, the connection it came on, and the bytes behind the head that came with it. */
+/** An answer, whole. */
 export interface HttpAnswer {
-  head: ResponseHead;
-  /** The field lines as text. */
+  status: number;
+  text: string;
+  /** What follows a 101, which is the caller's to close; null for every other answer. */
+  upgraded: UpgradedCall | null;
+}
+
+/** A connection that speaks another protocol now. */
+export interface UpgradedCall {
+  /** The field lines of the answer as text. */
   fields: string;
   connection: Connection;
+  /** The bytes behind the answer that came with it. */
   rest: Uint8Array<ArrayBuffer>;
 }
 
@@ -32,49 +52,61 @@ export class AnswerMissing extends Error {
   override name = "AnswerMissing";
 }
 
-/** Where a URL is dialled. */
-export function dialOptions(url: URL, signal?: AbortSignal): ConnectOptions {
+function dialOptions(url: URL, signal: AbortSignal): ConnectOptions {
   const isTls = url.protocol === "https:";
   const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
   return { hostname: url.hostname, port, tls: isTls ? {} : undefined, signal };
 }
 
 /**
- * Makes a request over a connection of its own and reads the answer's head. The caller closes the connection.
+ * Makes a request over a connection of its own and reads the answer.
  * It goes the way the session goes, through the same proxy and with the same certificates, which `fetch` would not.
- * @throws ConnectError, ResponseSyntaxError, AnswerMissing
+ * @throws ConnectError (also when it takes too long or is given up), ResponseSyntaxError, AnswerMissing
  */
-export async function startCall(connect: Connect, call: HttpCall): Promise<HttpAnswer> {
-  const connection = await connect(dialOptions(call.url, call.signal));
-  const close = () => connection.close();
-  call.signal?.addEventListener("abort", close);
+export async function call(connect: Connect, request: HttpCall): Promise<HttpAnswer> {
+  const { timeoutMs = TIMEOUT_MS, signal: stop } = request;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException("it took too long", "TimeoutError")), timeoutMs);
   try {
-    await connection.write(serializeCall(call));
-    const isUpgrade = call.headers?.upgrade !== undefined;
-    return { ...await readHead(connection, call.method, isUpgrade), connection };
+    const signal = stop === undefined ? late.signal : AbortSignal.any([stop, late.signal]);
+    return await attempt(connect, { ...request, signal });
   } catch (error) {
-    connection.close();
-    throw error;
+    // Closing the connection ends the wait, and what that looks like says nothing.
+    if (error instanceof ConnectError) throw error;
+    if (stop?.aborted) throw new ConnectError("aborted", "given up", { cause: error });
+    if (!late.signal.aborted) throw error;
+    throw new ConnectError("timeout", `no answer within ${timeoutMs / 1000} seconds`, { cause: error });
   } finally {
-    call.signal?.removeEventListener("abort", close);
+    clearTimeout(timer);
   }
 }
 
-/**
- * {@link startCall}, then the whole body as text.
- * @throws ConnectError, ResponseSyntaxError, AnswerMissing
- */
-export async function call(connect: Connect, request: HttpCall): Promise<{ status: number; text: string }> {
-  const answer = await startCall(connect, { ...request, headers: { ...request.headers, connection: "close" } });
+async function attempt(connect: Connect, request: HttpCall & { signal: AbortSignal }): Promise<HttpAnswer> {
+  const { method, url, headers, signal } = request;
+  const connection = await connect(dialOptions(url, signal));
+  const close = () => connection.close();
+  signal.addEventListener("abort", close);
+  let upgraded: UpgradedCall | null = null;
   try {
-    return { status: answer.head.status, text: await readText(answer) };
+    signal.throwIfAborted();
+    await connection.write(serializeCall(request));
+    const begun = await readHead(connection, method, headers?.upgrade !== undefined);
+    signal.throwIfAborted();
+    if (begun.head.status === 101) upgraded = { fields: begun.fields, connection, rest: begun.rest };
+    return { status: begun.head.status, text: upgraded ? "" : await readText(connection, begun), upgraded };
   } finally {
-    answer.connection.close();
+    signal.removeEventListener("abort", close);
+    if (upgraded === null) close();
   }
 }
 
-/** The body of an answer as text. */
-export async function readText({ head, connection, rest }: HttpAnswer): Promise<string> {
+interface BegunAnswer {
+  head: ResponseHead;
+  fields: string;
+  rest: Uint8Array<ArrayBuffer>;
+}
+
+async function readText(connection: Connection, { head, rest }: BegunAnswer): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   const decoder = head.framing === "chunked" ? createChunkedDecoder() : null;
@@ -99,18 +131,14 @@ export async function readText({ head, connection, rest }: HttpAnswer): Promise<
 }
 
 function serializeCall({ method, url, headers = {} }: HttpCall): Uint8Array {
-  const fields = Object.entries({ host: url.host, accept: "application/json", ...headers });
+  const fields = Object.entries({ host: url.host, accept: "application/json", connection: "close", ...headers });
   // A header value with a line break would be a second header.
   const lines = fields.map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, "")}\r\n`);
   const length = method === "POST" ? "content-length: 0\r\n" : "";
   return new TextEncoder().encode(`${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}${length}\r\n`);
 }
 
-async function readHead(
-  connection: Connection,
-  method: string,
-  upgrade: boolean,
-): Promise<Omit<HttpAnswer, "connection">> {
+async function readHead(connection: Connection, method: string, upgrade: boolean): Promise<BegunAnswer> {
   const memory = new Uint8Array(80 * 1024);
   for (let have = 0, at = 0;;) {
     const count = await connection.read(memory.subarray(have));

@@ -1,6 +1,6 @@
 import { describeError } from "../../common/log.ts";
 import { type Connect, ConnectError } from "../../common/connection/mod.ts";
-import { AnswerMissing, call, type HttpCall } from "./http_call.ts";
+import { AnswerMissing, call, type CallLimits, type HttpCall } from "./http_call.ts";
 import { ResponseSyntaxError } from "../../common/http1/mod.ts";
 
 /** An ephemeral tunnel as its owner knows it. */
@@ -35,8 +35,12 @@ export class RelayRefused extends Error {
  * Makes an ephemeral tunnel.
  * @throws RelayUnreachable, RelayRefused
  */
-export async function createEphemeralTunnel(connect: Connect, server: URL, signal?: AbortSignal): Promise<OwnedTunnel> {
-  const answer = await ask(connect, { method: "POST", url: new URL("/api/v1/tunnels/ephemeral", server), signal });
+export async function createEphemeralTunnel(
+  connect: Connect,
+  server: URL,
+  limits: CallLimits = {},
+): Promise<OwnedTunnel> {
+  const answer = await ask(connect, { ...limits, method: "POST", url: new URL("/api/v1/tunnels/ephemeral", server) });
   return parseTunnel(answer, server, Date.now());
 }
 
@@ -48,11 +52,11 @@ export async function fetchEphemeralTunnel(
   connect: Connect,
   server: URL,
   owned: Pick<OwnedTunnel, "id" | "secret">,
-  signal?: AbortSignal,
+  limits: CallLimits = {},
 ): Promise<OwnedTunnel> {
   const url = new URL(`/api/v1/tunnels/ephemeral/${encodeURIComponent(owned.id)}`, server);
   const headers = { authorization: `Bearer ${owned.secret}` };
-  const answer = await ask(connect, { method: "GET", url, headers, signal });
+  const answer = await ask(connect, { ...limits, method: "GET", url, headers });
   return parseTunnel({ ...answer, secret: owned.secret }, server, Date.now());
 }
 

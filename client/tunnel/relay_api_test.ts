@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { ConnectError } from "../../common/connection/mod.ts";
+import { describeAbort } from "../../common/connection/_failure.ts";
+import { type Connect, ConnectError } from "../../common/connection/mod.ts";
 import { settle } from "./_relay_end.ts";
 import { scriptConnect } from "./_script.ts";
 import { createEphemeralTunnel, fetchEphemeralTunnel } from "./relay_api.ts";
@@ -126,9 +127,39 @@ Deno.test("fetchEphemeralTunnel proves ownership and keeps the secret", async ()
 Deno.test("a call is given up when its signal aborts", async () => {
   const { connect, connections } = scriptConnect();
   const abort = new AbortController();
-  const making = assert.rejects(createEphemeralTunnel(connect, server, abort.signal));
+  const making = assert.rejects(createEphemeralTunnel(connect, server, { signal: abort.signal }), {
+    message: "cannot reach the server http://relay.example:8787: given up",
+  });
   await settle();
   abort.abort();
   await making;
   assert(connections[0].closed);
+});
+
+/** What a server that stops talking has sent by then. */
+const silences = { "nothing": "", "half a head": "HTTP/1.1 201 C", "a head alone": answer("201 X", "{").slice(0, -1) };
+
+for (const [what, sent] of Object.entries(silences)) {
+  Deno.test(`a call to a server that sends ${what} and then is silent ends in one line`, async () => {
+    const { connect, connections } = scriptConnect();
+    const making = assert.rejects(createEphemeralTunnel(connect, server, { timeoutMs: 50 }), {
+      name: "RelayUnreachable",
+      message: "cannot reach the server http://relay.example:8787: no answer within 0.05 seconds",
+    });
+    await settle();
+    connections[0].send(sent);
+    await making;
+    assert(connections[0].closed);
+  });
+}
+
+Deno.test("a call that cannot be dialled in its time ends, and says how far it came", async () => {
+  const connect: Connect = async ({ signal }) => {
+    await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+    throw describeAbort("cannot connect", signal!);
+  };
+  await assert.rejects(createEphemeralTunnel(connect, server, { timeoutMs: 1 }), {
+    name: "RelayUnreachable",
+    message: "cannot reach the server http://relay.example:8787: cannot connect: it took too long",
+  });
 });

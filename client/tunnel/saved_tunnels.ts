@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { OwnedTunnel } from "./relay_api.ts";
 
 /** A tunnel as it is kept for `--resume`. */
@@ -9,60 +10,119 @@ export interface SavedTunnel extends OwnedTunnel {
   embeddedPort: number | null;
   /** What it led to: a URL, or null for a folder or site, which the command line names again. */
   target: string | null;
+  /** The Host that the service was to see, as `--host-header` said it; null when nothing was said. */
+  hostHeader: string | null;
 }
 
 /** Tunnels kept at most; older ones have expired long before. */
 const MAX_SAVED = 20;
 
-/** The tunnels this user has opened, newest last, in a file that only they can read. */
+/**
+ * The tunnels this user has opened, in a file each that only they can read: clients that run at the same time never
+ * write what another one keeps.
+ */
 export class SavedTunnels {
-  readonly #path: string;
+  readonly #folder: string;
 
   /** @param folder of the client's configuration; made when missing */
   constructor(folder: string) {
-    this.#path = join(folder, "tunnels.json");
+    this.#folder = join(folder, "tunnels");
   }
 
   /** The newest that has not expired and that `matches`. */
   findLast(now: number, matches: (tunnel: SavedTunnel) => boolean): SavedTunnel | null {
-    return this.#load().findLast((tunnel) => tunnel.expiresAt > now && matches(tunnel)) ?? null;
+    return this.#load().map(({ tunnel }) => tunnel)
+      .findLast((tunnel) => tunnel !== null && tunnel.expiresAt > now && matches(tunnel)) ?? null;
   }
 
-  /** Puts a tunnel last. */
+  /** Makes a tunnel the newest, and forgets those that are over. Throws what the system says. */
   save(tunnel: SavedTunnel, now: number): void {
-    const others = this.#load().filter(({ id, expiresAt }) => id !== tunnel.id && expiresAt > now);
-    this.#store([...others.slice(1 - MAX_SAVED), tunnel]);
+    const name = nameFor(tunnel.id);
+    const others = this.#load().filter((entry) => entry.name !== name);
+    // Those of one millisecond keep their order, and a clock that was set back changes none.
+    const savedAt = Math.max(now, 1 + (others.at(-1)?.savedAt ?? 0));
+    this.#store(name, JSON.stringify({ ...tunnel, savedAt }, null, 2));
+    const kept = others.filter((entry) => entry.tunnel !== null && entry.tunnel.expiresAt > now).slice(1 - MAX_SAVED);
+    for (const entry of others) if (!kept.includes(entry)) this.#delete(entry.name);
   }
 
   /** Forgets one that is over. */
   remove(id: string): void {
-    this.#store(this.#load().filter((tunnel) => tunnel.id !== id));
+    this.#delete(nameFor(id));
   }
 
-  #load(): SavedTunnel[] {
-    try {
-      const value: unknown = JSON.parse(readFileSync(this.#path, "utf8"));
-      return Array.isArray(value) ? value.filter(isSavedTunnel) : [];
-    } catch {
-      // Missing or damaged: nothing to resume. The next save writes it anew.
-      return [];
-    }
+  /** The newest last. */
+  #load(): Entry[] {
+    return listFiles(this.#folder).map((name) => loadEntry(this.#folder, name)).filter((entry) => entry !== null)
+      .sort((a, b) => a.savedAt - b.savedAt);
   }
 
   /** Written beside and renamed, so that a crash leaves the old file or the new one. */
-  #store(tunnels: SavedTunnel[]): void {
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-    const temporary = `${this.#path}.${crypto.randomUUID()}`;
-    writeFileSync(temporary, JSON.stringify(tunnels, null, 2), { mode: 0o600 });
-    renameSync(temporary, this.#path);
+  #store(name: string, text: string): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const temporary = join(this.#folder, crypto.randomUUID());
+    writeFileSync(temporary, text, { mode: 0o600 });
+    renameSync(temporary, join(this.#folder, name));
+  }
+
+  #delete(name: string): void {
+    rmSync(join(this.#folder, name), { force: true });
   }
 }
 
-function isSavedTunnel(value: unknown): value is SavedTunnel {
-  const { id, secret, url, expiresAt, server, embeddedPort, target } = (value ?? {}) as Record<string, unknown>;
+/** A file of the folder. */
+interface Entry {
+  name: string;
+  /** Null for a damaged file, which comes first. */
+  tunnel: SavedTunnel | null;
+  savedAt: number;
+}
+
+const SUFFIX = ".json";
+
+/** An id is the server's word, and no name for a file. */
+const nameFor = (id: string) => `${createHash("sha256").update(id).digest("hex").slice(0, 32)}${SUFFIX}`;
+
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
+  } catch {
+    // Missing or not to be read: nothing to resume. A save says what is wrong.
+    return [];
+  }
+}
+
+/** Null for what cannot be read, such as a file that another client has just deleted. */
+function loadEntry(folder: string, name: string): Entry | null {
+  try {
+    return parseEntry(name, readFileSync(join(folder, name), "utf8"));
+  } catch {
+    return null;
+  }
+}
+
+function parseEntry(name: string, text: string): Entry {
+  const value = parseJson(text);
+  return isSavedTunnel(value) ? { name, tunnel: value, savedAt: value.savedAt } : { name, tunnel: null, savedAt: -1 };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isSavedTunnel(value: unknown): value is SavedTunnel & { savedAt: number } {
+  const fields = (value ?? {}) as Record<string, unknown>;
+  const { id, secret, url, expiresAt, server, embeddedPort, target, hostHeader, savedAt } = fields;
   const isText = (field: unknown) => typeof field === "string";
   const isUrl = (field: unknown) => typeof field === "string" && URL.canParse(field);
+  // It becomes a header.
+  const isHost = (field: unknown) => typeof field === "string" && /^[\x21-\x7e]+$/.test(field);
   const isPort = Number.isInteger(embeddedPort) && Number(embeddedPort) >= 0 && Number(embeddedPort) <= 65_535;
-  return isText(id) && isText(secret) && isUrl(url) && typeof expiresAt === "number" &&
-    (server === null ? isPort : isUrl(server)) && (target === null || isUrl(target));
+  return isText(id) && isText(secret) && isUrl(url) && typeof expiresAt === "number" && typeof savedAt === "number" &&
+    (server === null ? isPort : isUrl(server)) && (target === null || isUrl(target)) &&
+    (hostHeader === null || isHost(hostHeader));
 }

@@ -14,7 +14,7 @@ import {
   TUNNEL_HEADER,
 } from "../../protocol/mod.ts";
 import type { Connect, Connection } from "../../common/connection/mod.ts";
-import { type HttpAnswer, readText, startCall } from "./http_call.ts";
+import { call, type UpgradedCall } from "./http_call.ts";
 import { MessageParts } from "./message_parts.ts";
 import { explainCallFailure, type OwnedTunnel, parseRefusal } from "./relay_api.ts";
 import { type RequestHead, scanRequestHead } from "./request_head.ts";
@@ -32,7 +32,10 @@ export interface SessionOptions {
   server: URL;
   tunnel: OwnedTunnel;
   target: Target;
+  /** Gives the opening up. */
   signal: AbortSignal;
+  /** For the opening; default 10 seconds. */
+  timeoutMs?: number;
   /** A request has been carried to its end. */
   onRequest(request: CarriedRequest): void;
   /** The relay says that this session will end. */
@@ -67,7 +70,7 @@ export interface ClientSession {
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
   const { server, tunnel } = options;
   const key = createWebSocketKey();
-  const answer = await startCall(options.connect, {
+  const { status, text, upgraded } = await call(options.connect, {
     method: "GET",
     url: new URL(SESSION_PATH, server),
     headers: {
@@ -80,28 +83,19 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
       [TUNNEL_HEADER]: tunnel.id,
     },
     signal: options.signal,
+    timeoutMs: options.timeoutMs,
   }).catch((error) => {
     throw explainCallFailure(server, error);
   });
-  if (answer.head.status !== 101) throw await readRefusal(server, answer);
+  if (upgraded === null) throw parseRefusal(server, status, text);
   if (
-    readHeader(answer, "sec-websocket-accept") !== acceptFor(key) ||
-    readHeader(answer, "sec-websocket-protocol") !== SUBPROTOCOL
+    readHeader(upgraded, "sec-websocket-accept") !== acceptFor(key) ||
+    readHeader(upgraded, "sec-websocket-protocol") !== SUBPROTOCOL
   ) {
-    answer.connection.close();
+    upgraded.connection.close();
     throw parseRefusal(server, 0, "");
   }
-  return new WebSocketSession(answer, options);
-}
-
-async function readRefusal(server: URL, answer: HttpAnswer): Promise<Error> {
-  try {
-    return parseRefusal(server, answer.head.status, await readText(answer));
-  } catch (error) {
-    return explainCallFailure(server, error);
-  } finally {
-    answer.connection.close();
-  }
+  return new WebSocketSession(upgraded, options);
 }
 
 class WebSocketSession implements ClientSession, Transport {
@@ -118,9 +112,9 @@ class WebSocketSession implements ClientSession, Transport {
   /** The message that comes in fragments just now. */
   #parts: MessageParts | null = null;
 
-  constructor(answer: HttpAnswer, options: SessionOptions) {
+  constructor({ connection, rest }: UpgradedCall, options: SessionOptions) {
     this.#options = options;
-    this.#connection = answer.connection;
+    this.#connection = connection;
     // Inside TLS, and on this machine, nobody in between could be confused by what we send.
     this.#masked = options.server.protocol === "http:" && !isLoopbackHost(options.server.hostname);
     this.#mux = new Mux({
@@ -131,7 +125,7 @@ class WebSocketSession implements ClientSession, Transport {
       onEnd: (reason, text) => this.#onEnd(reason, text),
     });
     this.#beat = setInterval(() => this.#mux.beat(), BEAT_MS);
-    this.#receive(answer.rest);
+    this.#receive(rest);
   }
 
   get active(): number {
@@ -242,7 +236,7 @@ class WebSocketSession implements ClientSession, Transport {
 
 const GOODBYE_MS = 200;
 
-function readHeader({ fields }: HttpAnswer, name: string): string | undefined {
+function readHeader({ fields }: UpgradedCall, name: string): string | undefined {
   return new RegExp(`^${name}:[ \\t]*(.*?)[ \\t]*\r$`, "im").exec(fields)?.[1];
 }
 

@@ -210,3 +210,51 @@ Deno.test("a tunnel whose session ends right behind its handshake connects again
   stop.abort();
   assert.equal(await running, "stopped");
 });
+
+Deno.test("a tunnel whose new connection is never answered gives it up and tries again", async () => {
+  const script = scriptConnect();
+  const stop = new AbortController();
+  const reasons: string[] = [];
+  let reconnecting = Promise.withResolvers<void>();
+  const connectedAgain = Promise.withResolvers<void>();
+  const running = runTunnel({
+    ...script,
+    server,
+    tunnel,
+    target,
+    signal: stop.signal,
+    timeoutMs: 300,
+    events: {
+      onConnected: () => reasons.length > 0 && connectedAgain.resolve(),
+      onRequest() {},
+      onReconnecting(reason) {
+        reasons.push(reason);
+        reconnecting.resolve();
+        reconnecting = Promise.withResolvers();
+      },
+    },
+  });
+  const first = reconnecting.promise;
+  await accept(script.connections, CLOSE);
+  await first;
+  // The second connection stays silent.
+  await reconnecting.promise;
+  await script.whenConnected(3);
+  await accept(script.connections);
+  await connectedAgain.promise;
+  assert.equal(reasons[1], "cannot reach the server http://127.0.0.1:1: no answer within 0.3 seconds");
+  assert.deepEqual(script.connections.map(({ closed }) => closed).slice(1), [true, false]);
+  stop.abort();
+  assert.equal(await running, "stopped");
+});
+
+Deno.test("a tunnel whose first connection is never answered says so, and ends", async () => {
+  const script = scriptConnect();
+  const events = { onConnected() {}, onRequest() {}, onReconnecting() {} };
+  const { signal } = new AbortController();
+  await assert.rejects(runTunnel({ ...script, server, tunnel, target, signal, timeoutMs: 50, events }), {
+    name: "RelayUnreachable",
+    message: "cannot reach the server http://127.0.0.1:1: no answer within 0.05 seconds",
+  });
+  assert(script.connections[0].closed);
+});

@@ -25,6 +25,8 @@ export interface RunTunnelOptions {
   target: Target;
   /** Stops it. */
   signal: AbortSignal;
+  /** For each attempt to connect; default 10 seconds. */
+  timeoutMs?: number;
   events: TunnelEvents;
 }
 

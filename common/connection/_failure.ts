@@ -23,6 +23,15 @@ export function describeTlsFailure(hostname: string, cause: unknown, signal?: Ab
   return new ConnectError("tls", `${attempt}: ${messageOf(cause)}`, { cause });
 }
 
+/** The {@link ConnectError} for a proxy that `cause` kept from being reached, which is not the peer's doing. */
+export function describeProxyFailure(cause: unknown): ConnectError {
+  const failure = cause instanceof ConnectError && WAITS.has(cause.failure) ? cause.failure : "proxy";
+  return new ConnectError(failure, `cannot use the proxy: ${messageOf(cause)}`, { cause });
+}
+
+/** What ends every attempt alike, wherever it leads. */
+const WAITS: ReadonlySet<ConnectFailure> = new Set(["timeout", "aborted"]);
+
 /** Where the runtimes word it differently, or not for people. */
 const REASONS: { readonly [F in ConnectFailure]?: string } = {
   refused: "connection refused",

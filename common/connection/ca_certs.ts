@@ -1,26 +1,23 @@
 import { readFile } from "node:fs/promises";
-
-/** A file of certificates that was named and cannot be used. */
-export class CaCertsError extends Error {
-  override name = "CaCertsError";
-}
+import { OptionError } from "../options.ts";
 
 /**
  * Loads files of certificates to trust besides the usual ones, each one PEM text.
- * @param files as named by the user; empty names are skipped
- * @throws CaCertsError for a file that cannot be read or has no certificate in it
+ * @param files by the flag or variable that names them; empty names are skipped
+ * @throws OptionError for a file that cannot be read or has no certificate in it
  */
-export async function loadCaCerts(files: readonly (string | undefined)[]): Promise<string[]> {
-  const named = files.filter((file): file is string => file !== undefined && file !== "");
-  return await Promise.all([...new Set(named)].map(loadFile));
+export async function loadCaCerts(files: Readonly<Record<string, string | null | undefined>>): Promise<string[]> {
+  const sources = new Map<string, string>();
+  for (const [source, file] of Object.entries(files)) if (file && !sources.has(file)) sources.set(file, source);
+  return await Promise.all(Array.from(sources, ([file, source]) => loadFile(file, source)));
 }
 
-async function loadFile(file: string): Promise<string> {
+async function loadFile(file: string, source: string): Promise<string> {
   const text = await readFile(file, "utf8").catch((cause: Error) => {
-    throw new CaCertsError(`cannot read the certificates in "${file}": ${cause.message}`, { cause });
+    throw new OptionError(`${source}: cannot read the certificates in "${file}": ${cause.message}`, { cause });
   });
   if (!text.includes("-----BEGIN CERTIFICATE-----")) {
-    throw new CaCertsError(`cannot use the certificates in "${file}": there is none in PEM form`);
+    throw new OptionError(`${source}: cannot use the certificates in "${file}": there is none in PEM form`);
   }
   return text;
 }

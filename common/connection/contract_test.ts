@@ -271,6 +271,16 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     }
   });
 
+  test("a proxy that is not there is told as such", async () => {
+    const proxies = readProxyRules({ ALL_PROXY: `http://127.0.0.1:${await freePort()}` });
+    const connect = openConnector({ driver, proxies });
+    await fails(
+      connect({ hostname: "relay.test", port: 80 }),
+      "proxy",
+      /proxy.*127\.0\.0\.1 port \d+: connection refused/,
+    );
+  });
+
   test("a signal gives up a proxy that does not answer", async () => {
     const abort = new AbortController();
     await using proxy = await listen((socket) => void socket.once("data", () => abort.abort()));

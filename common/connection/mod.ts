@@ -1,6 +1,6 @@
-export { CaCertsError, loadCaCerts } from "./ca_certs.ts";
+export { loadCaCerts } from "./ca_certs.ts";
 export { type ConnectorOptions, openConnector } from "./open.ts";
-export { type Environment, type ProxyRules, ProxyRulesError, readProxyRules } from "./proxy_rules.ts";
+export { type Environment, type ProxyRules, readProxyRules } from "./proxy_rules.ts";
 export {
   type Connect,
   ConnectError,

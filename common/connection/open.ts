@@ -1,4 +1,5 @@
 import process from "node:process";
+import { describeProxyFailure } from "./_failure.ts";
 import { createLocalhostDialer, type Dial } from "./localhost.ts";
 import { connectThroughProxy } from "./proxy.ts";
 import { type ProxyRules, stripBrackets } from "./proxy_rules.ts";
@@ -43,7 +44,9 @@ async function openPlain(
 ): Promise<PlainConnection> {
   const proxy = proxies?.(hostname, port, tls !== undefined) ?? null;
   if (proxy === null) return await dial(driver, address ?? hostname, port, signal);
-  const connection = await dial(driver, proxy.hostname, proxy.port, signal);
+  const connection = await dial(driver, proxy.hostname, proxy.port, signal).catch((cause) => {
+    throw describeProxyFailure(cause);
+  });
   try {
     await connectThroughProxy(connection, proxy, hostname, port, signal);
     return connection;

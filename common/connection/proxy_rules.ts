@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { OptionError } from "../options.ts";
 import { isLocalhost } from "./localhost.ts";
 
 /** An HTTP proxy that takes CONNECT. */
@@ -14,16 +15,11 @@ export type ProxyRules = (hostname: string, port: number, secure: boolean) => Pr
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The value of a proxy variable that cannot be used. The message names the variable, never a password in it. */
-export class ProxyRulesError extends Error {
-  override name = "ProxyRulesError";
-}
-
 /**
  * Reads the variables that curl reads: `https_proxy` for TLS, `http_proxy` for plain connections, `all_proxy` where
  * those are not given, and `no_proxy`, each in small letters first, then in capitals. This machine (localhost,
  * 127.0.0.0/8, ::1) is always reached directly.
- * @throws ProxyRulesError
+ * @throws OptionError naming the variable, never a password in it
  */
 export function readProxyRules(env: Environment): ProxyRules {
   const forTls = readProxy(env, "https_proxy") ?? readProxy(env, "all_proxy");
@@ -46,9 +42,9 @@ function readProxy(env: Environment, variable: string): Proxy | null {
   if (text === "") return null;
   const full = text.includes("://") ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : null;
-  if (url === null || url.hostname === "") throw new ProxyRulesError(`${name}: this is not the URL of a proxy`);
+  if (url === null || url.hostname === "") throw new OptionError(`${name}: this is not the URL of a proxy`);
   if (url.protocol !== "http:") {
-    throw new ProxyRulesError(`${name}: only http:// proxies can be used, not ${url.protocol}//`);
+    throw new OptionError(`${name}: only http:// proxies can be used, not ${url.protocol}//`);
   }
   return { hostname: stripBrackets(url.hostname), port: Number(url.port || 80), ...readAuthorization(url, name) };
 }
@@ -59,7 +55,7 @@ function readAuthorization(url: URL, name: string): { authorization?: string } {
     const bytes = new TextEncoder().encode(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`);
     return { authorization: `Basic ${btoa(String.fromCharCode(...bytes))}` };
   } catch (cause) {
-    throw new ProxyRulesError(`${name}: the user or password is not percent-encoded as it should be`, { cause });
+    throw new OptionError(`${name}: the user or password is not percent-encoded as it should be`, { cause });
   }
 }
 

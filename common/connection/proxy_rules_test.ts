@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Environment, ProxyRulesError, readProxyRules } from "./proxy_rules.ts";
+import { OptionError } from "../options.ts";
+import { type Environment, readProxyRules } from "./proxy_rules.ts";
 
 const choose = (env: Environment, hostname = "relay.example", port = 443, secure = true) =>
   readProxyRules(env)(hostname, port, secure);
@@ -28,7 +29,7 @@ Deno.test("readProxyRules refuses what is no http proxy, naming the variable and
     const url of ["socks5://u:hunter2@a:1", "https://u:hunter2@a", "http://u:hunter2@:99999", "http://u:hunter2%@a"]
   ) {
     assert.throws(() => readProxyRules({ HTTPS_PROXY: url }), (error: unknown) => {
-      assert(error instanceof ProxyRulesError);
+      assert(error instanceof OptionError);
       assert.match(error.message, /^HTTPS_PROXY: /);
       assert.doesNotMatch(error.message, /hunter2/);
       return true;

@@ -522,6 +522,16 @@ for (const kind of KINDS) {
     });
   }
 
+  Deno.test(`listener ${kind}: a WebSocket is closed without a code where none is given`, async () => {
+    for (const code of [undefined, 1005]) {
+      const fromServer = acceptWith({ onOpen: (socket) => socket.close(code, "") });
+      const listener = await open(fromServer.handler);
+      deepEqual(await within(closeOf(visit(listener.port))), [1005, ""]);
+      await within(fromServer.closed);
+      await stop(listener);
+    }
+  });
+
   Deno.test(`listener ${kind}: a WebSocket that breaks closes with 1006`, async () => {
     const seen = acceptWith({});
     const listener = await open(seen.handler);

@@ -281,7 +281,11 @@ function createServerSocket(socket: WebSocket): ServerSocket {
       if (socket.readyState === WebSocket.OPEN) socket.send(data);
     },
     close(code, reason) {
-      if (socket.readyState === WebSocket.OPEN) socket.close(sendableCode(code), clipReason(reason));
+      if (socket.readyState !== WebSocket.OPEN) return;
+      const sent = sendableCode(code);
+      // With a reason, even an empty one, Deno sends a code of its own.
+      if (sent === undefined) socket.close();
+      else socket.close(sent, clipReason(reason));
     },
     get bufferedAmount() {
       return socket.bufferedAmount;

@@ -64,7 +64,10 @@ export interface UpgradeOptions {
 export interface ServerSocket {
   /** `data` is copied: it may change as soon as this returns. */
   send(data: string | Uint8Array<ArrayBuffer>): void;
-  /** `code` is 1000 when left out; one that may not be sent becomes the nearest that may. `reason` is cut to 123 bytes. */
+  /**
+   * Left out, or 1005, `code` stays out of the close frame; one that may not be sent becomes the nearest that may.
+   * `reason` is cut to 123 bytes.
+   */
   close(code?: number, reason?: string): void;
   /** Bytes handed to `send` that the network has not taken yet. */
   readonly bufferedAmount: number;
