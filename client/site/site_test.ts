@@ -119,6 +119,21 @@ Deno.test("site sends precompressed files to who takes them, unless they are old
   equal((await site.ask("/about")).headers.get("vary"), null);
 });
 
+Deno.test("site tells the charset of a text, whatever coding it is sent in", async () => {
+  await using site = openTestSite({ "index.html": "<p>größer</p>" });
+  site.write("index.html.gz", gzipSync("<p>größer</p>"));
+  const old = Uint8Array.from("<p>gr\xf6\xdfer</p>", (char) => char.charCodeAt(0));
+  site.write("old.html", old);
+  site.write("old.html.gz", gzipSync(old));
+  for (const [target, charset] of [["/", "utf-8"], ["/old", "windows-1252"]]) {
+    for (const coding of ["gzip", "identity"]) {
+      const { headers } = await site.ask(target, { "accept-encoding": coding });
+      equal(headers.get("content-encoding"), coding === "gzip" ? "gzip" : null);
+      equal(headers.get("content-type"), `text/html; charset=${charset}`, `${target} ${coding}`);
+    }
+  }
+});
+
 Deno.test("site answers ranges and conditions, and keeps files with a hash in their name", async () => {
   await using site = openTestSite(FILES);
   const range = await site.ask("/app.js", { range: "bytes=0-2" });
