@@ -199,6 +199,36 @@ Deno.test("site with --live tells of changes while they do not end", async () =>
   }
 });
 
+Deno.test("site with --live goes on when its folder is deleted or moved away and made again", async () => {
+  await using site = openTestSite(FILES, { live: true });
+  const events = (await site.ask("/.portway/live")).body?.pipeThrough(new TextDecoderStream()).getReader();
+  ok(events !== undefined);
+  equal((await events.read()).value, "retry: 500\n\n");
+  const waysOff = [
+    () => fs.rmSync(site.folder, { recursive: true }),
+    () => fs.renameSync(site.folder, `${site.folder}-old`),
+    async () => {
+      fs.rmSync(site.folder, { recursive: true });
+      match((await events.read()).value ?? "", /^event: change/);
+    },
+  ];
+  try {
+    for (const goOff of waysOff) {
+      await goOff();
+      fs.mkdirSync(site.folder);
+      site.write("index.html", "made again");
+      // What went away is told by name; that there is another folder, without one.
+      while ((await events.read()).value !== "event: change\ndata: \n\n");
+      match(await (await site.ask("/")).text(), /^made again/);
+      site.write("new.css", "a {}");
+      while ((await events.read()).value !== "event: change\ndata: new.css\n\n");
+    }
+  } finally {
+    fs.rmSync(`${site.folder}-old`, { recursive: true, force: true });
+    await events.cancel();
+  }
+});
+
 Deno.test("site keeps for a year what a bundler named by its content, and nothing that a person named", async () => {
   const bundled = ["main.4f9a1c2b.js", "index-Bx3kQ9_z.css", "chunk-4XK2WGQ7.js", "logo.d41d8cd98f00b204e980.svg"];
   const named = [
