@@ -81,7 +81,7 @@ export async function removeEntry(root: Root, scratch: Scratch, segments: readon
     const name = getLast(segments);
     checkEntry(root, parent, name);
     const path = `${parent.path}/${name}`;
-    const aside = moveAside(path, scratch);
+    const aside = moveAside(parent, name, scratch);
     await sync(parent.fd);
     try {
       await fs.promises.rm(aside, { recursive: true, force: true });
@@ -94,14 +94,18 @@ export async function removeEntry(root: Root, scratch: Scratch, segments: readon
   }
 }
 
-function moveAside(path: string, scratch: Scratch): string {
-  const aside = scratch.reserve();
+/** Why nothing can be moved aside: a mount below the share is another disk, and a full disk takes no new folder. */
+const NO_ASIDE = ["EXDEV", "ENOSPC", "EDQUOT"];
+
+/** Moves an entry out of sight and returns where it is then: where it was when it has to be removed there. */
+function moveAside(parent: Folder, name: string, scratch: Scratch): string {
+  const path = `${parent.path}/${name}`;
   try {
+    const aside = scratch.reserve(parent.segments);
     fs.renameSync(path, aside);
     return aside;
   } catch (error) {
-    // A mount below the share: it is removed where it is.
-    if (getErrorCode(error) === "EXDEV") return path;
+    if (NO_ASIDE.includes(getErrorCode(error))) return path;
     throw error;
   }
 }

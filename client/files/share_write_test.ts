@@ -1,5 +1,4 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -324,57 +323,4 @@ Deno.test("share moves no folder into itself, and leaves no trace of the try", a
     equal(response.status, target === "/a" ? 201 : 409, target);
   }
   deepEqual(fs.readdirSync(share.path, { recursive: true }).sort(), ["a", "a/b.txt"]);
-});
-
-/** Mounts another file system at a new folder. Throws where the system does not let us. */
-function mount(folder: string): Disposable {
-  fs.mkdirSync(folder);
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], { stdio: "ignore" });
-  return { [Symbol.dispose]: () => void execFileSync("umount", [folder]) };
-}
-
-function canMount(): boolean {
-  const base = fs.mkdtempSync(path.join(os.tmpdir(), "portway-mount-"));
-  try {
-    mount(path.join(base, "disk"))[Symbol.dispose]();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    fs.rmSync(base, { recursive: true });
-  }
-}
-
-const MOUNTED = "PUT reaches a file system that is mounted below the share; the mount itself stays";
-
-Deno.test(MOUNTED, { ignore: !canMount() }, async () => {
-  await using share = openTestShare({ writable: true });
-  using _disk = mount(path.join(share.path, "disk"));
-  equal((await put(share, "/disk/new/a.txt", "one")).status, 201);
-  const replaced = await put(share, "/disk/new/a.txt", "two");
-  deepEqual([replaced.status, share.read("disk/new/a.txt")], [200, "two"]);
-  equal(replaced.headers.get("etag"), (await share.ask("/disk/new/a.txt")).headers.get("etag"));
-  equal((await put(share, "/disk/new/a.txt", "three", { "if-none-match": "*" })).status, 412);
-  equal((await put(share, "/disk/large", "x".repeat(2_000_000))).status, 507);
-  deepEqual(fs.readdirSync(path.join(share.path, "disk"), { recursive: true }), ["new", "new/a.txt"]);
-  const ask = async (target: string, method: string) => {
-    const response = await share.ask(target, { method });
-    return [response.status, response.headers.get("portway-error")];
-  };
-  deepEqual(await ask("/disk", "DELETE"), [409, "in_use"]);
-  deepEqual(await ask("/disk?move=moved", "POST"), [409, "in_use"]);
-  deepEqual(await ask("/disk/new?move=/new", "POST"), [409, "other_file_system"]);
-  equal(share.read("disk/new/a.txt"), "two");
-  deepEqual(await ask("/disk/new", "DELETE"), [204, null]);
-});
-
-Deno.test("DELETE puts back what is left of a folder that cannot be removed", { ignore: !canMount() }, async () => {
-  await using share = openTestShare({ writable: true });
-  share.write("folder/a.txt", "a");
-  const disk = path.join(share.path, "folder", "disk");
-  using _disk = mount(disk);
-  const response = await share.ask("/folder", { method: "DELETE" });
-  deepEqual([response.status, response.headers.get("portway-error")], [409, "in_use"]);
-  ok(fs.existsSync(disk));
-  deepEqual(await listNames(share), ["folder/"]);
 });

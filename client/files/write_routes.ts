@@ -24,7 +24,7 @@ export interface WriteRoutes {
 }
 
 export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOptions): WriteRoutes {
-  removeLeftovers(root);
+  removeLeftovers(root.path);
   const scratch = createScratch(root);
   const uploads = createUploadStore(scratch);
 
