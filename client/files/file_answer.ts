@@ -1,6 +1,6 @@
 import { HttpError } from "../../common/http_error.ts";
 import { parseByteRange } from "./byte_range.ts";
-import { evaluateConditions, isRangeCurrent } from "./conditions.ts";
+import { evaluateConditions, isRangeCurrent, preconditionFailed } from "./conditions.ts";
 import { CHARSET_SAMPLE, detectCharset, getMediaType, isTextType } from "./content_type.ts";
 import { createEntityTag } from "./entity_tag.ts";
 import { readBytes, streamFile } from "./read_file.ts";
@@ -94,13 +94,6 @@ function describeType(file: OpenFile, name: string): string {
   const type = getMediaType(name);
   if (!isTextType(type)) return type;
   return `${type}; charset=${detectCharset(readBytes(file, 0, Math.min(file.stat.size, CHARSET_SAMPLE)))}`;
-}
-
-/** 412: what is there is not what the request was made for. */
-export function preconditionFailed(tag: string | null): HttpError {
-  return new HttpError(412, "precondition_failed", "What is there now does not meet the condition of the request.", {
-    headers: tag === null ? {} : { etag: tag },
-  });
 }
 
 function rangeNotSatisfiable(size: number): HttpError {

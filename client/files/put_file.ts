@@ -1,13 +1,12 @@
 import { expectationFailed, HttpError } from "../../common/http_error.ts";
 import { type ContentRange, parseContentRange } from "./byte_range.ts";
-import { evaluateConditions } from "./conditions.ts";
-import { preconditionFailed } from "./file_answer.ts";
+import { checkConditions } from "./conditions.ts";
 import { giveName } from "./give_name.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "./root.ts";
 import { sync } from "./sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
-import { findWriteTarget, type WriteTarget } from "./write_target.ts";
+import { findWriteTarget } from "./write_target.ts";
 
 export interface PutFileOptions {
   root: Root;
@@ -36,7 +35,7 @@ export async function putFile(
   if (done !== undefined && done.size === announced.total && done.tag === target.current?.tag) {
     return describeDone(done);
   }
-  checkConditions(request, target);
+  checkConditions(request, target.current);
   const upload = await openUpload(key, target.parent, announced, options.uploads);
   await receive(request, key, upload, announced, options);
   const isComplete = announced.total === null || upload.offset === announced.total;
@@ -103,11 +102,6 @@ function tooLarge(size: number, limit: number): HttpError {
   });
 }
 
-function checkConditions(request: Request, target: WriteTarget): void {
-  const verdict = evaluateConditions("PUT", request.headers, target.current);
-  if (verdict !== "proceed") throw preconditionFailed(target.current?.tag ?? null);
-}
-
 async function openUpload(
   key: string,
   toward: readonly string[],
@@ -166,7 +160,7 @@ async function commit(
     await sync(upload.fd);
     return await giveName(root, upload, () => {
       const target = findWriteTarget(root, segments);
-      checkConditions(request, target);
+      checkConditions(request, target.current);
       return target;
     });
   } catch (error) {

@@ -291,6 +291,50 @@ Deno.test("DELETE removes files and folders with all that is in them", async () 
   deepEqual(listDisk(share), []);
 });
 
+Deno.test("DELETE and moves follow the conditions of their requests", async () => {
+  await using share = openTestShare({ writable: true });
+  share.write("a.txt", "a");
+  const tag = (await share.ask("/a.txt")).headers.get("etag") ?? "";
+  const ways: [method: string, target: string, headers: Record<string, string>][] = [
+    ["DELETE", "/a.txt", {}],
+    ["POST", "/a.txt?move=new/b.txt", {}],
+    ["MOVE", "/a.txt", { destination: "/new/b.txt" }],
+  ];
+  const failing = [
+    ["if-match", '"other"'],
+    ["if-none-match", "*"],
+    ["if-none-match", tag],
+    ["if-unmodified-since", "Thu, 01 Jan 1970 00:00:10 GMT"],
+  ];
+  for (const [method, target, headers] of ways) {
+    for (const [name, condition] of failing) {
+      const refused = await share.ask(target, { method, headers: { ...headers, [name]: condition } });
+      const answer = [refused.status, refused.headers.get("etag"), await refused.text()];
+      deepEqual(answer, [412, tag, ""], `${method} ${name}: ${condition}`);
+      deepEqual(listDisk(share), ["a.txt"]);
+    }
+  }
+  equal((await share.ask("/gone", { method: "DELETE", headers: { "if-match": "*" } })).status, 404);
+  equal((await share.ask("/a.txt?move=b.txt", { method: "POST", headers: { "if-match": tag } })).status, 201);
+  equal((await share.ask("/b.txt", { method: "DELETE", headers: { "if-match": tag } })).status, 204);
+});
+
+Deno.test("DELETE and moves take an address with a slash at its end for a folder's", async () => {
+  await using share = openTestShare({ writable: true });
+  share.write("a.txt", "a");
+  share.write("folder/b.txt", "b");
+  const ask = async (method: string, target: string, destination = "/to/") =>
+    (await share.ask(target, { method, headers: { destination } })).status;
+  equal(await ask("DELETE", "/a.txt/"), 404);
+  equal(await ask("POST", "/a.txt/?move=b.txt"), 404);
+  equal(await ask("MOVE", "/a.txt/", "/b.txt"), 404);
+  equal(await ask("MOVE", "/a.txt", "/b.txt/"), 400);
+  deepEqual(listDisk(share), ["a.txt", "folder", "folder/b.txt"]);
+  equal(await ask("MOVE", "/folder/", "/to/"), 201);
+  equal(await ask("DELETE", "/to/"), 204);
+  deepEqual(listDisk(share), ["a.txt"]);
+});
+
 Deno.test("share refuses changes that another site makes a browser send", async () => {
   await using share = openTestShare({ writable: true });
   share.write("a.txt", "a");
