@@ -144,9 +144,10 @@ class SharedRoot implements Root {
   }
 
   isVisible(name: string, segments: readonly string[]): boolean {
+    // Whoever shares a single file has named it, dot and all.
+    if (this.only !== null) return segments.length === 0 && name === this.only;
     if (name.startsWith(".") && !this.#hidden && !this.#shown.has(name)) return false;
-    if (name.toLowerCase().startsWith(OWN_PREFIX)) return false;
-    return this.only === null || (segments.length === 0 && name === this.only);
+    return !name.toLowerCase().startsWith(OWN_PREFIX);
   }
 
   statEntry(folder: Folder, name: string): Entry | null {

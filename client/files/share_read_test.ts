@@ -256,6 +256,16 @@ Deno.test("share hides dot files unless it is asked to show them", async () => {
   equal(await (await open.ask("/.env")).text(), "key");
 });
 
+Deno.test("share of a single file shows it though its name begins with a dot", async () => {
+  await using folder = openTestShare();
+  folder.write(".notes", "mine");
+  folder.write(".other", "not shared");
+  await using share = openTestShare({ path: path.join(folder.path, ".notes") });
+  deepEqual(await listNames(share), [".notes"]);
+  equal(await (await share.ask("/.notes")).text(), "mine");
+  equal((await share.ask("/.other")).status, 404);
+});
+
 Deno.test("share of a single file shows that file and nothing beside it", async () => {
   await using folder = openTestShare();
   folder.write("one.txt", "1");
