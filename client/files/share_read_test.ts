@@ -226,6 +226,27 @@ Deno.test("share zips a folder or a selection, with relative names and without w
   deepEqual(await names("/?zip", { method: "POST", body: query }), selected);
 });
 
+Deno.test("share zips a selected folder with the time of its last change", async () => {
+  await using share = openTestShare();
+  share.write("folder/a.txt", "a");
+  fs.utimesSync(path.join(share.path, "folder"), 1, new Date(2020, 4, 6, 7, 8, 10).getTime() / 1000);
+  const zip = await (await share.ask("/?zip&name=folder")).arrayBuffer();
+  const [time, date] = new Uint16Array(zip.slice(10, 14));
+  deepEqual([time >> 11, date >> 9, date >> 5 & 15, date & 31], [7, 2020 - 1980, 5, 6]);
+});
+
+Deno.test("share zips a large file that becomes shorter meanwhile, and all that comes behind it", async () => {
+  await using share = openTestShare();
+  share.write("a.bin", new Uint8Array(4 * 1024 * 1024));
+  share.write("b.txt", "b");
+  const pieces = (await share.ask("/?zip")).body?.getReader();
+  const taken = [(await pieces?.read())?.value];
+  fs.truncateSync(path.join(share.path, "a.bin"), 1024 * 1024);
+  while (taken.at(-1) !== undefined) taken.push((await pieces?.read())?.value);
+  const zip = await new Blob(taken.filter((piece) => piece !== undefined)).arrayBuffer();
+  deepEqual(listZip(zip), ["a.bin", "b.txt"]);
+});
+
 function listZip(bytes: ArrayBuffer): string[] {
   const file = fs.mkdtempSync(path.join(os.tmpdir(), "portway-zip-")) + "/x.zip";
   try {
