@@ -335,6 +335,26 @@ Deno.test("DELETE and moves take an address with a slash at its end for a folder
   deepEqual(listDisk(share), ["a.txt"]);
 });
 
+Deno.test("share says of a path that is too long for the system that it is, to who would write there", async () => {
+  await using share = openTestShare({ writable: true });
+  share.write("a.txt", "a");
+  const long = "/long-name-of-a-folder".repeat(200);
+  for (const [method, target] of [["PUT", long], ["MKCOL", long], ["POST", `/a.txt?move=${long}`]]) {
+    const { status, headers } = await share.ask(target, { method });
+    deepEqual([status, headers.get("portway-error")], [414, "path_too_long"], method);
+  }
+  equal((await share.ask(long)).status, 404);
+  deepEqual(listDisk(share), ["a.txt"]);
+});
+
+Deno.test("share takes no method that is only a part of one", async () => {
+  await using share = openTestShare({ writable: true });
+  for (const method of ["P", "MOV"]) {
+    equal((await share.ask("/folder?mkdir", { method })).status, 405, method);
+  }
+  deepEqual(listDisk(share), []);
+});
+
 Deno.test("share refuses changes that another site makes a browser send", async () => {
   await using share = openTestShare({ writable: true });
   share.write("a.txt", "a");

@@ -2,6 +2,7 @@ import type { FetchInfo } from "../../common/fetch_target.ts";
 import { HttpError } from "../../common/http_error.ts";
 import { makeFolder, moveEntry, removeEntry, type Subject } from "./changes.ts";
 import { checkConditions } from "./conditions.ts";
+import { getErrorCode } from "./fs_error.ts";
 import type { ListingCache } from "./listing.ts";
 import { createUploadKey, describeOffset, putFile } from "./put_file.ts";
 import type { Root } from "./root.ts";
@@ -35,6 +36,10 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
     if (id !== null && request.method !== "PUT") return await answerUpload(request, path, id);
     try {
       return await change(request, path, id ?? "");
+    } catch (error) {
+      // For who reads, nothing is there; who writes must know why nothing can be.
+      if (getErrorCode(error) === "ENAMETOOLONG") throw pathTooLong(error);
+      throw error;
     } finally {
       listings.clear();
     }
@@ -92,6 +97,10 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
   }
 
   return { answer, close };
+}
+
+function pathTooLong(cause: unknown): HttpError {
+  return new HttpError(414, "path_too_long", "The system takes no path as long as this.", { cause });
 }
 
 /**
