@@ -74,3 +74,19 @@ Deno.test("portway takes a passphrase that is piped in, and none that is empty",
   equal(status, 2);
   match(stderr, /^portway: -p: the passphrase is empty/);
 });
+
+Deno.test("portway --help lists flags whose value may be left out in their place, with the value", () => {
+  const { stdout } = spawnSync(process.execPath, ["run", "-A", CLI, "--help"], { encoding: "utf8" });
+  const flags = [...stdout.matchAll(/^ {2}(-.*?|[A-Z]+)(?: {2}.*)?$/gm)].map(([, flag]) => flag);
+  const from = flags.indexOf("-p, --passphrase [PASSPHRASE]");
+  deepEqual(flags.slice(from, from + 7), [
+    "-p, --passphrase [PASSPHRASE]",
+    "--max-upload SIZE",
+    "--hidden",
+    "-w, --web PATH",
+    "--spa [FILE]",
+    "--live",
+    "--local [PORT]",
+  ]);
+  deepEqual(flags.filter((flag) => !flag.startsWith("-")), []);
+});
