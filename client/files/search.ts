@@ -74,6 +74,8 @@ export function* walk(root: Root, start: readonly string[]): Generator<Found | n
   let isOwn = true;
   let way: Way | undefined = { names: [], place: "", above: null };
   for (; way !== undefined; way = take()) {
+    // There can be many folders in a row that are not entered.
+    yield null;
     const folder = openIfThere(root, [...start, ...way.names]);
     if (folder === null) continue;
     try {
