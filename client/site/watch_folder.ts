@@ -64,8 +64,12 @@ export function watchFolder(folder: string, { onChange, onError }: WatchOptions)
   };
 }
 
-/** Tells a folder from any other of that name; null when there is none. */
+/** Tells a folder from any other of that name; null when there is none that we may see. */
 function identify(folder: string): string | null {
-  const stat = fs.statSync(folder, { throwIfNoEntry: false });
-  return stat === undefined ? null : `${stat.dev} ${stat.ino} ${stat.birthtimeMs}`;
+  try {
+    const { dev, ino, birthtimeMs } = fs.statSync(folder);
+    return `${dev} ${ino} ${birthtimeMs}`;
+  } catch {
+    return null;
+  }
 }
