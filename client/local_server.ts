@@ -7,7 +7,7 @@ import { type Logger, silentLogger } from "../common/log.ts";
 
 export interface LocalServerOptions {
   target: FetchTarget;
-  /** Address to bind. Default 0.0.0.0: everyone on the network. */
+  /** Address to bind. Default 0.0.0.0: everyone on the network by IPv4; `::` takes IPv6 as well. */
   hostname?: string;
   /** 0 takes a free one. */
   port: number;
@@ -42,7 +42,7 @@ export async function serveLocally(options: LocalServerOptions): Promise<LocalSe
   const { target, hostname = "0.0.0.0", port, log = silentLogger } = options;
   const listener = await listen("deno", { hostname, port, log }, (exchange) => answer(exchange, options));
   return {
-    urls: listAddresses(hostname).map((address) => `http://${address}:${listener.port}/`),
+    urls: listAddresses(hostname).map((address) => `http://${formatAuthority(address, listener.port)}/`),
     port: listener.port,
     close: () => closeBoth(listener, target),
   };
@@ -88,9 +88,20 @@ function refuseHost(exchange: Exchange): Response {
   return errorResponse(error, exchange.header("accept"));
 }
 
+/** The addresses that something bound to `hostname` can be reached at, this machine's own name first. */
 function listAddresses(hostname: string): string[] {
-  if (hostname !== "0.0.0.0") return [hostname];
+  const families = FAMILIES.get(hostname);
+  if (families === undefined) return [hostname];
   const found = Object.values(os.networkInterfaces()).flatMap((list) => list ?? [])
-    .filter(({ family, internal }) => family === "IPv4" && !internal).map(({ address }) => address);
-  return ["localhost", ...found];
+    // One that holds on its own link only needs the name of the link, which no URL takes.
+    .filter(({ family, internal, address }) => families.includes(family) && !internal && !/^fe[89ab]/i.test(address));
+  return ["localhost", ...found.map(({ address }) => address)];
+}
+
+/** What stands for every address of the machine, and the kinds it stands for. */
+const FAMILIES: ReadonlyMap<string, readonly string[]> = new Map([["0.0.0.0", ["IPv4"]], ["::", ["IPv4", "IPv6"]]]);
+
+/** Host and port as they stand in a URL. */
+export function formatAuthority(address: string, port: number): string {
+  return `${address.includes(":") ? `[${address}]` : address}:${port}`;
 }

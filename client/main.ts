@@ -15,7 +15,7 @@ import type { StartEmbeddedRelay } from "./open_relay.ts";
 import { openConnector } from "../common/connection/mod.ts";
 import { logConnect } from "./log_connect.ts";
 import { shareLocally } from "./share_locally.ts";
-import { openShared } from "./shared.ts";
+import { openShared, selectEnv } from "./shared.ts";
 import { createHandlerTarget, createUpstream, type SavedTunnel } from "./tunnel/mod.ts";
 
 /** What the client needs of the server, which it does not know: the entry file introduces them. */
@@ -102,9 +102,9 @@ const EXAMPLES = `Examples:
   portway proxy                       only the CORS proxy, on this machine`;
 
 async function runClient(flags: FlagTexts, server: ServerProgram, isKept: boolean): Promise<number> {
-  const config = resolveOptions(clientOptions, { flags, env: process.env });
+  const config = resolveOptions(clientOptions, { flags, env: selectEnv(flags, process.env) });
   const log = createLogger({ level: config.verbose ? "debug" : "warn" });
-  const shared = await openShared(config, flags.passphrase !== undefined, log);
+  const shared = await openShared(config, flags, log);
   if (shared !== null && config.local !== null) return await shareLocally(config, shared, openScreen(config), log);
   if (shared === null && config.expose === null && !config.resume) {
     throw new OptionError("nothing to do: -e <port> exposes a local service, --help shows everything");

@@ -3,7 +3,7 @@ import { aborted } from "../common/delay.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import type { ClientConfig } from "./config.ts";
 import { CommandError } from "./command_error.ts";
-import { type LocalServer, serveLocally } from "./local_server.ts";
+import { formatAuthority, type LocalServer, serveLocally } from "./local_server.ts";
 import type { Shared } from "./shared.ts";
 import type { Screen, Summary } from "./terminal/mod.ts";
 
@@ -39,6 +39,8 @@ async function listen(
     return await serveLocally({ target, hostname: localHost, port: local ?? 0, log, onRequest });
   } catch (cause) {
     await target.close();
-    throw new CommandError(`cannot listen on ${localHost}:${local}: ${describeError(cause)}`, { cause });
+    throw new CommandError(`cannot listen on ${formatAuthority(localHost, local ?? 0)}: ${describeError(cause)}`, {
+      cause,
+    });
   }
 }

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { text } from "node:stream/consumers";
+import type { FlagTexts } from "../common/command_line.ts";
 import type { FetchTarget } from "../common/fetch_target.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { OptionError } from "../common/options.ts";
@@ -19,19 +20,19 @@ const KINDS = ["expose", "files", "filesWrite", "web"] as const;
 
 /**
  * Opens what `-f`, `-fw` or `-w` name; null when none of them is given.
- * @param isPassphraseGiven on the command line; the environment may have one for other runs
+ * @param flags as given: what they do not say is the default, or comes from the environment for other runs
  * @throws OptionError for flags that do not go together, CommandError when it cannot be shared
  */
 export async function openShared(
   config: ClientConfig,
-  isPassphraseGiven: boolean,
+  flags: FlagTexts,
   log: Logger,
 ): Promise<Shared | null> {
-  checkTogether(config, isPassphraseGiven);
+  checkTogether(config, flags);
   const path = config.filesWrite ?? config.files;
   if (path !== null) {
     const writable = config.filesWrite !== null;
-    const passphrase = await readPassphrase(config);
+    const passphrase = await readPassphrase(config, flags);
     const { hidden, maxUpload } = config;
     // Loaded when wanted: a tunnel to a port does without their memory.
     const { createFileShare } = await import("./files/mod.ts");
@@ -44,26 +45,34 @@ export async function openShared(
   return { name: `${web} (website)`, target: open(web, () => createSite({ path: web, spa, live, hidden, log })) };
 }
 
-function checkTogether(config: ClientConfig, isPassphraseGiven: boolean): void {
+/** The environment as it counts for a run: a passphrase in it, were it an empty one, is for runs that share files. */
+export function selectEnv(flags: FlagTexts, env: Env): Env {
+  const isFiles = flags.files !== undefined || flags.filesWrite !== undefined;
+  return isFiles ? env : { ...env, [clientOptions.passphrase.env]: undefined };
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+function checkTogether(config: ClientConfig, flags: FlagTexts): void {
   const given = KINDS.filter((kind) => config[kind] !== null);
   if (given.length > 1) throw new OptionError("only one of -e, -f, -fw and -w can be given");
   const isFiles = config.files !== null || config.filesWrite !== null;
   if (config.web === null && (config.spa !== null || config.live)) throw new OptionError("--spa and --live go with -w");
   if (config.filesWrite === null && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
   // Nobody must believe that what has no gate has one.
-  if (!isFiles && isPassphraseGiven) throw new OptionError("-p goes with -f and -fw: nothing else asks for it");
+  if (!isFiles && flags.passphrase !== undefined) {
+    throw new OptionError("-p goes with -f and -fw: nothing else asks for it");
+  }
   if (!isFiles && config.web === null && config.hidden) throw new OptionError("--hidden goes with -f, -fw or -w");
-  checkLocal(config, isFiles || config.web !== null);
+  checkLocal(config, flags, isFiles || config.web !== null);
   if (config.tunnel !== null) throw new OptionError("-t needs a login, and this release has none yet");
 }
 
-function checkLocal({ local, localHost, resume }: ClientConfig, isShared: boolean): void {
+function checkLocal({ local, resume }: ClientConfig, { localHost }: FlagTexts, isShared: boolean): void {
   if (local !== null && !isShared) throw new OptionError("--local goes with -f, -fw or -w");
   if (local !== null && resume) throw new OptionError("--resume goes with a tunnel, and --local has none");
   // Without --local the share would be public, which is not what an address of this machine asks for.
-  if (local === null && localHost !== clientOptions.localHost.fallback) {
-    throw new OptionError("--local-host goes with --local");
-  }
+  if (local === null && localHost !== undefined) throw new OptionError("--local-host goes with --local");
 }
 
 function open(path: string, create: () => FetchTarget): FetchTarget {
@@ -77,9 +86,9 @@ function open(path: string, create: () => FetchTarget): FetchTarget {
 }
 
 /** The passphrase of the flag or the environment; asked for when the flag has none. */
-async function readPassphrase({ passphrase }: ClientConfig): Promise<string | undefined> {
+async function readPassphrase({ passphrase }: ClientConfig, flags: FlagTexts): Promise<string | undefined> {
   if (passphrase === null) return undefined;
-  const given = passphrase !== ASK ? passphrase : await ask();
+  const given = flags.passphrase === ASK ? await ask() : passphrase;
   if (given === "") throw new OptionError("-p: the passphrase is empty");
   return given;
 }
@@ -89,5 +98,5 @@ async function ask(): Promise<string> {
   return (await text(process.stdin)).replace(/\r?\n$/, "");
 }
 
-/** Stands for `-p` without a value. No value of a flag begins with a dash. */
-const ASK = "-";
+/** Stands for `-p` without a value. No value of a flag begins with a dash; one of the environment may. */
+const ASK = clientOptions.passphrase.bare;

@@ -29,7 +29,10 @@ function createParser(entry: Option<unknown>): Parser<"sync", string, unknown> {
   const metavar = entry.metavar as `V${string}`;
   if (bare === undefined) return option(...names, string({ metavar }), look);
   const value = argument(string({ metavar, pattern: /^(?!-)/ }), { hidden: entry.short === undefined });
-  return map(seq(flag(...names, look), optional(value)), ([, given]) => given ?? bare);
+  const parser = map(seq(flag(...names, look), optional(value)), ([, given]) => given ?? bare);
+  // Help would list flag and value as two, behind all others.
+  const shown = option(...names, string({ metavar: `[${metavar}]` }), look);
+  return { ...parser, getDocFragments: () => shown.getDocFragments({ kind: "unavailable" }) };
 }
 
 /** What help says of an option: its sentence, default and environment name. */

@@ -2,7 +2,7 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { openFolder } from "./files_kit.ts";
+import { openFolder, startClient } from "./files_kit.ts";
 
 const CLI = fileURLToPath(new URL("../cli.ts", import.meta.url));
 
@@ -20,6 +20,7 @@ const WRONG: [args: string[], code: number, message: RegExp][] = [
   [["-e", "3000", "-p", "secret"], 2, /^portway: -p goes with -f and -fw/],
   [["-e", "3000", "--hidden"], 2, /--hidden goes with -f, -fw or -w/],
   [["-f", ".", "--local-host", "127.0.0.1"], 2, /--local-host goes with --local/],
+  [["-f", ".", "--local-host", "0.0.0.0"], 2, /--local-host goes with --local/],
   [["-f", ".", "--local", "--resume"], 2, /--resume goes with a tunnel/],
   [["-f", ".", "--local", "0", "-p", ""], 2, /^portway: -p, --passphrase: it is empty/],
   [["-f", ".", "--local=70000"], 2, /--local: cannot use "70000"/],
@@ -46,10 +47,46 @@ Deno.test("portway does not take an empty PORTWAY_PASSPHRASE for none", () => {
   equal(status, 2);
 });
 
+Deno.test("portway minds no passphrase of the environment where no files are shared", () => {
+  const args = ["run", "-A", CLI, "-e", "3000", "--spa"];
+  const env = { ...process.env, PORTWAY_PASSPHRASE: "" };
+  const { stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8", timeout: 20_000 });
+  // The first thing that is wrong with this line is another one.
+  match(stderr, /^portway: --spa and --live go with -w/);
+});
+
+Deno.test("portway takes a dash in PORTWAY_PASSPHRASE for the passphrase, and asks for none", async () => {
+  using folder = openFolder();
+  const args = ["-f", folder.path, "--local", "0", "--local-host", "127.0.0.1"];
+  await using client = await startClient(args, { PORTWAY_PASSPHRASE: "-" });
+  const ask = async (passphrase: string) => {
+    const answer = await fetch(client.url, { headers: { authorization: `Basic ${btoa(`:${passphrase}`)}` } });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  deepEqual([await ask(""), await ask("-")], [401, 200]);
+});
+
 Deno.test("portway takes a passphrase that is piped in, and none that is empty", () => {
   using folder = openFolder();
   const args = ["run", "-A", CLI, "-f", folder.path, "-p", "--local", "0"];
   const { status, stderr } = spawnSync(process.execPath, args, { input: "\n", encoding: "utf8" });
   equal(status, 2);
   match(stderr, /^portway: -p: the passphrase is empty/);
+});
+
+Deno.test("portway --help lists flags whose value may be left out in their place, with the value", () => {
+  const { stdout } = spawnSync(process.execPath, ["run", "-A", CLI, "--help"], { encoding: "utf8" });
+  const flags = [...stdout.matchAll(/^ {2}(-.*?|[A-Z]+)(?: {2}.*)?$/gm)].map(([, flag]) => flag);
+  const from = flags.indexOf("-p, --passphrase [PASSPHRASE]");
+  deepEqual(flags.slice(from, from + 7), [
+    "-p, --passphrase [PASSPHRASE]",
+    "--max-upload SIZE",
+    "--hidden",
+    "-w, --web PATH",
+    "--spa [FILE]",
+    "--live",
+    "--local [PORT]",
+  ]);
+  deepEqual(flags.filter((flag) => !flag.startsWith("-")), []);
 });

@@ -45,7 +45,8 @@ export async function startTunnel(...args: string[]): Promise<RunningClient> {
   };
 }
 
-async function startClient(args: string[], env: Record<string, string>): Promise<RunningClient> {
+/** Starts `portway` with more in its environment, and waits until it is served. */
+export async function startClient(args: string[], env: Record<string, string>): Promise<RunningClient> {
   const child = spawn(process.execPath, ["run", "-A", CLI, ...args, "--json"], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],

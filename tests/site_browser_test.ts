@@ -83,6 +83,21 @@ Deno.test("a site with --live in Chromium leaves what is no page alone", async (
   deepEqual([await text.title(), await text.textContent("body")], ["not loaded again", LIVE["notes.txt"]]);
 });
 
+Deno.test("a site with --live in Chromium waits for a build that begins with an empty folder", async () => {
+  using site = openSite(LIVE);
+  await using client = await startTunnel("-w", site.path, "--live");
+  await using browser = await openBrowser();
+  const page = await browser.newPage();
+  await openLive(page, client.url);
+  const asks = () => page.waitForResponse((response) => response.request().method() === "HEAD");
+  const [gone] = await Promise.all([asks(), fs.rmSync(site.path, { recursive: true })]);
+  equal(gone.status(), 404);
+  const [empty] = await Promise.all([asks(), fs.mkdirSync(site.path)]);
+  deepEqual([empty.status(), await page.textContent("h1")], [404, "before"]);
+  site.write("index.html", LIVE["index.html"].replace("before", "after"));
+  await page.waitForFunction(hasHeading, "after");
+});
+
 const APP = {
   "index.html": '<!doctype html><main></main><script type="module" src="/app.js"></script>',
   "app.js": `

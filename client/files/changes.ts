@@ -1,10 +1,21 @@
 import fs from "node:fs";
 import { HttpError } from "../../common/http_error.ts";
+import type { Representation } from "./conditions.ts";
+import { createEntityTag } from "./entity_tag.ts";
 import { getErrorCode, notFound } from "./fs_error.ts";
-import type { Folder, Root } from "./root.ts";
+import type { Entry, Folder, Root } from "./root.ts";
 import type { Scratch } from "./scratch.ts";
 import { sync } from "./sync.ts";
 import { checkWritableNames, openOrMakeFolder } from "./write_target.ts";
+
+/** What is to be changed. */
+export interface Subject {
+  readonly segments: readonly string[];
+  /** Whether its address ended in a slash, so that it must be a folder. */
+  readonly isFolder: boolean;
+  /** Told what is there, right before the change. Throws when that is not what the change was asked for. */
+  check(current: Representation): void;
+}
 
 /** Makes a folder and the missing ones above it. Throws 409 when something of that name is there. */
 export async function makeFolder(root: Root, segments: readonly string[]): Promise<void> {
@@ -19,25 +30,31 @@ export async function makeFolder(root: Root, segments: readonly string[]): Promi
 }
 
 export interface MoveOptions {
-  from: readonly string[];
+  from: Subject;
   to: readonly string[];
+  /** Whether the new address ends in a slash, so that only a folder can get it. */
+  isToFolder: boolean;
   /** Replace a file that is there. A folder is never replaced. */
   overwrite: boolean;
 }
 
 /**
  * Renames or moves a file or folder; a link moves as a link.
- * Returns whether something was replaced. Throws 404, or 409 when something is in the way.
+ * Returns whether something was replaced. Throws 404, 409 when something is in the way, or as the check.
  */
 export async function moveEntry(root: Root, options: MoveOptions): Promise<boolean> {
-  checkWritableNames(root, options.from);
+  const from = options.from.segments;
+  checkWritableNames(root, from);
   checkWritableNames(root, options.to);
-  if (options.to.length > options.from.length && options.from.every((name, depth) => name === options.to[depth])) {
+  if (options.to.length > from.length && from.every((name, depth) => name === options.to[depth])) {
     throw new HttpError(409, "not_possible", "A folder cannot be moved into itself.");
   }
-  const source = openParent(root, options.from);
+  const source = openParent(root, from);
   try {
-    checkEntry(root, source, getLast(options.from));
+    const { kind } = checkEntry(root, source, options.from);
+    if (kind === "file" && options.isToFolder) {
+      throw new HttpError(400, "bad_path", "A file's address does not end in a slash.");
+    }
     const target = openOrMakeFolder(root, options.to.slice(0, -1));
     try {
       return await moveBetween(root, source, target, options);
@@ -50,7 +67,7 @@ export async function moveEntry(root: Root, options: MoveOptions): Promise<boole
 }
 
 async function moveBetween(root: Root, source: Folder, target: Folder, options: MoveOptions): Promise<boolean> {
-  const oldPath = `${source.path}/${getLast(options.from)}`;
+  const oldPath = `${source.path}/${getLast(options.from.segments)}`;
   const newPath = `${target.path}/${getLast(options.to)}`;
   const [old, there] = [fs.lstatSync(oldPath), fs.lstatSync(newPath, { throwIfNoEntry: false })];
   if (there !== undefined && !isSameFile(old, there)) {
@@ -72,16 +89,16 @@ function isSameFile(a: fs.Stats, b: fs.Stats): boolean {
 
 /**
  * Removes a file, a link or a folder with all that is in it. It is moved out of sight first, so that nobody sees
- * half of a folder that is being removed.
+ * half of a folder that is being removed. Throws 404, or as the check.
  */
-export async function removeEntry(root: Root, scratch: Scratch, segments: readonly string[]): Promise<void> {
-  checkWritableNames(root, segments);
-  const parent = openParent(root, segments);
+export async function removeEntry(root: Root, scratch: Scratch, subject: Subject): Promise<void> {
+  checkWritableNames(root, subject.segments);
+  const parent = openParent(root, subject.segments);
   try {
-    const name = getLast(segments);
-    checkEntry(root, parent, name);
+    const name = getLast(subject.segments);
+    checkEntry(root, parent, subject);
     const path = `${parent.path}/${name}`;
-    const aside = moveAside(path, scratch);
+    const aside = moveAside(parent, name, scratch);
     await sync(parent.fd);
     try {
       await fs.promises.rm(aside, { recursive: true, force: true });
@@ -94,14 +111,18 @@ export async function removeEntry(root: Root, scratch: Scratch, segments: readon
   }
 }
 
-function moveAside(path: string, scratch: Scratch): string {
-  const aside = scratch.reserve();
+/** Why nothing can be moved aside: a mount below the share is another disk, and a full disk takes no new folder. */
+const NO_ASIDE = ["EXDEV", "ENOSPC", "EDQUOT"];
+
+/** Moves an entry out of sight and returns where it is then: where it was when it has to be removed there. */
+function moveAside(parent: Folder, name: string, scratch: Scratch): string {
+  const path = `${parent.path}/${name}`;
   try {
+    const aside = scratch.reserve(parent.segments);
     fs.renameSync(path, aside);
     return aside;
   } catch (error) {
-    // A mount below the share: it is removed where it is.
-    if (getErrorCode(error) === "EXDEV") return path;
+    if (NO_ASIDE.includes(getErrorCode(error))) return path;
     throw error;
   }
 }
@@ -117,9 +138,17 @@ function openParent(root: Root, segments: readonly string[]): Folder {
   return root.openFolder(segments.slice(0, -1));
 }
 
-/** Throws 404 unless a visitor can see the entry: a link that leads outside cannot even be removed. */
-function checkEntry(root: Root, folder: Folder, name: string): void {
-  if (!root.isVisible(name, folder.segments) || root.statEntry(folder, name) === null) throw notFound();
+/**
+ * Throws 404 unless a visitor can see the entry, as a folder when it is asked for as one, and then checks it: a link
+ * that leads outside cannot even be removed.
+ */
+function checkEntry(root: Root, folder: Folder, { segments, isFolder, check }: Subject): Entry {
+  const name = getLast(segments);
+  const entry = root.isVisible(name, folder.segments) ? root.statEntry(folder, name) : null;
+  if (entry === null || (isFolder && entry.kind !== "folder")) throw notFound();
+  const stat = fs.statSync(`${folder.path}/${name}`);
+  check({ tag: createEntityTag(stat), modified: stat.mtimeMs });
+  return entry;
 }
 
 function getLast(segments: readonly string[]): string {

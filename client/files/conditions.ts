@@ -1,3 +1,4 @@
+import { HttpError } from "../../common/http_error.ts";
 import { hasStrongMatch, hasWeakMatch, parseEntityTags } from "./entity_tag.ts";
 
 /** What the preconditions of a request come to: go on, 304 or 412. */
@@ -18,6 +19,22 @@ export interface Representation {
 export function evaluateConditions(method: string, headers: Headers, current: Representation | null): Verdict {
   const isRead = method === "GET" || method === "HEAD";
   return evaluateMatch(headers, current) ?? evaluateNoneMatch(headers, current, isRead) ?? "proceed";
+}
+
+/**
+ * Checks the conditions of a request that is to change what is there, null when nothing is.
+ * @throws HttpError 412
+ */
+export function checkConditions(request: Request, current: Representation | null): void {
+  const verdict = evaluateConditions(request.method, request.headers, current);
+  if (verdict !== "proceed") throw preconditionFailed(current?.tag ?? null);
+}
+
+/** 412: what is there is not what the request was made for. */
+export function preconditionFailed(tag: string | null): HttpError {
+  return new HttpError(412, "precondition_failed", "What is there now does not meet the condition of the request.", {
+    headers: tag === null ? {} : { etag: tag },
+  });
 }
 
 /** Whether a Range may be answered in part, by If-Range (RFC 9110, section 13.1.5): only for the same strong tag or date. */

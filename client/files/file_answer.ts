@@ -1,6 +1,6 @@
 import { HttpError } from "../../common/http_error.ts";
 import { parseByteRange } from "./byte_range.ts";
-import { evaluateConditions, isRangeCurrent } from "./conditions.ts";
+import { evaluateConditions, isRangeCurrent, preconditionFailed } from "./conditions.ts";
 import { CHARSET_SAMPLE, detectCharset, getMediaType, isTextType } from "./content_type.ts";
 import { createEntityTag } from "./entity_tag.ts";
 import { readBytes, streamFile } from "./read_file.ts";
@@ -13,10 +13,17 @@ export interface FileAnswerOptions {
   headers?: Readonly<Record<string, string>>;
   /** Status of an answer with the whole file. Default 200; another one switches ranges and conditions off. */
   status?: number;
-  /** Told when the bytes are a coded form of `name`, e.g. `gzip`. */
-  encoding?: string;
+  /** Told when the bytes are a coded form of another file. */
+  coded?: CodedForm;
   /** The answer goes straight to the socket of a server in this process, as `FetchInfo` tells. */
   isDirect?: boolean;
+}
+
+export interface CodedForm {
+  /** The content coding, e.g. `gzip`. */
+  encoding: string;
+  /** What was coded: its text tells the charset. It stays the caller's. */
+  plain: OpenFile;
 }
 
 /** Up to this many bytes an answer is bytes and no stream: a stream costs more than reading them. */
@@ -64,8 +71,8 @@ function planAnswer(request: Request, file: OpenFile, options: FileAnswerOptions
   if (verdict === "failed") throw preconditionFailed(tag);
   headers["last-modified"] = new Date(mtimeMs).toUTCString();
   if (verdict === "not_modified") return { status: 304, headers, start: 0, length: 0 };
-  headers["content-type"] = file.type ??= describeType(file, options.name);
-  if (options.encoding !== undefined) headers["content-encoding"] = options.encoding;
+  headers["content-type"] = file.type ??= describeType(options.coded?.plain ?? file, options.name);
+  if (options.coded !== undefined) headers["content-encoding"] = options.coded.encoding;
   headers["accept-ranges"] = "bytes";
   // Of the methods here only GET has ranges (RFC 9110, section 14.2).
   const range = isPlain && request.method === "GET" && isRangeCurrent(request.headers, current)
@@ -87,13 +94,6 @@ function describeType(file: OpenFile, name: string): string {
   const type = getMediaType(name);
   if (!isTextType(type)) return type;
   return `${type}; charset=${detectCharset(readBytes(file, 0, Math.min(file.stat.size, CHARSET_SAMPLE)))}`;
-}
-
-/** 412: what is there is not what the request was made for. */
-export function preconditionFailed(tag: string | null): HttpError {
-  return new HttpError(412, "precondition_failed", "What is there now does not meet the condition of the request.", {
-    headers: tag === null ? {} : { etag: tag },
-  });
 }
 
 function rangeNotSatisfiable(size: number): HttpError {

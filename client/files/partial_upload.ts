@@ -16,9 +16,10 @@ export class PartialUpload {
   #usedAt = Date.now();
   #isClosed = false;
 
-  constructor(scratch: Scratch, total: number | null) {
+  /** @throws HttpError 507 when there is no space for `total` bytes, the system's errors */
+  constructor(scratch: Scratch, toward: readonly string[], total: number | null) {
     this.total = total;
-    this.#file = scratch.create();
+    this.#file = scratch.create(toward, total ?? 0);
   }
 
   /** Bytes that are in the file. */

@@ -1,14 +1,12 @@
-import fs from "node:fs";
 import { expectationFailed, HttpError } from "../../common/http_error.ts";
 import { type ContentRange, parseContentRange } from "./byte_range.ts";
-import { evaluateConditions } from "./conditions.ts";
-import { preconditionFailed } from "./file_answer.ts";
+import { checkConditions } from "./conditions.ts";
 import { giveName } from "./give_name.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "./root.ts";
 import { sync } from "./sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
-import { findWriteTarget, type WriteTarget } from "./write_target.ts";
+import { findWriteTarget } from "./write_target.ts";
 
 export interface PutFileOptions {
   root: Root;
@@ -37,8 +35,8 @@ export async function putFile(
   if (done !== undefined && done.size === announced.total && done.tag === target.current?.tag) {
     return describeDone(done);
   }
-  checkConditions(request, target);
-  const upload = await openUpload(key, announced, options);
+  checkConditions(request, target.current);
+  const upload = await openUpload(key, target.parent, announced, options.uploads);
   await receive(request, key, upload, announced, options);
   const isComplete = announced.total === null || upload.offset === announced.total;
   if (!isComplete) return new Response(null, { status: 202, headers: describeOffset(upload.offset) });
@@ -104,22 +102,18 @@ function tooLarge(size: number, limit: number): HttpError {
   });
 }
 
-function checkConditions(request: Request, target: WriteTarget): void {
-  const verdict = evaluateConditions("PUT", request.headers, target.current);
-  if (verdict !== "proceed") throw preconditionFailed(target.current?.tag ?? null);
-}
-
-async function openUpload(key: string, announced: Announcement, options: PutFileOptions): Promise<PartialUpload> {
-  const { range, total } = announced;
-  if (range === null || range.start === 0) {
-    checkSpace(options.root, total ?? 0);
-    return await options.uploads.start(key, total);
-  }
-  const upload = options.uploads.get(key);
+async function openUpload(
+  key: string,
+  toward: readonly string[],
+  { range, total }: Announcement,
+  uploads: UploadStore,
+): Promise<PartialUpload> {
+  if (range === null || range.start === 0) return await uploads.start(key, toward, total);
+  const upload = uploads.get(key);
   if (upload === undefined || upload.total !== range.total) throw offsetMismatch(0);
   // A part from beyond what is here is no retry: whoever sends the part in between is left in peace.
   if (range.start <= upload.offset || !upload.isBusy) await upload.interrupt();
-  if (upload.isBusy || options.uploads.get(key) !== upload) throw offsetMismatch(upload.offset);
+  if (upload.isBusy || uploads.get(key) !== upload) throw offsetMismatch(upload.offset);
   if (range.start !== upload.offset) throw offsetMismatch(upload.offset);
   return upload;
 }
@@ -128,12 +122,6 @@ function offsetMismatch(offset: number): HttpError {
   return new HttpError(409, "upload_offset", `This upload continues at byte ${offset}.`, {
     headers: describeOffset(offset),
   });
-}
-
-/** Refuses at once what cannot fit, instead of filling the disk to the last byte first. */
-function checkSpace(root: Root, bytes: number): void {
-  const { bavail, bsize } = fs.statfsSync(root.path);
-  if (bytes > bavail * bsize) throw new HttpError(507, "disk_full", "There is no space left for this.");
 }
 
 async function receive(
@@ -172,7 +160,7 @@ async function commit(
     await sync(upload.fd);
     return await giveName(root, upload, () => {
       const target = findWriteTarget(root, segments);
-      checkConditions(request, target);
+      checkConditions(request, target.current);
       return target;
     });
   } catch (error) {

@@ -48,7 +48,7 @@ export interface Root {
   open(segments: readonly string[]): OpenFile | Folder;
   /** Opens a folder. Throws 404 as {@link open} does, for a file too. */
   openFolder(segments: readonly string[]): Folder;
-  /** Opens a folder of the share's own that no visitor sees, in `base`, which is the root. */
+  /** Opens a folder of the share's own that no visitor sees, in `base`. */
   openOwnFolder(base: Folder, name: string): Folder;
   /** Whether an entry of that name is shown. */
   isVisible(name: string, segments: readonly string[]): boolean;
@@ -140,13 +140,14 @@ class SharedRoot implements Root {
     const full = `${base.path}/${name}`;
     const fd = fs.openSync(full, READ_FOLDER | (constants.O_NOFOLLOW ?? 0));
     const held = HAS_PROC ? `/proc/self/fd/${fd}` : full;
-    return { kind: "folder", fd, path: held, segments: [name], close: closeOnce(fd) };
+    return { kind: "folder", fd, path: held, segments: [...base.segments, name], close: closeOnce(fd) };
   }
 
   isVisible(name: string, segments: readonly string[]): boolean {
+    // Whoever shares a single file has named it, dot and all.
+    if (this.only !== null) return segments.length === 0 && name === this.only;
     if (name.startsWith(".") && !this.#hidden && !this.#shown.has(name)) return false;
-    if (name.toLowerCase().startsWith(OWN_PREFIX)) return false;
-    return this.only === null || (segments.length === 0 && name === this.only);
+    return !name.toLowerCase().startsWith(OWN_PREFIX);
   }
 
   statEntry(folder: Folder, name: string): Entry | null {

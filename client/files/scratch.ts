@@ -1,20 +1,26 @@
 import fs, { constants } from "node:fs";
 import { createHash, randomBytes } from "node:crypto";
 import os from "node:os";
+import { dirname, join } from "node:path";
 import process from "node:process";
+import { HttpError } from "../../common/http_error.ts";
 import { getErrorCode } from "./fs_error.ts";
 import { type Folder, OWN_PREFIX, type Root } from "./root.ts";
 
 /**
- * A hidden folder of the share for what is not finished: on the same file system as everything else in it, so that
- * a finished file gets its name in one step.
+ * Hidden folders of the share for what is not finished, so that a finished file gets its name in one step. There is
+ * one in the share's root; where the system does not let us write there, in the first folder on the way that it does.
+ * Visitors make no folders where we may not write, so there are as many as whoever owns the share has made room for.
  */
 export interface Scratch {
-  /** Makes an empty file and opens it for writing. */
-  create(): ScratchFile;
-  /** A free path in it, for a thing to be moved to. */
-  reserve(): string;
-  /** Removes the folder and all that is in it. */
+  /**
+   * Makes an empty file for `size` bytes that is to go to a folder or below it, and opens it for writing.
+   * @throws HttpError 507 when there is not enough space, the system's errors
+   */
+  create(toward: readonly string[], size: number): ScratchFile;
+  /** A free path, for a thing to be moved to that is in the folder `toward`. Throws the system's errors. */
+  reserve(toward: readonly string[]): string;
+  /** Removes the folders and all that is in them. */
   close(): void;
 }
 
@@ -29,21 +35,37 @@ export interface ScratchFile {
 
 /** Tells machines apart that share one folder over a network: a process id means something only at home. */
 const HOST = createHash("sha256").update(os.hostname()).digest("hex").slice(0, 8);
+const NOT_PERMITTED = ["EACCES", "EPERM", "EROFS"];
 const PREFIX = `${OWN_PREFIX}-uploads-${HOST}-`;
 
-/** The scratch folder of this share; it is made when it is first needed. */
+/** The scratch folders of this share; each is made when it is first needed. */
 export function createScratch(root: Root): Scratch {
   const name = `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`;
-  let folder: Folder | null = null;
+  const folders = new Map<string, Folder>();
   let count = 0;
 
-  function reserve(): string {
-    folder ??= makeScratchFolder(root, name);
-    return `${folder.path}/${++count}`;
+  /** The scratch folder in `place`, which is on the way to `toward`, or in the first one below it that lets us. */
+  function openScratch(toward: readonly string[], depth: number): Folder {
+    const place = toward.slice(0, depth);
+    const key = place.join("/");
+    try {
+      const folder = folders.get(key) ?? makeScratchFolder(root, place, name);
+      folders.set(key, folder);
+      return folder;
+    } catch (error) {
+      const isLast = depth === toward.length || !isThere(root, toward.slice(0, depth + 1));
+      if (isLast || !NOT_PERMITTED.includes(getErrorCode(error))) throw error;
+      return openScratch(toward, depth + 1);
+    }
   }
 
-  function create(): ScratchFile {
-    const path = reserve();
+  function reserve(toward: readonly string[]): string {
+    return `${openScratch(toward, 0).path}/${++count}`;
+  }
+
+  function create(toward: readonly string[], size: number): ScratchFile {
+    const path = reserve(toward);
+    checkSpace(dirname(path), size);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
     const fd = fs.openSync(path, flags);
     let isOpen = true;
@@ -59,36 +81,55 @@ export function createScratch(root: Root): Scratch {
   }
 
   function close(): void {
-    if (folder === null) return;
-    folder.close();
-    folder = null;
-    fs.rmSync(`${root.path}/${name}`, { recursive: true, force: true });
+    for (const [key, folder] of folders) {
+      folder.close();
+      fs.rmSync(join(root.path, key, name), { recursive: true, force: true });
+    }
+    folders.clear();
   }
 
   return { create, reserve, close };
 }
 
-function makeScratchFolder(root: Root, name: string): Folder {
-  const base = root.openFolder([]);
+function isThere(root: Root, place: readonly string[]): boolean {
+  try {
+    root.openFolder(place).close();
+    return true;
+  } catch {
+    // It may be there; what matters is that nothing can be made in it.
+    return false;
+  }
+}
+
+function makeScratchFolder(root: Root, place: readonly string[], name: string): Folder {
+  const base = root.openFolder(place);
   try {
     fs.mkdirSync(`${base.path}/${name}`, { mode: 0o700 });
+    // In the root it was done at the start.
+    if (place.length > 0) removeLeftovers(base.path);
     return root.openOwnFolder(base, name);
   } finally {
     base.close();
   }
 }
 
+/** Refuses at once what cannot fit, instead of filling the disk to the last byte first. */
+function checkSpace(folder: string, bytes: number): void {
+  const { bavail, bsize } = fs.statfsSync(folder);
+  if (bytes > bavail * bsize) throw new HttpError(507, "disk_full", "There is no space left for this.");
+}
+
 /**
- * Removes what shares of this machine left behind when they were killed.
+ * Removes what shares of this machine left behind in a folder when they were killed.
  * Those of processes that still run are theirs; what cannot be removed stays, hidden.
  */
-export function removeLeftovers(root: Root): void {
-  for (const name of fs.readdirSync(root.path)) {
+export function removeLeftovers(folder: string): void {
+  for (const name of fs.readdirSync(folder)) {
     if (!name.startsWith(PREFIX) || isRunning(Number(name.slice(PREFIX.length).split("-")[0]))) continue;
     try {
-      fs.rmSync(`${root.path}/${name}`, { recursive: true, force: true });
+      fs.rmSync(`${folder}/${name}`, { recursive: true, force: true });
     } catch (error) {
-      if (!["EACCES", "EPERM", "EROFS"].includes(getErrorCode(error))) throw error;
+      if (!NOT_PERMITTED.includes(getErrorCode(error))) throw error;
     }
   }
 }

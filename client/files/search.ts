@@ -19,7 +19,7 @@ export interface SearchResult {
   isPartial: boolean;
 }
 
-/** Searches names below a folder, nearest first. A folder that several links lead to is entered once, so it ends. */
+/** Searches names below a folder, in the order of {@link walk}. */
 export async function searchNames(root: Root, start: readonly string[], options: SearchOptions): Promise<SearchResult> {
   const { signal, maxMatches = 1000, maxEntries = 200_000 } = options;
   const words = options.query.toLowerCase().split(/\s+/).filter((word) => word !== "");
@@ -45,28 +45,74 @@ export interface Found {
   folder: Folder;
 }
 
+/** A folder that is still to be entered. */
+interface Way {
+  names: readonly string[];
+  /** Where it really is if no link leads there. */
+  place: string;
+  /** The folders on the way to it. */
+  above: Passed | null;
+}
+
+interface Passed {
+  place: string;
+  above: Passed | null;
+}
+
+/** Folders that are entered again, through links: without a limit those that link to each other would never end. */
+const MAX_REPEATS = 1000;
+
 /**
- * Everything below a folder, breadth first; null for what may not be seen, so that whoever walks can let others work
- * in between. Each folder is entered once, under its real place: links that lead back up end there.
+ * Everything below a folder; null for what may not be seen, so that whoever walks can let others work in between.
+ * First what no link leads to, nearest first, all of it; then what is behind links. A link to a folder that it lies in
+ * is not followed, and no more than {@link MAX_REPEATS} folders are entered a second time.
  */
 export function* walk(root: Root, start: readonly string[]): Generator<Found | null> {
-  const waiting: string[][] = [[]];
+  const [own, linked]: [Way[], Way[]] = [[], []];
   const entered = new Set<string>();
-  for (let below = waiting.shift(); below !== undefined; below = waiting.shift()) {
-    const folder = openIfThere(root, [...start, ...below]);
+  let repeats = 0;
+  let isOwn = true;
+  let way: Way | undefined = { names: [], place: "", above: null };
+  for (; way !== undefined; way = take()) {
+    // There can be many folders in a row that are not entered.
+    yield null;
+    const folder = openIfThere(root, [...start, ...way.names]);
     if (folder === null) continue;
     try {
       const place = folder.segments.join("/");
-      if (entered.has(place)) continue;
+      if (isOwn && place !== way.place && way.names.length > 0) {
+        linked.push(way);
+        continue;
+      }
+      if (hasPassed(way.above, place) || (entered.has(place) && ++repeats > MAX_REPEATS)) continue;
       entered.add(place);
+      const here: Passed = { place, above: way.above };
       for (const entry of listEntries(root, folder)) {
-        yield entry === null ? null : { path: [...below, entry.name].join("/"), entry, folder };
-        if (entry?.kind === "folder") waiting.push([...below, entry.name]);
+        if (entry === null) {
+          yield null;
+          continue;
+        }
+        const names = [...way.names, entry.name];
+        yield { path: names.join("/"), entry, folder };
+        if (entry.kind === "file") continue;
+        (isOwn ? own : linked).push({ names, place: [...folder.segments, entry.name].join("/"), above: here });
       }
     } finally {
       folder.close();
     }
   }
+
+  function take(): Way | undefined {
+    isOwn = own.length > 0;
+    return own.shift() ?? linked.shift();
+  }
+}
+
+function hasPassed(passed: Passed | null, place: string): boolean {
+  for (let at = passed; at !== null; at = at.above) {
+    if (at.place === place) return true;
+  }
+  return false;
 }
 
 /** The folder, or null when it went away or is closed to us meanwhile. */

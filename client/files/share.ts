@@ -27,8 +27,8 @@ export interface FileShareOptions {
   log?: Logger;
 }
 
-const READ_METHODS = "GET, HEAD, POST, OPTIONS";
-const WRITE_METHODS = `${READ_METHODS}, PUT, DELETE, MKCOL, MOVE`;
+const READ_METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];
+const WRITE_METHODS: readonly string[] = [...READ_METHODS, "PUT", "DELETE", "MKCOL", "MOVE"];
 /** What a form that asks for a zip of many names may have, in bytes. */
 const MAX_FORM = 4 * 1024 * 1024;
 
@@ -57,7 +57,7 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments);
     if (isRead && !path.query.has("upload")) return await read(request, path, info);
-    const allow = writable ? WRITE_METHODS : READ_METHODS;
+    const allow = (writable ? WRITE_METHODS : READ_METHODS).join(", ");
     if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
     if (request.method === "POST" && path.query.has("zip")) return await answerZipForm(request, path);
     if (!isRead && !WRITE_METHODS.includes(request.method)) throw methodNotAllowed(allow);

@@ -226,6 +226,27 @@ Deno.test("share zips a folder or a selection, with relative names and without w
   deepEqual(await names("/?zip", { method: "POST", body: query }), selected);
 });
 
+Deno.test("share zips a selected folder with the time of its last change", async () => {
+  await using share = openTestShare();
+  share.write("folder/a.txt", "a");
+  fs.utimesSync(path.join(share.path, "folder"), 1, new Date(2020, 4, 6, 7, 8, 10).getTime() / 1000);
+  const zip = await (await share.ask("/?zip&name=folder")).arrayBuffer();
+  const [time, date] = new Uint16Array(zip.slice(10, 14));
+  deepEqual([time >> 11, date >> 9, date >> 5 & 15, date & 31], [7, 2020 - 1980, 5, 6]);
+});
+
+Deno.test("share zips a large file that becomes shorter meanwhile, and all that comes behind it", async () => {
+  await using share = openTestShare();
+  share.write("a.bin", new Uint8Array(4 * 1024 * 1024));
+  share.write("b.txt", "b");
+  const pieces = (await share.ask("/?zip")).body?.getReader();
+  const taken = [(await pieces?.read())?.value];
+  fs.truncateSync(path.join(share.path, "a.bin"), 1024 * 1024);
+  while (taken.at(-1) !== undefined) taken.push((await pieces?.read())?.value);
+  const zip = await new Blob(taken.filter((piece) => piece !== undefined)).arrayBuffer();
+  deepEqual(listZip(zip), ["a.bin", "b.txt"]);
+});
+
 function listZip(bytes: ArrayBuffer): string[] {
   const file = fs.mkdtempSync(path.join(os.tmpdir(), "portway-zip-")) + "/x.zip";
   try {
@@ -254,6 +275,16 @@ Deno.test("share hides dot files unless it is asked to show them", async () => {
   write(open);
   deepEqual(await listNames(open), [".env", ".git/", "a.txt"]);
   equal(await (await open.ask("/.env")).text(), "key");
+});
+
+Deno.test("share of a single file shows it though its name begins with a dot", async () => {
+  await using folder = openTestShare();
+  folder.write(".notes", "mine");
+  folder.write(".other", "not shared");
+  await using share = openTestShare({ path: path.join(folder.path, ".notes") });
+  deepEqual(await listNames(share), [".notes"]);
+  equal(await (await share.ask("/.notes")).text(), "mine");
+  equal((await share.ask("/.other")).status, 404);
 });
 
 Deno.test("share of a single file shows that file and nothing beside it", async () => {

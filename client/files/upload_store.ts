@@ -4,8 +4,11 @@ import type { Scratch } from "./scratch.ts";
 
 /** Uploads that are under way or were cut off, each under the path it goes to and the id its sender gave it. */
 export interface UploadStore {
-  /** Starts anew under `key`; an older one of that key is interrupted and forgotten. Throws 503 when too many run. */
-  start(key: string, total: number | null): Promise<PartialUpload>;
+  /**
+   * Starts anew under `key`, of a file for the folder `toward`; an older one of that key is interrupted and forgotten.
+   * Throws 503 when too many run, and as {@link PartialUpload} does.
+   */
+  start(key: string, toward: readonly string[], total: number | null): Promise<PartialUpload>;
   get(key: string): PartialUpload | undefined;
   /**
    * Takes an upload whose bytes are all here out of the store and runs `commit`, which gives it its name and returns
@@ -40,11 +43,11 @@ export function createUploadStore(scratch: Scratch): UploadStore {
   const uploads = new Map<string, PartialUpload>();
   const completed = new Map<string, Promise<Completed | undefined>>();
 
-  async function start(key: string, total: number | null): Promise<PartialUpload> {
+  async function start(key: string, toward: readonly string[], total: number | null): Promise<PartialUpload> {
     const older = uploads.get(key);
     if (older !== undefined) await discard(key, older);
     await makeRoom();
-    const upload = new PartialUpload(scratch, total);
+    const upload = new PartialUpload(scratch, toward, total);
     uploads.set(key, upload);
     return upload;
   }

@@ -1,6 +1,8 @@
 import type { FetchInfo } from "../../common/fetch_target.ts";
 import { HttpError } from "../../common/http_error.ts";
-import { makeFolder, moveEntry, removeEntry } from "./changes.ts";
+import { makeFolder, moveEntry, removeEntry, type Subject } from "./changes.ts";
+import { checkConditions } from "./conditions.ts";
+import { getErrorCode } from "./fs_error.ts";
 import type { ListingCache } from "./listing.ts";
 import { createUploadKey, describeOffset, putFile } from "./put_file.ts";
 import type { Root } from "./root.ts";
@@ -24,7 +26,7 @@ export interface WriteRoutes {
 }
 
 export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOptions): WriteRoutes {
-  removeLeftovers(root);
+  removeLeftovers(root.path);
   const scratch = createScratch(root);
   const uploads = createUploadStore(scratch);
 
@@ -34,28 +36,33 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
     if (id !== null && request.method !== "PUT") return await answerUpload(request, path, id);
     try {
       return await change(request, path, id ?? "");
+    } catch (error) {
+      // For who reads, nothing is there; who writes must know why nothing can be.
+      if (getErrorCode(error) === "ENAMETOOLONG") throw pathTooLong(error);
+      throw error;
     } finally {
       listings.clear();
     }
   }
 
   async function change(request: Request, path: TargetPath, id: string): Promise<Response> {
-    const { segments, query } = path;
+    const { segments, isFolder, query } = path;
+    const subject: Subject = { segments, isFolder, check: (current) => checkConditions(request, current) };
     switch (request.method) {
       case "PUT":
-        if (path.isFolder) throw new HttpError(409, "is_folder", "A file's address does not end in a slash.");
+        if (isFolder) throw new HttpError(409, "is_folder", "A file's address does not end in a slash.");
         return await putFile(request, segments, id, { root, uploads, maxUpload });
       case "DELETE":
-        await removeEntry(root, scratch, segments);
+        await removeEntry(root, scratch, subject);
         return new Response(null, { status: 204 });
       case "MKCOL":
         return await make(segments);
       case "MOVE":
-        return await move(segments, readDestination(request), request.headers.get("overwrite") !== "F");
+        return await move(subject, readDestination(request), request.headers.get("overwrite") !== "F");
     }
     if (query.has("mkdir")) return await make(segments);
     const target = query.get("move");
-    if (target !== null) return await move(segments, resolveTarget(segments, target), query.has("overwrite"));
+    if (target !== null) return await move(subject, resolveTarget(segments, target), query.has("overwrite"));
     throw new HttpError(400, "unknown_action", "POST takes ?mkdir, ?move=PATH or ?zip.");
   }
 
@@ -64,9 +71,10 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
     return new Response(null, { status: 201, headers: { location: serializePath(segments, true) } });
   }
 
-  async function move(from: readonly string[], to: readonly string[], overwrite: boolean): Promise<Response> {
-    const isReplaced = await moveEntry(root, { from, to, overwrite });
-    return new Response(null, { status: isReplaced ? 204 : 201, headers: { location: serializePath(to, false) } });
+  async function move(from: Subject, { segments, isFolder }: MoveTarget, overwrite: boolean): Promise<Response> {
+    const isReplaced = await moveEntry(root, { from, to: segments, isToFolder: isFolder, overwrite });
+    const headers = { location: serializePath(segments, false) };
+    return new Response(null, { status: isReplaced ? 204 : 201, headers });
   }
 
   async function answerUpload(request: Request, { segments }: TargetPath, id: string): Promise<Response> {
@@ -91,6 +99,10 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
   return { answer, close };
 }
 
+function pathTooLong(cause: unknown): HttpError {
+  return new HttpError(414, "path_too_long", "The system takes no path as long as this.", { cause });
+}
+
 /**
  * Refuses what another site made a browser send: without a passphrase nothing else tells it from a visitor.
  * @throws HttpError 403
@@ -105,20 +117,23 @@ function checkOrigin(request: Request, { publicHost }: FetchInfo): void {
   }
 }
 
+/** Where something is to be moved to. */
+type MoveTarget = Pick<TargetPath, "segments" | "isFolder">;
+
 /** Reads the path of `?move=`: absolute below the share, or relative to the folder of what is moved. */
-function resolveTarget(segments: readonly string[], target: string): string[] {
+function resolveTarget(segments: readonly string[], target: string): MoveTarget {
   const names = target.split("/");
   const isAbsolute = names.length > 1 && names[0] === "";
   const to = isAbsolute ? names.slice(1) : [...segments.slice(0, -1), ...names];
   if (!to.every((name) => isPlainName(name))) {
     throw new HttpError(400, "bad_path", "The target of the move names no file or folder.");
   }
-  return to;
+  return { segments: to, isFolder: false };
 }
 
 /** Reads the Destination of WebDAV (RFC 4918, section 10.3): a URL or an absolute path, escaped. */
-function readDestination(request: Request): readonly string[] {
+function readDestination(request: Request): MoveTarget {
   const field = request.headers.get("destination");
   if (field === null) throw new HttpError(400, "bad_path", "MOVE needs a Destination.");
-  return parsePath(field.replace(/^https?:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/").segments;
+  return parsePath(field.replace(/^https?:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/");
 }

@@ -1,3 +1,4 @@
+import fs from "node:fs";
 import { readPieces } from "./read_file.ts";
 import { readFully } from "./read_fully.ts";
 import type { Folder, OpenFile, Root } from "./root.ts";
@@ -15,7 +16,8 @@ export interface ZipOptions {
 
 /**
  * A zip of a folder as a stream, made while it is read: memory stays constant and nothing is written.
- * Files are stored as they are, since most large files are packed already. What goes away meanwhile is left out.
+ * Files are stored as they are, since most large files are packed already. What goes away meanwhile is left out, and of what becomes shorter there is
+ * what was left when its turn came.
  */
 export function streamZip(
   root: Root,
@@ -95,10 +97,10 @@ function* collectNamed(root: Root, segments: readonly string[], name: string): G
   if (opened === null) return yield null;
   try {
     if (opened.kind === "file") return yield describeFile(name, opened);
+    yield { kind: "folder", name: `${name}/`, modified: fs.fstatSync(opened.fd).mtime };
   } finally {
     opened.close();
   }
-  yield { kind: "folder", name: `${name}/`, modified: new Date() };
   yield* collectBelow(root, [...segments, name], `${name}/`);
 }
 

@@ -86,7 +86,10 @@ export class ZipWriter {
     this.#addToDirectory(entry);
   }
 
-  /** Begins a file that comes in pieces. Its size must be known; its checksum follows behind it. */
+  /**
+   * Begins a file that comes in pieces. Its size at most must be known; what it comes to, and its checksum, follow
+   * behind it.
+   */
   begin({ name, modified }: ZipName, size: number): void {
     this.#expected = size;
     const encoded = this.#encoder.encode(name);
@@ -106,16 +109,17 @@ export class ZipWriter {
     this.#before += piece.length;
   }
 
-  /** Ends the file that was begun. Throws RangeError when it does not have the size it was said to have. */
+  /** Ends the file that was begun. Throws RangeError when it is longer than it was said to be. */
   end(): void {
     const entry = this.#open;
     if (entry === null) throw new TypeError("no file was begun");
-    if (entry.size !== this.#expected) {
-      throw new RangeError(`the file has ${entry.size} bytes, not ${this.#expected}`);
+    if (entry.size > this.#expected) {
+      throw new RangeError(`the file has ${entry.size} bytes, more than ${this.#expected}`);
     }
     this.#open = null;
     this.#makeRoom(24);
-    writeDescriptor(this.#block, entry);
+    // As wide as its header has said.
+    writeDescriptor(this.#block, entry, this.#expected >= MAX_32);
     this.#addToDirectory(entry);
   }
 
@@ -193,11 +197,11 @@ function writeCommon(block: ZipBlock, { flags, modified }: Entry): void {
   block.u16((year - 1980) << 9 | (modified.getMonth() + 1) << 5 | modified.getDate());
 }
 
-function writeDescriptor(block: ZipBlock, { crc, size }: Entry): void {
+function writeDescriptor(block: ZipBlock, { crc, size }: Entry, is64: boolean): void {
   block.u32(DESCRIPTOR);
   block.u32(crc);
   for (const _ of ["packed", "as it is"]) {
-    if (size >= MAX_32) block.u64(size);
+    if (is64) block.u64(size);
     else block.u32(size);
   }
 }

@@ -1,9 +1,8 @@
 import { Buffer } from "node:buffer";
-import fs from "node:fs";
-import path from "node:path";
 import { describeError, type Logger } from "../../common/log.ts";
 import { answerFile, type OpenFile } from "../files/mod.ts";
 import type { FilePage } from "./find_page.ts";
+import { watchFolder } from "./watch_folder.ts";
 
 /** Reserved addresses; no site has them by chance. */
 const LIVE_SCRIPT = "/.portway/live.js";
@@ -32,17 +31,23 @@ let lost = false;
 // What the page knows of, so that it hears at once of a change that came while it was loaded.
 const { search } = new URL(document.currentScript.src);
 const events = new EventSource("${LIVE_EVENTS}" + search);
+// A page that is not there, as in the middle of a build, is waited for: the next change asks again. Who takes
+// anything is told of an error in JSON.
+const reload = async () => {
+  const { headers } = await fetch(location.href, { method: "HEAD", cache: "no-store" });
+  if (headers.get("content-type")?.startsWith("text/html")) location.reload();
+};
 events.addEventListener("change", ({ data }) => {
   const sheets = [...document.querySelectorAll("link[rel=stylesheet]")];
   const hit = data.endsWith(".css") ? sheets.filter(({ href }) => new URL(href).pathname.endsWith("/" + data.split("/").pop())) : [];
-  if (hit.length === 0) return location.reload();
+  if (hit.length === 0) return reload();
   for (const link of hit) {
     const url = new URL(link.href);
     url.searchParams.set("live", Date.now());
     link.href = url;
   }
 });
-events.addEventListener("open", () => lost && location.reload());
+events.addEventListener("open", () => lost && reload());
 events.addEventListener("error", () => { lost = true; });
 }
 `;
@@ -57,17 +62,20 @@ export function createLiveReload(folder: string, log: Logger): LiveReload {
   // Another run of the site begins elsewhere.
   let told = Date.now();
 
-  const watcher = fs.watch(folder, { recursive: true }, (_, name) => {
-    const file = String(name ?? "").replaceAll(path.sep, "/");
+  const watcher = watchFolder(folder, {
+    onChange: notice,
+    onError: (error) => log.warn("watch_failed", { reason: describeError(error) }),
+  });
+  const ping = setInterval(() => send(": still here\n\n"), PING_MS);
+
+  function notice(file: string): void {
     if (/(?:^|\/)(?:\.|node_modules\/)|~$/.test(file)) return;
     const now = Date.now();
     if (changed.size === 0) firstAt = now;
     changed.add(file);
     clearTimeout(timer);
     timer = setTimeout(tell, Math.min(SETTLE_MS, Math.max(0, firstAt + MAX_WAIT_MS - now)));
-  });
-  watcher.on("error", (error) => log.warn("watch_failed", { reason: describeError(error) }));
-  const ping = setInterval(() => send(": still here\n\n"), PING_MS);
+  }
 
   function tell(): void {
     const names = [...changed];

@@ -1,4 +1,4 @@
-import { answerFile, type OpenFile, type Root } from "../files/mod.ts";
+import { answerFile, type CodedForm, type OpenFile, type Root } from "../files/mod.ts";
 import { type FilePage, openFile, type Page } from "./find_page.ts";
 import type { LiveReload } from "./live_reload.ts";
 
@@ -37,20 +37,24 @@ export async function sendPage(
   const isHtml = /\.html?$/i.test(page.name);
   // A page that gets the reload script is not the file, so neither its length nor its tag fits.
   if (live !== null && isHtml) return await live.sendPage(request, page);
-  const { file, encoding, headers } = chooseCoding(request, root, page);
+  const { file, coded, headers } = chooseCoding(request, root, page);
   headers["cache-control"] = isNamedByContent(page.name) && page.status === undefined && live === null
     ? "public, max-age=31536000, immutable"
     : "no-cache";
-  return answerFile(request, file, { name: page.name, headers, status: page.status, encoding, isDirect });
+  try {
+    return answerFile(request, file, { name: page.name, headers, status: page.status, coded, isDirect });
+  } finally {
+    coded?.plain.close();
+  }
 }
 
-interface Coded {
+interface Chosen {
   file: OpenFile;
-  encoding?: string;
+  coded?: CodedForm;
   headers: Record<string, string>;
 }
 
-function chooseCoding(request: Request, root: Root, { file }: FilePage): Coded {
+function chooseCoding(request: Request, root: Root, { file }: FilePage): Chosen {
   const accepted = parseAcceptedCodings(request.headers.get("accept-encoding"));
   const last = file.segments.length - 1;
   let hasCoded = false;
@@ -61,8 +65,7 @@ function chooseCoding(request: Request, root: Root, { file }: FilePage): Coded {
     // One that is older than the file was made from another one.
     const isFresh = coded.stat.mtimeMs >= file.stat.mtimeMs - 2000;
     if (isFresh && accepted.has(coding)) {
-      file.close();
-      return { file: coded, encoding: coding, headers: { vary: "accept-encoding" } };
+      return { file: coded, coded: { encoding: coding, plain: file }, headers: { vary: "accept-encoding" } };
     }
     coded.close();
   }

@@ -119,6 +119,21 @@ Deno.test("site sends precompressed files to who takes them, unless they are old
   equal((await site.ask("/about")).headers.get("vary"), null);
 });
 
+Deno.test("site tells the charset of a text, whatever coding it is sent in", async () => {
+  await using site = openTestSite({ "index.html": "<p>größer</p>" });
+  site.write("index.html.gz", gzipSync("<p>größer</p>"));
+  const old = Uint8Array.from("<p>gr\xf6\xdfer</p>", (char) => char.charCodeAt(0));
+  site.write("old.html", old);
+  site.write("old.html.gz", gzipSync(old));
+  for (const [target, charset] of [["/", "utf-8"], ["/old", "windows-1252"]]) {
+    for (const coding of ["gzip", "identity"]) {
+      const { headers } = await site.ask(target, { "accept-encoding": coding });
+      equal(headers.get("content-encoding"), coding === "gzip" ? "gzip" : null);
+      equal(headers.get("content-type"), `text/html; charset=${charset}`, `${target} ${coding}`);
+    }
+  }
+});
+
 Deno.test("site answers ranges and conditions, and keeps files with a hash in their name", async () => {
   await using site = openTestSite(FILES);
   const range = await site.ask("/app.js", { range: "bytes=0-2" });
@@ -181,6 +196,36 @@ Deno.test("site with --live tells of changes while they do not end", async () =>
   } finally {
     clearInterval(writing);
     await events?.cancel();
+  }
+});
+
+Deno.test("site with --live goes on when its folder is deleted or moved away and made again", async () => {
+  await using site = openTestSite(FILES, { live: true });
+  const events = (await site.ask("/.portway/live")).body?.pipeThrough(new TextDecoderStream()).getReader();
+  ok(events !== undefined);
+  equal((await events.read()).value, "retry: 500\n\n");
+  const waysOff = [
+    () => fs.rmSync(site.folder, { recursive: true }),
+    () => fs.renameSync(site.folder, `${site.folder}-old`),
+    async () => {
+      fs.rmSync(site.folder, { recursive: true });
+      match((await events.read()).value ?? "", /^event: change/);
+    },
+  ];
+  try {
+    for (const goOff of waysOff) {
+      await goOff();
+      fs.mkdirSync(site.folder);
+      site.write("index.html", "made again");
+      // What went away is told by name; that there is another folder, without one.
+      while ((await events.read()).value !== "event: change\ndata: \n\n");
+      match(await (await site.ask("/")).text(), /^made again/);
+      site.write("new.css", "a {}");
+      while ((await events.read()).value !== "event: change\ndata: new.css\n\n");
+    }
+  } finally {
+    fs.rmSync(`${site.folder}-old`, { recursive: true, force: true });
+    await events.cancel();
   }
 });
 
