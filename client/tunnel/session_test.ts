@@ -248,6 +248,26 @@ Deno.test("a tunnel whose new connection is never answered gives it up and tries
   assert.equal(await running, "stopped");
 });
 
+for (
+  const [status, code, end] of [
+    [410, "tunnel_traffic_exhausted", "exhausted"],
+    [410, "tunnel_expired", "expired"],
+    [404, "tunnel_not_found", "refused"],
+  ] as const
+) {
+  Deno.test(`a tunnel that is ${end}, and hears of it only when it connects again, ends as that`, async () => {
+    const script = scriptConnect();
+    const events = { onConnected() {}, onRequest() {}, onReconnecting() {} };
+    const { signal } = new AbortController();
+    const running = runTunnel({ ...script, server, tunnel, target, signal, events });
+    await accept(script.connections, CLOSE);
+    await script.whenConnected(2);
+    const body = JSON.stringify({ error: { code, message: "so it is" } });
+    script.connections[1].send(latin1(`HTTP/1.1 ${status} x\r\ncontent-length: ${body.length}\r\n\r\n${body}`));
+    assert.equal(await running, end);
+  });
+}
+
 Deno.test("a tunnel whose first connection is never answered says so, and ends", async () => {
   const script = scriptConnect();
   const events = { onConnected() {}, onRequest() {}, onReconnecting() {} };

@@ -106,7 +106,7 @@ async function connectOnce(
     if (stop.aborted) return await wanted.promise;
     if (isFirst) throw error;
     if (error instanceof RelayRefused && GONE.has(error.status)) {
-      return { reason: error.message, connected: false, end: error.status === 410 ? "expired" : "refused" };
+      return { reason: error.message, connected: false, end: ENDS.get(error.code) ?? "refused" };
     }
     return { reason: describeError(error), connected: false, end: null };
   } finally {
@@ -116,6 +116,11 @@ async function connectOnce(
 
 /** Statuses after which the tunnel will not come back. */
 const GONE: ReadonlySet<number> = new Set([401, 403, 404, 410, 426]);
+/** What a client learns by them that missed the relay's word, as one may whose session broke off. */
+const ENDS: ReadonlyMap<string, TunnelEnd> = new Map([
+  ["tunnel_expired", "expired"],
+  ["tunnel_traffic_exhausted", "exhausted"],
+]);
 
 function endOf(reason: GoAwayReason): TunnelEnd | null {
   switch (reason) {
