@@ -86,7 +86,7 @@ export async function startTunnel(
 /** The tunnel's host, from what the client keeps for `--resume`: its output may go nowhere. */
 async function findHost(configDir: string): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
-    for (const file of listFiles(configDir)) {
+    for (const file of listFiles(join(configDir, "tunnels"))) {
       const [, host] = /"url":\s*"https?:\/\/([^/"]+)/.exec(readFileSync(file, "utf8")) ?? [];
       if (host !== undefined) return host;
     }
