@@ -6,7 +6,7 @@ const SAME_PRESS_MS = 500;
 /** The user's wish to end, from Ctrl+C or SIGTERM. */
 export interface StopSignal {
   readonly signal: AbortSignal;
-  /** Listens no more. */
+  /** Listens no more; once it was told to end, it does so until the process ends, as one press may still come twice. */
   release(): void;
 }
 
@@ -25,6 +25,7 @@ export function listenForStop(): StopSignal {
   return {
     signal: stop.signal,
     release() {
+      if (stop.signal.aborted) return;
       process.off("SIGINT", onSignal);
       process.off("SIGTERM", onSignal);
     },

@@ -4,6 +4,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import {
   makeTempDir,
@@ -364,4 +365,20 @@ Deno.test("a second Ctrl+C does not wait", async () => {
   client.kill("SIGINT");
   client.kill("SIGINT");
   assert([1, 130].includes((await client.ended).code));
+});
+
+Deno.test("one press of Ctrl+C may arrive several times, as task runners pass it on", async () => {
+  await using server = await startServer();
+  await using client = await startForPeople(["-e", "3000", "--server", server.url]);
+  await client.output.waitFor("Waiting for connections");
+  for (let i = 0; i < 50; i++) {
+    try {
+      client.kill("SIGINT");
+    } catch {
+      break; // It has ended.
+    }
+    await delay(2);
+  }
+  assert.equal((await client.ended).code, 0);
+  assert.match(client.output.text, /Requests served/);
 });
