@@ -55,6 +55,10 @@ export class ScriptedConnection implements Connection {
     this.#writing = false;
   }
 
+  closeWrite(): Promise<void> {
+    return Promise.resolve();
+  }
+
   close(): void {
     this.closed = true;
     this.#wake();

@@ -38,6 +38,12 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
     while (at < bytes.length) at += await this.conn.write(bytes.subarray(at));
   }
 
+  async closeWrite(): Promise<void> {
+    if (this.#closed) return;
+    // What broke, or was closed meanwhile, has ended this side too.
+    await this.conn.closeWrite().catch(() => {});
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -5,6 +5,7 @@ import { ConnectError, type ConnectFailure, type Driver, type PlainConnection } 
 const connection: PlainConnection = {
   read: () => Promise.resolve(null),
   write: () => Promise.resolve(),
+  closeWrite: () => Promise.resolve(),
   close: () => {},
   startTls: () => Promise.resolve(connection),
 };

@@ -96,6 +96,13 @@ class NodeConnection implements Connection {
     });
   }
 
+  closeWrite(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.socket.destroyed || this.socket.writableEnded) return resolve();
+      this.socket.once("close", () => resolve()).end(() => resolve());
+    });
+  }
+
   close(): void {
     this.socket.destroy();
   }

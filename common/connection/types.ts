@@ -11,6 +11,11 @@ export interface Connection {
   read(into: Uint8Array): Promise<number | null>;
   /** Writes all of `bytes`, which must not change until it resolves. One write at a time. Rejects when it broke. */
   write(bytes: Uint8Array): Promise<void>;
+  /**
+   * Ends this side: the peer reads to the end of what was written, and may go on writing. Not while a write is pending.
+   * A connection that broke already stays as it is; it never rejects.
+   */
+  closeWrite(): Promise<void>;
   /** Ends the connection at once, both ways. Calling it again has no effect; it never throws. */
   close(): void;
 }
