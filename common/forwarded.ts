@@ -67,16 +67,6 @@ function unmap(address: string): string {
   return address.startsWith("::ffff:") ? parseHop(address) ?? address : address;
 }
 
-/**
- * What one visitor has for itself, to count by: an IPv4 address, or the /64 network of an IPv6 address, whose owner can
- * take any address in it.
- */
-export function networkOf(address: string): string {
-  if (!address.includes(":") || !ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toNormalizedString().split(":", 4).join(":") + "::/64";
-}
-
 function parseRange(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
   if (!ipaddr.isValid(text)) throw new SyntaxError(`"${text}" is neither an IP address nor a CIDR range`);

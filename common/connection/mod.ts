@@ -1,7 +1,11 @@
 export { loadCaCerts } from "./ca_certs.ts";
+export { openAcceptor } from "./open_acceptor.ts";
 export { type ConnectorOptions, openConnector } from "./open.ts";
 export { type Environment, type ProxyRules, readProxyRules } from "./proxy_rules.ts";
 export {
+  type Accepted,
+  type Acceptor,
+  type AcceptOptions,
   type Connect,
   ConnectError,
   type ConnectFailure,

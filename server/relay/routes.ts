@@ -1,5 +1,6 @@
 import { Hono } from "hono";
-import { networkOf, type OriginReader } from "../../common/forwarded.ts";
+import type { OriginReader } from "../../common/forwarded.ts";
+import { networkOf } from "../../common/network.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
 import type { RateLimiter } from "../../common/rate_limiter.ts";

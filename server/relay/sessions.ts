@@ -1,5 +1,5 @@
 import { delay } from "../../common/delay.ts";
-import { networkOf } from "../../common/forwarded.ts";
+import { networkOf } from "../../common/network.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../common/log.ts";
