@@ -1,5 +1,6 @@
 export { loadCaCerts } from "./ca_certs.ts";
 export { type ConnectorOptions, openConnector } from "./open.ts";
+export { createConnectionPair } from "./pair.ts";
 export { type Environment, type ProxyRules, readProxyRules } from "./proxy_rules.ts";
 export {
   type Connect,
