@@ -86,7 +86,9 @@ function closeQuietly(conn: Deno.Conn): void {
 export const openDenoAcceptor: OpenAcceptor = ({ hostname, port, tls }) => {
   if (tls === undefined) return Promise.resolve(new DenoAcceptor(Deno.listen({ hostname, port })));
   const { cert, key, protocols } = tls;
-  return Promise.resolve(new DenoAcceptor(Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols] })));
+  return Promise.resolve(
+    new DenoAcceptor(Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols] })),
+  );
 };
 
 class DenoAcceptor implements Acceptor {

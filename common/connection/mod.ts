@@ -5,8 +5,8 @@ export { createConnectionPair } from "./pair.ts";
 export { type Environment, type ProxyRules, readProxyRules } from "./proxy_rules.ts";
 export {
   type Accepted,
-  type Acceptor,
   type AcceptOptions,
+  type Acceptor,
   type Connect,
   ConnectError,
   type ConnectFailure,

@@ -1,7 +1,7 @@
 import net from "node:net";
 import tls, { rootCertificates } from "node:tls";
 import { describeAbort, describeFailure, describeTlsFailure } from "./_failure.ts";
-import type { Accepted, Acceptor, AcceptOptions, Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
+import type { Accepted, AcceptOptions, Acceptor, Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
 
 /** Connections of node:net and node:tls, which Deno has as well. */
 export const nodeDriver: Driver = { openTcp };

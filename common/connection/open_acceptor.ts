@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { Acceptor, AcceptOptions } from "./types.ts";
+import type { AcceptOptions, Acceptor } from "./types.ts";
 
 /**
  * Listens with the runtime's own driver.

@@ -27,6 +27,8 @@ export class DenoExchange implements Exchange {
   readonly httpVersion: "1.1" | "2";
   readonly request: Request;
   readonly reply: DenoReply;
+  /** Deno drops them. */
+  readonly trailers = new Uint8Array(0);
   /** What makes this request unfit to be answered by anyone. */
   readonly fault: HttpError | null;
   hasBody: boolean;
@@ -137,7 +139,9 @@ export class DenoExchange implements Exchange {
     });
     const bytes = encodeLatin1(`${text}\r\n`);
     try {
-      return this.#head.parse(bytes, 0, bytes.length, MAX_FIELDS) ? null : badRequest("The request's head is malformed.");
+      return this.#head.parse(bytes, 0, bytes.length, MAX_FIELDS)
+        ? null
+        : badRequest("The request's head is malformed.");
     } catch (error) {
       if (!(error instanceof RequestSyntaxError)) throw error;
       return badRequest(error.message, { cause: error });

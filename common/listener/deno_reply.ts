@@ -75,7 +75,9 @@ export class DenoReply implements Reply {
 
   cut(): void {
     const failure = new BodyCut("the answer was broken off");
-    if (!this.begun) this.#resolve(new Response(new ReadableStream({ start: (controller) => controller.error(failure) })));
+    if (!this.begun) {
+      this.#resolve(new Response(new ReadableStream({ start: (controller) => controller.error(failure) })));
+    }
     this.begun = true;
     this.#controller?.error(failure);
     this.#controller = null;

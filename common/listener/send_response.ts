@@ -39,28 +39,33 @@ type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 async function sendBody(exchange: Exchange, response: Response, length: number | null, reader: Reader): Promise<void> {
   const { reply } = exchange, { status } = response;
-  const reading = reader.read();
+  const begin = (known: number | null, body: Uint8Array, end: boolean) =>
+    reply.begin(status, createBlock(response, known), known, body, end);
+  let reading = reader.read();
   const first = await soon(reading);
-  if (first === null) reply.begin(status, createBlock(response, length), length, NOTHING, false);
-  let read = first ?? await reading;
-  if (first !== null) {
-    const body = read.value ?? NOTHING;
+  let left = length;
+  if (first === null) begin(length, NOTHING, false);
+  else if (length !== null) {
+    const body = first.value ?? NOTHING;
+    left = length - body.length;
+    if (left < 0 || (first.done && left > 0)) throw tooLongOrShort();
+    begin(length, body, left === 0);
+    if (left === 0) return void await reader.cancel().catch(() => {});
+    reading = reader.read();
+  } else {
+    // A source may use a chunk's memory again once the next is asked for.
+    const body = first.value?.slice() ?? NOTHING;
+    if (!first.done) reading = reader.read();
     // Most bodies are there whole: then they go out in one piece, with their length.
-    const next = read.done || body.length === length ? null : reader.read();
-    const second = next === null ? null : await soon(next);
-    const isWhole = next === null || second?.done === true;
-    const known = length ?? (isWhole ? body.length : null);
-    if (isWhole && body.length !== known) throw tooLongOrShort();
-    reply.begin(status, createBlock(response, known), known, body, isWhole);
-    if (isWhole) return void await reader.cancel().catch(() => {});
-    read = await next!;
-    if (length !== null) length -= body.length;
+    const isWhole = first.done || (await soon(reading))?.done === true;
+    begin(isWhole ? body.length : null, body, isWhole);
+    if (isWhole) return;
   }
-  for (; !read.done; read = await reader.read()) {
-    if (length !== null && (length -= read.value.length) < 0) throw tooLongOrShort();
+  for (let read = await reading; !read.done; read = await reader.read()) {
+    if (left !== null && (left -= read.value.length) < 0) throw tooLongOrShort();
     await reply.write(read.value);
   }
-  if (length !== null && length > 0) throw tooLongOrShort();
+  if (left !== null && left > 0) throw tooLongOrShort();
   reply.end();
 }
 

@@ -40,6 +40,8 @@ export interface Exchange {
    * @throws BodyCut when the visitor leaves before the end, or sends what is no body
    */
   readBody(): Promise<Uint8Array | null>;
+  /** The field lines of the trailer section, each with its CRLF, once {@link readBody} has told of the end. */
+  readonly trailers: Uint8Array;
   /** Aborts when the visitor leaves before the answer is complete. */
   readonly signal: AbortSignal;
   /** Called once when the visitor leaves before the answer is complete: {@link signal} for who has many exchanges. */
@@ -75,16 +77,16 @@ export interface Reply {
   begin(status: number, block: Uint8Array, length: number | null, body: Uint8Array, end: boolean): void;
   /**
    * More of the body: it must not change until this resolves, which is when the network has taken it, or the visitor
-   * has gone. One at a time.
+   * has gone. One at a time. With `end` it is the last.
    */
-  write(piece: Uint8Array): Promise<void>;
+  write(piece: Uint8Array, end?: boolean): Promise<void>;
   /** The body is complete. Not while a write is pending. `trailers` are field lines, left out where they cannot be sent. */
   end(trailers?: Uint8Array): void;
   /** Breaks the answer off, so that a part is not taken for the whole. */
   cut(): void;
   /**
-   * Answers 101 and hands the connection over: it is the caller's to close from then on. The listener adds `connection`
-   * and `upgrade`. What the visitor has sent behind the request is read first.
+   * Answers 101 and hands the connection over: it is the caller's to close from then on. The block has an
+   * `upgrade` field, and the listener adds `connection`. What the visitor has sent behind the request is read first.
    */
   switchProtocols(block: Uint8Array): Connection;
 }

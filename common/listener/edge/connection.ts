@@ -7,7 +7,7 @@ import { sendResponse } from "../send_response.ts";
 import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { EdgeExchange } from "./exchange.ts";
 import type { Http2Connection, Http2Front } from "./http2.ts";
-import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "./memory.ts";
+import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../buffer_pool.ts";
 import { UpgradedConnection } from "./upgraded.ts";
 
 /** What a connection asks of the listener it came to. */
@@ -261,7 +261,9 @@ export class EdgeConnection {
   /** Goes on with what has been read behind the last exchange, or waits for more. */
   #next(): void {
     // Some programs send an empty line behind a body (RFC 9112, section 2.2).
-    while (this.#end - this.#at >= 2 && this.#memory[this.#at] === CR && this.#memory[this.#at + 1] === LF) this.#at += 2;
+    while (this.#end - this.#at >= 2 && this.#memory[this.#at] === CR && this.#memory[this.#at + 1] === LF) {
+      this.#at += 2;
+    }
     if (this.#at === this.#end) {
       if (!this.#reading) this.#at = this.#end = 0;
       this.#enter("idle");
@@ -340,7 +342,9 @@ export class EdgeConnection {
       const response = this.front.handler(exchange);
       if (response === null) return;
       if (response instanceof Response) void this.#send(exchange, response);
-      else response.then((answer) => answer === null ? undefined : this.#send(exchange, answer)).catch((error) => this.#fail(exchange, error));
+      else {response.then((answer) => answer === null ? undefined : this.#send(exchange, answer)).catch((error) =>
+          this.#fail(exchange, error)
+        );}
     } catch (error) {
       this.#fail(exchange, error);
     }

@@ -85,6 +85,10 @@ export class EdgeExchange implements Exchange {
     return this.input.read();
   }
 
+  get trailers(): Uint8Array {
+    return this.input.trailers;
+  }
+
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.#hasLeft) this.#abort.abort(createLeft());

@@ -4,7 +4,7 @@ import { DenoExchange } from "../deno_exchange.ts";
 import type { ExchangeHandler, ListenOptions } from "../types.ts";
 import { FrameWatch } from "./frame_watch.ts";
 import type { Http2Connection, Http2Front } from "./http2.ts";
-import { giveMemory, LARGE, MEDIUM, takeMemory } from "./memory.ts";
+import { giveMemory, LARGE, MEDIUM, takeMemory } from "../../buffer_pool.ts";
 
 /**
  * HTTP/2 by a `Deno.serve` of our own on loopback, which speaks it without TLS: it passes h2spec whole, and tells of

@@ -2,7 +2,7 @@ import type { Connection } from "../../connection/mod.ts";
 import type { Reply } from "../types.ts";
 import type { EdgeConnection } from "./connection.ts";
 import type { EdgeExchange } from "./exchange.ts";
-import { giveMemory, takeMemory } from "./memory.ts";
+import { giveMemory, takeMemory } from "../../buffer_pool.ts";
 
 const ENCODER = new TextEncoder();
 const CONNECTION_CLOSE = ENCODER.encode("connection: close\r\n");
@@ -52,7 +52,9 @@ export class EdgeReply implements Reply {
     this.#framing = this.#chooseFraming(status, length);
     this.#left = length ?? 0;
     // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
-    if (this.#framing === "close" || !this.#exchange.input.isHere || connection.front.closing) connection.mustClose = true;
+    if (this.#framing === "close" || !this.#exchange.input.isHere || connection.front.closing) {
+      connection.mustClose = true;
+    }
     const out = takeMemory(block.length + body.length + AROUND_BLOCK);
     let at = writeStatus(out, status);
     at = put(out, at, block);
@@ -102,13 +104,10 @@ export class EdgeReply implements Reply {
 
   switchProtocols(block: Uint8Array): Connection {
     this.begun = this.#isOver = true;
-    const { head } = this.#connection;
-    const out = takeMemory(block.length + AROUND_BLOCK + head.end - head.start);
+    const out = takeMemory(block.length + AROUND_BLOCK);
     let at = writeStatus(out, 101);
     at = put(out, at, block);
-    at = put(out, at, UPGRADE);
-    const field = head.upgradeField;
-    at = put(out, at, head.bytes.subarray(head.nameEnd(field), head.valueEnd(field) + 2));
+    at = put(out, at, CONNECTION_UPGRADE);
     at = put(out, at, CRLF);
     const upgraded = this.#connection.upgrade();
     this.#write(out, at);
@@ -175,7 +174,7 @@ export class EdgeReply implements Reply {
 
 const DONE = Promise.resolve();
 const LAST_CHUNK = ENCODER.encode("0\r\n");
-const UPGRADE = ENCODER.encode("connection: Upgrade\r\nupgrade");
+const CONNECTION_UPGRADE = ENCODER.encode("connection: Upgrade\r\n");
 
 /** Below this many bytes a loop beats making a view. */
 const SHORT = 48;

@@ -2,7 +2,7 @@ import { type ChunkedDecoder, createChunkedDecoder } from "../../http1/mod.ts";
 import type { ListenerLimits } from "../limits.ts";
 import { BodyCut } from "../types.ts";
 import type { EdgeConnection } from "./connection.ts";
-import { giveMemory, LARGE, SMALL, takeMemory } from "./memory.ts";
+import { giveMemory, LARGE, SMALL, takeMemory } from "../../buffer_pool.ts";
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 

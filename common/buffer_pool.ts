@@ -1,4 +1,4 @@
-/** An idle connection's pending read holds this much: the heads of most programs fit, and thousands are cheap. */
+/** Memory that is read into and written from, used again. An idle connection's pending read holds this much: most heads fit. */
 export const SMALL = 2 * 1024;
 /** The heads of browsers fit, with their cookies. */
 export const MEDIUM = 8 * 1024;
