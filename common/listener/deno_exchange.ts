@@ -135,7 +135,8 @@ export class DenoExchange implements Exchange {
   #parseHead(): HttpError | null {
     let text = `${this.method} ${this.target} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
     this.request.headers.forEach((value, name) => {
-      if (name !== "host") text += `${name}: ${value}\r\n`;
+      // Deno's WebSocket knows none, so the service must not grant any.
+      if (name !== "host" && name !== "sec-websocket-extensions") text += `${name}: ${value}\r\n`;
     });
     const bytes = encodeLatin1(`${text}\r\n`);
     try {

@@ -1,5 +1,6 @@
 import type { Connection } from "../connection/mod.ts";
 import { decodeLatin1 } from "../http1/mod.ts";
+import { DenoSocketConnection } from "./deno_socket.ts";
 import { BodyCut, type Exchange, type Reply } from "./types.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -9,7 +10,7 @@ export class DenoReply implements Reply {
   begun = false;
   /** What the handler answers by this. */
   readonly response: Promise<Response>;
-  readonly #exchange: Pick<Exchange, "method">;
+  readonly #exchange: Pick<Exchange, "method" | "request">;
   #resolve!: (response: Response) => void;
   #controller: ReadableStreamDefaultController<Bytes> | null = null;
   /** Resolves once the piece that was written last has been taken. */
@@ -17,7 +18,7 @@ export class DenoReply implements Reply {
   #isWanted = false;
   #left: number | null = null;
 
-  constructor(exchange: Pick<Exchange, "method">) {
+  constructor(exchange: Pick<Exchange, "method" | "request">) {
     this.#exchange = exchange;
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
@@ -84,8 +85,15 @@ export class DenoReply implements Reply {
     this.#settle();
   }
 
-  switchProtocols(): Connection {
-    throw new TypeError("not yet");
+  switchProtocols(block: Uint8Array): Connection {
+    this.begun = true;
+    // Its default would ping those who have a heartbeat of their own.
+    const { socket, response } = Deno.upgradeWebSocket(this.#exchange.request, { idleTimeout: 0 });
+    // Its own option splits the visitor's offer at ", " only and so refuses "a,b".
+    const protocol = parseBlock(block).get("sec-websocket-protocol");
+    if (protocol !== null) response.headers.set("sec-websocket-protocol", protocol);
+    this.#resolve(response);
+    return new DenoSocketConnection(socket);
   }
 
   #settle(): void {

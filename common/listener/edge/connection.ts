@@ -35,6 +35,8 @@ const LINGER_BYTES = 1024 * 1024;
  * waits for the answer. Later, and without an answer, it is how programs leave.
  */
 const HALF_CLOSE_MS = 20;
+/** Without an answer for so long, in seconds, it was somebody who left at once after all. */
+const HALF_CLOSED_SECONDS = 3;
 
 /**
  * A visitor's connection: reads heads strictly, has one exchange at a time answered, and reads a body only as somebody
@@ -69,6 +71,8 @@ export class EdgeConnection {
   #headMemory: Uint8Array<ArrayBuffer> | null = null;
   #exchange: EdgeExchange | null = null;
   #startedAt = 0;
+  /** The visitor has ended their side, and waits for the answer. */
+  #isHalfClosed = false;
   #upgraded: UpgradedConnection | null = null;
   #http2: Http2Connection | null = null;
   /** Bytes thrown away while lingering. */
@@ -145,6 +149,7 @@ export class EdgeConnection {
         break;
       case "exchange":
         if (this.#exchange?.input.isTooSlow(limits)) this.close();
+        else if (this.#isHalfClosed && this.writingSince < 0 && waited > HALF_CLOSED_SECONDS) this.close();
     }
   }
 
@@ -156,6 +161,7 @@ export class EdgeConnection {
 
   readonly #onWritten = (): void => {
     this.writingSince = -1;
+    this.since = this.front.tick;
   };
 
   readonly #onUnwritten = (): void => this.close();
@@ -255,7 +261,8 @@ export class EdgeConnection {
   /** The visitor has ended their side. */
   #onEnd(): void {
     if (this.#exchange === null || performance.now() - this.#startedAt > HALF_CLOSE_MS) return this.close();
-    this.mustClose = true;
+    this.mustClose = this.#isHalfClosed = true;
+    this.since = this.front.tick;
   }
 
   /** Goes on with what has been read behind the last exchange, or waits for more. */
