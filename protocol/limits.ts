@@ -6,9 +6,6 @@ export const FRAME_HEAD = 10;
 /** Largest head block, of a request or of a response, in bytes. A RESPONSE gives its length in 16 bits. */
 export const MAX_HEAD = 0xffff;
 
-/** Field lines that a head may have by default. Browsers and services have a dozen or two; each costs both ends work. */
-export const MAX_FIELDS = 256;
-
 /** Largest block of an interim answer and of trailers, in bytes: nothing paces them. */
 export const MAX_SMALL_BLOCK = 16 * 1024;
 

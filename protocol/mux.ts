@@ -67,6 +67,8 @@ export class Mux implements StreamSession {
   #pongIn = -1;
   #heardAt: number;
   #pingedAt = 0;
+  /** The peer has said that the session will end. */
+  #drains = false;
   #over = false;
 
   constructor(options: MuxOptions) {
@@ -100,11 +102,12 @@ export class Mux implements StreamSession {
 
   /**
    * Opens a stream with a request. Relay only.
-   * @returns the stream, or null when too many of its kind are open, too much waits to be sent, or the session is over
+   * @returns the stream, or null when too many of its kind are open, too much waits to be sent, the peer has said that the
+   * session will end, or it is over
    * @throws RangeError when the head is larger than `MAX_HEAD`
    */
   open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
-    if (this.#over || !this.#hasPlace(flags.upgrade) || this.outbox.used > MAX_WAITING) return null;
+    if (this.#over || this.#drains || this.outbox.used > MAX_WAITING || !this.#hasPlace(flags.upgrade)) return null;
     const id = this.#nextId();
     const size = this.frames.putRequest((flags.end ? END : 0) | (flags.upgrade ? UPGRADE : 0), id, head);
     const stream = new MuxStream(this, id, flags.upgrade, handler);
@@ -233,6 +236,7 @@ export class Mux implements StreamSession {
       case FrameType.goAway: {
         const { code, text } = readReason(bytes, start, end);
         const reason = Object.values(GoAwayReason).find((known) => known === code) ?? GoAwayReason.closed;
+        this.#drains = true;
         return this.#options.onGoAway?.(reason, text);
       }
       default:

@@ -86,6 +86,8 @@ export class MuxStream {
   next: MuxStream | null = null;
   /** Called once when the stream has ended, however it did. */
   onFinish: (() => void) | null = null;
+  /** Called when an upgrade has been granted by {@link respond}. */
+  onUpgrade: (() => void) | null = null;
   readonly #mux: StreamSession;
   #sendCredit = INITIAL_WINDOW;
   /** Bytes the peer may still send. */
@@ -161,7 +163,8 @@ export class MuxStream {
     this.idleTurns = 0;
     this.carried += blockEnd - blockStart + bodyEnd - bodyStart;
     this.#sendCredit -= bodyEnd - bodyStart;
-    if (this.upgrade && status !== SWITCHING_PROTOCOLS) this.remoteEnded = true;
+    if (status === SWITCHING_PROTOCOLS) this.onUpgrade?.();
+    else if (this.upgrade) this.remoteEnded = true;
     this.#mux.frames.putResponse(this.id, status, block, blockStart, blockEnd, body, bodyStart, bodyEnd, end);
     if (end) this.#endLocal();
   }

@@ -10,15 +10,16 @@ export const MAX_TRAILERS = 16 * 1024;
 /** Takes the chunked coding (RFC 9112, section 7.1) off a body that arrives in pieces. */
 export interface ChunkedDecoder {
   /**
-   * Takes the next bytes and hands their data on as parts of `bytes`, not copies. Extensions are checked and dropped.
+   * Takes the next bytes and hands their data on as parts of `bytes`, not copies. Extensions are checked
+   * and dropped.
    * @returns how many bytes were taken: fewer than given only where the body ends within them
    * @throws ResponseSyntaxError for anything malformed; the decoder is of no use after that
    */
   push(bytes: Uint8Array, emit: (data: Uint8Array) => void): number;
   /** The whole body has been taken, trailers included. */
   readonly done: boolean;
-  /** The trailer section's field lines, each with its CRLF, once the body is {@link done}. */
-  readonly trailers: Uint8Array;
+  /** The field lines behind the body, each with its CRLF; to be used when {@link done}. */
+  readonly trailers: Uint8Array<ArrayBuffer>;
 }
 
 /** Creates a decoder for one body. */
@@ -41,6 +42,7 @@ type State =
   | "last LF"
   | "done";
 
+const NOTHING = new Uint8Array(0);
 const SEMICOLON = 0x3b;
 const COLON = 0x3a;
 
@@ -50,16 +52,14 @@ class Decoder implements ChunkedDecoder {
   #left = 0;
   /** Bytes of the chunk's line, or of the trailers, so far. */
   #taken = 0;
-  /** Made when a trailer comes, which is seldom. */
-  #trailers: Uint8Array | null = null;
+  #trailers: number[] | null = null;
+
+  get trailers(): Uint8Array<ArrayBuffer> {
+    return this.#trailers === null ? NOTHING : Uint8Array.from(this.#trailers);
+  }
 
   get done(): boolean {
     return this.#state === "done";
-  }
-
-  get trailers(): Uint8Array {
-    // The last CRLF ends the section and is no part of its lines.
-    return this.#trailers?.subarray(0, this.#taken - 2) ?? NO_TRAILERS;
   }
 
   push(bytes: Uint8Array, emit: (data: Uint8Array) => void): number {
@@ -128,14 +128,11 @@ class Decoder implements ChunkedDecoder {
 
   #takeTrailer(byte: number, state: State): State {
     this.#count(MAX_TRAILERS, "the trailer section");
-    if (this.#trailers !== null) this.#trailers[this.#taken - 1] = byte;
+    if ((state !== "trailer" || byte !== CR) && state !== "last LF") (this.#trailers ??= []).push(byte);
     switch (state) {
       case "trailer":
         if (byte === CR) return "last LF";
-        if (TOKEN_BYTES[byte] === 1) {
-          if (this.#trailers === null) (this.#trailers = new Uint8Array(MAX_TRAILERS))[0] = byte;
-          return "trailer name";
-        }
+        if (TOKEN_BYTES[byte] === 1) return "trailer name";
         throw new ResponseSyntaxError(`a trailer starts with ${describeByte(byte)}`);
       case "trailer name":
         if (byte === COLON) return "trailer value";
@@ -156,8 +153,6 @@ class Decoder implements ChunkedDecoder {
     if (++this.#taken > limit) throw new ResponseSyntaxError(`${what} is longer than ${limit} bytes`);
   }
 }
-
-const NO_TRAILERS = new Uint8Array(0);
 
 function expect(byte: number, wanted: number, where: string): void {
   if (byte !== wanted) throw new ResponseSyntaxError(`${describeByte(byte)} ${where}, not CRLF`);

@@ -17,14 +17,16 @@ export interface SessionOptions {
   maxStreams: number;
   /** Upgrades that may be open at a time, besides those. */
   maxUpgrades: number;
+  /** The client stops: what is in flight ends, and no more should come its way. */
+  onDrain(session: Session): void;
   onEnd(session: Session, reason: GoAwayReason, text: string): void;
   /** Something failed that should not. The session ends by it, and no other. */
   onDefect(error: unknown): void;
 }
 
 /**
- * The session of a client whose WebSocket handshake was accepted; the connection is its own from here on. It reads from
- * the next turn of the event loop on, so its owner can put it where it belongs first.
+ * The session of a client whose WebSocket handshake was accepted; the connection is its own from here on. It reads only
+ * once the caller has had the session back, and put it where it belongs.
  */
 export function createSession(connection: Connection, options: SessionOptions): Session {
   return new SocketSession(connection, options);
@@ -55,7 +57,10 @@ class SocketSession implements Session {
         socket.close();
         options.onEnd(this, reason, text);
       },
-      onGoAway: (reason, text) => this.mux.end(reason, text),
+      onGoAway: (reason, text) => {
+        if (reason === GoAwayReason.draining) options.onDrain(this);
+        else this.mux.end(reason, text);
+      },
     });
     queueMicrotask(() => socket.start());
   }
