@@ -151,7 +151,7 @@ export const serverOptions = {
     flag: "--max-head-fields",
     env: "PORTWAY_MAX_HEAD_FIELDS",
     metavar: "COUNT",
-    parse: integer(16, 4096),
+    parse: integer(16, 250),
     fallback: String(DEFAULT_LIMITS.maxFields),
     help: "header fields of a request; more are answered with 431",
   },

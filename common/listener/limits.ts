@@ -32,5 +32,6 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   maxConnections: Infinity,
   maxConnectionsPerAddress: 1000,
   maxHeadBytes: 32 * 1024,
-  maxFields: 256,
+  // The relay adds some, and a client takes 256.
+  maxFields: 250,
 };

@@ -3,11 +3,12 @@ import {
   encodeLatin1,
   FieldSyntaxError,
   isWord,
+  MAX_FIELDS,
   parseContentLength,
   scanFieldName,
   scanValue,
 } from "../../common/http1/mod.ts";
-import { copyBytes, MAX_FIELDS, MAX_HEAD } from "../../protocol/mod.ts";
+import { copyBytes, MAX_HEAD } from "../../protocol/mod.ts";
 import { isDroppedFromAnswer, namedByConnection } from "./hygiene.ts";
 
 /** What is added to a block at most. */

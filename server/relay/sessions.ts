@@ -76,6 +76,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       address,
       maxStreams: options.maxStreams,
       maxUpgrades: options.maxUpgrades,
+      onDrain: (session) => tunnel.detach(session),
       onDefect: (error) =>
         log.error("session_failed", { tunnel: tunnel.record.id, reason: describeError(error), stack: stackOf(error) }),
       onEnd(session, reason, text) {
