@@ -100,8 +100,14 @@ export function namedByRequest(head: RequestHead): ReadonlySet<string> | null {
   return head.namesFields ? namedByConnection(head.values("connection") ?? "") : null;
 }
 
-/** The names that a Connection field lists, in lower case, or null when there are none but the usual ones. */
+/**
+ * The names that a Connection field lists, in lower case, or null when there are none but the usual ones. The length is
+ * never one of them: a body would lose its end.
+ */
 export function namedByConnection(value: string): ReadonlySet<string> | null {
   if (/^(?:keep-alive|close|upgrade|keep-alive, *upgrade)$/i.test(value)) return null;
-  return new Set(value.toLowerCase().split(",").map((name) => name.trim()).filter((name) => name !== "close"));
+  const names = new Set(value.toLowerCase().split(",").map((name) => name.trim()));
+  names.delete("close");
+  names.delete("content-length");
+  return names;
 }
