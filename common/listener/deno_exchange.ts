@@ -1,5 +1,5 @@
 import { encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
-import { HttpError } from "../http_error.ts";
+import type { HttpError } from "../http_error.ts";
 import { badRequest, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
 import { DenoReply } from "./deno_reply.ts";
 import { BodyCut, type Exchange } from "./types.ts";

@@ -52,9 +52,10 @@ const isOfConnection = createNameTest([...HOP_BY_HOP, "portway-error"]);
 const OWN_PREFIX = "portway-";
 
 /** Whether a visitor's field stays behind; fields of our own protocol mean nothing from outside. */
-export const isDroppedFromRequest: NameTest = (bytes, start, end) =>
-  isOfConnectionOrOurs(bytes, start, end) ||
-  (end - start > OWN_PREFIX.length && isSpelt(bytes, start, start + OWN_PREFIX.length, OWN_PREFIX));
+export function isDroppedFromRequest(bytes: Uint8Array, start: number, end: number): boolean {
+  return isOfConnectionOrOurs(bytes, start, end) ||
+    (end - start > OWN_PREFIX.length && isSpelt(bytes, start, start + OWN_PREFIX.length, OWN_PREFIX));
+}
 
 /** Whether a local service's field stays behind. */
 export const isDroppedFromAnswer: NameTest = isOfConnection;
