@@ -22,6 +22,6 @@ export function acceptWebSocket(exchange: HandshakeExchange, protocol?: string):
   const key = exchange.header("sec-websocket-key");
   if (!exchange.isWebSocket || key === null) throw new TypeError("cannot accept a WebSocket: no handshake asks for it");
   const chosen = protocol === undefined ? "" : `sec-websocket-protocol: ${protocol}\r\n`;
-  const block = `Switching Protocols\r\nsec-websocket-accept: ${acceptFor(key)}\r\n${chosen}`;
+  const block = `Switching Protocols\r\nupgrade: websocket\r\nsec-websocket-accept: ${acceptFor(key)}\r\n${chosen}`;
   return exchange.reply.switchProtocols(new TextEncoder().encode(block));
 }

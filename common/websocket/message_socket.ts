@@ -117,7 +117,7 @@ export class MessageSocket {
   #answerClose({ code, reason }: { code: number; reason: string }): void {
     if (!this.#closeSent) {
       this.#closeSent = true;
-      this.#push(createFrame(Opcode.close, createClosePayload(code, ""), this.#options.masking));
+      this.#push(createFrame(Opcode.close, createClosePayload(code, reason), this.#options.masking));
     }
     this.#end(code, reason);
   }

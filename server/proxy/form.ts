@@ -112,7 +112,7 @@ export function createFormRoute(options: FormRouteOptions): Route {
     const input = parseJson(text);
     return await answerIn(readFormat(input), async () => {
       const job = readJob(input, exchange);
-      const source = exchange.takesChunks ? giveBackTaken(rest) : rest;
+      const source = giveBackTaken(rest);
       if (files !== null) {
         const { body, contentType } = insertFiles(source, boundary, (path) => openReference(files, path));
         return await forward(exchange, { job, body: { content: body }, contentType });

@@ -65,7 +65,6 @@ export function createPerform(options: PerformOptions): Perform {
         const answer = startStream(followed, {
           maxBytes: description.maxBytes,
           deadline,
-          takesChunks: exchange.takesChunks,
         });
         streams = true;
         return answer;

@@ -17,8 +17,6 @@ export interface StreamOptions {
   maxBytes: number | null;
   /** Runs until the body has ended, moved on by every chunk. */
   deadline: Deadline;
-  /** As the listener says of itself. */
-  takesChunks: boolean;
 }
 
 /**
@@ -46,9 +44,9 @@ export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): 
   return { status: 200, headers, body: toStream(answer.body, options) };
 }
 
-function toStream(body: AnswerBody, { maxBytes, deadline, takesChunks }: StreamOptions): ReadableStream<Uint8Array> {
+function toStream(body: AnswerBody, { maxBytes, deadline }: StreamOptions): ReadableStream<Uint8Array> {
   const limit = maxBytes ?? Infinity;
-  const memory = takesChunks ? createChunkMemory() : null;
+  const memory = createChunkMemory();
   let left = limit;
   let given: Uint8Array[] = [];
   function pass(chunks: Uint8Array[] | null, controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -72,7 +70,7 @@ function toStream(body: AnswerBody, { maxBytes, deadline, takesChunks }: StreamO
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        memory?.giveBack(given);
+        memory.giveBack(given);
         pass(await body.take(), controller);
       } catch (error) {
         cancel();
