@@ -1,4 +1,4 @@
-import { encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
+import { decodeLatin1, encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
 import { HttpError } from "../http_error.ts";
 import { badRequest, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
 import { DenoReply } from "./deno_reply.ts";
@@ -50,7 +50,7 @@ export class DenoExchange implements Exchange {
     this.reply = new DenoReply(this);
     const { host, target } = splitUrl(request, isHttp2);
     this.host = host;
-    this.target = target ?? "/";
+    this.target = asBytes(target ?? "/");
     const length = request.headers.get("content-length");
     const isAnnounced = length !== null ? length !== "0" : request.headers.has("transfer-encoding");
     const canHaveBody = this.method !== "GET" && this.method !== "HEAD";
@@ -148,6 +148,13 @@ export class DenoExchange implements Exchange {
       return badRequest(error.message, { cause: error });
     }
   }
+}
+
+/** Deno decodes a target as UTF-8: one character a byte again. */
+function asBytes(target: string): string {
+  if (/^[\x20-\x7e]*$/.test(target)) return target;
+  const bytes = new TextEncoder().encode(target);
+  return decodeLatin1(bytes, 0, bytes.length);
 }
 
 /** Host and path of a request, as far as Deno's URL has them; no path where the target named another host. */
