@@ -1,6 +1,7 @@
 import { delay } from "../delay.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { describeError, type Logger, stackOf } from "../log.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
 import { DenoExchange } from "./deno_exchange.ts";
 import { BodyCut } from "./types.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
@@ -61,7 +62,9 @@ function tryTo<T>(run: () => T): T | null {
 }
 
 /** `Deno.serve` on one address. `failed` resolves with the reason when it ends by itself. */
-function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHandler) {
+function serve(options: ListenOptions, handler: ExchangeHandler) {
+  const { hostname, port, tls, log } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const abort = new AbortController();
   const server = Deno.serve({
     hostname,
@@ -73,7 +76,7 @@ function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHan
   }, (request, info) => {
     const secure = tls !== undefined;
     const isHttp2 = secure && !request.headers.has("host");
-    return answerRequest(new DenoExchange(request, info.remoteAddr.hostname, { secure, isHttp2 }), handler);
+    return answerRequest(new DenoExchange(request, info.remoteAddr.hostname, { secure, isHttp2, limits }), handler);
   });
   // Deno throws, outside of any call, at an abort of a server that has ended already or is told to.
   let isOver = false;
@@ -94,7 +97,7 @@ function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHan
 
 /** What the handler answers, by whichever of the two ways. */
 export async function answerRequest(exchange: DenoExchange, handler: ExchangeHandler): Promise<Response> {
-  if (exchange.fault !== null) return errorResponse(exchange.fault, exchange.header("accept"));
+  if (exchange.fault !== null) return errorResponse(exchange.fault, exchange.request.headers.get("accept"));
   if (exchange.mayBeEmpty) await exchange.findBody();
   return await handler(exchange) ?? await exchange.reply.response;
 }

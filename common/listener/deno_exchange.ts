@@ -1,7 +1,8 @@
 import { decodeLatin1, encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
-import { HttpError } from "../http_error.ts";
-import { badRequest, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
+import type { HttpError } from "../http_error.ts";
+import { badRequest, HEAD_TOO_LARGE, headFault, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
 import { DenoReply } from "./deno_reply.ts";
+import type { ListenerLimits } from "./limits.ts";
 import { BodyCut, type Exchange } from "./types.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -10,10 +11,9 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export interface DenoExchangeOptions {
   secure: boolean;
   isHttp2: boolean;
+  limits: Pick<ListenerLimits, "maxHeadBytes" | "maxFields">;
 }
 
-/** Field lines of a request that Deno has taken: it has limits of its own. */
-const MAX_FIELDS = 1024;
 /** Methods whose bodies may be streams that wait for the answer to begin. */
 const STREAMED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
@@ -41,7 +41,7 @@ export class DenoExchange implements Exchange {
   #body: ReadableStream<Bytes> | null = null;
   #onLeave: (() => void) | null = null;
 
-  constructor(request: Request, remoteAddress: string, { secure, isHttp2 }: DenoExchangeOptions) {
+  constructor(request: Request, remoteAddress: string, { secure, isHttp2, limits }: DenoExchangeOptions) {
     this.request = request;
     this.remoteAddress = remoteAddress;
     this.secure = secure;
@@ -62,7 +62,7 @@ export class DenoExchange implements Exchange {
       ? badRequest("The request target must be a path, and its host the Host header.")
       : isAnnounced && !canHaveBody
       ? badRequest(`A body with ${this.method} cannot be carried by this listener.`)
-      : this.#parseHead();
+      : this.#parseHead(limits);
   }
 
   get head(): RequestHead {
@@ -132,20 +132,21 @@ export class DenoExchange implements Exchange {
   }
 
   /** The head as it would have come over HTTP/1.1, so that what passes heads on needs to know one form only. */
-  #parseHead(): HttpError | null {
+  #parseHead({ maxHeadBytes, maxFields }: DenoExchangeOptions["limits"]): HttpError | null {
     let text = `${this.method} ${this.target} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
     this.request.headers.forEach((value, name) => {
       // Deno's WebSocket knows none, so the service must not grant any.
       if (name !== "host" && name !== "sec-websocket-extensions") text += `${name}: ${value}\r\n`;
     });
     const bytes = encodeLatin1(`${text}\r\n`);
+    if (bytes.length > maxHeadBytes) return headFault(new RequestSyntaxError(HEAD_TOO_LARGE, 431));
     try {
-      return this.#head.parse(bytes, 0, bytes.length, MAX_FIELDS)
+      return this.#head.parse(bytes, 0, bytes.length, maxFields)
         ? null
         : badRequest("The request's head is malformed.");
     } catch (error) {
       if (!(error instanceof RequestSyntaxError)) throw error;
-      return badRequest(error.message, { cause: error });
+      return headFault(error);
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Connection } from "../../connection/mod.ts";
 import { answerRequest, failedExchange } from "../deno.ts";
 import { DenoExchange } from "../deno_exchange.ts";
+import { DEFAULT_LIMITS } from "../limits.ts";
 import type { ExchangeHandler, ListenOptions } from "../types.ts";
 import { FrameWatch } from "./frame_watch.ts";
 import type { Http2Connection, Http2Front } from "./http2.ts";
@@ -10,7 +11,9 @@ import { giveMemory, LARGE, MEDIUM, takeMemory } from "../../buffer_pool.ts";
  * HTTP/2 by a `Deno.serve` of our own on loopback, which speaks it without TLS: it passes h2spec whole, and tells of
  * visitors who leave. The port that was dialled from says whose connection it is; nobody else is answered there.
  */
-export function openDenoHttp2({ log }: ListenOptions, handler: ExchangeHandler): Http2Front {
+export function openDenoHttp2(options: ListenOptions, handler: ExchangeHandler): Http2Front {
+  const { log } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const visitors = new Map<number, Visitor>();
   const abort = new AbortController();
   const server = Deno.serve({
@@ -23,7 +26,7 @@ export function openDenoHttp2({ log }: ListenOptions, handler: ExchangeHandler):
     const visitor = visitors.get(remoteAddr.port);
     if (visitor === undefined) return new Response(null, { status: 403 });
     visitor.began(completed);
-    const exchange = new DenoExchange(request, visitor.remoteAddress, { secure: true, isHttp2: true });
+    const exchange = new DenoExchange(request, visitor.remoteAddress, { secure: true, isHttp2: true, limits });
     return answerRequest(exchange, handler);
   });
   // It ends when it is told to, and its connections are closed by us.
