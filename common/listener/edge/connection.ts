@@ -7,7 +7,7 @@ import { findAccept, HEAD_TOO_LARGE, headFault } from "../_request.ts";
 import { sendResponse } from "../send_response.ts";
 import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { EdgeExchange } from "./exchange.ts";
-import type { Http2Connection, Http2Front } from "./http2.ts";
+import type { Http2Connection, Http2Front } from "./http2/types.ts";
 import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../buffer_pool.ts";
 import { UpgradedConnection } from "./upgraded.ts";
 
@@ -58,6 +58,8 @@ export class EdgeConnection {
   since: number;
   /** Tick at which the write under way began, or -1. */
   writingSince = -1;
+  /** How many it takes of the system's. */
+  descriptors = 1;
   /** The connection ends with this answer. */
   mustClose = false;
   readonly #connection: Connection;
@@ -101,6 +103,7 @@ export class EdgeConnection {
     this.#enter("http2");
     giveMemory(this.#memory);
     const moved = () => this.since = this.front.tick;
+    this.descriptors += front.descriptors;
     this.#http2 = front.carry(this.#connection, this.remoteAddress, moved);
     void this.#http2.ended.then(() => this.close());
   }
@@ -127,7 +130,8 @@ export class EdgeConnection {
   /** The listener stops: an idle connection ends now, a busy one with its answer. */
   stop(): void {
     this.mustClose = true;
-    if (this.isIdle) this.close();
+    // HTTP/2 tells its visitors by itself, and ends when their exchanges are done.
+    if (this.isIdle && this.#http2 === null) this.close();
   }
 
   /** Once a second: ends what takes too long. */
@@ -145,7 +149,8 @@ export class EdgeConnection {
         if (waited > limits.idleSeconds) this.close();
         break;
       case "http2":
-        if (waited > limits.idleSeconds && this.isIdle) this.close();
+        this.#http2?.check(limits);
+        if (waited > limits.idleSeconds && this.isIdle) this.#http2?.retire();
         break;
       case "linger":
         if (waited > LINGER_SECONDS) this.close();
