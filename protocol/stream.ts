@@ -43,6 +43,10 @@ export interface StreamSession {
   readonly now: () => number;
   /** When the peer's last bytes came, by {@link now}. */
   readonly heardAt: number;
+  /** How long a word to the peer and its answer take, in milliseconds; Infinity while that is not known. */
+  readonly roundTripMs: number;
+  /** Asks the peer for a word back, so that {@link roundTripMs} is known; no effect shortly after the last time. */
+  measureRoundTrip(): void;
   /** This stream has ended. */
   forget(stream: MuxStream): void;
 }
@@ -243,7 +247,11 @@ export class MuxStream {
     }
     // With much of the window waiting here it is the reader that holds things up, and more would only wait too.
     const waiting = this.#window - this.#allowance - this.#ungranted;
-    if (sinceMs > GROW_WITHIN_MS || waiting > this.#window / 4) return 0;
+    if (sinceMs > GROW_WITHIN_MS || waiting > this.#window / 4 || this.#window >= MAX_WINDOW) return 0;
+    this.#mux.measureRoundTrip();
+    // More than what is on its way during a round trip or two would only ever wait for a reader who stops.
+    const perMs = this.#ungranted / Math.max(sinceMs, CLOCK_MS);
+    if (this.#window > ROUND_TRIPS * perMs * Math.max(this.#mux.roundTripMs, CLOCK_MS)) return 0;
     const more = budget.take(Math.min(GROW_BY * this.#window, MAX_WINDOW - this.#window));
     this.#window += more;
     return more;
@@ -297,5 +305,9 @@ const EMPTY = new Uint8Array(0);
 const GROW_WITHIN_MS = 250;
 /** Windows are filled within a few round trips: 64 KiB, 256 KiB, 1 MiB, 4 MiB, 16 MiB. */
 const GROW_BY = 3;
+/** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
+const ROUND_TRIPS = 3;
+/** Times below this are not told apart. */
+const CLOCK_MS = 0.5;
 /** A reader that takes longer than this for half a window does not need one that large. */
 const SHRINK_AFTER_MS = 2000;
