@@ -249,12 +249,18 @@ export class MuxStream {
     const waiting = this.#window - this.#allowance - this.#ungranted;
     if (sinceMs > GROW_WITHIN_MS || waiting > this.#window / 4 || this.#window >= MAX_WINDOW) return 0;
     this.#mux.measureRoundTrip();
-    // More than what is on its way during a round trip or two would only ever wait for a reader who stops.
-    const perMs = this.#ungranted / Math.max(sinceMs, CLOCK_MS);
-    if (this.#window > ROUND_TRIPS * perMs * Math.max(this.#mux.roundTripMs, CLOCK_MS)) return 0;
+    if (this.#window >= EASY_WINDOW && !this.#needsMore(sinceMs)) return 0;
     const more = budget.take(Math.min(GROW_BY * this.#window, MAX_WINDOW - this.#window));
     this.#window += more;
     return more;
+  }
+
+  /** Whether more is on its way during some round trips than the window holds: the rest would only ever wait here. */
+  #needsMore(sinceMs: number): boolean {
+    const { roundTripMs } = this.#mux;
+    // Bytes that waited somewhere come in bursts, which tell nothing of what comes in the long run.
+    const perMs = this.#ungranted / Math.max(sinceMs, roundTripMs, BURST_MS);
+    return this.#window < ROUND_TRIPS * perMs * roundTripMs;
   }
 
   /** For the mux: credit arrived. */
@@ -307,7 +313,8 @@ const GROW_WITHIN_MS = 250;
 const GROW_BY = 3;
 /** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
 const ROUND_TRIPS = 3;
-/** Times below this are not told apart. */
-const CLOCK_MS = 0.5;
+const BURST_MS = 20;
+/** Up to this a window needs no more reason to grow than a reader who keeps up, whatever the line. */
+const EASY_WINDOW = 1024 * 1024;
 /** A reader that takes longer than this for half a window does not need one that large. */
 const SHRINK_AFTER_MS = 2000;
