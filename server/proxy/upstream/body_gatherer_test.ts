@@ -15,6 +15,7 @@ function createSlowConnection(turns: () => number) {
         await pass(turns());
         written.push(Buffer.from(bytes));
       },
+      closeWrite: () => Promise.resolve(),
       close() {},
     },
     "http://target.test",

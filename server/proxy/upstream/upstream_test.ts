@@ -423,6 +423,7 @@ Deno.test("upstream: an answer is read although the target took no more of the b
       into.set(answer);
       return answer.length;
     },
+    closeWrite: () => Promise.resolve(),
     close: () => void (isClosed = true),
     startTls: () => Promise.reject(new Error("not asked for")),
   };
