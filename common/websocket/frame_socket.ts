@@ -79,7 +79,7 @@ export class FrameSocket {
   #over = false;
   /** Frames that carried nothing, since {@link #idleSince}. */
   #idleFrames = 0;
-  #idleSince = 0;
+  #idleSince = -Infinity;
   #goodbye: ReturnType<typeof setTimeout> | undefined;
   #goodbyeBytes = 0;
 

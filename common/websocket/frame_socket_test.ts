@@ -146,7 +146,7 @@ for (
   Deno.test(`FrameSocket ends at a flood of ${name}, which cost more than they weigh`, async () => {
     const { socket, peer, ends } = createEnd();
     socket.start();
-    await peer.write(join(Array<Uint8Array>(5000).fill(frame)));
+    await assert.rejects(peer.write(join(Array<Uint8Array>(5000).fill(frame))), /closed/);
     await settle();
     assert.deepEqual(ends, ["the other's framing is wrong: too many frames that carry nothing"]);
   });
