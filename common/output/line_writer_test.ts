@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { describeDroppedEvents } from "./json_screen.ts";
 import { openLineWriter } from "./line_writer.ts";
 
 Deno.test("openLineWriter writes lines together, in order, and flush waits for them", async () => {
@@ -35,13 +34,30 @@ Deno.test("openLineWriter keeps what is new of a slow output, and says how much 
     began.resolve();
     written.push(text);
     return first.promise;
-  }, { describeDropped: describeDroppedEvents });
+  }, { describeDropped: (count) => `${count} dropped` });
   writer.write("first");
   await began.promise;
   for (let count = 0; count <= 100_000; count++) writer.write(String(count));
   first.resolve();
   await writer.flush();
   const lines = written[1].trimEnd().split("\n");
-  assert.equal(lines[0], '{"event":"dropped","count":50000}');
+  assert.equal(lines[0], "50000 dropped");
   assert.deepEqual([lines[1], lines.at(-1), lines.length], ["50000", "100000", 50_002]);
+});
+
+Deno.test("openLineWriter tries an output again where it is told to, and counts what was lost", async () => {
+  const written: string[] = [];
+  let isFull = true;
+  const writer = openLineWriter((text) => {
+    if (isFull) return Promise.reject(new Error("disk full"));
+    written.push(text);
+    return Promise.resolve();
+  }, { retries: true, describeDropped: (count) => `${count} dropped` });
+  writer.write("a");
+  writer.write("b");
+  await writer.flush();
+  isFull = false;
+  writer.write("c");
+  await writer.flush();
+  assert.deepEqual(written, ["2 dropped\nc\n"]);
 });

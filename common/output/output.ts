@@ -1,5 +1,5 @@
 import process from "node:process";
-import { writeText } from "../../common/write_text.ts";
+import { writeText } from "./write_text.ts";
 
 /**
  * Takes text for standard output or error. Resolves when the system has it all, however long its reader takes, and

@@ -1,4 +1,4 @@
-import { delay } from "../../common/delay.ts";
+import { delay } from "../delay.ts";
 import type { Output } from "./output.ts";
 
 /** Writes lines, many at once when they come fast. */
@@ -13,24 +13,33 @@ export interface LineWriterOptions {
   describeDropped?(count: number): string;
   /** The output takes no more: its reader has gone, or its disk is full. Told once. */
   onBroken?(reason: string): void;
+  /** Lines kept while the output is slow; 100,000 when left out. */
+  maxWaiting?: number;
+  /** An output that failed is tried again with the next lines; those that failed count as left out. */
+  retries?: boolean;
 }
 
-/** Lines kept at most while the reader of the output is slow; then the oldest are dropped and counted. */
+/** Beyond it the older half is dropped and counted. */
 const MAX_WAITING = 100_000;
 const GATHER_MS = 20;
 
 /** How long the end of the program waits for a reader that takes nothing. */
 const FLUSH_MS = 2000;
 
-/** A writer over an output. One that fails is left alone from then on: a tunnel does not end with its log. */
+/** A writer over an output. One that fails is left alone from then on, or retried: nobody ends with their log. */
 export function openLineWriter(output: Output, options: LineWriterOptions = {}): LineWriter {
-  const { describeDropped = (count) => `(${count} lines were left out: the output is read too slowly)` } = options;
+  const {
+    maxWaiting = MAX_WAITING,
+    retries = false,
+    describeDropped = (count) => `(${count} lines were left out: the output is read too slowly)`,
+  } = options;
   let waiting: string[] = [];
   let dropped = 0;
   let running: Promise<void> | null = null;
   let broken = false;
 
-  function fail(error: unknown): void {
+  function fail(error: unknown, lines: readonly string[]): void {
+    if (retries) return void (dropped += lines.length);
     if (broken) return;
     broken = true;
     waiting = [];
@@ -41,9 +50,13 @@ export function openLineWriter(output: Output, options: LineWriterOptions = {}):
     while (waiting.length > 0 && !broken) {
       const lines = waiting;
       waiting = [];
-      if (dropped > 0) lines.unshift(describeDropped(dropped));
+      const told = dropped;
+      const text = (told > 0 ? `${describeDropped(told)}\n` : "") + lines.join("\n") + "\n";
       dropped = 0;
-      await output(lines.join("\n") + "\n").catch(fail);
+      await output(text).catch((error) => {
+        dropped += told;
+        fail(error, lines);
+      });
     }
     running = null;
   }
@@ -52,9 +65,10 @@ export function openLineWriter(output: Output, options: LineWriterOptions = {}):
     write(line) {
       if (broken) return;
       waiting.push(line);
-      if (waiting.length > MAX_WAITING) {
-        waiting = waiting.slice(MAX_WAITING / 2);
-        dropped += MAX_WAITING / 2;
+      if (waiting.length > maxWaiting) {
+        const over = waiting.length >> 1;
+        waiting = waiting.slice(over);
+        dropped += over;
       }
       running ??= new Promise<void>((resolve) => setTimeout(resolve, GATHER_MS)).then(drain);
     },
