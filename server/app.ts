@@ -30,7 +30,7 @@ export function createApp({ relay, proxy, welcomeOptions, log }: AppOptions): Ex
 
 /** What of a server the proxy's callers see: its own paths, and two more that their pages may read. Else null. */
 function answerProxy(proxy: Proxy, exchange: Exchange, open: () => Promise<Response>): Promise<Response> | null {
-  if (exchange.target.startsWith("/proxy/")) return proxy.handle(exchange);
+  if (proxy.takes(exchange)) return proxy.handle(exchange);
   return /^\/(health)?(\?|$)/.test(exchange.target) ? proxy.cors.wrap(exchange, open) : null;
 }
 

@@ -6,7 +6,7 @@ import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
 import { createApp, createProxyApp } from "./app.ts";
 import { createLocalPresence } from "./cluster/mod.ts";
-import type { ProxyConfig, ServerConfig } from "./config.ts";
+import type { ProxyConfig, ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { readTls } from "./read_tls.ts";
@@ -75,6 +75,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     url,
     port: listener.port,
     isTunnelHost: (hostname) => relay.match(hostname) !== null,
+    alone: null,
     log,
   });
   handler = createApp({ relay, proxy, welcomeOptions: welcomeFor(config, url), log });
@@ -103,7 +104,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
  * Listens and serves the proxy alone: no tunnels, nothing stored.
  * @throws as {@link startServer} does
  */
-export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<RunningServer> {
+export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Promise<RunningServer> {
   const tls = readTls(config);
   const ready = Promise.withResolvers<ExchangeHandler>();
   const address = { hostname: config.host, port: config.port, tls, log };
@@ -112,7 +113,14 @@ export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<
       throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
     });
   const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${listener.port}`);
-  const proxy = openProxy({ config, url, port: listener.port, isTunnelHost: () => false, log });
+  const proxy = openProxy({
+    config,
+    url,
+    port: listener.port,
+    isTunnelHost: () => false,
+    alone: { openPaths: config.openPaths },
+    log,
+  });
   ready.resolve(createProxyApp({ proxy, welcomeOptions: welcomeFor(config, url), log }));
 
   async function end(waitMs: number): Promise<void> {

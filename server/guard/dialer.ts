@@ -7,7 +7,7 @@ import {
 } from "../../common/connection/mod.ts";
 import { bareHostname, type Guard, portOf } from "./guard.ts";
 
-/** A connection to a target, and how long it took to get. */
+/** A connection to an upstream, and how long it took to get. */
 export interface DialedConnection {
   connection: Connection;
   dnsMs: number;
@@ -22,6 +22,8 @@ export interface DialOptions {
   signal: AbortSignal;
   /** The connection is for a body that is sent while it is read from a request to this server. */
   carriesUpload: boolean;
+  /** Take any certificate, of any name. */
+  skipTlsVerify: boolean;
 }
 
 export interface DialerOptions {
@@ -63,7 +65,11 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
     throw failure;
   }
 
-  async function dialOne(address: string, url: URL, { signal, carriesUpload }: DialOptions): Promise<Connection> {
+  async function dialOne(
+    address: string,
+    url: URL,
+    { signal, carriesUpload, skipTlsVerify }: DialOptions,
+  ): Promise<Connection> {
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(new DOMException("no answer", "TimeoutError")), timeoutMs);
     const giveUp = () => limit.abort(signal.reason);
@@ -75,8 +81,8 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
         hostname: bareHostname(url.hostname),
         address,
         port: portOf(url),
-        tls: isTls ? {} : undefined,
-        // Deno keeps a socket open whose handshake is given up: targets that never answer one would pile up.
+        tls: isTls ? { allowSelfSigned: skipTlsVerify } : undefined,
+        // Deno keeps a socket open whose handshake is given up: upstreams that never answer one would pile up.
         // And a write of its takes a turn of the event loop, in each of which its server may take in more of a chunked
         // body than is read from it, and has all of that moved at every read: 300 MB took 20 s instead of one.
         viaNode: isTls || carriesUpload,

@@ -1,3 +1,3 @@
-export { createProxy, type Proxy, type ProxyOptions } from "./proxy.ts";
+export { Proxy, type ProxyOptions } from "./proxy.ts";
 export type { Cors } from "./cors.ts";
 export { listEndpoints, welcome, type WelcomeOptions } from "./welcome.ts";
