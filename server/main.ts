@@ -78,7 +78,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     alone: null,
     log,
   });
-  handler = createApp({ relay, proxy, welcomeOptions: welcomeFor(config, url), log });
+  handler = createApp({ relay, proxy, welcomeOptions: describe(config, url, null), log });
   ready.resolve(handler);
 
   async function end(waitMs: number): Promise<void> {
@@ -118,10 +118,10 @@ export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Prom
     url,
     port: listener.port,
     isTunnelHost: () => false,
-    alone: { openPaths: config.openPaths },
+    alone: config,
     log,
   });
-  ready.resolve(createProxyApp({ proxy, welcomeOptions: welcomeFor(config, url), log }));
+  ready.resolve(createProxyApp({ proxy, welcomeOptions: describe(config, url, config), log }));
 
   async function end(waitMs: number): Promise<void> {
     const waited = new AbortController();
@@ -135,8 +135,10 @@ export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Prom
   return { url, address: { hostname, port }, drain: () => end(config.drainSeconds * 1000), close: () => end(0) };
 }
 
-function welcomeFor(config: ProxyConfig, url: URL): { baseUrl: string; files: boolean } {
-  return { baseUrl: url.origin, files: config.proxyFiles !== null };
+/** What tells of itself: the text for `/`, and the OpenAPI document. */
+function describe(config: ProxyConfig, url: URL, alone: { openPaths: boolean } | null) {
+  const openPaths = alone?.openPaths ?? false;
+  return { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths, isAlone: alone !== null };
 }
 
 /** What an operator easily overlooks when others can reach the server. */

@@ -17,7 +17,10 @@ export interface TestProxy extends AsyncDisposable {
 export async function startTestProxy(flags: Record<string, string> = {}): Promise<TestProxy> {
   const log: string[] = [];
   const config = resolveOptions(proxyOnlyOptions, { flags: { port: "0", drainSeconds: "0", ...flags }, env: {} });
-  const server = await startProxyOnly(config, createLogger({ write: (line) => log.push(line) }));
+  const server = await startProxyOnly(
+    config,
+    createLogger({ format: config.logFormat, write: (line) => log.push(line) }),
+  );
   const url = `http://127.0.0.1:${server.address.port}`;
   return {
     url,

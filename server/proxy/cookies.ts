@@ -48,5 +48,5 @@ const isCookie = (name: string): boolean => name.length === 6 && name.toLowerCas
 async function createJar(): Promise<CookieJar> {
   const { CookieJar } = await import("tough-cookie");
   // Hosts on a network of one's own have names that are no public suffix's: those may set cookies as well.
-  return new CookieJar(undefined, { prefixSecurity: "silent", allowSpecialUseDomain: true });
+  return new CookieJar(undefined, { prefixSecurity: "silent", allowSpecialUseDomain: true, allowSecureOnLocal: false });
 }

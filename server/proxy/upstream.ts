@@ -229,19 +229,15 @@ function chooseKind(error: unknown): FailureKind {
 /** What each runtime says of a certificate, or of a peer without one, in words of ours. */
 const TLS_REASONS: readonly [said: RegExp, reason: string][] = [
   [/expired/i, "Its certificate has expired."],
-  [/not ?valid ?yet|not yet valid/i, "Its certificate is not valid yet."],
+  [/not yet valid|not valid yet/i, "Its certificate is not valid yet."],
   [/revoked/i, "Its certificate has been revoked."],
-  [/altname|not ?valid ?for ?name|does not match/i, "Its certificate is for another name."],
-  [
-    /self.?signed|unknown ?issuer|ca ?used ?as|local issuer|unable to verify/i,
-    "Nobody trusted vouches for its certificate.",
-  ],
-  [
-    /wrong.version|packet length|corrupt|invalid ?content ?type|not.*tls record/i,
-    "It does not speak TLS at this port.",
-  ],
-  [/handshake|alert|protocol|no shared|cipher/i, "It offers no version or cipher of TLS in use today."],
-  [/closed|eof|reset|hang up/i, "It closed the connection during the handshake."],
+  [/altname|valid for name|cert's list|does not match/i, "Its certificate is for another name."],
+  [/self.?signed|unknown ?issuer|ca ?used ?as|local issuer/i, "Nobody trusted vouches for its certificate."],
+  // All that Deno's node:tls tells of either.
+  [/unable to verify/i, "Nobody trusted vouches for its certificate, or its time is over."],
+  [/wrong.version|packet length|corrupt|content ?type|not.*tls record/i, "It does not speak TLS at this port."],
+  [/closed|disconnected|eof|reset|hang up/i, "It closed the connection during the handshake."],
+  [/handshake|alert|protocol|cipher/i, "It offers no version or cipher of TLS in use today."],
 ];
 
 /** Why there is no secure connection, for callers. A reason nobody has met before is told as it is. */

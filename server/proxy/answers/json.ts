@@ -1,10 +1,34 @@
 import { Buffer } from "node:buffer";
+import { z } from "zod";
 import { type Answer, answerJson } from "../answer.ts";
 import type { RequestDescription } from "../describe/description.ts";
 import type { FollowedAnswer } from "../follow.ts";
 import type { ReadBody } from "./decode.ts";
 
-/** The whole answer of a target, described in JSON. */
+const milliseconds = z.number().min(0);
+const bytes = z.int().min(0);
+
+/** A whole answer as callers are told it; docs/proxy.md says what each field means. */
+export const answerSchema = z.strictObject({
+  status: z.int().min(200).max(999),
+  statusText: z.string(),
+  headers: z.array(z.tuple([z.string(), z.string()])),
+  body: z.string(),
+  isBase64: z.boolean(),
+  finalUrl: z.string(),
+  redirects: z.array(
+    z.strictObject({ status: z.int(), url: z.string(), location: z.string(), setCookie: z.array(z.string()) }),
+  ),
+  timings: z.strictObject({
+    dnsMs: milliseconds,
+    connectMs: milliseconds,
+    firstByteMs: milliseconds,
+    totalMs: milliseconds,
+  }),
+  size: z.strictObject({ headers: bytes, body: bytes, transferred: bytes }),
+});
+
+/** The whole answer of an upstream, described in JSON. */
 export function jsonAnswer(
   followed: FollowedAnswer,
   body: ReadBody,
@@ -13,7 +37,7 @@ export function jsonAnswer(
 ): Answer {
   const { answer } = followed;
   const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
-  const description = {
+  const description: z.infer<typeof answerSchema> = {
     status: answer.status,
     statusText: answer.statusText,
     headers: answer.headers,
@@ -31,7 +55,7 @@ export function jsonAnswer(
 }
 
 /** Milliseconds with at most two decimals. */
-export function roundedTimings({ dnsMs, connectMs, firstByteMs }: FollowedAnswer): Record<string, number> {
+export function roundedTimings({ dnsMs, connectMs, firstByteMs }: FollowedAnswer) {
   return { dnsMs: round(dnsMs), connectMs: round(connectMs), firstByteMs: round(firstByteMs) };
 }
 
