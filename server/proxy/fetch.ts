@@ -107,7 +107,7 @@ const NOT_SENT_ON =
   /^(host|origin|referer|cookie2?|sec-fetch-.*|access-control-.*|forwarded|x-forwarded-.*|x-real-ip|accept-encoding)$/;
 
 /** What a request that is passed on as it is describes. */
-export function describeFetch(exchange: Exchange, url: URL): RequestDescription {
+export function describeFetch(exchange: Pick<Exchange, "method" | "headers" | "header">, url: URL): RequestDescription {
   const headers: HeaderList = [];
   const ofConnection = (exchange.header("connection") ?? "").toLowerCase().split(",").map((name) => name.trim());
   for (let at = 0; at < exchange.headers.length; at += 2) {

@@ -71,7 +71,7 @@ export class Gate {
   }
 
   /** For requests whose Authorization is meant for the upstream. @throws HttpError 401 as {@link checkToken} */
-  checkOwnToken(exchange: Exchange): void {
+  checkOwnToken(exchange: Pick<Exchange, "header">): void {
     this.#check(exchange.header(TOKEN_HEADER));
   }
 

@@ -20,7 +20,11 @@ const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
  * read all of it.
  * @throws HttpError 502 `upstream_not_http` for a status that HTTP has no meaning for
  */
-export function plainAnswer(followed: FollowedAnswer, options: StreamOptions, exchange: Exchange): Answer {
+export function plainAnswer(
+  followed: FollowedAnswer,
+  options: StreamOptions,
+  exchange: Pick<Exchange, "method" | "ends205">,
+): Answer {
   const { answer, finalUrl } = followed;
   if (answer.status > 599) {
     answer.body.cancel();
@@ -52,8 +56,11 @@ export function plainAnswer(followed: FollowedAnswer, options: StreamOptions, ex
   return { status, headers, body: null };
 }
 
-/** The length of a body that is not sent would be waited for, except by who asked with HEAD. */
-function mayPassOn(name: string, mayHaveLength: boolean): boolean {
+/**
+ * Whether a field of an upstream may be passed on, by its name in lower case.
+ * @param mayHaveLength the length of a body that is not sent would be waited for, except by who asked with HEAD
+ */
+export function mayPassOn(name: string, mayHaveLength: boolean): boolean {
   if (name === "content-length") return mayHaveLength;
   return !CONNECTION_HEADERS.has(name) && !NOT_PASSED_ON.test(name);
 }
