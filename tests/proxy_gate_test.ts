@@ -47,7 +47,7 @@ Deno.test("every endpoint of the proxy answers CORS, preflight included, for any
   }
 });
 
-Deno.test("proxy lets listed origins and its own in, and refuses others without asking the target", async () => {
+Deno.test("proxy lets listed origins and its own in, and refuses others without asking the upstream", async () => {
   await using upstream = startTestUpstream(() => new Response("ok"));
   await using proxy = await startTestProxy({ ...ALLOW, proxyOrigins: "https://app.example, null" });
   const ask = async (origin: string) => {
@@ -189,7 +189,7 @@ Deno.test("proxy carries out no more requests at a time than it may", async () =
 });
 
 Deno.test("proxy answers a loop through itself with the exact 508 of the specification", async () => {
-  // A target that sends whatever it gets back to the proxy, as a reverse proxy in a circle would.
+  // An upstream that sends whatever it gets back to the proxy, as a reverse proxy in a circle would.
   let proxyUrl = "";
   await using upstream = startTestUpstream(async (request) => {
     const response = await fetch(`${proxyUrl}/proxy/request`, {

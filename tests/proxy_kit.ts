@@ -31,7 +31,7 @@ export async function startTestProxy(flags: Record<string, string> = {}): Promis
   };
 }
 
-/** A target on loopback, and what reached it. */
+/** An upstream on loopback, and what reached it. */
 export interface TestUpstream extends AsyncDisposable {
   url: string;
   port: number;
@@ -39,7 +39,7 @@ export interface TestUpstream extends AsyncDisposable {
   requests: Request[];
 }
 
-/** Starts a target that answers by `handler`. */
+/** Starts an upstream that answers by `handler`. */
 export function startTestUpstream(
   handler: (request: Request) => Response | Promise<Response>,
 ): TestUpstream {
@@ -56,7 +56,7 @@ export function startTestUpstream(
   };
 }
 
-/** A target that speaks raw bytes. */
+/** An upstream that speaks raw bytes. */
 export interface TestRawUpstream extends AsyncDisposable {
   url: string;
   port: number;

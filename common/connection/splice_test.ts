@@ -46,7 +46,7 @@ async function openSide(driver: Driver): Promise<{ peer: Peer; socket: Socket; c
 /** All that comes until the other side ends. */
 async function readAll(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  socket.on("data", (chunk) => chunks.push(chunk));
+  socket.on("data", (chunk) => chunks.push(Buffer.from(chunk)));
   await once(socket, "end");
   return Buffer.concat(chunks);
 }

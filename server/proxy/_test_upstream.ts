@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
 import type { Driver } from "../../common/connection/mod.ts";
-import { createGuard } from "../guard/mod.ts";
+import { Guard } from "../guard/mod.ts";
 import type { Ending, PoolLimits } from "../../common/upstream/mod.ts";
 import { Upstream, type UpstreamAnswer, type UpstreamRequest } from "./upstream.ts";
 
@@ -132,7 +132,7 @@ export interface TestUpstreamOptions {
 
 /** A sender that may reach this machine. */
 export function createTestUpstream({ resolver, ...options }: TestUpstreamOptions = {}): TestUpstream {
-  const guard = createGuard({ allow: ["127.0.0.0/8"], resolver: resolver ?? (() => Promise.resolve(["127.0.0.1"])) });
+  const guard = new Guard({ allow: ["127.0.0.0/8"], resolver: resolver ?? (() => Promise.resolve(["127.0.0.1"])) });
   const upstream = new Upstream({ guard, connectTimeoutMs: 10_000, ...options });
   return {
     upstream,

@@ -70,16 +70,16 @@ export class FetchRoute {
 }
 
 /** Whether a path has the URL of an upstream right behind its slash, as with `--open-paths`. */
-export function isOpenPath(target: string): boolean {
-  return /^\/(?:(?:https?|wss?):\/|\?url=)/i.test(target);
+export function isOpenPath(path: string): boolean {
+  return /^\/(?:(?:https?|wss?):\/|\?url=)/i.test(path);
 }
 
 /**
  * The URL that a request's path names. Some servers on the way make one slash of two: `https:/host` counts.
  * @throws HttpError 400 `description_invalid`
  */
-export function readFetchUrl(target: string): URL {
-  const rest = target.startsWith(FETCH_PATH) ? target.slice(FETCH_PATH.length) : target;
+export function readFetchUrl(path: string): URL {
+  const rest = path.startsWith(FETCH_PATH) ? path.slice(FETCH_PATH.length) : path;
   const text = rest.startsWith("?") || rest.startsWith("/?") ? readUrlParameter(rest) : rest.slice(1);
   if (text === "") throw fieldError("url", "must be given: put it behind the path, or into ?url=");
   return parseUpstreamUrl(text.replace(/^([a-z][a-z\d+.-]*):\/+(?=[^/])/i, "$1://"));

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
-import { createGuard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
+import { Guard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
 import { toResponse } from "./answer.ts";
 import { Cors } from "./cors.ts";
 import { AlarmClock } from "./deadline.ts";
@@ -75,7 +75,7 @@ export class Proxy {
   /** @throws SyntaxError for an entry of `allow` that cannot be read. */
   constructor(options: ProxyOptions) {
     const viaToken = `portway-${randomBytes(9).toString("hex")}`;
-    const guard = createGuard(options);
+    const guard = new Guard(options);
     this.#options = options;
     this.#gate = new Gate({ ...options, viaToken });
     this.#upstream = new Upstream({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, caCerts: options.caCerts });

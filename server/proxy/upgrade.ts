@@ -120,8 +120,8 @@ const UNFOLLOWED: Omit<FollowedAnswer, "answer" | "finalUrl"> = {
 };
 
 /** The URL of the handshake, which is HTTP's. @throws HttpError 400 `description_invalid` */
-function readUpgradeUrl(target: string): URL {
-  const url = readFetchUrl(target);
+function readUpgradeUrl(path: string): URL {
+  const url = readFetchUrl(path);
   if (url.protocol === "ws:") url.protocol = "http:";
   if (url.protocol === "wss:") url.protocol = "https:";
   return url;

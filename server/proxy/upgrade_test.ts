@@ -6,7 +6,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { nodeDriver } from "../../common/connection/node.ts";
 import type { Connection } from "../../common/connection/mod.ts";
 import { createLogger } from "../../common/log.ts";
-import { createGuard } from "../guard/mod.ts";
+import { Guard } from "../guard/mod.ts";
 import { toResponse } from "./answer.ts";
 import { AlarmClock } from "./deadline.ts";
 import { Gate } from "./gate.ts";
@@ -19,7 +19,7 @@ import { until } from "./_test_upstream.ts";
 /** The route, with visitors whose connections it is given by hand, as a listener would. */
 function startRoute(options: { token?: string; streamIdleMs?: number } = {}) {
   const log: string[] = [];
-  const guard = createGuard({ allow: ["127.0.0.1"] });
+  const guard = new Guard({ allow: ["127.0.0.1"] });
   const clock = new AlarmClock();
   const upstream = new Upstream({ guard, connectTimeoutMs: 5000 });
   const sender = { upstream, guard, viaToken: "portway-test" };

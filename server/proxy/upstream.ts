@@ -17,7 +17,7 @@ import {
   type UpstreamConnection,
   UpstreamPool,
 } from "../../common/upstream/mod.ts";
-import { createDialer, type Dial, type Guard } from "../guard/mod.ts";
+import { Dialer, type Guard } from "../guard/mod.ts";
 
 /** One request to one upstream; redirects are answers here. */
 export interface UpstreamRequest {
@@ -76,7 +76,7 @@ interface Opened {
 
 /** Sends requests over connections that the guard has checked, and keeps those for others. Its creator closes it. */
 export class Upstream {
-  readonly #dial: Dial;
+  readonly #dialer: Dialer;
   readonly #pool: UpstreamPool;
   readonly #exchanging = {
     release: (connection: UpstreamConnection) => this.#pool.release(connection),
@@ -84,7 +84,7 @@ export class Upstream {
   };
 
   constructor({ guard, connectTimeoutMs, caCerts, driver, limits }: UpstreamOptions) {
-    this.#dial = createDialer({ guard, timeoutMs: connectTimeoutMs, caCerts, driver });
+    this.#dialer = new Dialer({ guard, timeoutMs: connectTimeoutMs, caCerts, driver });
     this.#pool = new UpstreamPool({ ...LIMITS, ...limits });
   }
 
@@ -128,7 +128,7 @@ export class Upstream {
       const abort = new AbortController();
       ending.onEnd((reason) => abort.abort(reason));
       const carriesUpload = outgoing.framing === "chunked" || outgoing.upgrade;
-      const { connection, dnsMs, connectMs } = await this.#dial(url, {
+      const { connection, dnsMs, connectMs } = await this.#dialer.dial(url, {
         signal: abort.signal,
         carriesUpload,
         skipTlsVerify,

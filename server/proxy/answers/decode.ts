@@ -38,7 +38,7 @@ export function refuseAnnounced(answer: UpstreamAnswer, maxBytes: number): void 
 
 /** 413 for an answer beyond the limit. */
 export function answerTooLarge(maxBytes: number): HttpError {
-  return new HttpError(413, "answer_too_large", `The target's answer is larger than ${maxBytes} bytes.`, {
+  return new HttpError(413, "answer_too_large", `The upstream's answer is larger than ${maxBytes} bytes.`, {
     details: "Raise maxBytes as far as this server allows, or ask for a streamed answer.",
   });
 }
@@ -110,7 +110,7 @@ async function measureDeflate(bytes: Uint8Array, maxBytes: number): Promise<numb
 }
 
 function badEncoding(cause: unknown): HttpError {
-  return new HttpError(502, "upstream_bad_encoding", "The target's answer is not encoded as it says.", { cause });
+  return new HttpError(502, "upstream_bad_encoding", "The upstream's answer is not encoded as it says.", { cause });
 }
 
 /** All that a decoder makes of the bytes. @throws HttpError 413, and what the decoder does */

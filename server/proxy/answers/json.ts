@@ -55,7 +55,9 @@ export function jsonAnswer(
 }
 
 /** Milliseconds with at most two decimals. */
-export function roundedTimings({ dnsMs, connectMs, firstByteMs }: FollowedAnswer) {
+export function roundedTimings(
+  { dnsMs, connectMs, firstByteMs }: FollowedAnswer,
+): Omit<z.infer<typeof answerSchema>["timings"], "totalMs"> {
   return { dnsMs: round(dnsMs), connectMs: round(connectMs), firstByteMs: round(firstByteMs) };
 }
 
