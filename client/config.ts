@@ -18,7 +18,8 @@ export const clientOptions = {
     metavar: "PORT",
     parse: optionalTarget,
     fallback: "",
-    help: "give the service on this local port a public URL; an http:// or https:// URL works too",
+    help: "give the service on this local port a public URL; an http:// or https:// URL works too, and a path in it " +
+      "is shown as part of the public one",
   },
   files: {
     flag: "--files",
@@ -131,7 +132,9 @@ export const clientOptions = {
     metavar: "HOST",
     parse: optionalHost,
     fallback: "",
-    help: 'the Host that the local service sees: its own address when not set, "public" for the one visitors ask for',
+    help:
+      "the Host that the local service sees: its own address when not set, and then Origin, redirects and cookies " +
+      'agree with that; "public" keeps the one visitors ask for, and all of those as they are',
   },
   caCerts: {
     flag: "--ca-certs",
@@ -181,9 +184,7 @@ function optionalTarget(text: string): URL | null {
   }
   const url = /^https?:\/\//.test(text) && URL.canParse(text) ? new URL(text) : null;
   if (url === null) throw new RangeError("a port from 1 to 65535 is wanted, or an http:// or https:// URL");
-  if (url.pathname !== "/" || url.search || url.hash || url.username) {
-    throw new SyntaxError("only scheme, host and port are wanted");
-  }
+  if (url.search || url.hash || url.username) throw new SyntaxError("only scheme, host, port and path are wanted");
   return url;
 }
 

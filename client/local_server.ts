@@ -40,7 +40,7 @@ export interface LocalServer {
  */
 export async function serveLocally(options: LocalServerOptions): Promise<LocalServer> {
   const { target, hostname = "0.0.0.0", port, log = silentLogger } = options;
-  const listener = await listen("deno", { hostname, port, log }, (exchange) => answer(exchange, options));
+  const listener = await listen("edge", { hostname, port, log }, (exchange) => answer(exchange, options));
   return {
     urls: listAddresses(hostname).map((address) => `http://${formatAuthority(address, listener.port)}/`),
     port: listener.port,

@@ -112,7 +112,7 @@ async function runClient(flags: FlagTexts, server: ServerProgram, isKept: boolea
   return await expose({
     config,
     env: process.env,
-    targetUrl: config.expose?.origin ?? null,
+    targetUrl: config.expose === null ? null : `${config.expose.origin}${config.expose.pathname}`.replace(/\/+$/, ""),
     createTarget: (note, resumed) =>
       shared === null
         ? createLocalService(config, note, resumed, log)

@@ -17,7 +17,7 @@ export async function shareLocally(config: ClientConfig, shared: Shared, screen:
   const server = await listen(config, shared, log, (line) => {
     summary.requests++;
     summary.bytes += line.bytes;
-    screen.request(line);
+    screen.request({ ...line, upgrade: null });
   });
   await screen.served(shared.name, server.urls);
   const stop = listenForStop();

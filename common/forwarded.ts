@@ -19,18 +19,13 @@ export type OriginReader = (exchange: Exchange) => Origin;
  * @throws SyntaxError for an entry that is neither
  */
 export function createOriginReader(trusted: readonly string[]): OriginReader {
-  const ranges = trusted.map(parseRange);
-  const isTrusted = (address: string) => {
-    if (!ipaddr.isValid(address)) return false;
-    const parsed = ipaddr.process(address);
-    return ranges.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits));
-  };
+  const isTrusted = createTrustCheck(trusted);
 
   return (exchange) => {
     const { host } = exchange;
     const address = unmap(exchange.remoteAddress);
     const proto = exchange.secure ? "https" : "http";
-    if (ranges.length === 0 || !isTrusted(address)) return { address, proto, host };
+    if (trusted.length === 0 || !isTrusted(address)) return { address, proto, host };
     const claimedHost = exchange.header("x-forwarded-host");
     const claimed = exchange.header("x-forwarded-proto");
     return {
@@ -38,6 +33,19 @@ export function createOriginReader(trusted: readonly string[]): OriginReader {
       proto: claimed === "https" || claimed === "http" ? claimed : proto,
       host: claimedHost !== null && /^[\w.:[\]-]+$/.test(claimedHost) ? claimedHost : host,
     };
+  };
+}
+
+/**
+ * A test of whether an address is within `trusted`, addresses and CIDR ranges.
+ * @throws SyntaxError for an entry that is neither
+ */
+export function createTrustCheck(trusted: readonly string[]): (address: string) => boolean {
+  const ranges = trusted.map(parseRange);
+  return (address) => {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.process(address);
+    return ranges.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits));
   };
 }
 
@@ -65,16 +73,6 @@ function parseHop(hop: string): string | null {
 /** A listener on all addresses shows IPv4 peers in their IPv6 form. */
 function unmap(address: string): string {
   return address.startsWith("::ffff:") ? parseHop(address) ?? address : address;
-}
-
-/**
- * What one visitor has for itself, to count by: an IPv4 address, or the /64 network of an IPv6 address, whose owner can
- * take any address in it.
- */
-export function networkOf(address: string): string {
-  if (!address.includes(":") || !ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toNormalizedString().split(":", 4).join(":") + "::/64";
 }
 
 function parseRange(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createOriginReader, networkOf } from "./forwarded.ts";
+import { createOriginReader } from "./forwarded.ts";
+import { networkOf } from "./network.ts";
 import type { Exchange } from "./listener/mod.ts";
 
 /** As much of an exchange as a reader looks at. */

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import type { HeadWriter } from "./frame_writer.ts";
 import type { Transport } from "./outbox.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason } from "./reasons.ts";
@@ -34,6 +35,7 @@ export class Wire implements Transport {
 export interface LinkOptions {
   slow?: boolean;
   maxStreams?: number;
+  maxUpgrades?: number;
   now?: () => number;
   onRequest?: MuxOptions["onRequest"];
   onGoAway?: (side: "relay" | "client", reason: GoAwayReason, text: string) => void;
@@ -49,11 +51,12 @@ export class Link {
   readonly ends: { side: "relay" | "client"; reason: GoAwayReason; text: string }[] = [];
 
   constructor(options: LinkOptions = {}) {
-    const { slow = false, maxStreams = 1000, now, onRequest, onGoAway } = options;
+    const { slow = false, maxStreams = 1000, maxUpgrades = 1000, now, onRequest, onGoAway } = options;
     this.toClient = new Wire(slow);
     this.toRelay = new Wire(slow);
     const forSide = (side: "relay" | "client") => ({
       maxStreams,
+      maxUpgrades,
       now,
       onGoAway: (reason: GoAwayReason, text: string) => onGoAway?.(side, reason, text),
       onEnd: (reason: GoAwayReason, text: string) => this.ends.push({ side, reason, text }),
@@ -70,7 +73,7 @@ export class Link {
   deliver(direction: "toClient" | "toRelay"): boolean {
     const message = this[direction].take();
     if (message === undefined) return false;
-    (direction === "toClient" ? this.client : this.relay).receive(message);
+    (direction === "toClient" ? this.client : this.relay).receive(message, 0, message.length);
     return true;
   }
 
@@ -90,8 +93,6 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 /** A handler that does nothing but what it is given. */
 export const ignore = (some: Partial<StreamHandler> = {}): StreamHandler => ({
   onData() {},
-  onMessage() {},
-  onClose() {},
   onReset() {},
   ...some,
 });
@@ -113,4 +114,20 @@ export function patterned(length: number, seed: number): Uint8Array {
   return bytes;
 }
 
-export const HEAD = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+/** A head of Latin-1 text. */
+export function writeText(text: string): HeadWriter {
+  return {
+    headSize: text.length,
+    writeHead(into, at) {
+      for (let index = 0; index < text.length; index++) into[at++] = text.charCodeAt(index);
+      return at;
+    },
+  };
+}
+
+export const HEAD_TEXT = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+export const HEAD = writeText(HEAD_TEXT);
+
+export const GET = { end: true, upgrade: false };
+export const POST = { end: false, upgrade: false };
+export const UPGRADING = { end: false, upgrade: true };

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { answerEmpty, HEAD, ignore, Link, NOTHING, patterned, turn, visitor } from "./_link.ts";
+import { answerEmpty, GET, HEAD, ignore, Link, NOTHING, patterned, POST, turn, UPGRADING, visitor } from "./_link.ts";
 import { FrameType, readU32 } from "./frames.ts";
 import { FRAME_HEAD, INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
+import { GrowthBudget } from "./growth.ts";
 import { GoAwayReason } from "./reasons.ts";
 import type { MuxStream } from "./stream.ts";
 
@@ -80,7 +81,7 @@ function startAll(link: Link, plans: Plan[], asked: Map<number, (stream: MuxStre
     const readers = { up: new Reader(upBody), down: new Reader(downBody), stalled };
     const stream = link.relay.open(
       HEAD,
-      { end: false, webSocket: false },
+      POST,
       visitor({ onData: (piece, end) => readers.down.take(piece, end) }),
     )!;
     readers.down.stream = stream;
@@ -139,10 +140,10 @@ for (const slow of [false, true]) {
           await Promise.all(flows.map(({ written }) => written));
           assert(flows.every(({ up, down }) => up.complete && down.complete));
           assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
-          assert.deepEqual([link.relay, link.client].map((mux) => mux.takeGrowth(Infinity)), [
-            MAX_WINDOW_GROWTH,
-            MAX_WINDOW_GROWTH,
-          ]);
+          for (const { growth } of [link.relay, link.client]) {
+            assert.equal(growth.take(Infinity), MAX_WINDOW_GROWTH);
+            growth.giveBack(MAX_WINDOW_GROWTH);
+          }
         },
       ),
       { numRuns: 150 },
@@ -162,7 +163,7 @@ Deno.test("a reader that takes nothing stalls its own stream at the initial wind
   const streams = got.map((_, index) =>
     link.relay.open(
       HEAD,
-      { end: true, webSocket: false },
+      GET,
       visitor({
         onData(piece) {
           got[index] += piece.length;
@@ -193,15 +194,15 @@ Deno.test("windows grow while readers keep up, within the bounds of a stream and
     },
   });
   const streams: MuxStream[] = [];
-  for (let index = 0; index < 12; index++) {
+  for (let index = 0; index < 6; index++) {
     const onData = (piece: Uint8Array) => streams[index].consumed(piece.length);
-    streams.push(link.relay.open(HEAD, { end: true, webSocket: false }, visitor({ onData }))!);
+    streams.push(link.relay.open(HEAD, GET, visitor({ onData }))!);
   }
   await link.settle();
   asked.forEach((stream) => answerEmpty(stream, false));
   const body = new Uint8Array(MAX_PIECE);
   const feed = async (stream: MuxStream) => {
-    for (let count = 0; count < 300; count++) await stream.write(body);
+    for (let count = 0; count < 500; count++) await stream.write(body);
   };
   // One by one: the first ones take all there is, up to a window's limit each.
   for (const stream of asked) {
@@ -216,19 +217,68 @@ Deno.test("windows grow while readers keep up, within the bounds of a stream and
   assert.equal(growths.reduce((sum, growth) => sum + growth), MAX_WINDOW_GROWTH);
   assert.equal(growths.at(-1), 0);
   streams.forEach((stream) => stream.reset(1));
-  assert.equal(link.relay.takeGrowth(Infinity), MAX_WINDOW_GROWTH);
+  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
 });
 
-Deno.test("a window stays as it is while its reader takes its time", async () => {
-  let time = 0;
-  const link = new Link({ now: () => time });
-  const stream = link.relay.open(HEAD, { end: true, webSocket: false }, visitor())!;
-  for (const [ms, growth] of [[1000, 0], [2000, 0], [2249, INITIAL_WINDOW], [3000, INITIAL_WINDOW]]) {
-    time = ms;
-    stream.consumed(INITIAL_WINDOW);
-    assert.equal(stream.growth, growth);
+/** A stream at the relay whose peer sends when the test says so; time is the test's too. */
+function createClocked() {
+  const clock = { time: 1000 };
+  const link = new Link({ now: () => clock.time });
+  const stream = link.relay.open(HEAD, GET, visitor())!;
+  // As if that much had come and been passed on.
+  const pass = (bytes: number, waiting = 0) => {
+    stream.take(bytes + waiting);
+    stream.consumed(bytes);
+  };
+  return { clock, link, stream, pass };
+}
+
+Deno.test("a window fills a long line within a few round trips", async () => {
+  const { clock, stream, pass } = createClocked();
+  const growths: number[] = [];
+  for (let trip = 0; trip < 5; trip++) {
+    pass((INITIAL_WINDOW + stream.growth) / 2);
+    growths.push((INITIAL_WINDOW + stream.growth) / 1024);
+    clock.time += 50;
   }
+  assert.deepEqual(growths, [256, 1024, 4096, 16384, 16384]);
   await turn();
+});
+
+Deno.test("a window stays as it is while its reader takes its time, or while much waits for the reader", async () => {
+  const slow = createClocked();
+  slow.pass(1);
+  slow.clock.time += 300;
+  slow.pass(INITIAL_WINDOW / 2);
+  assert.equal(slow.stream.growth, 0);
+  const full = createClocked();
+  full.pass(INITIAL_WINDOW / 2, INITIAL_WINDOW / 2);
+  assert.equal(full.stream.growth, 0);
+  await turn();
+});
+
+Deno.test("a window shrinks again when its reader has become slow, and goes on", async () => {
+  const { clock, link, stream, pass } = createClocked();
+  for (let trip = 0; trip < 4; trip++) pass((INITIAL_WINDOW + stream.growth) / 2);
+  assert.equal(stream.growth, MAX_WINDOW - INITIAL_WINDOW);
+  for (let trip = 0; trip < 10; trip++) {
+    clock.time += 3000;
+    pass((INITIAL_WINDOW + stream.growth) / 2);
+  }
+  assert(stream.growth < INITIAL_WINDOW, `${stream.growth}`);
+  clock.time += 3000;
+  pass(INITIAL_WINDOW);
+  await turn();
+  assert(link.toClient.messages.length > 0, "credit is still given");
+});
+
+Deno.test("GrowthBudget gives no more than it has, nor than the budget above", () => {
+  const above = new GrowthBudget(100);
+  const [one, other] = [new GrowthBudget(80, above), new GrowthBudget(80, above)];
+  assert.deepEqual([one.take(90), other.take(90), other.take(1)], [80, 20, 0]);
+  one.giveBack(50);
+  assert.deepEqual([other.take(90), one.take(90)], [50, 0]);
 });
 
 Deno.test("many writers that wait for the same room send no empty frames", async () => {
@@ -242,11 +292,11 @@ Deno.test("many writers that wait for the same room send no empty frames", async
   });
   const streams = Array.from(
     { length: 60 },
-    () => link.relay.open(HEAD, { end: true, webSocket: false }, visitor())!,
+    () => link.relay.open(HEAD, GET, visitor())!,
   );
   await link.settle();
   asked.forEach((stream) => answerEmpty(stream, false));
-  const writing = asked.map((stream) => stream.write(patterned(100_000, stream.id), true));
+  const writing = asked.map((stream) => stream.write(patterned(INITIAL_WINDOW, stream.id), true));
   let empty = 0;
   for (let quiet = 0; quiet < 5; quiet++) {
     await turn();
@@ -263,67 +313,42 @@ Deno.test("many writers that wait for the same room send no empty frames", async
   assert(streams.every(({ remoteEnded }) => remoteEnded));
 });
 
-const sizes = fc.oneof(
-  fc.constantFrom(0, 1, MAX_PIECE - 1, MAX_PIECE, MAX_PIECE + 1, 2 * MAX_PIECE, INITIAL_WINDOW, INITIAL_WINDOW + 1),
-  fc.nat(400_000),
-);
-/** A message: whether it is text, and the pieces it is written in. */
-const socketMessage = fc.record({ text: fc.boolean(), parts: fc.array(sizes, { minLength: 1, maxLength: 3 }) });
-
-Deno.test("WebSocket messages arrive whole, in order and of their kind, empty and large ones alike", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(socketMessage, { maxLength: 6 }), fc.boolean(), async (messages, slow) => {
-      let answering: MuxStream | undefined;
-      const link = new Link({
-        slow,
-        onRequest(stream) {
-          answering = stream;
-          return ignore();
-        },
-      });
-      const received: { text: boolean; bytes: number[]; size: number }[] = [];
-      let current: Uint8Array[] = [];
-      const stream: MuxStream = link.relay.open(
-        HEAD,
-        { end: false, webSocket: true },
-        visitor({
-          onMessage(piece, text, more) {
-            current.push(piece.slice());
-            stream.consumed(piece.length);
-            if (more) return;
-            const whole = Uint8Array.from(current.flatMap((part) => [...part]));
-            received.push({ text, bytes: [whole[0], whole.at(-1)!], size: whole.length });
-            current = [];
-          },
-        }),
-      )!;
-      await link.settle();
-      answerEmpty(answering!, false);
-      const writing = (async () => {
-        for (const { text, parts } of messages) {
-          for (const [index, size] of parts.entries()) {
-            await answering!.writeMessage(patterned(size, index), text, index === parts.length - 1);
-          }
-        }
-        answering!.closeWebSocket(1000, "");
-      })();
-      await link.settle();
-      await writing;
-      await link.settle();
-      const expected = messages.map(({ text, parts }) => {
-        const whole = Uint8Array.from(parts.flatMap((size, index) => [...patterned(size, index)]));
-        return { text, bytes: [whole[0], whole.at(-1)!], size: whole.length };
-      });
-      assert.deepEqual(received, expected);
-      assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
+Deno.test("an upgrade carries bytes both ways, and each side ends on its own", async () => {
+  const asked: MuxStream[] = [];
+  const got = { relay: "", client: "" };
+  const text = (piece: Uint8Array, end: boolean) => String.fromCharCode(...piece) + (end ? "|" : "");
+  const link = new Link({
+    onRequest(stream) {
+      asked.push(stream);
+      return ignore({ onData: (piece, end) => got.client += text(piece, end) });
+    },
+  });
+  const stream = link.relay.open(
+    HEAD,
+    UPGRADING,
+    visitor({
+      onResponse: (status, frame, _start, blockEnd, payloadEnd, end) =>
+        got.relay += `${status} ${text(frame.subarray(blockEnd, payloadEnd), end)}`,
+      onData: (piece, end) => got.relay += text(piece, end),
     }),
-    { numRuns: 15 },
-  );
+  )!;
+  await link.settle();
+  const early = patterned(1, "e".charCodeAt(0));
+  asked[0].respond(101, NOTHING, 0, 0, early, 0, 1, false);
+  await link.settle();
+  await stream.write(Uint8Array.from("up", (char) => char.charCodeAt(0)), true);
+  await link.settle();
+  assert.deepEqual([stream.ended, asked[0].ended], [null, null], "the client's direction goes on");
+  await asked[0].write(Uint8Array.from("down", (char) => char.charCodeAt(0)));
+  asked[0].end();
+  await link.settle();
+  assert.deepEqual(got, { relay: "101 edown|", client: "up|" });
+  assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
 });
 
 Deno.test("an empty write sends nothing, and END alone goes out when nothing else waits", async () => {
   const link = new Link();
-  const stream = link.relay.open(HEAD, { end: false, webSocket: false }, visitor())!;
+  const stream = link.relay.open(HEAD, POST, visitor())!;
   await link.settle();
   await stream.write(NOTHING);
   await turn();

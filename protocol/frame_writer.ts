@@ -1,7 +1,18 @@
 import { copyBytes } from "./bytes.ts";
 import { END, FrameType, writeU16, writeU32 } from "./frames.ts";
-import { FRAME_HEAD, MAX_REASON } from "./limits.ts";
+import { FRAME_HEAD, MAX_HEAD, MAX_REASON } from "./limits.ts";
 import type { Outbox } from "./outbox.ts";
+
+/**
+ * Writes a request's head straight into the message that leaves: request line, `host` line, other field lines, blank
+ * line, each with its CRLF.
+ */
+export interface HeadWriter {
+  /** The most that {@link writeHead} writes, in bytes. */
+  readonly headSize: number;
+  /** Writes the head from `into[at]` on. Returns the offset behind it. */
+  writeHead(into: Uint8Array, at: number): number;
+}
 
 /** Writes frames, straight into the message that an outbox gathers. */
 export class FrameWriter {
@@ -11,54 +22,53 @@ export class FrameWriter {
     this.#outbox = outbox;
   }
 
-  /** Any frame. */
-  put(type: FrameType, flags: number, stream: number, payload: Uint8Array): void {
-    const outbox = this.#outbox;
-    outbox.reserve(payload.length);
-    outbox.buffer.set(payload, outbox.used + FRAME_HEAD);
-    outbox.commit(payload.length, type, flags, stream);
+  /** Any frame. Its payload is `bytes[start, end)`. */
+  put(type: FrameType, flags: number, stream: number, bytes: Uint8Array, start: number, end: number): void {
+    const outbox = this.#outbox, size = end - start;
+    outbox.reserve(size);
+    copyBytes(bytes, start, end, outbox.buffer, outbox.used + FRAME_HEAD);
+    outbox.commit(size, type, flags, stream);
   }
 
   /**
    * REQUEST.
-   * @param head the block as bytes, or as text: its line then travels in UTF-8, as visitors' targets are, its fields in
-   * Latin-1 (RFC 9110, section 5.5)
+   * @returns the bytes of the head
+   * @throws RangeError when the head is larger than `MAX_HEAD`; nothing is sent then
    */
-  putRequest(flags: number, stream: number, head: Uint8Array | string): void {
-    if (typeof head !== "string") return this.put(FrameType.request, flags, stream, head);
+  putRequest(flags: number, stream: number, head: HeadWriter): number {
     const outbox = this.#outbox;
-    outbox.reserve(head.length);
+    outbox.reserve(head.headSize);
     const at = outbox.used + FRAME_HEAD;
-    const { read, written } = ENCODER.encodeInto(head, outbox.buffer.subarray(at, at + head.length));
-    // Equal only when every character took one byte: then both encodings are the same.
-    if (read === head.length && written === head.length) outbox.commit(written, FrameType.request, flags, stream);
-    else this.put(FrameType.request, flags, stream, encodeHead(head));
+    const size = head.writeHead(outbox.buffer, at) - at;
+    if (size > MAX_HEAD || size > head.headSize) throw new RangeError(`a head of ${size} bytes is too large`);
+    outbox.commit(size, FrameType.request, flags, stream);
+    return size;
   }
 
   /** RESPONSE. */
   putResponse(
     stream: number,
     status: number,
-    head: Uint8Array,
-    headStart: number,
-    headEnd: number,
+    block: Uint8Array,
+    blockStart: number,
+    blockEnd: number,
     body: Uint8Array,
     bodyStart: number,
     bodyEnd: number,
     end: boolean,
   ): void {
     const outbox = this.#outbox;
-    const headSize = headEnd - headStart, size = 4 + headSize + bodyEnd - bodyStart;
+    const blockSize = blockEnd - blockStart, size = 4 + blockSize + bodyEnd - bodyStart;
     outbox.reserve(size);
     const at = outbox.used + FRAME_HEAD;
     writeU16(outbox.buffer, at, status);
-    writeU16(outbox.buffer, at + 2, headSize);
-    copyBytes(head, headStart, headEnd, outbox.buffer, at + 4);
-    copyBytes(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + headSize);
+    writeU16(outbox.buffer, at + 2, blockSize);
+    copyBytes(block, blockStart, blockEnd, outbox.buffer, at + 4);
+    copyBytes(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + blockSize);
     outbox.commit(size, FrameType.response, end ? END : 0, stream);
   }
 
-  /** RESET, CLOSE or GOAWAY. */
+  /** RESET or GOAWAY. */
   putReason(type: FrameType, stream: number, code: number, text: string): void {
     const outbox = this.#outbox;
     outbox.reserve(2 + MAX_REASON);
@@ -77,12 +87,3 @@ export class FrameWriter {
 }
 
 const ENCODER = new TextEncoder();
-
-function encodeHead(text: string): Uint8Array {
-  const lineEnd = text.indexOf("\r\n");
-  const line = ENCODER.encode(text.slice(0, lineEnd));
-  const bytes = new Uint8Array(line.length + text.length - lineEnd);
-  bytes.set(line);
-  for (let i = lineEnd; i < text.length; i++) bytes[line.length + i - lineEnd] = text.charCodeAt(i);
-  return bytes;
-}

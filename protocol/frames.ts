@@ -3,34 +3,28 @@
 export const FrameType = {
   /** Relay to client: opens a stream. Payload: request line, field lines, blank line. */
   request: 1,
-  /** Client to relay: status (2), head length (2), field lines, then body. */
+  /** Client to relay: status (2), block length (2), block (reason phrase, CRLF, field lines), then body. */
   response: 2,
-  /** A piece of body. */
+  /** A piece of body, or of what goes through an upgraded connection. */
   data: 3,
-  /** A piece of a WebSocket message. */
-  message: 4,
-  /** WebSocket close: code (2), reason. Ends the stream. */
-  close: 5,
+  /** Field lines behind a body. Ends this direction. */
+  trailers: 4,
   /** Ends the stream at once: reason (2), text. */
-  reset: 6,
+  reset: 5,
   /** Lets the peer send more: bytes (4). */
-  credit: 7,
+  credit: 6,
   /** Heartbeat, stream 0: 8 bytes that the PONG repeats. */
-  ping: 8,
-  pong: 9,
+  ping: 7,
+  pong: 8,
   /** Session ends, stream 0: reason (2), text. */
-  goAway: 10,
+  goAway: 9,
 } as const;
 export type FrameType = typeof FrameType[keyof typeof FrameType];
 
 /** Last frame of this direction (REQUEST, RESPONSE, DATA). */
 export const END = 1;
-/** The request is a WebSocket handshake (REQUEST). */
-export const WEBSOCKET = 2;
-/** The message is text (MESSAGE). */
-export const TEXT = 4;
-/** The message goes on in the next MESSAGE frame (MESSAGE). */
-export const MORE = 8;
+/** The request asks for an upgrade of its connection (REQUEST). */
+export const UPGRADE = 2;
 
 /** A frame that breaks the protocol. It ends the session, never more than that. */
 export class ProtocolError extends Error {

@@ -1,6 +1,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { answerEmpty, HEAD, ignore, Link, NOTHING, patterned, turn, visitor } from "./_link.ts";
+import {
+  answerEmpty,
+  GET,
+  HEAD,
+  HEAD_TEXT,
+  ignore,
+  Link,
+  NOTHING,
+  patterned,
+  POST,
+  turn,
+  UPGRADING,
+  visitor,
+} from "./_link.ts";
 import { FrameType, writeFrameHead, writeU16, writeU32 } from "./frames.ts";
 import { FRAME_HEAD } from "./limits.ts";
 import { GoAwayReason } from "./reasons.ts";
@@ -9,7 +22,7 @@ const types = fc.oneof(fc.constantFrom(...Object.values(FrameType)), fc.nat(255)
 const ids = fc.oneof(fc.nat(6), fc.constantFrom(0x7fffffff, 0x80000000, 0xffffffff), fc.nat());
 const payloads = fc.oneof(
   fc.uint8Array({ maxLength: 40 }),
-  fc.constantFrom(NOTHING, new TextEncoder().encode(HEAD), new Uint8Array(8), Uint8Array.of(0, 200, 0, 0)),
+  fc.constantFrom(NOTHING, new TextEncoder().encode(HEAD_TEXT), new Uint8Array(8), Uint8Array.of(0, 200, 0, 0)),
   fc.nat(0xffffffff).map((value) => {
     const bytes = new Uint8Array(4);
     writeU32(bytes, 0, value);
@@ -56,7 +69,7 @@ async function createSession() {
     },
   });
   for (let count = 0; count < 5; count++) {
-    link.relay.open(HEAD, { end: count % 2 === 0, webSocket: count === 3 }, visitor());
+    link.relay.open(HEAD, count === 3 ? UPGRADING : count % 2 === 0 ? GET : POST, visitor());
   }
   await link.settle();
   return link;
@@ -69,7 +82,7 @@ for (const side of ["relay", "client"] as const) {
     await fc.assert(
       fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 8 }), async (messages) => {
         const link = await createSession();
-        for (const bytes of messages) link[side].receive(bytes);
+        for (const bytes of messages) link[side].receive(bytes, 0, bytes.length);
         await turn();
         const ends = link.ends.filter((end) => end.side === side);
         assert(ends.length <= 1);
@@ -90,13 +103,13 @@ for (const side of ["relay", "client"] as const) {
     const asked: number[] = [];
     bystander.relay.open(
       HEAD,
-      { end: true, webSocket: false },
+      GET,
       visitor({ onResponse: (status) => asked.push(status) }),
     );
     await bystander.settle();
     bystander.relay.open(
       HEAD,
-      { end: true, webSocket: false },
+      GET,
       visitor({ onResponse: (status) => asked.push(status) }),
     );
     await bystander.settle();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
-import { answerEmpty, HEAD, ignore, turn, visitor } from "./_link.ts";
-import { END, FrameType, MORE, TEXT, WEBSOCKET } from "./frames.ts";
-import { HEARTBEAT_MS } from "./limits.ts";
+import { answerEmpty, HEAD, ignore, POST, turn, UPGRADING, visitor, writeText } from "./_link.ts";
+import { END, FrameType, UPGRADE } from "./frames.ts";
+import { HEARTBEAT_MS, INITIAL_WINDOW } from "./limits.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason, ResetReason } from "./reasons.ts";
 import type { MuxStream, StreamHandler } from "./stream.ts";
@@ -28,7 +28,7 @@ interface GoldenFrame {
   hex: string;
 }
 
-const FLAGS = { END, WEBSOCKET, TEXT, MORE };
+const FLAGS = { END, UPGRADE };
 // The file is ours and this test's own subject: what does not fit this type fails below.
 const frames = JSON.parse(
   readFileSync(new URL("./testdata/frames.json", import.meta.url), "utf8"),
@@ -40,12 +40,19 @@ const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const toBytes = (hex: string) => new Uint8Array(Buffer.from(hex, "hex"));
 
 /** One end that writes into `sent`, with stream `id` open where that is not 0. */
-async function createEnd(from: "relay" | "client", id: number, handler: StreamHandler, more: Partial<MuxOptions> = {}) {
+async function createEnd(
+  from: "relay" | "client",
+  id: number,
+  handler: StreamHandler,
+  upgrade: boolean,
+  more: Partial<MuxOptions> = {},
+) {
   const sent: Uint8Array[] = [];
   let stream: MuxStream | null = null;
   let time = 0;
   const options: MuxOptions = {
     maxStreams: 10,
+    maxUpgrades: 10,
     lastId: Math.max(0, id - 1),
     now: () => time,
     transport: { send: (buffer, start, end) => void sent.push(buffer.slice(start, end)) },
@@ -61,13 +68,13 @@ async function createEnd(from: "relay" | "client", id: number, handler: StreamHa
       ...options,
     },
   );
-  const socket = { end: false, webSocket: false };
-  if (id !== 0 && from === "relay") stream = mux.open(HEAD, socket, handler);
+  if (id !== 0 && from === "relay") stream = mux.open(HEAD, upgrade ? UPGRADING : POST, handler);
   if (id !== 0 && from === "client" && more.onRequest === undefined) {
     const request = new Uint8Array(10);
     new DataView(request.buffer).setUint8(4, FrameType.request);
     new DataView(request.buffer).setUint32(6, id);
-    mux.receive(request);
+    if (upgrade) request[5] = UPGRADE;
+    mux.receive(request, 0, request.length);
   }
   await turn();
   sent.length = 0;
@@ -78,28 +85,32 @@ async function createEnd(from: "relay" | "client", id: number, handler: StreamHa
 async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Promise<Uint8Array> {
   const has = (flag: keyof typeof FLAGS) => flags.includes(flag);
   const isRequest = type === "REQUEST";
-  const end = await createEnd(from, isRequest ? 0 : id, from === "relay" ? visitor() : ignore(), {
-    lastId: Math.max(0, id - 1),
-  });
+  const end = await createEnd(
+    from,
+    isRequest ? 0 : id,
+    from === "relay" ? visitor() : ignore(),
+    fields.status === 101,
+    {
+      lastId: Math.max(0, id - 1),
+    },
+  );
   const { mux } = end, stream = end.stream!;
   const body = latin1(fields.body ?? ""), bytes = latin1(String(fields.bytes ?? ""));
   switch (type) {
     case "REQUEST":
-      mux.open(fields.head, { end: has("END"), webSocket: has("WEBSOCKET") }, visitor());
+      mux.open(writeText(fields.head), { end: has("END"), upgrade: has("UPGRADE") }, visitor());
       break;
     case "RESPONSE": {
-      const head = latin1(fields.head);
-      stream.respond(fields.status, head, 0, head.length, body, 0, body.length, has("END"));
+      const head = latin1(fields.head), { status } = fields;
+      if (status < 200 && status !== 101) stream.inform(status, head, 0, head.length);
+      else stream.respond(status, head, 0, head.length, body, 0, body.length, has("END"));
       break;
     }
     case "DATA":
       await stream.write(bytes, has("END"));
       break;
-    case "MESSAGE":
-      await stream.writeMessage(bytes, has("TEXT"), !has("MORE"));
-      break;
-    case "CLOSE":
-      stream.closeWebSocket(fields.code, fields.text);
+    case "TRAILERS":
+      stream.end(bytes);
       break;
     case "RESET":
       // The file names codes as numbers, as the wire does.
@@ -113,7 +124,7 @@ async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Pr
       mux.beat();
       break;
     case "PONG":
-      mux.receive(Uint8Array.of(0, 0, 0, 8, FrameType.ping, 0, 0, 0, 0, 0, ...toBytes(fields.hex)));
+      mux.receive(Uint8Array.of(0, 0, 0, 8, FrameType.ping, 0, 0, 0, 0, 0, ...toBytes(fields.hex)), 0, 18);
       break;
     case "GOAWAY":
       mux.sendGoAway(fields.code as GoAwayReason, fields.text);
@@ -129,13 +140,15 @@ async function read(golden: GoldenFrame): Promise<unknown> {
     Object.entries(some).filter(([, is]) => is).map(([name]) => name);
   const handler = {
     onData: (piece: Uint8Array, end: boolean) => seen = ["DATA", flagsOf({ END: end }), { bytes: toText(piece) }],
-    onMessage: (piece: Uint8Array, text: boolean, more: boolean) =>
-      seen = ["MESSAGE", flagsOf({ TEXT: text, MORE: more }), { bytes: toText(piece) }],
-    onClose: (code: number, text: string) => seen = ["CLOSE", [], { code, text }],
+    onTrailers: (bytes: Uint8Array, start: number, end: number) =>
+      seen = ["TRAILERS", [], { bytes: toText(bytes.subarray(start, end)) }],
     onReset: (code: number, text: string) => seen = ["RESET", [], { code, text }],
   };
   const relayHandler: StreamHandler = {
     ...handler,
+    onInterim(status, bytes, start, end) {
+      seen = ["RESPONSE", [], { status, head: toText(bytes.subarray(start, end)), body: "" }];
+    },
     onResponse(status, bytes, headStart, headEnd, payloadEnd, end) {
       const head = toText(bytes.subarray(headStart, headEnd)), body = toText(bytes.subarray(headEnd, payloadEnd));
       seen = ["RESPONSE", flagsOf({ END: end }), { status, head, body }];
@@ -146,17 +159,23 @@ async function read(golden: GoldenFrame): Promise<unknown> {
   const onRequest: MuxOptions["onRequest"] = (stream, bytes, start, end, flags) => {
     assert.equal(stream.id, golden.stream);
     const head = toText(bytes.subarray(start, end));
-    seen = ["REQUEST", flagsOf({ END: flags.end, WEBSOCKET: flags.webSocket }), { head }];
+    seen = ["REQUEST", flagsOf({ END: flags.end, UPGRADE: flags.upgrade }), { head }];
     return ignore();
   };
   const more = golden.type === "REQUEST" ? { onRequest, onGoAway } : { onGoAway };
-  const end = await createEnd(isRelay ? "relay" : "client", golden.stream, isRelay ? relayHandler : handler, more);
-  // A body and messages come behind the answer.
-  if (isRelay && (golden.type === "DATA" || golden.type === "MESSAGE")) {
-    end.mux.receive(Uint8Array.of(0, 0, 0, 4, FrameType.response, 0, 0, 0, 0, golden.stream, 0, 200, 0, 0));
+  const end = await createEnd(
+    isRelay ? "relay" : "client",
+    golden.stream,
+    isRelay ? relayHandler : handler,
+    golden.fields.status === 101,
+    more,
+  );
+  // A body comes behind the answer.
+  if (isRelay && (golden.type === "DATA" || golden.type === "TRAILERS")) {
+    end.mux.receive(Uint8Array.of(0, 0, 0, 4, FrameType.response, 0, 0, 0, 0, golden.stream, 0, 200, 0, 0), 0, 14);
   }
   const room = () => end.stream?.room;
-  end.mux.receive(toBytes(golden.hex));
+  end.mux.receive(toBytes(golden.hex), 0, golden.hex.length / 2);
   await turn();
   if (golden.type === "CREDIT") seen = ["CREDIT", [], { bytes: await measureCredit(end.stream!, room) }];
   if (golden.type === "PING") seen = ["PING", [], { hex: toHex(end.sent[0].subarray(10)) }];
@@ -174,7 +193,7 @@ async function measureCredit(stream: MuxStream, room: () => number | undefined):
     sum += size;
     await turn();
   }
-  return sum - 128 * 1024;
+  return sum - INITIAL_WINDOW;
 }
 
 for (const golden of frames) {

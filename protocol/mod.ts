@@ -4,5 +4,6 @@ export * from "./version.ts";
 export * from "./reasons.ts";
 export { HEADROOM, type Transport } from "./outbox.ts";
 export { ProtocolError } from "./frames.ts";
-export { MuxStream, StreamEnded, type StreamHandler } from "./stream.ts";
+export type { HeadWriter } from "./frame_writer.ts";
+export { MuxStream, StreamEnded, type StreamHandler, SWITCHING_PROTOCOLS } from "./stream.ts";
 export { Mux, type MuxOptions, type RequestFlags } from "./mux.ts";

@@ -1,19 +1,23 @@
 import {
   FRAME_HEAD,
   HEARTBEAT_MS,
+  MAX_EMPTY_FRAMES,
   MAX_HEAD,
+  MAX_INTERIM,
   MAX_PAYLOAD,
   MAX_PIECE,
   MAX_REASON,
+  MAX_SMALL_BLOCK,
   MAX_WINDOW_GROWTH,
   SILENCE_MS,
 } from "./limits.ts";
-import { END, FrameType, MORE, ProtocolError, readU16, readU32, TEXT, WEBSOCKET } from "./frames.ts";
-import { FrameWriter } from "./frame_writer.ts";
+import { END, FrameType, ProtocolError, readU16, readU32, UPGRADE } from "./frames.ts";
+import { FrameWriter, type HeadWriter } from "./frame_writer.ts";
+import { GrowthBudget, growthOfProcess } from "./growth.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
-import { MuxStream, type StreamHandler, type StreamSession } from "./stream.ts";
+import { MuxStream, type StreamHandler, type StreamSession, SWITCHING_PROTOCOLS } from "./stream.ts";
 import { StreamTable } from "./stream_table.ts";
-import { Outbox, type Transport } from "./outbox.ts";
+import { HEADROOM, Outbox, type Transport } from "./outbox.ts";
 
 export interface MuxOptions {
   transport: Transport;
@@ -23,10 +27,14 @@ export interface MuxOptions {
   onGoAway?(reason: GoAwayReason, text: string): void;
   /** A request arrived: client only. The block is `frame[start, end)`; the handler gets what follows. */
   onRequest?(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler;
-  /** Streams that may be open at a time. */
+  /** Requests that may be open at a time. */
   maxStreams: number;
+  /** Requests for an upgrade that may be open at a time, granted ones included: they have places of their own. */
+  maxUpgrades: number;
   /** Milliseconds; a clock that tests can turn. */
   now?: () => number;
+  /** What its windows may grow by; within the process's own budget when left out. */
+  growth?: GrowthBudget;
   /** The id before that of the first stream; for tests of how ids start anew. 0 when left out. */
   lastId?: number;
 }
@@ -34,8 +42,8 @@ export interface MuxOptions {
 export interface RequestFlags {
   /** No body follows. */
   end: boolean;
-  /** A WebSocket handshake. */
-  webSocket: boolean;
+  /** The request asks for an upgrade of its connection. Never with `end`: what follows a 101 goes both ways. */
+  upgrade: boolean;
 }
 
 /**
@@ -45,27 +53,35 @@ export interface RequestFlags {
 export class Mux implements StreamSession {
   readonly outbox: Outbox;
   readonly frames: FrameWriter;
+  readonly growth: GrowthBudget;
   readonly now: () => number;
   readonly #options: MuxOptions;
   readonly #streams = new StreamTable<MuxStream>();
   #lastId: number;
   /** Whether ids have started anew after 2^32 - 1. */
   #wrapped = false;
-  #growthLeft = MAX_WINDOW_GROWTH;
+  #upgrades = 0;
+  /** Frames of the peer that carried nothing, since the last beat. */
+  #emptyFrames = 0;
+  /** The message in which the last PONG goes, by {@link Outbox.messages}. */
+  #pongIn = -1;
   #heardAt: number;
   #pingedAt = 0;
+  /** The peer has said that the session will end. */
+  #drains = false;
   #over = false;
 
   constructor(options: MuxOptions) {
     this.#options = options;
     this.#lastId = options.lastId ?? 0;
+    this.growth = options.growth ?? new GrowthBudget(MAX_WINDOW_GROWTH, growthOfProcess);
     this.now = options.now ?? (() => performance.now());
     this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
     this.frames = new FrameWriter(this.outbox);
   }
 
-  /** Streams open now. */
+  /** Streams open now, upgrades included. */
   get size(): number {
     return this.#streams.size;
   }
@@ -86,30 +102,39 @@ export class Mux implements StreamSession {
 
   /**
    * Opens a stream with a request. Relay only.
-   * @param head request line, field lines and the blank line
-   * @returns the stream, or null when too many are open, too much waits to be sent, or the session is over
+   * @returns the stream, or null when too many of its kind are open, too much waits to be sent, the peer has said that the
+   * session will end, or it is over
+   * @throws RangeError when the head is larger than `MAX_HEAD`
    */
-  open(head: Uint8Array | string, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
-    if (this.#over || this.#streams.size >= this.#options.maxStreams || this.outbox.used > MAX_WAITING) return null;
+  open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
+    if (this.#over || this.#drains || this.outbox.used > MAX_WAITING || !this.#hasPlace(flags.upgrade)) return null;
     const id = this.#nextId();
-    const stream = new MuxStream(this, id, handler);
-    this.#streams.add(stream);
-    const bits = (flags.end ? END : 0) | (flags.webSocket ? WEBSOCKET : 0);
-    this.frames.putRequest(bits, id, head);
-    stream.carried = head.length;
+    const size = this.frames.putRequest((flags.end ? END : 0) | (flags.upgrade ? UPGRADE : 0), id, head);
+    const stream = new MuxStream(this, id, flags.upgrade, handler);
+    this.#add(stream);
+    stream.carried = size;
     if (flags.end) stream.localEnded = true;
     return stream;
   }
 
-  /** Takes one message (or, from a stream transport, any run of whole frames). Handlers are given views into it. */
-  receive(message: Uint8Array): void {
+  /**
+   * Takes the whole frames at the beginning of `bytes[start, end)`. Handlers are given views into it.
+   * @returns the offset behind the last whole frame: what is left, never as much as `MAX_FRAME`, comes again with what
+   * follows it
+   */
+  receive(bytes: Uint8Array, start: number, end: number): number {
     this.#heardAt = this.now();
     try {
-      for (let at = 0; at < message.length && !this.#over;) at = this.#receiveFrame(message, at);
+      for (let at = start; at < end && !this.#over;) {
+        const next = this.#receiveFrame(bytes, at, end);
+        if (next === at) return at;
+        at = next;
+      }
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       this.end(GoAwayReason.protocolError, error.message);
     }
+    return end;
   }
 
   /** Tells the peer that this session will end; streams in flight go on. */
@@ -139,19 +164,20 @@ export class Mux implements StreamSession {
    * and lets the streams know.
    */
   beat(): void {
+    this.#emptyFrames = 0;
     for (const { handler } of this.#streams.entries()) handler.onBeat?.();
     const now = this.now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
     this.#pingedAt = now;
-    this.frames.put(FrameType.ping, 0, 0, PING);
+    this.frames.put(FrameType.ping, 0, 0, PING, 0, PING.length);
     // Many idle sessions beat in one turn of the event loop: until its end each would hold a buffer.
     this.outbox.flush();
   }
 
   /**
-   * One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. WebSockets are left
-   * alone: they may be quiet for hours, and whether their two ends are there is for heartbeats to find out.
+   * One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. Granted upgrades are left
+   * alone: they may be quiet for hours, and whether their two ends are there is for those to find out.
    */
   endIdle(turns: number): void {
     for (const stream of this.#streams.entries()) {
@@ -161,17 +187,21 @@ export class Mux implements StreamSession {
     }
   }
 
-  /** Takes up to `wanted` bytes of the session's budget for window growth. */
-  takeGrowth(wanted: number): number {
-    const taken = Math.min(wanted, this.#growthLeft);
-    this.#growthLeft -= taken;
-    return taken;
-  }
-
   /** This one has ended. */
   forget(stream: MuxStream): void {
     this.#streams.delete(stream);
-    this.#growthLeft += stream.growth;
+    if (stream.upgrade) this.#upgrades--;
+    this.growth.giveBack(stream.growth);
+  }
+
+  #add(stream: MuxStream): void {
+    this.#streams.add(stream);
+    if (stream.upgrade) this.#upgrades++;
+  }
+
+  #hasPlace(upgrade: boolean): boolean {
+    const { maxStreams, maxUpgrades } = this.#options;
+    return upgrade ? this.#upgrades < maxUpgrades : this.#streams.size - this.#upgrades < maxStreams;
   }
 
   #nextId(): number {
@@ -182,33 +212,31 @@ export class Mux implements StreamSession {
     return this.#lastId;
   }
 
-  #receiveFrame(message: Uint8Array, at: number): number {
-    if (message.length - at < FRAME_HEAD) throw new ProtocolError("a frame head was cut short");
-    const length = readU32(message, at), type = message[at + 4], flags = message[at + 5], id = readU32(message, at + 6);
-    const start = at + FRAME_HEAD, end = start + length;
+  /** Returns the offset behind the frame at `at`, or `at` when it is not whole. */
+  #receiveFrame(bytes: Uint8Array, at: number, have: number): number {
+    if (have - at < 4) return at;
+    const length = readU32(bytes, at), start = at + FRAME_HEAD, end = start + length;
     if (length > MAX_PAYLOAD) throw new ProtocolError(`a frame of ${length} bytes is too large`);
-    if (end > message.length) throw new ProtocolError("a frame was cut short");
-    if (id === 0) this.#onSessionFrame(type, message, start, end);
-    else if (type === FrameType.request) this.#onRequest(flags, id, message, start, end);
-    else this.#onStreamFrame(type, flags, id, message, start, end);
+    if (end > have) return at;
+    const type = bytes[at + 4], flags = bytes[at + 5], id = readU32(bytes, at + 6);
+    if (id === 0) this.#onSessionFrame(type, bytes, start, end);
+    else if (type === FrameType.request) this.#onRequest(flags, id, bytes, start, end);
+    else this.#onStreamFrame(type, flags, id, bytes, start, end);
     return end;
   }
 
-  #onSessionFrame(type: number, message: Uint8Array, start: number, end: number): void {
+  #onSessionFrame(type: number, bytes: Uint8Array, start: number, end: number): void {
+    this.#countEmpty();
     switch (type) {
       case FrameType.ping:
         if (end - start !== 8) throw new ProtocolError("a PING holds 8 bytes");
-        // A peer that pings without reading must not fill memory; it will hear what waits already.
-        if (this.outbox.full) return;
-        this.frames.put(FrameType.pong, 0, 0, message.subarray(start, end));
-        // As in beat(): the heartbeats of many clients may arrive in one turn, each alone in its message.
-        if (message.length === FRAME_HEAD + 8) this.outbox.flush();
-        return;
+        return this.#answerPing(bytes, start, end);
       case FrameType.pong:
         return;
       case FrameType.goAway: {
-        const { code, text } = readReason(message, start, end);
+        const { code, text } = readReason(bytes, start, end);
         const reason = Object.values(GoAwayReason).find((known) => known === code) ?? GoAwayReason.closed;
+        this.#drains = true;
         return this.#options.onGoAway?.(reason, text);
       }
       default:
@@ -216,55 +244,71 @@ export class Mux implements StreamSession {
     }
   }
 
-  #onRequest(flags: number, id: number, message: Uint8Array, start: number, end: number): void {
-    const { onRequest, maxStreams } = this.#options;
+  /** One answer waits at most: a peer that pings without reading must not fill memory. */
+  #answerPing(bytes: Uint8Array, start: number, end: number): void {
+    const { outbox } = this;
+    if (outbox.full || this.#pongIn === outbox.messages) return;
+    const isAlone = outbox.used === HEADROOM;
+    this.frames.put(FrameType.pong, 0, 0, bytes, start, end);
+    this.#pongIn = outbox.messages;
+    // As in beat(): the heartbeats of many clients may arrive in one turn, each alone in its message.
+    if (isAlone) outbox.flush();
+  }
+
+  /** Counts a frame that carries nothing. */
+  #countEmpty(): void {
+    if (++this.#emptyFrames > MAX_EMPTY_FRAMES) throw new ProtocolError("too many frames that carry nothing");
+  }
+
+  #onRequest(flags: number, id: number, bytes: Uint8Array, start: number, end: number): void {
+    const { onRequest } = this.#options;
     if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
     if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
     if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} comes out of turn`);
     if (id < this.#lastId) this.#wrapped = true;
     this.#lastId = id;
-    const stream = new MuxStream(this, id, REFUSED);
-    this.#streams.add(stream);
-    if (this.#streams.size > maxStreams) return stream.reset(ResetReason.limit, "too many requests at a time");
-    const request = { end: (flags & END) !== 0, webSocket: (flags & WEBSOCKET) !== 0 };
+    const request = { end: (flags & END) !== 0, upgrade: (flags & UPGRADE) !== 0 };
+    if (request.end && request.upgrade) throw new ProtocolError("a request for an upgrade has no END");
+    const hasPlace = this.#hasPlace(request.upgrade);
+    const stream = new MuxStream(this, id, request.upgrade, REFUSED);
+    this.#add(stream);
+    if (!hasPlace) return stream.reset(ResetReason.limit, "too many requests at a time");
     stream.remoteEnded = request.end;
-    stream.answered = true;
     stream.carried = end - start;
-    stream.handler = onRequest(stream, message, start, end, request);
+    stream.handler = onRequest(stream, bytes, start, end, request);
   }
 
-  #onStreamFrame(type: number, flags: number, id: number, message: Uint8Array, start: number, end: number): void {
+  #onStreamFrame(type: number, flags: number, id: number, bytes: Uint8Array, start: number, end: number): void {
     const stream = this.#streams.get(id);
     if (stream === undefined) {
       // A frame may cross the reset of its stream on the way. One for a stream that never was is a defect.
       if (!this.#wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
       if (!STREAM_TYPES.has(type)) throw new ProtocolError(`a frame of type ${type} is unknown`);
+      if (type === FrameType.reset || start === end) this.#countEmpty();
       return;
     }
     stream.idleTurns = 0;
     switch (type) {
       case FrameType.response:
-        return this.#onResponse(stream, flags, message, start, end);
+        return this.#onResponse(stream, flags, bytes, start, end);
       case FrameType.data: {
         const last = (flags & END) !== 0;
+        if (start === end && !last) this.#countEmpty();
         this.#takePiece(stream, end - start);
         if (last) stream.endRemote();
-        return stream.handler.onData(message.subarray(start, end), last);
+        return stream.handler.onData(bytes.subarray(start, end), last);
       }
-      case FrameType.message:
-        this.#takePiece(stream, end - start);
-        return stream.handler.onMessage(message.subarray(start, end), (flags & TEXT) !== 0, (flags & MORE) !== 0);
-      case FrameType.credit:
+      case FrameType.trailers:
+        return this.#onTrailers(stream, bytes, start, end);
+      case FrameType.credit: {
         if (end - start !== 4) throw new ProtocolError("a CREDIT holds 4 bytes");
-        return stream.addCredit(readU32(message, start));
-      case FrameType.close: {
-        const { code, text } = readReason(message, start, end);
-        stream.finish(ResetReason.none);
-        return stream.handler.onClose(code, text);
+        const credit = readU32(bytes, start);
+        if (credit === 0) this.#countEmpty();
+        return stream.addCredit(credit);
       }
       case FrameType.reset: {
-        const { code, text } = readReason(message, start, end);
+        const { code, text } = readReason(bytes, start, end);
         const reason = Object.values(ResetReason).find((known) => known === code) ?? ResetReason.cancelled;
         stream.finish(reason);
         return stream.handler.onReset(reason, text);
@@ -274,26 +318,51 @@ export class Mux implements StreamSession {
     }
   }
 
-  #onResponse(stream: MuxStream, flags: number, message: Uint8Array, start: number, end: number): void {
-    if (stream.handler.onResponse === undefined) throw new ProtocolError("only the client answers");
-    if (stream.answered) throw new ProtocolError(`stream ${stream.id} was answered twice`);
+  #onResponse(stream: MuxStream, flags: number, bytes: Uint8Array, start: number, end: number): void {
+    const { handler } = stream;
+    if (handler.onResponse === undefined) throw new ProtocolError("only the client answers");
+    if (stream.status !== 0) throw new ProtocolError(`stream ${stream.id} was answered twice`);
     if (end - start < 4) throw new ProtocolError("a RESPONSE was cut short");
-    const status = readU16(message, start), headStart = start + 4, headEnd = headStart + readU16(message, start + 2);
-    if (headEnd > end) throw new ProtocolError("a RESPONSE head was cut short");
-    stream.answered = true;
-    stream.status = status;
-    stream.carried += headEnd - headStart;
-    this.#takePiece(stream, end - headEnd);
+    const status = readU16(bytes, start), blockStart = start + 4, blockEnd = blockStart + readU16(bytes, start + 2);
+    if (blockEnd > end) throw new ProtocolError("a RESPONSE head was cut short");
+    stream.carried += blockEnd - blockStart;
     const last = (flags & END) !== 0;
+    if (status < 200 && status !== SWITCHING_PROTOCOLS) {
+      this.#checkInterim(stream, status, blockEnd - blockStart, last || blockEnd < end);
+      return handler.onInterim?.(status, bytes, blockStart, blockEnd);
+    }
+    if (status === SWITCHING_PROTOCOLS && !stream.upgrade) throw new ProtocolError("101 answers no upgrade");
+    stream.status = status;
+    this.#takePiece(stream, end - blockEnd);
+    if (stream.upgrade && status !== SWITCHING_PROTOCOLS) stream.localEnded = true;
     if (last) stream.endRemote();
-    stream.handler.onResponse(status, message, headStart, headEnd, end, last);
+    handler.onResponse(status, bytes, blockStart, blockEnd, end, last);
   }
 
-  #takePiece(stream: MuxStream, bytes: number): void {
-    if (bytes > MAX_PIECE) throw new ProtocolError(`a piece of ${bytes} bytes is too large`);
+  #checkInterim(stream: MuxStream, status: number, size: number, hasMore: boolean): void {
+    if (status < 100) throw new ProtocolError(`a status of ${status}`);
+    if (hasMore) throw new ProtocolError("an interim answer is no end and has no body");
+    if (size > MAX_SMALL_BLOCK) throw new ProtocolError("an interim answer is too large");
+    if (++stream.interims > MAX_INTERIM) throw new ProtocolError("too many interim answers");
+  }
+
+  #onTrailers(stream: MuxStream, bytes: Uint8Array, start: number, end: number): void {
+    if (end - start > MAX_SMALL_BLOCK) throw new ProtocolError("trailers are too large");
+    if (stream.status === SWITCHING_PROTOCOLS) throw new ProtocolError("an upgrade has no trailers");
+    this.#takePiece(stream, 0);
+    stream.carried += end - start;
+    stream.endRemote();
+    if (stream.handler.onTrailers === undefined) stream.handler.onData(EMPTY, true);
+    else stream.handler.onTrailers(bytes, start, end);
+  }
+
+  #takePiece(stream: MuxStream, size: number): void {
+    if (size > MAX_PIECE) throw new ProtocolError(`a piece of ${size} bytes is too large`);
     if (stream.remoteEnded) throw new ProtocolError(`stream ${stream.id} went on after its end`);
-    if (!stream.answered) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
-    stream.take(bytes);
+    // The relay's body needs no answer first, unless it is what goes through an upgrade.
+    const isDue = stream.status !== 0 || (this.#options.onRequest !== undefined && !stream.upgrade);
+    if (!isDue) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
+    stream.take(size);
   }
 
   /** Whether `id` is one of those handed out so far. */
@@ -309,24 +378,21 @@ const HALF_OF_IDS = 0x80000000;
 /** Heads wait for nobody, so a peer that does not read gets no more of them while this much is waiting, in bytes. */
 const MAX_WAITING = 4 * 1024 * 1024;
 
-/** Status of a WebSocket that was accepted. */
-const SWITCHING_PROTOCOLS = 101;
-
 const DECODER = new TextDecoder();
 const PING = new Uint8Array(8);
+const EMPTY = new Uint8Array(0);
 const STREAM_TYPES: ReadonlySet<number> = new Set([
   FrameType.response,
   FrameType.data,
-  FrameType.message,
-  FrameType.close,
+  FrameType.trailers,
   FrameType.reset,
   FrameType.credit,
 ]);
 
 /** The handler of a stream that was refused: nothing will come of it. */
-const REFUSED: StreamHandler = { onData() {}, onMessage() {}, onClose() {}, onReset() {} };
+const REFUSED: StreamHandler = { onData() {}, onReset() {} };
 
-function readReason(message: Uint8Array, start: number, end: number): { code: number; text: string } {
+function readReason(bytes: Uint8Array, start: number, end: number): { code: number; text: string } {
   if (end - start < 2 || end - start > 2 + MAX_REASON) throw new ProtocolError("a reason has a wrong length");
-  return { code: readU16(message, start), text: DECODER.decode(message.subarray(start + 2, end)) };
+  return { code: readU16(bytes, start), text: DECODER.decode(bytes.subarray(start + 2, end)) };
 }

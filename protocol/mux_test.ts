@@ -1,13 +1,24 @@
 import assert from "node:assert/strict";
-import { answerEmpty, HEAD, ignore, Link, NOTHING, patterned, turn, visitor } from "./_link.ts";
-import { END, FrameType, TEXT, writeFrameHead } from "./frames.ts";
-import { FRAME_HEAD, HEARTBEAT_MS, MAX_HEAD, MAX_REASON, SILENCE_MS } from "./limits.ts";
+import {
+  answerEmpty,
+  GET,
+  HEAD,
+  HEAD_TEXT,
+  ignore,
+  Link,
+  NOTHING,
+  patterned,
+  POST,
+  turn,
+  UPGRADING,
+  visitor,
+  writeText,
+} from "./_link.ts";
+import { END, FrameType, UPGRADE, writeFrameHead } from "./frames.ts";
+import { FRAME_HEAD, HEARTBEAT_MS, MAX_HEAD, MAX_INTERIM, MAX_REASON, MAX_SMALL_BLOCK, SILENCE_MS } from "./limits.ts";
 import { Mux } from "./mux.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import { type MuxStream, StreamEnded, type StreamHandler } from "./stream.ts";
-
-const GET = { end: true, webSocket: false };
-const POST = { end: false, webSocket: false };
 
 /** One frame as bytes. */
 function frame(type: FrameType, flags: number, stream: number, payload: Uint8Array = NOTHING): Uint8Array {
@@ -16,6 +27,9 @@ function frame(type: FrameType, flags: number, stream: number, payload: Uint8Arr
   bytes.set(payload, FRAME_HEAD);
   return bytes;
 }
+
+/** What `receive` is given for all of `bytes`. */
+const whole = (bytes: Uint8Array): [Uint8Array, number, number] => [bytes, 0, bytes.length];
 
 const ascii = (text: string) => new TextEncoder().encode(text);
 
@@ -36,27 +50,23 @@ Deno.test("Mux carries a request's head byte for byte and its flags", async () =
   const heads: [string, boolean, boolean][] = [];
   const link = new Link({
     onRequest(_stream, bytes, start, end, flags) {
-      heads.push([String.fromCharCode(...bytes.subarray(start, end)), flags.end, flags.webSocket]);
+      heads.push([String.fromCharCode(...bytes.subarray(start, end)), flags.end, flags.upgrade]);
       return ignore();
     },
   });
   link.relay.open(HEAD, GET, visitor());
-  link.relay.open(ascii(HEAD), { end: false, webSocket: true }, visitor());
+  link.relay.open(HEAD, UPGRADING, visitor());
   await link.settle();
-  assert.deepEqual(heads, [[HEAD, true, false], [HEAD, false, true]]);
+  assert.deepEqual(heads, [[HEAD_TEXT, true, false], [HEAD_TEXT, false, true]]);
 });
 
-Deno.test("Mux.open writes the request line in UTF-8 and the fields in Latin-1", async () => {
-  let bytes = NOTHING;
-  const link = new Link({
-    onRequest(_stream, message, start, end) {
-      bytes = message.slice(start, end);
-      return ignore();
-    },
-  });
-  link.relay.open("GET /é HTTP/1.1\r\nhost: a\r\nx: é\r\n\r\n", GET, visitor());
+Deno.test("Mux.open refuses a head beyond the limit, and the session goes on", async () => {
+  const { link, asked } = createLink();
+  assert.throws(() => link.relay.open(writeText("x".repeat(MAX_HEAD + 1)), GET, visitor()), RangeError);
+  assert.equal(link.relay.size, 0);
+  link.relay.open(writeText("x".repeat(MAX_HEAD)), GET, visitor());
   await link.settle();
-  assert.equal(String.fromCharCode(...bytes), "GET /\xc3\xa9 HTTP/1.1\r\nhost: a\r\nx: \xe9\r\n\r\n");
+  assert.equal(asked.length, 1);
 });
 
 Deno.test("Mux carries an answer that is whole in one frame, and both ends forget the stream", async () => {
@@ -92,7 +102,7 @@ Deno.test("Mux counts heads and bodies of a stream alike on both ends", async ()
   asked[0].respond(200, head, 0, head.length, NOTHING, 0, 0, false);
   await asked[0].write(patterned(500, 2), true);
   await link.settle();
-  assert.equal(stream.carried, HEAD.length + head.length + 1500);
+  assert.equal(stream.carried, HEAD_TEXT.length + head.length + 1500);
   assert.equal(asked[0].carried, stream.carried);
 });
 
@@ -103,7 +113,7 @@ const resetCases: [name: string, flags: typeof GET, prepare: (relay: MuxStream, 
   ["while the answer's body is sent", GET, (_relay, client) => answerEmpty(client, false)],
   ["after the answer, before the request's end", POST, (_relay, client) => answerEmpty(client)],
   ["with both bodies under way", POST, (_relay, client) => answerEmpty(client, false)],
-  ["on a WebSocket", { end: false, webSocket: true }, (_relay, client) => answerEmpty(client, false)],
+  ["on an upgrade", UPGRADING, (_relay, client) => client.respond(101, NOTHING, 0, 0, NOTHING, 0, 0, false)],
 ];
 
 for (const [name, flags, prepare] of resetCases) {
@@ -142,16 +152,91 @@ Deno.test("Mux lets frames pass that cross a reset on the way", async () => {
   assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
 });
 
-Deno.test("MuxStream.closeWebSocket tells code and reason and ends both ends", async () => {
-  const closed: unknown[] = [];
-  const { link } = createLink({}, { onClose: (code, reason) => closed.push([code, reason]) });
-  const stream = link.relay.open(HEAD, { end: false, webSocket: true }, visitor())!;
+Deno.test("an answer other than 101 to an upgrade is an ordinary one, and nothing more comes from the relay", async () => {
+  for (const whole of [true, false]) {
+    const { link, asked } = createLink();
+    let answer = "";
+    const onData = (piece: Uint8Array, end: boolean) => answer += `${String.fromCharCode(...piece)} ${end}`;
+    const stream = link.relay.open(HEAD, UPGRADING, visitor({ onData }))!;
+    await link.settle();
+    answerEmpty(asked[0], whole);
+    await link.settle();
+    assert.equal(stream.localEnded, true);
+    if (!whole) await asked[0].write(ascii("no"), true);
+    await link.settle();
+    assert.equal(answer, whole ? "" : "no true");
+    assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
+  }
+});
+
+Deno.test("interim answers come before the final one, each with its block", async () => {
+  const told: unknown[] = [];
+  const { link, asked } = createLink();
+  const onInterim = (status: number, bytes: Uint8Array, start: number, end: number) =>
+    told.push([status, String.fromCharCode(...bytes.subarray(start, end))]);
+  link.relay.open(HEAD, GET, visitor({ onInterim, onResponse: (status) => told.push(status) }));
+  link.relay.open(HEAD, GET, visitor({ onResponse: (status) => told.push(status) }));
   await link.settle();
-  stream.closeWebSocket(4001, "söon");
-  stream.closeWebSocket(4002, "");
+  const block = ascii("..Early Hints\r\nlink: </a>\r\n");
+  for (const stream of asked) stream.inform(103, block, 2, block.length);
+  asked[0].inform(102, block, 0, 0);
+  asked.forEach((stream) => answerEmpty(stream));
   await link.settle();
-  assert.deepEqual(closed, [[4001, "söon"]]);
-  assert.deepEqual([link.relay.size, link.client.size], [0, 0]);
+  assert.deepEqual(told, [[103, "Early Hints\r\nlink: </a>\r\n"], [102, ""], 200, 200]);
+  assert.deepEqual([link.relay.size, link.ends], [0, []]);
+});
+
+Deno.test("trailers end a body, both ways; who does not ask for them hears of the end", async () => {
+  const told: unknown[] = [];
+  const onData = (piece: Uint8Array, end: boolean) => told.push([piece.length, end]);
+  const onTrailers = (bytes: Uint8Array, start: number, end: number) =>
+    told.push(String.fromCharCode(...bytes.subarray(start, end)));
+  const { link, asked } = createLink({}, { onData });
+  const stream = link.relay.open(HEAD, POST, visitor({ onTrailers }))!;
+  await link.settle();
+  stream.end(ascii("x-sum: 1\r\n"));
+  answerEmpty(asked[0], false);
+  asked[0].end(ascii("x-sum: 2\r\n"));
+  await link.settle();
+  assert.deepEqual(told, [[0, true], "x-sum: 2\r\n"]);
+  assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
+});
+
+Deno.test("upgrades and plain requests have places of their own", async () => {
+  const { link, asked } = createLink({ maxStreams: 1, maxUpgrades: 2 });
+  const open = (flags: typeof GET) => link.relay.open(HEAD, flags, visitor());
+  assert.notEqual(open(UPGRADING), null);
+  assert.notEqual(open(UPGRADING), null);
+  assert.equal(open(UPGRADING), null);
+  assert.notEqual(open(GET), null);
+  assert.equal(open(GET), null);
+  await link.settle();
+  asked[0].reset(ResetReason.cancelled);
+  await link.settle();
+  assert.notEqual(open(UPGRADING), null);
+  assert.equal(open(GET), null);
+});
+
+Deno.test("Mux.receive leaves a frame that is not whole to the next call, wherever it is cut", () => {
+  const bytes = Uint8Array.from([
+    ...frame(FrameType.request, 0, 1, ascii(HEAD_TEXT)),
+    ...frame(FrameType.data, 0, 1, ascii("abc")),
+    ...frame(FrameType.data, END, 1, ascii("de")),
+  ]);
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    let body = "";
+    const client = new Mux({
+      maxStreams: 10,
+      maxUpgrades: 10,
+      transport: { send() {} },
+      onEnd: (_reason, text) => assert.fail(text),
+      onRequest: () => ignore({ onData: (piece) => body += String.fromCharCode(...piece) }),
+    });
+    const taken = client.receive(bytes, 0, cut);
+    assert(taken <= cut);
+    assert.equal(client.receive(bytes, taken, bytes.length), bytes.length);
+    assert.equal(body, "abcde");
+  }
 });
 
 Deno.test("Mux cuts a reason at a character's end to what the wire allows", async () => {
@@ -193,10 +278,11 @@ Deno.test("Mux.open gives null while a peer that does not read has megabytes wai
   const sent: Uint8Array[] = [];
   const mux = new Mux({
     maxStreams: 1000,
+    maxUpgrades: 1000,
     transport: { send: (buffer, start, end) => (sent.push(buffer.slice(start, end)), new Promise(() => {})) },
     onEnd() {},
   });
-  const head = new Uint8Array(32 * 1024);
+  const head = writeText("x".repeat(32 * 1024));
   let opened = 0;
   while (opened < 1000) {
     const stream = mux.open(head, GET, visitor());
@@ -213,6 +299,7 @@ Deno.test("Mux as client resets a stream too many with `limit`, and the others g
   const sent: Uint8Array[] = [];
   const client = new Mux({
     maxStreams: 1,
+    maxUpgrades: 1,
     transport: { send: (buffer, start, end) => void sent.push(buffer.slice(start, end)) },
     onEnd: () => assert.fail("the session ended"),
     onRequest(stream) {
@@ -220,8 +307,8 @@ Deno.test("Mux as client resets a stream too many with `limit`, and the others g
       return ignore();
     },
   });
-  client.receive(frame(FrameType.request, END, 1, ascii(HEAD)));
-  client.receive(frame(FrameType.request, END, 2, ascii(HEAD)));
+  client.receive(...whole(frame(FrameType.request, END, 1, ascii(HEAD_TEXT))));
+  client.receive(...whole(frame(FrameType.request, END, 2, ascii(HEAD_TEXT))));
   await turn();
   assert.equal(asked.length, 1);
   assert.equal(client.size, 1);
@@ -234,13 +321,19 @@ Deno.test("Mux starts ids anew after 2^32 - 1 and passes over those still open",
   const transport = {
     send: (buffer: Uint8Array, start: number, end: number) => void sent.push(buffer.slice(start, end)),
   };
-  const relay = new Mux({ maxStreams: 10, lastId: 0xfffffffd, transport, onEnd: () => assert.fail("it ended") });
+  const relay = new Mux({
+    maxStreams: 10,
+    maxUpgrades: 10,
+    lastId: 0xfffffffd,
+    transport,
+    onEnd: () => assert.fail("it ended"),
+  });
   const open = () => relay.open(HEAD, GET, visitor())!.id;
   assert.deepEqual([open(), open(), open(), open()], [0xfffffffe, 0xffffffff, 1, 2]);
-  relay.receive(frame(FrameType.response, END, 0xffffffff, Uint8Array.of(0, 200, 0, 0)));
+  relay.receive(...whole(frame(FrameType.response, END, 0xffffffff, Uint8Array.of(0, 200, 0, 0))));
   assert.equal(relay.size, 3);
   // Of the ids before the turn, those long gone are still known to have been.
-  relay.receive(frame(FrameType.credit, 0, 0xffffffff, Uint8Array.of(0, 0, 0, 1)));
+  relay.receive(...whole(frame(FrameType.credit, 0, 0xffffffff, Uint8Array.of(0, 0, 0, 1))));
   assert.equal(relay.over, false);
 });
 
@@ -249,15 +342,17 @@ Deno.test("Mux as client follows ids around the circle and refuses those that co
   const createClient = () =>
     new Mux({
       maxStreams: 100,
+      maxUpgrades: 100,
       transport: { send() {} },
       onEnd: (_reason, text) => ends.push(text),
       onRequest: () => ignore(),
     });
-  const ask = (client: Mux, id: number) => client.receive(frame(FrameType.request, END, id, ascii(HEAD)));
+  const ask = (client: Mux, id: number) =>
+    client.receive(...whole(frame(FrameType.request, END, id, ascii(HEAD_TEXT))));
   const client = createClient();
   for (const id of [1, 5, 0x7fffffff, 0xfffffffe, 0xffffffff, 1 + 1, 3]) ask(client, id);
   assert.deepEqual([client.size, ends], [7, []]);
-  client.receive(frame(FrameType.reset, 0, 3, Uint8Array.of(0, 1)));
+  client.receive(...whole(frame(FrameType.reset, 0, 3, Uint8Array.of(0, 1))));
   ask(client, 3);
   assert.deepEqual(ends, ["stream 3 comes out of turn"]);
   ask(createClient(), 0xffffffff);
@@ -293,30 +388,66 @@ Deno.test("Mux holds no buffer for PING and PONG: thousands of idle sessions bea
   link.relay.beat();
   assert.equal(link.toClient.messages.length, 1);
   assert.equal(link.relay.outbox.buffer.length, 0);
-  link.client.receive(link.toClient.take()!);
+  link.client.receive(...whole(link.toClient.take()!));
   assert.equal(link.toRelay.messages.length, 1);
   assert.equal(link.client.outbox.buffer.length, 0);
 });
 
 Deno.test("Mux answers a PING with its own bytes", async () => {
   const { link } = createLink();
-  link.client.receive(frame(FrameType.ping, 0, 0, ascii("12345678")));
+  link.client.receive(...whole(frame(FrameType.ping, 0, 0, ascii("12345678"))));
   await turn();
   assert.deepEqual(link.toRelay.messages, [frame(FrameType.pong, 0, 0, ascii("12345678"))]);
 });
 
-Deno.test("Mux answers no PINGs while more is waiting than should be, so they cannot fill memory", async () => {
-  const { link } = createLink({ slow: true });
+Deno.test("Mux has one answer to PINGs waiting at a time, so they cannot fill memory", async () => {
+  let time = 0;
+  const { link } = createLink({ slow: true, now: () => time });
   const ping = frame(FrameType.ping, 0, 0, new Uint8Array(8));
-  const many = new Uint8Array(ping.length * 10_000);
+  const many = new Uint8Array(ping.length * 9000);
   for (let at = 0; at < many.length; at += ping.length) many.set(ping, at);
   for (let count = 0; count < 30; count++) {
-    link.relay.receive(many);
+    link.relay.receive(...whole(many));
     await turn();
+    link.relay.beat();
+    time += 1000;
   }
   assert.equal(link.relay.over, false);
-  assert(link.relay.outbox.used < 600 * 1024, `${link.relay.outbox.used} bytes wait`);
+  assert(link.relay.outbox.used < 100, `${link.relay.outbox.used} bytes wait`);
+  assert.equal(link.toClient.messages.length, 1);
 });
+
+const floods: [name: string, bytes: Uint8Array][] = [
+  ["PING", frame(FrameType.ping, 0, 0, new Uint8Array(8))],
+  ["PONG", frame(FrameType.pong, 0, 0, new Uint8Array(8))],
+  ["CREDIT of nothing", frame(FrameType.credit, 0, 1, new Uint8Array(4))],
+  ["RESET of a stream that is gone", frame(FrameType.reset, 0, 2, Uint8Array.of(0, 1))],
+  ["DATA without a byte", frame(FrameType.data, 0, 1)],
+];
+
+for (const [name, bytes] of floods) {
+  Deno.test(`Mux ends a session that sends nothing but ${name}, and puts up with thousands a second`, async () => {
+    const { link, asked } = createLink();
+    for (let count = 0; count < 2; count++) link.relay.open(HEAD, POST, visitor());
+    await link.settle();
+    answerEmpty(asked[0], false);
+    asked[1].reset(ResetReason.cancelled);
+    await link.settle();
+    const send = (count: number) => {
+      for (let sent = 0; sent < count; sent++) link.relay.receive(...whole(bytes));
+    };
+    for (let second = 0; second < 3; second++) {
+      send(5000);
+      link.relay.beat();
+    }
+    assert.equal(link.relay.over, false);
+    send(20_000);
+    assert.deepEqual([link.ends[0].reason, link.ends[0].text], [
+      GoAwayReason.protocolError,
+      "too many frames that carry nothing",
+    ]);
+  });
+}
 
 Deno.test("Mux.endIdle ends streams on which nothing moved, and only those", async () => {
   const told: string[] = [];
@@ -337,9 +468,9 @@ Deno.test("Mux.endIdle ends streams on which nothing moved, and only those", asy
   assert.deepEqual(told, [`quiet ${ResetReason.idle}`, `client ${ResetReason.idle}`]);
 });
 
-Deno.test("Mux.endIdle leaves WebSockets alone once they are accepted", async () => {
+Deno.test("Mux.endIdle leaves upgrades alone once they are granted", async () => {
   const { link, asked } = createLink();
-  const open = () => link.relay.open(HEAD, { end: false, webSocket: true }, visitor())!;
+  const open = () => link.relay.open(HEAD, UPGRADING, visitor())!;
   const [accepted, waiting] = [open(), open()];
   await link.settle();
   asked[0].respond(101, NOTHING, 0, 0, NOTHING, 0, 0, false);
@@ -378,8 +509,8 @@ Deno.test("Mux takes reasons it does not know for the plainest of their kind", a
   const told: unknown[] = [];
   const { link } = createLink({ onGoAway: (side, reason) => told.push([side, reason]) });
   link.relay.open(HEAD, GET, visitor({ onReset: (reason) => told.push(reason) }));
-  link.relay.receive(frame(FrameType.reset, 0, 1, Uint8Array.of(0x7f, 0xff)));
-  link.relay.receive(frame(FrameType.goAway, 0, 0, Uint8Array.of(0x7f, 0xff)));
+  link.relay.receive(...whole(frame(FrameType.reset, 0, 1, Uint8Array.of(0x7f, 0xff))));
+  link.relay.receive(...whole(frame(FrameType.goAway, 0, 0, Uint8Array.of(0x7f, 0xff))));
   await link.settle();
   assert.deepEqual(told, [ResetReason.cancelled, ["relay", GoAwayReason.closed]]);
 });
@@ -389,6 +520,7 @@ Deno.test("Mux.end resets every stream, tells the peer why, and calls onEnd once
   const transport = { send() {} };
   const relay = new Mux({
     maxStreams: 10,
+    maxUpgrades: 10,
     transport,
     onEnd: (reason, text) => order.push(`end ${reason} ${text}`),
   });
@@ -402,7 +534,7 @@ Deno.test("Mux.end resets every stream, tells the peer why, and calls onEnd once
   assert.deepEqual(order, ["1 6 over", "2 6 over", `end ${GoAwayReason.expired} over`]);
   assert.deepEqual([relay.size, relay.over], [0, true]);
   assert.equal(relay.open(HEAD, GET, visitor()), null);
-  relay.receive(frame(FrameType.ping, 0, 0, new Uint8Array(8)));
+  relay.receive(...whole(frame(FrameType.ping, 0, 0, new Uint8Array(8))));
   relay.beat();
   assert.equal(order.length, 3);
 });
@@ -418,24 +550,21 @@ Deno.test("Mux.end says GOAWAY on the wire, except when the connection is lost",
 
 Deno.test("MuxStream calls have no effect, or throw StreamEnded, once the session is over", async () => {
   const { link } = createLink();
-  const stream = link.relay.open(HEAD, { end: false, webSocket: true }, visitor())!;
+  const stream = link.relay.open(HEAD, UPGRADING, visitor())!;
   await link.settle();
   link.relay.end(GoAwayReason.lost, "");
   stream.reset(ResetReason.cancelled);
-  stream.closeWebSocket(1000, "");
   stream.end();
   stream.consumed(1_000_000);
   answerEmpty(stream);
   await assert.rejects(stream.write(patterned(1, 1)), StreamEnded);
-  await assert.rejects(stream.writeMessage(NOTHING, true), StreamEnded);
+  assert.equal(stream.send(patterned(1, 1), 0, 1), 0);
   await link.settle();
   assert.equal(link.toClient.messages.length, 0);
 });
 
 /** What one bad frame does, as the relay reads it with stream 1 open, or as the client does. */
 const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why: RegExp][] = [
-  ["a frame head cut short", "relay", Uint8Array.of(0, 0, 0), /head was cut short/],
-  ["a payload cut short", "relay", frame(FrameType.data, 0, 1, patterned(20, 1)).subarray(0, 25), /cut short/],
   ["a length beyond any frame", "relay", frame(FrameType.data, 0, 1).with(0, 0xff), /too large/],
   ["an unknown type", "relay", frame(99 as FrameType, 0, 1), /type 99 is unknown/],
   ["an unknown type on a stream that ended", "relay", frame(99 as FrameType, 0, 1), /type 99 is unknown/],
@@ -443,13 +572,18 @@ const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why:
   ["a stream that was never opened", "relay", frame(FrameType.data, 0, 7), /stream 7 was never opened/],
   ["a stream of the far half", "relay", frame(FrameType.data, 0, 0xfffffff0), /never opened/],
   ["DATA on stream 0", "relay", frame(FrameType.data, 0, 0), /needs a stream/],
-  ["REQUEST on stream 0", "client", frame(FrameType.request, 0, 0, ascii(HEAD)), /needs a stream/],
-  ["PING on a stream", "relay", frame(FrameType.ping, 0, 1, new Uint8Array(8)), /type 8 is unknown/],
-  ["GOAWAY on a stream", "relay", frame(FrameType.goAway, 0, 1, Uint8Array.of(0, 0)), /type 10 is unknown/],
+  ["REQUEST on stream 0", "client", frame(FrameType.request, 0, 0, ascii(HEAD_TEXT)), /needs a stream/],
+  ["PING on a stream", "relay", frame(FrameType.ping, 0, 1, new Uint8Array(8)), /type 7 is unknown/],
+  ["GOAWAY on a stream", "relay", frame(FrameType.goAway, 0, 1, Uint8Array.of(0, 0)), /type 9 is unknown/],
   ["a short PING", "relay", frame(FrameType.ping, 0, 0, new Uint8Array(7)), /PING holds 8/],
-  ["a REQUEST from the client", "relay", frame(FrameType.request, 0, 9, ascii(HEAD)), /only the relay opens/],
+  ["a REQUEST from the client", "relay", frame(FrameType.request, 0, 9, ascii(HEAD_TEXT)), /only the relay opens/],
   ["DATA before RESPONSE", "relay", frame(FrameType.data, 0, 1, patterned(1, 1)), /before its answer/],
-  ["MESSAGE before RESPONSE", "relay", frame(FrameType.message, TEXT, 1, patterned(1, 1)), /before its answer/],
+  ["TRAILERS before RESPONSE", "relay", frame(FrameType.trailers, 0, 1), /before its answer/],
+  ["101 to a plain request", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 101, 0, 0)), /no upgrade/],
+  ["an interim answer with END", "relay", frame(FrameType.response, END, 1, Uint8Array.of(0, 103, 0, 0)), /no end/],
+  ["an interim answer with a body", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 103, 0, 0, 1)), /body/],
+  ["a status below 100", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 99, 0, 0)), /status of 99/],
+  ["an upgrade with END", "client", frame(FrameType.request, END | UPGRADE, 9, ascii(HEAD_TEXT)), /no END/],
   ["a RESPONSE of three bytes", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0)), /cut short/],
   [
     "a RESPONSE whose head is longer than it",
@@ -459,7 +593,6 @@ const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why:
   ],
   ["an empty RESET", "relay", frame(FrameType.reset, 0, 1), /wrong length/],
   ["a RESET with a long text", "relay", frame(FrameType.reset, 0, 1, new Uint8Array(3 + MAX_REASON)), /wrong length/],
-  ["an empty CLOSE", "relay", frame(FrameType.close, 0, 1), /wrong length/],
   ["an empty GOAWAY", "relay", frame(FrameType.goAway, 0, 0), /wrong length/],
   ["a CREDIT of three bytes", "relay", frame(FrameType.credit, 0, 1, new Uint8Array(3)), /CREDIT holds 4/],
   ["more credit than any window", "relay", frame(FrameType.credit, 0, 1, patterned(4, 255)), /too much credit/],
@@ -469,7 +602,7 @@ const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why:
     frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0, 0)),
     /only the client/,
   ],
-  ["a stream opened twice", "client", frame(FrameType.request, 0, 1, ascii(HEAD)), /open already/],
+  ["a stream opened twice", "client", frame(FrameType.request, 0, 1, ascii(HEAD_TEXT)), /open already/],
   ["a head beyond the limit", "client", frame(FrameType.request, 0, 9, new Uint8Array(MAX_HEAD + 1)), /too large/],
 ];
 
@@ -486,7 +619,7 @@ for (const [name, at, bytes, why] of violations) {
       stream.end();
       await link.settle();
     }
-    link[at].receive(bytes);
+    link[at].receive(...whole(bytes));
     await link.settle();
     const end = link.ends.find(({ side }) => side === at)!;
     assert.equal(end.reason, GoAwayReason.protocolError);
@@ -501,8 +634,9 @@ for (const [name, at, bytes, why] of violations) {
 const afterAnswer: [name: string, frames: Uint8Array[], why: RegExp][] = [
   ["a second RESPONSE", [frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0, 0))], /answered twice/],
   ["DATA after END", [frame(FrameType.data, END, 1), frame(FrameType.data, 0, 1)], /went on after its end/],
-  ["MESSAGE after END", [frame(FrameType.data, END, 1), frame(FrameType.message, 0, 1)], /went on after its end/],
-  ["more than the credit", [1, 2, 3].map((seed) => frame(FrameType.data, 0, 1, patterned(65_536, seed))), /credit/],
+  ["DATA after TRAILERS", [frame(FrameType.trailers, 0, 1), frame(FrameType.data, 0, 1)], /went on after its end/],
+  ["TRAILERS beyond the limit", [frame(FrameType.trailers, 0, 1, new Uint8Array(MAX_SMALL_BLOCK + 1))], /too large/],
+  ["more than the credit", [1, 2].map((seed) => frame(FrameType.data, 0, 1, patterned(65_536, seed))), /credit/],
   ["a piece too large", [frame(FrameType.data, 0, 1, patterned(65_537, 1))], /piece of 65537 bytes is too large/],
 ];
 
@@ -513,16 +647,42 @@ for (const [name, frames, why] of afterAnswer) {
     await link.settle();
     answerEmpty(asked[0], false);
     await link.settle();
-    for (const bytes of frames) link.relay.receive(bytes);
+    for (const bytes of frames) link.relay.receive(...whole(bytes));
     assert.equal(link.ends[0]?.reason, GoAwayReason.protocolError);
     assert.match(link.ends[0].text, why);
   });
 }
 
+Deno.test("Mux ends the session at more interim answers than it puts up with, and at one too large", async () => {
+  for (
+    const [count, size, why] of [[MAX_INTERIM + 1, 0, /too many interim/], [
+      1,
+      MAX_SMALL_BLOCK + 1,
+      /too large/,
+    ]] as const
+  ) {
+    const { link, asked } = createLink();
+    link.relay.open(HEAD, GET, visitor());
+    await link.settle();
+    for (let sent = 0; sent < count; sent++) asked[0].inform(103, new Uint8Array(size), 0, size);
+    await link.settle();
+    assert.match(link.ends.find(({ side }) => side === "relay")!.text, why);
+  }
+});
+
+Deno.test("Mux as client ends the session at what comes through an upgrade before it is granted", async () => {
+  const { link } = createLink();
+  link.relay.open(HEAD, UPGRADING, visitor());
+  await link.settle();
+  link.client.receive(...whole(frame(FrameType.data, 0, 1, patterned(1, 1))));
+  assert.match(link.ends[0].text, /before its answer/);
+});
+
 Deno.test("Mux reads nothing behind a frame that broke the protocol", () => {
   const asked: number[] = [];
   const client = new Mux({
     maxStreams: 10,
+    maxUpgrades: 10,
     transport: { send() {} },
     onEnd() {},
     onRequest(stream) {
@@ -531,10 +691,10 @@ Deno.test("Mux reads nothing behind a frame that broke the protocol", () => {
     },
   });
   const frames = [
-    frame(FrameType.request, END, 1, ascii(HEAD)),
+    frame(FrameType.request, END, 1, ascii(HEAD_TEXT)),
     frame(99 as FrameType, 0, 0),
-    frame(FrameType.request, END, 2, ascii(HEAD)),
+    frame(FrameType.request, END, 2, ascii(HEAD_TEXT)),
   ];
-  client.receive(Uint8Array.from(frames.flatMap((bytes) => [...bytes])));
+  client.receive(...whole(Uint8Array.from(frames.flatMap((bytes) => [...bytes]))));
   assert.deepEqual(asked, [1]);
 });

@@ -38,6 +38,8 @@ export class Outbox {
   /** Frames are written here, from {@link used} on. Empty while nothing waits. */
   buffer: Uint8Array<ArrayBuffer> = NO_BUFFER;
   used = HEADROOM;
+  /** Messages handed to the transport so far. */
+  messages = 0;
   #armed = false;
   #sending = false;
   #closed = false;
@@ -109,6 +111,7 @@ export class Outbox {
     this.buffer = NO_BUFFER;
     this.used = HEADROOM;
     if (this.#closed) return keepSpare(buffer);
+    this.messages++;
     const sent = this.#transport.send(buffer, HEADROOM, used);
     if (sent === undefined) return keepSpare(buffer);
     this.#sending = true;

@@ -1,29 +1,35 @@
 import { INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW } from "./limits.ts";
-import { END, FrameType, MORE, ProtocolError, TEXT } from "./frames.ts";
+import { END, FrameType, ProtocolError } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
 import type { FrameWriter } from "./frame_writer.ts";
+import type { GrowthBudget } from "./growth.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** What happens on a stream, told to its user. Byte views are parts of the message: whoever owns that
- * says for how long they are good. */
+/**
+ * What happens on a stream, told to its user. Byte views, and the offsets into `frame`, are good during the call only:
+ * the memory is used again right after it.
+ */
 export interface StreamHandler {
-  /** The answer's head and the body bytes that came with it: views into `frame`. Relay only. */
+  /**
+   * The final answer, or 101: its block (reason phrase, CRLF, field lines) is `frame[start, blockEnd)`, the body bytes
+   * that came with it are `frame[blockEnd, payloadEnd)`. Relay only.
+   */
   onResponse?(
     status: number,
     frame: Uint8Array,
-    headStart: number,
-    headEnd: number,
+    start: number,
+    blockEnd: number,
     payloadEnd: number,
     end: boolean,
   ): void;
-  /** A piece of body. Tell {@link MuxStream.consumed} when it has been passed on. */
+  /** An interim answer (1xx but 101), with its block likewise. Relay only; passed over when left out. */
+  onInterim?(status: number, frame: Uint8Array, start: number, end: number): void;
+  /** A piece of body, or of what goes through an upgrade. Tell {@link MuxStream.consumed} when it has been passed on. */
   onData(piece: Uint8Array, end: boolean): void;
-  /** A piece of a WebSocket message; `more` says that the message goes on. Tell {@link MuxStream.consumed}. */
-  onMessage(piece: Uint8Array, text: boolean, more: boolean): void;
+  /** The body is complete, and these field lines follow it. When left out, `onData` is told of the end. */
+  onTrailers?(frame: Uint8Array, start: number, end: number): void;
   /** The session's beat, about once a second. */
   onBeat?(): void;
-  /** The WebSocket closed properly; the stream has ended. */
-  onClose(code: number, reason: string): void;
   /** The stream ended before its time. */
   onReset(reason: ResetReason, text: string): void;
 }
@@ -32,10 +38,11 @@ export interface StreamHandler {
 export interface StreamSession {
   readonly outbox: Outbox;
   readonly frames: FrameWriter;
+  readonly growth: GrowthBudget;
   /** Milliseconds. */
   readonly now: () => number;
-  /** Takes up to `wanted` bytes of the session's budget for window growth, and says how many. */
-  takeGrowth(wanted: number): number;
+  /** When the peer's last bytes came, by {@link now}. */
+  readonly heardAt: number;
   /** This stream has ended. */
   forget(stream: MuxStream): void;
 }
@@ -51,29 +58,36 @@ export class StreamEnded extends Error {
   }
 }
 
+/** Status of an upgrade that was granted. */
+export const SWITCHING_PROTOCOLS = 101;
+
 /**
- * One visitor request inside a session. Both directions end on their own; when both have, or after a reset or a
- * WebSocket close, the stream is gone. Sending is paced by the peer's credit, receiving by {@link consumed}.
+ * One visitor request inside a session. Both directions end on their own; when both have, or after a reset, the stream
+ * is gone. Sending is paced by the peer's credit, receiving by {@link consumed}.
  */
 export class MuxStream {
   readonly id: number;
   handler: StreamHandler;
+  /** Whether its request asks for an upgrade. */
+  readonly upgrade: boolean;
   /** Turns of the session's idle clock since anything moved. */
   idleTurns = 0;
   /** Why the stream is over, or null while it lives. */
   ended: ResetReason | null = null;
   localEnded = false;
-  /** Whether the RESPONSE has passed; on the client that is so from the start, as nothing is due from the relay first. */
-  answered = false;
   remoteEnded = false;
   /** Status of the answer, 0 before it. */
   status = 0;
+  /** Interim answers so far. */
+  interims = 0;
   /** Bytes of heads and bodies carried, both directions. */
   carried = 0;
   /** For the session's table of streams. */
   next: MuxStream | null = null;
   /** Called once when the stream has ended, however it did. */
   onFinish: (() => void) | null = null;
+  /** Called when an upgrade has been granted by {@link respond}. */
+  onUpgrade: (() => void) | null = null;
   readonly #mux: StreamSession;
   #sendCredit = INITIAL_WINDOW;
   /** Bytes the peer may still send. */
@@ -81,12 +95,14 @@ export class MuxStream {
   #window = INITIAL_WINDOW;
   /** Bytes passed on that the peer has not been told of. */
   #ungranted = 0;
-  #lastGrant = 0;
+  /** When credit was given last, or the first piece came; 0 before. */
+  #grantedAt = 0;
   #wake: (() => void) | null = null;
 
-  constructor(mux: StreamSession, id: number, handler: StreamHandler) {
+  constructor(mux: StreamSession, id: number, upgrade: boolean, handler: StreamHandler) {
     this.#mux = mux;
     this.id = id;
+    this.upgrade = upgrade;
     this.handler = handler;
   }
 
@@ -113,16 +129,30 @@ export class MuxStream {
   }
 
   /**
+   * Sends an interim answer, at most `MAX_INTERIM` of them and before {@link respond}. Client only. No effect when the
+   * stream has ended.
+   * @param block reason phrase, CRLF, field lines: `block[start, end)`, at most `MAX_SMALL_BLOCK` bytes
+   */
+  inform(status: number, block: Uint8Array, start: number, end: number): void {
+    if (this.ended !== null) return;
+    this.interims++;
+    this.idleTurns = 0;
+    this.carried += end - start;
+    this.#mux.frames.putResponse(this.id, status, block, start, end, block, end, end, false);
+  }
+
+  /**
    * Sends the answer's head with the body bytes that are there already, in one frame. Client only. No effect when the
-   * stream has ended. Give no more body than {@link room}, and wait for {@link whenRoom} when that is 0.
-   * @param head field lines, `head[headStart, headEnd)`; likewise the body
+   * stream has ended. Give no more body than {@link room}, and wait for {@link whenRoom} when that is 0. An answer other
+   * than 101 to a request for an upgrade ends the relay's direction: nothing follows it.
+   * @param block reason phrase, CRLF, field lines: `block[blockStart, blockEnd)`; likewise the body
    * @param end whether the body is complete with this
    */
   respond(
     status: number,
-    head: Uint8Array,
-    headStart: number,
-    headEnd: number,
+    block: Uint8Array,
+    blockStart: number,
+    blockEnd: number,
     body: Uint8Array,
     bodyStart: number,
     bodyEnd: number,
@@ -131,10 +161,29 @@ export class MuxStream {
     if (this.ended !== null) return;
     this.status = status;
     this.idleTurns = 0;
-    this.carried += headEnd - headStart + bodyEnd - bodyStart;
+    this.carried += blockEnd - blockStart + bodyEnd - bodyStart;
     this.#sendCredit -= bodyEnd - bodyStart;
-    this.#mux.frames.putResponse(this.id, status, head, headStart, headEnd, body, bodyStart, bodyEnd, end);
+    if (status === SWITCHING_PROTOCOLS) this.onUpgrade?.();
+    else if (this.upgrade) this.remoteEnded = true;
+    this.#mux.frames.putResponse(this.id, status, block, blockStart, blockEnd, body, bodyStart, bodyEnd, end);
     if (end) this.#endLocal();
+  }
+
+  /**
+   * Sends what may be sent now of `bytes[start, end)`, in one frame; it has been copied when this returns.
+   * @param last whether this side's body is complete with it; it ends only when all of it went
+   * @returns the offset behind what was sent: `start` when there is no {@link room} or the stream has ended
+   */
+  send(bytes: Uint8Array, start: number, end: number, last = false): number {
+    const { room } = this;
+    if (room === 0 || this.ended !== null || start === end) return start;
+    const to = Math.min(end, start + room), isEnd = last && to === end;
+    this.#sendCredit -= to - start;
+    this.carried += to - start;
+    this.idleTurns = 0;
+    this.#mux.frames.put(FrameType.data, isEnd ? END : 0, this.id, bytes, start, to);
+    if (isEnd) this.#endLocal();
+    return to;
   }
 
   /**
@@ -143,47 +192,24 @@ export class MuxStream {
    * @throws StreamEnded when the stream ends first
    */
   async write(bytes: Uint8Array, end = false): Promise<void> {
-    let at = 0;
-    while (at < bytes.length) {
+    for (let at = 0; at < bytes.length;) {
       // Others that waited for the same room may have taken it by the time this goes on.
       while (this.room === 0 || this.ended !== null) await this.whenRoom();
-      const size = Math.min(bytes.length - at, this.room);
-      at += size;
-      this.#put(FrameType.data, end && at === bytes.length ? END : 0, bytes.subarray(at - size, at));
+      at = this.send(bytes, at, bytes.length, end);
     }
     if (end && bytes.length === 0) this.end();
-    else if (end) this.#endLocal();
-  }
-
-  /** Ends this side's body. No effect when it has ended. */
-  end(): void {
-    if (this.ended !== null || this.localEnded) return;
-    this.#mux.frames.put(FrameType.data, END, this.id, EMPTY);
-    this.#endLocal();
   }
 
   /**
-   * Sends one WebSocket message, split into frames as credit allows.
-   * @param last false when the message goes on in the next call
-   * @throws StreamEnded when the stream ends first
+   * Ends this side's body. No effect when it has ended.
+   * @param trailers field lines, each with its CRLF, at most `MAX_SMALL_BLOCK` bytes; not on an upgrade
    */
-  async writeMessage(bytes: Uint8Array, text: boolean, last = true): Promise<void> {
-    let at = 0;
-    do {
-      // Empty ones wait too: they cost no credit, and whoever sends many must not fill the outbox.
-      while (this.room === 0 || this.ended !== null) await this.whenRoom();
-      const size = Math.min(bytes.length - at, this.room);
-      at += size;
-      const flags = (text ? TEXT : 0) | (last && at === bytes.length ? 0 : MORE);
-      this.#put(FrameType.message, flags, bytes.subarray(at - size, at));
-    } while (at < bytes.length);
-  }
-
-  /** Closes the WebSocket and ends the stream. No effect when it has ended. */
-  closeWebSocket(code: number, reason: string): void {
-    if (this.ended !== null) return;
-    this.#mux.frames.putReason(FrameType.close, this.id, code, reason);
-    this.finish(ResetReason.none);
+  end(trailers: Uint8Array = EMPTY): void {
+    if (this.ended !== null || this.localEnded) return;
+    const { frames } = this.#mux;
+    if (trailers.length > 0) frames.put(FrameType.trailers, 0, this.id, trailers, 0, trailers.length);
+    else frames.put(FrameType.data, END, this.id, EMPTY, 0, 0);
+    this.#endLocal();
   }
 
   /** Ends the stream at once, both ways, and tells the peer. No effect when it has ended. */
@@ -197,16 +223,30 @@ export class MuxStream {
   consumed(bytes: number): void {
     this.#ungranted += bytes;
     if (this.ended !== null || this.remoteEnded || this.#ungranted < this.#window / 2) return;
-    const now = this.#mux.now();
-    // A reader that takes half a window within a moment is held up by the window, not by itself: let it grow.
-    const keepsUp = now - this.#lastGrant < GROW_WITHIN_MS;
-    const growth = keepsUp ? this.#mux.takeGrowth(Math.min(this.#window, MAX_WINDOW - this.#window)) : 0;
-    this.#lastGrant = now;
-    this.#window += growth;
-    const grant = this.#ungranted + growth;
+    const now = this.#mux.now(), sinceMs = now - this.#grantedAt;
+    this.#grantedAt = now;
+    const grant = this.#ungranted + this.#resize(sinceMs);
     this.#ungranted = 0;
+    if (grant === 0) return;
     this.#allowance += grant;
     this.#mux.frames.putCredit(this.id, grant);
+  }
+
+  /** Fits the window to a reader who took half of it in `sinceMs`. Returns the bytes it grew by, negative if it shrank. */
+  #resize(sinceMs: number): number {
+    const { growth: budget } = this.#mux;
+    if (sinceMs > SHRINK_AFTER_MS) {
+      const less = Math.min(this.growth, this.#ungranted);
+      this.#window -= less;
+      budget.giveBack(less);
+      return -less;
+    }
+    // With much of the window waiting here it is the reader that holds things up, and more would only wait too.
+    const waiting = this.#window - this.#allowance - this.#ungranted;
+    if (sinceMs > GROW_WITHIN_MS || waiting > this.#window / 4) return 0;
+    const more = budget.take(Math.min(GROW_BY * this.#window, MAX_WINDOW - this.#window));
+    this.#window += more;
+    return more;
   }
 
   /** For the mux: credit arrived. */
@@ -216,8 +256,10 @@ export class MuxStream {
     this.#wakeWriter();
   }
 
-  /** For the mux: `bytes` of body or message arrived. */
+  /** For the mux: `bytes` of body arrived. */
   take(bytes: number): void {
+    if (bytes === 0) return;
+    if (this.#grantedAt === 0) this.#grantedAt = this.#mux.heardAt;
     this.#allowance -= bytes;
     this.carried += bytes;
     if (this.#allowance < 0) throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
@@ -238,13 +280,6 @@ export class MuxStream {
     this.onFinish?.();
   }
 
-  #put(type: FrameType, flags: number, piece: Uint8Array): void {
-    this.#sendCredit -= piece.length;
-    this.carried += piece.length;
-    this.#mux.frames.put(type, flags, this.id, piece);
-    this.idleTurns = 0;
-  }
-
   #endLocal(): void {
     this.localEnded = true;
     if (this.remoteEnded) this.finish(ResetReason.none);
@@ -258,4 +293,9 @@ export class MuxStream {
 }
 
 const EMPTY = new Uint8Array(0);
+/** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
+/** Windows are filled within a few round trips: 64 KiB, 256 KiB, 1 MiB, 4 MiB, 16 MiB. */
+const GROW_BY = 3;
+/** A reader that takes longer than this for half a window does not need one that large. */
+const SHRINK_AFTER_MS = 2000;

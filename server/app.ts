@@ -25,8 +25,18 @@ export function createApp({ relay, proxy, welcomeOptions, log }: AppOptions): Ex
   return (exchange) => {
     const label = relay.match(exchange.host);
     if (label !== null) return relay.visit(exchange, label);
+    if (relay.isSession(exchange)) return openSession(relay, exchange, log);
     return answerProxy(proxy, exchange, () => answer(app, exchange, log)) ?? answer(app, exchange, log);
   };
+}
+
+async function openSession(relay: Relay, exchange: Exchange, log: Logger): Promise<Response | null> {
+  try {
+    await relay.openSession(exchange);
+    return null;
+  } catch (error) {
+    return answerError(error, exchange, log);
+  }
 }
 
 /** What every server answers. Each says its length, as HEAD has no body that would tell. */

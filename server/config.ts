@@ -12,8 +12,8 @@ import {
 } from "../common/options.ts";
 import type { Option, OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
-import type { ListenerKind } from "../common/listener/mod.ts";
-import { MAX_HEAD } from "../protocol/mod.ts";
+import { MAX_REQUEST_HEAD } from "../common/http1/mod.ts";
+import { DEFAULT_LIMITS, type ListenerKind } from "../common/listener/mod.ts";
 
 const MAX_INT = 2 ** 31 - 1;
 
@@ -65,9 +65,9 @@ export const serverOptions = {
     flag: "--listener",
     env: "PORTWAY_LISTENER",
     metavar: "KIND",
-    parse: choice<ListenerKind>("deno", "node"),
-    fallback: "deno",
-    help: "deno is the faster; node ends slow and idle connections: use it when no proxy stands in front",
+    parse: choice<ListenerKind>("edge", "deno"),
+    fallback: "edge",
+    help: "edge is our own and fit for the Internet; deno is the runtime's, without time limits: only behind a proxy",
   },
   tlsCert: {
     flag: "--tls-cert",
@@ -143,18 +143,98 @@ export const serverOptions = {
     flag: "--max-head-bytes",
     env: "PORTWAY_MAX_HEAD_BYTES",
     metavar: "BYTES",
-    parse: integer(1024, MAX_HEAD),
-    fallback: "32768",
+    parse: integer(1024, MAX_REQUEST_HEAD),
+    fallback: String(DEFAULT_LIMITS.maxHeadBytes),
+    help: "size of a request's head (line and headers); more is answered with 431",
+  },
+  maxHeadFields: {
+    flag: "--max-head-fields",
+    env: "PORTWAY_MAX_HEAD_FIELDS",
+    metavar: "COUNT",
+    parse: integer(16, 250),
+    fallback: String(DEFAULT_LIMITS.maxFields),
+    help: "header fields of a request; more are answered with 431",
+  },
+  maxConnections: {
+    flag: "--max-connections",
+    env: "PORTWAY_MAX_CONNECTIONS",
+    metavar: "COUNT",
+    parse: optionalCount,
+    fallback: "",
+    help: "connections altogether; as many as the system has descriptors for when not set; the longest idle go first",
+  },
+  maxConnectionsPerAddress: {
+    flag: "--max-connections-per-address",
+    env: "PORTWAY_MAX_CONNECTIONS_PER_ADDRESS",
+    metavar: "COUNT",
+    parse: integer(1, MAX_INT),
+    fallback: String(DEFAULT_LIMITS.maxConnectionsPerAddress),
     help:
-      "size of a request's head (line and headers); more is answered with 431; with TLS the runtime takes 16 KB at most",
+      "connections of one address, or IPv6 network of 64 bits; the longest idle go first; trusted proxies have no limit",
+  },
+  headSeconds: {
+    flag: "--head-seconds",
+    env: "PORTWAY_HEAD_SECONDS",
+    metavar: "SECONDS",
+    parse: integer(1, 3600),
+    fallback: String(DEFAULT_LIMITS.headSeconds),
+    help: "time for a request's head to come in",
+  },
+  handshakeSeconds: {
+    flag: "--handshake-seconds",
+    env: "PORTWAY_HANDSHAKE_SECONDS",
+    metavar: "SECONDS",
+    parse: integer(1, 3600),
+    fallback: String(DEFAULT_LIMITS.handshakeSeconds),
+    help: "time for a TLS handshake",
+  },
+  idleSeconds: {
+    flag: "--idle-seconds",
+    env: "PORTWAY_IDLE_SECONDS",
+    metavar: "SECONDS",
+    parse: integer(1, 86_400),
+    fallback: String(DEFAULT_LIMITS.idleSeconds),
+    help: "time a connection is kept between two requests",
+  },
+  bodySeconds: {
+    flag: "--body-seconds",
+    env: "PORTWAY_BODY_SECONDS",
+    metavar: "SECONDS",
+    parse: integer(1, 86_400),
+    fallback: String(DEFAULT_LIMITS.bodySeconds),
+    help: "time over which a body that is waited for must bring --body-rate bytes a second on average",
+  },
+  bodyRate: {
+    flag: "--body-rate",
+    env: "PORTWAY_BODY_RATE",
+    metavar: "BYTES",
+    parse: integer(0, MAX_INT),
+    fallback: String(DEFAULT_LIMITS.bodyRate),
+    help: "least bytes a second of a body that is waited for",
+  },
+  stallSeconds: {
+    flag: "--stall-seconds",
+    env: "PORTWAY_STALL_SECONDS",
+    metavar: "SECONDS",
+    parse: integer(1, 86_400),
+    fallback: String(DEFAULT_LIMITS.stallSeconds),
+    help: "time for which a visitor may take nothing of an answer",
   },
   maxStreams: {
     flag: "--max-streams",
     env: "PORTWAY_MAX_STREAMS",
     metavar: "COUNT",
     parse: integer(1, 65_536),
-    fallback: "512",
+    fallback: "1024",
     help: "requests that one session carries at a time; more are answered with 503",
+  },
+  maxUpgrades: {
+    flag: "--max-upgrades",
+    env: "PORTWAY_MAX_UPGRADES",
+    metavar: "COUNT",
+    parse: integer(1, 65_536),
+    fallback: "4096",
+    help: "WebSockets and other upgrades that one session carries at a time, besides those; more are answered with 503",
   },
   maxSessionsPerAddress: {
     flag: "--max-sessions-per-address",
@@ -286,6 +366,16 @@ export const proxyOnlyOptions = {
   port: serverOptions.port,
   url: serverOptions.url,
   listener: serverOptions.listener,
+  maxHeadBytes: serverOptions.maxHeadBytes,
+  maxHeadFields: serverOptions.maxHeadFields,
+  maxConnections: serverOptions.maxConnections,
+  maxConnectionsPerAddress: serverOptions.maxConnectionsPerAddress,
+  headSeconds: serverOptions.headSeconds,
+  handshakeSeconds: serverOptions.handshakeSeconds,
+  idleSeconds: serverOptions.idleSeconds,
+  bodySeconds: serverOptions.bodySeconds,
+  bodyRate: serverOptions.bodyRate,
+  stallSeconds: serverOptions.stallSeconds,
   tlsCert: serverOptions.tlsCert,
   tlsKey: serverOptions.tlsKey,
   trustedProxies: serverOptions.trustedProxies,

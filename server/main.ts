@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
-import { type ExchangeHandler, listen } from "../common/listener/mod.ts";
+import { type ExchangeHandler, listen, type ListenOptions } from "../common/listener/mod.ts";
 import { delay } from "../common/delay.ts";
+import { createTrustCheck } from "../common/forwarded.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
@@ -47,7 +48,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   // The port may be any free one, and URLs name it: handlers are made once it is known.
   const ready = Promise.withResolvers<ExchangeHandler>();
   let handler: ExchangeHandler = async (exchange) => (await ready.promise)(exchange);
-  const address = { hostname: config.host, port: config.port, tls, log };
+  const address = listenOptions(config, tls, log);
   const listener = await listen(config.listener, address, (exchange) => handler(exchange)).catch(async (cause) => {
     await store.close();
     throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
@@ -64,8 +65,8 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
     tunnelsPerMinute: config.tunnelsPerMinute,
-    maxHeadBytes: config.maxHeadBytes,
     maxStreams: config.maxStreams,
+    maxUpgrades: config.maxUpgrades,
     maxSessionsPerAddress: config.maxSessionsPerAddress,
     streamIdleMs: config.streamIdleSeconds * 1000,
     holdMs: config.holdSeconds * 1000,
@@ -107,7 +108,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
 export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Promise<RunningServer> {
   const tls = readTls(config);
   const ready = Promise.withResolvers<ExchangeHandler>();
-  const address = { hostname: config.host, port: config.port, tls, log };
+  const address = listenOptions(config, tls, log);
   const listener = await listen(config.listener, address, async (exchange) => (await ready.promise)(exchange))
     .catch((cause) => {
       throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
@@ -141,6 +142,29 @@ function describe(config: ProxyConfig, url: URL, alone: { openPaths: boolean } |
   return { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths, isAlone: alone !== null };
 }
 
+function listenOptions(config: ProxyConfig, tls: ListenOptions["tls"], log: Logger): ListenOptions {
+  const limits = {
+    handshakeSeconds: config.handshakeSeconds,
+    headSeconds: config.headSeconds,
+    idleSeconds: config.idleSeconds,
+    bodySeconds: config.bodySeconds,
+    bodyRate: config.bodyRate,
+    stallSeconds: config.stallSeconds,
+    maxConnections: config.maxConnections ?? Infinity,
+    maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+    maxHeadBytes: config.maxHeadBytes,
+    maxFields: config.maxHeadFields,
+  };
+  return {
+    hostname: config.host,
+    port: config.port,
+    tls,
+    limits,
+    isTrusted: createTrustCheck(config.trustedProxies),
+    log,
+  };
+}
+
 /** What an operator easily overlooks when others can reach the server. */
 function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {
   if (config.url === null) {
@@ -148,8 +172,10 @@ function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {
     log.warn("url_not_set", { hint });
   }
   if (config.listener === "deno" && config.trustedProxies.length === 0) {
-    const hint = "slow and idle connections stay; use --listener node, or name the proxy in front in --trusted-proxies";
-    log.warn("no_timeouts", { hint });
+    const hint =
+      "--listener deno has no time limits, and reads uploads ahead without bound: put a proxy in front, or " +
+      "leave it out";
+    log.warn("listener_unfit", { hint });
   }
 }
 

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { networkOf } from "../common/forwarded.ts";
+import { networkOf } from "../common/network.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";

@@ -111,7 +111,7 @@ Deno.test("proxy with a folder for files says what is wrong with a form at once"
   });
 });
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test(`proxy on the ${listener} listener lets go of a form whose caller hangs up in the middle of a file`, async () => {
     const reached = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();

@@ -238,7 +238,7 @@ function assertPlain({ raw, fields }: RawMessage): void {
   assert.equal(count("http2-settings"), 0);
 }
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test(`exactly one request or none passes, whatever a head says (listener ${listener})`, async (t) => {
     await using recorder = await startRecorder();
     await using other = await startRecorder();

@@ -14,7 +14,7 @@ import {
 
 const MIB = 1024 * 1024;
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test(`a WebSocket passes a tunnel (listener ${listener})`, async (t) => {
     await using service = await startSocketService();
     await using server = await startServer({ args: ["--listener", listener, "--stream-idle-seconds", "1"] });

@@ -1,18 +1,23 @@
 import { setImmediate } from "node:timers";
-import { Mux, type MuxStream, type RequestFlags, type StreamHandler } from "../../protocol/mod.ts";
+import type { Connection } from "../../common/connection/mod.ts";
+import { type HeadWriter, Mux, type MuxStream, type RequestFlags, type StreamHandler } from "../../protocol/mod.ts";
 import { scanRequestHead } from "./request_head.ts";
+import { latin1 } from "./_script.ts";
 import type { Target } from "./target.ts";
 
 /** What a visitor of a target has got so far. */
 export interface Visit {
   stream: MuxStream;
   status: number;
+  /** Reason phrase, CRLF, field lines. */
   head: string;
   /** One character a byte. */
   body: string;
-  /** `open`, `end`, `reset <reason>: <text>` or `close <code> <reason>`. */
+  /** `open`, `end` or `reset <reason>: <text>`. */
   state: string;
-  messages: (string | Uint8Array)[];
+  /** Interim answers: status and block. */
+  interims: string[];
+  trailers: string;
   /** Body bytes seen, also those not kept in `body`. */
   size: number;
   /** Resolves when `state` is not `open` any more, or a condition holds. */
@@ -33,28 +38,38 @@ export function createRelayEnd(target: Target): RelayEnd {
   };
   const relay: Mux = new Mux({
     maxStreams: 100,
-    transport: { send: (buffer, start, end) => client.receive(buffer.slice(start, end)) },
+    maxUpgrades: 100,
+    transport: { send: (buffer, start, end) => void client.receive(buffer.slice(start, end), 0, end - start) },
     onEnd: fail("relay"),
   });
   const client: Mux = new Mux({
     maxStreams: 100,
-    transport: { send: (buffer, start, end) => relay.receive(buffer.slice(start, end)) },
+    maxUpgrades: 100,
+    transport: { send: (buffer, start, end) => void relay.receive(buffer.slice(start, end), 0, end - start) },
     onEnd: fail("client"),
     onRequest(stream, frame, start, end, flags) {
       const head = scanRequestHead(frame, start, end);
-      return target.handle({ stream, head, frame, start, end, bodyless: flags.end, webSocket: flags.webSocket });
+      const handler = target.handle({ stream, head, frame, start, end, bodyless: flags.end, upgrade: flags.upgrade });
+      // As in a session, whose memory is used again for what comes next.
+      frame.fill(0xee, start, end);
+      return handler;
     },
   });
   return { relay, client, visit: (head, flags = {}, keepBody = true) => visit(relay, head, flags, keepBody) };
 }
 
+function decodeLatin1(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
+}
+
 function visit(relay: Mux, head: string, flags: Partial<RequestFlags>, keepBody: boolean): Visit {
   const waiting: (() => void)[] = [];
   const wake = () => waiting.splice(0).forEach((resolve) => resolve());
-  const parts: Uint8Array[] = [];
   const take = (bytes: Uint8Array) => {
     result.size += bytes.length;
-    if (keepBody) result.body += String.fromCharCode(...bytes);
+    if (keepBody) result.body += decodeLatin1(bytes);
     result.stream.consumed(bytes.length);
     wake();
   };
@@ -69,16 +84,13 @@ function visit(relay: Mux, head: string, flags: Partial<RequestFlags>, keepBody:
       if (end) result.state = "end";
       take(piece);
     },
-    onMessage(piece, text, more) {
-      parts.push(piece);
-      result.stream.consumed(piece.length);
-      if (more) return;
-      const whole = Uint8Array.from(parts.splice(0).flatMap((part) => [...part]));
-      result.messages.push(text ? new TextDecoder().decode(whole) : whole);
+    onInterim(status, frame, start, end) {
+      result.interims.push(`${status} ${String.fromCharCode(...frame.subarray(start, end))}`);
       wake();
     },
-    onClose(code, reason) {
-      result.state = `close ${code} ${reason}`;
+    onTrailers(frame, start, end) {
+      result.trailers = String.fromCharCode(...frame.subarray(start, end));
+      result.state = "end";
       wake();
     },
     onReset(reason, text) {
@@ -87,12 +99,13 @@ function visit(relay: Mux, head: string, flags: Partial<RequestFlags>, keepBody:
     },
   };
   const result: Visit = {
-    stream: relay.open(head, { end: true, webSocket: false, ...flags }, handler)!,
+    stream: relay.open(writeText(head), { end: flags.upgrade !== true, upgrade: false, ...flags }, handler)!,
     status: 0,
     head: "",
     body: "",
     state: "open",
-    messages: [],
+    interims: [],
+    trailers: "",
     size: 0,
     async until(condition = ({ state }) => state !== "open") {
       while (!condition(result)) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -100,6 +113,28 @@ function visit(relay: Mux, head: string, flags: Partial<RequestFlags>, keepBody:
     },
   };
   return result;
+}
+
+/** What goes through the upgrade that a visitor was granted, as a connection. */
+export function connectionOf(visit: Visit): Connection {
+  let taken = 0;
+  return {
+    async read(into) {
+      await visit.until(({ body, state }) => body.length > taken || state !== "open");
+      const count = Math.min(into.length, visit.body.length - taken);
+      for (let index = 0; index < count; index++) into[index] = visit.body.charCodeAt(taken + index);
+      taken += count;
+      return count === 0 ? null : count;
+    },
+    write: (bytes) => visit.stream.write(bytes),
+    closeWrite: () => Promise.resolve(visit.stream.end()),
+    close: () => visit.stream.end(),
+  };
+}
+
+function writeText(text: string): HeadWriter {
+  const bytes = latin1(text);
+  return { headSize: bytes.length, writeHead: (into, at) => (into.set(bytes, at), at + bytes.length) };
 }
 
 /** Resolves when all that is due now has been done. */

@@ -12,6 +12,15 @@ const ONE_TURN = 0;
 /** Bytes read at a time once an answer turned out to be long. */
 const BULK_SIZE = 128 * 1024;
 
+/** An answer's head, and the block that travels: reason phrase, CRLF, field lines. */
+export interface Answer {
+  readonly head: ResponseHead;
+  /** The connection's buffer, or memory of its own where it was changed: `block[blockStart, blockEnd)`. */
+  readonly block: Uint8Array;
+  readonly blockStart: number;
+  readonly blockEnd: number;
+}
+
 /** The service broke off in the middle of an answer. */
 export class AnswerCut extends Error {
   override name = "AnswerCut";
@@ -27,19 +36,20 @@ export class AnswerCut extends Error {
 export async function pumpAnswer(
   stream: MuxStream,
   connection: UpstreamConnection,
-  head: ResponseHead,
+  answer: Answer,
   have: number,
 ): Promise<boolean> {
+  const { head } = answer;
   if (stream.room === 0) await stream.whenRoom();
   switch (head.framing) {
     case "length":
-      return await pumpLength(stream, connection, head, have);
+      return await pumpLength(stream, connection, answer, have);
     case "chunked":
-      return await pumpChunked(stream, connection, head, have);
+      return await pumpChunked(stream, connection, answer, have);
     case "close":
-      return await pumpToClose(stream, connection, head, have);
+      return await pumpToClose(stream, connection, answer, have);
     default:
-      respondWhole(stream, connection, head);
+      respondWhole(stream, connection, answer);
       return head.keepAlive && have === head.end;
   }
 }
@@ -50,28 +60,32 @@ export function isWhole(head: ResponseHead, have: number): boolean {
 }
 
 /** Sends an answer that {@link isWhole} in one frame. */
-export function respondWhole(stream: MuxStream, connection: UpstreamConnection, head: ResponseHead): void {
-  respond(stream, connection.buffer, head, head.end, head.end + head.length, true);
+export function respondWhole(stream: MuxStream, connection: UpstreamConnection, answer: Answer): void {
+  const { head, block, blockStart, blockEnd } = answer, bodyEnd = head.end + head.length;
+  stream.respond(head.status, block, blockStart, blockEnd, connection.buffer, head.end, bodyEnd, true);
 }
 
-function respond(
+/** Sends the head with what there is of the body, `buffer[bodyStart, bodyEnd)`: as much of it as may be sent at once. */
+async function respond(
   stream: MuxStream,
   buffer: Uint8Array,
-  head: ResponseHead,
+  { head, block, blockStart, blockEnd }: Answer,
   bodyStart: number,
   bodyEnd: number,
   end: boolean,
-): void {
-  stream.respond(head.status, buffer, head.fieldsStart, head.fieldsEnd, buffer, bodyStart, bodyEnd, end);
+): Promise<void> {
+  const first = Math.min(bodyEnd, bodyStart + stream.room), isAll = first === bodyEnd;
+  stream.respond(head.status, block, blockStart, blockEnd, buffer, bodyStart, first, end && isAll);
+  if (!isAll) await stream.write(buffer.subarray(first, bodyEnd), end);
 }
 
 async function pumpLength(
   stream: MuxStream,
   connection: UpstreamConnection,
-  head: ResponseHead,
+  answer: Answer,
   have: number,
 ): Promise<boolean> {
-  const total = head.end + head.length;
+  const { head } = answer, total = head.end + head.length;
   let reading: Reading | null = null;
   while (have < total && total <= connection.buffer.length) {
     reading = connection.readAsync(have);
@@ -81,7 +95,7 @@ async function pumpLength(
     have += count;
   }
   const first = Math.min(have, total);
-  respond(stream, connection.buffer, head, head.end, first, first === total);
+  await respond(stream, connection.buffer, answer, head.end, first, first === total);
   if (first === total) return head.keepAlive && have === total;
   let left = total - have;
   const late = await takeRead(connection, reading, have);
@@ -100,10 +114,10 @@ async function pumpLength(
 async function pumpChunked(
   stream: MuxStream,
   connection: UpstreamConnection,
-  head: ResponseHead,
+  answer: Answer,
   have: number,
 ): Promise<boolean> {
-  const decoder = createChunkedDecoder();
+  const { head } = answer, decoder = createChunkedDecoder();
   // What has been decoded is gathered in place, right behind the head: data is never longer than its chunks.
   let gathered = head.end, taken = head.end, reading: Reading | null = null;
   const gather = (data: Uint8Array) => {
@@ -119,7 +133,9 @@ async function pumpChunked(
     reading = null;
     have += count;
   }
-  respond(stream, connection.buffer, head, head.end, gathered, decoder.done);
+  const hasTrailers = decoder.done && decoder.trailers.length > 0;
+  await respond(stream, connection.buffer, answer, head.end, gathered, decoder.done && !hasTrailers);
+  if (hasTrailers) stream.end(decoder.trailers);
   if (decoder.done) return head.keepAlive && taken === have;
   return await pumpChunks(stream, connection, decoder, await takeRead(connection, reading, have)) && head.keepAlive;
 }
@@ -139,7 +155,7 @@ async function pumpChunks(
     for (const piece of pieces) await stream.write(piece);
     pieces.length = 0;
     if (decoder.done) {
-      stream.end();
+      stream.end(decoder.trailers);
       return taken === bytes.length;
     }
     if (bytes.length === memory.length && memory.length < BULK_SIZE) memory = new Uint8Array(BULK_SIZE);
@@ -150,10 +166,10 @@ async function pumpChunks(
 async function pumpToClose(
   stream: MuxStream,
   connection: UpstreamConnection,
-  head: ResponseHead,
+  answer: Answer,
   have: number,
 ): Promise<boolean> {
-  respond(stream, connection.buffer, head, head.end, have, false);
+  await respond(stream, connection.buffer, answer, answer.head.end, have, false);
   let bytes = connection.buffer;
   for (;;) {
     const count = await connection.readInto(bytes);

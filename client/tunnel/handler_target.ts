@@ -1,10 +1,12 @@
 import type { FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
-import { keepView } from "../../common/message_memory.ts";
 import { MAX_HEAD, type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 
-/** A target that is code in this process: a shared folder, a site. No local port is needed. */
+/**
+ * A target that is code in this process: a shared folder, a site. No local port is needed. It takes no upgrades: a
+ * request for one is answered as the plain request that it is without.
+ */
 export function createHandlerTarget(name: string, target: FetchTarget): Target {
   return {
     name,
@@ -23,18 +25,10 @@ class HandlerExchange implements StreamHandler {
     this.#run(request, target);
   }
 
-  onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
-    if (piece.length > 0) this.#body?.enqueue(keepView(piece));
+  onData(piece: Uint8Array, end: boolean): void {
+    if (piece.length > 0) this.#body?.enqueue(piece.slice());
     if (end) this.#body?.close();
     if (end) this.#body = null;
-  }
-
-  onMessage(): void {
-    this.#stream.reset(ResetReason.internal, "a WebSocket message on a plain request");
-  }
-
-  onClose(): void {
-    this.onReset();
   }
 
   onReset(): void {
@@ -72,7 +66,7 @@ class HandlerExchange implements StreamHandler {
   #createRequest(request: TunnelRequest, fields: [string, string][]): Request {
     const host = fields.find(([name]) => name === "host")?.[1] ?? "localhost";
     const { method, target } = request.head;
-    const hasBody = !request.bodyless && method !== "GET" && method !== "HEAD";
+    const hasBody = !request.bodyless && !request.upgrade && method !== "GET" && method !== "HEAD";
     const init: RequestInit & { duplex?: "half" } = { method, headers: fields, signal: this.#abort.signal };
     if (hasBody) {
       init.body = this.#createBody();
@@ -107,7 +101,7 @@ class HandlerExchange implements StreamHandler {
   }
 
   async #send(response: Response, isHead: boolean): Promise<void> {
-    const head = serializeFields(response.headers);
+    const head = serializeBlock(response);
     if (head.length > MAX_HEAD) throw new RangeError("the answer's head is too large");
     if (this.#stream.room === 0) await this.#stream.whenRoom();
     const respond = (body: Uint8Array, end: boolean) =>
@@ -146,9 +140,9 @@ function parseFields({ frame, head, end }: TunnelRequest): [string, string][] {
   });
 }
 
-/** Field lines as bytes: header values are byte strings already. */
-function serializeFields(headers: Headers): Uint8Array {
-  let text = "";
+/** Reason phrase and field lines as bytes: both are byte strings already. */
+function serializeBlock({ statusText, headers }: Response): Uint8Array {
+  let text = `${statusText}\r\n`;
   for (const [name, value] of headers) text += `${name}: ${value}\r\n`;
   return Uint8Array.from(text, (char) => char.charCodeAt(0));
 }

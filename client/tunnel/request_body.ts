@@ -1,10 +1,6 @@
-import { keepView, releaseMessage } from "../../common/message_memory.ts";
+import { checkFieldLines, FieldSyntaxError } from "../../common/http1/mod.ts";
 import type { MuxStream } from "../../protocol/mod.ts";
-
-/** Where a request's body goes. */
-export interface BodyWriter {
-  write(bytes: Uint8Array): Promise<void>;
-}
+import { type QueueWriter, WriteQueue } from "./write_queue.ts";
 
 /** How the body is framed on the way to the local service: by the length its head gives, or in chunks. */
 export type BodyFraming = { length: number } | "chunked";
@@ -15,20 +11,20 @@ export class BodyLengthError extends Error {
 }
 
 /**
- * Passes a request's body on to the local service, piece by piece and in order. Pieces wait here while a write is
- * under way, and only what is written gives credit back to the relay.
+ * Passes a request's body on to the local service, piece by piece and in order. Only what is written gives credit back
+ * to the relay.
  */
 export class RequestBody {
   /** The body has been written to its end. */
   complete = false;
   readonly #stream: MuxStream;
   readonly #chunked: boolean;
+  readonly #failed: (error: unknown) => void;
   #left: number;
-  #pieces: Uint8Array<ArrayBuffer>[] = [];
   #ended = false;
-  #writer: BodyWriter | null = null;
-  #writing = false;
-  #failed: (error: unknown) => void;
+  /** What came before the request's head could be written. */
+  #early: { bytes: Uint8Array; credit: number }[] | null = [];
+  #queue: WriteQueue | null = null;
 
   /** @param failed called when a piece cannot be written, or is more or less than the head said */
   constructor(stream: MuxStream, framing: BodyFraming, failed: (error: unknown) => void) {
@@ -38,56 +34,61 @@ export class RequestBody {
     this.#failed = failed;
   }
 
-  /** Takes a piece from the relay. */
-  push(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
-    if (piece.length > 0) this.#pieces.push(keepView(piece));
-    this.#ended = end;
-    if (this.#writer !== null && !this.#writing) this.#drain(this.#writer);
+  /** Takes a piece from the relay; it is copied. */
+  push(piece: Uint8Array, end: boolean): void {
+    if (piece.length > 0) this.#take(piece);
+    if (end) this.#finish(NOTHING);
   }
 
-  /** The request's head has been written: pieces may follow. */
-  start(writer: BodyWriter): void {
-    this.#writer = writer;
-    if (this.#pieces.length > 0 || this.#ended) this.#drain(writer);
-  }
-
-  async #drain(writer: BodyWriter): Promise<void> {
-    this.#writing = true;
+  /** The body is complete, and these field lines follow it: where the framing has no place for them they end here. */
+  endWith(trailers: Uint8Array): void {
     try {
-      for (let piece = this.#pieces.shift(); piece !== undefined; piece = this.#pieces.shift()) {
-        const size = piece.length;
-        this.#left -= size;
-        if (this.#left < 0) throw new BodyLengthError("the body is longer than its Content-Length");
-        const written = this.#chunked ? frameChunk(piece) : piece;
-        await writer.write(written);
-        releaseMessage(written);
-        this.#stream.consumed(size);
-      }
-      if (this.#ended) await this.#finish(writer);
+      checkFieldLines(trailers, 0, trailers.length);
     } catch (error) {
-      this.#failed(error);
-    } finally {
-      this.#writing = false;
+      return this.#failed(error instanceof FieldSyntaxError ? new BodyLengthError("malformed trailers") : error);
     }
+    this.#finish(trailers);
   }
 
-  async #finish(writer: BodyWriter): Promise<void> {
-    if (!this.#chunked && this.#left > 0) throw new BodyLengthError("the body is shorter than its Content-Length");
-    if (this.#chunked) await writer.write(LAST_CHUNK);
-    this.complete = true;
+  /** Writes the request's head, and what there is of the body behind it. */
+  start(writer: QueueWriter, head: Uint8Array): void {
+    this.#queue = new WriteQueue(
+      writer,
+      (bytes) => this.#stream.consumed(bytes),
+      this.#failed,
+      () => this.complete = this.#ended,
+    );
+    this.#queue.push(head, 0);
+    for (const { bytes, credit } of this.#early ?? []) this.#queue.push(bytes, credit);
+    this.#early = null;
+  }
+
+  #take(piece: Uint8Array): void {
+    this.#left -= piece.length;
+    if (this.#left < 0) return this.#failed(new BodyLengthError("the body is longer than its Content-Length"));
+    if (this.#chunked) this.#put(ENCODER.encode(`${piece.length.toString(16)}\r\n`), 0);
+    this.#put(piece, piece.length);
+    if (this.#chunked) this.#put(LINE_END, 0);
+  }
+
+  #finish(trailers: Uint8Array): void {
+    if (!this.#chunked && this.#left > 0) {
+      return this.#failed(new BodyLengthError("the body is shorter than its Content-Length"));
+    }
+    this.#ended = true;
+    if (this.#chunked) this.#put(LAST_CHUNK, 0);
+    if (this.#chunked && trailers.length > 0) this.#put(trailers, 0);
+    if (this.#chunked) this.#put(LINE_END, 0);
+    else if (this.#queue?.isEmpty) this.complete = true;
+  }
+
+  #put(bytes: Uint8Array, credit: number): void {
+    if (this.#queue !== null) this.#queue.push(bytes, credit);
+    else this.#early!.push({ bytes: bytes.slice(), credit });
   }
 }
 
 const ENCODER = new TextEncoder();
-const LAST_CHUNK = ENCODER.encode("0\r\n\r\n");
-
-/** One chunk of the chunked coding (RFC 9112, section 7.1). */
-function frameChunk(data: Uint8Array): Uint8Array {
-  const size = ENCODER.encode(`${data.length.toString(16)}\r\n`);
-  const chunk = new Uint8Array(size.length + data.length + 2);
-  chunk.set(size);
-  chunk.set(data, size.length);
-  chunk[chunk.length - 2] = 0x0d;
-  chunk[chunk.length - 1] = 0x0a;
-  return chunk;
-}
+const NOTHING = new Uint8Array(0);
+const LINE_END = ENCODER.encode("\r\n");
+const LAST_CHUNK = ENCODER.encode("0\r\n");

@@ -1,6 +1,7 @@
 import {
   FieldSyntaxError,
   isWord,
+  MAX_FIELDS,
   parseContentLength,
   quote,
   scanFieldLines,
@@ -17,6 +18,12 @@ export class RequestSyntaxError extends SyntaxError {
   override name = "RequestSyntaxError";
 }
 
+/** Where the value of a field lies, without the white space around it. */
+export interface ValueAt {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A request's head that is safe to write as it is. Offsets are into the buffer that was scanned. */
 export interface RequestHead {
   /** Offset after the request line and its CRLF. */
@@ -27,11 +34,16 @@ export interface RequestHead {
   readonly contentLength: number;
   /** The body is chunked. Never with a length beside it. */
   readonly hasTransferEncoding: boolean;
-  /** There is an `upgrade` field, so 101 is an answer to it. */
-  readonly upgrade: boolean;
   readonly method: string;
-  /** As Latin-1 text, one character a byte. Decoded at the first look. */
+  /** As Latin-1 text, one character a byte. */
   readonly target: string;
+  /** The value of `host`. */
+  readonly host: ValueAt;
+  /** Fields in which a browser or the relay names the public URL; the last of its kind, null where there is none. */
+  readonly origin: ValueAt | null;
+  readonly referer: ValueAt | null;
+  readonly forwardedHost: ValueAt | null;
+  readonly forwardedProto: ValueAt | null;
 }
 
 /**
@@ -39,7 +51,7 @@ export interface RequestHead {
  * request line, field lines of which the first is `host`, blank line (RFC 9112, sections 3 and 5).
  * How long it may be is the caller's to limit.
  * @throws RequestSyntaxError for anything malformed or ambiguous: a second host, two lengths, a length beside
- * a transfer encoding, an encoding other than chunked, bytes after the blank line
+ * a transfer encoding, an encoding other than chunked, bytes after the blank line, more than {@link MAX_FIELDS} fields
  */
 export function scanRequestHead(buffer: Uint8Array, start: number, end: number): RequestHead {
   try {
@@ -54,20 +66,26 @@ class ScannedHead implements RequestHead {
   readonly lineEnd: number;
   readonly hostEnd: number;
   readonly method: string;
+  readonly target: string;
+  readonly host: ValueAt;
   contentLength = -1;
   hasTransferEncoding = false;
-  upgrade = false;
+  origin: ValueAt | null = null;
+  referer: ValueAt | null = null;
+  forwardedHost: ValueAt | null = null;
+  forwardedProto: ValueAt | null = null;
   #buffer: Uint8Array;
-  #targetStart: number;
-  #target: string | undefined;
+  #count = 1;
 
   constructor(buffer: Uint8Array, start: number, end: number) {
     this.#buffer = buffer;
     const methodEnd = scanMethod(buffer, start, end);
     this.method = decodeMethod(buffer, start, methodEnd);
-    this.#targetStart = methodEnd + 1;
-    this.lineEnd = scanTarget(buffer, methodEnd + 1, end) + VERSION.length;
+    const targetEnd = scanTarget(buffer, methodEnd + 1, end);
+    this.target = decodeLatin1(buffer, methodEnd + 1, targetEnd);
+    this.lineEnd = targetEnd + VERSION.length;
     this.hostEnd = scanHost(buffer, this.lineEnd, end);
+    this.host = trimValue(buffer, this.lineEnd + HOST.length, this.hostEnd - 2);
     const after = scanFieldLines(buffer, this.hostEnd, end, (nameStart, nameEnd, valueStart, valueEnd) => {
       this.#readField(nameStart, nameEnd, valueStart, valueEnd);
     });
@@ -77,19 +95,18 @@ class ScannedHead implements RequestHead {
     }
   }
 
-  get target(): string {
-    this.#target ??= decodeLatin1(this.#buffer, this.#targetStart, this.lineEnd - VERSION.length);
-    return this.#target;
-  }
-
   #readField(nameStart: number, nameEnd: number, start: number, end: number): void {
     const buffer = this.#buffer;
+    if (++this.#count > MAX_FIELDS) throw new RequestSyntaxError(`the head has more than ${MAX_FIELDS} fields`);
     switch (nameEnd - nameStart) {
       case 4:
         if (isWord(buffer, nameStart, nameEnd, "host")) throw new RequestSyntaxError("two hosts");
         break;
+      case 6:
+        if (isWord(buffer, nameStart, nameEnd, "origin")) this.origin = trimValue(buffer, start, end);
+        break;
       case 7:
-        if (isWord(buffer, nameStart, nameEnd, "upgrade")) this.upgrade = true;
+        if (isWord(buffer, nameStart, nameEnd, "referer")) this.referer = trimValue(buffer, start, end);
         break;
       case 14:
         if (!isWord(buffer, nameStart, nameEnd, "content-length")) break;
@@ -97,8 +114,14 @@ class ScannedHead implements RequestHead {
         if (this.contentLength >= 0) throw new RequestSyntaxError("two lengths");
         this.contentLength = parseContentLength(buffer, start, end);
         break;
+      case 16:
+        if (isWord(buffer, nameStart, nameEnd, "x-forwarded-host")) this.forwardedHost = trimValue(buffer, start, end);
+        break;
       case 17:
         if (isWord(buffer, nameStart, nameEnd, "transfer-encoding")) this.#readTransferEncoding(start, end);
+        else if (isWord(buffer, nameStart, nameEnd, "x-forwarded-proto")) {
+          this.forwardedProto = trimValue(buffer, start, end);
+        }
     }
   }
 
@@ -112,7 +135,13 @@ class ScannedHead implements RequestHead {
   }
 }
 
+function trimValue(buffer: Uint8Array, start: number, end: number): ValueAt {
+  const from = skipSpace(buffer, start, end);
+  return { start: from, end: trimSpace(buffer, from, end) };
+}
+
 const SPACE = 0x20;
+const HOST = "host:";
 
 /** Offset of the space after the method. */
 function scanMethod(buffer: Uint8Array, start: number, end: number): number {

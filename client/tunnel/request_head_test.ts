@@ -15,14 +15,12 @@ Deno.test("scanRequestHead tells the offsets of the request line and the host li
   assert.equal(scanned.hostEnd, 3 + text.indexOf("Content"));
   assert.equal(scanned.contentLength, 5);
   assert.equal(scanned.hasTransferEncoding, false);
-  assert.equal(scanned.upgrade, false);
 });
 
-Deno.test("scanRequestHead reads what the fields say of the body and of an upgrade", () => {
+Deno.test("scanRequestHead reads what the fields say of the body", () => {
   assert.equal(scan(head()).contentLength, -1);
   assert.equal(scan(head("content-length: 0")).contentLength, 0);
   assert.equal(scan(head("Transfer-Encoding: Chunked ")).hasTransferEncoding, true);
-  assert.equal(scan(head("Connection: Upgrade", "UPGRADE: websocket")).upgrade, true);
 });
 
 Deno.test("scanRequestHead keeps any method and any byte of a target", () => {
@@ -35,6 +33,22 @@ Deno.test("scanRequestHead keeps any method and any byte of a target", () => {
   const long = "/" + "\xe9".repeat(50_000);
   assert.equal(scan(`GET ${long} HTTP/1.1\r\nhost: a\r\n\r\n`).target, long);
   assert.equal(scan("OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n").target, "*");
+});
+
+Deno.test("scanRequestHead tells where the fields lie that name the public URL", () => {
+  const text = head("Origin:  https://a.example ", "REFERER: x", "x-forwarded-host: a", "X-Forwarded-Proto: https");
+  const scanned = scan(text);
+  const values = [scanned.host, scanned.origin, scanned.referer, scanned.forwardedHost, scanned.forwardedProto]
+    .map((value) => value === null ? null : text.slice(value.start, value.end));
+  assert.deepEqual(values, ["a.example", "https://a.example", "x", "a", "https"]);
+  const { origin, referer, forwardedHost, forwardedProto } = scan(head());
+  assert.deepEqual([origin, referer, forwardedHost, forwardedProto], [null, null, null, null]);
+});
+
+Deno.test("scanRequestHead refuses more fields than anybody sends", () => {
+  const fields = (count: number) => Array.from({ length: count }, () => "a: b");
+  scan(head(...fields(255)));
+  assert.throws(() => scan(head(...fields(256))), /more than 256 fields/);
 });
 
 const start = (line: string) => `${line}\r\nhost: a\r\n\r\n`;

@@ -1,55 +1,63 @@
 import { CR, LF } from "../../common/http1/mod.ts";
 import { copyBytes } from "../../protocol/mod.ts";
-import { createWebSocketKey } from "./websocket.ts";
+import { type Addresses, applyEdits, type Edit } from "./addresses.ts";
 import type { TunnelRequest } from "./target.ts";
 
-/** A head ready for the local service. */
-export interface WrittenHead {
-  head: Uint8Array;
-  /** The key that a WebSocket handshake was written with, else "". */
-  webSocketKey: string;
+export interface RequestHeadWriterOptions {
+  /** The Host that the service sees, or null for the visitor's own. */
+  hostHeader: string | null;
+  /** What else must agree with it. */
+  addresses: Addresses | null;
 }
 
 /** Rewrites the few lines of a request's head that change on the way to the local service; the rest stays as it is. */
 export class RequestHeadWriter {
   readonly #hostLine: Uint8Array | null;
+  readonly #addresses: Addresses | null;
 
-  /** @param hostHeader the Host that the service sees, or null for the visitor's own */
-  constructor(hostHeader: string | null) {
+  constructor({ hostHeader, addresses }: RequestHeadWriterOptions) {
     this.#hostLine = hostHeader === null ? null : ENCODER.encode(`host: ${hostHeader}\r\n`);
+    this.#addresses = addresses;
   }
 
   /** @param scratch memory for the head, used when it is large enough; it must not change until it has been sent */
-  write(request: TunnelRequest, scratch: Uint8Array): WrittenHead {
+  write(request: TunnelRequest, scratch: Uint8Array | null): Uint8Array {
     const { frame, start, head } = request;
-    const webSocketKey = request.webSocket ? createWebSocketKey() : "";
-    const added = this.#addedLines(request, webSocketKey);
-    const hostLine = this.#hostLine ?? frame.subarray(head.lineEnd, head.hostEnd);
-    // The blank line at the end goes behind the added lines.
+    const edits = this.#addresses?.editRequest(frame, head) ?? null;
+    if (edits !== null) return this.#writeEdited(request, edits);
+    const added = addedLine(request);
+    const hostLine = this.#hostLine;
+    const hostSize = hostLine === null ? head.hostEnd - head.lineEnd : hostLine.length;
+    // The blank line at the end goes behind the added line.
     const fieldsEnd = request.end - 2;
-    const lineSize = head.lineEnd - start, fieldsSize = fieldsEnd - head.hostEnd;
-    const size = lineSize + hostLine.length + fieldsSize + added.length + 2;
-    const written = size <= scratch.length ? scratch.subarray(0, size) : new Uint8Array(size);
+    const lineSize = head.lineEnd - start, fieldsAt = lineSize + hostSize;
+    const size = fieldsAt + fieldsEnd - head.hostEnd + added.length + 2;
+    const written = scratch !== null && size <= scratch.length ? scratch.subarray(0, size) : new Uint8Array(size);
     copyBytes(frame, start, head.lineEnd, written, 0);
-    copyBytes(hostLine, 0, hostLine.length, written, lineSize);
-    copyBytes(frame, head.hostEnd, fieldsEnd, written, lineSize + hostLine.length);
+    if (hostLine === null) copyBytes(frame, head.lineEnd, head.hostEnd, written, lineSize);
+    else copyBytes(hostLine, 0, hostSize, written, lineSize);
+    copyBytes(frame, head.hostEnd, fieldsEnd, written, fieldsAt);
     copyBytes(added, 0, added.length, written, size - added.length - 2);
     written[size - 2] = CR;
     written[size - 1] = LF;
-    return { head: written, webSocketKey };
+    return written;
   }
 
-  #addedLines({ webSocket, bodyless, head }: TunnelRequest, key: string): Uint8Array {
-    if (webSocket) {
-      return ENCODER.encode(
-        `connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${key}\r\n`,
-      );
-    }
-    if (bodyless || head.contentLength >= 0 || head.hasTransferEncoding) return NOTHING;
-    return CHUNKED;
+  #writeEdited(request: TunnelRequest, edits: Edit[]): Uint8Array {
+    const { frame, start, end, head } = request;
+    const all = [...edits];
+    if (this.#hostLine !== null) all.unshift({ start: head.lineEnd, end: head.hostEnd, bytes: this.#hostLine });
+    const added = addedLine(request);
+    if (added.length > 0) all.push({ start: end - 2, end: end - 2, bytes: added });
+    return applyEdits(frame, start, end, all);
   }
 }
 
 const ENCODER = new TextEncoder();
 const NOTHING = new Uint8Array(0);
 const CHUNKED = ENCODER.encode("transfer-encoding: chunked\r\n");
+
+/** A body without a length travels in chunks. */
+function addedLine({ bodyless, upgrade, head }: TunnelRequest): Uint8Array {
+  return bodyless || upgrade || head.contentLength >= 0 || head.hasTransferEncoding ? NOTHING : CHUNKED;
+}

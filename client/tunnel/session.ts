@@ -1,8 +1,8 @@
+import { describeError } from "../../common/log.ts";
 import { isLoopbackHost } from "../../common/loopback.ts";
-import { isLent, LARGE_MESSAGE } from "../../common/message_memory.ts";
+import { acceptFor, createWebSocketKey, FrameSocket } from "../../common/websocket/mod.ts";
 import {
   GoAwayReason,
-  MAX_MESSAGE,
   Mux,
   type MuxStream,
   type RequestFlags,
@@ -10,22 +10,19 @@ import {
   SESSION_PATH,
   type StreamHandler,
   SUBPROTOCOL,
-  type Transport,
+  SWITCHING_PROTOCOLS,
   TUNNEL_HEADER,
 } from "../../protocol/mod.ts";
-import type { Connect, Connection } from "../../common/connection/mod.ts";
+import type { Connect } from "../../common/connection/mod.ts";
 import { call, type UpgradedCall } from "./http_call.ts";
-import { MessageParts } from "./message_parts.ts";
 import { explainCallFailure, type OwnedTunnel, parseRefusal } from "./relay_api.ts";
-import { type RequestHead, scanRequestHead } from "./request_head.ts";
+import { type RequestHead, RequestSyntaxError, scanRequestHead } from "./request_head.ts";
 import type { Target } from "./target.ts";
-import { acceptFor, createFrame, createWebSocketKey, frameInPlace, Opcode } from "./websocket.ts";
 
-/** Requests that one session answers at a time; the relay has a limit of its own. */
+/** Requests that one session answers at a time, and upgrades besides; the relay has limits of its own. */
 const MAX_STREAMS = 4096;
+const MAX_UPGRADES = 8192;
 const BEAT_MS = 1000;
-/** Grows while messages are larger: the first of bulk are, those of an idle tunnel never. */
-const INBOX_SIZE = 128 * 1024;
 
 export interface SessionOptions {
   connect: Connect;
@@ -36,7 +33,7 @@ export interface SessionOptions {
   signal: AbortSignal;
   /** For the opening; default 10 seconds. */
   timeoutMs?: number;
-  /** A request has been carried to its end. */
+  /** A request has been carried to its end, or an upgrade was granted, which is told of again at its end. */
   onRequest(request: CarriedRequest): void;
   /** The relay says that this session will end. */
   onGoAway(reason: GoAwayReason, text: string): void;
@@ -53,12 +50,19 @@ export interface CarriedRequest {
   durationMs: number;
   /** Heads and bodies, both directions. */
   bytes: number;
+  /** Of an upgrade that was granted: whether this is its beginning or its end; null for all else. */
+  upgrade: "open" | "closed" | null;
 }
 
 /** The client's end of a running connection to the relay. */
 export interface ClientSession {
-  /** Requests being answered now. */
+  /** Requests being answered now, without upgrades that were granted. */
   readonly active: number;
+  /**
+   * Asks the relay for no more, and resolves when what was being answered has been, or when `signal` aborts. Upgrades may
+   * last for hours, and nobody waits for them.
+   */
+  drain(signal: AbortSignal): Promise<void>;
   /** Says goodbye and ends it. */
   close(): void;
 }
@@ -98,210 +102,94 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   return new WebSocketSession(upgraded, options);
 }
 
-class WebSocketSession implements ClientSession, Transport {
+class WebSocketSession implements ClientSession {
   readonly #options: SessionOptions;
-  readonly #connection: Connection;
+  readonly #socket: FrameSocket;
   readonly #mux: Mux;
-  readonly #masked: boolean;
   readonly #beat: ReturnType<typeof setInterval>;
-  #writing = false;
-  /** A pong that is being written while nothing else is. */
-  #ponging: Promise<void> | null = null;
-  /** Waits for its turn to be written. */
-  #pong: Uint8Array | null = null;
-  /** The message that comes in fragments just now. */
-  #parts: MessageParts | null = null;
+  /** Told when nothing is being answered. */
+  #onIdle: (() => void) | null = null;
 
   constructor({ connection, rest }: UpgradedCall, options: SessionOptions) {
     this.#options = options;
-    this.#connection = connection;
-    // Inside TLS, and on this machine, nobody in between could be confused by what we send.
-    this.#masked = options.server.protocol === "http:" && !isLoopbackHost(options.server.hostname);
+    const { protocol, hostname } = options.server;
+    this.#socket = new FrameSocket({
+      connection,
+      rest,
+      // Inside TLS, and on this machine, nobody in between could be confused by what we send.
+      masking: protocol === "http:" && !isLoopbackHost(hostname) ? "random" : "zero",
+      peer: "the server",
+      onPayload: (bytes, start, end) => this.#mux.receive(bytes, start, end),
+      onEnd: (reason) => this.#mux.end(GoAwayReason.lost, reason),
+      onDefect: (error) => this.#mux.end(GoAwayReason.lost, describeError(error)),
+    });
     this.#mux = new Mux({
-      transport: this,
+      transport: this.#socket,
       maxStreams: MAX_STREAMS,
+      maxUpgrades: MAX_UPGRADES,
       onRequest: (stream, frame, start, end, flags) => this.#onRequest(stream, frame, start, end, flags),
       onGoAway: options.onGoAway,
-      onEnd: (reason, text) => this.#onEnd(reason, text),
+      onEnd: (reason, text) => {
+        clearInterval(this.#beat);
+        this.#socket.close();
+        this.#onIdle?.();
+        options.onEnd(reason, text);
+      },
     });
     this.#beat = setInterval(() => this.#mux.beat(), BEAT_MS);
-    this.#receive(rest);
+    this.#socket.start();
   }
 
   get active(): number {
-    return this.#mux.size;
+    return this.#mux.streams().filter(({ status }) => status !== SWITCHING_PROTOCOLS).length;
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    this.#mux.sendGoAway(GoAwayReason.draining, "the client is being stopped");
+    if (this.active === 0 || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    this.#onIdle = null;
   }
 
   close(): void {
     this.#mux.end(GoAwayReason.closed, "the client was stopped");
   }
 
-  async send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): Promise<void> {
-    const from = frameInPlace(buffer, start, end, Opcode.binary, true, this.#masked);
-    if (this.#ponging !== null) await this.#ponging;
-    await this.#write(buffer.subarray(from, end));
-  }
-
-  async #write(bytes: Uint8Array): Promise<void> {
-    this.#writing = true;
-    try {
-      await this.#connection.write(bytes);
-      for (let pong = this.#pong; pong !== null; pong = this.#pong) {
-        this.#pong = null;
-        await this.#connection.write(pong);
-      }
-    } catch {
-      this.#mux.end(GoAwayReason.lost, "the connection to the server broke");
-    } finally {
-      this.#writing = false;
-    }
-  }
-
   #onRequest(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler {
-    // Heads are looked at again when the answer has come.
-    if (isLent(frame)) return this.#onRequest(stream, frame.slice(start, end), 0, end - start, flags);
     const { heardAt } = this.#mux;
     let head: RequestHead;
     try {
       head = scanRequestHead(frame, start, end);
-    } catch {
+    } catch (error) {
+      if (!(error instanceof RequestSyntaxError)) throw error;
       stream.reset(ResetReason.internal, "the request's head is malformed");
       return stream.handler;
     }
-    stream.onFinish = () =>
+    const { method, target } = head;
+    const tell = (upgrade: CarriedRequest["upgrade"]) =>
       this.#options.onRequest({
-        method: head.method,
-        target: head.target,
+        method,
+        target,
         status: stream.status === 0 ? statusOfReset(stream.ended) : stream.status,
         durationMs: this.#mux.now() - heardAt,
         bytes: stream.carried,
+        upgrade,
       });
-    return this.#options.target.handle({
-      stream,
-      head,
-      frame,
-      start,
-      end,
-      bodyless: flags.end,
-      webSocket: flags.webSocket,
-    });
-  }
-
-  #onEnd(reason: GoAwayReason, text: string): void {
-    clearInterval(this.#beat);
-    // What is being written, a goodbye perhaps, still gets a moment to leave.
-    setTimeout(() => this.#connection.close(), reason === GoAwayReason.lost ? 0 : GOODBYE_MS);
-    this.#options.onEnd(reason, text);
-  }
-
-  async #receive(first: Uint8Array): Promise<void> {
-    const inbox = new Inbox(first);
-    try {
-      while (!this.#mux.over) {
-        for (let frame = inbox.next(); frame !== null && !this.#mux.over; frame = inbox.next()) this.#take(frame);
-        const count = await this.#connection.read(inbox.space());
-        if (count === null) break;
-        inbox.filled(count);
-      }
-    } catch (error) {
-      this.#mux.end(GoAwayReason.lost, error instanceof Error ? error.message : "the connection to the server broke");
-    }
-    this.#mux.end(GoAwayReason.lost, "the server closed the connection");
-  }
-
-  #answerPing(payload: Uint8Array): void {
-    const pong = createFrame(Opcode.pong, payload, this.#masked);
-    if (this.#writing) this.#pong = pong;
-    else this.#ponging = this.#write(pong).finally(() => this.#ponging = null);
-  }
-
-  #take({ first, payload }: InboxFrame): void {
-    if (first === WHOLE_MESSAGE && this.#parts === null) return this.#mux.receive(payload);
-    const opcode = first & 0x0f, fin = (first & FIN) !== 0;
-    if (opcode >= Opcode.close) return this.#takeControl(opcode, fin, payload);
-    this.#parts ??= new MessageParts();
-    const message = this.#parts.push(opcode, fin, payload);
-    if (message === null) return;
-    this.#parts = null;
-    this.#mux.receive(message);
-  }
-
-  /** A relay speaks by PING frames of ours; WebSocket pings come from proxies in between, amid messages too. */
-  #takeControl(opcode: number, fin: boolean, payload: Uint8Array): void {
-    if (!fin || payload.length > 125 || opcode > Opcode.pong) throw new RangeError("the server's framing is wrong");
-    if (opcode === Opcode.ping) this.#answerPing(payload);
-    else if (opcode === Opcode.close) this.#mux.end(GoAwayReason.lost, "the server closed the connection");
+    stream.onUpgrade = () => tell("open");
+    stream.onFinish = () => {
+      tell(stream.status === SWITCHING_PROTOCOLS ? "closed" : null);
+      if (this.#onIdle !== null && this.active === 0) this.#onIdle();
+    };
+    const { end: bodyless, upgrade } = flags;
+    return this.#options.target.handle({ stream, head, frame, start, end, bodyless, upgrade });
   }
 }
-
-const GOODBYE_MS = 200;
 
 function readHeader({ fields }: UpgradedCall, name: string): string | undefined {
   return new RegExp(`^${name}:[ \\t]*(.*?)[ \\t]*\r$`, "im").exec(fields)?.[1];
-}
-
-const FIN = 0x80;
-/** First byte of a frame that is a binary message on its own: what a relay sends. */
-const WHOLE_MESSAGE = FIN | Opcode.binary;
-
-interface InboxFrame {
-  /** Flags and opcode. */
-  first: number;
-  payload: Uint8Array;
-}
-
-/** Gathers what arrives until a WebSocket frame is whole. */
-class Inbox {
-  #memory = new Uint8Array(INBOX_SIZE);
-  #start = 0;
-  #end: number;
-
-  constructor(first: Uint8Array) {
-    this.#memory.set(first);
-    this.#end = first.length;
-  }
-
-  /** Where the next bytes go. */
-  space(): Uint8Array {
-    if (this.#start > 0) {
-      this.#memory.copyWithin(0, this.#start, this.#end);
-      this.#end -= this.#start;
-      this.#start = 0;
-    }
-    if (this.#end === this.#memory.length) {
-      if (this.#end > MAX_MESSAGE) throw new RangeError("the server sent a message that is too large");
-      const larger = new Uint8Array(this.#end * 2);
-      larger.set(this.#memory);
-      this.#memory = larger;
-    }
-    return this.#memory.subarray(this.#end);
-  }
-
-  filled(count: number): void {
-    this.#end += count;
-  }
-
-  /** The next whole frame, or null. A large payload is lent: {@link space} writes over it. */
-  next(): InboxFrame | null {
-    const memory = this.#memory, at = this.#start, have = this.#end - at;
-    if (have < 2) return null;
-    let size = memory[at + 1] & 0x7f, head = 2;
-    if ((memory[at + 1] & 0x80) !== 0 || (memory[at] & 0x70) !== 0) {
-      throw new RangeError("the server's framing is wrong");
-    }
-    if (size === 126) {
-      if (have < (head = 4)) return null;
-      size = memory[at + 2] << 8 | memory[at + 3];
-    } else if (size === 127) {
-      if (have < (head = 10)) return null;
-      size = Number(new DataView(memory.buffer).getBigUint64(at + 2));
-      if (size > MAX_MESSAGE) throw new RangeError("the server sent a message that is too large");
-    }
-    if (have < head + size) return null;
-    this.#start = at + head + size;
-    const from = at + head, to = from + size;
-    return { first: memory[at], payload: size < LARGE_MESSAGE ? memory.slice(from, to) : memory.subarray(from, to) };
-  }
 }
 
 function statusOfReset(reason: ResetReason | null): number {

@@ -5,14 +5,14 @@ import type { RequestHead } from "./request_head.ts";
 export interface TunnelRequest {
   readonly stream: MuxStream;
   readonly head: RequestHead;
-  /** The head block is `frame[start, end)`; it stays as it is. */
+  /** The head block is `frame[start, end)`; it is there until `handle` returns. */
   readonly frame: Uint8Array;
   readonly start: number;
   readonly end: number;
   /** No body follows. */
   readonly bodyless: boolean;
-  /** A WebSocket handshake. */
-  readonly webSocket: boolean;
+  /** It asks for an upgrade of its connection: after a 101 bytes go both ways. */
+  readonly upgrade: boolean;
 }
 
 /** What a tunnel leads to. */

@@ -1,12 +1,22 @@
 import { describeError } from "../../common/log.ts";
-import { isLoopbackHost } from "../../common/loopback.ts";
-import { ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
+import {
+  MAX_HEAD,
+  MAX_INTERIM,
+  MAX_SMALL_BLOCK,
+  type MuxStream,
+  ResetReason,
+  StreamEnded,
+  type StreamHandler,
+} from "../../protocol/mod.ts";
+import { Addresses, type PublicBase } from "./addresses.ts";
 import { type Connect, ConnectError } from "../../common/connection/mod.ts";
-import { isWhole, pumpAnswer, respondWhole } from "./answer.ts";
+import { type Answer, isWhole, pumpAnswer, respondWhole } from "./answer.ts";
 import { BodyLengthError, RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
 import {
   type AnsweredRequest,
+  CR,
+  LF,
   parseResponseHead,
   type ResponseHead,
   ResponseSyntaxError,
@@ -14,13 +24,13 @@ import {
 import type { Target, TunnelRequest } from "./target.ts";
 import { type Reader, type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
 import { createTlsProbe } from "./tls_probe.ts";
-import { UpstreamWebSocket } from "./upstream_websocket.ts";
+import { Splice } from "./splice.ts";
 
 export interface UpstreamOptions {
   /** Where the local service is, e.g. `http://localhost:3000`. Certificates of `https:` are not checked. */
   url: URL;
   connect: Connect;
-  /** The Host that the service sees; `null` keeps the one the visitor asked for. */
+  /** The Host that the service sees; `null` keeps the one the visitor asked for, and all addresses as they are. */
   hostHeader: string | null;
   /** The service was found to be up or down: told when that changes. */
   onReachable?(reachable: boolean, reason: string): void;
@@ -28,24 +38,36 @@ export interface UpstreamOptions {
   onTls?(): void;
 }
 
+/** What all requests to one service share. */
+interface Service {
+  readonly pool: UpstreamPool;
+  readonly heads: RequestHeadWriter;
+  readonly addresses: Addresses | null;
+  setReachable(reachable: boolean, reason: string): void;
+  onNoHttp(): void;
+}
+
 /** A service on this machine, over keep-alive connections that carry heads and bodies as they are. */
 export function createUpstream(options: UpstreamOptions): Target {
-  const { url, connect, onReachable, onTls } = options;
+  const { url, connect, hostHeader, onReachable, onTls } = options;
   const isTls = url.protocol === "https:";
   const { hostname } = url, port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
-  const pool = new UpstreamPool(connect, { hostname, port, tls: isTls ? { allowSelfSigned: true } : undefined });
-  const onNoHttp = isTls || onTls === undefined ? ignore : createTlsProbe(connect, hostname, port, onTls);
-  const heads = new RequestHeadWriter(options.hostHeader);
+  const addresses = hostHeader === null ? null : new Addresses(url, hostHeader);
   let reachable = true;
-  const setReachable = (now: boolean, reason: string) => {
-    if (now !== reachable) onReachable?.(now, reason);
-    reachable = now;
+  const service: Service = {
+    pool: new UpstreamPool(connect, { hostname, port, tls: isTls ? { allowSelfSigned: true } : undefined }),
+    heads: new RequestHeadWriter({ hostHeader, addresses }),
+    addresses,
+    setReachable(now, reason) {
+      if (now !== reachable) onReachable?.(now, reason);
+      reachable = now;
+    },
+    onNoHttp: isTls || onTls === undefined ? ignore : createTlsProbe(connect, hostname, port, onTls),
   };
   return {
     name: url.origin,
-    handle: (request) =>
-      new UpstreamExchange(request, pool, heads, setReachable, !isLoopbackHost(hostname) && !isTls, onNoHttp),
-    close: () => Promise.resolve(pool.close()),
+    handle: (request) => new UpstreamExchange(request, service),
+    close: () => Promise.resolve(service.pool.close()),
   };
 }
 
@@ -54,45 +76,40 @@ class BrokeOff extends Error {
   override name = "BrokeOff";
 }
 
+const CONTINUE = 100;
+
 /** One request on its way through the local service. */
-class UpstreamExchange implements StreamHandler, Reader {
-  readonly #request: TunnelRequest;
-  readonly #pool: UpstreamPool;
-  readonly #heads: RequestHeadWriter;
-  readonly #setReachable: (reachable: boolean, reason: string) => void;
-  readonly #masked: boolean;
-  readonly #onNoHttp: () => void;
+class UpstreamExchange implements StreamHandler, Reader, AnsweredRequest {
+  readonly method: string;
+  readonly upgrade: boolean;
+  readonly #stream: MuxStream;
+  readonly #service: Service;
   readonly #body: RequestBody | null;
-  readonly #answered: AnsweredRequest;
+  /** The head as the service gets it. */
+  readonly #head: Uint8Array;
+  readonly #base: PublicBase | null;
   #connection: UpstreamConnection | null = null;
   #connecting: AbortController | null = null;
-  #webSocket: UpstreamWebSocket | null = null;
-  #webSocketKey = "";
+  #splice: Splice | null = null;
   /** Bytes in the connection's buffer, and where in it the next head begins. */
   #have = 0;
   #headStart = 0;
+  /** Whether the head was looked at when there was less of it: then it is only once its end may have come. */
+  #isCut = false;
+  #interims = 0;
 
-  constructor(
-    request: TunnelRequest,
-    pool: UpstreamPool,
-    heads: RequestHeadWriter,
-    setReachable: (reachable: boolean, reason: string) => void,
-    masked: boolean,
-    onNoHttp: () => void,
-  ) {
-    this.#onNoHttp = onNoHttp;
-    this.#request = request;
-    this.#pool = pool;
-    this.#heads = heads;
-    this.#setReachable = setReachable;
-    this.#masked = masked;
-    const { contentLength, method } = request.head;
-    this.#answered = { method, upgrade: request.webSocket };
+  constructor(request: TunnelRequest, service: Service) {
+    const { stream, head, frame, bodyless, upgrade } = request;
+    const { contentLength, method } = head;
+    this.method = method;
+    this.upgrade = upgrade;
+    this.#stream = stream;
+    this.#service = service;
+    this.#base = service.addresses?.readBase(frame, head) ?? null;
     const framing = contentLength >= 0 ? { length: contentLength } : "chunked";
-    this.#body = request.bodyless
-      ? null
-      : new RequestBody(request.stream, framing, (error) => this.#onBodyFailed(error));
-    const idle = pool.take();
+    this.#body = bodyless || upgrade ? null : new RequestBody(stream, framing, (error) => this.#onBodyFailed(error));
+    const idle = service.pool.take();
+    this.#head = service.heads.write(request, idle?.scratch ?? null);
     if (idle === null) this.#connect();
     else this.#send(idle);
   }
@@ -102,35 +119,27 @@ class UpstreamExchange implements StreamHandler, Reader {
     if (error instanceof BodyLengthError) this.#fail(error);
   }
 
-  onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
-    this.#body?.push(piece, end);
+  onData(piece: Uint8Array, end: boolean): void {
+    if (this.#splice !== null) this.#splice.push(piece, end);
+    else this.#body?.push(piece, end);
   }
 
-  onMessage(piece: Uint8Array, text: boolean, more: boolean): void {
-    if (this.#webSocket === null) this.#request.stream.reset(ResetReason.internal, "a WebSocket message out of turn");
-    else this.#webSocket.send(piece, text, !more);
-  }
-
-  onClose(code: number, reason: string): void {
-    if (this.#webSocket === null) this.#abort();
-    else this.#webSocket.close(code, reason);
+  onTrailers(frame: Uint8Array, start: number, end: number): void {
+    this.#body?.endWith(frame.subarray(start, end));
   }
 
   onReset(): void {
-    this.#abort();
-  }
-
-  #abort(): void {
     this.#connecting?.abort();
+    this.#splice?.abort();
     this.#connection?.close();
   }
 
   async #connect(): Promise<void> {
     this.#connecting = new AbortController();
     try {
-      const connection = await this.#pool.open(this.#connecting.signal);
-      this.#setReachable(true, "");
-      if (this.#request.stream.ended === null) this.#send(connection);
+      const connection = await this.#service.pool.open(this.#connecting.signal);
+      this.#service.setReachable(true, "");
+      if (this.#stream.ended === null) this.#send(connection);
       else connection.close();
     } catch (error) {
       this.#fail(error);
@@ -140,19 +149,21 @@ class UpstreamExchange implements StreamHandler, Reader {
   /** From here to {@link onRead} there is no `await`: most requests are small, and each costs as much as parsing one. */
   #send(connection: UpstreamConnection): void {
     this.#connection = connection;
-    const { head, webSocketKey } = this.#heads.write(this.#request, connection.scratch);
-    this.#webSocketKey = webSocketKey;
     // A connection that breaks ends its read too, and that side deals with it.
-    connection.write(head).then(() => this.#body?.start(connection), ignore);
+    if (this.#body === null) connection.write(this.#head).catch(ignore);
+    else this.#body.start(connection, this.#head);
     this.#have = this.#headStart = 0;
+    this.#isCut = false;
     connection.read(0, this);
   }
 
   onRead(connection: UpstreamConnection, count: number | null): void {
     if (count === null) return this.onBroken(undefined);
+    const { buffer } = connection, from = this.#have;
     this.#have += count;
     try {
-      const head = this.#parseHead(connection.buffer);
+      // Read again with every piece, a head in many of them would cost the square of its length.
+      const head = this.#isCut && !hasBlankLine(buffer, from, this.#have) ? null : this.#parseHead(buffer);
       if (head !== null) return this.#onHead(connection, head, this.#have);
       if (this.#have === connection.buffer.length) this.#makeRoom(connection);
       connection.read(this.#have, this);
@@ -161,13 +172,33 @@ class UpstreamExchange implements StreamHandler, Reader {
     }
   }
 
-  /** The final head as far as it is there; those of 1xx before it are passed over. */
+  /** The final head as far as it is there; those of 1xx before it are passed on. */
   #parseHead(buffer: Uint8Array): ResponseHead | null {
     for (;;) {
-      const head = parseResponseHead(buffer, this.#headStart, this.#have, this.#answered);
-      if (!head?.informational) return head;
+      const head = parseResponseHead(buffer, this.#headStart, this.#have, this);
+      this.#isCut = head === null;
+      if (head === null || !head.informational) return head;
+      this.#inform(buffer, head);
       this.#headStart = head.end;
     }
+  }
+
+  /** `100 Continue` is between the service and us; and there is an end to what a visitor is told in between. */
+  #inform(buffer: Uint8Array, head: ResponseHead): void {
+    if (head.status === CONTINUE || ++this.#interims > MAX_INTERIM) return;
+    const { block, blockStart, blockEnd } = this.#toAnswer(buffer, head);
+    if (blockEnd - blockStart <= MAX_SMALL_BLOCK) this.#stream.inform(head.status, block, blockStart, blockEnd);
+  }
+
+  #toAnswer(buffer: Uint8Array, head: ResponseHead): Answer {
+    const { reasonStart, fieldsEnd } = head;
+    const edited = this.#base === null
+      ? null
+      : this.#service.addresses!.editAnswer(buffer, reasonStart, fieldsEnd, this.#base);
+    if (edited !== null && edited.length > MAX_HEAD) throw new ResponseSyntaxError("the head is too large");
+    return edited === null
+      ? { head, block: buffer, blockStart: reasonStart, blockEnd: fieldsEnd }
+      : { head, block: edited, blockStart: 0, blockEnd: edited.length };
   }
 
   /** Interim answers make room first, so that any number of them takes no more memory than one head. */
@@ -179,28 +210,29 @@ class UpstreamExchange implements StreamHandler, Reader {
   }
 
   #onHead(connection: UpstreamConnection, head: ResponseHead, have: number): void {
-    const { stream } = this.#request;
-    if (isWhole(head, have) && stream.room >= head.length) {
-      respondWhole(stream, connection, head);
+    const answer = this.#toAnswer(connection.buffer, head);
+    if (isWhole(head, have) && this.#stream.room >= head.length) {
+      respondWhole(this.#stream, connection, answer);
       return this.#finish(connection, head.keepAlive && have === head.end + head.length);
     }
-    this.#carry(connection, head, have).catch((error) => this.#fail(error));
+    this.#carry(connection, answer, have).catch((error) => this.#fail(error));
   }
 
-  async #carry(connection: UpstreamConnection, head: ResponseHead, have: number): Promise<void> {
-    const { stream } = this.#request;
-    if (head.framing !== "upgrade") {
-      return this.#finish(connection, await pumpAnswer(stream, connection, head, have));
+  async #carry(connection: UpstreamConnection, answer: Answer, have: number): Promise<void> {
+    if (answer.head.framing !== "upgrade") {
+      return this.#finish(connection, await pumpAnswer(this.#stream, connection, answer, have));
     }
-    this.#webSocket = new UpstreamWebSocket(stream, connection, this.#masked);
-    await this.#webSocket.run(head, have, this.#webSocketKey);
+    const { head, block, blockStart, blockEnd } = answer;
+    // The visitor may answer at once: what comes then must find its way.
+    this.#splice = new Splice(this.#stream, connection);
+    this.#stream.respond(head.status, block, blockStart, blockEnd, NOTHING, 0, 0, false);
+    await this.#splice.run(connection.buffer, head.end, have);
   }
 
   /** An idle connection may end just as a request goes out: what can be sent twice is (RFC 9110, section 9.2.2). */
   onBroken(cause: unknown): void {
-    const { stream, head } = this.#request;
-    const mayRetry = this.#connection?.reused && this.#body === null && stream.ended === null &&
-      IDEMPOTENT.has(head.method);
+    const mayRetry = this.#connection?.reused && this.#body === null && this.#stream.ended === null &&
+      this.#interims === 0 && IDEMPOTENT.has(this.method);
     this.#connection?.close();
     if (mayRetry) this.#connect();
     else this.#fail(new BrokeOff("it closed the connection", { cause }));
@@ -208,35 +240,43 @@ class UpstreamExchange implements StreamHandler, Reader {
 
   /** The answer is complete. The connection goes on only when nothing of this request is left on it. */
   #finish(connection: UpstreamConnection, clean: boolean): void {
-    const { stream } = this.#request;
     const isSent = this.#body === null || this.#body.complete;
     this.#connection = null;
-    if (clean && isSent) this.#pool.release(connection);
+    if (clean && isSent) this.#service.pool.release(connection);
     else connection.close();
-    if (!isSent) stream.reset(ResetReason.none);
+    if (!isSent) this.#stream.reset(ResetReason.none);
   }
 
   #fail(error: unknown): void {
     this.#connection?.close();
-    if (error instanceof StreamEnded || this.#request.stream.ended !== null) return;
+    if (error instanceof StreamEnded || this.#stream.ended !== null) return;
     const { reason, text } = this.#explain(error);
-    this.#request.stream.reset(reason, text);
+    this.#stream.reset(reason, text);
   }
 
   #explain(error: unknown): { reason: ResetReason; text: string } {
     if (error instanceof ConnectError) {
-      this.#setReachable(false, error.message);
+      this.#service.setReachable(false, error.message);
       const text = error.failure === "tls"
         ? "It does not speak TLS as it should."
         : "It is not running, or it refuses connections.";
       return { reason: ResetReason.refused, text };
     }
-    if (this.#have === 0 || error instanceof ResponseSyntaxError) this.#onNoHttp();
+    if (this.#have === 0 || error instanceof ResponseSyntaxError) this.#service.onNoHttp();
     if (error instanceof ResponseSyntaxError) return { reason: ResetReason.notHttp, text: error.message };
     return { reason: ResetReason.broken, text: describeError(error) };
   }
 }
 
+/** Whether a blank line ends within `buffer[start, end)`; it may begin before. */
+function hasBlankLine(buffer: Uint8Array, start: number, end: number): boolean {
+  for (let at = Math.max(start, 3); at < end; at++) {
+    if (buffer[at] === LF && buffer[at - 2] === LF && buffer[at - 1] === CR) return true;
+  }
+  return false;
+}
+
 function ignore(): void {}
 
+const NOTHING = new Uint8Array(0);
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);

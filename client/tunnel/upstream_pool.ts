@@ -68,10 +68,17 @@ export class UpstreamConnection {
     return this.#connection.write(bytes);
   }
 
+  /** Ends this side: the service reads to the end of what was written. Not while a write is pending. */
+  closeWrite(): Promise<void> {
+    return this.#connection.closeWrite();
+  }
+
   /** Starts the read of the next answer, and tells when the service says anything before it is asked. */
   watch(onDisturbed: () => void): void {
     this.#reader = null;
     this.#onDisturbed = onDisturbed;
+    // A large head is an exception: hundreds of idle connections do not keep room for one.
+    if (this.buffer.length > READ_SIZE) this.buffer = new Uint8Array(READ_SIZE);
     this.#startRead(0);
   }
 

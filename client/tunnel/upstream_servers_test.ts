@@ -4,8 +4,9 @@ import { createServer } from "node:https";
 import { once } from "node:events";
 import process from "node:process";
 import { openConnector } from "../../common/connection/mod.ts";
+import { MessageSocket } from "../../common/websocket/mod.ts";
 import { hasProgram, type RealServer, startNginx, startNode, startPython } from "./_real_servers.ts";
-import { createRelayEnd, type RelayEnd, type Visit } from "./_relay_end.ts";
+import { connectionOf, createRelayEnd, type RelayEnd, type Visit } from "./_relay_end.ts";
 import { createUpstream } from "./upstream.ts";
 
 /** Runs `test` against a server that is started and stopped for it; says why not when its program is missing. */
@@ -137,13 +138,35 @@ testWith("node", startNode, "Node: a kept connection that it closes is replaced"
     await new Promise((resolve) => setTimeout(resolve, count * 10));
   }
 });
-testWith("node", startNode, "Node: a WebSocket accepted, its message and its close", async ({ visit }) => {
-  const visitor = visit("GET /socket HTTP/1.1\r\nhost: a\r\n\r\n", { end: false, webSocket: true });
-  await visitor.until();
-  assert.deepEqual([visitor.status, visitor.messages, visitor.state], [101, ["hello"], "close 4000 bye"]);
+const HANDSHAKE = "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n" +
+  "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+/** A visitor's WebSocket, and what it is told. */
+async function openSocket({ visit }: RelayEnd, path: string) {
+  const visitor = visit(`GET ${path} HTTP/1.1\r\nhost: a\r\n${HANDSHAKE}\r\n`, { upgrade: true });
+  await visitor.until(({ status, state }) => status !== 0 || state !== "open");
+  const told: (string | Uint8Array)[] = [];
+  const closed = Promise.withResolvers<void>();
+  const open = () =>
+    new MessageSocket({
+      connection: connectionOf(visitor),
+      masking: "random",
+      maxMessageBytes: 16 * 1024 * 1024,
+      onMessage: (data) => void told.push(data),
+      onClose: (code, reason) => closed.resolve(void told.push(`close ${code} ${reason}`)),
+    });
+  return { visitor, told, closed: closed.promise, open };
+}
+
+testWith("node", startNode, "Node: a WebSocket accepted, its message and its close", async (end) => {
+  const { visitor, told, closed, open } = await openSocket(end, "/socket");
+  open();
+  await closed;
+  assert.deepEqual([visitor.status, told], [101, ["hello", "close 4000 bye"]]);
+  assert.match(visitor.head, /sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\n/);
 });
-testWith("node", startNode, "Node: a WebSocket refused is a plain answer", async ({ visit }) => {
-  const visitor = visit("GET /other HTTP/1.1\r\nhost: a\r\n\r\n", { end: false, webSocket: true });
+testWith("node", startNode, "Node: a WebSocket refused is a plain answer", async (end) => {
+  const { visitor } = await openSocket(end, "/other");
   await visitor.until();
   assert.deepEqual([visitor.status, visitor.body, visitor.state], [403, "no", "end"]);
 });
@@ -184,19 +207,16 @@ testWith(null, startDeno, "Deno: large bodies both ways, a stream", async (end) 
   await testBodies(end);
   assert.deepEqual(await fetchFrom(end, "GET", "/events"), [200, "ab"]);
 });
-testWith(null, startDeno, "Deno: a WebSocket echoes text, bytes, empty and large messages", async ({ visit }) => {
-  const visitor = visit("GET /socket HTTP/1.1\r\nhost: a\r\n\r\n", { end: false, webSocket: true });
-  await visitor.until(({ status }) => status === 101);
-  const { stream } = visitor;
+testWith(null, startDeno, "Deno: a WebSocket echoes text, bytes, empty and large messages", async (end) => {
+  const { told, closed, open } = await openSocket(end, "/socket");
+  const socket = open();
   const large = "é".repeat(200_000);
-  await stream.writeMessage(new TextEncoder().encode(large), true);
-  await stream.writeMessage(new Uint8Array(0), true);
-  await stream.writeMessage(Uint8Array.of(1), false, false);
-  await stream.writeMessage(Uint8Array.of(2), false);
-  await stream.writeMessage(new TextEncoder().encode("close"), true);
-  await visitor.until();
-  assert.deepEqual(visitor.messages, [large, "", Uint8Array.of(1, 2)]);
-  assert.equal(visitor.state, "close 4000 bye");
+  socket.send(large);
+  socket.send("");
+  socket.send(Uint8Array.of(1, 2));
+  socket.send("close");
+  await closed;
+  assert.deepEqual(told, [large, "", Uint8Array.of(1, 2), "close 4000 bye"]);
 });
 
 async function startNginxWithBackend(): Promise<RealServer> {

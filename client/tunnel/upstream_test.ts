@@ -91,11 +91,118 @@ for (const framing of ["content-length: 100", "transfer-encoding: chunked"]) {
   });
 }
 
+Deno.test("reason phrases, interim answers and trailers travel; 100 Continue does not", async () => {
+  const { connections, visit, stop } = start();
+  const visitor = visit(GET);
+  await settle();
+  connections[0].send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\n");
+  await visitor.until(({ interims }) => interims.length > 0);
+  connections[0].send(
+    "HTTP/1.1 200 Fine, really\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nx-sum: 1\r\nY: \xe9\r\n\r\n",
+  );
+  await visitor.until();
+  assert.deepEqual(visitor.interims, ["103 Early Hints\r\nlink: </a.css>\r\n"]);
+  assert.equal(visitor.head, "Fine, really\r\ntransfer-encoding: chunked\r\n");
+  assert.deepEqual([visitor.body, visitor.trailers, visitor.state], ["hi", "x-sum: 1\r\nY: \xe9\r\n", "end"]);
+  assert.equal(connections[0].closed, false);
+  await stop();
+});
+
+Deno.test("a request's trailers go out behind its chunks, and nowhere behind a length", async () => {
+  for (const [fields, sent] of [["", "2\r\nhi\r\n0\r\nx-sum: 1\r\n\r\n"], ["content-length: 2\r\n", "\r\nhi"]]) {
+    const { connections, visit, stop } = start();
+    const visitor = visit(head("POST", fields), { end: false });
+    await visitor.stream.write(latin1("hi"));
+    visitor.stream.end(latin1("x-sum: 1\r\n"));
+    await settle();
+    assert(connections[0].text.endsWith(`\r\n${sent}`), connections[0].text);
+    connections[0].send("HTTP/1.1 204 No Content\r\n\r\n");
+    await visitor.until();
+    await stop();
+  }
+});
+
+/** A visitor who was granted an upgrade, with the service's end of it. */
+async function upgrade() {
+  const running = start();
+  const visitor = running.visit(head("GET", "connection: Upgrade\r\nupgrade: x\r\n"), { upgrade: true });
+  await settle();
+  const [connection] = running.connections;
+  assert.match(connection.text, /\r\nconnection: Upgrade\r\nupgrade: x\r\n/);
+  connection.written.length = 0;
+  connection.send("HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: Upgrade\r\n\r\nearly");
+  await visitor.until(({ body }) => body === "early");
+  return { ...running, visitor, connection };
+}
+
+Deno.test("an upgrade carries bytes both ways as they are, and each way ends on its own", async () => {
+  for (const first of ["visitor", "service"] as const) {
+    const { visitor, connection, relay, client, stop } = await upgrade();
+    assert.equal(visitor.head, "Switching\r\nupgrade: x\r\nconnection: Upgrade\r\n");
+    let ended = 0;
+    connection.closeWrite = () => Promise.resolve(void ended++);
+    if (first === "service") connection.end();
+    await settle();
+    await visitor.stream.write(latin1("up\x00\xff"), first === "visitor");
+    await settle();
+    assert.equal(connection.text, "up\x00\xff");
+    assert.deepEqual([connection.closed, ended], [false, first === "visitor" ? 1 : 0]);
+    if (first === "visitor") {
+      connection.send("down");
+      connection.end();
+    } else visitor.stream.end();
+    await visitor.until();
+    await settle();
+    assert.deepEqual([visitor.body, visitor.state], [first === "visitor" ? "earlydown" : "early", "end"]);
+    assert.deepEqual([connection.closed, relay.size, client.size], [true, 0, 0]);
+    await stop();
+  }
+});
+
+Deno.test("an upgrade whose visitor does not read stops reading the service, and the other way round", async () => {
+  const { visitor, connection, stop } = await upgrade();
+  const { read } = connection;
+  let taken = 0;
+  connection.read = async (into) => {
+    const count = await read.call(connection, into);
+    taken += count ?? 0;
+    return count;
+  };
+  visitor.stream.consumed = () => {};
+  for (let count = 0; count < 100; count++) connection.send(new Uint8Array(100_000));
+  await settle();
+  assert(taken < 300_000, `${taken} bytes were read`);
+  connection.holdWrites = true;
+  let sent = 0;
+  const writing = (async () => {
+    for (; sent < 1000; sent++) await visitor.stream.write(new Uint8Array(10_000));
+  })().catch(() => {});
+  await settle();
+  assert(sent < 20, `${sent} pieces were taken`);
+  visitor.stream.reset(ResetReason.cancelled);
+  await writing;
+  await settle();
+  assert(connection.closed);
+  await stop();
+});
+
+Deno.test("a visitor whose upgrade is answered plainly gets that answer, and the connection is kept", async () => {
+  const { connections, visit, relay, stop } = start();
+  const visitor = visit(head("GET", "connection: Upgrade\r\nupgrade: x\r\n"), { upgrade: true });
+  await settle();
+  connections[0].send("HTTP/1.1 426 No\r\ncontent-length: 2\r\n\r\nno");
+  await visitor.until();
+  await settle();
+  assert.deepEqual([visitor.status, visitor.body, connections[0].closed, relay.size], [426, "no", false, 0]);
+  await stop();
+});
+
 const refused: [name: string, bytes: string][] = [
   ["no HTTP", "SSH-2.0-OpenSSH_9\r\n"],
   ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n"],
   ["a length beside chunks", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n"],
   ["a folded line", "HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n"],
+  ["more fields than anybody sends", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(257)}\r\n`],
   ["101 nobody asked for", "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
   ["a head too large", `HTTP/1.1 200 OK\r\na: ${"b".repeat(70_000)}\r\n\r\n`],
 ];

@@ -1,5 +1,5 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
-import type { Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
+import type { Accepted, Acceptor, Connection, Driver, OpenAcceptor, PlainConnection, TlsOptions } from "./types.ts";
 
 /** Connections of Deno's own. Its TLS takes no self-signed certificate; the Node driver does. */
 export const denoDriver: Driver = { openTcp };
@@ -80,4 +80,54 @@ function closeQuietly(conn: Deno.Conn): void {
   } catch (error) {
     if (!(error instanceof Deno.errors.BadResource)) throw error;
   }
+}
+
+/** Accepts with `Deno.listen`, in TLS with `Deno.listenTls`. */
+export const openDenoAcceptor: OpenAcceptor = ({ hostname, port, tls }) => {
+  if (tls === undefined) return Promise.resolve(new DenoAcceptor(Deno.listen({ hostname, port })));
+  const { cert, key, protocols } = tls;
+  return Promise.resolve(
+    new DenoAcceptor(Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols] })),
+  );
+};
+
+class DenoAcceptor implements Acceptor {
+  readonly hostname: string;
+  readonly port: number;
+  readonly #listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn>;
+  #closed = false;
+
+  constructor(listener: Deno.Listener<Deno.TcpConn> | Deno.TlsListener) {
+    this.#listener = listener;
+    // Both listen on TCP.
+    const address = listener.addr as Deno.NetAddr;
+    this.hostname = address.hostname;
+    this.port = address.port;
+  }
+
+  async accept(): Promise<Accepted | null> {
+    try {
+      return accepted(await this.#listener.accept());
+    } catch (error) {
+      if (this.#closed) return null;
+      throw error;
+    }
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#listener.close();
+  }
+}
+
+function accepted(conn: Deno.TcpConn | Deno.TlsConn): Accepted {
+  const { hostname } = conn.remoteAddr as Deno.NetAddr;
+  const connection = new DenoConnection(conn);
+  if (!("handshake" in conn)) {
+    conn.setNoDelay(true);
+    return { connection, remoteAddress: hostname, handshake: () => Promise.resolve(null) };
+  }
+  const handshake = async () => (await conn.handshake()).alpnProtocol;
+  return { connection, remoteAddress: hostname, handshake };
 }

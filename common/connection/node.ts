@@ -1,7 +1,7 @@
 import net from "node:net";
 import tls, { rootCertificates } from "node:tls";
 import { describeAbort, describeFailure, describeTlsFailure } from "./_failure.ts";
-import type { Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
+import type { Accepted, AcceptOptions, Acceptor, Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
 
 /** Connections of node:net and node:tls, which Deno has as well. */
 export const nodeDriver: Driver = { openTcp };
@@ -133,4 +133,80 @@ class NodePlainConnection extends NodeConnection implements PlainConnection {
 /** What `ca` replaces. Node before 22.15 can only tell the certificates it was built with. */
 function usualCertificates(): readonly string[] {
   return "getCACertificates" in tls ? tls.getCACertificates("default") : rootCertificates;
+}
+
+/** Accepts with node:net, in TLS with node:tls. */
+export async function openNodeAcceptor({ hostname, port, tls: secured }: AcceptOptions): Promise<Acceptor> {
+  const server = net.createServer({ allowHalfOpen: true, noDelay: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, hostname, resolve);
+  });
+  return new NodeAcceptor(server, secured);
+}
+
+class NodeAcceptor implements Acceptor {
+  readonly hostname: string;
+  readonly port: number;
+  readonly #server: net.Server;
+  readonly #tls: AcceptOptions["tls"];
+  readonly #arrived: net.Socket[] = [];
+  #failure: Error | null = null;
+  #closed = false;
+  #wake = () => {};
+
+  constructor(server: net.Server, secured: AcceptOptions["tls"]) {
+    this.#server = server;
+    this.#tls = secured;
+    // A server that listens on TCP has an address of this kind.
+    const address = server.address() as net.AddressInfo;
+    this.hostname = address.address;
+    this.port = address.port;
+    server.on("connection", (socket) => {
+      this.#arrived.push(socket);
+      this.#wake();
+    });
+    server.on("error", (error) => {
+      this.#failure = error;
+      this.#wake();
+    });
+  }
+
+  async accept(): Promise<Accepted | null> {
+    for (;;) {
+      const socket = this.#arrived.shift();
+      if (socket !== undefined) return accepted(socket, this.#tls);
+      if (this.#closed) return null;
+      const failure = this.#failure;
+      this.#failure = null;
+      if (failure !== null) throw failure;
+      await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#server.close();
+    for (const socket of this.#arrived) socket.destroy();
+    this.#arrived.length = 0;
+    this.#wake();
+  }
+}
+
+function accepted(socket: net.Socket, secured: AcceptOptions["tls"]): Accepted {
+  const remoteAddress = socket.remoteAddress ?? "";
+  // A reset before anybody reads has nobody else to take it.
+  socket.on("error", () => {});
+  if (secured === undefined) {
+    return { connection: new NodeConnection(socket), remoteAddress, handshake: () => Promise.resolve(null) };
+  }
+  const { cert, key, protocols } = secured;
+  const tlsSocket = new tls.TLSSocket(socket, { isServer: true, cert, key, ALPNProtocols: [...protocols] });
+  return {
+    connection: new NodeConnection(tlsSocket),
+    remoteAddress,
+    async handshake() {
+      await ready(tlsSocket, "secure");
+      return tlsSocket.alpnProtocol || null;
+    },
+  };
 }

@@ -78,3 +78,43 @@ export interface PlainConnection extends Connection {
    */
   startTls(hostname: string, tls: TlsOptions, signal?: AbortSignal): Promise<Connection>;
 }
+
+/** A connection that somebody opened to us. */
+export interface Accepted {
+  readonly connection: Connection;
+  /** Address of the peer. */
+  readonly remoteAddress: string;
+  /**
+   * Completes the TLS handshake, where there is TLS: before it nothing can be read.
+   * @returns the protocol that was agreed on by ALPN, or null
+   * @throws what the handshake failed with
+   */
+  handshake(): Promise<string | null>;
+}
+
+/** Takes connections on one address. */
+export interface Acceptor {
+  readonly hostname: string;
+  readonly port: number;
+  /**
+   * The next connection, or null once {@link close} was called.
+   * @throws what the system says when it cannot accept now, as when descriptors have run out; it may be asked again
+   */
+  accept(): Promise<Accepted | null>;
+  /** Accepts no more. */
+  close(): void;
+}
+
+export interface AcceptOptions {
+  hostname: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** PEM texts, and the protocols offered by ALPN, the preferred one first. */
+  tls?: { cert: string; key: string; protocols: readonly string[] };
+}
+
+/**
+ * Listens on an address.
+ * @throws whatever the system says when it cannot be had
+ */
+export type OpenAcceptor = (options: AcceptOptions) => Promise<Acceptor>;

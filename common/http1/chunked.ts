@@ -10,14 +10,16 @@ export const MAX_TRAILERS = 16 * 1024;
 /** Takes the chunked coding (RFC 9112, section 7.1) off a body that arrives in pieces. */
 export interface ChunkedDecoder {
   /**
-   * Takes the next bytes and hands their data on as parts of `bytes`, not copies. Extensions and trailers are
-   * checked and dropped.
+   * Takes the next bytes and hands their data on as parts of `bytes`, not copies. Extensions are checked
+   * and dropped.
    * @returns how many bytes were taken: fewer than given only where the body ends within them
    * @throws ResponseSyntaxError for anything malformed; the decoder is of no use after that
    */
   push(bytes: Uint8Array, emit: (data: Uint8Array) => void): number;
   /** The whole body has been taken, trailers included. */
   readonly done: boolean;
+  /** The field lines behind the body, each with its CRLF; to be used when {@link done}. */
+  readonly trailers: Uint8Array<ArrayBuffer>;
 }
 
 /** Creates a decoder for one body. */
@@ -40,6 +42,7 @@ type State =
   | "last LF"
   | "done";
 
+const NOTHING = new Uint8Array(0);
 const SEMICOLON = 0x3b;
 const COLON = 0x3a;
 
@@ -49,6 +52,11 @@ class Decoder implements ChunkedDecoder {
   #left = 0;
   /** Bytes of the chunk's line, or of the trailers, so far. */
   #taken = 0;
+  #trailers: number[] | null = null;
+
+  get trailers(): Uint8Array<ArrayBuffer> {
+    return this.#trailers === null ? NOTHING : Uint8Array.from(this.#trailers);
+  }
 
   get done(): boolean {
     return this.#state === "done";
@@ -120,6 +128,7 @@ class Decoder implements ChunkedDecoder {
 
   #takeTrailer(byte: number, state: State): State {
     this.#count(MAX_TRAILERS, "the trailer section");
+    if ((state !== "trailer" || byte !== CR) && state !== "last LF") (this.#trailers ??= []).push(byte);
     switch (state) {
       case "trailer":
         if (byte === CR) return "last LF";

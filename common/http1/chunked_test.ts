@@ -181,3 +181,15 @@ Deno.test("createChunkedDecoder gives random bytes the same result or ResponseSy
     { numRuns: 3000 },
   );
 });
+
+Deno.test("ChunkedDecoder gives the trailers as they came, wherever they are cut", () => {
+  const trailers = "X-Sum: 1a \r\ny:\xe9\r\n";
+  const bytes = Uint8Array.from(`2\r\nhi\r\n0\r\n${trailers}\r\n`, (char) => char.charCodeAt(0));
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const decoder = createChunkedDecoder();
+    decoder.push(bytes.subarray(0, cut), () => {});
+    decoder.push(bytes.subarray(cut), () => {});
+    assert.equal(decoder.done, true);
+    assert.equal(String.fromCharCode(...decoder.trailers), trailers);
+  }
+});

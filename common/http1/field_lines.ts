@@ -4,6 +4,9 @@
  * line folding, a bare CR or LF, NUL and other control bytes, white space before the colon.
  */
 
+/** Field lines that a head may have by default. Browsers and services send a dozen or two; each costs every reader work. */
+export const MAX_FIELDS = 256;
+
 /** A block of field lines, or one line of it, that breaks the grammar. The message says what was wrong. */
 export class FieldSyntaxError extends SyntaxError {
   override name = "FieldSyntaxError";

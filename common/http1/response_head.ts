@@ -5,6 +5,7 @@ import {
   isWord,
   LF,
   listHasWord,
+  MAX_FIELDS,
   parseContentLength,
   quote,
   scanFieldName,
@@ -42,6 +43,8 @@ export interface ResponseHead {
   /** Offset of the first byte after the head. */
   readonly end: number;
   readonly status: number;
+  /** The reason phrase, which may be empty, begins here: what follows up to `fieldsEnd` is a head less its status. */
+  readonly reasonStart: number;
   /** The field lines, each with its CRLF, without the blank line: `buffer[fieldsStart, fieldsEnd)`. */
   readonly fieldsStart: number;
   readonly fieldsEnd: number;
@@ -58,7 +61,7 @@ export interface ResponseHead {
  * Reads a response's head from `buffer[start, end)` in one pass, without copies.
  * @returns null when the head is not complete yet
  * @throws ResponseSyntaxError for anything malformed or ambiguous, also when the head is still incomplete,
- * and for a head longer than {@link MAX_RESPONSE_HEAD}
+ * and for a head longer than {@link MAX_RESPONSE_HEAD} or with more than {@link MAX_FIELDS} fields
  */
 export function parseResponseHead(
   buffer: Uint8Array,
@@ -85,10 +88,11 @@ function scanHead(buffer: Uint8Array, start: number, end: number, request: Answe
   if (statusLineEnd < 0) return null;
   const fieldsStart = statusLineEnd + 2;
   const fields = createFramingFields();
-  let at = fieldsStart;
+  let at = fieldsStart, count = 0;
   while (at < end && buffer[at] !== CR) {
     const colon = scanFieldName(buffer, at, end);
     const valueEnd = colon < 0 ? -1 : scanValue(buffer, colon + 1, end);
+    if (++count > MAX_FIELDS) throw new ResponseSyntaxError(`the head has more than ${MAX_FIELDS} fields`);
     if (valueEnd < 0) return null;
     readField(fields, buffer, at, colon, valueEnd);
     at = valueEnd + 2;
@@ -197,6 +201,7 @@ function createHead(
   return {
     end: fieldsEnd + 2,
     status,
+    reasonStart: start + (buffer[start + STATUS_END] === 0x20 ? STATUS_END + 1 : STATUS_END),
     fieldsStart,
     fieldsEnd,
     framing,

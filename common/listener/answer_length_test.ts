@@ -32,7 +32,7 @@ async function askTwice(port: number): Promise<string> {
   return text;
 }
 
-for (const kind of ["deno", "node"] satisfies ListenerKind[]) {
+for (const kind of ["deno", "edge"] satisfies ListenerKind[]) {
   for (const [name, answer] of wrong) {
     Deno.test(`${kind} listener: a body that does not fit its length (${name}) is never read as another answer`, async () => {
       const listener = await listen(

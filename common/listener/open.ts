@@ -2,9 +2,9 @@ import type { ExchangeHandler, Listener, ListenerKind, ListenOptions } from "./t
 
 /**
  * Listens for HTTP with the driver of that kind.
- * @throws whatever the system says when the address cannot be had.
+ * @throws whatever the system says when the address cannot be had
  */
 export async function listen(kind: ListenerKind, options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
-  if (kind === "node") return await (await import("./node.ts")).listenNode(options, handler);
+  if (kind === "edge") return await (await import("./edge/listen.ts")).listenEdge(options, handler);
   return await (await import("./deno.ts")).listenDeno(options, handler);
 }

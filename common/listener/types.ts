@@ -1,88 +1,109 @@
+import type { Connection } from "../connection/mod.ts";
+import type { RequestHead } from "../http1/mod.ts";
 import type { Logger } from "../log.ts";
+import type { ListenerLimits } from "./limits.ts";
 
 /**
  * One HTTP request as a listener received it, already checked: one Host, one well-formed length.
- * It carries what `Request` cannot: any method, the target byte for byte, bodies with GET, and the upgrade.
- * Drivers differ where their runtimes do: node:http knows the methods of its parser's list only; Deno refuses a body
- * with GET, sends `100 Continue` by itself, cannot end a connection after an answer, and takes HTTP/1.1 without Host.
+ * It carries what `Request` cannot: any method, the head byte for byte, bodies with GET, upgrades, and an answer in bytes.
  */
 export interface Exchange {
   readonly method: string;
-  /** Path and query exactly as sent, starting with `/`. */
+  /**
+   * Path and query exactly as sent, one character a byte, starting with `/`; `*` for OPTIONS of the whole server.
+   * A target that names a host arrives as its path; that host is {@link host}.
+   */
   readonly target: string;
-  /** The Host header (`:authority` in HTTP/2) as sent; "" when an HTTP/1.0 client sent none. */
+  /** The host as sent (`:authority` in HTTP/2); "" when an HTTP/1.0 client sent none. */
   readonly host: string;
   /** Address of the peer of the TCP connection, not of anyone it claims to speak for. */
   readonly remoteAddress: string;
   /** True when this listener ended TLS itself. */
   readonly secure: boolean;
-  /**
-   * Header fields, each a name in lower case and then its value: one list, as a pair for each field would cost a busy
-   * relay a tenth of its time. The Node driver keeps order and duplicates; Deno's sorts and joins them.
-   */
+  readonly httpVersion: "1.0" | "1.1" | "2";
+  /** The head as bytes, for whoever passes it on. Good until the exchange is over. */
+  readonly head: RequestHead;
+  /** Header fields in their order, duplicates too: a name in lower case, its value, and so on. */
   readonly headers: readonly string[];
-  /** Whether a body was announced. */
-  readonly hasBody: boolean;
-  /** The body as it arrives, or null when none was announced. Reading sends `100 Continue` where it is due. */
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
-  /** Aborts when the visitor goes away before the answer is complete. */
-  readonly signal: AbortSignal;
-  /**
-   * Whether a chunk of an answer's streamed body has been taken over for good by the time the next is asked for,
-   * so that its memory may be given back. Where this is false the system may still be reading it.
-   */
-  readonly takesChunks: boolean;
-  /** Whether an answer of 205 can end: Deno's server gives it no length, so that its reader would wait for ever. */
-  readonly ends205: boolean;
-  /** The same as a web-standard `Request`, for areas that use a framework. Throws `HttpError` 400 when it has none. */
-  readonly request: Request;
+  /** {@link headers} with names as they were sent. */
+  readonly rawHeaders: readonly string[];
   /** One header by its lower-case name; duplicates joined with ", ". */
   header(name: string): string | null;
+  /** Whether a body was announced. */
+  readonly hasBody: boolean;
+  /** The body as it arrives, or null when none was announced. Use this or {@link readBody}. */
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  /**
+   * The next piece of the body, at least one byte, or null at its end. One call at a time; the piece is good until the
+   * next call. Nothing is read off the socket before it is asked for, and the first call sends `100 Continue` where it
+   * is due.
+   * @throws BodyCut when the visitor leaves before the end, or sends what is no body
+   */
+  readBody(): Promise<Uint8Array | null>;
+  /** The field lines of the trailer section, each with its CRLF, once {@link readBody} has told of the end. */
+  readonly trailers: Uint8Array;
+  /** Aborts when the visitor leaves before the answer is complete. */
+  readonly signal: AbortSignal;
+  /** Called once when the visitor leaves before the answer is complete: {@link signal} for who has many exchanges. */
+  onLeave: (() => void) | null;
+  /** The same as a web-standard `Request`, for areas that use a framework. Throws `HttpError` 400 when it has none. */
+  readonly request: Request;
+  /**
+   * The value of `Upgrade` when an upgrade is asked for that can be granted: HTTP/1.1, no body, not to HTTP/2; else null.
+   */
+  readonly upgrade: string | null;
   /** Whether this is a WebSocket handshake (RFC 6455, section 4.2.1). */
   readonly isWebSocket: boolean;
-  /** Accepts the WebSocket handshake: return the response to the listener unchanged. */
-  upgrade(options: UpgradeOptions): Response;
-}
-
-export interface UpgradeOptions {
-  /** The subprotocol to answer with; it must be one that the visitor offered. */
-  protocol?: string;
-  /** Longest message that is taken, in bytes; a longer one closes the socket with 1009. 17 MiB when left out. */
-  maxMessageBytes?: number;
-  /**
-   * Pings a quiet peer, and ends a socket whose peer says nothing for this long, pongs included. Whole seconds; none
-   * when left out.
-   */
-  heartbeatSeconds?: number;
-  onOpen?(socket: ServerSocket): void;
-  onMessage(data: string | Uint8Array): void;
-  /** Called once, for whatever reason the socket ended; 1006 when it broke without a close frame. */
-  onClose(code: number, reason: string): void;
-}
-
-/** The server's end of a WebSocket. Calls after the end have no effect. */
-export interface ServerSocket {
-  /** `data` is copied: it may change as soon as this returns. */
-  send(data: string | Uint8Array<ArrayBuffer>): void;
-  /**
-   * Left out, or 1005, `code` stays out of the close frame; one that may not be sent becomes the nearest that may.
-   * `reason` is cut to 123 bytes.
-   */
-  close(code?: number, reason?: string): void;
-  /** Bytes handed to `send` that the network has not taken yet. */
-  readonly bufferedAmount: number;
+  /** For handlers that answer in bytes. */
+  readonly reply: Reply;
 }
 
 /**
- * What an answer's body fails with to break the connection off on purpose, so that the visitor does not take a part
- * for the whole. Listeners log nothing: it is no defect of theirs.
+ * An answer in bytes, without `Response`, `Headers` or streams. A block of a head is its reason phrase, which may be
+ * empty, CRLF, and field lines, each with its CRLF: checked by the caller, and without fields of the connection.
+ * Calls after the visitor has gone have no effect.
+ */
+export interface Reply {
+  /** Whether {@link begin} or {@link switchProtocols} was called. */
+  readonly begun: boolean;
+  /** Sends an interim answer (RFC 9110, section 15.2; not 101). HTTP/1.0 has none. */
+  inform(status: number, block: Uint8Array): void;
+  /**
+   * Begins the answer, and ends it with `end`. Block and body are copied.
+   * @param length bytes of the body, which the block states as Content-Length; null when it is not known
+   * @param body what is there of it
+   * @param end that is all of it
+   */
+  begin(status: number, block: Uint8Array, length: number | null, body: Uint8Array, end: boolean): void;
+  /**
+   * More of the body: it must not change until this resolves, which is when the network has taken it, or the visitor
+   * has gone. One at a time. With `end` it is the last.
+   */
+  write(piece: Uint8Array, end?: boolean): Promise<void>;
+  /** The body is complete. Not while a write is pending. `trailers` are field lines, left out where they cannot be sent. */
+  end(trailers?: Uint8Array): void;
+  /** Breaks the answer off, so that a part is not taken for the whole. */
+  cut(): void;
+  /**
+   * Answers 101 and hands the connection over: it is the caller's to close from then on. The block has an
+   * `upgrade` field, and the listener adds `connection`. What the visitor has sent behind the request is read first.
+   */
+  switchProtocols(block: Uint8Array): Connection;
+}
+
+/**
+ * What a body fails with: the visitor left, or an answer is broken off on purpose so that they do not take a part for
+ * the whole. Listeners log nothing: it is no defect of theirs.
  */
 export class BodyCut extends Error {
   override name = "BodyCut";
 }
 
-/** Answers one exchange. What it throws is a defect: the listener logs it and answers 500. */
-export type ExchangeHandler = (exchange: Exchange) => Response | Promise<Response>;
+/**
+ * Answers one exchange: gives the response back, or null when it answers by {@link Exchange.reply}, now or later.
+ * What it throws is a defect: the listener logs it and answers 500.
+ */
+export type ExchangeHandler = (exchange: Exchange) => Response | null | Promise<Response | null>;
 
 export interface ListenOptions {
   hostname: string;
@@ -90,6 +111,10 @@ export interface ListenOptions {
   port: number;
   /** PEM texts; with both, the listener ends TLS itself (HTTP/1.1 and HTTP/2). */
   tls?: { cert: string; key: string };
+  /** What one visitor, and all of them, may take; {@link DEFAULT_LIMITS} for what is left out. */
+  limits?: Partial<ListenerLimits>;
+  /** Whether a peer is a reverse proxy of the operator's: it speaks for many, and has no limit of its own. */
+  isTrusted?: (address: string) => boolean;
   log: Logger;
 }
 
@@ -97,14 +122,16 @@ export interface ListenOptions {
 export interface Listener {
   readonly hostname: string;
   readonly port: number;
+  /** Connections open now; -1 where the runtime does not tell. */
+  readonly connections: number;
   /** Stops accepting and waits until running exchanges are done. */
   close(): Promise<void>;
-  /** Ends everything now. */
+  /** Ends everything now, upgraded connections excepted: those are their owners'. */
   abort(): void;
 }
 
-/** Which implementation listens. `node` enforces timeouts on slow and idle connections, `deno` is the faster. */
-export type ListenerKind = "deno" | "node";
+/** Which implementation listens: our own, or the runtime's `Deno.serve`. */
+export type ListenerKind = "edge" | "deno";
 
 /** What a Hono app of an area is run with: `app.fetch(exchange.request, { exchange })`. */
 export interface ExchangeEnv {

@@ -63,7 +63,7 @@ export class FetchRoute {
     const pieces = limitBytes(exchange.body, this.#options.maxUploadBytes);
     const announced = exchange.header("content-length");
     return {
-      content: exchange.takesChunks ? giveBackTaken(pieces) : pieces,
+      content: giveBackTaken(pieces),
       length: announced === null ? undefined : Number(announced),
     };
   }

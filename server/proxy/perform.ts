@@ -81,7 +81,7 @@ export class Performer {
         stop();
         record.write();
       };
-      const stream = { maxBytes: description.maxBytes, deadline, takesChunks: exchange.takesChunks, record, onEnd };
+      const stream = { maxBytes: description.maxBytes, deadline, record, onEnd };
       if (stream.maxBytes !== null) refuseAnnounced(followed.answer, stream.maxBytes);
       const answer = this.#stream(format.kind === "plain", followed, stream, exchange);
       record.isStreamed = true;

@@ -13,14 +13,9 @@ import type { Performer, RequestLimits } from "./perform.ts";
 import type { RequestRecord } from "./request_log.ts";
 import type { UpstreamAnswer } from "./upstream.ts";
 
-/** A request that asks for another protocol, and can hand its connection over. */
-export type UpgradeExchange = Omit<Exchange, "upgrade"> & {
-  /** What it asks for. */
-  readonly upgrade: string | null;
-  readonly reply: {
-    /** Answers 101 with a block of head, and gives the connection away. */
-    switchProtocols(block: Uint8Array): Connection;
-  };
+/** What of a listener's exchange an upgrade needs. */
+export type UpgradeExchange = Pick<Exchange, "method" | "target" | "headers" | "header" | "signal"> & {
+  reply: Pick<Exchange["reply"], "switchProtocols">;
 };
 
 export interface UpgradeRouteOptions {
@@ -65,7 +60,7 @@ export class UpgradeRoute {
       record.isStreamed = true;
       if (answer.switched === null) {
         deadline.limitIdle(limits.streamIdleMs);
-        const stream = { maxBytes: null, deadline, takesChunks: exchange.takesChunks, record, onEnd };
+        const stream = { maxBytes: null, deadline, record, onEnd };
         return plainAnswer({ ...UNFOLLOWED, answer, finalUrl: url.href }, stream, exchange);
       }
       // The time was for the handshake.

@@ -44,7 +44,7 @@ function startRoute(options: { token?: string; streamIdleMs?: number } = {}) {
     client.on("error", () => {});
     const exchange = await readExchange(connection, path);
     const record = new RequestRecord(createLogger({ write: (line) => log.push(line) }), "/proxy/fetch", "test");
-    const answered = route.answer(exchange, exchange.upgrade ?? "", record);
+    const answered = route.answer(exchange, "websocket", record);
     return { client, answered, visitor };
   }
 
@@ -89,7 +89,6 @@ async function readExchange(connection: Connection, target: string): Promise<Upg
     headers: fields.flatMap(([name, value]) => [name.toLowerCase(), value]),
     header,
     signal: new AbortController().signal,
-    upgrade: header("upgrade"),
     reply: {
       switchProtocols(block) {
         const head = `HTTP/1.1 101 ${new TextDecoder("latin1").decode(block)}Connection: upgrade\r\n\r\n`;

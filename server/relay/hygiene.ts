@@ -1,3 +1,5 @@
+import type { RequestHead } from "../../common/http1/mod.ts";
+
 /**
  * Header fields that belong to one connection and never travel on (RFC 9110, section 7.6.1). `connection` itself names
  * more of them.
@@ -5,8 +7,6 @@
 const HOP_BY_HOP = [
   "connection",
   "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
   "proxy-connection",
   "te",
   "trailer",
@@ -22,6 +22,8 @@ const OURS = [
   "expect",
   "forwarded",
   "host",
+  "http2-settings",
+  "proxy-authorization",
   "x-forwarded-by",
   "x-forwarded-for",
   "x-forwarded-host",
@@ -35,42 +37,71 @@ const OURS = [
   "x-real-ip",
 ];
 
+/** Names that CGI and WSGI, to which "-" and "_" are the same, would take for the length that was checked. */
+const MISSPELT = ["content_length"];
+
 /** A power of two. */
 const SLOTS = 1024;
-const belongsToConnectionOrUs = createNameTest([...HOP_BY_HOP, ...OURS.flatMap(listSpellings)]);
 
-/** CGI and WSGI know no difference between "-" and "_": to them `X_Forwarded_For` is the real one. */
-function listSpellings(name: string): string[] {
-  const [first, ...rest] = name.split("-");
-  return rest.reduce((heads, part) => heads.flatMap((head) => [`${head}-${part}`, `${head}_${part}`]), [first]);
-}
+/** A test of a field's name, `bytes[start, end)`, letters of either case alike. */
+export type NameTest = (bytes: Uint8Array, start: number, end: number) => boolean;
 
-/** Whether a visitor's field stays behind; fields of our own protocol mean nothing from outside. Names in lower case. */
-export function isDroppedFromRequest(name: string): boolean {
-  return belongsToConnectionOrUs(name) || name.startsWith("portway-");
-}
+const isOfConnectionOrOurs = createNameTest([...HOP_BY_HOP, ...OURS], MISSPELT);
+const isOfConnection = createNameTest([...HOP_BY_HOP, "portway-error"]);
 
-/** Whether a local service's field stays behind. `name` is in lower case. */
-export const isDroppedFromResponse: NameTest = createNameTest([...HOP_BY_HOP, "portway-error"]);
+const OWN_PREFIX = "portway-";
 
-type NameTest = (name: string) => boolean;
+/** Whether a visitor's field stays behind; fields of our own protocol mean nothing from outside. */
+export const isDroppedFromRequest: NameTest = (bytes, start, end) =>
+  isOfConnectionOrOurs(bytes, start, end) ||
+  (end - start > OWN_PREFIX.length && isSpelt(bytes, start, start + OWN_PREFIX.length, OWN_PREFIX));
+
+/** Whether a local service's field stays behind. */
+export const isDroppedFromAnswer: NameTest = isOfConnection;
 
 /**
- * A test for membership by first letter and length: names arrive as fresh strings, and looking one up in a `Set` would
- * hash every one of them. Hardly a name that browsers send shares both with one of ours.
+ * A test for membership by first letter and length, on bytes: hardly a name that browsers send shares both with one of
+ * ours, and no text is made.
+ * @param names CGI and WSGI know no difference between "-" and "_", so both spellings count
+ * @param exact names that count only as they are spelt
  */
-function createNameTest(names: readonly string[]): NameTest {
-  const slots: string[][] = Array.from({ length: SLOTS }, () => []);
-  for (const name of names) slots[slotOf(name)].push(name);
-  return (name) => slots[slotOf(name)].includes(name);
+function createNameTest(names: readonly string[], exact: readonly string[] = []): NameTest {
+  const slots: (string[] | undefined)[] = new Array(SLOTS).fill(undefined);
+  for (const name of [...names, ...exact]) {
+    (slots[slotOf(name.charCodeAt(0), name.length)] ??= []).push(name);
+  }
+  return (bytes, start, end) => {
+    const slot = slots[slotOf(bytes[start] | 0x20, end - start)];
+    return slot !== undefined && slot.some((name) => isSpelt(bytes, start, end, name));
+  };
 }
 
-function slotOf(name: string): number {
-  return (name.charCodeAt(0) * 32 + name.length) & (SLOTS - 1);
+function slotOf(first: number, length: number): number {
+  return (first * 32 + length) & (SLOTS - 1);
+}
+
+const DASH = 0x2d;
+const UNDERSCORE = 0x5f;
+
+/** Whether the bytes spell `name`, of which a "-" may also be "_". */
+function isSpelt(bytes: Uint8Array, start: number, end: number, name: string): boolean {
+  if (end - start !== name.length) return false;
+  for (let index = 0; index < name.length; index++) {
+    const byte = bytes[start + index], wanted = name.charCodeAt(index);
+    if (byte === wanted || (byte | 0x20) === wanted && byte !== UNDERSCORE) continue;
+    if (wanted === DASH && byte === UNDERSCORE) continue;
+    return false;
+  }
+  return true;
+}
+
+/** The fields that a request's Connection lists, in lower case, or null for none but the usual ones. */
+export function namedByRequest(head: RequestHead): ReadonlySet<string> | null {
+  return head.namesFields ? namedByConnection(head.values("connection") ?? "") : null;
 }
 
 /** The names that a Connection field lists, in lower case, or null when there are none but the usual ones. */
-export function namedByConnection(value: string | null): ReadonlySet<string> | null {
-  if (value === null || /^(?:keep-alive|close|upgrade|keep-alive, *upgrade)$/i.test(value)) return null;
+export function namedByConnection(value: string): ReadonlySet<string> | null {
+  if (/^(?:keep-alive|close|upgrade|keep-alive, *upgrade)$/i.test(value)) return null;
   return new Set(value.toLowerCase().split(",").map((name) => name.trim()).filter((name) => name !== "close"));
 }

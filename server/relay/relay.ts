@@ -2,15 +2,17 @@ import type { Hono } from "hono";
 import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
+import { SESSION_PATH } from "../../protocol/mod.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Presence } from "../cluster/mod.ts";
 import type { Store } from "../store/mod.ts";
-import { createEdge } from "./edge.ts";
+
 import { createHostMatcher } from "./hosts.ts";
-import { createRelayRoutes } from "./routes.ts";
+import { createRelayRoutes, openSession } from "./routes.ts";
 import type { Session } from "./session.ts";
 import { createSessions } from "./sessions.ts";
 import { createTunnels } from "./tunnels.ts";
+import { Visits } from "./visits.ts";
 
 export interface RelayOptions {
   store: Store;
@@ -24,8 +26,8 @@ export interface RelayOptions {
   ephemeralLifetimeMs: number;
   ephemeralBytes: number;
   tunnelsPerMinute: number;
-  maxHeadBytes: number;
   maxStreams: number;
+  maxUpgrades: number;
   maxSessionsPerAddress: number;
   streamIdleMs: number;
   holdMs: number;
@@ -37,7 +39,14 @@ export interface Relay {
   /** The label that a Host header names, or null when the request is not for a tunnel. */
   match(host: string): string | null;
   /** Answers a visitor of the tunnel with that label. */
-  visit(exchange: Exchange, label: string): Response | Promise<Response>;
+  visit: Visits["answer"];
+  /** Whether a request is for {@link openSession}. */
+  isSession(exchange: Exchange): boolean;
+  /**
+   * Turns a client's handshake into a session, and with that answers it.
+   * @throws HttpError when it may not have one
+   */
+  openSession(exchange: Exchange): Promise<void>;
   /** API routes of this area. */
   routes: Hono<ExchangeEnv>;
   /** What is open now; returns to zero when nobody is there. */
@@ -58,16 +67,20 @@ export function createRelay(options: RelayOptions): Relay {
   const tunnels = createTunnels({ store: store.ephemeralTunnels, presence, log, now });
   const sessions = createSessions({
     maxStreams: options.maxStreams,
+    maxUpgrades: options.maxUpgrades,
     maxPerAddress: options.maxSessionsPerAddress,
     streamIdleMs: options.streamIdleMs,
     log,
   });
+  const visits = new Visits({ tunnels, sessions, readOrigin, holdMs: options.holdMs });
   const hosts = createHostMatcher(ephemeralUrl.hostname, options.ownHost);
   let sweeping = Promise.resolve();
   const sweeper = setInterval(() => sweeping = sweeping.then(() => tunnels.sweep()), SWEEP_MS);
   return {
     match: hosts.ephemeralLabel,
-    visit: createEdge({ tunnels, sessions, readOrigin, maxHeadBytes: options.maxHeadBytes, holdMs: options.holdMs }),
+    visit: (exchange, label) => visits.answer(exchange, label),
+    isSession: ({ target }) => target === SESSION_PATH || target.startsWith(`${SESSION_PATH}?`),
+    openSession: (exchange) => openSession(exchange, { tunnels, sessions, readOrigin }),
     routes: createRelayRoutes({
       tunnels,
       sessions,

@@ -1,9 +1,10 @@
 import { Hono } from "hono";
-import { networkOf, type OriginReader } from "../../common/forwarded.ts";
+import type { OriginReader } from "../../common/forwarded.ts";
+import { networkOf } from "../../common/network.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
 import type { RateLimiter } from "../../common/rate_limiter.ts";
-import { SESSION_PATH, SUBPROTOCOL, TUNNEL_HEADER } from "../../protocol/mod.ts";
+import { SUBPROTOCOL, TUNNEL_HEADER } from "../../protocol/mod.ts";
 import { LabelTaken } from "../store/mod.ts";
 import { noSuchTunnel, serverRestarting } from "./errors.ts";
 import { createLabel, createSecret, hashSecret, isSecretOf } from "./secrets.ts";
@@ -23,7 +24,7 @@ export interface RelayRoutesOptions {
   now(): number;
 }
 
-/** The API of tunnels, and where sessions begin. */
+/** The API of tunnels. */
 export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv> {
   const { tunnels, sessions, limiter, readOrigin, now } = options;
   const routes = new Hono<ExchangeEnv>();
@@ -39,29 +40,11 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
   });
 
   routes.get("/api/v1/tunnels/ephemeral/:id", async (context) => {
-    const tunnel = await findOwned(context.req.param("id"), context.env.exchange);
+    const tunnel = await findOwned(tunnels, context.req.param("id"), context.env.exchange);
     const fault = tunnel.gate();
     if (fault !== null) throw fault;
     return context.json(describe(tunnel), 200, { "cache-control": "no-store" });
   });
-
-  routes.get(SESSION_PATH, async (context) => {
-    const { exchange } = context.env;
-    checkHandshake(exchange);
-    const tunnel = await findOwned(exchange.header(TUNNEL_HEADER) ?? "", exchange);
-    return sessions.accept(exchange, tunnel, readOrigin(exchange).address);
-  });
-
-  /** An unknown tunnel and a wrong secret answer alike. */
-  async function findOwned(id: string, exchange: Exchange): Promise<Tunnel> {
-    const secret = /^Bearer +([\w-]{1,128})$/i.exec(exchange.header("authorization") ?? "")?.[1];
-    if (secret === undefined) {
-      throw new HttpError(401, "unauthorized", "The tunnel's secret is wanted as a Bearer token.");
-    }
-    const tunnel = await tunnels.findById(id);
-    if (tunnel === null || !isSecretOf(tunnel.record.secretHash, secret)) throw noSuchTunnel();
-    return tunnel;
-  }
 
   const describe = ({ record, used }: Tunnel) => ({
     id: record.id,
@@ -74,6 +57,30 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
   });
 
   return routes;
+}
+
+/**
+ * Turns an owner's WebSocket handshake into the session that carries their tunnel.
+ * @throws HttpError when it is none, or not theirs, or may not be opened now
+ */
+export async function openSession(
+  exchange: Exchange,
+  { tunnels, sessions, readOrigin }: Pick<RelayRoutesOptions, "tunnels" | "sessions" | "readOrigin">,
+): Promise<void> {
+  checkHandshake(exchange);
+  const tunnel = await findOwned(tunnels, exchange.header(TUNNEL_HEADER) ?? "", exchange);
+  sessions.accept(exchange, tunnel, readOrigin(exchange).address);
+}
+
+/** An unknown tunnel and a wrong secret answer alike. */
+async function findOwned(tunnels: Tunnels, id: string, exchange: Exchange): Promise<Tunnel> {
+  const secret = /^Bearer +([\w-]{1,128})$/i.exec(exchange.header("authorization") ?? "")?.[1];
+  if (secret === undefined) {
+    throw new HttpError(401, "unauthorized", "The tunnel's secret is wanted as a Bearer token.");
+  }
+  const tunnel = await tunnels.findById(id);
+  if (tunnel === null || !isSecretOf(tunnel.record.secretHash, secret)) throw noSuchTunnel();
+  return tunnel;
 }
 
 async function addTunnel(options: RelayRoutesOptions, secretHash: string): Promise<Tunnel> {

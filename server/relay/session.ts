@@ -1,11 +1,6 @@
-import type { ServerSocket, UpgradeOptions } from "../../common/listener/mod.ts";
-import { releaseMessage } from "../../common/message_memory.ts";
-import { GoAwayReason, MAX_MESSAGE, Mux, SUBPROTOCOL, type Transport } from "../../protocol/mod.ts";
-
-/** A message is held back while the network has this much left to take. */
-const MAX_BUFFERED = 2 * 1024 * 1024;
-/** Short enough that half of that is never sent within it, on any network: the line stays busy. */
-const DRAIN_POLL_MS = 1;
+import type { Connection } from "../../common/connection/mod.ts";
+import { FrameSocket } from "../../common/websocket/mod.ts";
+import { GoAwayReason, Mux } from "../../protocol/mod.ts";
 
 /** The relay's end of one running client connection. */
 export interface Session {
@@ -18,85 +13,59 @@ export interface Session {
 
 export interface SessionOptions {
   address: string;
+  /** Plain requests that may be open at a time. */
   maxStreams: number;
-  onOpen(session: Session): void;
+  /** Upgrades that may be open at a time, besides those. */
+  maxUpgrades: number;
+  /** The client stops: what is in flight ends, and no more should come its way. */
+  onDrain(session: Session): void;
   onEnd(session: Session, reason: GoAwayReason, text: string): void;
-  /** Something failed that should not. */
+  /** Something failed that should not. The session ends by it, and no other. */
   onDefect(error: unknown): void;
 }
 
-/** The upgrade that turns a client's handshake into a session. */
-export function createSessionUpgrade(options: SessionOptions): UpgradeOptions {
-  let session: SocketSession | null = null;
-  return {
-    protocol: SUBPROTOCOL,
-    maxMessageBytes: MAX_MESSAGE,
-    onOpen(socket) {
-      session = new SocketSession(socket, options);
-      options.onOpen(session);
-    },
-    onMessage: (data) => session?.receive(data),
-    onClose: () => session?.lost(),
-  };
+/**
+ * The session of a client whose WebSocket handshake was accepted; the connection is its own from here on. It reads only
+ * once the caller has had the session back, and put it where it belongs.
+ */
+export function createSession(connection: Connection, options: SessionOptions): Session {
+  return new SocketSession(connection, options);
 }
 
-class SocketSession implements Session, Transport {
+class SocketSession implements Session {
   readonly mux: Mux;
   readonly address: string;
-  readonly #socket: ServerSocket;
-  readonly #options: SessionOptions;
-  #closed = false;
 
-  constructor(socket: ServerSocket, options: SessionOptions) {
-    this.#socket = socket;
-    this.#options = options;
+  constructor(connection: Connection, options: SessionOptions) {
     this.address = options.address;
+    const socket = new FrameSocket({
+      connection,
+      masking: "bare",
+      peer: "the client",
+      onPayload: (bytes, start, end) => this.mux.receive(bytes, start, end),
+      onEnd: (reason) => this.mux.end(GoAwayReason.lost, reason),
+      onDefect: (error) => {
+        options.onDefect(error);
+        this.mux.end(GoAwayReason.closed, "the server failed");
+      },
+    });
     this.mux = new Mux({
-      transport: this,
+      transport: socket,
       maxStreams: options.maxStreams,
+      maxUpgrades: options.maxUpgrades,
       onEnd: (reason, text) => {
-        this.#closed = true;
-        socket.close(1000);
+        socket.close();
         options.onEnd(this, reason, text);
       },
-      onGoAway: (reason, text) => this.mux.end(reason, text),
+      onGoAway: (reason, text) => {
+        if (reason === GoAwayReason.draining) options.onDrain(this);
+        else this.mux.end(reason, text);
+      },
     });
-  }
-
-  send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): void | Promise<void> {
-    if (this.#closed) return;
-    this.#socket.send(buffer.subarray(start, end));
-    if (this.#socket.bufferedAmount > MAX_BUFFERED) return this.#drained();
-  }
-
-  receive(data: string | Uint8Array): void {
-    if (typeof data === "string") this.mux.end(GoAwayReason.protocolError, "a session carries binary messages only");
-    else this.#receive(data);
-  }
-
-  /** A defect of ours while a frame is handled ends this session and no other. */
-  #receive(message: Uint8Array): void {
-    try {
-      this.mux.receive(message);
-      releaseMessage(message);
-    } catch (error) {
-      this.#options.onDefect(error);
-      this.mux.end(GoAwayReason.closed, "the server failed");
-    }
-  }
-
-  lost(): void {
-    this.mux.end(GoAwayReason.lost, "the connection to the client broke");
+    queueMicrotask(() => socket.start());
   }
 
   end(reason: GoAwayReason, text: string): void {
     this.mux.end(reason, text);
-  }
-
-  /** WebSockets tell how much they hold but not when that changes. */
-  async #drained(): Promise<void> {
-    while (!this.#closed && this.#socket.bufferedAmount > MAX_BUFFERED / 2) {
-      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
-    }
   }
 }

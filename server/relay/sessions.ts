@@ -1,15 +1,17 @@
 import { delay } from "../../common/delay.ts";
-import { networkOf } from "../../common/forwarded.ts";
+import { networkOf } from "../../common/network.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../common/log.ts";
-import { GoAwayReason } from "../../protocol/mod.ts";
+import { acceptWebSocket } from "../../common/websocket/mod.ts";
+import { GoAwayReason, SUBPROTOCOL } from "../../protocol/mod.ts";
 import { serverRestarting } from "./errors.ts";
-import { createSessionUpgrade, type Session } from "./session.ts";
+import { createSession, type Session } from "./session.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 export interface SessionsOptions {
   maxStreams: number;
+  maxUpgrades: number;
   maxPerAddress: number;
   /** Milliseconds after which a stream on which nothing moves is ended. */
   streamIdleMs: number;
@@ -22,7 +24,7 @@ export interface Sessions {
    * Turns an owner's handshake into the session that carries their tunnel.
    * @throws HttpError when the tunnel is over, the address holds too many, or the server drains
    */
-  accept(exchange: Exchange, tunnel: Tunnel, address: string): Response;
+  accept(exchange: Exchange, tunnel: Tunnel, address: string): void;
   /** Sessions and streams open now. */
   count(): { sessions: number; streams: number };
   /** Whether {@link drain} was called: visitors are sent away. */
@@ -59,7 +61,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     else perNetwork.delete(network);
   }
 
-  function accept(exchange: Exchange, tunnel: Tunnel, address: string): Response {
+  function accept(exchange: Exchange, tunnel: Tunnel, address: string): void {
     if (draining) throw serverRestarting();
     const fault = tunnel.gate();
     if (fault !== null) throw fault;
@@ -70,16 +72,11 @@ export function createSessions(options: SessionsOptions): Sessions {
         headers: { "retry-after": "10" },
       });
     }
-    return exchange.upgrade(createSessionUpgrade({
+    const session = createSession(acceptWebSocket(exchange, SUBPROTOCOL), {
       address,
       maxStreams: options.maxStreams,
-      onOpen(session) {
-        sessions.add(session);
-        countFor(network, 1);
-        tunnel.attach(session);
-        log.info("session_opened", { tunnel: tunnel.record.id, address });
-        if (draining) session.end(GoAwayReason.draining, "the server is restarting");
-      },
+      maxUpgrades: options.maxUpgrades,
+      onDrain: (session) => tunnel.detach(session),
       onDefect: (error) =>
         log.error("session_failed", { tunnel: tunnel.record.id, reason: describeError(error), stack: stackOf(error) }),
       onEnd(session, reason, text) {
@@ -88,7 +85,11 @@ export function createSessions(options: SessionsOptions): Sessions {
         tunnel.detach(session);
         log.info("session_ended", { tunnel: tunnel.record.id, address, reason: nameOf(reason), text });
       },
-    }));
+    });
+    sessions.add(session);
+    countFor(network, 1);
+    tunnel.attach(session);
+    log.info("session_opened", { tunnel: tunnel.record.id, address });
   }
 
   const count = () => ({ sessions: sessions.size, streams: [...sessions].reduce((sum, { mux }) => sum + mux.size, 0) });

@@ -15,8 +15,6 @@ export class Tunnel {
   used: number;
   /** When the last session ended, or this server started if none has been seen yet, in Unix milliseconds. */
   droppedAt: number;
-  /** Messages of visitors' WebSockets that wait to be passed on. */
-  readonly messageQueue = { size: 0 };
   #saved: number;
   readonly #waiting = new Set<(session: Session | null) => void>();
   readonly #now: () => number;

@@ -1,13 +1,12 @@
-import { BodyCut, type Exchange } from "../../common/listener/mod.ts";
-import { errorResponse, type HttpError } from "../../common/http_error.ts";
+import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../common/buffer_pool.ts";
+import type { Connection } from "../../common/connection/mod.ts";
+import type { HttpError } from "../../common/http_error.ts";
+import { checkFieldLines, FieldSyntaxError } from "../../common/http1/mod.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
 import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
-import { type ChunkMemory, createChunkMemory } from "../../common/chunk_memory.ts";
-import { keepView, releaseMessage } from "../../common/message_memory.ts";
+import { AnswerBlock } from "./answer_block.ts";
 import { badAnswer, fromReset } from "./errors.ts";
-import { type HeaderPairs, parseResponseHead } from "./response_head.ts";
-
-/** Statuses whose responses have no body (fetch standard, "null body status"). */
-const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+import { OutQueue } from "./out_queue.ts";
 
 /** What a tunnel has for its visitors. */
 export interface Meter {
@@ -17,211 +16,174 @@ export interface Meter {
   gate(): HttpError | null;
 }
 
-/**
- * One visitor's HTTP request on its way through a session: its body goes in, the answer comes out as a `Response`.
- */
+/** The block of the answer that is being handled: what is done with it is done at once. */
+const block = new AnswerBlock();
+
+/** One visitor's request on its way through a session: its body goes in, the answer comes out as the bytes it has. */
 export class Visitor implements StreamHandler {
-  readonly response: Promise<Response>;
   readonly #exchange: Exchange;
   readonly #meter: Meter;
-  #stream: MuxStream | null = null;
-  #answer!: (response: Response) => void;
-  #body: ResponseBody | null = null;
-  #answered = false;
-  #watched = false;
+  readonly #refuse: (error: HttpError) => void;
+  #stream!: MuxStream;
+  /** What waits to be taken by the visitor, once the answer has begun and goes on. */
+  #out: OutQueue | null = null;
+  #upgraded: Connection | null = null;
+  #isOver = false;
 
-  constructor(exchange: Exchange, meter: Meter) {
+  /** @param refuse answers with an error of ours */
+  constructor(exchange: Exchange, meter: Meter, refuse: (error: HttpError) => void) {
     this.#exchange = exchange;
     this.#meter = meter;
-    this.response = new Promise((resolve) => this.#answer = resolve);
+    this.#refuse = refuse;
   }
 
   /** Takes the stream that was opened for this visitor, and sends the request's body on it. */
   start(stream: MuxStream): void {
     this.#stream = stream;
-    const { body } = this.#exchange;
-    if (body !== null) sendBody(body, stream, this.#meter, () => this.#breakOff("the visitor left"));
+    const exchange = this.#exchange;
+    exchange.onLeave = () => this.#breakOff("the visitor left");
+    if (exchange.hasBody) void this.#sendBody();
   }
 
-  /**
-   * Watches for the visitor leaving, once the answer lets itself be waited for: doing so for every request would cost
-   * a third of the relay's time. A streamed answer notices by itself.
-   */
-  onBeat(): void {
-    if (this.#answered || this.#watched) return;
-    this.#watched = true;
-    const { signal } = this.#exchange;
-    // They may have left before the first beat.
-    if (signal.aborted) return this.#breakOff("the visitor left");
-    signal.addEventListener("abort", () => {
-      if (!this.#answered) this.#breakOff("the visitor left");
-    });
+  onInterim(status: number, frame: Uint8Array, start: number, end: number): void {
+    this.#meter.meter(end - start);
+    if (this.#readBlock(status, frame, start, end)) this.#exchange.reply.inform(status, block.bytes);
   }
 
   onResponse(
     status: number,
     frame: Uint8Array,
-    headStart: number,
-    headEnd: number,
+    start: number,
+    blockEnd: number,
     payloadEnd: number,
     end: boolean,
   ): void {
-    this.#meter.meter(payloadEnd - headStart);
-    this.#answered = true;
-    if (status < 200 || status > 599) return this.#refuse(badAnswer(`Its status is ${status}.`));
-    let headers: HeaderPairs;
-    try {
-      headers = parseResponseHead(frame, headStart, headEnd);
-    } catch {
-      return this.#refuse(badAnswer("Its headers are malformed."));
-    }
-    // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
-    if (this.#exchange.hasBody && !this.#stream!.localEnded) headers.push(["connection", "close"]);
-    if (status === 205 && !this.#exchange.ends205) status = 204;
-    if (this.#exchange.method === "HEAD") {
-      return this.#answer(new Response(bodyOfHead(status, headers), { status, headers }));
-    }
-    const isEmpty = NULL_BODY.has(status) || (end && headEnd === payloadEnd);
-    const body = isEmpty ? null : keepView(frame.subarray(headEnd, payloadEnd) as Uint8Array<ArrayBuffer>);
-    if (isEmpty || end) return this.#answer(new Response(body, { status, headers }));
-    this.#body = new ResponseBody(this.#stream!, this.#exchange.takesChunks);
-    if (body !== null && body.length > 0) this.#body.push(body, false);
-    this.#answer(new Response(this.#body.readable, { status, headers }));
+    this.#meter.meter(payloadEnd - start);
+    if (!this.#readBlock(status, frame, start, blockEnd)) return;
+    if (status === SWITCHING_PROTOCOLS) return this.#upgrade(frame.subarray(blockEnd, payloadEnd));
+    const { reply, method } = this.#exchange;
+    const size = payloadEnd - blockEnd;
+    const isBodiless = method === "HEAD" || status === 204 || status === 304;
+    if (block.length < 0 && end && !isBodiless) block.addLength(size);
+    this.#isOver = end;
+    // What is left of the request is nobody's, and the stream with it where nothing more is to come.
+    reply.begin(status, block.bytes, block.length < 0 ? null : block.length, frame.subarray(blockEnd, payloadEnd), end);
+    if (end) return;
+    this.#out = new OutQueue((bytes, isLast) => reply.write(bytes, isLast), (bytes) => this.#stream.consumed(bytes));
+    if (size > 0) this.#stream.consumed(size);
   }
 
-  onData(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
+  onData(piece: Uint8Array, end: boolean): void {
     this.#meter.meter(piece.length);
-    if (this.#body !== null) this.#body.push(keepView(piece), end);
-    else if (piece.length > 0) this.#breakOff("a body where the answer can have none");
+    if (this.#out === null) return this.#breakOff("a body where the answer can have none");
+    this.#isOver ||= end && this.#upgraded === null;
+    this.#out.push(piece, end);
+  }
+
+  onTrailers(frame: Uint8Array, start: number, end: number): void {
+    this.#meter.meter(end - start);
+    const trailers = frame.slice(start, end);
+    try {
+      checkFieldLines(trailers, 0, trailers.length);
+    } catch (error) {
+      if (!(error instanceof FieldSyntaxError)) throw error;
+      return this.#breakOff("malformed trailers");
+    }
+    this.#isOver = true;
+    this.#out?.finish(() => this.#exchange.reply.end(trailers));
   }
 
   onReset(reason: ResetReason, text: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#out?.drop();
+    this.#upgraded?.close();
+    const { reply } = this.#exchange;
+    if (this.#upgraded !== null) return;
+    if (reply.begun) return reply.cut();
     // A session is also lost when the tunnel's traffic or time runs out.
     const over = reason === ResetReason.sessionLost ? this.#meter.gate() : null;
-    if (!this.#answered) this.#refuse(over ?? fromReset(reason, text));
-    else this.#body?.fail(text);
+    this.#refuse(over ?? fromReset(reason, text));
   }
 
-  onMessage(): void {
-    this.#breakOff("a WebSocket message on a plain request");
+  /** Checks the head of an answer, and reads it into {@link block}. Says whether it can be passed on. */
+  #readBlock(status: number, frame: Uint8Array, start: number, end: number): boolean {
+    try {
+      if (status < 100 || status > 599) throw new FieldSyntaxError(`status ${status}`);
+      block.read(status, frame, start, end);
+      return true;
+    } catch (error) {
+      if (!(error instanceof FieldSyntaxError)) throw error;
+      this.#isOver = true;
+      this.#stream.reset(ResetReason.cancelled);
+      this.#refuse(badAnswer("Its head is malformed."));
+      return false;
+    }
   }
 
-  onClose(): void {
-    this.onReset(ResetReason.broken, "");
+  /** Both directions are bytes from here on, each with an end of its own. */
+  #upgrade(early: Uint8Array): void {
+    const connection = this.#upgraded = this.#exchange.reply.switchProtocols(block.bytes);
+    const write = async (bytes: Uint8Array, isLast: boolean) => {
+      if (bytes.length > 0) await connection.write(bytes);
+      if (!isLast) return;
+      await connection.closeWrite();
+      this.#endUpgraded();
+    };
+    this.#out = new OutQueue(write, (bytes) => this.#stream.consumed(bytes), () => this.#breakOff("the visitor left"));
+    if (early.length > 0) this.#out.push(early, false);
+    void this.#sendUpgraded(connection);
+  }
+
+  /** Sends what the visitor says through an upgrade. Memory follows what they say at a time. */
+  async #sendUpgraded(connection: Connection): Promise<void> {
+    let memory = takeMemory(SMALL);
+    try {
+      for (;;) {
+        const count = await connection.read(memory);
+        if (count === null) break;
+        this.#meter.meter(count);
+        await this.#stream.write(memory.subarray(0, count));
+        if (count < memory.length || memory.length === LARGE) continue;
+        giveMemory(memory);
+        memory = takeMemory(memory.length === SMALL ? MEDIUM : LARGE);
+      }
+      this.#stream.end();
+      this.#endUpgraded();
+    } catch (error) {
+      if (!(error instanceof StreamEnded)) this.#breakOff("the visitor left");
+    } finally {
+      giveMemory(memory);
+    }
+  }
+
+  /** One direction of an upgrade has ended. */
+  #endUpgraded(): void {
+    if (this.#stream.ended === null) return;
+    this.#isOver = true;
+    this.#upgraded?.close();
+  }
+
+  /** Sends the request's body as it arrives. A visitor who leaves in the middle ends the stream. */
+  async #sendBody(): Promise<void> {
+    const exchange = this.#exchange, stream = this.#stream;
+    try {
+      for (;;) {
+        const piece = await exchange.readBody();
+        if (piece === null) return stream.end(exchange.trailers);
+        this.#meter.meter(piece.length);
+        await stream.write(piece);
+      }
+    } catch (error) {
+      if (!(error instanceof StreamEnded)) this.#breakOff("the visitor left");
+    }
   }
 
   /** Ends the stream from here, where nobody else tells this side of it. */
   #breakOff(text: string): void {
-    this.#stream?.reset(ResetReason.cancelled, text);
+    this.#stream.reset(ResetReason.cancelled, text);
     this.onReset(ResetReason.cancelled, text);
   }
-
-  #refuse(error: HttpError): void {
-    this.#answered = true;
-    this.#stream?.reset(ResetReason.cancelled);
-    this.#answer(errorResponse(error, this.#exchange.header("accept")));
-  }
 }
 
-/** Nothing is sent either way, but to no body at all a listener gives the length 0, which is GET's then. */
-function bodyOfHead(status: number, headers: HeaderPairs): ReadableStream | null {
-  const hasLength = NULL_BODY.has(status) || headers.some(([name]) => name === "content-length");
-  return hasLength ? null : new ReadableStream({ start: (controller) => controller.close() });
-}
-
-/** Sends a visitor's body as it arrives. A visitor who leaves in the middle ends the stream. */
-async function sendBody(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  stream: MuxStream,
-  meter: Meter,
-  failed: () => void,
-): Promise<void> {
-  const reader = body.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return stream.end();
-      meter.meter(value.length);
-      await stream.write(value);
-      releaseMessage(value);
-    }
-  } catch (error) {
-    if (!(error instanceof StreamEnded)) return failed();
-    // Nobody wants the rest; where the visitor has left already there is nothing to cancel.
-    await reader.cancel().catch(() => {});
-  }
-}
-
-/** The body of a streamed answer: pieces wait here until the visitor takes them, and only then give credit back. */
-class ResponseBody {
-  readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
-  readonly #stream: MuxStream;
-  readonly #pieces: Uint8Array<ArrayBuffer>[] = [];
-  #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
-  readonly #memory: ChunkMemory | null;
-  /** The piece that was delivered last. */
-  #delivered: Uint8Array<ArrayBuffer> | null = null;
-  #ended = false;
-  #over = false;
-  #pulled: (() => void) | null = null;
-
-  /** @param takesChunks whether a piece's memory can be given back once the next is asked for */
-  constructor(stream: MuxStream, takesChunks: boolean) {
-    this.#stream = stream;
-    this.#memory = takesChunks ? createChunkMemory() : null;
-    this.readable = new ReadableStream({
-      start: (controller) => {
-        this.#controller = controller;
-      },
-      pull: () => this.#pull(),
-      cancel: () => {
-        this.#over = true;
-        stream.reset(ResetReason.cancelled, "the visitor left");
-        this.#settlePull();
-      },
-    }, { highWaterMark: 0 });
-  }
-
-  push(piece: Uint8Array<ArrayBuffer>, end: boolean): void {
-    this.#ended = end;
-    if (piece.length > 0) this.#pieces.push(piece);
-    // A pull that is answered with nothing would be the last: the reader waits on, and nobody asks again.
-    if (this.#pulled !== null && (end || piece.length > 0)) this.#deliver();
-  }
-
-  /** Breaks the answer off: the visitor sees a cut connection, not a short body. */
-  fail(text: string): void {
-    if (this.#over || this.#ended) return;
-    this.#over = true;
-    this.#controller.error(new BodyCut(text));
-    this.#settlePull();
-  }
-
-  #pull(): Promise<void> | void {
-    if (this.#delivered !== null) this.#memory?.giveBack([this.#delivered]);
-    this.#delivered = null;
-    if (this.#pieces.length > 0 || this.#ended) return this.#deliver();
-    return new Promise((resolve) => this.#pulled = resolve);
-  }
-
-  #deliver(): void {
-    const piece = this.#pieces.shift();
-    if (piece !== undefined && !this.#over) {
-      const size = piece.length;
-      this.#controller.enqueue(piece);
-      this.#delivered = piece;
-      this.#stream.consumed(size);
-    }
-    if (this.#ended && this.#pieces.length === 0 && !this.#over) {
-      this.#over = true;
-      this.#controller.close();
-    }
-    this.#settlePull();
-  }
-
-  #settlePull(): void {
-    const pulled = this.#pulled;
-    this.#pulled = null;
-    pulled?.();
-  }
-}
+const SWITCHING_PROTOCOLS = 101;

@@ -23,7 +23,7 @@ const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 export function plainAnswer(
   followed: FollowedAnswer,
   options: StreamOptions,
-  exchange: Pick<Exchange, "method" | "ends205">,
+  exchange: Pick<Exchange, "method">,
 ): Answer {
   const { answer, finalUrl } = followed;
   if (answer.status > 599) {
@@ -48,8 +48,7 @@ export function plainAnswer(
   ];
   headers.push(exposing(headers));
   const isNull = NULL_BODY.has(answer.status) || (isHead && hasHeader(headers, "content-length"));
-  // Deno's server gives 205 no length, so that its reader would wait for ever.
-  const status = answer.status === 205 && !exchange.ends205 ? 204 : answer.status;
+  const { status } = answer;
   if (!isNull) return { status, headers, body: toStream(answer.body, options) };
   answer.body.cancel();
   options.onEnd();

@@ -17,8 +17,6 @@ export interface StreamOptions {
   maxBytes: number | null;
   /** Moved on by every chunk. */
   deadline: Deadline;
-  /** As the listener says of itself. */
-  takesChunks: boolean;
   /** Counts the bytes. */
   record: { bytes: number };
   /** Called when the body has ended, for whatever reason. */
@@ -52,9 +50,9 @@ export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): 
 
 /** A body as it arrives. */
 export function toStream(body: AnswerBody, options: StreamOptions): ReadableStream<Uint8Array> {
-  const { maxBytes, deadline, takesChunks, record, onEnd } = options;
+  const { maxBytes, deadline, record, onEnd } = options;
   const limit = maxBytes ?? Infinity;
-  const memory = takesChunks ? createChunkMemory() : null;
+  const memory = createChunkMemory();
   let left = limit;
   let given: Uint8Array[] = [];
   function pass(chunks: Uint8Array[] | null, controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -79,7 +77,7 @@ export function toStream(body: AnswerBody, options: StreamOptions): ReadableStre
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        memory?.giveBack(given);
+        memory.giveBack(given);
         pass(await body.take(), controller);
       } catch (error) {
         cancel();

@@ -110,8 +110,10 @@ export class FormRoute {
     const input = parseJson(text);
     return await answerIn(readFormat(input), asking.record, async () => {
       const job = this.#readJob(input, exchange);
-      const parts = exchange.takesChunks ? giveBackTaken(rest) : rest;
-      return await this.#forward(asking, { job, ...this.#rewrite(exchange, parts, { boundary, removedBytes }) });
+      return await this.#forward(asking, {
+        job,
+        ...this.#rewrite(exchange, giveBackTaken(rest), { boundary, removedBytes }),
+      });
     });
   }
 

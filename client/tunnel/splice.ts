@@ -1,0 +1,94 @@
+import { type MuxStream, ResetReason } from "../../protocol/mod.ts";
+import type { UpstreamConnection } from "./upstream_pool.ts";
+import { WriteQueue } from "./write_queue.ts";
+
+/** What an idle connection reads into: most messages of a WebSocket fit many times. */
+const SMALL = 4 * 1024;
+const LARGE = 64 * 1024;
+/** After so many small reads in a row it holds the small memory again. */
+const QUIET_READS = 8;
+
+/**
+ * Joins a stream and a connection that was upgraded: bytes go both ways as they are, each way ends on its own, and
+ * either stops reading when the other side does not take what it has.
+ */
+export class Splice {
+  readonly #stream: MuxStream;
+  readonly #connection: UpstreamConnection;
+  readonly #queue: WriteQueue;
+  #memory = new Uint8Array(SMALL);
+  #quietReads = 0;
+  /** The visitor's direction has ended, and all of it was written. */
+  #sentAll = false;
+  #visitorEnded = false;
+
+  constructor(stream: MuxStream, connection: UpstreamConnection) {
+    this.#stream = stream;
+    this.#connection = connection;
+    this.#queue = new WriteQueue(
+      connection,
+      (bytes) => stream.consumed(bytes),
+      () => this.#break(),
+      () => this.#onDrained(),
+    );
+  }
+
+  /** Begins to read, once what the service sent along with its 101 (`bytes[start, end)`) has been passed on. */
+  async run(bytes: Uint8Array, start: number, end: number): Promise<void> {
+    try {
+      await this.#pass(bytes, start, end);
+      for (;;) {
+        const count = await this.#connection.readInto(this.#memory);
+        if (count === null) break;
+        const sent = this.#stream.send(this.#memory, 0, count);
+        if (sent < count) await this.#pass(this.#memory, sent, count);
+        this.#fitMemory(count);
+      }
+      this.#stream.end();
+      if (this.#sentAll || this.#stream.ended !== null) this.#connection.close();
+    } catch {
+      // A service that broke off, or a stream that ended; the latter has nobody left to tell.
+      this.#break();
+    }
+  }
+
+  /** What the visitor sent. */
+  push(piece: Uint8Array, end: boolean): void {
+    if (piece.length > 0) this.#queue.push(piece, piece.length);
+    if (!end) return;
+    this.#visitorEnded = true;
+    if (this.#queue.isEmpty) this.#onDrained();
+  }
+
+  /** The stream was reset. */
+  abort(): void {
+    this.#queue.stop();
+    this.#connection.close();
+  }
+
+  async #pass(bytes: Uint8Array, start: number, end: number): Promise<void> {
+    for (let at = start; at < end;) {
+      if (this.#stream.room === 0 || this.#stream.ended !== null) await this.#stream.whenRoom();
+      at = this.#stream.send(bytes, at, end);
+    }
+  }
+
+  #onDrained(): void {
+    if (!this.#visitorEnded || this.#sentAll) return;
+    this.#sentAll = true;
+    if (this.#stream.localEnded) this.#connection.close();
+    else void this.#connection.closeWrite();
+  }
+
+  #break(): void {
+    this.abort();
+    this.#stream.reset(ResetReason.broken, "it broke the connection off");
+  }
+
+  #fitMemory(count: number): void {
+    const size = this.#memory.length;
+    this.#quietReads = count <= SMALL / 4 ? this.#quietReads + 1 : 0;
+    if (count === size && size < LARGE) this.#memory = new Uint8Array(LARGE);
+    else if (size > SMALL && this.#quietReads >= QUIET_READS) this.#memory = new Uint8Array(SMALL);
+  }
+}

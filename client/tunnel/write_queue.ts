@@ -1,0 +1,106 @@
+import { copyBytes } from "../../protocol/mod.ts";
+
+/** What a queue writes to. */
+export interface QueueWriter {
+  /** Writes all of `bytes`, which do not change until it resolves. */
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+/** Bytes that wait for their turn: `memory[0, used)`, of which `credit` are somebody's payload. */
+interface Chunk {
+  memory: Uint8Array<ArrayBuffer>;
+  used: number;
+  credit: number;
+}
+
+/** Holds the largest piece of a stream with its framing. */
+const CHUNK_SIZE = 64 * 1024 + 64;
+/** For a few small pieces, as most messages are. */
+const SMALL_CHUNK = 4 * 1024;
+/** Idle chunks kept for all queues of this process. */
+const MAX_SPARE = 16;
+const spare: Uint8Array<ArrayBuffer>[] = [];
+
+/**
+ * Writes what comes in pieces, in order and one write at a time. Pieces are copied, as their memory is not theirs for
+ * long, and those that come while a write is under way, or in one turn, leave in one.
+ */
+export class WriteQueue {
+  readonly #writer: QueueWriter;
+  readonly #onWritten: (credit: number) => void;
+  readonly #onBroken: (error: unknown) => void;
+  readonly #onDrained: () => void;
+  #chunks: Chunk[] = [];
+  #writing = false;
+  #armed = false;
+  #stopped = false;
+
+  /**
+   * @param onWritten told how many payload bytes have left
+   * @param onDrained told when nothing waits any more
+   */
+  constructor(
+    writer: QueueWriter,
+    onWritten: (credit: number) => void,
+    onBroken: (error: unknown) => void,
+    onDrained: () => void,
+  ) {
+    this.#writer = writer;
+    this.#onWritten = onWritten;
+    this.#onBroken = onBroken;
+    this.#onDrained = onDrained;
+  }
+
+  /** Whether nothing waits and nothing is being written. */
+  get isEmpty(): boolean {
+    return this.#chunks.length === 0 && !this.#writing;
+  }
+
+  /** Takes bytes; `credit` of them are told to `onWritten`. */
+  push(bytes: Uint8Array, credit: number): void {
+    if (this.#stopped) return;
+    const chunk = this.#chunkFor(bytes.length);
+    copyBytes(bytes, 0, bytes.length, chunk.memory, chunk.used);
+    chunk.used += bytes.length;
+    chunk.credit += credit;
+    if (this.#writing || this.#armed) return;
+    this.#armed = true;
+    queueMicrotask(this.#drain);
+  }
+
+  /** Drops what waits; later pieces go nowhere. */
+  stop(): void {
+    this.#stopped = true;
+    this.#chunks = [];
+  }
+
+  #chunkFor(size: number): Chunk {
+    const last = this.#chunks.at(-1);
+    if (last !== undefined && last.used + size <= last.memory.length) return last;
+    const isSmall = last === undefined && size <= SMALL_CHUNK / 4;
+    const memory = isSmall
+      ? new Uint8Array(SMALL_CHUNK)
+      : (size <= CHUNK_SIZE ? spare.pop() : undefined) ?? new Uint8Array(Math.max(size, CHUNK_SIZE));
+    const chunk = { memory, used: 0, credit: 0 };
+    this.#chunks.push(chunk);
+    return chunk;
+  }
+
+  readonly #drain = (): void => {
+    this.#armed = false;
+    const chunk = this.#chunks.shift();
+    if (chunk === undefined) return this.#onDrained();
+    this.#writing = true;
+    this.#writer.write(chunk.memory.subarray(0, chunk.used)).then(() => {
+      this.#writing = false;
+      if (chunk.memory.length === CHUNK_SIZE && spare.length < MAX_SPARE) spare.push(chunk.memory);
+      if (this.#stopped) return;
+      if (chunk.credit > 0) this.#onWritten(chunk.credit);
+      this.#drain();
+    }, (error) => {
+      this.#writing = false;
+      this.stop();
+      this.#onBroken(error);
+    });
+  };
+}

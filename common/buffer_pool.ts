@@ -1,0 +1,22 @@
+/** Memory that is read into and written from, used again. An idle connection's pending read holds this much: most heads fit. */
+export const SMALL = 2 * 1024;
+/** The heads of browsers fit, with their cookies. */
+export const MEDIUM = 8 * 1024;
+/** For bodies that keep coming, and heads that are unusually long. */
+export const LARGE = 64 * 1024;
+
+/** Free buffers kept of each size. */
+const MAX_FREE: Readonly<Record<number, number>> = { [SMALL]: 512, [MEDIUM]: 64, [LARGE]: 16 };
+const free = new Map<number, Uint8Array<ArrayBuffer>[]>([[SMALL, []], [MEDIUM, []], [LARGE, []]]);
+
+/** Memory of at least `size` bytes: one of the three sizes, or just as much where they are too small. */
+export function takeMemory(size: number): Uint8Array<ArrayBuffer> {
+  const bytes = size <= SMALL ? SMALL : size <= MEDIUM ? MEDIUM : size <= LARGE ? LARGE : size;
+  return free.get(bytes)?.pop() ?? new Uint8Array(bytes);
+}
+
+/** Gives memory back that nobody reads or writes any more. */
+export function giveMemory(memory: Uint8Array<ArrayBuffer>): void {
+  const kept = free.get(memory.length);
+  if (kept !== undefined && kept.length < MAX_FREE[memory.length]) kept.push(memory);
+}

@@ -1,0 +1,62 @@
+import { HttpError } from "../http_error.ts";
+import type { RequestHead } from "../http1/mod.ts";
+import type { Exchange } from "./types.ts";
+
+/** Every field of a head: its name, as it was sent or in lower case, its value, and so on. */
+export function listHeaders(head: RequestHead, lowerCase: boolean): string[] {
+  const list: string[] = [];
+  for (let field = 0; field < head.fieldCount; field++) {
+    const name = head.name(field);
+    list.push(lowerCase ? name.toLowerCase() : name, head.value(field));
+  }
+  return list;
+}
+
+/** Whether a request is a WebSocket handshake that can be accepted (RFC 6455, section 4.2.1). */
+export function isWebSocketHandshake(exchange: Pick<Exchange, "method" | "header">): boolean {
+  return exchange.method === "GET" && exchange.header("upgrade")?.toLowerCase() === "websocket" &&
+    exchange.header("sec-websocket-version") === "13" &&
+    /^[A-Za-z0-9+/]{22}==$/.test(exchange.header("sec-websocket-key") ?? "");
+}
+
+/** 400, and the connection ends: what follows on it cannot be trusted to be a request. */
+export function badRequest(message: string, options?: ErrorOptions): HttpError {
+  return new HttpError(400, "bad_request", message, { ...options, headers: { connection: "close" } });
+}
+
+/** The body for who wants a stream: nothing is read before it is asked for. */
+export function streamBody(exchange: Pick<Exchange, "readBody">): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const piece = await exchange.readBody();
+      if (piece === null) controller.close();
+      else controller.enqueue(piece.slice());
+    },
+  }, { highWaterMark: 0 });
+}
+
+/**
+ * A web-standard `Request`, in whose URL bytes above 0x7f are escaped.
+ * @throws HttpError 400 where there is none: a method or a host that cannot be used, or a body with GET
+ */
+export function createRequest(exchange: Exchange): Request {
+  const { method, body, headers, signal, secure, host, target } = exchange;
+  try {
+    // `duplex` is needed for a streamed body and missing from the type.
+    const init: RequestInit & { duplex: "half" } = { method, headers: pairs(headers), body, duplex: "half", signal };
+    const path = target === "*" ? "/" : escapeBytes(target);
+    return new Request(`${secure ? "https" : "http"}://${host || "localhost"}${path}`, init);
+  } catch (cause) {
+    throw badRequest("This request has a method, a host or a body that cannot be used here.", { cause });
+  }
+}
+
+function pairs(headers: readonly string[]): [string, string][] {
+  const list: [string, string][] = [];
+  for (let at = 0; at < headers.length; at += 2) list.push([headers[at], headers[at + 1]]);
+  return list;
+}
+
+function escapeBytes(target: string): string {
+  return target.replace(/[\x80-\xff]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}

@@ -1,0 +1,169 @@
+import { type Accepted, type Acceptor, openAcceptor } from "../../connection/mod.ts";
+import { delay } from "../../delay.ts";
+import { describeError } from "../../log.ts";
+import { networkOf } from "../../network.ts";
+import { DEFAULT_LIMITS, type ListenerLimits } from "../limits.ts";
+import type { ExchangeHandler, Listener, ListenOptions } from "../types.ts";
+import { EdgeConnection, type Front } from "./connection.ts";
+import { readConnectionLimit } from "./connection_limit.ts";
+import { type Http2Front, openHttp2 } from "./http2.ts";
+
+/** The one timer of all connections. */
+const SWEEP_MS = 1000;
+/** Between attempts to accept while the system has no more descriptors. */
+const REACCEPT_MS = 50;
+/** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
+const EVICTED_SHARE = 1 / 16;
+
+/**
+ * Listens with sockets and a reader of our own, on either runtime: strict, with limits, and answers as bytes.
+ * @throws whatever the system says when the address cannot be had
+ */
+export async function listenEdge(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
+  const { hostname, port, tls } = options;
+  const protocols = ["h2", "http/1.1"];
+  const acceptor = await openAcceptor({ hostname, port, tls: tls && { ...tls, protocols } });
+  try {
+    const http2 = tls === undefined ? null : await openHttp2(options, handler);
+    return new EdgeListener(acceptor, options, handler, http2);
+  } catch (error) {
+    acceptor.close();
+    throw error;
+  }
+}
+
+class EdgeListener implements Listener, Front {
+  readonly hostname: string;
+  readonly port: number;
+  readonly limits: ListenerLimits;
+  readonly handler: ExchangeHandler;
+  readonly log: ListenOptions["log"];
+  tick = 0;
+  closing = false;
+  readonly #acceptor: Acceptor;
+  readonly #http2: Http2Front | null;
+  readonly #isTrusted: (address: string) => boolean;
+  readonly #secure: boolean;
+  readonly #connections = new Set<EdgeConnection>();
+  readonly #perNetwork = new Map<string, number>();
+  readonly #sweeper: ReturnType<typeof setInterval>;
+  readonly #ended = new AbortController();
+  #drained: (() => void) | null = null;
+
+  constructor(acceptor: Acceptor, options: ListenOptions, handler: ExchangeHandler, http2: Http2Front | null) {
+    this.#acceptor = acceptor;
+    this.#http2 = http2;
+    this.handler = handler;
+    this.log = options.log;
+    this.hostname = acceptor.hostname;
+    this.port = acceptor.port;
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.limits.maxConnections = Math.min(this.limits.maxConnections, readConnectionLimit());
+    this.#isTrusted = options.isTrusted ?? (() => false);
+    this.#secure = options.tls !== undefined;
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+    void this.#acceptAll();
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  forget(connection: EdgeConnection): void {
+    if (!this.#connections.delete(connection)) return;
+    this.#countFor(connection.network, -1);
+    this.#settleDrain();
+  }
+
+  async close(): Promise<void> {
+    this.closing = true;
+    this.#acceptor.close();
+    for (const connection of this.#connections) connection.stop();
+    await Promise.all([
+      this.#http2?.close(),
+      new Promise<void>((resolve) => {
+        this.#drained = resolve;
+        this.#settleDrain();
+      }),
+    ]);
+    this.#end();
+  }
+
+  abort(): void {
+    this.closing = true;
+    this.#acceptor.close();
+    this.#http2?.abort();
+    for (const connection of this.#connections) connection.close();
+    this.#end();
+  }
+
+  #end(): void {
+    clearInterval(this.#sweeper);
+    this.#ended.abort();
+  }
+
+  #settleDrain(): void {
+    if (this.#drained === null) return;
+    for (const { phase } of this.#connections) if (phase !== "upgraded") return;
+    this.#drained();
+  }
+
+  async #acceptAll(): Promise<void> {
+    for (;;) {
+      try {
+        const accepted = await this.#acceptor.accept();
+        if (accepted === null) return;
+        this.#take(accepted);
+      } catch (error) {
+        if (this.closing) return;
+        this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
+        this.#evict(() => true);
+        await delay(REACCEPT_MS, this.#ended.signal);
+      }
+    }
+  }
+
+  #take({ connection: socket, remoteAddress, handshake }: Accepted): void {
+    const network = networkOf(remoteAddress);
+    if (!this.#makeRoom(network, remoteAddress)) return socket.close();
+    const connection = new EdgeConnection(this, socket, remoteAddress, network, this.#secure);
+    this.#connections.add(connection);
+    this.#countFor(network, 1);
+    if (!this.#secure) return connection.start();
+    connection.phase = "handshake";
+    handshake().then((protocol) => {
+      if (connection.phase === "closed") return;
+      if (protocol === "h2" && this.#http2 !== null) connection.startHttp2(this.#http2);
+      else connection.start();
+    }, () => connection.close());
+  }
+
+  /** Whether one more fits. The longest idle go first; a running exchange never. */
+  #makeRoom(network: string, address: string): boolean {
+    const { maxConnections, maxConnectionsPerAddress } = this.limits;
+    if ((this.#perNetwork.get(network) ?? 0) >= maxConnectionsPerAddress && !this.#isTrusted(address)) {
+      if (!this.#evict((other) => other.network === network)) return false;
+    }
+    return this.#connections.size < maxConnections || this.#evict(() => true);
+  }
+
+  /** Ends a share of the idle connections that `isMeant`, the longest idle first. Says whether there was one. */
+  #evict(isMeant: (connection: EdgeConnection) => boolean): boolean {
+    const idle = [...this.#connections].filter((connection) => connection.isIdle && isMeant(connection));
+    idle.sort((a, b) => a.since - b.since);
+    const count = Math.ceil(idle.length * EVICTED_SHARE);
+    for (const connection of idle.slice(0, count)) connection.close();
+    return count > 0;
+  }
+
+  #countFor(network: string, change: number): void {
+    const count = (this.#perNetwork.get(network) ?? 0) + change;
+    if (count > 0) this.#perNetwork.set(network, count);
+    else this.#perNetwork.delete(network);
+  }
+
+  #sweep(): void {
+    this.tick++;
+    for (const connection of this.#connections) connection.check(this.limits);
+  }
+}

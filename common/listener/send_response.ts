@@ -1,0 +1,114 @@
+import { STATUS_CODES } from "node:http";
+import { setImmediate } from "node:timers";
+import { encodeLatin1 } from "../http1/mod.ts";
+import type { Exchange } from "./types.ts";
+
+/** Fields that the listener sets itself. */
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+]);
+const LENGTH = /^\d{1,15}$/;
+const NOTHING = new Uint8Array(0);
+
+/**
+ * Answers an exchange with a web-standard response, as fast as the visitor takes it. Resolves when all is handed over
+ * or the visitor has gone.
+ * @throws what the body's stream failed with, or RangeError when it is not as long as it says
+ */
+export async function sendResponse(exchange: Exchange, response: Response): Promise<void> {
+  const { reply } = exchange;
+  const length = readLength(response);
+  if (response.body === null || exchange.method === "HEAD" || isBodiless(response.status)) {
+    // A source that fails while it is stopped has nobody left to tell.
+    await response.body?.cancel().catch(() => {});
+    const isKnown = length !== null && (exchange.method === "HEAD" || response.status === 304);
+    const sent = isKnown ? length : response.body === null && !isBodiless(response.status) ? 0 : null;
+    return reply.begin(response.status, createBlock(response, sent), sent, NOTHING, true);
+  }
+  const reader = response.body.getReader();
+  const stop = () => void reader.cancel(new DOMException("The visitor has gone.", "AbortError")).catch(() => {});
+  exchange.onLeave = stop;
+  await sendBody(exchange, response, length, reader);
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+async function sendBody(exchange: Exchange, response: Response, length: number | null, reader: Reader): Promise<void> {
+  const { reply } = exchange, { status } = response;
+  const begin = (known: number | null, body: Uint8Array, end: boolean) =>
+    reply.begin(status, createBlock(response, known), known, body, end);
+  let reading = reader.read();
+  const first = await soon(reading);
+  let left = length;
+  if (first === null) begin(length, NOTHING, false);
+  else if (length !== null) {
+    const body = first.value ?? NOTHING;
+    left = length - body.length;
+    if (left < 0 || (first.done && left > 0)) throw tooLongOrShort();
+    begin(length, body, left === 0);
+    if (left === 0) return void await reader.cancel().catch(() => {});
+    reading = reader.read();
+  } else {
+    // A source may use a chunk's memory again once the next is asked for.
+    const body = first.value?.slice() ?? NOTHING;
+    if (!first.done) reading = reader.read();
+    // Most bodies are there whole: then they go out in one piece, with their length.
+    const isWhole = first.done || (await soon(reading))?.done === true;
+    begin(isWhole ? body.length : null, body, isWhole);
+    if (isWhole) return;
+  }
+  for (let read = await reading; !read.done; read = await reader.read()) {
+    if (left !== null && (left -= read.value.length) < 0) throw tooLongOrShort();
+    await reply.write(read.value);
+  }
+  if (left !== null && left > 0) throw tooLongOrShort();
+  reply.end();
+}
+
+const tooLongOrShort = () => new RangeError("the answer's body is not as long as it says");
+
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 304;
+}
+
+/** The length that the response states, if it is one. */
+function readLength(response: Response): number | null {
+  const length = response.headers.get("content-length");
+  return length !== null && LENGTH.test(length) ? Number(length) : null;
+}
+
+/** Reason phrase and field lines, the length as it is to be. */
+function createBlock(response: Response, length: number | null): Uint8Array {
+  let text = `${response.statusText || STATUS_CODES[response.status] || ""}\r\n`;
+  let hasDate = false;
+  for (const [name, value] of response.headers) {
+    if (OF_THE_CONNECTION.has(name) || name === "content-length") continue;
+    if (name === "date") hasDate = true;
+    text += `${name}: ${value}\r\n`;
+  }
+  if (length !== null) text += `content-length: ${length}\r\n`;
+  if (!hasDate) text += `date: ${now()}\r\n`;
+  return encodeLatin1(text);
+}
+
+let second = 0;
+let date = "";
+
+/** The time as `Date` has it (RFC 9110, section 6.6.1). */
+function now(): string {
+  const time = Math.floor(Date.now() / 1000);
+  if (time === second) return date;
+  second = time;
+  return date = new Date(time * 1000).toUTCString();
+}
+
+type Read = ReadableStreamReadResult<Uint8Array>;
+
+/** The read, or null when it takes longer than a turn of the event loop. */
+async function soon(read: Promise<Read>): Promise<Read | null> {
+  return await Promise.race([read, new Promise<null>((resolve) => setImmediate(resolve, null))]);
+}
