@@ -53,7 +53,11 @@ function sizedJson(text: string): Response {
 }
 
 /** What of a server the proxy's callers see: its own paths, and three more that their pages may read. Else null. */
-function answerProxy(proxy: Proxy, exchange: Exchange, open: () => Promise<Response>): Promise<Response> | null {
+function answerProxy(
+  proxy: Proxy,
+  exchange: Exchange,
+  open: () => Promise<Response>,
+): Promise<Response | null> | null {
   if (proxy.takes(exchange)) return proxy.handle(exchange);
   return /^\/(health|api\/v1\/openapi\.json)?(\?|$)/.test(exchange.target) ? proxy.cors.wrap(exchange, open) : null;
 }

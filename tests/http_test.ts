@@ -107,7 +107,6 @@ const METHODS = [
   "get",
 ];
 
-
 for (const listener of ["edge", "deno"]) {
   Deno.test(`HTTP passes a tunnel unchanged (listener ${listener})`, async (t) => {
     await withRoute(listener, async ({ server, recorder, host, send, tunnel }) => {

@@ -3,7 +3,7 @@ import { errorResponse, HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { Guard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
-import { toResponse } from "./answer.ts";
+import { type Answer, toResponse } from "./answer.ts";
 import { Cors } from "./cors.ts";
 import { AlarmClock } from "./deadline.ts";
 import { DescriptionMemory } from "./description_bytes.ts";
@@ -15,6 +15,7 @@ import { Performer } from "./perform.ts";
 import { RequestRoute } from "./request.ts";
 import { RequestRecord } from "./request_log.ts";
 import type { Route } from "./route.ts";
+import { UpgradeRoute } from "./upgrade.ts";
 import { toUpstreamError, Upstream } from "./upstream.ts";
 
 export interface ProxyOptions {
@@ -71,6 +72,7 @@ export class Proxy {
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #files: Route;
   readonly #fetch: Route;
+  readonly #upgrades: UpgradeRoute;
 
   /** @throws SyntaxError for an entry of `allow` that cannot be read. */
   constructor(options: ProxyOptions) {
@@ -80,13 +82,15 @@ export class Proxy {
     this.#gate = new Gate({ ...options, viaToken });
     this.#upstream = new Upstream({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, caCerts: options.caCerts });
     this.cors = new Cors(options);
-    const performer = new Performer({ upstream: this.#upstream, guard, viaToken }, this.#clock, options);
+    const sender = { upstream: this.#upstream, guard, viaToken };
+    const performer = new Performer(sender, this.#clock, options);
     const memory = new DescriptionMemory(options.maxDescriptionBytes);
     const shared = { ...options, gate: this.#gate, performer, memory, clock: this.#clock };
     const form = new FormRoute(shared), fetch = new FetchRoute(shared);
     const request = new RequestRoute(shared, (exchange, record) => form.answer(exchange, record));
     this.#files = createFiles({ root: options.files, gate: this.#gate });
     this.#fetch = (exchange, record) => fetch.answer(exchange, record);
+    this.#upgrades = new UpgradeRoute({ gate: this.#gate, performer, sender, clock: this.#clock, limits: options });
     const answerRequest: Route = (exchange, record) => request.answer(exchange, record);
     this.#routes = new Map([
       ["/proxy/request", answerRequest],
@@ -103,8 +107,8 @@ export class Proxy {
     return openPaths && isOpenPath(target) || isAlone && method === "POST" && target.split("?", 1)[0] === "/";
   }
 
-  /** Answers a request that is this proxy's, errors included. */
-  async handle(exchange: Exchange): Promise<Response> {
+  /** Answers a request that is this proxy's, errors included. Null when its connection went over to another protocol. */
+  async handle(exchange: Exchange): Promise<Response | null> {
     const preflight = this.cors.preflight(exchange);
     if (preflight) return preflight;
     const path = exchange.target.split("?", 1)[0];
@@ -114,7 +118,8 @@ export class Proxy {
       const route = this.#routeOf(exchange.target, path);
       this.cors.check(exchange);
       this.#gate.enter(exchange, address);
-      const answer = await route(exchange, record);
+      const answer = await this.#answer(route, exchange, record);
+      if (answer === null) return null;
       record.status ||= answer.status;
       return toResponse(answer, this.cors.headers(exchange));
     } catch (error) {
@@ -128,8 +133,16 @@ export class Proxy {
     }
   }
 
-  /** Drops idle connections; those in use end with their requests. */
+  #answer(route: Route, exchange: Exchange, record: RequestRecord): Promise<Answer | null> {
+    const { upgrade } = exchange;
+    // What is asked for beside a request that is described here is nobody's: it is answered as if it were not there.
+    if (upgrade === null || route !== this.#fetch) return route(exchange, record);
+    return this.#upgrades.answer(exchange, upgrade, record);
+  }
+
+  /** Drops idle connections, and those that speak another protocol; others end with their requests. */
   close(): void {
+    this.#upgrades.close();
     this.#clock.stop();
     this.#upstream.close();
   }
