@@ -1,16 +1,16 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
-import { ASSET_FOLDER, loadAssets } from "./assets.ts";
-import { toHttpError } from "./fs_error.ts";
-import { createGate } from "./gate.ts";
-import { withoutBody } from "./head_answer.ts";
-import { createListingCache } from "./listing.ts";
-import { createLoginRoutes } from "./login_routes.ts";
-import { createReadRoutes, methodNotAllowed, sendZip } from "./read_routes.ts";
-import { openRoot } from "./root.ts";
-import { parseTargetPath, type TargetPath } from "./target_path.ts";
-import { createWriteRoutes } from "./write_routes.ts";
+import { ASSET_FOLDER, loadAssets } from "./page/assets.ts";
+import { toHttpError } from "./disk/fs_error.ts";
+import { createGate } from "./sign_in/gate.ts";
+import { withoutBody } from "./serve/head_answer.ts";
+import { createListingCache } from "./serve/listing.ts";
+import { createLoginRoutes } from "./sign_in/login_routes.ts";
+import { createReadRoutes, methodNotAllowed, sendZip } from "./serve/read_routes.ts";
+import { openRoot } from "./disk/root.ts";
+import { parseTargetPath, type TargetPath } from "./disk/target_path.ts";
+import { createWriteRoutes } from "./change/write_routes.ts";
 
 export interface FileShareOptions {
   /** The folder, or the one file, to share. */

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { createHash } from "node:crypto";
-import { notFound } from "./fs_error.ts";
-import { getMediaType } from "./content_type.ts";
+import { notFound } from "../disk/fs_error.ts";
+import { getMediaType } from "../serve/content_type.ts";
 
 /** Files of the browser page, kept in memory. */
 export interface Assets {
@@ -20,7 +20,7 @@ let loaded: Assets | null = null;
 
 /** The assets, read from the disk at the first call. */
 export function loadAssets(): Assets {
-  return loaded ??= readAssets(new URL("./assets/", import.meta.url));
+  return loaded ??= readAssets(new URL("../assets/", import.meta.url));
 }
 
 function readAssets(folder: URL): Assets {

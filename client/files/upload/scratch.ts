@@ -3,9 +3,9 @@ import { createHash, randomBytes } from "node:crypto";
 import os from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { HttpError } from "../../common/http_error.ts";
-import { getErrorCode } from "./fs_error.ts";
-import { type Folder, OWN_PREFIX, type Root } from "./root.ts";
+import { HttpError } from "../../../common/http_error.ts";
+import { getErrorCode } from "../disk/fs_error.ts";
+import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
 
 /**
  * Hidden folders of the share for what is not finished, so that a finished file gets its name in one step. There is

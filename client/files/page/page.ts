@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { escapeHtml } from "../../common/http_error.ts";
+import { escapeHtml } from "../../../common/http_error.ts";
 import { ASSET_FOLDER, loadAssets } from "./assets.ts";
 
 /** What the browser page is told about the share. */

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { createRateLimiter } from "../../common/rate_limiter.ts";
+import { createRateLimiter } from "../../../common/rate_limiter.ts";
 
 /** Whether a visitor may pass: yes, no, or not before some time. */
 export type Pass = { kind: "open" } | { kind: "closed" } | { kind: "wait"; milliseconds: number };

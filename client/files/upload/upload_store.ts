@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError } from "../../../common/http_error.ts";
 import { PartialUpload } from "./partial_upload.ts";
 import type { Scratch } from "./scratch.ts";
 

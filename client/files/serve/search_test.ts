@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { openTestShare, type TestShare } from "./_test_share.ts";
-import { openRoot } from "./root.ts";
+import { openTestShare, type TestShare } from "../_test_share.ts";
+import { openRoot } from "../disk/root.ts";
 import { walk } from "./search.ts";
 
 function link(share: TestShare, name: string, to: string): void {

@@ -1,9 +1,9 @@
-import type { FetchInfo } from "../../common/fetch_target.ts";
-import { HttpError } from "../../common/http_error.ts";
-import { ASSET_FOLDER, loadAssets } from "./assets.ts";
+import type { FetchInfo } from "../../../common/fetch_target.ts";
+import { HttpError } from "../../../common/http_error.ts";
+import { ASSET_FOLDER, loadAssets } from "../page/assets.ts";
 import type { Gate, Pass } from "./gate.ts";
-import { LOGIN_ASSETS, renderLoginPage } from "./page.ts";
-import { parseTargetPath } from "./target_path.ts";
+import { LOGIN_ASSETS, renderLoginPage } from "../page/page.ts";
+import { parseTargetPath } from "../disk/target_path.ts";
 
 /** What stands before every route of a share with a passphrase. */
 export interface LoginRoutes {

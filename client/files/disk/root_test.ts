@@ -4,8 +4,8 @@ import fs from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { HttpError } from "../../common/http_error.ts";
-import { openTestShare, type TestShare } from "./_test_share.ts";
+import { HttpError } from "../../../common/http_error.ts";
+import { openTestShare, type TestShare } from "../_test_share.ts";
 import { openRoot } from "./root.ts";
 
 /** Links and special files of every kind, in a share with `inside.txt` and `folder/`. */

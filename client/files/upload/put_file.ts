@@ -1,12 +1,12 @@
-import { expectationFailed, HttpError } from "../../common/http_error.ts";
-import { type ContentRange, parseContentRange } from "./byte_range.ts";
-import { checkConditions } from "./conditions.ts";
+import { expectationFailed, HttpError } from "../../../common/http_error.ts";
+import { type ContentRange, parseContentRange } from "../serve/byte_range.ts";
+import { checkConditions } from "../serve/conditions.ts";
 import { giveName } from "./give_name.ts";
 import type { PartialUpload } from "./partial_upload.ts";
-import type { Root } from "./root.ts";
-import { sync } from "./sync.ts";
+import type { Root } from "../disk/root.ts";
+import { sync } from "../disk/sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
-import { findWriteTarget } from "./write_target.ts";
+import { findWriteTarget } from "../disk/write_target.ts";
 
 export interface PutFileOptions {
   root: Root;

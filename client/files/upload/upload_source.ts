@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError } from "../../../common/http_error.ts";
 import type { PieceWriter } from "./piece_writer.ts";
 
 export type UploadBody = ReadableStream<Uint8Array<ArrayBuffer>>;

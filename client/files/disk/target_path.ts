@@ -1,5 +1,5 @@
 import process from "node:process";
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError } from "../../../common/http_error.ts";
 
 /** A request target as names below the shared root, every one of them checked. */
 export interface TargetPath {

@@ -1,6 +1,6 @@
 import { type ListedEntry, listEntries } from "./listing.ts";
-import type { Folder, Root } from "./root.ts";
-import { TimeSlice } from "./time_slice.ts";
+import type { Folder, Root } from "../disk/root.ts";
+import { TimeSlice } from "../disk/time_slice.ts";
 
 export interface SearchOptions {
   /** Every word of it must be part of the path below the folder; case does not matter. */

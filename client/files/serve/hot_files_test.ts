@@ -1,10 +1,10 @@
 import { equal, ok, throws } from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { openTestShare } from "./_test_share.ts";
+import { openTestShare } from "../_test_share.ts";
 import { createHotFiles } from "./hot_files.ts";
-import { readBytes } from "./read_file.ts";
-import { openRoot } from "./root.ts";
+import { readBytes } from "../disk/read_file.ts";
+import { openRoot } from "../disk/root.ts";
 
 Deno.test("hot files come from memory while nothing changes, and from the disk after every kind of change", async () => {
   await using share = openTestShare();

@@ -1,10 +1,10 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError } from "../../../common/http_error.ts";
 import { parseByteRange } from "./byte_range.ts";
 import { evaluateConditions, isRangeCurrent, preconditionFailed } from "./conditions.ts";
 import { CHARSET_SAMPLE, detectCharset, getMediaType, isTextType } from "./content_type.ts";
 import { createEntityTag } from "./entity_tag.ts";
-import { readBytes, streamFile } from "./read_file.ts";
-import type { OpenFile } from "./root.ts";
+import { readBytes, streamFile } from "../disk/read_file.ts";
+import type { OpenFile } from "../disk/root.ts";
 
 export interface FileAnswerOptions {
   /** Name that the type is told by. */

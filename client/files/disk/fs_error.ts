@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError } from "../../../common/http_error.ts";
 
 /** The system's name for why a file operation failed, e.g. `ENOENT`; "" when `error` is none. */
 export function getErrorCode(error: unknown): string {

@@ -1,7 +1,7 @@
 import path from "node:path";
-import { getStamp } from "./stamp.ts";
-import { readBytes } from "./read_file.ts";
-import type { Folder, OpenFile, Root } from "./root.ts";
+import { getStamp } from "../disk/stamp.ts";
+import { readBytes } from "../disk/read_file.ts";
+import type { Folder, OpenFile, Root } from "../disk/root.ts";
 
 /** Opens files as {@link Root} does, and keeps the bytes of small ones that are asked for again. */
 export type OpenHot = (segments: readonly string[]) => OpenFile | Folder;

@@ -1,12 +1,12 @@
 import fs from "node:fs";
 import { randomBytes } from "node:crypto";
-import { createEntityTag } from "./entity_tag.ts";
-import { getErrorCode } from "./fs_error.ts";
+import { createEntityTag } from "../serve/entity_tag.ts";
+import { getErrorCode } from "../disk/fs_error.ts";
 import type { PartialUpload } from "./partial_upload.ts";
-import { type Folder, OWN_PREFIX, type Root } from "./root.ts";
-import { sync } from "./sync.ts";
+import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
+import { sync } from "../disk/sync.ts";
 import type { Completed } from "./upload_store.ts";
-import { openOrMakeFolder, type WriteTarget } from "./write_target.ts";
+import { openOrMakeFolder, type WriteTarget } from "../disk/write_target.ts";
 
 /**
  * Looks where a file is to go and whether it may.

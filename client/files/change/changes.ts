@@ -1,12 +1,12 @@
 import fs from "node:fs";
-import { HttpError } from "../../common/http_error.ts";
-import type { Representation } from "./conditions.ts";
-import { createEntityTag } from "./entity_tag.ts";
-import { getErrorCode, notFound } from "./fs_error.ts";
-import type { Entry, Folder, Root } from "./root.ts";
-import type { Scratch } from "./scratch.ts";
-import { sync } from "./sync.ts";
-import { checkWritableNames, openOrMakeFolder } from "./write_target.ts";
+import { HttpError } from "../../../common/http_error.ts";
+import type { Representation } from "../serve/conditions.ts";
+import { createEntityTag } from "../serve/entity_tag.ts";
+import { getErrorCode, notFound } from "../disk/fs_error.ts";
+import type { Entry, Folder, Root } from "../disk/root.ts";
+import type { Scratch } from "../upload/scratch.ts";
+import { sync } from "../disk/sync.ts";
+import { checkWritableNames, openOrMakeFolder } from "../disk/write_target.ts";
 
 /** What is to be changed. */
 export interface Subject {

@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError } from "../../../common/http_error.ts";
 import { hasStrongMatch, hasWeakMatch, parseEntityTags } from "./entity_tag.ts";
 
 /** What the preconditions of a request come to: go on, 304 or 412. */

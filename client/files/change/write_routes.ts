@@ -1,15 +1,15 @@
-import type { FetchInfo } from "../../common/fetch_target.ts";
-import { HttpError } from "../../common/http_error.ts";
+import type { FetchInfo } from "../../../common/fetch_target.ts";
+import { HttpError } from "../../../common/http_error.ts";
 import { makeFolder, moveEntry, removeEntry, type Subject } from "./changes.ts";
-import { checkConditions } from "./conditions.ts";
-import { getErrorCode } from "./fs_error.ts";
-import type { ListingCache } from "./listing.ts";
-import { createUploadKey, describeOffset, putFile } from "./put_file.ts";
-import type { Root } from "./root.ts";
-import { createScratch, removeLeftovers } from "./scratch.ts";
-import { isPlainName, parsePath, serializePath, type TargetPath } from "./target_path.ts";
-import { createUploadStore } from "./upload_store.ts";
-import { checkWritableNames } from "./write_target.ts";
+import { checkConditions } from "../serve/conditions.ts";
+import { getErrorCode } from "../disk/fs_error.ts";
+import type { ListingCache } from "../serve/listing.ts";
+import { createUploadKey, describeOffset, putFile } from "../upload/put_file.ts";
+import type { Root } from "../disk/root.ts";
+import { createScratch, removeLeftovers } from "../upload/scratch.ts";
+import { isPlainName, parsePath, serializePath, type TargetPath } from "../disk/target_path.ts";
+import { createUploadStore } from "../upload/upload_store.ts";
+import { checkWritableNames } from "../disk/write_target.ts";
 
 export interface WriteRoutesOptions {
   root: Root;

@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError } from "../../../common/http_error.ts";
 import { PieceWriter } from "./piece_writer.ts";
 import type { Scratch, ScratchFile } from "./scratch.ts";
 import { cancelQuietly, openSource, type Source, type UploadBody } from "./upload_source.ts";

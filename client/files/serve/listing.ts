@@ -1,7 +1,7 @@
 import fs from "node:fs";
-import { listNames } from "./look.ts";
-import type { Folder, Root } from "./root.ts";
-import { TimeSlice } from "./time_slice.ts";
+import { listNames } from "../disk/look.ts";
+import type { Folder, Root } from "../disk/root.ts";
+import { TimeSlice } from "../disk/time_slice.ts";
 
 /** What a visitor sees of one entry. */
 export interface ListedEntry {

@@ -1,11 +1,11 @@
 import fs from "node:fs";
-import { readPieces } from "./read_file.ts";
-import { readFully } from "./read_fully.ts";
-import type { Folder, OpenFile, Root } from "./root.ts";
-import type { ListedEntry } from "./listing.ts";
-import { walk } from "./search.ts";
-import { isPlainName } from "./target_path.ts";
-import { TimeSlice } from "./time_slice.ts";
+import { readPieces } from "../disk/read_file.ts";
+import { readFully } from "../disk/read_fully.ts";
+import type { Folder, OpenFile, Root } from "../disk/root.ts";
+import type { ListedEntry } from "../serve/listing.ts";
+import { walk } from "../serve/search.ts";
+import { isPlainName } from "../disk/target_path.ts";
+import { TimeSlice } from "../disk/time_slice.ts";
 import { MAX_WHOLE, type ZipName, ZipWriter } from "./zip_writer.ts";
 
 export interface ZipOptions {

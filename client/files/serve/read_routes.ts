@@ -1,15 +1,15 @@
-import type { FetchInfo } from "../../common/fetch_target.ts";
-import { HttpError } from "../../common/http_error.ts";
+import type { FetchInfo } from "../../../common/fetch_target.ts";
+import { HttpError } from "../../../common/http_error.ts";
 import { answerFile } from "./file_answer.ts";
-import { notFound } from "./fs_error.ts";
+import { notFound } from "../disk/fs_error.ts";
 import { withoutBody } from "./head_answer.ts";
 import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";
-import { renderFolderPage, type ShareFacts } from "./page.ts";
-import type { Folder, OpenFile, Root } from "./root.ts";
+import { renderFolderPage, type ShareFacts } from "../page/page.ts";
+import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import { searchNames } from "./search.ts";
-import { serializePath, type TargetPath } from "./target_path.ts";
-import { streamZip } from "./zip.ts";
+import { serializePath, type TargetPath } from "../disk/target_path.ts";
+import { streamZip } from "../zip/zip.ts";
 
 export interface ReadRoutesOptions {
   root: Root;
