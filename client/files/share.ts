@@ -4,7 +4,7 @@ import { describeError, type Logger, silentLogger } from "../../common/log.ts";
 import { ASSET_FOLDER, loadAssets } from "./page/assets.ts";
 import { toHttpError } from "./disk/fs_error.ts";
 import { createGate } from "./sign_in/gate.ts";
-import { withoutBody } from "./serve/head_answer.ts";
+import { withoutBody } from "../../common/file_http/mod.ts";
 import { createListingCache } from "./serve/listing.ts";
 import { createLoginRoutes } from "./sign_in/login_routes.ts";
 import { createReadRoutes, methodNotAllowed, sendZip } from "./serve/read_routes.ts";

@@ -1,4 +1,5 @@
-import { answerFile, type CodedForm, type OpenFile, type Root } from "../files/mod.ts";
+import { answerFile, type CodedForm } from "../../common/file_http/mod.ts";
+import type { OpenFile, Root } from "../files/mod.ts";
 import { type FilePage, openFile, type Page } from "./find_page.ts";
 import type { LiveReload } from "./live_reload.ts";
 

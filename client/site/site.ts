@@ -1,7 +1,8 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
-import { getErrorCode, openRoot, parseTargetPath, toHttpError, withoutBody } from "../files/mod.ts";
+import { withoutBody } from "../../common/file_http/mod.ts";
+import { getErrorCode, openRoot, parseTargetPath, toHttpError } from "../files/mod.ts";
 import { findPage } from "./find_page.ts";
 import { createLiveReload, type LiveReload } from "./live_reload.ts";
 import { sendPage } from "./send_page.ts";

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
-import type { Representation } from "../serve/conditions.ts";
-import { createEntityTag } from "../serve/entity_tag.ts";
+import type { Representation } from "../../../common/file_http/mod.ts";
+import { createEntityTag } from "../../../common/file_http/mod.ts";
 import { getErrorCode, notFound } from "../disk/fs_error.ts";
 import type { Entry, Folder, Root } from "../disk/root.ts";
 import type { Scratch } from "../upload/scratch.ts";

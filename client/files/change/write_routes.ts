@@ -1,7 +1,7 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { makeFolder, moveEntry, removeEntry, type Subject } from "./changes.ts";
-import { checkConditions } from "../serve/conditions.ts";
+import { checkConditions } from "../../../common/file_http/mod.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { ListingCache } from "../serve/listing.ts";
 import { createUploadKey, describeOffset, putFile } from "../upload/put_file.ts";

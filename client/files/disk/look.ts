@@ -1,9 +1,6 @@
 import fs from "node:fs";
-import process from "node:process";
-import { IS_DENO, lookAt, type Looked, openFolderCalls, readNames } from "./deno.ts";
-
-/** Whether the system tells where a descriptor leads, by a path that can be worked on. */
-export const HAS_PROC: boolean = process.platform === "linux" && fs.existsSync("/proc/self/fd");
+import { IS_DENO } from "../../../common/file_http/mod.ts";
+import { lookAt, type Looked, openFolderCalls, readNames } from "./deno.ts";
 
 /** A folder that is held open, and the path to work on its entries with. */
 interface Held {

@@ -1,21 +1,14 @@
 import fs, { constants } from "node:fs";
 import path from "node:path";
+import { type FileSource, HAS_PROC, readFully } from "../../../common/file_http/mod.ts";
 import { getErrorCode, notFound } from "./fs_error.ts";
-import { HAS_PROC, lookIn, readIn } from "./look.ts";
-import { readFully } from "./read_fully.ts";
+import { lookIn, readIn } from "./look.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
-export interface OpenFile {
+export interface OpenFile extends FileSource {
   readonly kind: "file";
-  readonly fd: number;
-  readonly stat: fs.Stats;
   /** Where it really is, as names below the root: symbolic links on the way are resolved. */
   readonly segments: readonly string[];
-  /** All of its bytes, when they are in memory; then there is no descriptor. */
-  readonly content?: Uint8Array<ArrayBuffer>;
-  /** Its media type with charset, once it is known. */
-  type?: string;
-  close(): void;
 }
 
 /** A folder held open below the shared root, so that it stays the same folder whatever happens to its name. */

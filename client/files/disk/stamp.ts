@@ -1,5 +1,6 @@
 import fs from "node:fs";
-import { getDenoStamp, IS_DENO } from "./deno.ts";
+import { IS_DENO } from "../../../common/file_http/mod.ts";
+import { getDenoStamp } from "./deno.ts";
 
 /** Tells one state of one file from any other: device, inode, size and both times of change; null when it is gone. */
 export const getStamp: (path: string) => string | null = IS_DENO ? getDenoStamp : getNodeStamp;

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
-import { createEntityTag } from "../serve/entity_tag.ts";
-import type { Representation } from "../serve/conditions.ts";
+import { createEntityTag } from "../../../common/file_http/mod.ts";
+import type { Representation } from "../../../common/file_http/mod.ts";
 import { getErrorCode } from "./fs_error.ts";
 import type { Folder, Root } from "./root.ts";
 

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { createHash } from "node:crypto";
 import { notFound } from "../disk/fs_error.ts";
-import { getMediaType } from "../serve/content_type.ts";
+import { getMediaType } from "../../../common/file_http/mod.ts";
 
 /** Files of the browser page, kept in memory. */
 export interface Assets {

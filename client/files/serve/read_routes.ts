@@ -1,8 +1,8 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { answerFile } from "./file_answer.ts";
+import { answerFile } from "../../../common/file_http/mod.ts";
 import { notFound } from "../disk/fs_error.ts";
-import { withoutBody } from "./head_answer.ts";
+import { withoutBody } from "../../../common/file_http/mod.ts";
 import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";
 import { renderFolderPage, type ShareFacts } from "../page/page.ts";

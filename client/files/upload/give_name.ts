@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import { randomBytes } from "node:crypto";
-import { createEntityTag } from "../serve/entity_tag.ts";
+import { createEntityTag } from "../../../common/file_http/mod.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";

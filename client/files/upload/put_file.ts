@@ -1,6 +1,6 @@
 import { expectationFailed, HttpError } from "../../../common/http_error.ts";
-import { type ContentRange, parseContentRange } from "../serve/byte_range.ts";
-import { checkConditions } from "../serve/conditions.ts";
+import { type ContentRange, parseContentRange } from "../../../common/file_http/mod.ts";
+import { checkConditions } from "../../../common/file_http/mod.ts";
 import { giveName } from "./give_name.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "../disk/root.ts";

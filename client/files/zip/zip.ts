@@ -1,6 +1,6 @@
 import fs from "node:fs";
-import { readPieces } from "../disk/read_file.ts";
-import { readFully } from "../disk/read_fully.ts";
+import { readPieces } from "../../../common/file_http/mod.ts";
+import { readFully } from "../../../common/file_http/mod.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import { walk } from "../serve/search.ts";

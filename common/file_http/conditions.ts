@@ -1,4 +1,5 @@
-import { HttpError } from "../../../common/http_error.ts";
+import { HttpError } from "../http_error.ts";
+import type { FieldReader, FileRequest } from "./file_source.ts";
 import { hasStrongMatch, hasWeakMatch, parseEntityTags } from "./entity_tag.ts";
 
 /** What the preconditions of a request come to: go on, 304 or 412. */
@@ -16,7 +17,7 @@ export interface Representation {
  * section 13.2.2. `current` is null when nothing is there. A malformed If-Match or, on a write, If-None-Match fails:
  * a condition that cannot be understood must not be taken for one that holds.
  */
-export function evaluateConditions(method: string, headers: Headers, current: Representation | null): Verdict {
+export function evaluateConditions(method: string, headers: FieldReader, current: Representation | null): Verdict {
   const isRead = method === "GET" || method === "HEAD";
   return evaluateMatch(headers, current) ?? evaluateNoneMatch(headers, current, isRead) ?? "proceed";
 }
@@ -25,7 +26,7 @@ export function evaluateConditions(method: string, headers: Headers, current: Re
  * Checks the conditions of a request that is to change what is there, null when nothing is.
  * @throws HttpError 412
  */
-export function checkConditions(request: Request, current: Representation | null): void {
+export function checkConditions(request: FileRequest, current: Representation | null): void {
   const verdict = evaluateConditions(request.method, request.headers, current);
   if (verdict !== "proceed") throw preconditionFailed(current?.tag ?? null);
 }
@@ -38,14 +39,14 @@ export function preconditionFailed(tag: string | null): HttpError {
 }
 
 /** Whether a Range may be answered in part, by If-Range (RFC 9110, section 13.1.5): only for the same strong tag or date. */
-export function isRangeCurrent(headers: Headers, current: Representation): boolean {
+export function isRangeCurrent(headers: FieldReader, current: Representation): boolean {
   const field = headers.get("if-range")?.trim();
   if (field === undefined) return true;
   if (field.includes('"')) return hasStrongMatch([field], current.tag);
   return parseHttpDate(field) === toSeconds(current.modified);
 }
 
-function evaluateMatch(headers: Headers, current: Representation | null): Verdict | null {
+function evaluateMatch(headers: FieldReader, current: Representation | null): Verdict | null {
   const ifMatch = headers.get("if-match");
   if (ifMatch !== null) {
     const tags = parseEntityTags(ifMatch);
@@ -56,7 +57,7 @@ function evaluateMatch(headers: Headers, current: Representation | null): Verdic
   return since !== null && current !== null && toSeconds(current.modified) > since ? "failed" : null;
 }
 
-function evaluateNoneMatch(headers: Headers, current: Representation | null, isRead: boolean): Verdict | null {
+function evaluateNoneMatch(headers: FieldReader, current: Representation | null, isRead: boolean): Verdict | null {
   const ifNoneMatch = headers.get("if-none-match");
   if (ifNoneMatch !== null) {
     const tags = parseEntityTags(ifNoneMatch);

@@ -1,10 +1,10 @@
-import { HttpError } from "../../../common/http_error.ts";
+import { HttpError } from "../http_error.ts";
 import { parseByteRange } from "./byte_range.ts";
 import { evaluateConditions, isRangeCurrent, preconditionFailed } from "./conditions.ts";
 import { CHARSET_SAMPLE, detectCharset, getMediaType, isTextType } from "./content_type.ts";
 import { createEntityTag } from "./entity_tag.ts";
-import { readBytes, streamFile } from "../disk/read_file.ts";
-import type { OpenFile } from "../disk/root.ts";
+import { readBytes, streamFile } from "./read_file.ts";
+import type { FileRequest, FileSource } from "./file_source.ts";
 
 export interface FileAnswerOptions {
   /** Name that the type is told by. */
@@ -23,7 +23,7 @@ export interface CodedForm {
   /** The content coding, e.g. `gzip`. */
   encoding: string;
   /** What was coded: its text tells the charset. It stays the caller's. */
-  plain: OpenFile;
+  plain: FileSource;
 }
 
 /** Up to this many bytes an answer is bytes and no stream: a stream costs more than reading them. */
@@ -34,7 +34,7 @@ const WHOLE_LIMIT = 256 * 1024;
  * Takes ownership of `file`: it is closed whatever happens.
  * @throws HttpError 412 and 416
  */
-export function answerFile(request: Request, file: OpenFile, options: FileAnswerOptions): Response {
+export function answerFile(request: FileRequest, file: FileSource, options: FileAnswerOptions): Response {
   let isHandedOver = false;
   try {
     const plan = planAnswer(request, file, options);
@@ -54,14 +54,14 @@ interface Plan {
   length: number;
 }
 
-function answerWhole(file: OpenFile, plan: Plan): Response {
+function answerWhole(file: FileSource, plan: Plan): Response {
   const bytes = readBytes(file, plan.start, plan.length);
   // It was cut short between the look and the read: what is there now is sent, with its true length.
   if (bytes.length < plan.length) plan.headers["content-length"] = String(bytes.length);
   return new Response(bytes, plan);
 }
 
-function planAnswer(request: Request, file: OpenFile, options: FileAnswerOptions): Plan {
+function planAnswer(request: FileRequest, file: FileSource, options: FileAnswerOptions): Plan {
   const { size, mtimeMs } = file.stat;
   const tag = createEntityTag(file.stat);
   const isPlain = options.status === undefined;
@@ -90,7 +90,7 @@ function finishPlan(status: number, headers: Record<string, string>, start: numb
 }
 
 /** The media type of a file with the charset of its text. */
-function describeType(file: OpenFile, name: string): string {
+function describeType(file: FileSource, name: string): string {
   const type = getMediaType(name);
   if (!isTextType(type)) return type;
   return `${type}; charset=${detectCharset(readBytes(file, 0, Math.min(file.stat.size, CHARSET_SAMPLE)))}`;

@@ -1,14 +1,17 @@
 import fs from "node:fs";
+import process from "node:process";
 import { IS_DENO, streamWholeFile } from "./deno.ts";
-import { HAS_PROC } from "./look.ts";
 import { readFully } from "./read_fully.ts";
-import type { OpenFile } from "./root.ts";
+import type { FileSource } from "./file_source.ts";
+
+/** Whether the system tells where a descriptor leads, by a path that can be worked on. */
+export const HAS_PROC: boolean = process.platform === "linux" && fs.existsSync("/proc/self/fd");
 
 /** Bytes read at once for a streamed answer: below it the cost of each step shows, above it only memory grows. */
 const PIECE = 512 * 1024;
 
 /** Reads a part of a file at once. The file may have become shorter: then the result is too. */
-export function readBytes(file: OpenFile, start: number, length: number): Uint8Array<ArrayBuffer> {
+export function readBytes(file: FileSource, start: number, length: number): Uint8Array<ArrayBuffer> {
   if (file.content !== undefined) return file.content.subarray(start, start + length);
   const bytes = new Uint8Array(length);
   const filled = readFully(file.fd, bytes, start);
@@ -20,7 +23,7 @@ export function readBytes(file: OpenFile, start: number, length: number): Uint8A
  * server of this process reads it, a whole file is left to the runtime: half the work.
  */
 export function streamFile(
-  file: OpenFile,
+  file: FileSource,
   start: number,
   length: number,
   isDirect: boolean,
@@ -39,7 +42,11 @@ export function streamFile(
  * A stream of a part of a file that takes ownership of the file: it is closed at the end, on failure and on cancel.
  * Errors when the file turns out shorter than it was, since the length has been announced by then.
  */
-export function streamInPieces(file: OpenFile, start: number, length: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+export function streamInPieces(
+  file: FileSource,
+  start: number,
+  length: number,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   let position = start;
   const stop = start + length;
   let isReading = false;
@@ -74,7 +81,7 @@ export function streamInPieces(file: OpenFile, start: number, length: number): R
 
 /** A part of a file in large pieces, for who keeps the file. Ends early when the file has become shorter. */
 export async function* readPieces(
-  file: OpenFile,
+  file: FileSource,
   start: number,
   length: number,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
