@@ -1,6 +1,9 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
+import { DeadProperties } from "./dav/dead_properties.ts";
+import { LockTable } from "./dav/locks.ts";
+import { answerPropfind, type DavState } from "./dav/propfind.ts";
 import { ASSET_FOLDER, loadAssets } from "./page/assets.ts";
 import { toHttpError } from "./disk/fs_error.ts";
 import { createGate } from "./sign_in/gate.ts";
@@ -27,8 +30,9 @@ export interface FileShareOptions {
   log?: Logger;
 }
 
-const READ_METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];
-const WRITE_METHODS: readonly string[] = [...READ_METHODS, "PUT", "DELETE", "MKCOL", "MOVE"];
+const READ_METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS", "PROPFIND"];
+const CHANGES: readonly string[] = ["PUT", "DELETE", "MKCOL", "MOVE", "COPY", "PROPPATCH", "LOCK", "UNLOCK"];
+const WRITE_METHODS: readonly string[] = [...READ_METHODS, ...CHANGES];
 /** What a form that asks for a zip of many names may have, in bytes. */
 const MAX_FORM = 4 * 1024 * 1024;
 
@@ -43,7 +47,8 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   const facts = { name: root.name, writable, protected: passphrase !== undefined, maxUpload };
   const login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
   const read = createReadRoutes({ root, listings, facts });
-  const write = writable ? createWriteRoutes({ root, listings, maxUpload }) : null;
+  const dav: DavState = { root, locks: new LockTable(), dead: new DeadProperties(), writable };
+  const write = writable ? createWriteRoutes({ root, listings, maxUpload, dav }) : null;
   let isClosed = false;
 
   async function answer(request: Request, info: FetchInfo): Promise<Response> {
@@ -58,11 +63,21 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments);
     if (isRead && !path.query.has("upload")) return await read(request, path, info);
     const allow = (writable ? WRITE_METHODS : READ_METHODS).join(", ");
-    if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
+    if (request.method === "OPTIONS") return answerOptions(allow);
+    if (request.method === "PROPFIND") return await answerPropfind(request, path, dav);
     if (request.method === "POST" && path.query.has("zip")) return await answerZipForm(request, path);
     if (!isRead && !WRITE_METHODS.includes(request.method)) throw methodNotAllowed(allow);
     if (write === null) throw new HttpError(403, "read_only", "This share is read-only.");
     return await write.answer(request, path, info);
+  }
+
+  /** Tells WebDAV's clients what there is; without locks they mount a share read-only, which it is then. */
+  function answerOptions(allow: string): Response {
+    // Explorer asks for the last one before it takes a server for one of WebDAV.
+    return new Response(null, {
+      status: 204,
+      headers: { allow, dav: writable ? "1, 2" : "1", "ms-author-via": "DAV" },
+    });
   }
 
   /** A form can name more entries than an address can. */

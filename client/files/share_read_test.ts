@@ -307,7 +307,7 @@ Deno.test("share answers other methods with what can be done, and 503 when it ha
   }
   equal((await share.ask("/a.txt", { method: "POST" })).status, 403);
   equal((await share.ask("/a.txt", { method: "PATCH" })).status, 405);
-  equal((await share.ask("/a.txt", { method: "OPTIONS" })).headers.get("allow"), "GET, HEAD, POST, OPTIONS");
+  equal((await share.ask("/a.txt", { method: "OPTIONS" })).headers.get("allow"), "GET, HEAD, POST, OPTIONS, PROPFIND");
   await share.target.close();
   equal((await share.ask("/a.txt")).status, 503);
 });

@@ -71,7 +71,7 @@ function evaluateNoneMatch(headers: FieldReader, current: Representation | null,
 }
 
 /** Seconds since the epoch; null for a date that is missing or in none of the three forms of RFC 9110, section 5.6.7. */
-function parseHttpDate(field: string | null): number | null {
+export function parseHttpDate(field: string | null): number | null {
   if (field === null || !/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(field)) return null;
   const parsed = Date.parse(/GMT$/.test(field) ? field : `${field} GMT`);
   return Number.isNaN(parsed) ? null : toSeconds(parsed);

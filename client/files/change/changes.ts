@@ -6,7 +6,8 @@ import { getErrorCode, notFound } from "../disk/fs_error.ts";
 import type { Entry, Folder, Root } from "../disk/root.ts";
 import type { Scratch } from "../upload/scratch.ts";
 import { sync } from "../disk/sync.ts";
-import { checkWritableNames, openOrMakeFolder } from "../disk/write_target.ts";
+import { checkWritableNames, openOrMakeFolder, openTargetFolder } from "../disk/write_target.ts";
+import { copyTree } from "./copy_tree.ts";
 
 /** What is to be changed. */
 export interface Subject {
@@ -17,10 +18,13 @@ export interface Subject {
   check(current: Representation): void;
 }
 
-/** Makes a folder and the missing ones above it. Throws 409 when something of that name is there. */
-export async function makeFolder(root: Root, segments: readonly string[]): Promise<void> {
+/**
+ * Makes a folder, and with `makeParents` the missing ones above it.
+ * @throws HttpError 409 when something of that name is there, or the folder that it is to be in is not
+ */
+export async function makeFolder(root: Root, segments: readonly string[], makeParents: boolean): Promise<void> {
   checkWritableNames(root, segments);
-  const parent = openOrMakeFolder(root, segments.slice(0, -1));
+  const parent = openTarget(root, segments.slice(0, -1), makeParents);
   try {
     fs.mkdirSync(`${parent.path}/${getLast(segments)}`);
     await sync(parent.fd);
@@ -29,35 +33,46 @@ export async function makeFolder(root: Root, segments: readonly string[]): Promi
   }
 }
 
-export interface MoveOptions {
-  from: Subject;
+function openTarget(root: Root, segments: readonly string[], makeParents: boolean): Folder {
+  return makeParents ? openOrMakeFolder(root, segments) : openTargetFolder(root, segments);
+}
+
+/** Where something is to go. */
+export interface Destination {
   to: readonly string[];
   /** Whether the new address ends in a slash, so that only a folder can get it. */
   isToFolder: boolean;
-  /** Replace a file that is there. A folder is never replaced. */
-  overwrite: boolean;
+  /**
+   * What may be replaced that is there: nothing, a file by a file, or as WebDAV has it (RFC 4918, section 9.8.4)
+   * anything by anything.
+   */
+  replace: "nothing" | "file" | "anything";
+  /** Make the folders on the way that are missing. */
+  makeParents: boolean;
 }
 
 /**
  * Renames or moves a file or folder; a link moves as a link.
- * Returns whether something was replaced. Throws 404, 409 when something is in the way, or as the check.
+ * @returns whether something was replaced
+ * @throws HttpError 404, 409 when something is in the way, or as the check
  */
-export async function moveEntry(root: Root, options: MoveOptions): Promise<boolean> {
-  const from = options.from.segments;
+export async function moveEntry(
+  root: Root,
+  scratch: Scratch,
+  subject: Subject,
+  destination: Destination,
+): Promise<boolean> {
+  const from = subject.segments;
   checkWritableNames(root, from);
-  checkWritableNames(root, options.to);
-  if (options.to.length > from.length && from.every((name, depth) => name === options.to[depth])) {
-    throw new HttpError(409, "not_possible", "A folder cannot be moved into itself.");
-  }
+  checkApart(root, from, destination);
   const source = openParent(root, from);
   try {
-    const { kind } = checkEntry(root, source, options.from);
-    if (kind === "file" && options.isToFolder) {
-      throw new HttpError(400, "bad_path", "A file's address does not end in a slash.");
-    }
-    const target = openOrMakeFolder(root, options.to.slice(0, -1));
+    checkKind(checkEntry(root, source, subject), destination);
+    const target = openTarget(root, destination.to.slice(0, -1), destination.makeParents);
     try {
-      return await moveBetween(root, source, target, options);
+      const isReplaced = await place(root, scratch, `${source.path}/${getLast(from)}`, target, destination);
+      if (target.segments.join("/") !== source.segments.join("/")) await sync(source.fd);
+      return isReplaced;
     } finally {
       target.close();
     }
@@ -66,20 +81,102 @@ export async function moveEntry(root: Root, options: MoveOptions): Promise<boole
   }
 }
 
-async function moveBetween(root: Root, source: Folder, target: Folder, options: MoveOptions): Promise<boolean> {
-  const oldPath = `${source.path}/${getLast(options.from.segments)}`;
-  const newPath = `${target.path}/${getLast(options.to)}`;
+export interface CopyOptions extends Destination {
+  /** Copy what is in a folder too. */
+  isDeep: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Copies a file or a folder; what links lead to is copied in their place. It is made out of sight and appears whole.
+ * @returns whether something was replaced
+ * @throws HttpError 404, 409 when something is in the way, 507, or as the check
+ */
+export async function copyEntry(
+  root: Root,
+  scratch: Scratch,
+  subject: Subject,
+  options: CopyOptions,
+): Promise<boolean> {
+  checkApart(root, subject.segments, options);
+  const parent = openParent(root, subject.segments);
+  try {
+    checkKind(checkEntry(root, parent, subject), options);
+  } finally {
+    parent.close();
+  }
+  const target = openTarget(root, options.to.slice(0, -1), options.makeParents);
+  try {
+    const copy = scratch.reserve(target.segments);
+    try {
+      await copyTree(root, subject.segments, copy, options);
+      return await place(root, scratch, copy, target, options);
+    } finally {
+      fs.rmSync(copy, { recursive: true, force: true });
+    }
+  } finally {
+    target.close();
+  }
+}
+
+/** Throws 409 when one of the two places lies in the other, so that nothing whole would be left. */
+function checkApart(root: Root, from: readonly string[], { to, replace }: Destination): void {
+  checkWritableNames(root, to);
+  const depth = Math.min(from.length, to.length);
+  const isNested = from.length !== to.length && from.slice(0, depth).every((name, index) => name === to[index]);
+  if (isNested && to.length > from.length) {
+    throw new HttpError(409, "not_possible", "A folder cannot be moved into itself.");
+  }
+  if (isNested) throw new HttpError(409, "already_exists", "What is to be moved lies in what it would replace.");
+  if (replace === "anything" && from.join("/") === to.join("/")) {
+    throw new HttpError(403, "same_place", "This is where it is already.");
+  }
+}
+
+function checkKind({ kind }: Entry, { isToFolder }: Destination): void {
+  if (kind === "file" && isToFolder) {
+    throw new HttpError(400, "bad_path", "A file's address does not end in a slash.");
+  }
+}
+
+/** Gives what is at `oldPath` its new name. Returns whether something was replaced. */
+async function place(
+  root: Root,
+  scratch: Scratch,
+  oldPath: string,
+  target: Folder,
+  { to, replace }: Destination,
+): Promise<boolean> {
+  const name = getLast(to);
+  const newPath = `${target.path}/${name}`;
   const [old, there] = [fs.lstatSync(oldPath), fs.lstatSync(newPath, { throwIfNoEntry: false })];
-  if (there !== undefined && !isSameFile(old, there)) {
-    const isReplaceable = options.overwrite && there.isFile() && old.isFile();
-    if (!isReplaceable || !root.isVisible(getLast(options.to), target.segments)) {
+  const other = there === undefined || isSameFile(old, there) ? null : there;
+  const isFileByFile = other !== null && other.isFile() && old.isFile();
+  if (other !== null) {
+    const isReplaceable = replace === "anything" || (replace === "file" && isFileByFile);
+    // A link that leads outside is not there for a visitor, and stays.
+    const isSeen = root.isVisible(name, target.segments) && root.statEntry(target, name) !== null;
+    if (!isReplaceable || !isSeen) {
       throw new HttpError(409, "already_exists", "Something of that name is already there.");
     }
   }
-  fs.renameSync(oldPath, newPath);
+  if (other === null || isFileByFile) fs.renameSync(oldPath, newPath);
+  else await exchange(oldPath, newPath, target, scratch);
   await sync(target.fd);
-  if (target.segments.join("/") !== source.segments.join("/")) await sync(source.fd);
-  return there !== undefined && !isSameFile(old, there);
+  return other !== null;
+}
+
+/** Renames over what no rename replaces: that goes out of sight first, and back when it turns out to be in vain. */
+async function exchange(oldPath: string, newPath: string, target: Folder, scratch: Scratch): Promise<void> {
+  const aside = moveAside(target, newPath.slice(newPath.lastIndexOf("/") + 1), scratch);
+  if (aside === newPath) await fs.promises.rm(newPath, { recursive: true });
+  try {
+    fs.renameSync(oldPath, newPath);
+  } catch (error) {
+    if (aside !== newPath) putBack(aside, newPath);
+    throw error;
+  }
+  if (aside !== newPath) await fs.promises.rm(aside, { recursive: true, force: true });
 }
 
 /** A name that differs in case only is the same file where the file system does not tell cases apart. */

@@ -1,41 +1,52 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
+import { checkConditions, type Representation } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { makeFolder, moveEntry, removeEntry, type Subject } from "./changes.ts";
-import { checkConditions } from "../../../common/file_http/mod.ts";
+import {
+  answerLock,
+  answerProppatch,
+  answerUnlock,
+  checkIfHeader,
+  openIfThere,
+  type Tokens,
+} from "../dav/dav_routes.ts";
+import type { DavState } from "../dav/propfind.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
+import type { Root } from "../disk/root.ts";
+import { isPlainName, parsePath, serializePath, type TargetPath } from "../disk/target_path.ts";
+import { checkWritableNames } from "../disk/write_target.ts";
 import type { ListingCache } from "../serve/listing.ts";
 import { createUploadKey, describeOffset, putFile } from "../upload/put_file.ts";
-import type { Root } from "../disk/root.ts";
 import { createScratch, removeLeftovers } from "../upload/scratch.ts";
-import { isPlainName, parsePath, serializePath, type TargetPath } from "../disk/target_path.ts";
 import { createUploadStore } from "../upload/upload_store.ts";
-import { checkWritableNames } from "../disk/write_target.ts";
+import { copyEntry, type Destination, makeFolder, moveEntry, removeEntry, type Subject } from "./changes.ts";
 
 export interface WriteRoutesOptions {
   root: Root;
   listings: ListingCache;
   maxUpload: number | null;
+  dav: DavState;
 }
 
 /** Everything that changes the share. */
 export interface WriteRoutes {
-  /** Answers PUT, DELETE, MKCOL, MOVE, POST, and GET and HEAD that ask about an upload. */
+  /** Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload. */
   answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response>;
   /** Removes what is unfinished. */
   close(): Promise<void>;
 }
 
-export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOptions): WriteRoutes {
+export function createWriteRoutes({ root, listings, maxUpload, dav }: WriteRoutesOptions): WriteRoutes {
   removeLeftovers(root.path);
   const scratch = createScratch(root);
   const uploads = createUploadStore(scratch);
+  const { locks, dead } = dav;
 
   async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     checkOrigin(request, info);
     const id = path.query.get("upload");
     if (id !== null && request.method !== "PUT") return await answerUpload(request, path, id);
     try {
-      return await change(request, path, id ?? "");
+      return await change(request, path, info);
     } catch (error) {
       // For who reads, nothing is there; who writes must know why nothing can be.
       if (getErrorCode(error) === "ENAMETOOLONG") throw pathTooLong(error);
@@ -45,36 +56,135 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
     }
   }
 
-  async function change(request: Request, path: TargetPath, id: string): Promise<Response> {
+  async function change(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     const { segments, isFolder, query } = path;
-    const subject: Subject = { segments, isFolder, check: (current) => checkConditions(request, current) };
+    const tokens = checkIfHeader(request, segments, dav);
     switch (request.method) {
       case "PUT":
         if (isFolder) throw new HttpError(409, "is_folder", "A file's address does not end in a slash.");
-        return await putFile(request, segments, id, { root, uploads, maxUpload });
+        return await put(request, path, tokens);
       case "DELETE":
-        await removeEntry(root, scratch, subject);
-        return new Response(null, { status: 204 });
+        return await remove(request, path, tokens);
       case "MKCOL":
-        return await make(segments);
+        return await makeCollection(request, segments, tokens);
       case "MOVE":
-        return await move(subject, readDestination(request), request.headers.get("overwrite") !== "F");
+      case "COPY":
+        return await relocate(request, path, readDestination(request, info), tokens);
+      case "PROPPATCH":
+        return await answerProppatch(request, path, tokens, dav);
+      case "LOCK":
+        return await answerLock(request, path, tokens, dav);
+      case "UNLOCK":
+        return answerUnlock(request, path, dav);
     }
-    if (query.has("mkdir")) return await make(segments);
-    const target = query.get("move");
-    if (target !== null) return await move(subject, resolveTarget(segments, target), query.has("overwrite"));
+    if (query.has("mkdir")) return await make(segments, true, tokens);
+    const to = query.get("move");
+    if (to !== null) return await moveByName(request, path, to, tokens);
     throw new HttpError(400, "unknown_action", "POST takes ?mkdir, ?move=PATH or ?zip.");
   }
 
-  async function make(segments: readonly string[]): Promise<Response> {
-    await makeFolder(root, segments);
+  function put(request: Request, { segments, query }: TargetPath, tokens: Tokens): Promise<Response> {
+    const check = (current: Representation | null) => {
+      locks.check({ segments, isMembership: current === null, isDeep: false }, tokens);
+      checkConditions(request, current);
+    };
+    return putFile(request, segments, query.get("upload") ?? "", { root, uploads, maxUpload, check });
+  }
+
+  async function remove(request: Request, { segments, isFolder }: TargetPath, tokens: Tokens): Promise<Response> {
+    await removeEntry(root, scratch, createSubject(request, { segments, isFolder }, tokens));
+    locks.removeBelow(segments);
+    dead.remove(segments);
+    return new Response(null, { status: 204 });
+  }
+
+  /** What goes away from where it is. */
+  function createSubject(request: Request, { segments, isFolder }: Place, tokens: Tokens): Subject {
+    return {
+      segments,
+      isFolder,
+      check(current) {
+        locks.check({ segments, isMembership: true, isDeep: true }, tokens);
+        checkConditions(request, current);
+      },
+    };
+  }
+
+  async function make(segments: readonly string[], makeParents: boolean, tokens: Tokens): Promise<Response> {
+    locks.check({ segments, isMembership: true, isDeep: false }, tokens);
+    await makeFolder(root, segments, makeParents);
     return new Response(null, { status: 201, headers: { location: serializePath(segments, true) } });
   }
 
-  async function move(from: Subject, { segments, isFolder }: MoveTarget, overwrite: boolean): Promise<Response> {
-    const isReplaced = await moveEntry(root, { from, to: segments, isToFolder: isFolder, overwrite });
-    const headers = { location: serializePath(segments, false) };
-    return new Response(null, { status: isReplaced ? 204 : 201, headers });
+  /** MKCOL (RFC 4918, section 9.3). */
+  async function makeCollection(request: Request, segments: readonly string[], tokens: Tokens): Promise<Response> {
+    if (Number(request.headers.get("content-length")) > 0 || request.headers.has("transfer-encoding")) {
+      throw new HttpError(415, "unexpected_body", "MKCOL takes no body.");
+    }
+    try {
+      return await make(segments, false, tokens);
+    } catch (error) {
+      const isThere = getErrorCode(error) === "EEXIST" || segments.length === 0;
+      if (isThere) throw new HttpError(405, "already_exists", "Something of that name is already there.");
+      throw error;
+    }
+  }
+
+  async function moveByName(request: Request, path: TargetPath, name: string, tokens: Tokens): Promise<Response> {
+    const { segments: to } = resolveMove(path.segments, name);
+    locks.check({ segments: to, isMembership: true, isDeep: true }, tokens);
+    const replace = path.query.has("overwrite") ? "file" : "nothing";
+    const subject = createSubject(request, path, tokens);
+    const isReplaced = await moveEntry(root, scratch, subject, { to, isToFolder: false, replace, makeParents: true });
+    return finishMove(path.segments, to, isReplaced);
+  }
+
+  /** MOVE and COPY (RFC 4918, sections 9.8 and 9.9). */
+  async function relocate(request: Request, path: TargetPath, place: Place, tokens: Tokens): Promise<Response> {
+    const to = place.segments;
+    const mayReplace = request.headers.get("overwrite")?.trim().toUpperCase() !== "F";
+    // A folder that is to be replaced goes by its own address, with the slash.
+    const isToFolder = place.isFolder && !(mayReplace && isFolderThere(to));
+    locks.check({ segments: to, isMembership: true, isDeep: true }, tokens);
+    const destination = {
+      to,
+      isToFolder,
+      replace: mayReplace ? "anything" as const : "nothing" as const,
+      makeParents: false,
+    };
+    try {
+      if (request.method === "COPY") return await copy(request, path, destination);
+      const subject = createSubject(request, path, tokens);
+      return finishMove(path.segments, to, await moveEntry(root, scratch, subject, destination));
+    } catch (error) {
+      const isTaken = error instanceof HttpError && error.code === "already_exists" && !mayReplace;
+      throw isTaken ? new HttpError(412, error.code, error.message) : error;
+    }
+  }
+
+  function isFolderThere(segments: readonly string[]): boolean {
+    const opened = openIfThere(root, segments);
+    opened?.close();
+    return opened?.kind === "folder";
+  }
+
+  async function copy(request: Request, path: TargetPath, destination: Destination): Promise<Response> {
+    const isDeep = request.headers.get("depth") !== "0";
+    const subject = { ...path, check: (current: Representation) => checkConditions(request, current) };
+    const options = { ...destination, isDeep, signal: request.signal };
+    const isReplaced = await copyEntry(root, scratch, subject, options);
+    dead.copy(path.segments, destination.to, isDeep);
+    return describePlaced(destination.to, isReplaced);
+  }
+
+  function finishMove(from: readonly string[], to: readonly string[], isReplaced: boolean): Response {
+    locks.removeBelow(from);
+    dead.move(from, to);
+    return describePlaced(to, isReplaced);
+  }
+
+  function describePlaced(to: readonly string[], isReplaced: boolean): Response {
+    return new Response(null, { status: isReplaced ? 204 : 201, headers: { location: serializePath(to, false) } });
   }
 
   async function answerUpload(request: Request, { segments }: TargetPath, id: string): Promise<Response> {
@@ -107,22 +217,21 @@ function pathTooLong(cause: unknown): HttpError {
  * Refuses what another site made a browser send: without a passphrase nothing else tells it from a visitor.
  * @throws HttpError 403
  */
-function checkOrigin(request: Request, { publicHost }: FetchInfo): void {
+function checkOrigin(request: Request, info: FetchInfo): void {
   const origin = request.headers.get("origin");
   if (origin === null) return;
   const host = URL.canParse(origin) ? new URL(origin).host : null;
-  const own = [publicHost, request.headers.get("host"), request.headers.get("x-forwarded-host")];
-  if (host === null || !own.includes(host)) {
+  if (host === null || !listOwnHosts(request, info).includes(host)) {
     throw new HttpError(403, "foreign_origin", "Another site may not change what is shared here.");
   }
 }
 
-/** Where something is to be moved to. */
-type MoveTarget = Pick<TargetPath, "segments" | "isFolder">;
+/** Where something is, or is to be. */
+type Place = Pick<TargetPath, "segments" | "isFolder">;
 
 /** Reads the path of `?move=`: absolute below the share, or relative to the folder of what is moved. */
-function resolveTarget(segments: readonly string[], target: string): MoveTarget {
-  const names = target.split("/");
+function resolveMove(segments: readonly string[], path: string): Place {
+  const names = path.split("/");
   const isAbsolute = names.length > 1 && names[0] === "";
   const to = isAbsolute ? names.slice(1) : [...segments.slice(0, -1), ...names];
   if (!to.every((name) => isPlainName(name))) {
@@ -132,8 +241,17 @@ function resolveTarget(segments: readonly string[], target: string): MoveTarget 
 }
 
 /** Reads the Destination of WebDAV (RFC 4918, section 10.3): a URL or an absolute path, escaped. */
-function readDestination(request: Request): MoveTarget {
+function readDestination(request: Request, info: FetchInfo): Place {
   const field = request.headers.get("destination");
-  if (field === null) throw new HttpError(400, "bad_path", "MOVE needs a Destination.");
-  return parsePath(field.replace(/^https?:\/\/[^/]*/i, "").replace(/[?#].*$/, "") || "/");
+  if (field === null) throw new HttpError(400, "bad_path", `${request.method} needs a Destination.`);
+  const [scheme, host] = /^https?:\/\/([^/?#]*)/i.exec(field) ?? [""];
+  if (host !== undefined && !listOwnHosts(request, info).includes(host)) {
+    throw new HttpError(502, "other_server", "The Destination is on another server.");
+  }
+  return parsePath(field.slice(scheme.length).replace(/[?#].*$/, "") || "/");
+}
+
+/** Every name that the share goes by for this visitor. */
+function listOwnHosts(request: Request, { publicHost }: FetchInfo): (string | null | undefined)[] {
+  return [publicHost, request.headers.get("host"), request.headers.get("x-forwarded-host")];
 }

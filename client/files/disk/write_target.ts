@@ -93,6 +93,16 @@ export function openOrMakeFolder(root: Root, segments: readonly string[]): Folde
   }
 }
 
+/**
+ * Opens a folder that something is to go into.
+ * @throws HttpError 409 when it is not there or a file is, 403 when the way leads outside
+ */
+export function openTargetFolder(root: Root, segments: readonly string[]): Folder {
+  const folder = openIfThere(root, segments);
+  if (folder === null) throw new HttpError(409, "no_parent", "The folder that this is to be in is not there.");
+  return folder;
+}
+
 function makeFolder(path: string): void {
   try {
     fs.mkdirSync(path);

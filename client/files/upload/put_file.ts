@@ -1,6 +1,11 @@
+import fs from "node:fs";
 import { expectationFailed, HttpError } from "../../../common/http_error.ts";
-import { type ContentRange, parseContentRange } from "../../../common/file_http/mod.ts";
-import { checkConditions } from "../../../common/file_http/mod.ts";
+import {
+  type ContentRange,
+  parseContentRange,
+  parseHttpDate,
+  type Representation,
+} from "../../../common/file_http/mod.ts";
 import { giveName } from "./give_name.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "../disk/root.ts";
@@ -13,6 +18,11 @@ export interface PutFileOptions {
   uploads: UploadStore;
   /** Bytes of the largest file taken; null for no limit. */
   maxUpload: number | null;
+  /**
+   * Told what is there before anything is read, and once more right before the file gets its name. Throws when the
+   * request is not for that.
+   */
+  check(current: Representation | null): void;
 }
 
 /**
@@ -28,25 +38,39 @@ export async function putFile(
   options: PutFileOptions,
 ): Promise<Response> {
   const announced = readAnnouncement(request, options.maxUpload);
+  const modified = readModified(request.headers);
   const key = createUploadKey(segments, id);
   const done = id === "" ? undefined : await options.uploads.getCompleted(key);
   const target = findWriteTarget(options.root, segments);
   // The sender never heard that its upload is complete and sends it again: it is told now.
   if (done !== undefined && done.size === announced.total && done.tag === target.current?.tag) {
-    return describeDone(done);
+    return describeDone(done, modified !== null);
   }
-  checkConditions(request, target.current);
+  options.check(target.current);
   const upload = await openUpload(key, target.parent, announced, options.uploads);
   await receive(request, key, upload, announced, options);
   const isComplete = announced.total === null || upload.offset === announced.total;
   if (!isComplete) return new Response(null, { status: 202, headers: describeOffset(upload.offset) });
   return describeDone(
-    await options.uploads.complete(key, upload, () => commit(request, segments, upload, options.root)),
+    await options.uploads.complete(key, upload, () => commit(request, segments, upload, options)),
+    modified !== null,
   );
 }
 
-function describeDone({ tag, isNew }: Completed): Response {
-  return new Response(null, { status: isNew ? 201 : 200, headers: { etag: tag } });
+function describeDone({ tag, isNew }: Completed, isDated: boolean): Response {
+  const headers: Record<string, string> = { etag: tag };
+  // What clients of ownCloud and its kin want to hear, or else they send the time again.
+  if (isDated) headers["x-oc-mtime"] = "accepted";
+  return new Response(null, { status: isNew ? 201 : 200, headers });
+}
+
+/**
+ * When the sender's file was last changed, in seconds since the epoch; null when it does not tell. `X-OC-Mtime` is
+ * what rclone and ownCloud's clients send.
+ */
+function readModified(headers: Headers): number | null {
+  const seconds = /^\d{1,11}(?:\.\d{1,9})?$/.exec(headers.get("x-oc-mtime")?.trim() ?? "")?.[0];
+  return seconds === undefined ? parseHttpDate(headers.get("last-modified")) : Number(seconds);
 }
 
 /** The name of an upload in the store. A path never holds NUL, so no two can be confused. */
@@ -154,13 +178,15 @@ async function commit(
   request: Request,
   segments: readonly string[],
   upload: PartialUpload,
-  root: Root,
+  { root, check }: PutFileOptions,
 ): Promise<Completed> {
   try {
+    const modified = readModified(request.headers);
+    if (modified !== null) fs.futimesSync(upload.fd, modified, modified);
     await sync(upload.fd);
     return await giveName(root, upload, () => {
       const target = findWriteTarget(root, segments);
-      checkConditions(request, target.current);
+      check(target.current);
       return target;
     });
   } catch (error) {

@@ -1,10 +1,10 @@
 import fs from "node:fs";
-import { readPieces } from "../../../common/file_http/mod.ts";
-import { readFully } from "../../../common/file_http/mod.ts";
+import { readFully, readPieces } from "../../../common/file_http/mod.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import { walk } from "../serve/search.ts";
 import { isPlainName } from "../disk/target_path.ts";
+import { streamPieces } from "../disk/stream_pieces.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 import { MAX_WHOLE, type ZipName, ZipWriter } from "./zip_writer.ts";
 
@@ -24,17 +24,7 @@ export function streamZip(
   segments: readonly string[],
   options: ZipOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const pieces = makeZip(collect(root, segments, options.names), options.signal);
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await pieces.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await pieces.return(undefined);
-    },
-  }, { highWaterMark: 0 });
+  return streamPieces(makeZip(collect(root, segments, options.names), options.signal));
 }
 
 /** A folder, a small file that is read when its turn comes, or a large one that is open until the next one's turn. */
@@ -46,7 +36,7 @@ type Source =
 async function* makeZip(
   sources: Iterable<Source | null>,
   signal: AbortSignal,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   const zip = new ZipWriter();
   const slice = new TimeSlice();
   for (const source of sources) {
