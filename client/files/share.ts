@@ -7,7 +7,7 @@ import { answerPropfind, type DavState } from "./dav/propfind.ts";
 import { ASSET_FOLDER, loadAssets } from "./page/assets.ts";
 import { toHttpError } from "./disk/fs_error.ts";
 import { createGate } from "./sign_in/gate.ts";
-import { withoutBody } from "../../common/file_http/mod.ts";
+import { codeAnswer, withoutBody } from "../../common/file_http/mod.ts";
 import { createListingCache } from "./serve/listing.ts";
 import { createLoginRoutes } from "./sign_in/login_routes.ts";
 import { createReadRoutes, methodNotAllowed, sendZip } from "./serve/read_routes.ts";
@@ -60,11 +60,15 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
 
   async function route(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     const isRead = request.method === "GET" || request.method === "HEAD";
-    if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments);
+    if (isRead && path.segments[0] === ASSET_FOLDER) {
+      return loadAssets().answer(path.segments, request.headers.get("accept-encoding"));
+    }
     if (isRead && !path.query.has("upload")) return await read(request, path, info);
     const allow = (writable ? WRITE_METHODS : READ_METHODS).join(", ");
     if (request.method === "OPTIONS") return answerOptions(allow);
-    if (request.method === "PROPFIND") return await answerPropfind(request, path, dav);
+    if (request.method === "PROPFIND") {
+      return await codeAnswer(request.headers.get("accept-encoding"), await answerPropfind(request, path, dav));
+    }
     if (request.method === "POST" && path.query.has("zip")) return await answerZipForm(request, path);
     if (!isRead && !WRITE_METHODS.includes(request.method)) throw methodNotAllowed(allow);
     if (write === null) throw new HttpError(403, "read_only", "This share is read-only.");

@@ -1,4 +1,5 @@
 import { HttpError } from "../http_error.ts";
+import { tagPlain } from "./coding.ts";
 import type { FieldReader, FileRequest } from "./file_source.ts";
 import { hasStrongMatch, hasWeakMatch, parseEntityTags } from "./entity_tag.ts";
 
@@ -27,8 +28,13 @@ export function evaluateConditions(method: string, headers: FieldReader, current
  * @throws HttpError 412
  */
 export function checkConditions(request: FileRequest, current: Representation | null): void {
-  const verdict = evaluateConditions(request.method, request.headers, current);
+  const verdict = evaluateConditions(request.method, withPlainTags(request.headers), current);
   if (verdict !== "proceed") throw preconditionFailed(current?.tag ?? null);
+}
+
+/** Who has seen a coded form of a file has seen that file. */
+function withPlainTags(headers: FieldReader): FieldReader {
+  return { get: (name) => headers.get(name)?.replace(/"[^"]*"/g, tagPlain) ?? null };
 }
 
 /** 412: what is there is not what the request was made for. */

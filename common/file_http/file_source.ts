@@ -8,6 +8,8 @@ export interface FileSource {
   readonly content?: Uint8Array<ArrayBuffer>;
   /** Its media type with charset, once it is known. */
   type?: string;
+  /** Coded forms of `content` that were made. */
+  coded?: Map<string, Uint8Array<ArrayBuffer>>;
   /** Closes it; no effect when called again. */
   close(): void;
 }

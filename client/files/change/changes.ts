@@ -1,7 +1,6 @@
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
-import type { Representation } from "../../../common/file_http/mod.ts";
-import { createEntityTag } from "../../../common/file_http/mod.ts";
+import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
 import { getErrorCode, notFound } from "../disk/fs_error.ts";
 import type { Entry, Folder, Root } from "../disk/root.ts";
 import type { Scratch } from "../upload/scratch.ts";

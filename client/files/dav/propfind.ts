@@ -1,8 +1,9 @@
 import fs from "node:fs";
+import { streamPieces } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { notFound } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
-import { streamPieces } from "../disk/stream_pieces.ts";
+
 import { serializePath, type TargetPath } from "../disk/target_path.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 import { listEntries } from "../serve/listing.ts";

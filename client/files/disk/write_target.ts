@@ -1,7 +1,6 @@
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
-import { createEntityTag } from "../../../common/file_http/mod.ts";
-import type { Representation } from "../../../common/file_http/mod.ts";
+import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
 import { getErrorCode } from "./fs_error.ts";
 import type { Folder, Root } from "./root.ts";
 

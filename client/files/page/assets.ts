@@ -1,14 +1,14 @@
 import fs from "node:fs";
 import { createHash } from "node:crypto";
 import { notFound } from "../disk/fs_error.ts";
-import { getMediaType } from "../../../common/file_http/mod.ts";
+import { chooseCoding, compressSync, getMediaType } from "../../../common/file_http/mod.ts";
 
 /** Files of the browser page, kept in memory. */
 export interface Assets {
   /** Changes when any of the files does: part of their address, so that they can be cached for ever. */
   readonly version: string;
-  /** Answers a request for `/.portway/<version>/<name>`. Throws 404 for any other. */
-  answer(segments: readonly string[]): Response;
+  /** Answers a request for `/.portway/<version>/<name>`, coded for who takes it. Throws 404 for any other. */
+  answer(segments: readonly string[], acceptEncoding: string | null): Response;
   /** Text of a file. Throws 404. */
   getText(name: string): string;
 }
@@ -25,6 +25,7 @@ export function loadAssets(): Assets {
 
 function readAssets(folder: URL): Assets {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
+  const coded = new Map<string, Uint8Array<ArrayBuffer>>();
   const digest = createHash("sha256");
   for (const name of fs.readdirSync(folder).sort()) {
     const bytes = new Uint8Array(fs.readFileSync(new URL(name, folder)));
@@ -42,15 +43,21 @@ function readAssets(folder: URL): Assets {
   return {
     version,
     getText: (name) => new TextDecoder().decode(getBytes(name)),
-    answer([folderName, askedVersion, name]) {
+    answer([folderName, askedVersion, name], acceptEncoding) {
       if (folderName !== ASSET_FOLDER || askedVersion !== version) throw notFound();
-      return new Response(getBytes(name), {
-        headers: {
-          "content-type": `${getMediaType(name)}; charset=utf-8`,
-          "cache-control": "public, max-age=31536000, immutable",
-          "x-content-type-options": "nosniff",
-        },
-      });
+      const headers: Record<string, string> = {
+        "content-type": `${getMediaType(name)}; charset=utf-8`,
+        "cache-control": "public, max-age=31536000, immutable",
+        "vary": "accept-encoding",
+        "x-content-type-options": "nosniff",
+      };
+      const bytes = getBytes(name);
+      const coding = chooseCoding(acceptEncoding);
+      if (coding === null) return new Response(bytes, { headers });
+      const key = `${coding} ${name}`;
+      const packed = coded.get(key) ?? compressSync(bytes, coding);
+      coded.set(key, packed);
+      return new Response(packed, { headers: { ...headers, "content-encoding": coding } });
     },
   };
 }

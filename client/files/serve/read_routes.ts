@@ -1,8 +1,7 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { answerFile } from "../../../common/file_http/mod.ts";
+import { answerFile, codeAnswer, withoutBody } from "../../../common/file_http/mod.ts";
 import { notFound } from "../disk/fs_error.ts";
-import { withoutBody } from "../../../common/file_http/mod.ts";
 import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";
 import { renderFolderPage, type ShareFacts } from "../page/page.ts";
@@ -55,7 +54,7 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
       "content-security-policy": /\.pdf$/i.test(name) ? PDF_POLICY : FILE_POLICY,
     };
     if (path.query.has("download")) headers["content-disposition"] = describeAttachment(name);
-    return answerFile(request, file, { name, headers, isDirect });
+    return answerFile(request, file, { name, headers, compress: true, isDirect });
   }
 
   async function answerFolder(request: Request, path: TargetPath, folder: Folder): Promise<Response> {
@@ -74,7 +73,9 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
   }
 
   return async (request, path, info) => {
-    const response = await answer(request, path, info);
+    const plain = await answer(request, path, info);
+    const isListing = plain.headers.get("etag") === null;
+    const response = isListing ? await codeAnswer(request.headers.get("accept-encoding"), plain) : plain;
     // How long a zip becomes is not known before it has been made.
     return request.method === "HEAD" && !path.query.has("zip") ? await withoutBody(response) : response;
   };

@@ -58,7 +58,9 @@ function turnAway(request: Request, pass: Pass): Response {
 function answerLoginAsset(request: Request, info: FetchInfo): Response | null {
   if (request.method !== "GET" || !info.target.startsWith(`/${ASSET_FOLDER}/`)) return null;
   const { segments } = parseTargetPath(info.target);
-  return LOGIN_ASSETS.includes(segments[2]) ? loadAssets().answer(segments) : null;
+  return LOGIN_ASSETS.includes(segments[2])
+    ? loadAssets().answer(segments, request.headers.get("accept-encoding"))
+    : null;
 }
 
 async function readForm(request: Request): Promise<URLSearchParams> {

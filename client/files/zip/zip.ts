@@ -1,10 +1,10 @@
 import fs from "node:fs";
-import { readFully, readPieces } from "../../../common/file_http/mod.ts";
+import { readFully, readPieces, streamPieces } from "../../../common/file_http/mod.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import { walk } from "../serve/search.ts";
 import { isPlainName } from "../disk/target_path.ts";
-import { streamPieces } from "../disk/stream_pieces.ts";
+
 import { TimeSlice } from "../disk/time_slice.ts";
 import { MAX_WHOLE, type ZipName, ZipWriter } from "./zip_writer.ts";
 
