@@ -53,7 +53,8 @@ function findRoute(request: Request, root: Root, { segments }: TargetPath, spa: 
   if (spa === null) return null;
   const last = segments[segments.length - 1] ?? "";
   const wantsPage = request.headers.get("accept")?.includes("text/html") ?? false;
-  const isRoute = !/\.\w{1,8}$/.test(last) || (wantsPage && !ASSET.test(last));
+  // A program that asks for data which is not there must not be given a page.
+  const isRoute = segments.length === 0 || (wantsPage && !ASSET.test(last));
   const file = isRoute ? openFile(root, spa.split("/")) : null;
   return file === null ? null : { file, name: spa };
 }

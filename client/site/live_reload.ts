@@ -35,7 +35,7 @@ const events = new EventSource("${LIVE_EVENTS}" + search);
 // A page that is not there, as in the middle of a build, is waited for: the next change asks again. Who takes
 // anything is told of an error in JSON.
 const reload = async () => {
-  const { headers } = await fetch(location.href, { method: "HEAD", cache: "no-store" });
+  const { headers } = await fetch(location.href, { method: "HEAD", cache: "no-store", headers: { accept: "text/html" } });
   if (headers.get("content-type")?.startsWith("text/html")) location.reload();
 };
 events.addEventListener("change", ({ data }) => {

@@ -17,13 +17,36 @@ const OVERRIDES: Readonly<Record<string, string>> = {
   mkv: "video/x-matroska",
   flac: "audio/flac",
   m3u8: "application/vnd.apple.mpegurl",
+  // A language's source, and not what is registered for a service of that name.
+  rs: "text/x-rust",
+  srt: "application/x-subrip",
+  jsonl: "application/jsonl",
+  ndjson: "application/x-ndjson",
+  ipynb: "application/x-ipynb+json",
+  vcf: "text/vcard",
+  tar: "application/x-tar",
+  "7z": "application/x-7z-compressed",
+  rar: "application/vnd.rar",
+  bz2: "application/x-bzip2",
+  xz: "application/x-xz",
+  zst: "application/zstd",
+  apk: "application/vnd.android.package-archive",
+  dmg: "application/x-apple-diskimage",
+  deb: "application/vnd.debian.binary-package",
+  rpm: "application/x-rpm",
+  docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  pptx: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+  odt: "application/vnd.oasis.opendocument.text",
+  ods: "application/vnd.oasis.opendocument.spreadsheet",
+  odp: "application/vnd.oasis.opendocument.presentation",
 };
 
 /** Endings of files that are text though no media type is registered for them. */
 const TEXT_ENDINGS = new Set(
   ("ada asm awk bash bat c cc clj cfg cmake conf cpp cs csv dart diff dockerfile editorconfig el elm env erl ex exs f90 " +
     "fish fs gitignore go gradle graphql groovy h hpp hs ini java jl kt kts less lisp lock log lua makefile ml mod nim " +
-    "nix patch php pl po properties proto ps1 py r rb rs rst sass scala scss sh sql styl sum svelte swift tcl tex tf tsv " +
+    "nix patch php pl po properties proto ps1 py r rb rst sass scala scss sh sql styl sum svelte swift tcl tex tf tsv " +
     "v vb vhd vim vue yaml yml zig zsh").split(" "),
 );
 const TEXT_NAMES = /^(?:readme|license|licence|copying|authors|changelog|makefile|dockerfile|notice|todo)$/i;
@@ -38,7 +61,8 @@ export function getMediaType(name: string): string {
 
 /** Whether files of that type are text, so that a charset belongs to it. */
 export function isTextType(type: string): boolean {
-  return type.startsWith("text/") || /^application\/(?:json|xml|javascript|toml|sql|.+\+(?:json|xml))$/.test(type) ||
+  return type.startsWith("text/") ||
+    /^application\/(?:json|jsonl|x-ndjson|x-subrip|xml|javascript|toml|sql|.+\+(?:json|xml))$/.test(type) ||
     type === "image/svg+xml";
 }
 

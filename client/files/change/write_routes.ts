@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { checkConditions, type Representation } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
@@ -13,9 +14,10 @@ import type { DavState } from "../dav/propfind.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { Root } from "../disk/root.ts";
 import { isPlainName, parsePath, serializePath, type TargetPath } from "../disk/target_path.ts";
-import { checkWritableNames } from "../disk/write_target.ts";
+import { checkWritableNames, findFreeTarget, findWriteTarget } from "../disk/write_target.ts";
 import type { ListingCache } from "../serve/listing.ts";
-import { createUploadKey, describeOffset, putFile } from "../upload/put_file.ts";
+import { answerForm, isForm } from "../upload/form.ts";
+import { createUploadKey, describeOffset, putFile, type UploadRequest } from "../upload/put_file.ts";
 import { createScratch, removeLeftovers } from "../upload/scratch.ts";
 import { createUploadStore } from "../upload/upload_store.ts";
 import { copyEntry, type Destination, makeFolder, moveEntry, removeEntry, type Subject } from "./changes.ts";
@@ -25,24 +27,31 @@ export interface WriteRoutesOptions {
   listings: ListingCache;
   maxUpload: number | null;
   dav: DavState;
+  /** Let pages of other sites change things too. */
+  cors: boolean;
 }
 
 /** Everything that changes the share. */
 export interface WriteRoutes {
   /** Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload. */
   answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response>;
+  /**
+   * Answers PUT of a file and POST of a form with files, none of which replaces anything: what has a name that is taken
+   * gets another one, and the answer does not tell.
+   */
+  add(request: Request, path: TargetPath, info: FetchInfo): Promise<Response>;
   /** Removes what is unfinished. */
   close(): Promise<void>;
 }
 
-export function createWriteRoutes({ root, listings, maxUpload, dav }: WriteRoutesOptions): WriteRoutes {
+export function createWriteRoutes({ root, listings, maxUpload, dav, cors }: WriteRoutesOptions): WriteRoutes {
   removeLeftovers(root.path);
   const scratch = createScratch(root);
   const uploads = createUploadStore(scratch);
   const { locks, dead } = dav;
 
   async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
-    checkOrigin(request, info);
+    if (!cors) checkOrigin(request, info);
     const id = path.query.get("upload");
     if (id !== null && request.method !== "PUT") return await answerUpload(request, path, id);
     try {
@@ -77,10 +86,11 @@ export function createWriteRoutes({ root, listings, maxUpload, dav }: WriteRoute
       case "UNLOCK":
         return answerUnlock(request, path, dav);
     }
+    if (isForm(request)) return await takeForm(request, path, tokens);
     if (query.has("mkdir")) return await make(segments, true, tokens);
     const to = query.get("move");
     if (to !== null) return await moveByName(request, path, to, tokens);
-    throw new HttpError(400, "unknown_action", "POST takes ?mkdir, ?move=PATH or ?zip.");
+    throw new HttpError(400, "unknown_action", "POST takes a form with files, ?mkdir, ?move=PATH, ?zip or ?tar.");
   }
 
   function put(request: Request, { segments, query }: TargetPath, tokens: Tokens): Promise<Response> {
@@ -88,7 +98,36 @@ export function createWriteRoutes({ root, listings, maxUpload, dav }: WriteRoute
       locks.check({ segments, isMembership: current === null, isDeep: false }, tokens);
       checkConditions(request, current);
     };
-    return putFile(request, segments, query.get("upload") ?? "", { root, uploads, maxUpload, check });
+    return putFile(request, segments, query.get("upload") ?? "", {
+      root,
+      uploads,
+      maxUpload,
+      findTarget: () => findWriteTarget(root, segments),
+      check,
+      isStillThere: (done, target) => done.tag === target.current?.tag,
+    });
+  }
+
+  /** A form with files for a folder. A name that is taken gets a number, with `?overwrite` the file is replaced. */
+  async function takeForm(
+    request: Request,
+    { segments, isFolder, query }: TargetPath,
+    tokens: Tokens,
+  ): Promise<Response> {
+    if (!isFolder) {
+      throw new HttpError(400, "bad_path", "A form with files is for a folder, whose address ends in a slash.");
+    }
+    return await answerForm(request, (name, file) => {
+      const to = [...segments, name];
+      return putFile(file, to, createFormId(), {
+        root,
+        uploads,
+        maxUpload,
+        findTarget: () => query.has("overwrite") ? findWriteTarget(root, to) : findFreeTarget(root, to),
+        check: (current) => locks.check({ segments: to, isMembership: current === null, isDeep: false }, tokens),
+        isStillThere: () => false,
+      });
+    });
   }
 
   async function remove(request: Request, { segments, isFolder }: TargetPath, tokens: Tokens): Promise<Response> {
@@ -96,6 +135,27 @@ export function createWriteRoutes({ root, listings, maxUpload, dav }: WriteRoute
     locks.removeBelow(segments);
     dead.remove(segments);
     return new Response(null, { status: 204 });
+  }
+
+  async function add(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+    if (!cors) checkOrigin(request, info);
+    const take = (name: string, file: UploadRequest, id: string) =>
+      putFile(file, [name], id, {
+        root,
+        uploads,
+        maxUpload,
+        findTarget: () => findFreeTarget(root, [name]),
+        check() {},
+        isStillThere: () => true,
+      });
+    try {
+      if (isForm(request)) return await answerForm(request, (name, file) => take(name, file, createFormId()));
+      const { status, headers } = await take(path.segments[0], request, path.query.get("upload") || createFormId());
+      headers.delete("etag");
+      return new Response(null, { status, headers });
+    } finally {
+      listings.clear();
+    }
   }
 
   /** What goes away from where it is. */
@@ -206,7 +266,12 @@ export function createWriteRoutes({ root, listings, maxUpload, dav }: WriteRoute
     scratch.close();
   }
 
-  return { answer, close };
+  return { answer, add, close };
+}
+
+/** For an upload that nobody can continue: two of one name must not meet. */
+function createFormId(): string {
+  return `form-${randomUUID()}`;
 }
 
 function pathTooLong(cause: unknown): HttpError {

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
 import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
@@ -30,6 +31,47 @@ export function findWriteTarget(root: Root, segments: readonly string[]): WriteT
     folder.close();
   }
 }
+
+/** Names with a number behind them that are tried before one by chance. */
+const MAX_NUMBERED = 20;
+
+/**
+ * Finds a name that nothing has yet for a file that would be called as the last of `segments`: that name, else one
+ * with a number behind it.
+ * @throws HttpError 403 for a name that is not shown
+ */
+export function findFreeTarget(root: Root, segments: readonly string[]): WriteTarget {
+  const parent = segments.slice(0, -1);
+  const name = segments[segments.length - 1] ?? "";
+  checkWritableNames(root, segments);
+  const [, stem, ending] = /^(.+?)((?:\.[^.]{1,16}){0,2})$/s.exec(name) ?? ["", name, ""];
+  for (let count = 1;; count++) {
+    const suffix = count > MAX_NUMBERED ? randomBytes(6).toString("hex") : String(count);
+    const tried = count === 1 ? name : `${cutName(stem, ending)} (${suffix})${ending}`;
+    const target = findIfFree(root, [...parent, tried]);
+    if (target !== null) return target;
+  }
+}
+
+/** What is left of a name when a number and an ending have to fit behind it, in 255 bytes. */
+function cutName(stem: string, ending: string): string {
+  const encoder = new TextEncoder();
+  const room = 255 - 16 - encoder.encode(ending).length;
+  return stem.slice(0, encoder.encodeInto(stem, new Uint8Array(Math.max(0, room))).read);
+}
+
+function findIfFree(root: Root, segments: readonly string[]): WriteTarget | null {
+  try {
+    const target = findWriteTarget(root, segments);
+    return target.current === null ? target : null;
+  } catch (error) {
+    // Something has that name which no file replaces: a folder, or a link that leads outside.
+    if (error instanceof HttpError && TAKEN.includes(error.code)) return null;
+    throw error;
+  }
+}
+
+const TAKEN = ["is_folder", "not_a_file", "outside_share"];
 
 function findInFolder(root: Root, folder: Folder, name: string): WriteTarget {
   const parent = folder.segments;

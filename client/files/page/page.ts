@@ -32,6 +32,15 @@ export function renderFolderPage(facts: ShareFacts, listing: string): Response {
   return new Response(bytes, { headers: { ...describePage(nonce), "content-length": String(bytes.length) } });
 }
 
+/** A page of ours whose text has places for `values`, which must be safe in HTML. */
+export function renderAssetPage(file: string, values: Readonly<Record<string, string>>): Response {
+  const { version, getText } = loadAssets();
+  const nonce = randomBytes(16).toString("base64");
+  const html = fill(getText(file), { ...values, nonce, assets: `/${ASSET_FOLDER}/${version}` });
+  const bytes = new TextEncoder().encode(html);
+  return new Response(bytes, { headers: { ...describePage(nonce), "content-length": String(bytes.length) } });
+}
+
 /** The page that asks for the passphrase. It says nothing of what is shared. */
 export function renderLoginPage(): Response {
   const { version, getText } = loadAssets();

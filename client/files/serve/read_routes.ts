@@ -1,14 +1,18 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { answerFile, codeAnswer, withoutBody } from "../../../common/file_http/mod.ts";
+import { answerFile, codeAnswer, createEntityTag, getMediaType, withoutBody } from "../../../common/file_http/mod.ts";
 import { notFound } from "../disk/fs_error.ts";
 import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";
 import { renderFolderPage, type ShareFacts } from "../page/page.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
+import { hashFile } from "./hash_file.ts";
+import { sortEntries } from "./sort_entries.ts";
 import { searchNames } from "./search.ts";
 import { serializePath, type TargetPath } from "../disk/target_path.ts";
-import { streamZip } from "../zip/zip.ts";
+import { renderPlainPage } from "../page/plain_page.ts";
+import { streamTar } from "../archive/tar.ts";
+import { streamZip } from "../archive/zip.ts";
 
 export interface ReadRoutesOptions {
   root: Root;
@@ -35,7 +39,7 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
 
   async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     const opened = openHot(path.segments);
-    if (opened.kind === "file") return sendFile(request, path, opened, info.isDirect);
+    if (opened.kind === "file") return await sendFile(request, path, opened, info.isDirect);
     try {
       return await answerFolder(request, path, opened);
     } finally {
@@ -43,61 +47,119 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
     }
   }
 
-  function sendFile(request: Request, path: TargetPath, file: OpenFile, isDirect = false): Response {
+  async function sendFile(request: Request, path: TargetPath, file: OpenFile, isDirect = false): Promise<Response> {
     if (path.isFolder) {
       file.close();
       throw notFound();
     }
     const name = path.segments[path.segments.length - 1];
+    if (path.query.has("json") || path.query.has("hash")) return await tellOfFile(request, path, file, name);
     const headers: Record<string, string> = {
       "cache-control": caching,
       "content-security-policy": /\.pdf$/i.test(name) ? PDF_POLICY : FILE_POLICY,
     };
-    if (path.query.has("download")) headers["content-disposition"] = describeAttachment(name);
+    // Whoever saves a file saves it under its name, whichever letters its address has for that.
+    headers["content-disposition"] = describeDisposition(path.query.has("download") ? "attachment" : "inline", name);
     return answerFile(request, file, { name, headers, compress: true, isDirect });
+  }
+
+  /** What is known of a file, or its hash alone. */
+  async function tellOfFile({ signal }: Request, path: TargetPath, file: OpenFile, name: string): Promise<Response> {
+    try {
+      if (path.query.has("hash")) {
+        return sendListing(`${await hashFile(file, signal)}\n`, "text/plain; charset=utf-8");
+      }
+      const { size, mtimeMs } = file.stat;
+      const entry: ListedEntry = { name, kind: "file", size, modified: Math.trunc(mtimeMs) };
+      return sendJson(JSON.stringify({ ...entry, type: getMediaType(name), etag: createEntityTag(file.stat) }));
+    } finally {
+      file.close();
+    }
   }
 
   async function answerFolder(request: Request, path: TargetPath, folder: Folder): Promise<Response> {
     if (!path.isFolder) return redirectToFolder(path);
     const { query, segments } = path;
-    if (query.has("zip")) return sendZip(request, root, segments, facts.name, query.getAll("name"));
-    const search = query.get("search");
-    if (search !== null) {
-      return sendJson(JSON.stringify(await searchNames(root, segments, { query: search, signal: request.signal })));
+    const archive = findArchiveKind(query);
+    if (archive !== null) {
+      return sendArchive(request, root, segments, {
+        kind: archive,
+        shareName: facts.name,
+        names: query.getAll("name"),
+      });
     }
-    const listing = await listings.listJson(folder);
     const format = chooseFormat(request, query);
-    if (format === "html") return renderFolderPage(facts, listing);
-    if (format === "json") return sendJson(`{"share":${JSON.stringify(facts)},"entries":${listing}}`);
-    return sendNames(listing);
+    const search = query.get("search");
+    if (search !== null) return await answerSearch(request, path, search, format);
+    const listing = await listings.listJson(folder);
+    if (format === "html") return renderFolderPage(facts, sortJson(listing, query));
+    if (format === "json") return sendJson(`{"share":${JSON.stringify(facts)},"entries":${sortJson(listing, query)}}`);
+    const entries = sortEntries(JSON.parse(listing), query);
+    if (format === "text") return sendNames(entries);
+    return renderPlainPage({ facts, segments, entries, isSortable: query.has("plain") });
+  }
+
+  async function answerSearch(
+    { signal }: Request,
+    { segments, query }: TargetPath,
+    search: string,
+    format: Format,
+  ): Promise<Response> {
+    const { matches, isPartial } = await searchNames(root, segments, { query: search, signal });
+    const entries = sortEntries(matches, query);
+    if (query.has("simple")) return sendNames(entries);
+    if (format === "plain") return renderPlainPage({ facts, segments, entries, isSortable: false });
+    return sendJson(JSON.stringify({ matches: entries, isPartial }));
   }
 
   return async (request, path, info) => {
     const plain = await answer(request, path, info);
     const isListing = plain.headers.get("etag") === null;
     const response = isListing ? await codeAnswer(request.headers.get("accept-encoding"), plain) : plain;
-    // How long a zip becomes is not known before it has been made.
-    return request.method === "HEAD" && !path.query.has("zip") ? await withoutBody(response) : response;
+    // How long an archive becomes is not known before it has been made.
+    const isOpenEnded = findArchiveKind(path.query) !== null;
+    return request.method === "HEAD" && !isOpenEnded ? await withoutBody(response) : response;
   };
 }
 
-/** Sends a zip of `names` in a folder, or of all of it. */
-export function sendZip(
+/** The archive that a query asks for. */
+export function findArchiveKind(query: URLSearchParams): ArchiveKind | null {
+  if (query.has("zip")) return "zip";
+  return query.has("tar") ? "tar" : null;
+}
+
+export type ArchiveKind = "zip" | "tar";
+
+const ARCHIVES = {
+  zip: { type: "application/zip", stream: streamZip },
+  tar: { type: "application/x-tar", stream: streamTar },
+};
+
+export interface SendArchiveOptions {
+  kind: ArchiveKind;
+  /** What the archive of the whole share is named after. */
+  shareName: string;
+  /** Names in the folder to take; all of it when empty. */
+  names: readonly string[];
+}
+
+/** Sends an archive of `names` in a folder, or of all of it. */
+export function sendArchive(
   request: Request,
   root: Root,
   segments: readonly string[],
-  shareName: string,
-  names: readonly string[],
+  { kind, shareName, names }: SendArchiveOptions,
 ): Response {
+  const { type, stream } = ARCHIVES[kind];
   // For HEAD an empty stream: listeners take no body for a length of 0.
   const body = request.method === "HEAD"
     ? new Blob().stream()
-    : streamZip(root, segments, { names, signal: request.signal });
+    : stream(root, segments, { names, signal: request.signal });
   const base = names.length === 1 ? names[0] : segments.at(-1) ?? shareName;
   return new Response(body, {
     headers: {
-      "content-type": "application/zip",
-      "content-disposition": describeAttachment(`${base}.zip`),
+      "content-type": type,
+      "content-disposition": describeDisposition("attachment", `${base}.${kind}`),
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
     },
@@ -112,16 +174,31 @@ function redirectToFolder({ segments, query }: TargetPath): Response {
   });
 }
 
+type Format = "html" | "plain" | "json" | "text";
+
+/** Programs that follow links and run no script. They take anything and would be given names that lead nowhere. */
+const LINK_FOLLOWERS = /^(?:wget|httrack|lynx|links|elinks|w3m)\b/i;
+
 /** A page for browsers, JSON for programs that ask for it, plain names for everyone else. */
-function chooseFormat(request: Request, query: URLSearchParams): "html" | "json" | "text" {
+function chooseFormat(request: Request, query: URLSearchParams): Format {
   if (query.has("json")) return "json";
   if (query.has("simple")) return "text";
+  if (query.has("plain") || LINK_FOLLOWERS.test(request.headers.get("user-agent") ?? "")) return "plain";
   const accept = request.headers.get("accept") ?? "";
   if (accept.includes("text/html")) return "html";
   return accept.includes("application/json") ? "json" : "text";
 }
 
-const LISTING_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff", "vary": "accept, cookie" };
+/** The entries of a listing in the order that is asked for. */
+function sortJson(listing: string, query: URLSearchParams): string {
+  return query.has("sort") ? JSON.stringify(sortEntries(JSON.parse(listing), query)) : listing;
+}
+
+const LISTING_HEADERS = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "vary": "accept, cookie, user-agent",
+};
 
 function sendJson(json: string): Response {
   return sendListing(json + "\n", "application/json");
@@ -138,19 +215,18 @@ function sendListing(text: string, type: string): Response {
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
 
 /** One name a line, with a slash behind folders. */
-function sendNames(listing: string): Response {
-  const entries: ListedEntry[] = JSON.parse(listing);
+function sendNames(entries: readonly ListedEntry[]): Response {
   const text = entries.map(({ name, kind }) => `${name.replace(CONTROLS, "?")}${kind === "folder" ? "/" : ""}\n`).join(
     "",
   );
   return sendListing(text, "text/plain; charset=utf-8");
 }
 
-/** RFC 6266: a plain name for everyone, and the true one in UTF-8. */
-function describeAttachment(name: string): string {
+/** RFC 6266: a plain name for everyone, and where it differs the true one in UTF-8. */
+function describeDisposition(kind: "attachment" | "inline", name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return plain === name ? `${kind}; filename="${plain}"` : `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
 /** 405 with what can be done instead. */

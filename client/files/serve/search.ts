@@ -66,8 +66,13 @@ const MAX_REPEATS = 1000;
  * Everything below a folder; null for what may not be seen, so that whoever walks can let others work in between.
  * First what no link leads to, nearest first, all of it; then what is behind links. A link to a folder that it lies in
  * is not followed, and no more than {@link MAX_REPEATS} folders are entered a second time.
+ * @param onSkip told of every folder that was seen and could not be entered, and why
  */
-export function* walk(root: Root, start: readonly string[]): Generator<Found | null> {
+export function* walk(
+  root: Root,
+  start: readonly string[],
+  onSkip: (path: string, error: unknown) => void = () => {},
+): Generator<Found | null> {
   const [own, linked]: [Way[], Way[]] = [[], []];
   const entered = new Set<string>();
   let repeats = 0;
@@ -76,7 +81,7 @@ export function* walk(root: Root, start: readonly string[]): Generator<Found | n
   for (; way !== undefined; way = take()) {
     // There can be many folders in a row that are not entered.
     yield null;
-    const folder = openIfThere(root, [...start, ...way.names]);
+    const folder = openIfThere(root, [...start, ...way.names], (error) => onSkip(way?.names.join("/") ?? "", error));
     if (folder === null) continue;
     try {
       const place = folder.segments.join("/");
@@ -116,10 +121,11 @@ function hasPassed(passed: Passed | null, place: string): boolean {
 }
 
 /** The folder, or null when it went away or is closed to us meanwhile. */
-function openIfThere(root: Root, segments: readonly string[]): Folder | null {
+function openIfThere(root: Root, segments: readonly string[], onSkip: (error: unknown) => void): Folder | null {
   try {
     return root.openFolder(segments);
-  } catch {
+  } catch (error) {
+    onSkip(error);
     return null;
   }
 }

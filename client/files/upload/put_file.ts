@@ -11,19 +11,26 @@ import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "../disk/root.ts";
 import { sync } from "../disk/sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
-import { findWriteTarget } from "../disk/write_target.ts";
+import type { WriteTarget } from "../disk/write_target.ts";
 
 export interface PutFileOptions {
   root: Root;
   uploads: UploadStore;
   /** Bytes of the largest file taken; null for no limit. */
   maxUpload: number | null;
+  /** Looks where the file is to go; asked before anything is read, and once more right before it gets its name. */
+  findTarget(): WriteTarget;
   /**
    * Told what is there before anything is read, and once more right before the file gets its name. Throws when the
    * request is not for that.
    */
   check(current: Representation | null): void;
+  /** Whether what came of an upload that is complete is what a new one would replace, so that it need not be sent. */
+  isStillThere(done: Completed, target: WriteTarget): boolean;
 }
+
+/** A request with a file, or with a part of one: its body is the file, and nothing else of it counts. */
+export type UploadRequest = Pick<Request, "headers" | "body">;
 
 /**
  * Answers PUT: a whole file, or with Content-Range the next part of one (RFC 9110, section 14.5).
@@ -32,7 +39,7 @@ export interface PutFileOptions {
  * @throws HttpError 409 with `upload-offset` when a part does not begin where the last one ended
  */
 export async function putFile(
-  request: Request,
+  request: UploadRequest,
   segments: readonly string[],
   id: string,
   options: PutFileOptions,
@@ -41,9 +48,9 @@ export async function putFile(
   const modified = readModified(request.headers);
   const key = createUploadKey(segments, id);
   const done = id === "" ? undefined : await options.uploads.getCompleted(key);
-  const target = findWriteTarget(options.root, segments);
+  const target = options.findTarget();
   // The sender never heard that its upload is complete and sends it again: it is told now.
-  if (done !== undefined && done.size === announced.total && done.tag === target.current?.tag) {
+  if (done !== undefined && done.size === announced.total && options.isStillThere(done, target)) {
     return describeDone(done, modified !== null);
   }
   options.check(target.current);
@@ -52,7 +59,7 @@ export async function putFile(
   const isComplete = announced.total === null || upload.offset === announced.total;
   if (!isComplete) return new Response(null, { status: 202, headers: describeOffset(upload.offset) });
   return describeDone(
-    await options.uploads.complete(key, upload, () => commit(request, segments, upload, options)),
+    await options.uploads.complete(key, upload, () => commit(request, upload, options)),
     modified !== null,
   );
 }
@@ -95,7 +102,7 @@ interface Announcement {
   bodyLimit: number;
 }
 
-function readAnnouncement(request: Request, maxUpload: number | null): Announcement {
+function readAnnouncement(request: UploadRequest, maxUpload: number | null): Announcement {
   checkExpectation(request);
   const contentLength = request.headers.get("content-length");
   const length = contentLength === null ? null : Number(contentLength);
@@ -112,7 +119,7 @@ function readAnnouncement(request: Request, maxUpload: number | null): Announcem
   return { range, total, bodyLimit: total ?? maxUpload ?? Infinity };
 }
 
-function checkExpectation(request: Request): void {
+function checkExpectation(request: UploadRequest): void {
   const expect = request.headers.get("expect");
   if (expect === null || expect.toLowerCase() === "100-continue") return;
   throw expectationFailed("This expectation cannot be met.", { supported_expectations: ["100-continue"] });
@@ -149,7 +156,7 @@ function offsetMismatch(offset: number): HttpError {
 }
 
 async function receive(
-  request: Request,
+  request: UploadRequest,
   key: string,
   upload: PartialUpload,
   announced: Announcement,
@@ -175,17 +182,16 @@ async function receive(
 }
 
 async function commit(
-  request: Request,
-  segments: readonly string[],
+  request: Pick<Request, "headers">,
   upload: PartialUpload,
-  { root, check }: PutFileOptions,
+  { root, findTarget, check }: PutFileOptions,
 ): Promise<Completed> {
   try {
     const modified = readModified(request.headers);
     if (modified !== null) fs.futimesSync(upload.fd, modified, modified);
     await sync(upload.fd);
     return await giveName(root, upload, () => {
-      const target = findWriteTarget(root, segments);
+      const target = findTarget();
       check(target.current);
       return target;
     });

@@ -1,15 +1,7 @@
 import { crc32 } from "node:zlib";
+import type { ArchivedName } from "./collect.ts";
 import { ZipBlock } from "./zip_block.ts";
 
-/** What a zip tells of a file or folder. */
-export interface ZipName {
-  /** Relative path with forward slashes; a folder's ends in one. */
-  name: string;
-  modified: Date;
-}
-
-/** The largest file that can be added in one step, in bytes. */
-export const MAX_WHOLE = 256 * 1024;
 /** Bytes collected before they are sent: a folder of small files would else be a trickle of tiny pieces. */
 const PIECE = 512 * 1024;
 const DIRECTORY_PIECE = 64 * 1024;
@@ -64,15 +56,15 @@ export class ZipWriter {
     return ready;
   }
 
-  addFolder(folder: ZipName): void {
+  addFolder(folder: ArchivedName): void {
     this.addWhole(folder, 0, () => 0);
   }
 
   /**
-   * Adds a file of at most {@link MAX_WHOLE} bytes in one step. `fill` puts its content where it is to be and returns
+   * Adds a file of at most `MAX_WHOLE` bytes in one step. `fill` puts its content where it is to be and returns
    * how much there was. When it throws, nothing is added.
    */
-  addWhole({ name, modified }: ZipName, size: number, fill: (into: Uint8Array<ArrayBuffer>) => number): void {
+  addWhole({ name, modified }: ArchivedName, size: number, fill: (into: Uint8Array<ArrayBuffer>) => number): void {
     const encoded = this.#encoder.encode(name);
     const head = 30 + encoded.length;
     this.#makeRoom(head + size);
@@ -90,7 +82,7 @@ export class ZipWriter {
    * Begins a file that comes in pieces. Its size at most must be known; what it comes to, and its checksum, follow
    * behind it.
    */
-  begin({ name, modified }: ZipName, size: number): void {
+  begin({ name, modified }: ArchivedName, size: number): void {
     this.#expected = size;
     const encoded = this.#encoder.encode(name);
     this.#makeRoom(50 + encoded.length);
