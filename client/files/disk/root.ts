@@ -2,7 +2,7 @@ import fs, { constants } from "node:fs";
 import path from "node:path";
 import { type FileSource, HAS_PROC, readFully } from "../../../common/file_http/mod.ts";
 import { getErrorCode, notFound } from "./fs_error.ts";
-import { lookIn, readIn } from "./look.ts";
+import { type Look, systemLook } from "./look.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
 export interface OpenFile extends FileSource {
@@ -52,6 +52,8 @@ export interface Root {
    * how many bytes came. The cheapest way to a small file. Throws as {@link open} does.
    */
   readEntry(folder: Folder, name: string, into: Uint8Array<ArrayBuffer>): number;
+  /** The names in a folder, in no order, those that are not shown among them. */
+  listNames(folder: Folder): string[];
   /** What `name` in `folder` is once links are followed, or null when it is special, dangling or leads outside. */
   statEntry(folder: Folder, name: string): Entry | null;
 }
@@ -74,6 +76,8 @@ export interface RootOptions {
   hidden: boolean;
   /** Names that begin with a dot and are shown all the same. */
   shown?: readonly string[];
+  /** How folders are looked into. Default the quickest way there is. */
+  look?: Look;
 }
 
 /** Names that begin so are the share's own and never shown. */
@@ -103,14 +107,16 @@ class SharedRoot implements Root {
   readonly #prefix: string;
   readonly #hidden: boolean;
   readonly #shown: ReadonlySet<string>;
+  readonly #look: Look;
 
-  constructor(realPath: string, only: string | null, { hidden, shown = [] }: RootOptions) {
+  constructor(realPath: string, only: string | null, { hidden, shown = [], look = systemLook }: RootOptions) {
     this.path = realPath;
     this.only = only;
     this.name = only ?? (path.basename(realPath) || realPath);
     this.#prefix = realPath.endsWith(path.sep) ? realPath : realPath + path.sep;
     this.#hidden = hidden;
     this.#shown = new Set(shown);
+    this.#look = look;
   }
 
   open(segments: readonly string[]): OpenFile | Folder {
@@ -144,11 +150,15 @@ class SharedRoot implements Root {
   }
 
   statEntry(folder: Folder, name: string): Entry | null {
-    const looked = lookIn(folder, name);
+    const looked = this.#look.lookIn(folder, name);
     if (looked === null) return null;
     if (looked.isSymlink) return this.#statLink(folder, name);
     const { isDirectory, isFile, size, modified } = looked;
     return isDirectory || isFile ? { kind: isDirectory ? "folder" : "file", isLink: false, size, modified } : null;
+  }
+
+  listNames(folder: Folder): string[] {
+    return this.#look.listNames(folder);
   }
 
   openEntry(folder: Folder, name: string): OpenFile {
@@ -165,7 +175,7 @@ class SharedRoot implements Root {
   readEntry(folder: Folder, name: string, into: Uint8Array<ArrayBuffer>): number {
     // It was a file when it was seen. What has been put in its place since then is no link, or it would not have been
     // opened, and can only be read at a position if it is a file: a pipe or a terminal has none.
-    const count = readIn(folder, name, into);
+    const count = this.#look.readIn(folder, name, into);
     if (count !== null) return count;
     const file = this.openEntry(folder, name);
     try {

@@ -1,5 +1,4 @@
 import fs from "node:fs";
-import { listNames } from "../disk/look.ts";
 import type { Folder, Root } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 
@@ -29,7 +28,7 @@ export async function listFolder(root: Root, folder: Folder, signal?: AbortSigna
  * whoever goes through them can let others work in between. The folder must stay open.
  */
 export function* listEntries(root: Root, folder: Folder): Generator<ListedEntry | null> {
-  for (const name of listNames(folder).sort()) yield describeEntry(root, folder, name);
+  for (const name of root.listNames(folder).sort()) yield describeEntry(root, folder, name);
 }
 
 function describeEntry(root: Root, folder: Folder, name: string): ListedEntry | null {
