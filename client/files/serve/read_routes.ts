@@ -89,7 +89,8 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
       });
     }
     const format = chooseFormat(request, query);
-    const search = query.get("search");
+    // `q` and `noscript` are what dufs calls them, so that its scripts go on working.
+    const search = query.get("search") ?? query.get("q");
     if (search !== null) return await answerSearch(request, path, search, format);
     const listing = await listings.listJson(folder);
     if (format === "html") return renderFolderPage(facts, sortJson(listing, query));
@@ -183,7 +184,9 @@ const LINK_FOLLOWERS = /^(?:wget|httrack|lynx|links|elinks|w3m)\b/i;
 function chooseFormat(request: Request, query: URLSearchParams): Format {
   if (query.has("json")) return "json";
   if (query.has("simple")) return "text";
-  if (query.has("plain") || LINK_FOLLOWERS.test(request.headers.get("user-agent") ?? "")) return "plain";
+  if (query.has("plain") || query.has("noscript") || LINK_FOLLOWERS.test(request.headers.get("user-agent") ?? "")) {
+    return "plain";
+  }
   const accept = request.headers.get("accept") ?? "";
   if (accept.includes("text/html")) return "html";
   return accept.includes("application/json") ? "json" : "text";
