@@ -83,6 +83,7 @@ Deno.test("site with --spa answers routes with the index file and missing assets
       ["/users/7", page, 200],
       ["/users/7", {}, 404],
       ["/api/data", { accept: "*/*" }, 404],
+      ["/users/9", { accept: "*/*", "x-portway-live": "1" }, 200],
       ["/api/data", { accept: "application/json" }, 404],
       ["/users/jane.doe", page, 200],
       ["/missing.js", { accept: "*/*" }, 404],
