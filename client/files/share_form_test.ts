@@ -23,6 +23,16 @@ Deno.test("a form's files arrive in the folder it is sent to, none of them over 
   deepEqual([made.status, await made.json()], [201, { uploaded: ["a.tar.gz", "ü b.txt", "empty"] }]);
   deepEqual(list(share), ["sub", "sub/a (2).tar.gz", "sub/a.tar.gz", "sub/empty", "sub/ü b.txt"]);
   deepEqual([share.read("sub/a.tar.gz"), share.read("sub/a (2).tar.gz")], ["old", "new"]);
+  for (const name of ["my.report.2026.txt", "README", "n".repeat(255), `${"ü".repeat(120)}.tar.gz`]) {
+    for (let times = 0; times < 2; times++) equal((await send(share, "/names/", [[name, "x"]])).status, 201);
+  }
+  const numbered = list(share).filter((name) => name.startsWith("names/") && name.includes(" (2)"));
+  deepEqual(numbered.map((name) => name.replace(/(.)\1{20,}/g, "$1…")), [
+    "names/README (2)",
+    "names/my.report.2026 (2).txt",
+    "names/n… (2)",
+    "names/ü… (2).tar.gz",
+  ]);
   equal((await send(share, "/sub/?overwrite", [["a.tar.gz", "third"]])).status, 201);
   equal(share.read("sub/a.tar.gz"), "third");
   const browser = await send(share, "/sub/", [["c", "c"]], { headers: { accept: "text/html" } });

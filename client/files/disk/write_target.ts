@@ -44,7 +44,7 @@ export function findFreeTarget(root: Root, segments: readonly string[]): WriteTa
   const parent = segments.slice(0, -1);
   const name = segments[segments.length - 1] ?? "";
   checkWritableNames(root, segments);
-  const [, stem, ending] = /^(.+?)((?:\.[^.]{1,16}){0,2})$/s.exec(name) ?? ["", name, ""];
+  const [, stem, ending = ""] = /^(.+?)((?:\.tar)?\.[^.]{1,16})?$/s.exec(name) ?? ["", name];
   for (let count = 1;; count++) {
     const suffix = count > MAX_NUMBERED ? randomBytes(6).toString("hex") : String(count);
     const tried = count === 1 ? name : `${cutName(stem, ending)} (${suffix})${ending}`;
