@@ -39,35 +39,54 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
 
   async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     const opened = openHot(path.segments);
-    if (opened.kind === "file") return await sendFile(request, path, opened, info.isDirect);
+    if (opened.kind === "file") {
+      if (path.isFolder) {
+        opened.close();
+        throw notFound();
+      }
+      const isTold = path.query.has("json") || path.query.has("hash");
+      if (isTold) return await answerTold(request, await tellOfFile(request, path, opened));
+      return sendFile(request, path, opened, info.isDirect);
+    }
     try {
-      return await answerFolder(request, path, opened);
+      return await answerOpened(request, path, opened);
     } finally {
       opened.close();
     }
   }
 
-  async function sendFile(request: Request, path: TargetPath, file: OpenFile, isDirect = false): Promise<Response> {
-    if (path.isFolder) {
-      file.close();
-      throw notFound();
-    }
+  async function answerOpened(request: Request, path: TargetPath, folder: Folder): Promise<Response> {
+    const response = await answerFolder(request, path, folder);
+    // How long an archive becomes is not known before it has been made, and it is no text.
+    return findArchiveKind(path.query) === null ? await answerTold(request, response) : response;
+  }
+
+  function sendFile(request: Request, path: TargetPath, file: OpenFile, isDirect = false): Response {
     const name = path.segments[path.segments.length - 1];
-    if (path.query.has("json") || path.query.has("hash")) return await tellOfFile(request, path, file, name);
     const headers: Record<string, string> = {
       "cache-control": caching,
       "content-security-policy": /\.pdf$/i.test(name) ? PDF_POLICY : FILE_POLICY,
     };
-    // Whoever saves a file saves it under its name, whichever letters its address has for that.
-    headers["content-disposition"] = describeDisposition(path.query.has("download") ? "attachment" : "inline", name);
+    if (path.query.has("download")) headers["content-disposition"] = describeDisposition("attachment", name);
+    // Whoever saves a file saves it under its name; an address that spells it out has said so already.
+    else if (!/^[\w.-]+$/.test(name)) headers["content-disposition"] = describeDisposition("inline", name);
     return answerFile(request, file, { name, headers, compress: true, isDirect });
   }
 
+  /** Sends what was made for this visitor, coded where that is worth it. */
+  async function answerTold({ method, headers }: Request, told: Response): Promise<Response> {
+    const response = await codeAnswer(headers.get("accept-encoding"), told);
+    return method === "HEAD" ? await withoutBody(response) : response;
+  }
+
   /** What is known of a file, or its hash alone. */
-  async function tellOfFile({ signal }: Request, path: TargetPath, file: OpenFile, name: string): Promise<Response> {
+  async function tellOfFile({ method, signal }: Request, path: TargetPath, file: OpenFile): Promise<Response> {
     try {
+      const name = path.segments[path.segments.length - 1];
       if (path.query.has("hash")) {
-        return sendListing(`${await hashFile(file, signal)}\n`, "text/plain; charset=utf-8");
+        // For HEAD the length is enough, which is always the same.
+        const hash = method === "HEAD" ? "0".repeat(64) : await hashFile(file, signal);
+        return sendListing(`${hash}\n`, "text/plain; charset=utf-8");
       }
       const { size, mtimeMs } = file.stat;
       const entry: ListedEntry = { name, kind: "file", size, modified: Math.trunc(mtimeMs) };
@@ -113,14 +132,7 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
     return sendJson(JSON.stringify({ matches: entries, isPartial }));
   }
 
-  return async (request, path, info) => {
-    const plain = await answer(request, path, info);
-    const isListing = plain.headers.get("etag") === null;
-    const response = isListing ? await codeAnswer(request.headers.get("accept-encoding"), plain) : plain;
-    // How long an archive becomes is not known before it has been made.
-    const isOpenEnded = findArchiveKind(path.query) !== null;
-    return request.method === "HEAD" && !isOpenEnded ? await withoutBody(response) : response;
-  };
+  return answer;
 }
 
 /** The archive that a query asks for. */
