@@ -95,6 +95,7 @@ const EXAMPLES = `Examples:
   portway -e 3000 --show-qr           the same, with a QR code for a phone
   portway -f .                        share this folder, read-only
   portway -fw inbox -p                share a folder for uploads, with a passphrase
+  portway -fw inbox --drop            take files from strangers, who see nothing of it
   portway -w dist --spa --live        a single-page application that reloads
   portway -f . --local                share on the local network, without a server
   portway --resume                    the last tunnel again, under its URL
@@ -127,10 +128,11 @@ async function runWith(
     config,
     env: process.env,
     targetUrl: config.expose === null ? null : `${config.expose.origin}${config.expose.pathname}`.replace(/\/+$/, ""),
-    createTarget: (note, resumed) =>
-      shared === null
-        ? createLocalService(config, note, resumed, log)
-        : createHandlerTarget(shared.name, shared.target),
+    createTarget(note, resumed) {
+      if (shared === null) return createLocalService(config, note, resumed, log);
+      if (shared.note !== null) note(shared.note);
+      return createHandlerTarget(shared.name, shared.target);
+    },
     startEmbeddedRelay: server.startEmbeddedRelay,
     isKept,
     log,
