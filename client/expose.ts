@@ -8,12 +8,11 @@ import { logConnect } from "./log_connect.ts";
 import { explainNotKept, type OpenRelay, openRelay, type StartEmbeddedRelay } from "./open_relay.ts";
 import { type ClientConfig, clientOptions, defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
+import { openLineWriter, openOutput } from "../common/output/mod.ts";
 import {
   createJsonScreen,
   createTextScreen,
   describeDroppedEvents,
-  openLineWriter,
-  openOutput,
   type Screen,
   type Summary,
 } from "./terminal/mod.ts";
@@ -48,6 +47,8 @@ export type Note = (text: string) => void;
 
 /** The exit code of who was stopped before there was a tunnel. */
 const STOPPED_EARLY = 1;
+/** The exit code of who lost a tunnel that was theirs. */
+const REFUSED = 1;
 
 /**
  * Opens a tunnel, shows what passes through it until it ends, and prints the summary.
@@ -84,7 +85,8 @@ export async function expose(options: ExposeOptions): Promise<number> {
     const isKept = saved !== null && relay.place !== null &&
       keepForResume(saved, { ...tunnel, ...relay.place, ...leadsTo }, screen.note);
     const { signal } = stop;
-    return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, isKept }, screen);
+    const path = pathOf(leadsTo.target);
+    return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, path, isKept }, screen);
   } catch (error) {
     // Whoever gave up waiting for the server knows why it was not reached.
     if (stop.signal.aborted && error instanceof RelayUnreachable) return STOPPED_EARLY;
@@ -95,6 +97,11 @@ export async function expose(options: ExposeOptions): Promise<number> {
     await relay?.close();
     await screen.flush();
   }
+}
+
+/** The path that a URL names, without a slash at its end. */
+function pathOf(url: string | null): string {
+  return url === null ? "" : new URL(url).pathname.replace(/\/+$/, "");
 }
 
 /** Connects to the server as this machine's user wants it: through their proxies, trusting their certificates. */
@@ -147,6 +154,8 @@ interface CarryOptions {
   target: Target;
   signal: AbortSignal;
   resumed: boolean;
+  /** The path of what is exposed, which visitors should open; nothing for the root. */
+  path: string;
   /** Whether `--resume` finds it. */
   isKept: boolean;
 }
@@ -160,18 +169,25 @@ async function carry({ resumed, isKept, ...run }: CarryOptions, screen: Screen):
       onConnected() {
         if (isOpen) return screen.reconnected();
         isOpen = true;
-        screen.opened({ ...run.tunnel, target: run.target.name, resumed });
+        const { tunnel, path, target } = run;
+        screen.opened({ ...tunnel, url: `${tunnel.url}${path}`, target: `${target.name}${path}`, resumed });
       },
       onRequest(request) {
+        screen.request(request);
+        if (request.upgrade === "open") return;
         summary.requests++;
         summary.bytes += request.bytes;
-        screen.request(request);
       },
       onReconnecting: screen.reconnecting,
+      onDraining: (active, ms) =>
+        screen.note(
+          `Letting ${active} ${active === 1 ? "answer" : "answers"} end, ${ms / 1000} s at most. ` +
+            "Press Ctrl+C again to cut.",
+        ),
     },
   });
   screen.closed(end === "stopped" && isKept ? `${REASONS[end]} ${HOW_TO_RESUME}` : REASONS[end], summary);
-  return 0;
+  return end === "refused" ? REFUSED : 0;
 }
 
 const REASONS: Readonly<Record<TunnelEnd, string>> = {

@@ -17,9 +17,10 @@ export async function shareLocally(config: ClientConfig, shared: Shared, screen:
   const server = await listen(config, shared, log, (line) => {
     summary.requests++;
     summary.bytes += line.bytes;
-    screen.request(line);
+    screen.request({ ...line, upgrade: null });
   });
   await screen.served(shared.name, server.urls);
+  if (shared.note !== null) screen.note(shared.note);
   const stop = listenForStop();
   await aborted(stop.signal);
   await server.close();

@@ -70,7 +70,7 @@ const QUICK = ["--tunnels-per-minute", "1000"];
 /** Nothing is open: no request in flight was lost count of. */
 const whenQuiet = (server: Server) => server.whenHealth(({ sessions, streams }) => sessions === 1 && streams === 0);
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test(`a relay that is killed and started again under load carries the same tunnels on (${listener})`, async () => {
     await using site = startSite();
     await using data = await makeTempDir();

@@ -54,7 +54,7 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["server", "--ephemeral-domain", "example.com:80"], /--ephemeral-domain/],
   [["server", "--url", "http://192.0.2.7:8787"], /192\.0\.2\.7.*--ephemeral-domain/],
   [["server", "--url", "http://[::1]:8787"], /--ephemeral-domain/],
-  [["server", "--tls-cert", "README.md", "--tls-key", "README.md", "--listener", "node"], /--tls-cert.*README\.md/],
+  [["server", "--tls-cert", "README.md", "--tls-key", "README.md", "--listener", "edge"], /--tls-cert.*README\.md/],
   [["server", "--proxy-allow", "10.0.0.0/99", "--port", "0", "--data-dir", ":memory:"], /--proxy-allow.*99/],
   [["proxy", "--proxy-origins", "foo"], /--proxy-origins.*"foo"/],
   [["proxy", "--proxy-origins", "https://b.example,https://a.example/path"], /--proxy-origins.*"https:\/\/a/],
@@ -150,7 +150,7 @@ Deno.test("a server that others can reach says what its operator overlooked", as
   await using careless = await startServer({ args: ["--host", "0.0.0.0"] });
   await careless.errors.waitFor(/warn +url_not_set .*--url/);
   await careless.errors.waitFor(/warn +no_timeouts .*--listener node/);
-  const args = ["--host", "0.0.0.0", "--url", "http://tunnel.example", "--listener", "node"];
+  const args = ["--host", "0.0.0.0", "--url", "http://tunnel.example", "--listener", "edge"];
   await using careful = startProgram({
     entry: "server.ts",
     args: ["--json", "--port", "0", "--data-dir", ":memory:", ...args],

@@ -86,6 +86,8 @@ const PATHS = [
   "/@other.example/",
   '/"<>[]{}|^`\\',
   `/${"a".repeat(4000)}`,
+  // UTF-8 that should have been percent-encoded.
+  "/p\xc3\xa4th",
 ];
 
 const METHODS = [
@@ -101,23 +103,21 @@ const METHODS = [
   "PURGE",
   "QUERY",
   "TRACE",
+  "X-own",
+  "get",
 ];
 
-/** node:http refuses methods that are not registered, and bytes of UTF-8 that should have been percent-encoded. */
-const NOT_WITH_NODE = { paths: ["/p\xc3\xa4th"], methods: ["X-own", "get"] };
-
-for (const listener of ["deno", "node"]) {
-  const extra = listener === "node" ? { paths: [], methods: [] } : NOT_WITH_NODE;
+for (const listener of ["edge", "deno"]) {
   Deno.test(`HTTP passes a tunnel unchanged (listener ${listener})`, async (t) => {
     await withRoute(listener, async ({ server, recorder, host, send, tunnel }) => {
-      for (const path of [...PATHS, ...extra.paths]) {
+      for (const path of PATHS) {
         await t.step(`the path ${path.slice(0, 40)} arrives as it was sent`, async () => {
           assert.equal((await send(`GET ${path}`)).status, 200);
           await recorder.waitFor(({ startLine }) => startLine === `GET ${path} HTTP/1.1`);
         });
       }
 
-      for (const method of [...METHODS, ...extra.methods]) {
+      for (const method of METHODS) {
         await t.step(`the method ${method} passes, with a body where it has one`, async () => {
           const body = method === "GET" || method === "TRACE" ? "" : "body";
           const fields = body === "" ? "\r\n" : `content-length: 4\r\n\r\n${body}`;
@@ -193,10 +193,10 @@ for (const listener of ["deno", "node"]) {
           "GET /hops",
           "connection: x-secret, close\r\nx-secret: 1\r\nte: trailers\r\nproxy-authorization: Basic eA==\r\nx-kept: yes\r\n\r\n",
         );
-        for (const name of ["x-private", "proxy-authenticate", "portway-error"]) {
+        for (const name of ["x-private", "portway-error"]) {
           assert.equal(answer.header(name), undefined, name);
         }
-        assert.equal(answer.header("x-kept"), "yes");
+        assert.deepEqual([answer.header("x-kept"), answer.header("proxy-authenticate")], ["yes", "Basic"]);
         const { fields } = await recorder.waitFor(({ startLine }) => startLine === "GET /hops HTTP/1.1");
         for (const name of ["x-secret", "te", "proxy-authorization"]) {
           assert.deepEqual(valuesOf(fields, name), [], name);

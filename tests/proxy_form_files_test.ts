@@ -36,7 +36,7 @@ function describing(url: string, more: Record<string, unknown> = {}): string {
   return `--b\r\nContent-Disposition: form-data; name="request"\r\n\r\n${description}\r\n`;
 }
 
-/** What the target gets of a form, in Latin-1. */
+/** What the upstream gets of a form, in Latin-1. */
 async function send(proxy: TestProxy, url: string, rest: string): Promise<string> {
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
@@ -111,7 +111,7 @@ Deno.test("proxy with a folder for files says what is wrong with a form at once"
   });
 });
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test(`proxy on the ${listener} listener lets go of a form whose caller hangs up in the middle of a file`, async () => {
     const reached = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();

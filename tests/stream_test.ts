@@ -38,7 +38,7 @@ const TYPES = [
   "image/png",
 ];
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   for (const type of TYPES) {
     Deno.test(`the first piece of a stream of ${type} arrives while the second is not there yet (${listener})`, async () => {
       await withSite(async ({ site, tunnel }) => {
@@ -116,7 +116,7 @@ Deno.test("an answer that breaks off is one for the visitor too, not a short one
   }
 });
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test(`an answer before the request's body has been read is the last of its connection (${listener})`, async () => {
     await using service = startEarlyAnswer();
     await using server = await startServer({ args: ["--listener", listener] });

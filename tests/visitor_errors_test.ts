@@ -113,7 +113,7 @@ for (
   });
 }
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test(`limits of the relay have answers of their own (listener ${listener})`, async (t) => {
     await using site = startSite();
     await using server = await startServer({

@@ -1,4 +1,4 @@
-import type { LineWriter } from "./line_writer.ts";
+import type { LineWriter } from "../../common/output/mod.ts";
 import type { Screen } from "./screen.ts";
 
 /** The event that stands for events which were left out because they are read too slowly. */
@@ -21,8 +21,9 @@ export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
       print("serving", { target, url: urls[0], urls });
       return Promise.resolve();
     },
-    request: ({ method, target, status, durationMs, bytes }) =>
-      print("request", {
+    // An upgrade is told of twice: when it was granted, and as a request when it has ended.
+    request: ({ method, target, status, durationMs, bytes, upgrade }) =>
+      print(upgrade === "open" ? "upgrade" : "request", {
         time: new Date().toISOString(),
         method,
         path: target,

@@ -17,6 +17,8 @@ export interface CarriedLine {
   status: number;
   durationMs: number;
   bytes: number;
+  /** Of an upgrade that was granted, as of a WebSocket: whether it begins or has ended; null for all else. */
+  upgrade: "open" | "closed" | null;
 }
 
 export interface Summary {

@@ -1,5 +1,5 @@
 import { formatBytes, formatDuration, formatTime, printable } from "../../common/format.ts";
-import type { LineWriter } from "./line_writer.ts";
+import type { LineWriter } from "../../common/output/mod.ts";
 import type { Screen } from "./screen.ts";
 
 export interface TextScreenOptions {
@@ -44,8 +44,11 @@ export function createTextScreen(options: TextScreenOptions): Screen {
       if (showQr) await writeQr(urls[1] ?? urls[0]);
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
-    request: ({ method, target, status, durationMs }) => {
-      const duration = paint(DIM, formatDuration(durationMs));
+    request: ({ method, target, status, durationMs, upgrade }) => {
+      const duration = paint(
+        DIM,
+        upgrade === "open" ? "open" : formatDuration(durationMs) + (upgrade ? ", closed" : ""),
+      );
       out.write(
         `${timestamp(now())} ${method} ${escapeTarget(target)} ${paint(colorOf(status), String(status))} ${duration}`,
       );

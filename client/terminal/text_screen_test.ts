@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LineWriter } from "./line_writer.ts";
+import type { LineWriter } from "../../common/output/mod.ts";
 import { createTextScreen, type TextScreenOptions } from "./text_screen.ts";
 
 /** A writer that keeps its lines. */
@@ -42,7 +42,7 @@ Deno.test("createTextScreen shows when a tunnel ends, with the date where the ti
 
 Deno.test("createTextScreen colours each output by what it leads to", () => {
   const { screen, out, errors } = createScreen({ color: true });
-  screen.request({ method: "GET", target: "/", status: 200, durationMs: 1, bytes: 1 });
+  screen.request({ method: "GET", target: "/", status: 200, durationMs: 1, bytes: 1, upgrade: null });
   screen.reconnecting("it broke", 500);
   assert(out.lines[0].includes("\x1b[32m200\x1b[0m"));
   assert.deepEqual(errors.lines, ["Connection lost: it broke. Trying again in 500ms."]);
@@ -76,7 +76,7 @@ Deno.test("createTextScreen shows a QR code where it fits, and says so where it 
 
 Deno.test("createTextScreen lets nobody steer the terminal", () => {
   const { screen, out, errors } = createScreen();
-  screen.request({ method: "GET", target: "/\x1b[2J\x9b", status: 200, durationMs: 1, bytes: 1 });
+  screen.request({ method: "GET", target: "/\x1b[2J\x9b", status: 200, durationMs: 1, bytes: 1, upgrade: null });
   screen.reconnecting("\x1b[2J", 500);
   screen.note("\x9b31m");
   // deno-lint-ignore no-control-regex -- what is looked for

@@ -124,7 +124,7 @@ export interface PublicBase {
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
 
 /** Where a field can name the service: what comes before, then the authority of a URL. */
-const URL_AUTHORITY = String.raw`(?:https?:)?//([^/?#<>"'\\\s;,@]+)`;
+const URL_AUTHORITY = String.raw`(?:https?:)?//([^/?#<>"'\\\s;,]+)`;
 const AT_START = new RegExp(`^([ \t]*)${URL_AUTHORITY}`, "i");
 const PLACES = {
   location: AT_START,

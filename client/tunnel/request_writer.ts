@@ -8,27 +8,23 @@ export interface RequestHeadWriterOptions {
   hostHeader: string | null;
   /** What else must agree with it. */
   addresses: Addresses | null;
-  /** What goes before every target: a path without a slash at its end, or nothing. */
-  basePath: string;
 }
 
 /** Rewrites the few lines of a request's head that change on the way to the local service; the rest stays as it is. */
 export class RequestHeadWriter {
   readonly #hostLine: Uint8Array | null;
   readonly #addresses: Addresses | null;
-  readonly #basePath: Uint8Array;
 
-  constructor({ hostHeader, addresses, basePath }: RequestHeadWriterOptions) {
+  constructor({ hostHeader, addresses }: RequestHeadWriterOptions) {
     this.#hostLine = hostHeader === null ? null : ENCODER.encode(`host: ${hostHeader}\r\n`);
     this.#addresses = addresses;
-    this.#basePath = ENCODER.encode(basePath);
   }
 
   /** @param scratch memory for the head, used when it is large enough; it must not change until it has been sent */
   write(request: TunnelRequest, scratch: Uint8Array | null): Uint8Array {
     const { frame, start, head } = request;
     const edits = this.#addresses?.editRequest(frame, head) ?? null;
-    if (edits !== null || this.#basePath.length > 0) return this.#writeEdited(request, edits ?? []);
+    if (edits !== null) return this.#writeEdited(request, edits);
     const added = addedLine(request);
     const hostLine = this.#hostLine;
     const hostSize = hostLine === null ? head.hostEnd - head.lineEnd : hostLine.length;
@@ -51,9 +47,6 @@ export class RequestHeadWriter {
     const { frame, start, end, head } = request;
     const all = [...edits];
     if (this.#hostLine !== null) all.unshift({ start: head.lineEnd, end: head.hostEnd, bytes: this.#hostLine });
-    // `*` has no path to go before.
-    const targetAt = start + head.method.length + 1;
-    if (head.target.startsWith("/")) all.unshift({ start: targetAt, end: targetAt, bytes: this.#basePath });
     const added = addedLine(request);
     if (added.length > 0) all.push({ start: end - 2, end: end - 2, bytes: added });
     return applyEdits(frame, start, end, all);

@@ -56,9 +56,12 @@ export interface CarriedRequest {
 
 /** The client's end of a running connection to the relay. */
 export interface ClientSession {
-  /** Requests being answered now. */
+  /** Requests being answered now, without upgrades that were granted. */
   readonly active: number;
-  /** Asks the relay for no more, and resolves when what was being answered has been, or when `signal` aborts. */
+  /**
+   * Asks the relay for no more, and resolves when what was being answered has been, or when `signal` aborts. Upgrades may
+   * last for hours, and nobody waits for them.
+   */
   drain(signal: AbortSignal): Promise<void>;
   /** Says goodbye and ends it. */
   close(): void;
@@ -138,12 +141,12 @@ class WebSocketSession implements ClientSession {
   }
 
   get active(): number {
-    return this.#mux.size;
+    return this.#mux.streams().filter(({ status }) => status !== SWITCHING_PROTOCOLS).length;
   }
 
   async drain(signal: AbortSignal): Promise<void> {
     this.#mux.sendGoAway(GoAwayReason.draining, "the client is being stopped");
-    if (this.#isIdle() || signal.aborted) return;
+    if (this.active === 0 || signal.aborted) return;
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
       signal.addEventListener("abort", () => resolve(), { once: true });
@@ -153,11 +156,6 @@ class WebSocketSession implements ClientSession {
 
   close(): void {
     this.#mux.end(GoAwayReason.closed, "the client was stopped");
-  }
-
-  /** Upgrades may last for hours: nobody waits for them. */
-  #isIdle(): boolean {
-    return this.#mux.over || this.#mux.streams().every(({ status }) => status === SWITCHING_PROTOCOLS);
   }
 
   #onRequest(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler {
@@ -180,10 +178,10 @@ class WebSocketSession implements ClientSession {
         bytes: stream.carried,
         upgrade,
       });
-    stream.onUpgrade = () => tell("open");
+    if (flags.upgrade) stream.onUpgrade = () => tell("open");
     stream.onFinish = () => {
       tell(stream.status === SWITCHING_PROTOCOLS ? "closed" : null);
-      if (this.#onIdle !== null && this.#isIdle()) this.#onIdle();
+      if (this.#onIdle !== null && this.active === 0) this.#onIdle();
     };
     const { end: bodyless, upgrade } = flags;
     return this.#options.target.handle({ stream, head, frame, start, end, bodyless, upgrade });

@@ -271,6 +271,7 @@ Deno.test("a tunnel whose session ends right behind its handshake connects again
     events: {
       onConnected: () => connected++,
       onRequest() {},
+      onDraining() {},
       onReconnecting: (reason) => reconnecting.resolve(reason),
     },
   });
@@ -297,6 +298,7 @@ Deno.test("a tunnel whose new connection is never answered gives it up and tries
     events: {
       onConnected: () => reasons.length > 0 && connectedAgain.resolve(),
       onRequest() {},
+      onDraining() {},
       onReconnecting(reason) {
         reasons.push(reason);
         reconnecting.resolve();
@@ -327,7 +329,7 @@ for (
 ) {
   Deno.test(`a tunnel that is ${end}, and hears of it only when it connects again, ends as that`, async () => {
     const script = scriptConnect();
-    const events = { onConnected() {}, onRequest() {}, onReconnecting() {} };
+    const events = { onConnected() {}, onRequest() {}, onDraining() {}, onReconnecting() {} };
     const { signal } = new AbortController();
     const running = runTunnel({ ...script, server, tunnel, target, signal, events });
     await accept(script.connections, CLOSE);
@@ -340,7 +342,7 @@ for (
 
 Deno.test("a tunnel whose first connection is never answered says so, and ends", async () => {
   const script = scriptConnect();
-  const events = { onConnected() {}, onRequest() {}, onReconnecting() {} };
+  const events = { onConnected() {}, onRequest() {}, onDraining() {}, onReconnecting() {} };
   const { signal } = new AbortController();
   await assert.rejects(runTunnel({ ...script, server, tunnel, target, signal, timeoutMs: 50, events }), {
     name: "RelayUnreachable",

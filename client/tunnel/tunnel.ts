@@ -7,12 +7,17 @@ import { type OwnedTunnel, RelayRefused } from "./relay_api.ts";
 import { type CarriedRequest, type ClientSession, openSession } from "./session.ts";
 import type { Target } from "./target.ts";
 
+/** How long answers under way may take to their end once the tunnel is stopped. */
+const DRAIN_MS = 5000;
+
 /** What happens to a running tunnel, for whoever shows it. */
 export interface TunnelEvents {
   onConnected(): void;
   onRequest(request: CarriedRequest): void;
   /** The session broke, or the relay restarts; the next attempt comes after `delayMs`. */
   onReconnecting(reason: string, delayMs: number): void;
+  /** It was stopped, and waits for as many answers under way, `ms` at the most. */
+  onDraining(active: number, ms: number): void;
 }
 
 /** Why a tunnel ended. */
@@ -61,8 +66,20 @@ export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
     }
   } finally {
     isOver.abort();
+    if (signal.aborted) await drain(sessions, events);
     for (const session of sessions) session.close();
   }
+}
+
+/** Lets the answers under way end. */
+async function drain(sessions: ReadonlySet<ClientSession>, events: TunnelEvents): Promise<void> {
+  const active = [...sessions].reduce((sum, session) => sum + session.active, 0);
+  if (active === 0) return;
+  events.onDraining(active, DRAIN_MS);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), DRAIN_MS);
+  await Promise.all([...sessions].map((session) => session.drain(late.signal)));
+  clearTimeout(timer);
 }
 
 /** How one session, or the attempt at one, came to its end. */

@@ -27,10 +27,7 @@ import { createTlsProbe } from "./tls_probe.ts";
 import { Splice } from "./splice.ts";
 
 export interface UpstreamOptions {
-  /**
-   * Where the local service is, e.g. `http://localhost:3000`. Certificates of `https:` are not checked. A path goes
-   * before every visitor's.
-   */
+  /** Where the local service is, e.g. `http://localhost:3000`. Certificates of `https:` are not checked. */
   url: URL;
   connect: Connect;
   /** The Host that the service sees; `null` keeps the one the visitor asked for, and all addresses as they are. */
@@ -56,11 +53,10 @@ export function createUpstream(options: UpstreamOptions): Target {
   const isTls = url.protocol === "https:";
   const { hostname } = url, port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
   const addresses = hostHeader === null ? null : new Addresses(url, hostHeader);
-  const basePath = url.pathname.replace(/\/+$/, "");
   let reachable = true;
   const service: Service = {
     pool: new UpstreamPool(connect, { hostname, port, tls: isTls ? { allowSelfSigned: true } : undefined }),
-    heads: new RequestHeadWriter({ hostHeader, addresses, basePath }),
+    heads: new RequestHeadWriter({ hostHeader, addresses }),
     addresses,
     setReachable(now, reason) {
       if (now !== reachable) onReachable?.(now, reason);
@@ -69,7 +65,7 @@ export function createUpstream(options: UpstreamOptions): Target {
     onNoHttp: isTls || onTls === undefined ? ignore : createTlsProbe(connect, hostname, port, onTls),
   };
   return {
-    name: `${url.origin}${basePath}`,
+    name: url.origin,
     handle: (request) => new UpstreamExchange(request, service),
     close: () => Promise.resolve(service.pool.close()),
   };

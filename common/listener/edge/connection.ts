@@ -3,10 +3,11 @@ import { errorResponse, HttpError } from "../../http_error.ts";
 import { findHeadEnd, RequestHead, RequestSyntaxError } from "../../http1/mod.ts";
 import { describeError, type Logger, stackOf } from "../../log.ts";
 import type { ListenerLimits } from "../limits.ts";
+import { findAccept, HEAD_TOO_LARGE, headFault } from "../_request.ts";
 import { sendResponse } from "../send_response.ts";
 import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { EdgeExchange } from "./exchange.ts";
-import type { Http2Connection, Http2Front } from "./http2.ts";
+import type { Http2Connection, Http2Front } from "./http2/types.ts";
 import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../buffer_pool.ts";
 import { UpgradedConnection } from "./upgraded.ts";
 
@@ -30,6 +31,8 @@ export type Phase = "handshake" | "head" | "idle" | "exchange" | "linger" | "upg
 const LINGER_SECONDS = 2;
 /** And how much of it, in bytes: whoever goes on sending is held back, which leaves their answer as it is. */
 const LINGER_BYTES = 1024 * 1024;
+/** Of a head that is too large a little more is read, as the answer's form depends on what stands behind a long target. */
+const BEYOND_HEAD = 4096;
 /**
  * A visitor who ends their side this soon after the request, in milliseconds, has only said that nothing follows, and
  * waits for the answer. Later, and without an answer, it is how programs leave.
@@ -58,6 +61,8 @@ export class EdgeConnection {
   since: number;
   /** Tick at which the write under way began, or -1. */
   writingSince = -1;
+  /** How many it takes of the system's. */
+  descriptors = 1;
   /** The connection ends with this answer. */
   mustClose = false;
   readonly #connection: Connection;
@@ -101,6 +106,7 @@ export class EdgeConnection {
     this.#enter("http2");
     giveMemory(this.#memory);
     const moved = () => this.since = this.front.tick;
+    this.descriptors += front.descriptors;
     this.#http2 = front.carry(this.#connection, this.remoteAddress, moved);
     void this.#http2.ended.then(() => this.close());
   }
@@ -127,7 +133,8 @@ export class EdgeConnection {
   /** The listener stops: an idle connection ends now, a busy one with its answer. */
   stop(): void {
     this.mustClose = true;
-    if (this.isIdle) this.close();
+    // HTTP/2 tells its visitors by itself, and ends when their exchanges are done.
+    if (this.isIdle && this.#http2 === null) this.close();
   }
 
   /** Once a second: ends what takes too long. */
@@ -145,7 +152,8 @@ export class EdgeConnection {
         if (waited > limits.idleSeconds) this.close();
         break;
       case "http2":
-        if (waited > limits.idleSeconds && this.isIdle) this.close();
+        this.#http2?.check(limits);
+        if (waited > limits.idleSeconds && this.isIdle) this.#http2?.retire();
         break;
       case "linger":
         if (waited > LINGER_SECONDS) this.close();
@@ -310,7 +318,7 @@ export class EdgeConnection {
       isWhole = !isCut && this.#parseHead();
     } catch (error) {
       if (!(error instanceof RequestSyntaxError)) throw error;
-      return this.#refuse(new HttpError(error.status, CODES[error.status], error.message));
+      return this.#refuse(headFault(error));
     }
     if (isWhole) return this.#begin();
     if (this.#reading) return;
@@ -320,13 +328,16 @@ export class EdgeConnection {
 
   #parseHead(): boolean {
     const { maxHeadBytes, maxFields } = this.front.limits;
-    const at = this.#at, end = Math.min(this.#end, at + maxHeadBytes);
+    const at = this.#at, end = Math.min(this.#end, at + maxHeadBytes + BEYOND_HEAD);
     if (this.#searched > 0) {
       const found = findHeadEnd(this.#memory, at, Math.max(at, at + this.#searched), end);
       if (found < 0) return this.#isShort(end);
     }
     this.#searched = 0;
-    if (this.head.parse(this.#memory, at, end, maxFields)) return true;
+    if (this.head.parse(this.#memory, at, end, maxFields)) {
+      if (this.head.end - at > maxHeadBytes) throw new RequestSyntaxError(HEAD_TOO_LARGE, 431);
+      return true;
+    }
     if (findHeadEnd(this.#memory, at, at, end) >= 0) throw new RequestSyntaxError("The request's head is malformed.");
     return this.#isShort(end);
   }
@@ -334,8 +345,8 @@ export class EdgeConnection {
   /** Notes how far was looked. @throws RequestSyntaxError when the head has all the bytes that it may have */
   #isShort(end: number): false {
     this.#searched = end - this.#at;
-    if (this.#searched >= this.front.limits.maxHeadBytes) {
-      throw new RequestSyntaxError("The request's line and headers are too large.", 431);
+    if (this.#searched >= this.front.limits.maxHeadBytes + BEYOND_HEAD) {
+      throw new RequestSyntaxError(HEAD_TOO_LARGE, 431);
     }
     return false;
   }
@@ -406,9 +417,10 @@ export class EdgeConnection {
   /** Answers what is no request that anyone may answer, and ends the connection: what follows on it cannot be trusted. */
   #refuse(error: HttpError): void {
     this.mustClose = true;
+    const accept = this.#exchange === null ? findAccept(this.rest) : this.#exchange.header("accept");
     const exchange = this.#exchange ??= new EdgeExchange(this);
     this.#enter("exchange");
-    void this.#send(exchange, errorResponse(error, null));
+    void this.#send(exchange, errorResponse(error, accept));
   }
 
   #refuseLate(): void {
@@ -451,5 +463,4 @@ export class EdgeConnection {
 
 const CR = 0x0d;
 const LF = 0x0a;
-const CODES = { 400: "bad_request", 431: "head_too_large", 505: "http_version_not_supported" } as const;
 const BODY_WITH_UPGRADE = new HttpError(400, "bad_request", "An upgrade request can have no body.");

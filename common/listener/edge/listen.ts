@@ -6,7 +6,8 @@ import { DEFAULT_LIMITS, type ListenerLimits } from "../limits.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "../types.ts";
 import { EdgeConnection, type Front } from "./connection.ts";
 import { readConnectionLimit } from "./connection_limit.ts";
-import { type Http2Front, openHttp2 } from "./http2.ts";
+import { openHttp2 } from "./http2/open.ts";
+import type { Http2Front } from "./http2/types.ts";
 
 /** The one timer of all connections. */
 const SWEEP_MS = 1000;
@@ -61,6 +62,8 @@ class EdgeListener implements Listener, Front {
   readonly #perNetwork = new Map<string, number>();
   readonly #stopClock: () => void;
   readonly #ended = new AbortController();
+  /** Those that connections have besides their own. */
+  #http2Descriptors = 0;
   #drained: (() => void) | null = null;
 
   constructor(
@@ -90,6 +93,7 @@ class EdgeListener implements Listener, Front {
 
   forget(connection: EdgeConnection): void {
     if (!this.#connections.delete(connection)) return;
+    this.#http2Descriptors -= connection.descriptors - 1;
     this.#countFor(connection.network, -1);
     this.#settleDrain();
   }
@@ -152,8 +156,9 @@ class EdgeListener implements Listener, Front {
     connection.phase = "handshake";
     handshake().then((protocol) => {
       if (connection.phase === "closed") return;
-      if (protocol === "h2" && this.#http2 !== null) connection.startHttp2(this.#http2);
-      else connection.start();
+      if (protocol !== "h2" || this.#http2 === null) return connection.start();
+      connection.startHttp2(this.#http2);
+      this.#http2Descriptors += this.#http2.descriptors;
     }, () => connection.close());
   }
 
@@ -163,7 +168,7 @@ class EdgeListener implements Listener, Front {
     if ((this.#perNetwork.get(network) ?? 0) >= maxConnectionsPerAddress && !this.#isTrusted(address)) {
       if (!this.#evict((other) => other.network === network)) return false;
     }
-    return this.#connections.size < maxConnections || this.#evict(() => true);
+    return this.#connections.size + this.#http2Descriptors < maxConnections || this.#evict(() => true);
   }
 
   /** Ends a share of the idle connections that `isMeant`, the longest idle first. Says whether there was one. */

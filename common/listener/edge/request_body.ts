@@ -1,4 +1,5 @@
 import { type ChunkedDecoder, createChunkedDecoder } from "../../http1/mod.ts";
+import { BodyPace } from "../body_pace.ts";
 import type { ListenerLimits } from "../limits.ts";
 import { BodyCut } from "../types.ts";
 import type { EdgeConnection } from "./connection.ts";
@@ -21,13 +22,9 @@ export class RequestBody {
   #isAbandoned = false;
   /** Memory of the last piece, which its reader may still look at. */
   #spent: Uint8Array<ArrayBuffer> | null = null;
+  readonly #pace = new BodyPace();
   /** Whether somebody has a piece, until they ask for the next. */
   #isLent = false;
-  /** A read is under way. */
-  #isWaiting = false;
-  /** Seconds that were spent so, and bytes that came meanwhile. */
-  #waited = 0;
-  #came = 0;
 
   /** @param connection whose head has just been read */
   constructor(connection: EdgeConnection) {
@@ -93,11 +90,8 @@ export class RequestBody {
   }
 
   /** Asked once a second: whether less comes than from a visitor who wants to be heard. */
-  isTooSlow({ bodySeconds, bodyRate }: ListenerLimits): boolean {
-    if (!this.#isWaiting || ++this.#waited <= bodySeconds) return false;
-    const isSlow = this.#came < bodyRate * bodySeconds;
-    this.#waited = this.#came = 0;
-    return isSlow;
+  isTooSlow(limits: ListenerLimits): boolean {
+    return this.#pace.isTooSlow(limits);
   }
 
   /** The data that can be had of what has been read, maybe none. */
@@ -160,12 +154,9 @@ export class RequestBody {
     const memory = this.#grow();
     const room = this.#decoder === null && this.#left < memory.length ? memory.subarray(0, this.#left) : memory;
     this.#at = this.#end = 0;
-    this.#isWaiting = true;
+    this.#pace.wait();
     this.#end = await this.#connection.readBody(room);
-    this.#isWaiting = false;
-    this.#came += this.#end;
-    // Whoever keeps a good pace has no clock on them.
-    if (this.#end > SMALL) this.#waited = this.#came = 0;
+    this.#pace.came(this.#end);
   }
 
   /** Small bodies, of thousands of visitors maybe, get small memory; those that fill it a large one. */
