@@ -4,6 +4,7 @@
  * with `, N skipped` behind it when some were; the exit code is 1 when anything failed.
  */
 import { parseTestSummary, type Tally } from "./_test_summary.ts";
+import { runNodeTests } from "./node_tests.ts";
 
 const CHECKS: readonly (readonly string[])[] = [
   // All that the lock file names, now: later every child process would fetch some, and say so amid its own output.
@@ -48,6 +49,11 @@ async function runTests(args: readonly string[]): Promise<Tally> {
   return parseTestSummary(output, success, (reason) => print(`FAILED: ${reason} (exit code ${code})`));
 }
 
+/** All of them, unless some tests were asked for. */
+async function runUnderNode(args: readonly string[]): Promise<Tally[]> {
+  return args.length > 0 ? [] : [await runNodeTests(print)];
+}
+
 function print(line: string): void {
   write(`${line}\n`);
 }
@@ -62,7 +68,7 @@ async function main(): Promise<number> {
   const args = Deno.args.filter((arg) => arg !== "--checks");
   const tallies: Tally[] = [];
   for (const check of CHECKS) tallies.push(await runCheck(check));
-  if (!Deno.args.includes("--checks")) tallies.push(await runTests(args));
+  if (!Deno.args.includes("--checks")) tallies.push(await runTests(args), ...await runUnderNode(args));
   const sum = (key: keyof Tally) => tallies.reduce((total, tally) => total + tally[key], 0);
   const skipped = sum("skipped");
   print(`${sum("passed")} passed, ${sum("failed")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);

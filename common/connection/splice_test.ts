@@ -3,13 +3,17 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import process from "node:process";
 import { listen, type Peer } from "./_test_peer.ts";
 import { denoDriver } from "./deno.ts";
 import { nodeDriver } from "./node.ts";
 import { splice, type Spliced, type SpliceOptions } from "./splice.ts";
 import type { Connection, Driver } from "./types.ts";
 
-const DRIVERS: Readonly<Record<string, Driver>> = { deno: denoDriver, node: nodeDriver };
+const DRIVERS: Readonly<Record<string, Driver>> = {
+  ...(process.versions.deno !== undefined && { deno: denoDriver }),
+  node: nodeDriver,
+};
 
 /** Two peers, each with its end of a connection of ours, joined. */
 interface Joined extends AsyncDisposable {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { silentLogger } from "../log.ts";
-import { listen, type ListenerKind } from "./mod.ts";
+import { KINDS } from "./_contract.ts";
+import { listen } from "./mod.ts";
 
 const bytes = (size: number) => new Uint8Array(size).fill(0x61);
 const withLength = (body: BodyInit | null, length: string) =>
@@ -32,7 +33,7 @@ async function askTwice(port: number): Promise<string> {
   return text;
 }
 
-for (const kind of ["deno", "edge"] satisfies ListenerKind[]) {
+for (const kind of KINDS) {
   for (const [name, answer] of wrong) {
     Deno.test(`${kind} listener: a body that does not fit its length (${name}) is never read as another answer`, async () => {
       const listener = await listen(
