@@ -42,7 +42,7 @@ async function curl(args: string[], body?: Uint8Array<ArrayBuffer>): Promise<{ o
   return { output: stdout, head: await Deno.readTextFile(`${folder.path}/head`) };
 }
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test(`HTTPS: HTTP/2 and HTTP/1.1 visitors reach a tunnel (listener ${listener})`, async (t) => {
     await using site = startSite();
     await using server = await startServer({ args: [...TLS, "--listener", listener] });
