@@ -1,7 +1,7 @@
 /**
  * The proxy beside cors-anywhere from npm, and beside what the runtime itself reaches with ten lines that check and limit
  * nothing, in one run: `deno run -A bench/proxy.ts [--seconds 4] [--rounds 2]`.
- * All ask the same local target and are loaded by `wrk`, in turn; medians of the rounds are printed.
+ * All ask the same local upstream and are loaded by `wrk`, in turn; medians of the rounds are printed.
  */
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ interface Program {
   name: string;
   process: Deno.ChildProcess;
   pid: number;
-  /** A script for wrk that asks this program for a path of the target, and the URL to give it. */
+  /** A script for wrk that asks this program for a path of the upstream, and the URL to give it. */
   load(path: string, stream: boolean): { script: string; url: string };
 }
 
@@ -51,33 +51,33 @@ function start(command: string, args: string[]): Deno.ChildProcess {
   return new Deno.Command(command, { args, stdout: "piped", stderr: "null", stdin: "null" }).spawn();
 }
 
-const TARGET = `const big = new Uint8Array(${BULK_BYTES});
+const UPSTREAM = `const big = new Uint8Array(${BULK_BYTES});
 const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} },
   (request) => new Response(request.url.endsWith("/big") ? big : "hello world\\n"));
 console.log(server.addr.port);`;
 
-async function startTarget(): Promise<{ process: Deno.ChildProcess; url: string }> {
-  const file = join(folder, "target.ts");
-  await Deno.writeTextFile(file, TARGET);
+async function startUpstream(): Promise<{ process: Deno.ChildProcess; url: string }> {
+  const file = join(folder, "upstream.ts");
+  await Deno.writeTextFile(file, UPSTREAM);
   const process = start(Deno.execPath(), ["run", "-A", file]);
   return { process, url: `http://127.0.0.1:${Number(await readLine(process))}` };
 }
 
 /** What the two of ours are asked: a JSON description. */
-function describe(port: number, target: string): Program["load"] {
+function describe(port: number, upstream: string): Program["load"] {
   return (path, stream) => {
-    const description = JSON.stringify({ method: "GET", url: target + path, ...(stream ? { stream } : {}) });
+    const description = JSON.stringify({ method: "GET", url: upstream + path, ...(stream ? { stream } : {}) });
     const script = `wrk.method = "POST"\nwrk.headers["origin"] = "http://app.test"\n` +
       `wrk.headers["content-type"] = "application/json"\nwrk.body = '${description}'\n`;
     return { script, url: `http://127.0.0.1:${port}/proxy/request` };
   };
 }
 
-async function startPortway(target: string): Promise<Program> {
+async function startPortway(upstream: string): Promise<Program> {
   const flags = ["--port", "0", "--json", "--proxy-allow", "127.0.0.1"];
   const process = start(Deno.execPath(), ["run", "-A", "--no-check", "cli.ts", "proxy", ...flags]);
   const { port } = JSON.parse(await readLine(process));
-  return { name: "portway", process, pid: process.pid, load: describe(port, target) };
+  return { name: "portway", process, pid: process.pid, load: describe(port, upstream) };
 }
 
 /** The least that can be called a proxy: no guard, no limit, no time, no metadata of the answer. */
@@ -90,7 +90,7 @@ const BARE = `const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onList
 });
 console.log(server.addr.port);`;
 
-async function startBare(target: string): Promise<Program> {
+async function startBare(upstream: string): Promise<Program> {
   const file = join(folder, "bare.ts");
   await Deno.writeTextFile(file, BARE);
   const process = start(Deno.execPath(), ["run", "-A", file]);
@@ -98,11 +98,11 @@ async function startBare(target: string): Promise<Program> {
     name: "Deno with fetch, no guard",
     process,
     pid: process.pid,
-    load: describe(Number(await readLine(process)), target),
+    load: describe(Number(await readLine(process)), upstream),
   };
 }
 
-async function startPeer(target: string): Promise<Program> {
+async function startPeer(upstream: string): Promise<Program> {
   const cache = join(tmpdir(), "portway-bench-peers");
   await Deno.mkdir(cache, { recursive: true });
   await new Deno.Command("npm", { args: ["install", "--prefix", cache, "--no-audit", "--no-fund", "--silent", PEER] })
@@ -121,7 +121,7 @@ server.listen(0, "127.0.0.1", () => console.log(server.address().port));`,
     pid: process.pid,
     load: (path) => ({
       script: `wrk.headers["origin"] = "http://app.test"\n`,
-      url: `http://127.0.0.1:${port}/${target}${path}`,
+      url: `http://127.0.0.1:${port}/${upstream}${path}`,
     }),
   };
 }
@@ -216,15 +216,15 @@ async function compareBulk(programs: Program[]): Promise<void> {
   );
 }
 
-const target = await startTarget();
-const programs = [await startPortway(target.url), await startPeer(target.url), await startBare(target.url)];
+const upstream = await startUpstream();
+const programs = [await startPortway(upstream.url), await startPeer(upstream.url), await startBare(upstream.url)];
 try {
   // The first requests compile: they are nobody's figure.
   for (const program of programs) await runLoad(program, 32);
   await compareLoads(programs);
   await compareBulk(programs);
 } finally {
-  for (const { process } of [target, ...programs]) {
+  for (const { process } of [upstream, ...programs]) {
     process.kill("SIGKILL");
     await process.status;
   }

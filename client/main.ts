@@ -104,6 +104,20 @@ const EXAMPLES = `Examples:
 async function runClient(flags: FlagTexts, server: ServerProgram, isKept: boolean): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: selectEnv(flags, process.env) });
   const log = createLogger({ level: config.verbose ? "debug" : "warn" });
+  try {
+    return await runWith(config, flags, server, isKept, log);
+  } finally {
+    await log.flush();
+  }
+}
+
+async function runWith(
+  config: ClientConfig,
+  flags: FlagTexts,
+  server: ServerProgram,
+  isKept: boolean,
+  log: Logger,
+): Promise<number> {
   const shared = await openShared(config, flags, log);
   if (shared !== null && config.local !== null) return await shareLocally(config, shared, openScreen(config), log);
   if (shared === null && config.expose === null && !config.resume) {

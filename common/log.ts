@@ -1,3 +1,5 @@
+import { openLineWriter, openOutput } from "./output/mod.ts";
+
 /** Levels, least first; a logger drops what is below its own. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export type LogFormat = "text" | "json";
@@ -11,6 +13,12 @@ export interface Logger {
   error(event: string, fields?: LogFields): void;
 }
 
+/** A logger whose lines may wait to be written. */
+export interface WaitingLogger extends Logger {
+  /** Resolves when every line has been handed to the system, or nobody takes them: call it before an exit. */
+  flush(): Promise<void>;
+}
+
 export interface LoggerOptions {
   format?: LogFormat;
   level?: LogLevel;
@@ -19,19 +27,29 @@ export interface LoggerOptions {
   now?: () => Date;
 }
 
+/** Lines that wait for a reader who stalls. Then the older half is left out, and a line says so. */
+const MAX_WAITING = 10_000;
+
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 /** A logger that writes one line an event, to standard error unless `write` says otherwise. */
-export function createLogger(options: LoggerOptions = {}): Logger {
-  // console.error is synchronous on both runtimes, so a line written before an exit is not lost.
-  // deno-lint-ignore no-console
-  const { format = "text", level = "info", write = console.error, now = () => new Date() } = options;
+export function createLogger(options: LoggerOptions = {}): WaitingLogger {
+  const { format = "text", level = "info", now = () => new Date() } = options;
   const least = LEVELS.indexOf(level);
   const serialize = format === "json" ? serializeJson : serializeText;
+  // Nobody waits for who reads the log: a pager, or a disk that is full, must not stop what is logged.
+  const writer = options.write === undefined
+    ? openLineWriter(openOutput("stderr"), {
+      describeDropped: (count) => serialize(now(), "warn", "log_lines_dropped", { count }),
+      maxWaiting: MAX_WAITING,
+      retries: true,
+    })
+    : { write: options.write, flush: () => Promise.resolve() };
   const logAt = (at: LogLevel) => (event: string, fields: LogFields = {}) => {
-    if (LEVELS.indexOf(at) >= least) write(serialize(now(), at, event, fields));
+    if (LEVELS.indexOf(at) >= least) writer.write(serialize(now(), at, event, fields));
   };
-  return { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
+  const flush = () => writer.flush();
+  return { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error"), flush };
 }
 
 /** A logger that keeps nothing, for callers that want none. */

@@ -192,11 +192,13 @@ export class Mux implements StreamSession {
 
   /**
    * One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. Granted upgrades are left
-   * alone: they may be quiet for hours, and whether their two ends are there is for those to find out.
+   * alone while both directions are open: they may be quiet for hours, and whether their two ends are there is for those
+   * to find out.
    */
   endIdle(turns: number): void {
     for (const stream of this.#streams.entries()) {
-      if (stream.ended !== null || stream.status === SWITCHING_PROTOCOLS || ++stream.idleTurns <= turns) continue;
+      const isOpen = stream.status === SWITCHING_PROTOCOLS && !stream.localEnded && !stream.remoteEnded;
+      if (stream.ended !== null || isOpen || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }

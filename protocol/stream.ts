@@ -126,7 +126,7 @@ export class MuxStream {
    */
   async whenRoom(): Promise<void> {
     while (this.ended === null && this.room === 0) {
-      if (this.#sendCredit > 0) await this.#mux.outbox.whenRoom();
+      if (this.#sendCredit > 0) await this.#mux.outbox.whenRoom(this.carried < EARLY);
       else await new Promise<void>((resolve) => this.#wake = resolve);
     }
     if (this.ended !== null) throw new StreamEnded(this.ended);
@@ -307,6 +307,8 @@ export class MuxStream {
 }
 
 const EMPTY = new Uint8Array(0);
+/** A stream that has carried no more, in bytes, need not wait behind large bodies: most answers are small. */
+const EARLY = 64 * 1024;
 /** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
 /** Windows are filled within a few round trips: 64 KiB, 256 KiB, 1 MiB, 4 MiB, 16 MiB. */

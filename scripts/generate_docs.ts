@@ -2,11 +2,14 @@
 import { writeFileSync } from "node:fs";
 import type { OptionTable } from "../common/options.ts";
 import { clientOptions } from "../client/config.ts";
-import { serverOptions } from "../server/config.ts";
+import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
 /** The programs in docs/configuration.md: a table more is a line more. */
 const PROGRAMS: readonly [heading: string, table: OptionTable][] = [
   ["Server (`deno run -A server.ts`, `portway server`)", serverOptions],
+  ["`portway proxy` alone, besides those of the server that concern it", {
+    openPaths: proxyOnlyOptions.openPaths,
+  }],
   ["Client (`portway`)", clientOptions],
 ];
 

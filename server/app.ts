@@ -1,23 +1,24 @@
+import { Buffer } from "node:buffer";
 import { Hono } from "hono";
 import { errorResponse, HttpError } from "../common/http_error.ts";
 import type { Exchange, ExchangeEnv, ExchangeHandler } from "../common/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../common/log.ts";
 import { RELEASE } from "../common/release.ts";
-import { type Proxy, welcome, type WelcomeOptions } from "./proxy/mod.ts";
+import { describeApi, OPEN_API_PATH } from "./open_api.ts";
+import { type Proxy, type ProxyApiOptions, welcome, type WelcomeOptions } from "./proxy/mod.ts";
 import type { Relay } from "./relay/mod.ts";
 
 export interface AppOptions {
   relay: Relay;
   proxy: Proxy;
-  welcomeOptions: WelcomeOptions;
+  welcomeOptions: WelcomeOptions & ProxyApiOptions;
   log: Logger;
 }
 
 /** Wires the areas: the Host header decides whether a request belongs to a tunnel, then the path decides. */
 export function createApp({ relay, proxy, welcomeOptions, log }: AppOptions): ExchangeHandler {
   const app = new Hono<ExchangeEnv>();
-  app.get("/health", (context) => context.json({ status: "ok", version: RELEASE, ...relay.count() }));
-  app.get("/", (context) => welcome(context.req.header("accept") ?? null, welcomeOptions));
+  addOwnRoutes(app, welcomeOptions, () => relay.count());
   app.route("/", relay.routes);
   finish(app, log);
 
@@ -38,10 +39,27 @@ async function openSession(relay: Relay, exchange: Exchange, log: Logger): Promi
   }
 }
 
-/** What of a server the proxy's callers see: its own paths, and two more that their pages may read. Else null. */
-function answerProxy(proxy: Proxy, exchange: Exchange, open: () => Promise<Response>): Promise<Response> | null {
-  if (exchange.target.startsWith("/proxy/")) return proxy.handle(exchange);
-  return /^\/(health)?(\?|$)/.test(exchange.target) ? proxy.cors.wrap(exchange, open) : null;
+/** What every server answers. Each says its length, as HEAD has no body that would tell. */
+function addOwnRoutes(app: Hono<ExchangeEnv>, options: AppOptions["welcomeOptions"], count: () => object): void {
+  app.get("/health", () => sizedJson(JSON.stringify({ status: "ok", version: RELEASE, ...count() })));
+  app.get("/", (context) => welcome(context.req.header("accept") ?? null, options));
+  let api: string | null = null;
+  app.get(OPEN_API_PATH, () => sizedJson(api ??= JSON.stringify(describeApi(options))));
+}
+
+function sizedJson(text: string): Response {
+  const length = String(Buffer.byteLength(text));
+  return new Response(text, { headers: { "content-type": "application/json", "content-length": length } });
+}
+
+/** What of a server the proxy's callers see: its own paths, and three more that their pages may read. Else null. */
+function answerProxy(
+  proxy: Proxy,
+  exchange: Exchange,
+  open: () => Promise<Response>,
+): Promise<Response | null> | null {
+  if (proxy.takes(exchange)) return proxy.handle(exchange);
+  return /^\/(health|api\/v1\/openapi\.json)?(\?|$)/.test(exchange.target) ? proxy.cors.wrap(exchange, open) : null;
 }
 
 export type ProxyAppOptions = Pick<AppOptions, "proxy" | "welcomeOptions" | "log">;
@@ -49,8 +67,7 @@ export type ProxyAppOptions = Pick<AppOptions, "proxy" | "welcomeOptions" | "log
 /** A server that is only a proxy. */
 export function createProxyApp({ proxy, welcomeOptions, log }: ProxyAppOptions): ExchangeHandler {
   const app = new Hono<ExchangeEnv>();
-  app.get("/health", (context) => context.json({ status: "ok", version: RELEASE }));
-  app.get("/", (context) => welcome(context.req.header("accept") ?? null, welcomeOptions));
+  addOwnRoutes(app, welcomeOptions, () => ({}));
   finish(app, log);
   return (exchange) => answerProxy(proxy, exchange, () => answer(app, exchange, log)) ?? answer(app, exchange, log);
 }

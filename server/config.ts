@@ -225,7 +225,7 @@ export const serverOptions = {
     env: "PORTWAY_MAX_STREAMS",
     metavar: "COUNT",
     parse: integer(1, 65_536),
-    fallback: "1024",
+    fallback: "4096",
     help: "requests that one session carries at a time; more are answered with 503",
   },
   maxUpgrades: {
@@ -341,7 +341,14 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 86_400),
     fallback: "60",
-    help: "time a target has to answer, from the end of an upload on; a streamed answer has to begin in it",
+    help: "time an upstream has to answer, from the end of an upload on; a streamed answer has to begin in it",
+  },
+  proxySkipTlsVerify: {
+    flag: "--proxy-skip-tls-verify",
+    env: "PORTWAY_PROXY_SKIP_TLS_VERIFY",
+    parse: boolean,
+    fallback: "false",
+    help: "callers of the proxy may have the certificate of an upstream left unchecked, by skipTlsVerify",
   },
   proxyFiles: {
     flag: "--proxy-files",
@@ -386,10 +393,21 @@ export const proxyOnlyOptions = {
   proxyMaxDescriptionBytes: serverOptions.proxyMaxDescriptionBytes,
   proxyMaxUploadBytes: serverOptions.proxyMaxUploadBytes,
   proxyTimeoutSeconds: serverOptions.proxyTimeoutSeconds,
+  proxySkipTlsVerify: serverOptions.proxySkipTlsVerify,
   proxyFiles: serverOptions.proxyFiles,
+  openPaths: {
+    flag: "--open-paths",
+    env: "PORTWAY_OPEN_PATHS",
+    parse: boolean,
+    fallback: "false",
+    help: "URLs may stand right behind this server's address too, as in http://localhost:8787/https://example.com/",
+  },
 } satisfies OptionTable;
 
-export type ProxyConfig = OptionValues<typeof proxyOnlyOptions>;
+export type ProxyOnlyConfig = OptionValues<typeof proxyOnlyOptions>;
 
 export type ServerConfig = OptionValues<typeof serverOptions>;
+
+/** What a server and one that is only a proxy have in common. */
+export type ProxyConfig = Pick<ServerConfig, keyof ServerConfig & keyof ProxyOnlyConfig>;
 export type ServerOption = Option<unknown>;

@@ -7,7 +7,7 @@ import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
 import { createApp, createProxyApp } from "./app.ts";
 import { createLocalPresence } from "./cluster/mod.ts";
-import type { ProxyConfig, ServerConfig } from "./config.ts";
+import type { ProxyConfig, ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { readTls } from "./read_tls.ts";
@@ -76,9 +76,10 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     url,
     port: listener.port,
     isTunnelHost: (hostname) => relay.match(hostname) !== null,
+    alone: null,
     log,
   });
-  handler = createApp({ relay, proxy, welcomeOptions: welcomeFor(config, url), log });
+  handler = createApp({ relay, proxy, welcomeOptions: describe(config, url, null), log });
   ready.resolve(handler);
 
   async function end(waitMs: number): Promise<void> {
@@ -104,7 +105,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
  * Listens and serves the proxy alone: no tunnels, nothing stored.
  * @throws as {@link startServer} does
  */
-export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<RunningServer> {
+export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Promise<RunningServer> {
   const tls = readTls(config);
   const ready = Promise.withResolvers<ExchangeHandler>();
   const address = listenOptions(config, tls, log);
@@ -113,8 +114,15 @@ export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<
       throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
     });
   const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${listener.port}`);
-  const proxy = openProxy({ config, url, port: listener.port, isTunnelHost: () => false, log });
-  ready.resolve(createProxyApp({ proxy, welcomeOptions: welcomeFor(config, url), log }));
+  const proxy = openProxy({
+    config,
+    url,
+    port: listener.port,
+    isTunnelHost: () => false,
+    alone: config,
+    log,
+  });
+  ready.resolve(createProxyApp({ proxy, welcomeOptions: describe(config, url, config), log }));
 
   async function end(waitMs: number): Promise<void> {
     const waited = new AbortController();
@@ -128,8 +136,10 @@ export async function startProxyOnly(config: ProxyConfig, log: Logger): Promise<
   return { url, address: { hostname, port }, drain: () => end(config.drainSeconds * 1000), close: () => end(0) };
 }
 
-function welcomeFor(config: ProxyConfig, url: URL): { baseUrl: string; files: boolean } {
-  return { baseUrl: url.origin, files: config.proxyFiles !== null };
+/** What tells of itself: the text for `/`, and the OpenAPI document. */
+function describe(config: ProxyConfig, url: URL, alone: { openPaths: boolean } | null) {
+  const openPaths = alone?.openPaths ?? false;
+  return { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths, isAlone: alone !== null };
 }
 
 function listenOptions(config: ProxyConfig, tls: ListenOptions["tls"], log: Logger): ListenOptions {

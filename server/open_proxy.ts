@@ -6,7 +6,7 @@ import { OptionError } from "../common/options.ts";
 import type { ProxyConfig } from "./config.ts";
 import { bareHostname, createOwnAddressCheck, portOf } from "./guard/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
-import { createProxy, type Proxy } from "./proxy/mod.ts";
+import { Proxy } from "./proxy/mod.ts";
 
 export interface OpenProxyOptions {
   config: ProxyConfig;
@@ -16,6 +16,8 @@ export interface OpenProxyOptions {
   port: number;
   /** Whether a host name is one of this server's tunnels. */
   isTunnelHost: (hostname: string) => boolean;
+  /** Set where the server is nothing but the proxy. */
+  alone: { openPaths: boolean } | null;
   log: Logger;
 }
 
@@ -35,7 +37,7 @@ export function openProxy(options: OpenProxyOptions): Proxy {
   }
 }
 
-function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenProxyOptions): Proxy {
+function createConfiguredProxy({ config, url, port, isTunnelHost, alone, log }: OpenProxyOptions): Proxy {
   const isLocal = isLoopbackAddress(config.host);
   const origins = config.proxyOrigins.length > 0 ? config.proxyOrigins : isLocal ? ["*"] : [];
   const perMinute = config.proxyRequestsPerMinute ?? (isLocal ? 0 : DEFAULT_REQUESTS_PER_MINUTE);
@@ -43,7 +45,7 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
   if (origins.includes("*") && (config.proxyAllow.length > 0 || config.proxyFiles !== null) && !config.proxyToken) {
     log.warn("proxy_open", { hint: "any page you visit can use it; set --proxy-origins or --proxy-token" });
   }
-  return createProxy({
+  return new Proxy({
     log,
     allow: config.proxyAllow,
     isOwnHost: createOwnHostCheck(url, port, isTunnelHost),
@@ -62,6 +64,9 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, log }: OpenPro
     addressOf: (exchange) => networkOf(readOrigin(exchange).address),
     origins,
     files: config.proxyFiles,
+    allowSkipTlsVerify: config.proxySkipTlsVerify,
+    openPaths: alone?.openPaths ?? false,
+    isAlone: alone !== null,
     token: config.proxyToken,
     requestsPerMinute: perMinute === 0 ? null : perMinute,
     maxConcurrent: config.proxyMaxRequests,

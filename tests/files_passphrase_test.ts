@@ -68,6 +68,18 @@ Deno.test("a protected share slows wrong passphrases down and takes the right on
   deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429, 429]);
 });
 
+Deno.test("a protected share signs nobody out for another site", async () => {
+  using folder = openFolder();
+  await using client = await startLocal("-f", folder.path, "-p", PASSPHRASE);
+  const { origin } = new URL(client.url);
+  for (const [from, wanted] of [["https://evil.example", 403], ["null", 403], [origin, 204]] as const) {
+    const { status, text } = await ask(client, "POST", "/?logout", { origin: from });
+    equal(status, wanted, from);
+    equal(/^set-cookie: .*Max-Age=0/im.test(text), wanted === 204, text);
+  }
+  equal((await ask(client, "POST", "/?logout", {})).status, 204);
+});
+
 function ask(client: RunningClient, method: string, target: string, headers: Record<string, string>) {
   const fields = Object.entries({ connection: "close", ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
     .join("");

@@ -16,7 +16,7 @@ const CHROMIUM = {
   ],
 };
 
-/** Opens a page of an origin that is neither the proxy's nor the target's. */
+/** Opens a page of an origin that is neither the proxy's nor the upstream's. */
 async function withPage(test: (page: Page) => Promise<void>): Promise<void> {
   await using site = startTestUpstream(() =>
     new Response("<!doctype html><title>app</title>", { headers: { "content-type": "text/html" } })

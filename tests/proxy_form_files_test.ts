@@ -36,7 +36,7 @@ function describing(url: string, more: Record<string, unknown> = {}): string {
   return `--b\r\nContent-Disposition: form-data; name="request"\r\n\r\n${description}\r\n`;
 }
 
-/** What the target gets of a form, in Latin-1. */
+/** What the upstream gets of a form, in Latin-1. */
 async function send(proxy: TestProxy, url: string, rest: string): Promise<string> {
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {

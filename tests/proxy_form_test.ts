@@ -107,7 +107,7 @@ Deno.test("proxy takes a form with something before its first boundary", async (
   }
 });
 
-Deno.test("proxy says what is wrong with a form, and asks no target", async () => {
+Deno.test("proxy says what is wrong with a form, and asks no upstream", async () => {
   await using upstream = startTestUpstream(() => new Response());
   await using proxy = await startTestProxy({
     ...ALLOW,

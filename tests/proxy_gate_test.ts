@@ -47,7 +47,7 @@ Deno.test("every endpoint of the proxy answers CORS, preflight included, for any
   }
 });
 
-Deno.test("proxy lets listed origins and its own in, and refuses others without asking the target", async () => {
+Deno.test("proxy lets listed origins and its own in, and refuses others without asking the upstream", async () => {
   await using upstream = startTestUpstream(() => new Response("ok"));
   await using proxy = await startTestProxy({ ...ALLOW, proxyOrigins: "https://app.example, null" });
   const ask = async (origin: string) => {
@@ -189,7 +189,7 @@ Deno.test("proxy carries out no more requests at a time than it may", async () =
 });
 
 Deno.test("proxy answers a loop through itself with the exact 508 of the specification", async () => {
-  // A target that sends whatever it gets back to the proxy, as a reverse proxy in a circle would.
+  // An upstream that sends whatever it gets back to the proxy, as a reverse proxy in a circle would.
   let proxyUrl = "";
   await using upstream = startTestUpstream(async (request) => {
     const response = await fetch(`${proxyUrl}/proxy/request`, {
@@ -207,7 +207,149 @@ Deno.test("proxy answers a loop through itself with the exact 508 of the specifi
   deepEqual(rest, {});
   deepEqual(Object.keys(error), ["code", "message", "details"]);
   equal(error.code, 508);
+  equal(
+    error.details,
+    `The request has come back to this proxy after 1 turn: this proxy -> 127.0.0.1:${upstream.port} -> this proxy.`,
+  );
   equal(upstream.requests.length, 1);
+});
+
+Deno.test("proxy names the stations of a circle that goes through others, and counts its turns", async () => {
+  let via = "";
+  await using upstream = startTestUpstream((request) => {
+    via = request.headers.get("via") ?? "";
+    return new Response("ok");
+  });
+  await using proxy = await startTestProxy(ALLOW);
+  const details = async (received: string) => {
+    const response = await proxy.request({ url: upstream.url }, { headers: { via: received } });
+    return (await response.json()).error.details;
+  };
+  await (await proxy.request({ url: upstream.url })).body?.cancel();
+  const host = `127.0.0.1:${upstream.port}`;
+  equal(
+    await details(`1.0 first, ${via}, 1.1 edge.example (nginx), ${via}, HTTP/2 cdn-7`),
+    `The request has come back to this proxy after 2 turns: this proxy -> ${host} -> cdn-7 -> this proxy.`,
+  );
+  const long = await details(`${via}, ${Array.from({ length: 500 }, (_, i) => `1.1 hop${i}`).join(", ")}`);
+  match(long, /hop7 -> … -> this proxy\.$/);
+});
+
+Deno.test("HEAD of / and /health has the length of GET, and no body", async () => {
+  await using proxy = await startTestProxy();
+  for (const path of ["/", "/health", "/api/v1/openapi.json"]) {
+    for (const accept of ["*/*", "text/html"]) {
+      const full = await fetch(proxy.url + path, { headers: { accept } });
+      const length = String(new TextEncoder().encode(await full.text()).length);
+      const head = await fetch(proxy.url + path, { method: "HEAD", headers: { accept } });
+      deepEqual([head.status, head.headers.get("content-length"), await head.text()], [200, length, ""], path);
+      equal(head.headers.get("content-type"), full.headers.get("content-type"));
+    }
+  }
+});
+
+Deno.test("pages of listed origins may use the proxy in credentials mode, and no others", async () => {
+  await using proxy = await startTestProxy({ proxyOrigins: "https://app.example, null" });
+  const ask = async (origin: string, init: RequestInit, path = "/proxy/request") => {
+    const response = await fetch(proxy.url + path, {
+      ...init,
+      headers: { origin, "access-control-request-method": "POST" },
+    });
+    await response.body?.cancel();
+    return ["allow-origin", "allow-credentials"].map((name) => response.headers.get(`access-control-${name}`));
+  };
+  for (const init of [{ method: "OPTIONS" }, { method: "POST", body: "{}" }, {}]) {
+    for (const path of ["/proxy/request", "/health", "/proxy/fetch/http://10.0.0.1/"]) {
+      deepEqual(await ask("https://app.example", init, path), ["https://app.example", "true"], path);
+    }
+    deepEqual(await ask("null", init), ["null", null]);
+    deepEqual(await ask("https://evil.example", init), [null, null]);
+  }
+  await using open = await startTestProxy({ proxyOrigins: "*, https://app.example" });
+  for (
+    const [origin, wanted] of [["https://app.example", "https://app.example true"], ["https://other.example", "* null"]]
+  ) {
+    const response = await fetch(`${open.url}/health`, { headers: { origin } });
+    const { headers } = response;
+    equal(`${headers.get("access-control-allow-origin")} ${headers.get("access-control-allow-credentials")}`, wanted);
+    equal(headers.get("vary"), "Origin");
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("proxy logs one line a request that says what was done, and no secret", async () => {
+  await using upstream = startTestUpstream((request) => {
+    const { pathname } = new URL(request.url);
+    return pathname === "/hop"
+      ? new Response(null, { status: 302, headers: { location: "/end?code=c0de" } })
+      : new Response("12345678");
+  });
+  await using proxy = await startTestProxy({ ...ALLOW, proxyToken: "t0ken", logFormat: "json" });
+  const auth = { authorization: "Bearer t0ken" };
+  const path = "/bot123456:AAE-secretsecretsecret/hop";
+  const ask = async (description: Record<string, unknown>, headers: Record<string, string> = auth) =>
+    await (await proxy.request(description, { headers })).text();
+  await ask({ url: `${upstream.url}/hop?api_key=qu3ry&flag` });
+  await ask({ url: `${upstream.url}${path}?k3y`, method: "PUT", headers: { "x-key": "h3ader" } });
+  await ask({ url: upstream.url, stream: true });
+  await ask({ url: "http://10.0.0.1/" });
+  await ask({ url: upstream.url }, {});
+  await (await fetch(`${proxy.url}/proxy/fetch/${upstream.url}/p?x=1`, { headers: { "portway-token": "t0ken" } }))
+    .text();
+  const lines = proxy.log.map((line) => JSON.parse(line));
+  deepEqual(
+    lines.map(({ time: _, level, ms, address, ...rest }) => {
+      deepEqual([level, typeof ms, address], ["info", "number", "127.0.0.1"]);
+      return rest;
+    }),
+    [
+      {
+        event: "proxy_request",
+        path: "/proxy/request",
+        method: "GET",
+        upstream: `${upstream.url}/hop?api_key&*`,
+        status: 200,
+        redirects: 1,
+        bytes: 8,
+      },
+      {
+        event: "proxy_request",
+        path: "/proxy/request",
+        method: "PUT",
+        upstream: `${upstream.url}/*/hop?*`,
+        status: 200,
+        bytes: 8,
+      },
+      {
+        event: "proxy_request",
+        path: "/proxy/request",
+        method: "GET",
+        upstream: `${upstream.url}/`,
+        status: 200,
+        bytes: 8,
+      },
+      {
+        event: "proxy_request",
+        path: "/proxy/request",
+        method: "GET",
+        upstream: "http://10.0.0.1/",
+        status: 403,
+        error: "address_forbidden",
+        bytes: 0,
+      },
+      { event: "proxy_request", path: "/proxy/request", status: 401, error: "token_required", bytes: 0 },
+      {
+        event: "proxy_request",
+        path: "/proxy/fetch",
+        method: "GET",
+        upstream: `${upstream.url}/p?x`,
+        status: 200,
+        bytes: 8,
+      },
+    ],
+  );
+  const all = proxy.log.join("\n");
+  for (const secret of ["t0ken", "qu3ry", 'k3y"', "h3ader", "secretsecret", "c0de"]) ok(!all.includes(secret), secret);
 });
 
 Deno.test("proxy answers expectations it cannot meet with the exact 417 of the specification", async () => {

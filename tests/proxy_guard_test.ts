@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { listen } from "../common/listener/mod.ts";
 import { silentLogger } from "../common/log.ts";
-import { createProxy, type ProxyOptions } from "../server/proxy/mod.ts";
+import { Proxy, type ProxyOptions } from "../server/proxy/mod.ts";
 import { startRawUpstream, startTestProxy, startTestUpstream } from "./proxy_kit.ts";
 
 /** A listener on all addresses of this machine that must never be dialled. */
@@ -156,7 +156,7 @@ Deno.test("proxy tries the next address of a name when one refuses", async () =>
 
 /** A proxy whose names are resolved by the test. */
 async function startProxyWith(some: Pick<ProxyOptions, "allow" | "resolver">) {
-  const proxy = createProxy({
+  const proxy = new Proxy({
     log: silentLogger,
     isOwnHost: (name) => name === "own.test",
     isOwnAddress: () => false,
@@ -172,10 +172,17 @@ async function startProxyWith(some: Pick<ProxyOptions, "allow" | "resolver">) {
     maxDescriptionBytes: 1e6,
     maxUploadBytes: 1e6,
     timeoutMs: 5000,
+    allowSkipTlsVerify: false,
+    openPaths: false,
+    isAlone: true,
     streamIdleMs: 5000,
     ...some,
   });
-  const listener = await listen("deno", { hostname: "127.0.0.1", port: 0, log: silentLogger }, proxy.handle);
+  const listener = await listen(
+    "deno",
+    { hostname: "127.0.0.1", port: 0, log: silentLogger },
+    (exchange) => proxy.handle(exchange),
+  );
   return {
     request: (description: unknown) =>
       fetch(`http://127.0.0.1:${listener.port}/proxy/request`, { method: "POST", body: JSON.stringify(description) }),

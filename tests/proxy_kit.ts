@@ -17,7 +17,10 @@ export interface TestProxy extends AsyncDisposable {
 export async function startTestProxy(flags: Record<string, string> = {}): Promise<TestProxy> {
   const log: string[] = [];
   const config = resolveOptions(proxyOnlyOptions, { flags: { port: "0", drainSeconds: "0", ...flags }, env: {} });
-  const server = await startProxyOnly(config, createLogger({ write: (line) => log.push(line) }));
+  const server = await startProxyOnly(
+    config,
+    createLogger({ format: config.logFormat, write: (line) => log.push(line) }),
+  );
   const url = `http://127.0.0.1:${server.address.port}`;
   return {
     url,
@@ -28,7 +31,7 @@ export async function startTestProxy(flags: Record<string, string> = {}): Promis
   };
 }
 
-/** A target on loopback, and what reached it. */
+/** An upstream on loopback, and what reached it. */
 export interface TestUpstream extends AsyncDisposable {
   url: string;
   port: number;
@@ -36,7 +39,7 @@ export interface TestUpstream extends AsyncDisposable {
   requests: Request[];
 }
 
-/** Starts a target that answers by `handler`. */
+/** Starts an upstream that answers by `handler`. */
 export function startTestUpstream(
   handler: (request: Request) => Response | Promise<Response>,
 ): TestUpstream {
@@ -53,7 +56,7 @@ export function startTestUpstream(
   };
 }
 
-/** A target that speaks raw bytes. */
+/** An upstream that speaks raw bytes. */
 export interface TestRawUpstream extends AsyncDisposable {
   url: string;
   port: number;

@@ -51,7 +51,7 @@ Deno.test("proxy sends method, query, headers and text body as described", async
   equal(echoed.headers["x-two"], "a, b");
   equal(echoed.body, "grüße");
   match(echoed.headers["user-agent"], /^Portway\//);
-  match(echoed.headers.via, /^1\.1 portway-[0-9a-f]+$/);
+  match(echoed.headers.via, /^1\.1 portway-[0-9a-f]+ \(127\.0\.0\.1:\d+\)$/);
 });
 
 Deno.test("proxy takes headers and query as pairs, a JSON body, a base64 body and a bare text", async () => {
@@ -183,7 +183,12 @@ Deno.test("proxy follows redirects as browsers do, and tells the hops", async ()
     deepEqual([echoed.method, echoed.body], [method, body], String(status));
     equal(echoed.headers["content-type"], method === "GET" ? undefined : "a/b", String(status));
     equal(answer.finalUrl, `${upstream.url}/end`);
-    deepEqual(answer.redirects, [{ status, url: `${upstream.url}/${status}`, location: `${upstream.url}/end` }]);
+    deepEqual(answer.redirects, [{
+      status,
+      url: `${upstream.url}/${status}`,
+      location: `${upstream.url}/end`,
+      setCookie: [],
+    }]);
   }
   const manual = await (await proxy.request({ url: `${upstream.url}/302`, redirect: "manual" })).json();
   deepEqual([manual.status, manual.redirects], [302, []]);
@@ -227,7 +232,7 @@ Deno.test("proxy ends what takes too long with 504, also between head and body",
     equal(await readError(response), "504 upstream_timeout", path);
   }
   for (const connection of held) connection.close();
-  // What a target does, and so anybody may have it do, is no defect of ours.
+  // What an upstream does, and so anybody may have it do, is no defect of ours.
   equal(proxy.log.join("\n").includes("exchange_failed"), false, proxy.log.join("\n"));
 });
 
@@ -308,7 +313,7 @@ Deno.test("proxy streams bytes as they come, with the rest of the answer in head
   equal((await reader.read()).done, true);
 });
 
-Deno.test("proxy streams with the length that the target announced, and none for a body that is not sent", async () => {
+Deno.test("proxy streams with the length that the upstream announced, and none for a body that is not sent", async () => {
   await using upstream = startTestUpstream(() => new Response("12345", { headers: { "content-type": "text/plain" } }));
   await using proxy = await startTestProxy(ALLOW);
   const get = await proxy.request({ url: upstream.url, stream: true });
@@ -333,7 +338,7 @@ Deno.test("proxy tells a status that HTTP has no meaning for as it is", async ()
   deepEqual([streamed.status, streamed.headers.get("portway-status"), await streamed.text()], [200, "999", "no"]);
 });
 
-Deno.test("proxy streams no length with an answer that has no body by its status, whatever the target says", async () => {
+Deno.test("proxy streams no length with an answer that has no body by its status, whatever the upstream says", async () => {
   await using upstream = startRawUpstream(async (connection, received) => {
     const status = received.split(" ")[1].slice(1);
     await connection.write(new TextEncoder().encode(`HTTP/1.1 ${status} X\r\nContent-Length: 5\r\n\r\n`));
@@ -349,7 +354,7 @@ Deno.test("proxy streams no length with an answer that has no body by its status
   }
 });
 
-Deno.test("proxy lets go of the target when its caller goes away", async () => {
+Deno.test("proxy lets go of the upstream when its caller goes away", async () => {
   const gone = Promise.withResolvers<void>();
   await using upstream = startTestUpstream(() =>
     new Response(
@@ -367,7 +372,7 @@ Deno.test("proxy lets go of the target when its caller goes away", async () => {
   await gone.promise;
 });
 
-Deno.test("proxy lets go of a target that has not answered when its caller goes away", async () => {
+Deno.test("proxy lets go of an upstream that has not answered when its caller goes away", async () => {
   const gone = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   await using upstream = startRawUpstream(async (connection) => {
@@ -456,7 +461,7 @@ Deno.test("proxy sends headers about framing and connections as they are here, w
   equal(body, "four");
 });
 
-Deno.test("proxy breaks a streamed answer off where the target did, or time did, and never ends it cleanly", async () => {
+Deno.test("proxy breaks a streamed answer off where the upstream did, or time did, and never ends it cleanly", async () => {
   const held: Deno.TcpConn[] = [];
   const cases = [
     ["a length", "Content-Length: 10\r\n\r\nhalf", true],
@@ -475,6 +480,6 @@ Deno.test("proxy breaks a streamed answer off where the target did, or time did,
     await rejects(response.text(), Error, what);
   }
   for (const connection of held) connection.close();
-  // What a target does, and so anybody may have it do, is no defect of ours.
+  // What an upstream does, and so anybody may have it do, is no defect of ours.
   equal(proxy.log.join("\n").includes("exchange_failed"), false, proxy.log.join("\n"));
 });

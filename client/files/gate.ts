@@ -22,24 +22,45 @@ const SESSION_SECONDS = 12 * 60 * 60;
 /** Wrong tries at once, then a minute, from one address and from everyone: a passphrase of a few words holds. */
 const PER_ADDRESS = { burst: 5, perMinute: 6 };
 const FROM_EVERYONE = { burst: 60, perMinute: 60 };
+/** What a network has for itself once everyone's are used up: slow honest people get in, and many guesses do not. */
+const MEANWHILE = { burst: 1, perMinute: 1 };
+/** Networks from which the right answer has come that are remembered: these have their own limit alone. */
+const MAX_KNOWN = 10_000;
+
+/** Of a clock that nobody sets back: it fits one run, as the cookies do. */
+const sinceStart = () => Math.floor(performance.now());
 
 /** A gate for `passphrase`. Cookie name and key are random, so they fit this run of this share and no other. */
-export function createGate(passphrase: string, now: () => number = Date.now): Gate {
+export function createGate(passphrase: string, now: () => number = sinceStart): Gate {
   const key = randomBytes(32);
   const expected = hash(key, passphrase);
   const cookieName = `portway-share-${randomBytes(6).toString("hex")}`;
   const perAddress = createRateLimiter({ ...PER_ADDRESS, now });
   const fromEveryone = createRateLimiter({ ...FROM_EVERYONE, now });
+  const meanwhile = createRateLimiter({ ...MEANWHILE, now });
+  const known = new Set<string>();
 
   function tryPassphrase(given: string, address: string): Pass {
     const network = toNetwork(address);
-    const milliseconds = Math.max(perAddress.peek(network), fromEveryone.peek("*"));
+    const isScarce = !known.has(network) && fromEveryone.peek("*") > 0;
+    const milliseconds = Math.max(perAddress.peek(network), isScarce ? meanwhile.peek(toSite(network)) : 0);
     // A right answer waits as well: else the wait itself would tell right from wrong.
     if (milliseconds > 0) return { kind: "wait", milliseconds };
-    if (timingSafeEqual(hash(key, given), expected)) return { kind: "open" };
+    if (isScarce) meanwhile.take(toSite(network));
+    if (timingSafeEqual(hash(key, given), expected)) {
+      remember(network);
+      return { kind: "open" };
+    }
     perAddress.take(network);
     fromEveryone.take("*");
     return { kind: "closed" };
+  }
+
+  function remember(network: string): void {
+    if (known.has(network)) return;
+    const oldest = known.values().next().value;
+    if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+    known.add(network);
   }
 
   function check(headers: Headers, address: string): Pass {
@@ -97,4 +118,9 @@ function toNetwork(address: string): string {
   const groups = head.split(":").filter((group) => group !== "");
   if (tail !== undefined) { while (groups.length < 4) groups.push("0"); }
   return groups.slice(0, 4).join(":");
+}
+
+/** The /48 around an IPv6 network: who has one has 65,536 networks. */
+function toSite(network: string): string {
+  return network.includes(":") ? network.split(":").slice(0, 3).join(":") : network;
 }

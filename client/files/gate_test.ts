@@ -43,7 +43,46 @@ Deno.test("gate slows tries from many addresses down, and counts a /64 of IPv6 a
   for (let tries = 0; tries < 5; tries++) gate.tryPassphrase("wrong", `2001:db8:1:2::${tries}`);
   equal(gate.tryPassphrase("wrong", "2001:db8:1:2:ffff::1").kind, "wait");
   for (let tries = 0; tries < 55; tries++) equal(gate.tryPassphrase("wrong", `10.0.0.${tries}`).kind, "closed");
+  // From then on each has one try a minute, and not five.
+  equal(gate.tryPassphrase("wrong", "10.0.1.1").kind, "closed");
   equal(gate.tryPassphrase("wrong", "10.0.1.1").kind, "wait");
+  equal(gate.tryPassphrase("wrong", "2001:db8:7:1::1").kind, "closed");
+  equal(gate.tryPassphrase("wrong", "2001:db8:7:2::1").kind, "wait");
+});
+
+/** Uses up what everyone together may try. */
+function flood(gate: ReturnType<typeof createGate>): void {
+  for (let address = 0; address < 20; address++) {
+    for (let tries = 0; tries < 5; tries++) gate.tryPassphrase("wrong", `198.51.100.${address}`);
+  }
+}
+
+Deno.test("gate lets a slow honest try through while others try without end, and tells a wrong one nothing by it", () => {
+  let now = 0;
+  const gate = createGate(PASSPHRASE, () => now);
+  flood(gate);
+  equal(gate.tryPassphrase(PASSPHRASE, "203.0.113.1").kind, "open");
+  // One who mistypes has to wait a minute, right or wrong, and is let in then.
+  equal(gate.tryPassphrase("wrong", "203.0.113.2").kind, "closed");
+  for (const passphrase of [PASSPHRASE, "wrong"]) {
+    const pass = gate.tryPassphrase(passphrase, "203.0.113.2");
+    equal(pass.kind === "wait" ? pass.milliseconds : pass.kind, 60_000);
+  }
+  now += 60_000;
+  flood(gate);
+  equal(gate.tryPassphrase(PASSPHRASE, "203.0.113.2").kind, "open");
+});
+
+Deno.test("gate goes on to let those in who show the passphrase with each request, however others try", () => {
+  const gate = createGate(PASSPHRASE, () => 0);
+  equal(gate.check(withPassword(PASSPHRASE), "203.0.113.1").kind, "open");
+  flood(gate);
+  for (let requests = 0; requests < 100; requests++) {
+    equal(gate.check(withPassword(PASSPHRASE), "203.0.113.1").kind, "open");
+  }
+  // Being known makes nobody's guesses faster.
+  for (let tries = 0; tries < 5; tries++) equal(gate.tryPassphrase("wrong", "203.0.113.1").kind, "closed");
+  equal(gate.tryPassphrase("wrong", "203.0.113.1").kind, "wait");
 });
 
 Deno.test("gate keeps visitors in who have answered while others are slowed down", () => {

@@ -4,6 +4,7 @@ import { ASSET_FOLDER, loadAssets } from "./assets.ts";
 import type { Gate, Pass } from "./gate.ts";
 import { LOGIN_ASSETS, renderLoginPage } from "./page.ts";
 import { parseTargetPath } from "./target_path.ts";
+import { checkOrigin } from "./write_routes.ts";
 
 /** What stands before every route of a share with a passphrase. */
 export interface LoginRoutes {
@@ -18,7 +19,7 @@ export function createLoginRoutes(gate: Gate): LoginRoutes {
   async function answer(request: Request, info: FetchInfo): Promise<Response | null> {
     const query = readQuery(info.target);
     if (request.method === "POST" && query.has("login")) return await signIn(request, info);
-    if (request.method === "POST" && query.has("logout")) return signOut(request);
+    if (request.method === "POST" && query.has("logout")) return signOut(request, info);
     const pass = gate.check(request.headers, info.remoteAddress);
     if (pass.kind === "open") return null;
     return answerLoginAsset(request, info) ?? turnAway(request, pass);
@@ -34,7 +35,9 @@ export function createLoginRoutes(gate: Gate): LoginRoutes {
     return new Response(null, { status: 303, headers: { ...headers, location: "?" } });
   }
 
-  function signOut(request: Request): Response {
+  function signOut(request: Request, info: FetchInfo): Response {
+    // Else any page could sign its visitors out here.
+    checkOrigin(request, info);
     return new Response(null, { status: 204, headers: { "set-cookie": gate.clearCookie(isSecure(request)) } });
   }
 

@@ -107,7 +107,7 @@ function pathTooLong(cause: unknown): HttpError {
  * Refuses what another site made a browser send: without a passphrase nothing else tells it from a visitor.
  * @throws HttpError 403
  */
-function checkOrigin(request: Request, { publicHost }: FetchInfo): void {
+export function checkOrigin(request: Request, { publicHost }: FetchInfo): void {
   const origin = request.headers.get("origin");
   if (origin === null) return;
   const host = URL.canParse(origin) ? new URL(origin).host : null;

@@ -3,6 +3,7 @@ export { openAcceptor } from "./open_acceptor.ts";
 export { type ConnectorOptions, openConnector } from "./open.ts";
 export { createConnectionPair } from "./pair.ts";
 export { type Environment, type ProxyRules, readProxyRules } from "./proxy_rules.ts";
+export { type Direction, splice, type Spliced, type SpliceOptions } from "./splice.ts";
 export {
   type Accepted,
   type AcceptOptions,

@@ -1,4 +1,5 @@
 import {
+  type Connect,
   ConnectError,
   type ConnectFailure,
   type Connection,
@@ -7,7 +8,7 @@ import {
 } from "../../common/connection/mod.ts";
 import { bareHostname, type Guard, portOf } from "./guard.ts";
 
-/** A connection to a target, and how long it took to get. */
+/** A connection to an upstream, and how long it took to get. */
 export interface DialedConnection {
   connection: Connection;
   dnsMs: number;
@@ -15,13 +16,12 @@ export interface DialedConnection {
   connectMs: number;
 }
 
-/** Connects to the host and port of an http or https URL. Rejects with `HttpError` of the guard, or `ConnectError`. */
-export type Dial = (url: URL, options: DialOptions) => Promise<DialedConnection>;
-
 export interface DialOptions {
   signal: AbortSignal;
   /** The connection is for a body that is sent while it is read from a request to this server. */
   carriesUpload: boolean;
+  /** Take any certificate, of any name. */
+  skipTlsVerify: boolean;
 }
 
 export interface DialerOptions {
@@ -35,26 +35,35 @@ export interface DialerOptions {
 }
 
 /**
- * Creates a dialer that resolves a name once, has all its addresses checked by the guard and dials exactly those.
- * A name that resolves to something else a moment later changes nothing; SNI and certificate stay the name's.
+ * Resolves a name once, has all its addresses checked by the guard and dials exactly those. A name that resolves to
+ * something else a moment later changes nothing; SNI and certificate stay the name's.
  */
-export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOptions): Dial {
-  const connect = openConnector({ caCerts, driver });
+export class Dialer {
+  readonly #guard: Guard;
+  readonly #timeoutMs: number;
+  readonly #connect: Connect;
 
-  return async (url, options) => {
+  constructor({ guard, timeoutMs, caCerts, driver }: DialerOptions) {
+    this.#guard = guard;
+    this.#timeoutMs = timeoutMs;
+    this.#connect = openConnector({ caCerts, driver });
+  }
+
+  /** Connects to the host and port of an http or https URL. @throws HttpError of the guard, or ConnectError */
+  async dial(url: URL, options: DialOptions): Promise<DialedConnection> {
     const startedAt = performance.now();
-    const addresses = await abortable(guard.resolve(url), options.signal);
+    const addresses = await abortable(this.#guard.resolve(url), options.signal);
     const resolvedAt = performance.now();
-    const connection = await dialFirst(addresses, url, options);
+    const connection = await this.#dialFirst(addresses, url, options);
     return { connection, dnsMs: resolvedAt - startedAt, connectMs: performance.now() - resolvedAt };
-  };
+  }
 
   /** Dials one address after the other until one answers. Rejects with what tells most of why none did. */
-  async function dialFirst(addresses: readonly string[], url: URL, options: DialOptions): Promise<Connection> {
+  async #dialFirst(addresses: readonly string[], url: URL, options: DialOptions): Promise<Connection> {
     let failure: unknown = new ConnectError("not_found", `"${url.hostname}" has no address`);
     for (const address of addresses) {
       try {
-        return await dialOne(address, url, options);
+        return await this.#dialOne(address, url, options);
       } catch (error) {
         if (options.signal.aborted || isFinal(error)) throw error;
         if (tells(error) >= tells(failure)) failure = error;
@@ -63,20 +72,21 @@ export function createDialer({ guard, timeoutMs, caCerts, driver }: DialerOption
     throw failure;
   }
 
-  async function dialOne(address: string, url: URL, { signal, carriesUpload }: DialOptions): Promise<Connection> {
+  async #dialOne(address: string, url: URL, options: DialOptions): Promise<Connection> {
+    const { signal, carriesUpload, skipTlsVerify } = options;
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(new DOMException("no answer", "TimeoutError")), timeoutMs);
+    const timer = setTimeout(() => limit.abort(new DOMException("no answer", "TimeoutError")), this.#timeoutMs);
     const giveUp = () => limit.abort(signal.reason);
     signal.addEventListener("abort", giveUp);
     const isTls = url.protocol === "https:";
     try {
       signal.throwIfAborted();
-      return await connect({
+      return await this.#connect({
         hostname: bareHostname(url.hostname),
         address,
         port: portOf(url),
-        tls: isTls ? {} : undefined,
-        // Deno keeps a socket open whose handshake is given up: targets that never answer one would pile up.
+        tls: isTls ? { allowSelfSigned: skipTlsVerify } : undefined,
+        // Deno keeps a socket open whose handshake is given up: upstreams that never answer one would pile up.
         // And a write of its takes a turn of the event loop, in each of which its server may take in more of a chunked
         // body than is read from it, and has all of that moved at every read: 300 MB took 20 s instead of one.
         viaNode: isTls || carriesUpload,

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
 import fc from "fast-check";
-import { createGuard, type GuardOptions } from "./guard.ts";
+import { Guard, type GuardOptions } from "./guard.ts";
 import { isPublicAddress } from "./addresses.ts";
 
 const FORBIDDEN_URLS = [
@@ -49,14 +49,14 @@ const FORBIDDEN_URLS = [
 ];
 
 Deno.test("guard refuses every spelling of an address that is not public", () => {
-  const guard = createGuard();
+  const guard = new Guard();
   for (const url of FORBIDDEN_URLS) {
     throws(() => guard.checkUrl(new URL(url)), { code: "address_forbidden", status: 403 }, url);
   }
 });
 
 Deno.test("guard lets public addresses pass", async () => {
-  const guard = createGuard();
+  const guard = new Guard();
   for (const address of ["1.1.1.1", "93.184.215.14", "172.32.0.1", "2606:4700:4700::1111", "2a00:1450::1"]) {
     const url = new URL(`http://${address.includes(":") ? `[${address}]` : address}/`);
     guard.checkUrl(url);
@@ -65,7 +65,7 @@ Deno.test("guard lets public addresses pass", async () => {
 });
 
 Deno.test("guard refuses schemes, credentials and ports that are not for HTTP", () => {
-  const guard = createGuard();
+  const guard = new Guard();
   for (const url of ["file:///etc/passwd", "data:text/plain,hi", "ftp://example.com/", "ws://example.com/", "blob:x"]) {
     throws(() => guard.checkUrl(new URL(url)), { code: "url_invalid", status: 400 }, url);
   }
@@ -74,12 +74,12 @@ Deno.test("guard refuses schemes, credentials and ports that are not for HTTP", 
 });
 
 Deno.test("guard refuses own hosts whatever the allow-list says", () => {
-  const guard = createGuard({ allow: ["portway.test"], isOwnHost: (name) => name === "portway.test" });
+  const guard = new Guard({ allow: ["portway.test"], isOwnHost: (name) => name === "portway.test" });
   throws(() => guard.checkUrl(new URL("http://PORTWAY.test./")), { code: "own_host_forbidden", status: 403 });
 });
 
 Deno.test("guard refuses a name and an address that lead to this server, whatever the allow-list says", async () => {
-  const guard = createGuard({
+  const guard = new Guard({
     allow: ["own.test", "10.0.0.0/8"],
     resolver: resolveTo({ "own.test": ["10.0.0.4", "10.0.0.5"] }),
     isOwnAddress: (address, port) => Promise.resolve(address === "10.0.0.5" && port === 8787),
@@ -93,16 +93,16 @@ Deno.test("guard refuses a name and an address that lead to this server, whateve
 
 Deno.test("guard refuses a name of which any address is not public", async () => {
   const resolver = resolveTo({ "mixed.test": ["93.184.215.14", "10.0.0.1"], "inner.test": ["::ffff:10.0.0.1"] });
-  const guard = createGuard({ resolver });
+  const guard = new Guard({ resolver });
   await rejects(guard.resolve(new URL("http://mixed.test/")), { code: "address_forbidden" });
   await rejects(guard.resolve(new URL("http://inner.test/")), { code: "address_forbidden" });
   await rejects(guard.resolve(new URL("http://gone.test/")), { code: "host_not_found", status: 502 });
-  await rejects(createGuard().resolve(new URL("http://any.localhost/")), { code: "address_forbidden" });
+  await rejects(new Guard().resolve(new URL("http://any.localhost/")), { code: "address_forbidden" });
 });
 
 Deno.test("guard lets pass what the allow-list has, and nothing beside it", async () => {
   const resolver = resolveTo({ "nas.lan": ["10.0.0.5"], "a.home.test": ["10.0.0.6"], "other.test": ["10.1.0.1"] });
-  const guard = createGuard({ allow: ["nas.lan", "*.home.test", "192.168.1.0/24", "fd00::/8"], resolver });
+  const guard = new Guard({ allow: ["nas.lan", "*.home.test", "192.168.1.0/24", "fd00::/8"], resolver });
   deepEqual(await guard.resolve(new URL("http://nas.lan/")), ["10.0.0.5"]);
   deepEqual(await guard.resolve(new URL("http://a.home.test/")), ["10.0.0.6"]);
   guard.checkUrl(new URL("http://192.168.1.77:25/"));
@@ -112,12 +112,12 @@ Deno.test("guard lets pass what the allow-list has, and nothing beside it", asyn
 });
 
 Deno.test("guard allows an address that is listed in its IPv4-mapped form too", () => {
-  createGuard({ allow: ["10.0.0.1"] }).checkUrl(new URL("http://[::ffff:10.0.0.1]/"));
+  new Guard({ allow: ["10.0.0.1"] }).checkUrl(new URL("http://[::ffff:10.0.0.1]/"));
 });
 
 Deno.test("guard says which entry of the allow-list it cannot read", () => {
   for (const entry of ["10.0.0.0/33", "999.1.1.1", "http://nas.lan", "a b"]) {
-    throws(() => createGuard({ allow: [entry] }), SyntaxError, entry);
+    throws(() => new Guard({ allow: [entry] }), SyntaxError, entry);
   }
 });
 

@@ -2,20 +2,6 @@ import type { Exchange } from "../../common/listener/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
 import { EXPOSE_HEADERS } from "./answer.ts";
 
-/** Answers what browsers ask about pages of other origins (https://fetch.spec.whatwg.org/#http-cors-protocol). */
-export interface Cors {
-  /** The answer to a preflight, or null when this is none. */
-  preflight(exchange: Exchange): Response | null;
-  /** What makes an answer readable for the page that asked, if it may read it. */
-  headers(exchange: Exchange): readonly [string, string][];
-  /** Marks an answer as readable for the page that asked, if it may read it. */
-  mark(exchange: Exchange, response: Response): Response;
-  /** {@link preflight} and {@link mark} around whatever answers. */
-  wrap(exchange: Exchange, respond: () => Response | Promise<Response>): Promise<Response>;
-  /** @throws HttpError 403 `origin_forbidden` when a page of an origin that is not allowed asks. */
-  check(exchange: Exchange): void;
-}
-
 export interface CorsOptions {
   /** Origins in lower case such as `https://app.example`, `null` among them for pages without one, or `*` for all. */
   origins: readonly string[];
@@ -29,37 +15,53 @@ export interface CorsOptions {
 }
 
 const PREFLIGHT_SECONDS = 7200;
-const METHODS = "GET, HEAD, POST, OPTIONS";
+/** Those that pages ask for most; any other is answered with itself. */
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+const ALLOW_CREDENTIALS: [string, string] = ["access-control-allow-credentials", "true"];
+const VARY: [string, string] = ["vary", "Origin"];
 const allowOrigin = (origin: string): [string, string] => ["access-control-allow-origin", origin];
+// Without an Origin there is no page to tell; `*` is said all the same, for caches that serve several.
+const FOR_ANY: readonly [string, string][] = [allowOrigin("*")];
 
-export function createCors(options: CorsOptions): Cors {
-  const any = options.origins.includes("*");
-  const listed = new Set(options.origins);
-  const isAllowed = (exchange: Exchange, origin: string) =>
-    any || listed.has(origin.toLowerCase()) ||
-    origin === options.requestOrigin(exchange) && options.isOwnOrigin(origin);
+/** Answers what browsers ask about pages of other origins (https://fetch.spec.whatwg.org/#http-cors-protocol). */
+export class Cors {
+  readonly #any: boolean;
+  readonly #listed: ReadonlySet<string>;
+  readonly #options: CorsOptions;
 
-  // Without an Origin there is no page to tell; `*` is said all the same, for caches that serve several.
-  const forAny: readonly [string, string][] = [allowOrigin("*")];
-
-  function headers(exchange: Exchange): readonly [string, string][] {
-    if (any) return forAny;
-    const origin = exchange.header("origin");
-    const vary: [string, string] = ["vary", "Origin"];
-    return origin !== null && isAllowed(exchange, origin) ? [vary, allowOrigin(origin)] : [vary];
+  constructor(options: CorsOptions) {
+    this.#options = options;
+    this.#any = options.origins.includes("*");
+    this.#listed = new Set(options.origins.filter((origin) => origin !== "*"));
   }
 
-  function mark(exchange: Exchange, response: Response): Response {
-    for (const [name, value] of [...headers(exchange), EXPOSE_HEADERS]) response.headers.append(name, value);
+  /** What makes an answer readable for the page that asked, if it may read it. */
+  headers(exchange: Exchange): readonly [string, string][] {
+    if (this.#any && this.#listed.size === 0) return FOR_ANY;
+    const origin = exchange.header("origin");
+    if (origin === null || !this.#isAllowed(exchange, origin)) return this.#any ? [VARY, ...FOR_ANY] : [VARY];
+    // Pages without an origin of their own are anybody's: they are listed without what a browser knows of its user.
+    if (this.#listed.has(origin.toLowerCase()) && origin !== "null") {
+      return [VARY, allowOrigin(origin), ALLOW_CREDENTIALS];
+    }
+    return [VARY, allowOrigin(this.#any ? "*" : origin)];
+  }
+
+  /** Marks an answer as readable for the page that asked, if it may read it. */
+  mark(exchange: Exchange, response: Response): Response {
+    for (const [name, value] of [...this.headers(exchange), EXPOSE_HEADERS]) response.headers.append(name, value);
     return response;
   }
 
-  function preflight(exchange: Exchange): Response | null {
+  /** The answer to a preflight, or null when this is none. */
+  preflight(exchange: Exchange): Response | null {
     if (exchange.method !== "OPTIONS") return null;
+    const wanted = exchange.header("access-control-request-method");
+    const methods = wanted === null || METHODS.split(", ").includes(wanted) ? METHODS : `${METHODS}, ${wanted}`;
     const headers = new Headers({
-      "access-control-allow-methods": METHODS,
+      "access-control-allow-methods": methods,
       "access-control-allow-headers": exchange.header("access-control-request-headers") ??
-        "authorization, content-type, multipart-part-key",
+        "authorization, content-type, multipart-part-key, portway-token",
       "access-control-max-age": String(PREFLIGHT_SECONDS),
       "allow": METHODS,
     });
@@ -68,27 +70,40 @@ export function createCors(options: CorsOptions): Cors {
       headers.set("access-control-allow-private-network", "true");
     }
     const origin = exchange.header("origin");
-    const may = origin === null || isAllowed(exchange, origin);
-    return may ? mark(exchange, new Response(null, { status: 204, headers })) : new Response(null, { status: 403 });
+    const may = origin === null || this.#isAllowed(exchange, origin);
+    return may
+      ? this.mark(exchange, new Response(null, { status: 204, headers }))
+      : new Response(null, { status: 403 });
   }
 
-  async function wrap(exchange: Exchange, respond: () => Response | Promise<Response>): Promise<Response> {
-    return preflight(exchange) ?? mark(exchange, await respond());
+  /** {@link preflight} and {@link mark} around whatever answers. */
+  async wrap(exchange: Exchange, respond: () => Response | Promise<Response>): Promise<Response> {
+    return this.preflight(exchange) ?? this.mark(exchange, await respond());
   }
 
-  function check(exchange: Exchange): void {
-    if (any) return;
-    const origin = exchange.header("origin") ?? silentOrigin(exchange);
-    if (origin === null || isAllowed(exchange, origin)) return;
+  /** @throws HttpError 403 `origin_forbidden` when a page of an origin that is not allowed asks. */
+  check(exchange: Exchange): void {
+    if (this.#any) return;
+    const origin = exchange.header("origin") ?? this.#silentOrigin(exchange);
+    if (origin === null || this.#isAllowed(exchange, origin)) return;
     throw new HttpError(403, "origin_forbidden", "Pages of this origin may not use this proxy.", {
       details: "Whoever runs this server can allow origins with --proxy-origins, and name its own with --url.",
     });
   }
 
-  /** Pages that read from where they came from do not say so: any request to read may be one of theirs. */
-  function silentOrigin(exchange: Exchange): string | null {
-    return exchange.method === "GET" || exchange.method === "HEAD" ? options.requestOrigin(exchange) : null;
+  #isAllowed(exchange: Exchange, origin: string): boolean {
+    return this.#any || this.#listed.has(origin.toLowerCase()) ||
+      origin === this.#options.requestOrigin(exchange) && this.#options.isOwnOrigin(origin);
   }
 
-  return { preflight, headers, mark, wrap, check };
+  /**
+   * Pages that read from where they came from do not say so: any request to read may be one of theirs. And a page of
+   * another origin that has something loaded, as an image, says no more than that it is another and, mostly, which.
+   */
+  #silentOrigin(exchange: Exchange): string | null {
+    if (exchange.method !== "GET" && exchange.method !== "HEAD") return null;
+    const isOther = /^(cross|same)-site$/.test(exchange.header("sec-fetch-site") ?? "");
+    if (!isOther) return this.#options.requestOrigin(exchange);
+    return URL.parse(exchange.header("referer") ?? "")?.origin ?? "null";
+  }
 }

@@ -1,8 +1,11 @@
 import { HttpError } from "../../common/http_error.ts";
 import type { Guard } from "../guard/mod.ts";
-import type { RequestDescription } from "./description.ts";
-import { type HeaderList, headersAfterRedirect } from "./outgoing_headers.ts";
-import type { Ending, Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream/mod.ts";
+import type { Ending } from "../../common/upstream/mod.ts";
+import { readSetCookie, RequestCookies } from "./cookies.ts";
+import type { HeaderList, RequestDescription } from "./describe/description.ts";
+import { viaEntry } from "./gate.ts";
+import { headersAfterRedirect } from "./outgoing_headers.ts";
+import type { Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream.ts";
 
 export interface RedirectHop {
   status: number;
@@ -10,6 +13,8 @@ export interface RedirectHop {
   url: string;
   /** Where it led to. */
   location: string;
+  /** Its Set-Cookie fields, as they were sent. */
+  setCookie: string[];
 }
 
 export interface FollowedAnswer {
@@ -23,26 +28,40 @@ export interface FollowedAnswer {
 }
 
 /** What a request is sent with; the URL and the headers change from hop to hop. */
-export type FirstHop = Pick<RequestDescription, "method" | "url" | "redirect" | "maxRedirects"> & {
+export type FirstHop = Pick<RequestDescription, "method" | "url" | "redirect" | "maxRedirects" | "skipTlsVerify"> & {
   headers: HeaderList;
+  /** What Via has before this server's own entry, with its comma, or "". */
+  via: string;
   body: UpstreamRequest["body"];
   ending: Ending;
 };
+
+export interface Sender {
+  upstream: Upstream;
+  guard: Guard;
+  /** What this server calls itself in Via. */
+  viaToken: string;
+}
 
 /**
  * Sends a request and follows redirects as far as it allows, each checked by the guard like the first.
  * @throws HttpError of the guard or the upstream; 502 `too_many_redirects`, `redirect_refused` (`redirect: "error"`)
  * or `redirect_not_repeatable` (a streamed body cannot be sent twice).
  */
-export async function sendFollowing(upstream: Upstream, guard: Guard, first: FirstHop): Promise<FollowedAnswer> {
+export async function sendFollowing(sender: Sender, first: FirstHop): Promise<FollowedAnswer> {
+  const { upstream, guard, viaToken } = sender;
+  const { ending, skipTlsVerify } = first;
   const startedAt = performance.now();
   const redirects: RedirectHop[] = [];
+  const cookies = new RequestCookies();
   let { method, url, headers, body } = first;
   let dnsMs = 0;
   let connectMs = 0;
   while (true) {
     guard.checkUrl(url);
-    const answer = await upstream.send({ method, url, headers, body, ending: first.ending });
+    const sent: HeaderList = redirects.length > 0 ? await cookies.addTo(headers, url) : [...headers];
+    sent.push(["Via", first.via + viaEntry(viaToken, url.host)]);
+    const answer = await upstream.send({ method, url, headers: sent, body, ending, skipTlsVerify });
     dnsMs += answer.dnsMs;
     connectMs += answer.connectMs;
     const next = first.redirect === "manual" ? null : readRedirect(answer, url);
@@ -51,15 +70,17 @@ export async function sendFollowing(upstream: Upstream, guard: Guard, first: Fir
       return { answer, finalUrl: url.href, redirects, dnsMs, connectMs, firstByteMs };
     }
     answer.body.cancel();
-    if (first.redirect === "error") throw redirectError("redirect_refused", "The target answered with a redirect.");
+    if (first.redirect === "error") throw redirectError("redirect_refused", "The upstream answered with a redirect.");
     if (redirects.length >= first.maxRedirects) {
-      throw redirectError("too_many_redirects", `The target redirected more than ${first.maxRedirects} times.`);
+      throw redirectError("too_many_redirects", `The upstream redirected more than ${first.maxRedirects} times.`);
     }
     const dropsBody = turnsIntoGet(answer.status, method);
     if (!dropsBody && isOneWay(body)) {
-      throw redirectError("redirect_not_repeatable", "The target redirected an upload that cannot be sent twice.");
+      throw redirectError("redirect_not_repeatable", "The upstream redirected an upload that cannot be sent twice.");
     }
-    redirects.push({ status: answer.status, url: url.href, location: next.href });
+    const setCookie = readSetCookie(answer);
+    await cookies.keep(url, setCookie);
+    redirects.push({ status: answer.status, url: url.href, location: next.href, setCookie });
     headers = headersAfterRedirect(headers, { crossOrigin: next.origin !== url.origin, dropsBody });
     if (dropsBody) [method, body] = ["GET", null];
     url = next;

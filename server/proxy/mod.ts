@@ -1,3 +1,4 @@
-export { createProxy, type Proxy, type ProxyOptions } from "./proxy.ts";
+export { Proxy, type ProxyOptions } from "./proxy.ts";
 export type { Cors } from "./cors.ts";
-export { listEndpoints, welcome, type WelcomeOptions } from "./welcome.ts";
+export { proxyApi, type ProxyApiOptions } from "./api.ts";
+export { welcome, type WelcomeOptions } from "./welcome.ts";

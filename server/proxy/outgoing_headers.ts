@@ -1,10 +1,8 @@
 import { PROJECT, RELEASE } from "../../common/release.ts";
-import { hasHeader } from "./description.ts";
-
-export type HeaderList = [string, string][];
+import { hasHeader, type HeaderList } from "./describe/description.ts";
 
 /** Headers about one connection (RFC 9110, section 7.6.1) or about framing, which is ours to do. */
-const NOT_CARRIED = new Set([
+export const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
   "proxy-connection",
@@ -20,28 +18,19 @@ const NOT_CARRIED = new Set([
 /** What the answer's decoder knows, in the order we like it best. */
 const ACCEPT_ENCODING = "gzip, br, zstd, deflate";
 
-export interface OutgoingHeaderOptions {
-  /** What this server calls itself in Via (RFC 9110, section 7.6.3). */
-  viaToken: string;
-  /** Used when the description names none; the caller's own for a body that is passed on as it is. */
-  acceptEncoding?: string;
-}
-
-/** The headers sent to a target: the described ones without what is not carried, and what they leave open. */
-export function buildOutgoingHeaders(described: HeaderList, options: OutgoingHeaderOptions): HeaderList {
-  const headers: HeaderList = [];
-  let via = `1.1 ${options.viaToken}`;
-  for (const [name, value] of described) {
+/**
+ * The headers sent to an upstream: the described ones without those of a connection, and what they leave open. Via is
+ * left out, as it names the host of each hop.
+ * @param acceptEncoding used when the description names none; the caller's own for a body that is passed on as it is
+ */
+export function buildOutgoingHeaders(described: HeaderList, acceptEncoding = ACCEPT_ENCODING): HeaderList {
+  const headers = described.filter(([name]) => {
     const key = name.toLowerCase();
-    if (key === "via") via = `${value}, ${via}`;
-    else if (!NOT_CARRIED.has(key)) headers.push([name, value]);
-  }
+    return key !== "via" && !CONNECTION_HEADERS.has(key);
+  });
   if (!hasHeader(headers, "user-agent")) headers.push(["User-Agent", `${PROJECT}/${RELEASE}`]);
   if (!hasHeader(headers, "accept")) headers.push(["Accept", "*/*"]);
-  if (!hasHeader(headers, "accept-encoding")) {
-    headers.push(["Accept-Encoding", options.acceptEncoding ?? ACCEPT_ENCODING]);
-  }
-  headers.push(["Via", via]);
+  if (!hasHeader(headers, "accept-encoding")) headers.push(["Accept-Encoding", acceptEncoding]);
   return headers;
 }
 

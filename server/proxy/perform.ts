@@ -1,17 +1,19 @@
+import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Guard } from "../guard/mod.ts";
-import type { AlarmClock } from "./alarm_clock.ts";
 import type { Answer } from "./answer.ts";
-import { type Deadline, startDeadline } from "./deadline.ts";
-import { type FollowedAnswer, sendFollowing } from "./follow.ts";
+import { readBody, refuseAnnounced } from "./answers/decode.ts";
+import { jsonAnswer } from "./answers/json.ts";
+import { plainAnswer } from "./answers/plain.ts";
+import { proxyscotchAnswer } from "./answers/proxyscotch.ts";
+import { streamAnswer, type StreamOptions } from "./answers/stream.ts";
+import { type AlarmClock, Deadline } from "./deadline.ts";
+import type { RequestDescription } from "./describe/description.ts";
+import type { Job } from "./describe/job.ts";
+import { type FollowedAnswer, type Sender, sendFollowing } from "./follow.ts";
 import { busy } from "./gate.ts";
-import type { Job } from "./job.ts";
-import { jsonAnswer } from "./json_answer.ts";
 import { buildOutgoingHeaders } from "./outgoing_headers.ts";
-import { proxyscotchAnswer } from "./proxyscotch.ts";
-import { readBody, refuseAnnounced } from "./read_body.ts";
-import { streamAnswer, type StreamOptions } from "./stream_answer.ts";
-import type { Upstream, UpstreamRequest } from "./upstream/mod.ts";
+import type { RequestRecord } from "./request_log.ts";
+import type { UpstreamRequest } from "./upstream.ts";
 
 /** What limits a request however it was described. */
 export interface RequestLimits {
@@ -23,18 +25,9 @@ export interface RequestLimits {
   streamIdleMs: number;
   /** Requests carried out at a time, streamed ones until their end. */
   maxConcurrent: number;
+  /** Whether callers may have upstreams' certificates left unchecked. */
+  allowSkipTlsVerify: boolean;
 }
-
-export interface PerformOptions {
-  upstream: Upstream;
-  guard: Guard;
-  clock: AlarmClock;
-  viaToken: string;
-  limits: RequestLimits;
-}
-
-/** Carries out a job: sends its request and answers in the form it wants. */
-export type Perform = (job: Job, body: OutgoingBody, exchange: Exchange) => Promise<Answer>;
 
 export interface OutgoingBody {
   content: UpstreamRequest["body"];
@@ -42,57 +35,117 @@ export interface OutgoingBody {
   length?: number;
 }
 
-/** @throws (when called) HttpError for whatever keeps the target's answer from being told. */
-export function createPerform(options: PerformOptions): Perform {
-  const { upstream, guard, clock, viaToken, limits } = options;
-  let running = 0;
+/** Whom a request is carried out for, and what the log is told of it. */
+export interface Asking {
+  exchange: Exchange;
+  record: RequestRecord;
+}
 
-  return async (job, body, exchange) => {
-    const { description } = job;
-    const startedAt = performance.now();
-    const timeoutMs = Math.min(description.timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
-    if (running >= limits.maxConcurrent) throw busy();
-    running++;
-    const deadline = startDeadline({ clock, caller: exchange, totalMs: timeoutMs, onStop: () => running-- });
-    let streams = false;
-    try {
-      const acceptEncoding = description.stream ? exchange.header("accept-encoding") ?? "identity" : undefined;
-      const headers = buildOutgoingHeaders(description.headers, { viaToken, acceptEncoding });
-      if (body.length !== undefined) headers.push(["Content-Length", String(body.length)]);
-      const hop = { ...description, headers, body: keepTime(body.content, deadline, timeoutMs), ending: deadline };
-      const followed = await sendFollowing(upstream, guard, hop);
-      if (description.stream && job.format.kind === "portway") {
-        const answer = startStream(followed, {
-          maxBytes: description.maxBytes,
-          deadline,
-        });
-        streams = true;
-        return answer;
-      }
-      return await readWhole(job, followed, startedAt);
-    } finally {
-      if (!streams) deadline.stop();
-    }
-  };
+/** Carries out jobs: sends their requests and answers in the form they want. */
+export class Performer {
+  readonly #sender: Sender;
+  readonly #clock: AlarmClock;
+  readonly #limits: RequestLimits;
+  #running = 0;
 
-  function startStream(followed: FollowedAnswer, stream: StreamOptions): Answer {
-    if (stream.maxBytes !== null) refuseAnnounced(followed.answer, stream.maxBytes);
-    stream.deadline.limitIdle(limits.streamIdleMs);
-    return streamAnswer(followed, stream);
+  constructor(sender: Sender, clock: AlarmClock, limits: RequestLimits) {
+    this.#sender = sender;
+    this.#clock = clock;
+    this.#limits = limits;
   }
 
-  async function readWhole(job: Job, followed: FollowedAnswer, startedAt: number): Promise<Answer> {
+  /** @throws HttpError for whatever keeps the upstream's answer from being told. */
+  async perform(job: Job, body: OutgoingBody, { exchange, record }: Asking): Promise<Answer> {
     const { description, format } = job;
-    const maxBytes = Math.min(description.maxBytes ?? limits.maxBytes, limits.maxBytes);
+    const startedAt = performance.now();
+    record.upstream = description;
+    this.checkTls(description);
+    const timeoutMs = Math.min(description.timeoutMs ?? this.#limits.timeoutMs, this.#limits.timeoutMs);
+    const stop = this.begin();
+    const deadline = new Deadline(this.#clock, exchange, timeoutMs);
+    try {
+      const followed = await sendFollowing(this.#sender, {
+        ...description,
+        headers: outgoingHeaders(description, body, exchange),
+        via: readVia(description),
+        body: keepTime(body.content, deadline, timeoutMs),
+        ending: deadline,
+      });
+      record.status = followed.answer.status;
+      record.redirects = followed.redirects.length;
+      if (!description.stream || format.kind === "proxyscotch") {
+        return await this.#readWhole(job, followed, { startedAt, record });
+      }
+      const onEnd = () => {
+        deadline.stop();
+        stop();
+        record.write();
+      };
+      const stream = { maxBytes: description.maxBytes, deadline, record, onEnd };
+      if (stream.maxBytes !== null) refuseAnnounced(followed.answer, stream.maxBytes);
+      const answer = this.#stream(format.kind === "plain", followed, stream, exchange);
+      record.isStreamed = true;
+      return answer;
+    } finally {
+      if (!record.isStreamed) {
+        deadline.stop();
+        stop();
+      }
+    }
+  }
+
+  /** @throws HttpError 403 `tls_skip_forbidden` */
+  checkTls({ skipTlsVerify }: Pick<RequestDescription, "skipTlsVerify">): void {
+    if (!skipTlsVerify || this.#limits.allowSkipTlsVerify) return;
+    throw new HttpError(403, "tls_skip_forbidden", "This proxy checks every certificate.", {
+      details: "Whoever runs this server can leave it to callers with --proxy-skip-tls-verify.",
+    });
+  }
+
+  /** Counts one more; what it returns counts it no longer, however often it is called. @throws HttpError 503 `busy` */
+  begin(): () => void {
+    if (this.#running >= this.#limits.maxConcurrent) throw busy();
+    this.#running++;
+    let isOver = false;
+    return () => {
+      if (!isOver) this.#running--;
+      isOver = true;
+    };
+  }
+
+  #stream(isPlain: boolean, followed: FollowedAnswer, stream: StreamOptions, exchange: Exchange): Answer {
+    stream.deadline.limitIdle(this.#limits.streamIdleMs);
+    return isPlain ? plainAnswer(followed, stream, exchange) : streamAnswer(followed, stream);
+  }
+
+  async #readWhole(
+    { description, format }: Job,
+    followed: FollowedAnswer,
+    { startedAt, record }: { startedAt: number; record: RequestRecord },
+  ): Promise<Answer> {
+    const maxBytes = Math.min(description.maxBytes ?? this.#limits.maxBytes, this.#limits.maxBytes);
     const read = await readBody(followed.answer, maxBytes);
+    record.bytes = read.wireBytes;
     if (format.kind === "proxyscotch") return proxyscotchAnswer(followed, read.bytes, format.wantsBinary);
     return jsonAnswer(followed, read, performance.now() - startedAt, description.responseType);
   }
 }
 
+function outgoingHeaders(description: RequestDescription, body: OutgoingBody, exchange: Exchange) {
+  const acceptEncoding = description.stream ? exchange.header("accept-encoding") ?? "identity" : undefined;
+  const headers = buildOutgoingHeaders(description.headers, acceptEncoding);
+  if (body.length !== undefined) headers.push(["Content-Length", String(body.length)]);
+  return headers;
+}
+
+function readVia({ headers }: RequestDescription): string {
+  const via = headers.filter(([name]) => name.length === 3 && name.toLowerCase() === "via").map(([, value]) => value);
+  return via.length === 0 ? "" : `${via.join(", ")}, `;
+}
+
 /**
- * While the bytes of an upload move, the target's time does not run: an upload may take as long as it does. It starts
- * with each piece that the target is ready for, so that one who stalls, the caller or the target, ends in time.
+ * While the bytes of an upload move, the upstream's time does not run: an upload may take as long as it does. It starts
+ * with each piece that the upstream is ready for, so that one who stalls, the caller or the upstream, ends in time.
  */
 function keepTime(content: OutgoingBody["content"], deadline: Deadline, timeoutMs: number): OutgoingBody["content"] {
   if (content === null || content instanceof Uint8Array) return content;

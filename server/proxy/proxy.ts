@@ -2,18 +2,21 @@ import { randomBytes } from "node:crypto";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
-import { createGuard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
-import { createAlarmClock } from "./alarm_clock.ts";
+import { Guard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
 import { type Answer, toResponse } from "./answer.ts";
-import { type Cors, createCors } from "./cors.ts";
-import { createDescriptionMemory } from "./description_memory.ts";
+import { Cors } from "./cors.ts";
+import { AlarmClock } from "./deadline.ts";
+import { DescriptionMemory } from "./description_bytes.ts";
+import { FETCH_PATH, FetchRoute, isOpenPath } from "./fetch.ts";
 import { createFiles } from "./files.ts";
-import { createFormRoute } from "./form.ts";
-import { createGate } from "./gate.ts";
-import { createPerform } from "./perform.ts";
-import { createRequestRoute } from "./request.ts";
+import { FormRoute } from "./form/form.ts";
+import { Gate } from "./gate.ts";
+import { Performer } from "./perform.ts";
+import { RequestRoute } from "./request.ts";
+import { RequestRecord } from "./request_log.ts";
 import type { Route } from "./route.ts";
-import { createUpstream, toUpstreamError } from "./upstream/mod.ts";
+import { UpgradeRoute } from "./upgrade.ts";
+import { toUpstreamError, Upstream } from "./upstream.ts";
 
 export interface ProxyOptions {
   log: Logger;
@@ -44,68 +47,117 @@ export interface ProxyOptions {
   /** Bytes of a form, streamed on. */
   maxUploadBytes: number;
   timeoutMs: number;
+  /** Whether callers may have upstreams' certificates left unchecked. */
+  allowSkipTlsVerify: boolean;
+  /** Whether the URL of an upstream may stand right behind the server's address, as in `/https://host/path`. */
+  openPaths: boolean;
+  /** Whether the server is nothing but this proxy, so that `POST /` is proxyscotch's. */
+  isAlone: boolean;
   streamIdleMs: number;
-  /** PEM texts trusted in targets' certificates besides the usual ones. */
+  /** PEM texts trusted in upstreams' certificates besides the usual ones. */
   caCerts?: readonly string[];
   resolver?: Resolver;
 }
 
-/** The CORS proxy: `/proxy/request`, `/proxy/form` and `/proxy/files/*`. */
-export interface Proxy {
-  /** Answers any request whose path starts with `/proxy/`, errors included. */
-  handle(exchange: Exchange): Promise<Response>;
-  /** The same preflight and marks for what else belongs to this face: `/` and `/health`. */
-  readonly cors: Cors;
-  /** Drops idle connections; those in use end with their requests. */
-  close(): void;
-}
-
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/**
- * Creates the proxy; whoever creates it closes it.
- * @throws SyntaxError for an entry of `allow` that cannot be read.
- */
-export function createProxy(options: ProxyOptions): Proxy {
-  const { log } = options;
-  const viaToken = `portway-${randomBytes(9).toString("hex")}`;
-  const guard = createGuard(options);
-  const upstream = createUpstream({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, caCerts: options.caCerts });
-  const cors = createCors(options);
-  const gate = createGate({ ...options, viaToken });
-  const clock = createAlarmClock();
-  const perform = createPerform({ upstream, guard, clock, viaToken, limits: options });
-  const memory = createDescriptionMemory(options.maxDescriptionBytes);
-  const form = createFormRoute({ ...options, gate, perform, memory, clock });
-  const request = createRequestRoute({ ...options, gate, perform, memory, clock, form });
-  const files = createFiles({ root: options.files, gate });
-  const routes: Readonly<Record<string, Route | undefined>> = { "/proxy/request": request, "/proxy/form": form };
+/** The CORS proxy: every path below `/proxy/`, and those beside it that the options give it. Its creator closes it. */
+export class Proxy {
+  /** The same preflight and marks for what else belongs to this face: `/` and `/health`. */
+  readonly cors: Cors;
+  readonly #options: ProxyOptions;
+  readonly #gate: Gate;
+  readonly #clock = new AlarmClock();
+  readonly #upstream: Upstream;
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #files: Route;
+  readonly #fetch: Route;
+  readonly #upgrades: UpgradeRoute;
 
-  async function handle(exchange: Exchange): Promise<Response> {
-    const preflight = cors.preflight(exchange);
+  /** @throws SyntaxError for an entry of `allow` that cannot be read. */
+  constructor(options: ProxyOptions) {
+    const viaToken = `portway-${randomBytes(9).toString("hex")}`;
+    const guard = new Guard(options);
+    this.#options = options;
+    this.#gate = new Gate({ ...options, viaToken });
+    this.#upstream = new Upstream({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, caCerts: options.caCerts });
+    this.cors = new Cors(options);
+    const sender = { upstream: this.#upstream, guard, viaToken };
+    const performer = new Performer(sender, this.#clock, options);
+    const memory = new DescriptionMemory(options.maxDescriptionBytes);
+    const shared = { ...options, gate: this.#gate, performer, memory, clock: this.#clock };
+    const form = new FormRoute(shared), fetch = new FetchRoute(shared);
+    const request = new RequestRoute(shared, (exchange, record) => form.answer(exchange, record));
+    this.#files = createFiles({ root: options.files, gate: this.#gate });
+    this.#fetch = (exchange, record) => fetch.answer(exchange, record);
+    this.#upgrades = new UpgradeRoute({ gate: this.#gate, performer, sender, clock: this.#clock, limits: options });
+    const answerRequest: Route = (exchange, record) => request.answer(exchange, record);
+    this.#routes = new Map([
+      ["/proxy/request", answerRequest],
+      ["/proxy/form", (exchange, record) => form.answer(exchange, record)],
+      [FETCH_PATH, this.#fetch],
+      ...(options.isAlone ? [["/", answerRequest] as const] : []),
+    ]);
+  }
+
+  /** Whether a request is this proxy's to {@link handle}. */
+  takes({ method, target }: Pick<Exchange, "method" | "target">): boolean {
+    if (target.startsWith("/proxy/")) return true;
+    const { isAlone, openPaths } = this.#options;
+    return openPaths && isOpenPath(target) || isAlone && method === "POST" && target.split("?", 1)[0] === "/";
+  }
+
+  /** Answers a request that is this proxy's, errors included. Null when its connection went over to another protocol. */
+  async handle(exchange: Exchange): Promise<Response | null> {
+    const preflight = this.cors.preflight(exchange);
     if (preflight) return preflight;
+    const path = exchange.target.split("?", 1)[0];
+    const address = this.#options.addressOf(exchange);
+    const record = new RequestRecord(this.#options.log, nameRoute(path), address);
     try {
-      return toResponse(await answer(exchange), cors.headers(exchange));
+      const route = this.#routeOf(exchange.target, path);
+      this.cors.check(exchange);
+      this.#gate.enter(exchange, address);
+      const answer = await this.#answer(route, exchange, record);
+      if (answer === null) return null;
+      record.status ||= answer.status;
+      return toResponse(answer, this.cors.headers(exchange));
     } catch (error) {
       const known = error instanceof HttpError ? error : toUpstreamError(error);
-      if (known.code === "upstream_failed") log.warn("proxy_failed", { reason: describeError(error) });
-      return cors.mark(exchange, errorResponse(known, exchange.header("accept")));
+      if (known.code === "upstream_failed") this.#options.log.warn("proxy_failed", { reason: describeError(error) });
+      record.code = known.code;
+      record.status = known.status;
+      return this.cors.mark(exchange, errorResponse(known, exchange.header("accept")));
+    } finally {
+      if (!record.isStreamed) record.write();
     }
   }
 
-  async function answer(exchange: Exchange): Promise<Answer> {
-    const path = exchange.target.split("?", 1)[0];
-    const route = routes[path] ?? (path.startsWith("/proxy/files/") ? files : null);
-    if (!route) throw new HttpError(404, "not_found", "There is nothing at this path.");
-    cors.check(exchange);
-    gate.enter(exchange);
-    return await route(exchange);
+  #answer(route: Route, exchange: Exchange, record: RequestRecord): Promise<Answer | null> {
+    const { upgrade } = exchange;
+    // What is asked for beside a request that is described here is nobody's: it is answered as if it were not there.
+    if (upgrade === null || route !== this.#fetch) return route(exchange, record);
+    return this.#upgrades.answer(exchange, upgrade, record);
   }
 
-  function close(): void {
-    clock.stop();
-    upstream.close();
+  /** Drops idle connections, and those that speak another protocol; others end with their requests. */
+  close(): void {
+    this.#upgrades.close();
+    this.#clock.stop();
+    this.#upstream.close();
   }
 
-  return { handle, cors, close };
+  /** @throws HttpError 404 `not_found` */
+  #routeOf(target: string, path: string): Route {
+    if (this.#options.openPaths && isOpenPath(target)) return this.#fetch;
+    if (path.startsWith(`${FETCH_PATH}/`)) return this.#fetch;
+    const route = path.startsWith("/proxy/files/") ? this.#files : this.#routes.get(path);
+    if (route === undefined) throw new HttpError(404, "not_found", "There is nothing at this path.");
+    return route;
+  }
+}
+
+/** A path for the log: what follows the route's own name may be a URL, or a name somebody chose. */
+function nameRoute(path: string): string {
+  return /^\/proxy\/[a-z]{1,20}(?=\/|$)/.exec(path)?.[0] ?? "/";
 }

@@ -1,22 +1,20 @@
-import type { AlarmClock } from "./alarm_clock.ts";
-import type { Answer } from "./answer.ts";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import { type DescriptionMemory, isSmall } from "./description_memory.ts";
+import type { Answer } from "./answer.ts";
+import { proxyscotchFailure, proxyscotchStatus } from "./answers/proxyscotch.ts";
+import type { AlarmClock } from "./deadline.ts";
+import { type AnswerFormat, parseJob, readFormat } from "./describe/job.ts";
+import { type DescriptionMemory, isSmall, readBytes } from "./description_bytes.ts";
 import type { Gate } from "./gate.ts";
-import type { AnswerFormat, Job } from "./job.ts";
-import { parseJob, readFormat } from "./parse_job.ts";
-import type { Perform } from "./perform.ts";
-import { proxyscotchFailure, proxyscotchStatus } from "./proxyscotch.ts";
-import { readBytes } from "./read_bytes.ts";
+import type { Asking, Performer } from "./perform.ts";
+import type { RequestRecord } from "./request_log.ts";
 import { methodNotAllowed, type Route } from "./route.ts";
-import { toUpstreamError } from "./upstream/mod.ts";
+import { toUpstreamError } from "./upstream.ts";
 
-export interface RequestRouteOptions {
+/** What the routes that take descriptions work with. */
+export interface DescriptionRouteOptions {
   gate: Gate;
-  perform: Perform;
-  /** Callers of proxyscotch send forms to the same address. */
-  form: Route;
+  performer: Performer;
   memory: DescriptionMemory;
   clock: AlarmClock;
   /** Milliseconds that a caller may pause in a description. */
@@ -25,42 +23,60 @@ export interface RequestRouteOptions {
 }
 
 /** `POST /proxy/request`: a description in JSON, ours or proxyscotch's. */
-export function createRequestRoute(options: RequestRouteOptions): Route {
-  const { gate, perform, form, memory, clock, timeoutMs, maxDescriptionBytes } = options;
+export class RequestRoute {
+  readonly #options: DescriptionRouteOptions;
+  readonly #form: Route;
 
-  return async (exchange) => {
+  /** @param form callers of proxyscotch send forms to the same address */
+  constructor(options: DescriptionRouteOptions, form: Route) {
+    this.#options = options;
+    this.#form = form;
+  }
+
+  async answer(exchange: Exchange, record: RequestRecord): Promise<Answer> {
+    const { gate, memory, clock, timeoutMs, maxDescriptionBytes } = this.#options;
     if (exchange.method === "GET") return proxyscotchStatus("", gate.isProtected);
     if (exchange.method !== "POST") throw methodNotAllowed("GET, POST, OPTIONS");
-    if (/^multipart\/form-data\b/i.test(exchange.header("content-type") ?? "")) return await form(exchange);
+    if (/^multipart\/form-data\b/i.test(exchange.header("content-type") ?? "")) {
+      return await this.#form(exchange, record);
+    }
     gate.checkSize(exchange, maxDescriptionBytes);
     gate.checkHeaderToken(exchange);
-    if (isSmall(exchange)) return await answer(exchange, await exchange.request.text());
+    if (isSmall(exchange)) return await this.#answerText(await exchange.request.text(), { exchange, record });
     const held = memory.open();
     try {
       const bytes = await readBytes(exchange, { maxBytes: maxDescriptionBytes, held, clock, idleMs: timeoutMs });
-      return await answer(exchange, new TextDecoder().decode(bytes));
+      return await this.#answerText(new TextDecoder().decode(bytes), { exchange, record });
     } finally {
       held.close();
     }
-  };
+  }
 
-  async function answer(exchange: Exchange, text: string): Promise<Answer> {
+  async #answerText(text: string, asking: Asking): Promise<Answer> {
+    const { gate, performer } = this.#options;
     const input = parseJson(text);
-    return await answerIn(readFormat(input), async () => {
-      const job: Job = parseJob(input, "GET");
-      gate.checkToken(exchange, job.accessToken);
-      return await perform(job, { content: job.description.body }, exchange);
+    return await answerIn(readFormat(input), asking.record, async () => {
+      const job = parseJob(input, "GET");
+      gate.checkToken(asking.exchange, job.accessToken);
+      return await performer.perform(job, { content: job.description.body }, asking);
     });
   }
 }
 
 /** Runs `work` and tells its errors as the format wants them told. */
-export async function answerIn(format: AnswerFormat, work: () => Promise<Answer>): Promise<Answer> {
-  if (format.kind === "portway") return await work();
+export async function answerIn(
+  format: AnswerFormat,
+  record: RequestRecord,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  if (format.kind !== "proxyscotch") return await work();
   try {
     return await work();
   } catch (error) {
-    return proxyscotchFailure(error instanceof HttpError ? error : toUpstreamError(error));
+    const known = error instanceof HttpError ? error : toUpstreamError(error);
+    record.code = known.code;
+    record.status = known.status;
+    return proxyscotchFailure(known);
   }
 }
 

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { escapeHtml } from "../../common/http_error.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
 
@@ -6,16 +7,21 @@ export interface WelcomeOptions {
   baseUrl: string;
   /** Whether local files are served. */
   files: boolean;
+  /** Whether URLs may stand right behind {@link baseUrl}. */
+  openPaths: boolean;
 }
 
 /** The endpoints of the proxy: method, path, what it is for. */
-export function listEndpoints(files: boolean): [string, string, string][] {
-  return [
+function listEndpoints({ files, openPaths }: WelcomeOptions): [string, string, string][] {
+  const endpoints: [string, string, string][] = [
     ["GET", "/health", "health check"],
     ["POST", "/proxy/request", "make the HTTP request that a JSON body describes"],
     ["POST", "/proxy/form", "make the HTTP request that a form describes, with its files"],
-    ...(files ? [["GET", "/proxy/files/<path>", "read a local file"] as [string, string, string]] : []),
+    ["any", "/proxy/fetch/<url>", "make this very request to another server"],
   ];
+  if (openPaths) endpoints.push(["any", "/<url>", "the same"]);
+  if (files) endpoints.push(["GET", "/proxy/files/<path>", "read a local file"]);
+  return [...endpoints, ["GET", "/api/v1/openapi.json", "all of it for machines (OpenAPI 3.1)"]];
 }
 
 /** Name, version label, endpoints and project, for whoever asks for `/`: a page for browsers, text for all others. */
@@ -24,6 +30,8 @@ export function welcome(accept: string | null, options: WelcomeOptions): Respons
   const body = isPage ? renderPage(options) : renderText(options);
   return new Response(body, {
     headers: {
+      // HEAD has no body that would tell.
+      "content-length": String(Buffer.byteLength(body)),
       "content-type": `text/${isPage ? "html" : "plain"}; charset=utf-8`,
       "cache-control": "no-store",
       "vary": "accept",
@@ -33,8 +41,9 @@ export function welcome(accept: string | null, options: WelcomeOptions): Respons
   });
 }
 
-function renderText({ baseUrl, files }: WelcomeOptions): string {
-  const endpoints = listEndpoints(files).map(([method, path, what]) =>
+function renderText(options: WelcomeOptions): string {
+  const { baseUrl } = options;
+  const endpoints = listEndpoints(options).map(([method, path, what]) =>
     `  ${method.padEnd(5)} ${path.padEnd(21)} ${what}`
   );
   return `${PROJECT} proxy
@@ -49,8 +58,9 @@ Try it:
 `;
 }
 
-function renderPage({ baseUrl, files }: WelcomeOptions): string {
-  const rows = listEndpoints(files).map(([method, path, what]) =>
+function renderPage(options: WelcomeOptions): string {
+  const { baseUrl } = options;
+  const rows = listEndpoints(options).map(([method, path, what]) =>
     `<tr><td><code>${method}</code></td><td><code>${escapeHtml(path)}</code></td><td>${escapeHtml(what)}</td></tr>`
   );
   const example = `curl ${baseUrl}/proxy/request --json '{"url":"https://example.com/"}'`;

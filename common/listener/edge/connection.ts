@@ -41,6 +41,9 @@ const HALF_CLOSE_MS = 20;
 /** Without an answer for so long, in seconds, it was somebody who left at once after all. */
 const HALF_CLOSED_SECONDS = 3;
 
+/** Written at a time, in bytes: the clock of a stalled visitor begins anew with each. */
+const WRITE_BYTES = 256 * 1024;
+
 /**
  * A visitor's connection: reads heads strictly, has one exchange at a time answered, and reads a body only as somebody
  * consumes it. One read is pending while it is idle, and while an exchange without a body runs: that one notices a
@@ -119,9 +122,9 @@ export class EdgeConnection {
     if (this.phase === "closed") return;
     this.phase = "closed";
     this.#connection.close();
-    if (!this.#reading && this.#http2 === null) giveMemory(this.#memory);
-    this.front.forget(this);
     const exchange = this.#exchange;
+    if (!this.#reading && this.#http2 === null && !exchange?.input.isLent) giveMemory(this.#memory);
+    this.front.forget(this);
     this.#exchange = null;
     exchange?.leave();
     this.#upgraded?.lost();
@@ -164,7 +167,15 @@ export class EdgeConnection {
   /** Writes, with the clock on it. What cannot be written means that the visitor has gone. */
   write(bytes: Uint8Array): Promise<void> {
     this.writingSince = this.front.tick;
+    if (bytes.length > WRITE_BYTES) return this.#writeParts(bytes);
     return this.#connection.write(bytes).then(this.#onWritten, this.#onUnwritten);
+  }
+
+  /** A visitor who takes something of much has not stalled. */
+  async #writeParts(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length && this.phase !== "closed"; at += WRITE_BYTES) {
+      await this.write(bytes.subarray(at, at + WRITE_BYTES));
+    }
   }
 
   readonly #onWritten = (): void => {
@@ -205,6 +216,8 @@ export class EdgeConnection {
    * @param memory of the body, given over, when `memory[at, end)` came behind it
    */
   bodyEnded(memory: Uint8Array<ArrayBuffer> | null, at: number, end: number): void {
+    // Whoever ends their side now has sent all that they wanted to.
+    this.#startedAt = performance.now();
     if (memory === null) return this.#readAhead();
     this.#headMemory ??= this.#memory;
     [this.#memory, this.#at, this.#end] = [memory, at, end];
@@ -232,11 +245,23 @@ export class EdgeConnection {
     if (!this.mustClose) exchange.input.skipRead();
     if (!exchange.input.isOver) this.mustClose = true;
     this.#exchange = null;
+    if (exchange.input.isLent) this.#leaveMemory();
     exchange.settle();
     if (this.#headMemory !== null) giveMemory(this.#headMemory);
     this.#headMemory = null;
     if (this.mustClose || this.front.closing) return this.#linger();
     this.#next();
+  }
+
+  /** Somebody still holds a piece of the body, as one who passes it on slowly: what it lies in is not used again. */
+  #leaveMemory(): void {
+    this.#headMemory = null;
+    // What is read into holds no pieces.
+    if (this.#reading) return;
+    const { rest } = this;
+    this.#memory = takeMemory(rest.length);
+    this.#memory.set(rest);
+    [this.#at, this.#end] = [0, rest.length];
   }
 
   #enter(phase: Phase): void {
@@ -286,9 +311,11 @@ export class EdgeConnection {
       return;
     }
     if (this.phase !== "head") this.#enter("head");
+    // Of an empty line only the beginning may be there.
+    const isCut = this.#end - this.#at === 1 && this.#memory[this.#at] === CR;
     let isWhole: boolean;
     try {
-      isWhole = this.#parseHead();
+      isWhole = !isCut && this.#parseHead();
     } catch (error) {
       if (!(error instanceof RequestSyntaxError)) throw error;
       return this.#refuse(headFault(error));
@@ -360,9 +387,10 @@ export class EdgeConnection {
       const response = this.front.handler(exchange);
       if (response === null) return;
       if (response instanceof Response) void this.#send(exchange, response);
-      else {response.then((answer) => answer === null ? undefined : this.#send(exchange, answer)).catch((error) =>
-          this.#fail(exchange, error)
-        );}
+      else {
+        response.then((answer) => answer === null ? undefined : this.#send(exchange, answer))
+          .catch((error) => this.#fail(exchange, error));
+      }
     } catch (error) {
       this.#fail(exchange, error);
     }

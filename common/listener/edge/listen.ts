@@ -16,17 +16,30 @@ const REACCEPT_MS = 50;
 /** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
 const EVICTED_SHARE = 1 / 16;
 
+/** Calls `turn` once a second, until the function that it gives back is called. */
+export type Clock = (turn: () => void) => () => void;
+
+const everySecond: Clock = (turn) => {
+  const timer = setInterval(turn, SWEEP_MS);
+  return () => clearInterval(timer);
+};
+
 /**
  * Listens with sockets and a reader of our own, on either runtime: strict, with limits, and answers as bytes.
+ * @param clock of all time limits, which tests turn by hand
  * @throws whatever the system says when the address cannot be had
  */
-export async function listenEdge(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
+export async function listenEdge(
+  options: ListenOptions,
+  handler: ExchangeHandler,
+  clock: Clock = everySecond,
+): Promise<Listener> {
   const { hostname, port, tls } = options;
   const protocols = ["h2", "http/1.1"];
   const acceptor = await openAcceptor({ hostname, port, tls: tls && { ...tls, protocols } });
   try {
     const http2 = tls === undefined ? null : await openHttp2(options, handler);
-    return new EdgeListener(acceptor, options, handler, http2);
+    return new EdgeListener(acceptor, options, handler, http2, clock);
   } catch (error) {
     acceptor.close();
     throw error;
@@ -47,13 +60,19 @@ class EdgeListener implements Listener, Front {
   readonly #secure: boolean;
   readonly #connections = new Set<EdgeConnection>();
   readonly #perNetwork = new Map<string, number>();
-  readonly #sweeper: ReturnType<typeof setInterval>;
+  readonly #stopClock: () => void;
   readonly #ended = new AbortController();
   /** Those that connections have besides their own. */
   #http2Descriptors = 0;
   #drained: (() => void) | null = null;
 
-  constructor(acceptor: Acceptor, options: ListenOptions, handler: ExchangeHandler, http2: Http2Front | null) {
+  constructor(
+    acceptor: Acceptor,
+    options: ListenOptions,
+    handler: ExchangeHandler,
+    http2: Http2Front | null,
+    clock: Clock,
+  ) {
     this.#acceptor = acceptor;
     this.#http2 = http2;
     this.handler = handler;
@@ -64,7 +83,7 @@ class EdgeListener implements Listener, Front {
     this.limits.maxConnections = Math.min(this.limits.maxConnections, readConnectionLimit());
     this.#isTrusted = options.isTrusted ?? (() => false);
     this.#secure = options.tls !== undefined;
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#stopClock = clock(() => this.#sweep());
     void this.#acceptAll();
   }
 
@@ -102,7 +121,7 @@ class EdgeListener implements Listener, Front {
   }
 
   #end(): void {
-    clearInterval(this.#sweeper);
+    this.#stopClock();
     this.#ended.abort();
   }
 

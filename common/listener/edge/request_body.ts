@@ -23,6 +23,8 @@ export class RequestBody {
   /** Memory of the last piece, which its reader may still look at. */
   #spent: Uint8Array<ArrayBuffer> | null = null;
   readonly #pace = new BodyPace();
+  /** Whether somebody has a piece, until they ask for the next. */
+  #isLent = false;
 
   /** @param connection whose head has just been read */
   constructor(connection: EdgeConnection) {
@@ -39,6 +41,11 @@ export class RequestBody {
     return this.#isOver;
   }
 
+  /** Whether somebody may still look at the last piece. */
+  get isLent(): boolean {
+    return this.#isLent;
+  }
+
   /** The visitor may still wait for `100 Continue`, so that nobody knows whether a body follows. */
   get awaitsContinue(): boolean {
     return this.#awaitsContinue;
@@ -51,11 +58,13 @@ export class RequestBody {
 
   /** As {@link Exchange.readBody}. */
   async read(): Promise<Uint8Array | null> {
+    this.#isLent = false;
     this.#releaseSpent();
     while (!this.#isOver) {
       if (this.#isAbandoned) throw new BodyCut("the answer is complete");
       const piece = this.#takeRead();
-      if (piece.length > 0) return piece;
+      this.#isLent = piece.length > 0;
+      if (this.#isLent) return piece;
       if (!this.#isOver) await this.#readMore();
     }
     return null;
@@ -64,7 +73,7 @@ export class RequestBody {
   /** Nobody reads it any more. */
   abandon(): void {
     this.#isAbandoned = true;
-    this.#releaseSpent();
+    if (!this.#isLent) this.#releaseSpent();
   }
 
   /** What came with the head may hold the rest of it: then the connection can go on behind it. */

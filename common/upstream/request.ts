@@ -1,0 +1,85 @@
+import { Buffer } from "node:buffer";
+import type { UpstreamConnection } from "./connection.ts";
+import { BodyWriter } from "./request_body.ts";
+import { BodyLengthError, type OutgoingRequest, type RequestFraming, RequestSyntaxError } from "./types.ts";
+
+/** A request's line and fields, as pairs. */
+export interface RequestLines {
+  method: string;
+  url: URL;
+  /** In order. A Content-Length among them is passed over, as framing says it; nothing else may speak of framing. */
+  headers: readonly (readonly [string, string])[];
+}
+
+/**
+ * The head as bytes, in Latin-1, with Host and framing added where they are not given.
+ * @throws RequestSyntaxError for what would not be one line each. It is the last place where a line break could become
+ * a header, or a request, of its own.
+ */
+export function serializeRequestHead({ method, url, headers }: RequestLines, framing: RequestFraming): Buffer {
+  let host = `Host: ${url.host}\r\n`;
+  let fields = "";
+  for (const [name, value] of headers) {
+    if (!TOKEN.test(name) || !FIELD_VALUE.test(value)) throw unfit(`the field ${JSON.stringify(name)}`);
+    const key = name.length === 4 || name.length === 14 ? name.toLowerCase() : "";
+    if (key === "host") host = "";
+    if (key !== "content-length") fields += `${name}: ${value}\r\n`;
+  }
+  const path = `${url.pathname}${url.search}`;
+  if (!TOKEN.test(method) || !PATH.test(path)) throw unfit("the request line");
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${host}${fields}${framingField(framing, method)}\r\n`, "latin1");
+}
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** What is beyond Latin-1 would be cut down to another byte, which may be a line break. */
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const PATH = /^\/[\x21-\x7e]*$/;
+
+function framingField(framing: RequestFraming, method: string): string {
+  if (framing === "chunked") return "Transfer-Encoding: chunked\r\n";
+  if (framing !== "none") return `Content-Length: ${framing.length}\r\n`;
+  return METHODS_WITH_BODY.test(method) ? "Content-Length: 0\r\n" : "";
+}
+
+/** Those that say their length even when they have none (RFC 9110, section 8.6). */
+const METHODS_WITH_BODY = /^(POST|PUT|PATCH)$/;
+
+function unfit(what: string): RequestSyntaxError {
+  return new RequestSyntaxError(`${what} cannot be put into HTTP`);
+}
+
+const SMALL_BODY = 16 * 1024;
+
+/** Whether a request goes out in one write, head and body. */
+export function isSmall(body: OutgoingRequest["body"]): boolean {
+  return body === null || (body instanceof Uint8Array && body.byteLength <= SMALL_BODY);
+}
+
+/**
+ * Writes a request's head, and its body as it is produced.
+ * @throws BodyLengthError, ConnectionBroken, or what the body throws
+ */
+export async function writeRequest(connection: UpstreamConnection, request: OutgoingRequest): Promise<void> {
+  const { head, framing, body } = request;
+  if (body === null) return await connection.write(head);
+  if (body instanceof Uint8Array) {
+    if (isSmall(body)) return await connection.write(Buffer.concat([head, body]));
+    await connection.write(head);
+    return await connection.write(body);
+  }
+  await connection.write(head);
+  const writer = new BodyWriter(connection, framing === "chunked");
+  const exact = framing !== "chunked" && framing !== "none" ? expectLength(body, framing.length) : body;
+  for await (const piece of exact) await writer.take(piece);
+  await writer.finish();
+}
+
+async function* expectLength(body: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array> {
+  let left = length;
+  for await (const piece of body) {
+    left -= piece.byteLength;
+    if (left < 0) throw new BodyLengthError("the body is longer than announced");
+    yield piece;
+  }
+  if (left > 0) throw new BodyLengthError("the body is shorter than announced");
+}

@@ -1,0 +1,31 @@
+import { Buffer } from "node:buffer";
+import type { HttpError } from "../../../common/http_error.ts";
+import { type Answer, answerJson, EXPOSE_HEADERS } from "../answer.ts";
+import type { FollowedAnswer } from "../follow.ts";
+
+/** The answer in this format: a map of lower-case headers, of which the last of several counts. */
+export function proxyscotchAnswer({ answer }: FollowedAnswer, bytes: Uint8Array, wantsBinary: boolean): Answer {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return answerJson({
+    success: true,
+    isBinary: wantsBinary,
+    status: answer.status,
+    statusText: answer.statusText,
+    headers: Object.fromEntries(answer.headers.map(([name, value]) => [name.toLowerCase(), value])),
+    // Its base64 has no padding, and its clients expect none.
+    data: wantsBinary ? view.toString("base64").replace(/=+$/, "") : view.toString("utf8"),
+  });
+}
+
+/** A failure in this format: status 200, with the truth inside. */
+export function proxyscotchFailure(error: HttpError): Answer {
+  return answerJson({ success: false, data: { message: `(Proxy Error) ${error.message}` } }, [
+    ["portway-error", error.code],
+    EXPOSE_HEADERS,
+  ]);
+}
+
+/** What is told to a page that asks whether a proxy is here. */
+export function proxyscotchStatus(fingerprint: string, isProtected: boolean): Answer {
+  return answerJson({ success: true, data: { sessionFingerprint: fingerprint, isProtected } });
+}

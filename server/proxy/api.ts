@@ -1,0 +1,255 @@
+import { z } from "zod";
+import { type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../common/open_api.ts";
+import { answerSchema } from "./answers/json.ts";
+import { descriptionSchema } from "./describe/description.ts";
+import { TOKEN_HEADER } from "./gate.ts";
+
+/** What of the proxy is there, as the options have it. */
+export interface ProxyApiOptions {
+  files: boolean;
+  openPaths: boolean;
+  /** The server is nothing but the proxy. */
+  isAlone: boolean;
+}
+
+/** The proxy's routes for the OpenAPI document; schemas are those that requests are checked against. */
+export function proxyApi({ files, openPaths, isAlone }: ProxyApiOptions): ApiPart {
+  const fetchItem = createFetchItem();
+  return {
+    tag: { name: "proxy", description: "makes the requests that a browser may not" },
+    paths: {
+      "/": { get: WELCOME_OPERATION, ...(isAlone ? { post: PROXYSCOTCH_OPERATION } : {}) },
+      "/proxy/request": REQUEST_ITEM,
+      "/proxy/form": FORM_ITEM,
+      "/proxy/fetch": { parameters: [URL_PARAMETER], ...fetchItem },
+      "/proxy/fetch/{url}": { parameters: [URL_IN_PATH], ...fetchItem },
+      ...(openPaths ? { "/{url}": { parameters: [URL_IN_PATH], ...fetchItem } } : {}),
+      ...(files ? { "/proxy/files/{path}": FILES_ITEM } : {}),
+    },
+    schemas: {
+      RequestDescription: toSchema(descriptionSchema),
+      AnswerDescription: toSchema(answerSchema),
+      ProxyscotchRequest: PROXYSCOTCH_REQUEST,
+      ProxyscotchAnswer: PROXYSCOTCH_ANSWER,
+      ProxyscotchStatus: PROXYSCOTCH_STATUS,
+    },
+    securitySchemes: {
+      proxyToken: { type: "apiKey", in: "header", name: TOKEN_HEADER },
+      proxyBearer: { type: "http", scheme: "bearer" },
+    },
+  };
+}
+
+const WELCOME_OPERATION: ApiObject = {
+  tags: ["proxy"],
+  operationId: "welcome",
+  summary: "Name, version and endpoints",
+  responses: { 200: { description: "a page for browsers, text for others", content: { "text/*": { schema: {} } } } },
+};
+
+/** `POST /` of a server that is nothing but a proxy, where clients made for proxyscotch ask. */
+const PROXYSCOTCH_OPERATION: ApiObject = {
+  tags: ["proxy"],
+  operationId: "requestAsProxyscotch",
+  summary: "The same as POST /proxy/request, where clients made for proxyscotch ask",
+  requestBody: {
+    required: true,
+    content: { "application/json": { schema: { $ref: "#/components/schemas/ProxyscotchRequest" } } },
+  },
+  responses: { 200: jsonAnswerOf("ProxyscotchAnswer", "the answer or the failure"), default: errorAnswer("refused") },
+};
+
+/** What callers send: values before they are transformed. */
+function toSchema(schema: z.ZodType): ApiObject {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return rest;
+}
+
+/** With a token set, requests must show it in one of two ways. */
+const SECURITY = [{}, { proxyToken: [] }, { proxyBearer: [] }];
+
+const DESCRIBED_ANSWER: ApiObject = {
+  description: "the answer of the upstream, described, or its body alone with `stream`",
+  headers: Object.fromEntries(
+    ["status", "status-text", "final-url", "headers", "redirects", "timings"].map((name) => [
+      `portway-${name}`,
+      { description: "with `stream` only", schema: { type: "string" } },
+    ]),
+  ),
+  content: {
+    "application/json": {
+      schema: {
+        anyOf: [
+          { $ref: "#/components/schemas/AnswerDescription" },
+          { $ref: "#/components/schemas/ProxyscotchAnswer" },
+        ],
+      },
+    },
+    "*/*": { schema: {} },
+  },
+};
+
+const DESCRIPTION_CONTENT: ApiObject = {
+  "application/json": {
+    schema: {
+      anyOf: [
+        { $ref: "#/components/schemas/RequestDescription" },
+        { $ref: "#/components/schemas/ProxyscotchRequest" },
+      ],
+    },
+  },
+};
+
+const REQUEST_ITEM: ApiObject = {
+  get: {
+    tags: ["proxy"],
+    operationId: "getProxyStatus",
+    summary: "Whether a proxy is here and wants a token, as proxyscotch tells it",
+    responses: { 200: jsonAnswerOf("ProxyscotchStatus", "it is"), default: errorAnswer("refused") },
+  },
+  post: {
+    tags: ["proxy"],
+    operationId: "request",
+    summary: "Makes the request that a JSON body describes",
+    security: SECURITY,
+    requestBody: { required: true, content: DESCRIPTION_CONTENT },
+    responses: { 200: DESCRIBED_ANSWER, default: errorAnswer("the request could not be made, or its answer not told") },
+  },
+};
+
+const FORM_SCHEMA: ApiObject = {
+  type: "object",
+  required: ["request"],
+  properties: { request: { $ref: "#/components/schemas/RequestDescription" } },
+  additionalProperties: true,
+};
+
+const FORM_ITEM: ApiObject = {
+  post: {
+    tags: ["proxy"],
+    operationId: "sendForm",
+    summary: "Makes the request that the first part of a form describes, with its other parts as the body",
+    security: SECURITY,
+    requestBody: {
+      required: true,
+      content: {
+        "multipart/form-data": { schema: FORM_SCHEMA, encoding: { request: { contentType: "application/json" } } },
+        "application/x-www-form-urlencoded": { schema: FORM_SCHEMA },
+      },
+    },
+    responses: { 200: DESCRIBED_ANSWER, default: errorAnswer("the request could not be made, or its answer not told") },
+  },
+};
+
+const URL_PARAMETER: ApiObject = {
+  name: "url",
+  in: "query",
+  required: true,
+  description: "absolute, escaped; one that is not escaped goes to the end",
+  schema: { type: "string" },
+};
+
+const URL_IN_PATH: ApiObject = {
+  name: "url",
+  in: "path",
+  required: true,
+  description: "absolute, as it is: with its slashes and its query",
+  schema: { type: "string" },
+};
+
+const FETCH_METHODS = ["get", "head", "post", "put", "patch", "delete"];
+
+/** One operation a method, all alike. */
+function createFetchItem(): ApiObject {
+  const withBody = { content: { "*/*": { schema: {} } } };
+  return Object.fromEntries(FETCH_METHODS.map((method) => [method, {
+    tags: ["proxy"],
+    summary: "Makes this request to that URL and passes its answer on",
+    security: [{}, { proxyToken: [] }],
+    ...(method === "get" || method === "head" ? {} : { requestBody: withBody }),
+    responses: {
+      default: {
+        description: "the upstream's answer with its own status, or an error of the proxy, with portway-error",
+        headers: {
+          "x-request-url": { schema: { type: "string" } },
+          "x-final-url": { schema: { type: "string" } },
+          "portway-error": { schema: { type: "string" }, description: "there when the proxy failed" },
+        },
+        content: { "*/*": { schema: {} } },
+      },
+    },
+  }]));
+}
+
+const FILES_ITEM: ApiObject = {
+  parameters: [{ name: "path", in: "path", required: true, schema: { type: "string" } }],
+  get: {
+    tags: ["proxy"],
+    operationId: "readFile",
+    summary: "Reads a local file",
+    security: SECURITY,
+    responses: {
+      200: { description: "the file", content: { "*/*": { schema: {} } } },
+      206: { description: "the range of it that was asked for", content: { "*/*": { schema: {} } } },
+      304: { description: "it has not changed" },
+      416: { description: "it has no such range" },
+      default: errorAnswer("refused, or no such file"),
+    },
+  },
+};
+
+const nullable = (type: string): ApiObject => ({ type: [type, "null"] });
+const TEXTS: ApiObject = { type: ["object", "null"], additionalProperties: { type: "string" } };
+
+const PROXYSCOTCH_REQUEST: ApiObject = {
+  type: "object",
+  required: ["method", "url"],
+  properties: {
+    method: { type: "string" },
+    url: { type: "string" },
+    accessToken: nullable("string"),
+    wantsBinary: nullable("boolean"),
+    headers: TEXTS,
+    params: TEXTS,
+    data: nullable("string"),
+    auth: {
+      type: ["object", "null"],
+      properties: { username: nullable("string"), password: nullable("string") },
+    },
+  },
+};
+
+const PROXYSCOTCH_ANSWER: ApiObject = {
+  anyOf: [{
+    type: "object",
+    required: ["success", "isBinary", "status", "statusText", "headers", "data"],
+    properties: {
+      success: { const: true },
+      isBinary: { type: "boolean" },
+      status: { type: "integer" },
+      statusText: { type: "string" },
+      headers: { type: "object", additionalProperties: { type: "string" } },
+      data: { type: "string", description: "base64 without padding where isBinary is true" },
+    },
+  }, {
+    type: "object",
+    required: ["success", "data"],
+    properties: {
+      success: { const: false },
+      data: { type: "object", required: ["message"], properties: { message: { type: "string" } } },
+    },
+  }],
+};
+
+const PROXYSCOTCH_STATUS: ApiObject = {
+  type: "object",
+  required: ["success", "data"],
+  properties: {
+    success: { const: true },
+    data: {
+      type: "object",
+      required: ["sessionFingerprint", "isProtected"],
+      properties: { sessionFingerprint: { type: "string" }, isProtected: { type: "boolean" } },
+    },
+  },
+};

@@ -1,0 +1,251 @@
+import { z } from "zod";
+import { Buffer } from "node:buffer";
+import { HttpError } from "../../../common/http_error.ts";
+
+/** Headers as they go out: in order, duplicates kept. */
+export type HeaderList = [string, string][];
+
+/** What a caller wants requested, checked and with its defaults filled in. */
+export interface RequestDescription {
+  method: string;
+  url: URL;
+  /** In the order given. */
+  headers: HeaderList;
+  body: Uint8Array | null;
+  redirect: "follow" | "manual" | "error";
+  maxRedirects: number;
+  /** Null leaves it to the server's limit. */
+  timeoutMs: number | null;
+  /** Bytes of the answer's body; null leaves it to the server's limit. */
+  maxBytes: number | null;
+  stream: boolean;
+  /** Take any certificate of the upstream, of any name. */
+  skipTlsVerify: boolean;
+  /** How a buffered body is put into JSON; `auto` is text when the bytes are. */
+  responseType: "auto" | "text" | "base64";
+}
+
+const MAX_REDIRECTS = 20;
+/** Followed where a request does not say how many. */
+export const DEFAULT_REDIRECTS = 10;
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+// Field values are bytes (RFC 9110, section 5.5): Latin-1 without control characters other than tab.
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const headerName = z.string().regex(TOKEN, "is no header name");
+const headerValue = z.string().regex(FIELD_VALUE, "holds characters that a header cannot carry");
+const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+
+const headersSchema = pairsOf(headerName, headerValue, 500);
+const querySchema = pairsOf(z.string(), scalar, 1000);
+
+/** Pairs, or an object whose values are one or several; pairs either way. */
+function pairsOf<V extends z.ZodType<string>>(name: z.ZodString, value: V, max: number) {
+  const record = z.record(name, z.union([value, z.array(value)]));
+  return z.union([
+    z.array(z.tuple([name, value])),
+    record.transform((all) =>
+      Object.entries(all).flatMap(([key, one]) =>
+        Array.isArray(one) ? one.map((each): [string, string] => [key, each]) : [[key, one] as [string, string]]
+      )
+    ),
+  ]).refine((pairs) => pairs.length <= max, `has more than ${max} entries`);
+}
+
+const bodySchema = z.union([
+  z.string().transform((text): BodySource => ({ text })),
+  z.strictObject({ text: z.string().optional(), json: z.unknown().optional(), base64: z.string().optional() })
+    .refine((source) => Object.keys(source).length === 1, "must have one of text, json and base64"),
+]);
+
+interface BodySource {
+  text?: string;
+  json?: unknown;
+  base64?: string;
+}
+
+const authSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("basic"), username: z.string(), password: z.string() }),
+  z.strictObject({ type: z.literal("bearer"), token: headerValue }),
+]);
+
+/** The description as callers write it; docs/proxy.md says what each field means. */
+export const descriptionSchema = z.strictObject({
+  method: z.string().regex(TOKEN, "is no HTTP method").max(32).optional(),
+  url: z.string().min(1).max(65_536),
+  headers: headersSchema.optional(),
+  query: querySchema.optional(),
+  body: bodySchema.nullish(),
+  auth: authSchema.nullish(),
+  redirect: z.enum(["follow", "manual", "error"]).optional(),
+  maxRedirects: z.int().min(0).max(MAX_REDIRECTS).optional(),
+  timeoutMs: z.int().min(1).max(86_400_000).optional(),
+  maxBytes: z.int().min(0).optional(),
+  stream: z.boolean().optional(),
+  skipTlsVerify: z.boolean().optional(),
+  responseType: z.enum(["auto", "text", "base64"]).optional(),
+});
+
+/**
+ * Checks a description.
+ * @param defaultMethod what is used when it names none and has no body
+ * @throws HttpError 400 `description_invalid` whose message names the field; never with a value in it, which may be secret.
+ */
+export function parseDescription(input: unknown, defaultMethod = "GET"): RequestDescription {
+  refuseLostNames(input);
+  const parsed = descriptionSchema.safeParse(input);
+  if (!parsed.success) throw invalidDescription(parsed.error, input);
+  const given = parsed.data;
+  const url = parseUpstreamUrl(given.url);
+  if (given.query) appendQuery(url, given.query);
+  const headers = [...given.headers ?? []];
+  if (headers.filter(([name]) => name.length === 4 && name.toLowerCase() === "host").length > 1) {
+    throw fieldError("headers", "has Host more than once");
+  }
+  const body = given.body ? encodeBody(given.body, headers) : null;
+  if (given.auth) setAuthorization(headers, given.auth);
+  return {
+    method: normalizeMethod(given.method ?? (body === null ? defaultMethod : "POST")),
+    url,
+    headers,
+    body,
+    redirect: given.redirect ?? "follow",
+    maxRedirects: given.maxRedirects ?? DEFAULT_REDIRECTS,
+    timeoutMs: given.timeoutMs ?? null,
+    maxBytes: given.maxBytes ?? null,
+    stream: given.stream ?? false,
+    skipTlsVerify: given.skipTlsVerify ?? false,
+    responseType: given.responseType ?? "auto",
+  };
+}
+
+/** An absolute URL. @throws HttpError 400 naming the field `url`. */
+export function parseUpstreamUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw fieldError("url", "is no absolute URL");
+  // Setting it parses the URL once more.
+  if (text.includes("#")) url.hash = "";
+  return url;
+}
+
+/** What the URL has of its own stays byte for byte: it may be signed, or mean more to its server than pairs. */
+function appendQuery(url: URL, pairs: [string, string][]): void {
+  if (pairs.length > 0) url.search += `${url.search === "" ? "" : "&"}${new URLSearchParams(pairs)}`;
+}
+
+/** Names that a record leaves out without a word. */
+function refuseLostNames(input: unknown): void {
+  if (typeof input !== "object" || input === null) return;
+  for (const field of ["headers", "query"]) {
+    const value: unknown = Reflect.get(input, field);
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, "__proto__")) continue;
+    throw fieldError(`${field}.__proto__`, "can only be given as a pair");
+  }
+}
+
+/** 400 for one field of the description. */
+export function fieldError(field: string, reason: string): HttpError {
+  const message = `Field "${field}" ${reason}.`;
+  return new HttpError(400, "description_invalid", message, {
+    body: { error: { code: "description_invalid", message, field } },
+  });
+}
+
+/** Sets or replaces Authorization for basic (RFC 7617) or bearer (RFC 6750) credentials. */
+export function setAuthorization(headers: [string, string][], auth: z.infer<typeof authSchema>): void {
+  const value = auth.type === "bearer"
+    ? `Bearer ${auth.token}`
+    : `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString("base64")}`;
+  const rest = headers.filter(([name]) => name.toLowerCase() !== "authorization");
+  headers.splice(0, headers.length, ...rest, ["Authorization", value]);
+}
+
+/** Whether a list of headers has one of that lower-case name. */
+export function hasHeader(headers: readonly (readonly [string, string])[], name: string): boolean {
+  return headers.some(([one]) => one.length === name.length && one.toLowerCase() === name);
+}
+
+// What fetch puts into upper case (https://fetch.spec.whatwg.org/#methods), and what cannot be proxied as one request.
+const NORMALIZED_METHODS = /^(delete|get|head|options|post|put|patch)$/i;
+const REFUSED_METHODS = /^(connect|trace|track)$/i;
+
+/** Upper case where fetch would do so. @throws HttpError 400 for CONNECT, TRACE and TRACK. */
+export function normalizeMethod(method: string): string {
+  if (REFUSED_METHODS.test(method)) throw fieldError("method", "names a method that cannot be proxied");
+  return NORMALIZED_METHODS.test(method) ? method.toUpperCase() : method;
+}
+
+function encodeBody(source: BodySource, headers: [string, string][]): Uint8Array {
+  if (source.text !== undefined) return Buffer.from(source.text);
+  if (source.base64 !== undefined) return decodeBase64(source.base64);
+  if (!hasHeader(headers, "content-type")) headers.push(["Content-Type", "application/json"]);
+  return Buffer.from(JSON.stringify(source.json ?? null));
+}
+
+/** Of both alphabets, with all of its padding or none. */
+function decodeBase64(text: string): Uint8Array {
+  const isWhole = text.endsWith("=") ? text.length % 4 === 0 : text.length % 4 !== 1;
+  if (!isWhole || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(text)) throw fieldError("body.base64", "is not base64");
+  return Buffer.from(text, "base64");
+}
+
+function invalidDescription(error: z.ZodError, input: unknown): HttpError {
+  const issue = deepestIssue(error.issues[0]);
+  const field = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") {
+    const key = [...issue.path, issue.keys[0]].join(".").slice(0, 100);
+    return fieldError(key, "is not known");
+  }
+  if (field === "") return new HttpError(400, "description_invalid", "The description must be a JSON object.");
+  if (isMissing(input, issue.path)) return fieldError(field, "must be given");
+  return fieldError(field.slice(0, 100), describeIssue(issue));
+}
+
+/**
+ * Of the alternatives of a union, the one that fits best is the one whose complaint lies deepest, or is about more than
+ * its type.
+ */
+function deepestIssue(issue: z.core.$ZodIssue, base: PropertyKey[] = []): z.core.$ZodIssue {
+  const path = [...base, ...issue.path];
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) return { ...issue, path };
+  const inner = issue.errors.flat().map((one) => deepestIssue(one, path));
+  return inner.reduce((best, one) => fitness(one) > fitness(best) ? one : best, { ...issue, path });
+}
+
+const fitness = ({ path, code }: z.core.$ZodIssue): number =>
+  2 * path.length + (code === "invalid_type" || code === "invalid_union" ? 0 : 1);
+
+function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
+  let value = input;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null) return false;
+    value = Reflect.get(value, key);
+  }
+  return value === undefined;
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return `must be of type ${issue.expected}`;
+    case "invalid_value":
+      return `must be one of ${issue.values.map(String).join(", ")}`;
+    case "too_big":
+      return `must ${describeBound("at most", issue.maximum, issue.origin)}`;
+    case "too_small":
+      return `must ${describeBound("at least", issue.minimum, issue.origin)}`;
+    case "custom":
+    case "invalid_format":
+      return issue.message;
+    case "invalid_union":
+      return "has none of the forms it may have";
+    default:
+      return "cannot be used";
+  }
+}
+
+function describeBound(bound: string, value: number | bigint, origin: string): string {
+  if (origin === "array") return `have ${bound} ${value} entries`;
+  return origin === "string" ? `have ${bound} ${value} characters` : `be ${bound} ${value}`;
+}

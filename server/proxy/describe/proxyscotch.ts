@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { fieldError, normalizeMethod, parseDescription, type RequestDescription } from "./description.ts";
+
+/*
+ * The wire format of proxyscotch, which Hoppscotch's pages and others speak. Names match whatever their case, as the
+ * JSON reader of its language does, and unknown ones are passed over.
+ */
+
+/** Fields that only this format has; one of them is enough to tell it. */
+const TELLING_FIELDS = new Set(["accesstoken", "wantsbinary", "params", "data"]);
+
+const textMap = z.record(z.string(), z.string()).nullish();
+
+const schema = z.object({
+  method: z.string(),
+  url: z.string(),
+  accesstoken: z.string().nullish(),
+  wantsbinary: z.boolean().nullish(),
+  headers: textMap,
+  params: textMap,
+  data: z.string().nullish(),
+  auth: z.object({ username: z.string().nullish(), password: z.string().nullish() }).nullish(),
+});
+
+/** Whether a description is written in this format. */
+export function isProxyscotch(input: unknown): input is Record<string, unknown> {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
+  const keys = Object.keys(input);
+  return keys.some((key) => TELLING_FIELDS.has(key.toLowerCase()) || isOtherwiseSpelled(key)) ||
+    "method" in input && "auth" in input && keys.every(isField) && isBareAuth(input.auth);
+}
+
+const isField = (name: string): boolean => Object.hasOwn(schema.shape, name);
+
+/** `Method` and the like, which only this format takes for `method`. */
+const isOtherwiseSpelled = (key: string): boolean => !isField(key) && isField(key.toLowerCase());
+
+/** Credentials that do not say of what kind they are. */
+function isBareAuth(auth: unknown): boolean {
+  return typeof auth === "object" && auth !== null && !("type" in auth) &&
+    Object.keys(auth).some((key) => /^username$/i.test(key));
+}
+
+/** What a description in this format says. */
+export interface ProxyscotchJob {
+  description: RequestDescription;
+  /** The body is wanted as base64. */
+  wantsBinary: boolean;
+  accessToken: string | null;
+}
+
+/** @throws HttpError 400 `description_invalid` */
+export function parseProxyscotch(input: Record<string, unknown>): ProxyscotchJob {
+  const parsed = schema.safeParse(lowerKeys(input));
+  if (!parsed.success) throw fieldError(String(parsed.error.issues[0].path[0]), "is missing or of the wrong type");
+  const given = parsed.data;
+  const headers = Object.entries(given.headers ?? {});
+  const description = parseDescription({
+    method: normalizeMethod(given.method || "GET"),
+    url: given.url,
+    headers,
+    ...(given.data ? { body: { text: given.data } } : {}),
+    ...readAuth(given.auth),
+  });
+  for (const [name, value] of Object.entries(given.params ?? {})) description.url.searchParams.set(name, value);
+  return { description, wantsBinary: given.wantsbinary ?? false, accessToken: given.accesstoken || null };
+}
+
+function lowerKeys(input: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(input).map(([key, value]) => {
+      const name = key.toLowerCase();
+      const isAuth = name === "auth" && typeof value === "object" && value !== null;
+      return [name, isAuth ? lowerKeys({ ...value }) : value];
+    }),
+  );
+}
+
+function readAuth(auth: { username?: string | null; password?: string | null } | null | undefined) {
+  if (!auth?.username || !auth.password) return {};
+  return { auth: { type: "basic", username: auth.username, password: auth.password } };
+}

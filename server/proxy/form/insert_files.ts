@@ -1,0 +1,124 @@
+import { Buffer } from "node:buffer";
+import { randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { basename } from "node:path";
+import type { Readable } from "node:stream";
+import { HttpError } from "../../../common/http_error.ts";
+import { FormLexer } from "./lexer.ts";
+import { type FormPart, parsePart } from "./part.ts";
+import { GrowingBytes } from "../growing_bytes.ts";
+import { mediaType } from "../media_type.ts";
+import { openInside } from "../open_inside.ts";
+
+/** Head and text of a field that names a file; a part whose beginning takes more is none. */
+const MAX_REFERENCE_BYTES = 8 * 1024;
+const SCHEME = Buffer.from("file:");
+
+/** Opens what a `file:` reference names. @throws HttpError 400 `file_not_found` */
+export type OpenReference = (path: string) => Promise<AsyncIterable<Uint8Array>>;
+
+/** Opens the file that a reference names inside `root`. @throws HttpError 400 `file_not_found` */
+export async function openReference(root: string, path: string): Promise<AsyncIterable<Uint8Array>> {
+  const file = await openInside(root, path);
+  if (file === null) throw new HttpError(400, "file_not_found", `There is no file "${path}" to send.`);
+  const content = createReadStream("", { fd: file.handle.fd, autoClose: false });
+  return closing(content, () => file.handle.close());
+}
+
+async function* closing(content: Readable, close: () => Promise<void>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content;
+  } finally {
+    await close();
+  }
+}
+
+/**
+ * A multipart body in which fields whose text is `file:<path>` have become files. Head and content of all other parts
+ * stay byte for byte what they were. Boundaries are new ones, which no file holds. None is held in memory beyond the
+ * beginning that tells what it is.
+ */
+export function insertFiles(source: AsyncGenerator<Uint8Array>, boundary: string, open: OpenReference): {
+  body: AsyncGenerator<Uint8Array>;
+  contentType: string;
+} {
+  const fresh = `portway-${randomBytes(18).toString("hex")}`;
+  return {
+    body: rewriteParts(source, boundary, fresh, open),
+    contentType: `multipart/form-data; boundary=${fresh}`,
+  };
+}
+
+/** @throws (while read) HttpError 400 `form_invalid` at an end without a last delimiter, and what `open` throws */
+async function* rewriteParts(
+  source: AsyncGenerator<Uint8Array>,
+  boundary: string,
+  fresh: string,
+  open: OpenReference,
+): AsyncGenerator<Uint8Array> {
+  const lexer = new FormLexer(source, boundary);
+  /** What there is of a part that may name a file. */
+  const beginning = new GrowingBytes();
+  let state: "before" | "undecided" | "passing" | "after" = "before";
+  try {
+    for (let token = await lexer.next(); token !== null; token = await lexer.next()) {
+      if (state === "after") continue;
+      if (token.kind === "data") {
+        if (state === "passing") yield token.bytes;
+        if (state !== "undecided") continue;
+        beginning.append(token.bytes);
+        if (mayBeReference(beginning.bytes)) continue;
+        yield beginning.take();
+        state = "passing";
+        continue;
+      }
+      if (state === "undecided") yield* finishPart(beginning.take(), open);
+      const isLast = token.kind === "last_delimiter";
+      yield Buffer.from(`${state === "before" ? "" : "\r\n"}--${fresh}${isLast ? "--" : ""}\r\n`);
+      state = isLast ? "after" : "undecided";
+    }
+    if (state !== "after") throw new HttpError(400, "form_invalid", "The form ends inside a part.");
+  } finally {
+    await source.return(undefined);
+  }
+}
+
+/** Whether a part that begins like this can still turn out to name a file. */
+function mayBeReference(beginning: Buffer): boolean {
+  if (beginning.length > MAX_REFERENCE_BYTES) return false;
+  const part = parsePart(beginning);
+  return part === null || (isField(part) && SCHEME.subarray(0, part.content.length).equals(schemeOf(part)));
+}
+
+/** A whole part that may be a reference: the file it names, or the part itself. */
+async function* finishPart(bytes: Buffer, open: OpenReference): AsyncGenerator<Uint8Array> {
+  const part = parsePart(bytes);
+  if (part === null || !isField(part) || !schemeOf(part).equals(SCHEME)) return yield bytes;
+  const path = part.content.toString("utf8", SCHEME.length).replace(/^\/\//, "");
+  const content = await open(path);
+  yield Buffer.from(fileHead(part.head, path), "latin1");
+  yield* content;
+}
+
+function isField({ name, hasFilename }: FormPart): boolean {
+  return name !== null && !hasFilename;
+}
+
+function schemeOf({ content }: FormPart): Buffer {
+  return content.subarray(0, SCHEME.length);
+}
+
+/** The head of a field as that of a file: name and type follow from the path, all else stays. In Latin-1. */
+function fileHead(head: string, path: string): string {
+  const filename = Buffer.from(escapeParameter(basename(path)), "utf8").toString("latin1");
+  const lines = head.split("\r\n").filter((line) => !/^content-(type|length)[ \t]*:/i.test(line))
+    .map((line) =>
+      /^content-disposition:/i.test(line) ? `${line.replace(/[; \t]+$/, "")}; filename="${filename}"` : line
+    );
+  return [...lines, `Content-Type: ${mediaType(path)}`, "", ""].join("\r\n");
+}
+
+/** As browsers write names (https://html.spec.whatwg.org/#multipart-form-data): no quote, CR or LF gets through. */
+function escapeParameter(text: string): string {
+  return text.replace(/\r/g, "%0D").replace(/\n/g, "%0A").replace(/"/g, "%22");
+}
