@@ -57,6 +57,8 @@ export class EdgeConnection {
   writingSince = -1;
   /** The connection ends with this answer. */
   mustClose = false;
+  /** There is no room for it but for what must get in. */
+  isCrowded = false;
   readonly #connection: Connection;
   /** Unread bytes are `#memory[#at, #end)`; a read under way lands behind them. */
   #memory: Uint8Array<ArrayBuffer> = takeMemory(SMALL);

@@ -57,6 +57,10 @@ export class EdgeExchange implements Exchange {
     return this.#connection.remoteAddress;
   }
 
+  get isCrowded(): boolean {
+    return this.#connection.isCrowded;
+  }
+
   get secure(): boolean {
     return this.#connection.secure;
   }

@@ -14,6 +14,8 @@ const SWEEP_MS = 1000;
 const REACCEPT_MS = 50;
 /** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
 const EVICTED_SHARE = 1 / 16;
+/** Connections taken besides, when there is no room and nobody idle: for those that {@link Exchange.isCrowded} lets in. */
+const RESERVED = 32;
 
 /**
  * Listens with sockets and a reader of our own, on either runtime: strict, with limits, and answers as bytes.
@@ -46,6 +48,8 @@ class EdgeListener implements Listener, Front {
   readonly #secure: boolean;
   readonly #connections = new Set<EdgeConnection>();
   readonly #perNetwork = new Map<string, number>();
+  /** Networks, or "" for all, of which nobody was idle when it was looked for, since the last sweep. */
+  readonly #busy = new Set<string>();
   readonly #sweeper: ReturnType<typeof setInterval>;
   readonly #ended = new AbortController();
   #drained: (() => void) | null = null;
@@ -117,7 +121,7 @@ class EdgeListener implements Listener, Front {
       } catch (error) {
         if (this.closing) return;
         this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
-        this.#evict(() => true);
+        this.#evict(ALL);
         await delay(REACCEPT_MS, this.#ended.signal);
       }
     }
@@ -125,8 +129,10 @@ class EdgeListener implements Listener, Front {
 
   #take({ connection: socket, remoteAddress, handshake }: Accepted): void {
     const network = networkOf(remoteAddress);
-    if (!this.#makeRoom(network, remoteAddress)) return socket.close();
+    const room = this.#makeRoom(network, remoteAddress);
+    if (room === "none") return socket.close();
     const connection = new EdgeConnection(this, socket, remoteAddress, network, this.#secure);
+    connection.isCrowded = room === "reserved";
     this.#connections.add(connection);
     this.#countFor(network, 1);
     if (!this.#secure) return connection.start();
@@ -138,21 +144,28 @@ class EdgeListener implements Listener, Front {
     }, () => connection.close());
   }
 
-  /** Whether one more fits. The longest idle go first; a running exchange never. */
-  #makeRoom(network: string, address: string): boolean {
+  /** Where one more fits. The longest idle go first; a running exchange never. */
+  #makeRoom(network: string, address: string): "open" | "reserved" | "none" {
     const { maxConnections, maxConnectionsPerAddress } = this.limits;
     if ((this.#perNetwork.get(network) ?? 0) >= maxConnectionsPerAddress && !this.#isTrusted(address)) {
-      if (!this.#evict((other) => other.network === network)) return false;
+      if (!this.#evict(network)) return "none";
     }
-    return this.#connections.size < maxConnections || this.#evict(() => true);
+    if (this.#connections.size < maxConnections || this.#evict(ALL)) return "open";
+    return this.#connections.size < maxConnections + RESERVED ? "reserved" : "none";
   }
 
-  /** Ends a share of the idle connections that `isMeant`, the longest idle first. Says whether there was one. */
-  #evict(isMeant: (connection: EdgeConnection) => boolean): boolean {
-    const idle = [...this.#connections].filter((connection) => connection.isIdle && isMeant(connection));
+  /** Ends a share of the idle connections of a network, the longest idle first. Says whether there was one. */
+  #evict(network: string): boolean {
+    // A flood of newcomers is turned away without a look at everybody for each.
+    if (this.#busy.has(network)) return false;
+    const idle: EdgeConnection[] = [];
+    for (const connection of this.#connections) {
+      if (connection.isIdle && (network === ALL || connection.network === network)) idle.push(connection);
+    }
+    if (idle.length === 0) this.#busy.add(network);
     idle.sort((a, b) => a.since - b.since);
     const count = Math.ceil(idle.length * EVICTED_SHARE);
-    for (const connection of idle.slice(0, count)) connection.close();
+    for (let index = 0; index < count; index++) idle[index].close();
     return count > 0;
   }
 
@@ -164,6 +177,10 @@ class EdgeListener implements Listener, Front {
 
   #sweep(): void {
     this.tick++;
+    this.#busy.clear();
     for (const connection of this.#connections) connection.check(this.limits);
   }
 }
+
+/** Stands for all networks. */
+const ALL = "";
