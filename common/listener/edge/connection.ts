@@ -9,6 +9,7 @@ import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { EdgeExchange } from "./exchange.ts";
 import type { Http2Connection, Http2Front } from "./http2/types.ts";
 import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../buffer_pool.ts";
+import type { Answered, Line } from "./types.ts";
 import { UpgradedConnection } from "./upgraded.ts";
 
 /** What a connection asks of the listener it came to. */
@@ -49,7 +50,7 @@ const WRITE_BYTES = 256 * 1024;
  * consumes it. One read is pending while it is idle, and while an exchange without a body runs: that one notices a
  * visitor who leaves, and brings the next head.
  */
-export class EdgeConnection {
+export class EdgeConnection implements Line {
   readonly remoteAddress: string;
   /** By which its limit is counted. */
   readonly network: string;
@@ -65,6 +66,8 @@ export class EdgeConnection {
   descriptors = 1;
   /** The connection ends with this answer. */
   mustClose = false;
+  /** There is no room for it but for what must get in. */
+  isCrowded = false;
   readonly #connection: Connection;
   /** Unread bytes are `#memory[#at, #end)`; a read under way lands behind them. */
   #memory: Uint8Array<ArrayBuffer> = takeMemory(SMALL);
@@ -109,6 +112,10 @@ export class EdgeConnection {
     this.descriptors += front.descriptors;
     this.#http2 = front.carry(this.#connection, this.remoteAddress, moved);
     void this.#http2.ended.then(() => this.close());
+  }
+
+  get isClosing(): boolean {
+    return this.front.closing;
   }
 
   /** Whether it can be ended without taking an answer from anybody. */
@@ -235,13 +242,14 @@ export class EdgeConnection {
   }
 
   /** Breaks an answer off. */
-  cut(exchange: EdgeExchange): void {
+  cut(exchange: Answered): void {
     if (this.#exchange === exchange) this.close();
   }
 
   /** The answer is out. */
-  exchangeOver(exchange: EdgeExchange): void {
-    if (this.#exchange !== exchange) return;
+  exchangeOver(over: Answered): void {
+    const exchange = this.#exchange;
+    if (exchange === null || exchange !== over) return;
     if (!this.mustClose) exchange.input.skipRead();
     if (!exchange.input.isOver) this.mustClose = true;
     this.#exchange = null;

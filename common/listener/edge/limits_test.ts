@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import process from "node:process";
 import { pem } from "../../connection/_test_peer.ts";
 import { silentLogger } from "../../log.ts";
-import { stop, within } from "../_contract.ts";
+import { stop, within } from "../contract_kit_test.ts";
 import { connectRaw, exchangeRaw, type RawClient } from "../_raw_client.ts";
 import { DEFAULT_LIMITS, type ListenerLimits } from "../limits.ts";
 import { BodyCut, type Exchange, type ExchangeHandler, type Listener, type ListenOptions } from "../types.ts";
