@@ -63,11 +63,14 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
     const { query, segments } = path;
     if (query.has("zip")) return sendZip(request, root, segments, facts.name, query.getAll("name"));
     const search = query.get("search");
+    const format = chooseFormat(request, query);
     if (search !== null) {
-      return sendJson(JSON.stringify(await searchNames(root, segments, { query: search, signal: request.signal })));
+      const found = await searchNames(root, segments, { query: search, signal: request.signal });
+      return format === "html"
+        ? renderFolderPage(facts, JSON.stringify(found.matches), found.isPartial)
+        : sendJson(JSON.stringify(found));
     }
     const listing = await listings.listJson(folder);
-    const format = chooseFormat(request, query);
     if (format === "html") return renderFolderPage(facts, listing);
     if (format === "json") return sendJson(`{"share":${JSON.stringify(facts)},"entries":${listing}}`);
     return sendNames(listing);

@@ -8,8 +8,10 @@ import { withoutBody } from "./head_answer.ts";
 import { createListingCache } from "./listing.ts";
 import { createLoginRoutes } from "./login_routes.ts";
 import { createReadRoutes, methodNotAllowed, sendZip } from "./read_routes.ts";
+import { renderErrorPage } from "./page.ts";
 import { openRoot } from "./root.ts";
 import { parseTargetPath, type TargetPath } from "./target_path.ts";
+import { createWatchRoutes } from "./watch_routes.ts";
 import { createWriteRoutes } from "./write_routes.ts";
 
 export interface FileShareOptions {
@@ -44,6 +46,7 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   const login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
   const read = createReadRoutes({ root, listings, facts });
   const write = writable ? createWriteRoutes({ root, listings, maxUpload }) : null;
+  const watches = createWatchRoutes(root);
   let isClosed = false;
 
   async function answer(request: Request, info: FetchInfo): Promise<Response> {
@@ -56,7 +59,8 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   async function route(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments);
-    if (isRead && !path.query.has("upload")) return await read(request, path, info);
+    if (isRead && path.query.has("watch")) return await watches.answer(request, path.segments);
+    if (isRead && !asksWriter(path)) return await read(request, path, info);
     const allow = (writable ? WRITE_METHODS : READ_METHODS).join(", ");
     if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
     if (request.method === "POST" && path.query.has("zip")) return await answerZipForm(request, path);
@@ -75,13 +79,13 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     return sendZip(request, root, path.segments, root.name, names);
   }
 
-  async function refuse(request: Request, error: unknown): Promise<Response> {
+  async function refuse(request: Request, info: FetchInfo, error: unknown): Promise<Response> {
     const known = toHttpError(error);
     // What breaks off because the visitor has left is no failure of ours.
     if (known.status >= 500 && !request.signal.aborted) {
       log.error("share_failed", { code: known.code, reason: describeError(known.cause ?? known) });
     }
-    const response = errorResponse(known, request.headers.get("accept"));
+    const response = refusePage(request, info, known) ?? errorResponse(known, request.headers.get("accept"));
     if (request.method === "HEAD" && known.status !== 412) return await withoutBody(response);
     if (known.status !== 412) return response;
     // The body of a 412 is nothing.
@@ -89,11 +93,23 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     return new Response(null, response);
   }
 
+  /** A page with a way back, for a browser that was led to where nothing is. */
+  function refusePage(request: Request, { target }: FetchInfo, error: HttpError): Response | null {
+    const isPage = request.headers.get("accept")?.includes("text/html") && error.body === undefined;
+    return isPage && ["GET", "HEAD"].includes(request.method) ? renderErrorPage(facts, error, target) : null;
+  }
+
   return {
-    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, error)),
+    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, info, error)),
     async close() {
       isClosed = true;
+      watches.close();
       await write?.close();
     },
   };
+}
+
+/** Whether a read asks for what the writing side knows. */
+function asksWriter({ query, segments }: TargetPath): boolean {
+  return query.has("upload") || (query.has("trash") && segments.length === 0);
 }

@@ -6,7 +6,8 @@ import { getErrorCode } from "./fs_error.ts";
 import type { ListingCache } from "./listing.ts";
 import { createUploadKey, describeOffset, putFile } from "./put_file.ts";
 import type { Root } from "./root.ts";
-import { createScratch, removeLeftovers } from "./scratch.ts";
+import { createScratch } from "./scratch.ts";
+import { createTrash } from "./trash.ts";
 import { isPlainName, parsePath, serializePath, type TargetPath } from "./target_path.ts";
 import { createUploadStore } from "./upload_store.ts";
 import { checkWritableNames } from "./write_target.ts";
@@ -19,19 +20,22 @@ export interface WriteRoutesOptions {
 
 /** Everything that changes the share. */
 export interface WriteRoutes {
-  /** Answers PUT, DELETE, MKCOL, MOVE, POST, and GET and HEAD that ask about an upload. */
+  /** Answers PUT, DELETE, MKCOL, MOVE, POST, and GET and HEAD that ask about an upload or the trash. */
   answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response>;
   /** Removes what is unfinished. */
   close(): Promise<void>;
 }
 
 export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOptions): WriteRoutes {
-  removeLeftovers(root.path);
   const scratch = createScratch(root);
   const uploads = createUploadStore(scratch);
+  const trash = createTrash(root, scratch);
 
   async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     checkOrigin(request, info);
+    if (request.method === "GET" || request.method === "HEAD") {
+      if (path.query.has("trash")) return sendJson({ items: trash.list() });
+    }
     const id = path.query.get("upload");
     if (id !== null && request.method !== "PUT") return await answerUpload(request, path, id);
     try {
@@ -53,7 +57,8 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
         if (isFolder) throw new HttpError(409, "is_folder", "A file's address does not end in a slash.");
         return await putFile(request, segments, id, { root, uploads, maxUpload });
       case "DELETE":
-        await removeEntry(root, scratch, subject);
+        if (query.has("trash") && segments.length === 0) await trash.empty();
+        else await removeEntry(root, scratch, subject);
         return new Response(null, { status: 204 });
       case "MKCOL":
         return await make(segments);
@@ -61,9 +66,12 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
         return await move(subject, readDestination(request), request.headers.get("overwrite") !== "F");
     }
     if (query.has("mkdir")) return await make(segments);
+    if (query.has("trash")) return sendJson({ id: await trash.add(subject) });
+    const trashed = query.get("restore");
+    if (trashed !== null) return sendJson({ path: serializePath(trash.restore(trashed), false) });
     const target = query.get("move");
     if (target !== null) return await move(subject, resolveTarget(segments, target), query.has("overwrite"));
-    throw new HttpError(400, "unknown_action", "POST takes ?mkdir, ?move=PATH or ?zip.");
+    throw new HttpError(400, "unknown_action", "POST takes ?mkdir, ?move=PATH, ?trash, ?restore=ID or ?zip.");
   }
 
   async function make(segments: readonly string[]): Promise<Response> {
@@ -93,10 +101,15 @@ export function createWriteRoutes({ root, listings, maxUpload }: WriteRoutesOpti
 
   async function close(): Promise<void> {
     await uploads.close();
+    trash.close();
     scratch.close();
   }
 
   return { answer, close };
+}
+
+function sendJson(value: unknown): Response {
+  return Response.json(value, { headers: { "cache-control": "no-store" } });
 }
 
 function pathTooLong(cause: unknown): HttpError {

@@ -9,7 +9,7 @@ import { TimeSlice } from "./time_slice.ts";
 import { MAX_WHOLE, type ZipName, ZipWriter } from "./zip_writer.ts";
 
 export interface ZipOptions {
-  /** Names in the folder to take; all of it when empty. Names that are not there are left out. */
+  /** Names in the folder to take, or paths below it; all of it when empty. Names that are not there are left out. */
   names: readonly string[];
   signal: AbortSignal;
 }
@@ -87,13 +87,20 @@ async function* addLarge(
 function* collect(root: Root, segments: readonly string[], names: readonly string[]): Generator<Source | null> {
   if (names.length === 0) yield* collectBelow(root, segments, "");
   for (const name of new Set(names)) {
-    if (isPlainName(name)) yield* collectNamed(root, segments, name);
+    // What a search found is named by its path below the folder.
+    const way = name.split("/");
+    if (way.every((part) => isPlainName(part))) yield* collectNamed(root, segments, name, way);
     else yield null;
   }
 }
 
-function* collectNamed(root: Root, segments: readonly string[], name: string): Generator<Source | null> {
-  const opened = openIfThere(() => root.open([...segments, name]));
+function* collectNamed(
+  root: Root,
+  segments: readonly string[],
+  name: string,
+  way: readonly string[],
+): Generator<Source | null> {
+  const opened = openIfThere(() => root.open([...segments, ...way]));
   if (opened === null) return yield null;
   try {
     if (opened.kind === "file") return yield describeFile(name, opened);
@@ -101,7 +108,7 @@ function* collectNamed(root: Root, segments: readonly string[], name: string): G
   } finally {
     opened.close();
   }
-  yield* collectBelow(root, [...segments, name], `${name}/`);
+  yield* collectBelow(root, [...segments, ...way], `${name}/`);
 }
 
 function describeFile(name: string, file: OpenFile): Source {
