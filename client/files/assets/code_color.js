@@ -52,7 +52,7 @@ const MORE = {
  * @property {(name: string) => unknown} getLanguage
  * @property {(name: string, language: unknown) => void} registerLanguage
  * @property {(options: object) => void} configure
- * @property {(code: string, options: { language: string, ignoreIllegals: boolean }) => { _emitter: DomEmitter }} highlight
+ * @property {(code: string, options: { language: string, ignoreIllegals: boolean }) => { _emitter: DomEmitter, errorRaised?: unknown }} highlight
  */
 
 /** Takes what the library finds and makes elements of it. */
@@ -67,7 +67,7 @@ class DomEmitter {
   }
 
   /** @param {string} scope e.g. "title.function" */
-  startScope(scope) {
+  openNode(scope) {
     const span = document.createElement("span");
     // The names come from the grammars; a class is all that they become.
     span.className = `t-${scope.split(/[.:]/)[0]}`;
@@ -75,8 +75,17 @@ class DomEmitter {
     this.#open.push(span);
   }
 
-  endScope() {
+  closeNode() {
     if (this.#open.length > 1) this.#open.pop();
+  }
+
+  /** @param {string} scope */
+  startScope(scope) {
+    this.openNode(scope);
+  }
+
+  endScope() {
+    this.closeNode();
   }
 
   /** @param {DomEmitter} emitter of a language inside another */
@@ -108,7 +117,8 @@ export async function colorCode(text, ending) {
     const library = await (loading ??= load());
     const language = await findLanguage(library, ending.toLowerCase());
     if (language === null) return plain;
-    return library.highlight(text, { language, ignoreIllegals: true })._emitter.root;
+    const { _emitter, errorRaised } = library.highlight(text, { language, ignoreIllegals: true });
+    return errorRaised === undefined ? _emitter.root : plain;
   } catch {
     // The library cannot be had, or stumbles over this text: it can be read without colours.
     return plain;

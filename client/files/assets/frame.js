@@ -59,9 +59,7 @@ export class Frame {
   #heading = h("h1", { class: "sr" });
   #crumbs = h("nav", { class: "crumbs", "aria-label": "Folders above" });
   #summary = h("span", { class: "summary", role: "status" });
-  #up = iconButton("left", "One folder up", () => this.#actions.navigate(this.#names.slice(0, -1)), {
-    className: "tool upward",
-  });
+  #up = iconButton("left", "Back", () => this.#goBack(), { className: "tool upward" });
   #layout = iconButton("tiles", "Show as tiles", () => this.#actions.toggleLayout(), { className: "tool layout" });
   #scope = h("div", { class: "scope", hidden: true });
   #count = h("strong", { class: "count" });
@@ -71,6 +69,7 @@ export class Frame {
   #head;
   /** @type {Names} */
   #names = [];
+  #isSearched = false;
 
   /**
    * @param {Share} share
@@ -107,7 +106,8 @@ export class Frame {
     this.#crumbs.replaceChildren(...this.#createCrumbs(names, searched));
     this.#crumbs.scrollLeft = this.#crumbs.scrollWidth;
     if (this.#summary.textContent !== summary) this.#summary.textContent = summary;
-    this.#up.hidden = names.length === 0;
+    this.#isSearched = searched !== null;
+    this.#up.hidden = names.length === 0 && searched === null;
     this.#plain.hidden = selected > 0;
     this.#selection.hidden = selected === 0;
     this.#count.textContent = `${selected.toLocaleString()} selected`;
@@ -131,6 +131,11 @@ export class Frame {
     this.#head.classList.add("searching");
     this.field.focus();
     this.field.select();
+  }
+
+  /** From what a search found to the folder, and from a folder to the one above. */
+  #goBack() {
+    this.#actions.navigate(this.#isSearched ? this.#names : this.#names.slice(0, -1));
   }
 
   #foldSearch() {

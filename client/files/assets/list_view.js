@@ -191,6 +191,8 @@ export class ListView {
     if (entry === null || event.shiftKey) return;
     event.preventDefault();
     this.#state.goTo(this.#state.shown.indexOf(entry));
+    // The press gave the focus to a link of the row; the list is where the keys are.
+    this.focus();
     this.#actions.menu(entry, { x: event.clientX, y: event.clientY });
   }
 

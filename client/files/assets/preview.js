@@ -116,7 +116,7 @@ function createHead({ entry, path, actions }, close) {
     iconButton("right", "Next", () => actions.step(1)),
     createLink("open", "Open in a tab", path, { target: "_blank", rel: "noopener" }),
     createLink("download", "Download", `${path}?download`, {}),
-    iconButton("close", "Close", close),
+    iconButton("close", "Close", close, { className: "tool end" }),
   );
 }
 

@@ -126,7 +126,7 @@ class FolderChooser {
 
   /** @param {Names} names */
   async #go(names) {
-    const hadFocus = this.#list.contains(document.activeElement);
+    const isField = document.activeElement === this.#field && this.#field.value !== "";
     this.#here = names;
     this.#way.textContent = [this.#shareName, ...names].map(formatName).join(" / ");
     this.#problem.textContent = "";
@@ -140,7 +140,8 @@ class FolderChooser {
     const up = names.length === 0 ? [] : [this.#createChoice("up", "One folder up", names.slice(0, -1))];
     const choices = [...up, ...folders.map((folder) => this.#createChoice("folder", folder.at(-1) ?? "", folder))];
     this.#list.replaceChildren(...(choices.length > 0 ? choices : [h("p", {}, "There is no folder in this one.")]));
-    if (hadFocus) choices[0]?.focus();
+    // Who goes through the folders with the keys goes on; who is typing a name is left in peace.
+    if (!isField && !this.#accept.matches(":focus")) choices[0]?.focus();
   }
 
   /** @param {Names} names */

@@ -292,8 +292,8 @@ export class UploadQueue {
   async #findOffset(item, file, signal) {
     try {
       const { offset, isComplete } = await this.#transport.findOffset(item, signal);
-      // A small file is sent whole, so it begins anew.
-      item.sent = file.size > SLICE ? Math.min(offset, file.size) : 0;
+      // A small file is sent whole, so it begins anew; so does one of which all came, but which got no name.
+      item.sent = file.size > SLICE && offset < file.size ? offset : 0;
       return isComplete && offset === file.size;
     } catch (error) {
       if (signal.aborted || isAbort(error)) throw error;
