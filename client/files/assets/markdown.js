@@ -57,9 +57,10 @@ export async function renderMarkdown(text, place) {
   const parser = await (loading ??= load());
   const article = h("article", { class: "markdown", tabIndex: -1 });
   const [front, body] = splitFrontMatter(text.replace(/\r\n?/g, "\n"));
+  const tokens = parser.parse(body, {});
   const builder = new Builder(article, place);
   if (front !== "") builder.addCode(front, "yaml");
-  builder.addAll(parser.parse(body, {}));
+  builder.addAll(tokens);
   await builder.colored;
   finish(article);
   return article;
