@@ -89,7 +89,7 @@ const queue = new UploadQueue({
   onconflict: (item) => conflicts.ask(item.names.at(-1) ?? "", { verb: "upload" }),
 });
 const panel = new UploadPanel(queue, chooseAgain);
-const watch = new FolderWatch(reload);
+const watch = new FolderWatch(scheduleReload);
 
 find("#app", HTMLElement).append(frame.element);
 frame.main.append(list.element);
@@ -297,20 +297,25 @@ function refresh() {
 
 /** @type {ReturnType<typeof setTimeout> | null} */
 let reloadTimer = null;
+/** Pause before the list is asked for again, in milliseconds: a share that takes long is asked less often. */
+let reloadPause = 700;
+const MAX_PAUSE = 30_000;
 function scheduleReload() {
   if (reloadTimer !== null) return;
   reloadTimer = setTimeout(() => {
     reloadTimer = null;
     reload();
-  }, 700);
+  }, reloadPause);
 }
 
 /** Brings the list up to date without taking the focus or the place. */
 async function reload() {
   const asked = names;
   if (searched !== null) return;
+  const from = performance.now();
   try {
     const folder = await fetchFolder(asked);
+    reloadPause = Math.min(MAX_PAUSE, Math.max(700, 5 * (performance.now() - from)));
     if (asked === names && searched === null) state.setEntries(folder.entries);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

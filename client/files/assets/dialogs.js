@@ -33,6 +33,8 @@ export function openDialog(build, { className = "", title }) {
     dialog.addEventListener("pointerdown", (event) => event.target === dialog && dialog.close());
     document.body.append(dialog);
     dialog.showModal();
+    // A long one begins at its beginning, wherever the focus is.
+    dialog.scrollTop = 0;
   });
 }
 

@@ -57,9 +57,10 @@ export async function renderMarkdown(text, place) {
   const parser = await (loading ??= load());
   const article = h("article", { class: "markdown", tabIndex: -1 });
   const [front, body] = splitFrontMatter(text.replace(/\r\n?/g, "\n"));
+  const tokens = parser.parse(body, {});
   const builder = new Builder(article, place);
   if (front !== "") builder.addCode(front, "yaml");
-  builder.addAll(parser.parse(body, {}));
+  builder.addAll(tokens);
   await builder.colored;
   finish(article);
   return article;
@@ -92,6 +93,11 @@ class Builder {
   /** @type {{ element: Element, isHtml: boolean }[]} */
   #open;
   #stopAt = performance.now() + MAX_MS;
+  /**
+   * The tag whose insides are left out up to its end, when that is not in the same piece of HTML.
+   * @type {string | null}
+   */
+  #dropped = null;
 
   /**
    * @param {HTMLElement} root
@@ -129,9 +135,13 @@ class Builder {
 
   /** @param {Token} token */
   #add(token) {
+    const isHtml = token.type === "html_inline" || token.type === "html_block";
+    if (this.#dropped !== null && !isHtml) return;
     switch (token.type) {
       case "inline":
-        return this.addAll(token.children ?? []);
+        this.addAll(token.children ?? []);
+        this.#dropped = null;
+        return;
       case "text":
       case "text_special":
         return this.#top.append(token.content);
@@ -147,8 +157,11 @@ class Builder {
           createImage(this.#place, token.attrGet("src") ?? "", collectText(token.children ?? [])),
         );
       case "html_inline":
-      case "html_block":
         return this.#addHtml(token.content);
+      case "html_block":
+        this.#addHtml(token.content);
+        this.#dropped = null;
+        return;
     }
     // A paragraph of a list whose items stand close together.
     if (token.hidden) return;
@@ -188,6 +201,11 @@ class Builder {
   #addHtml(html) {
     if (html.length > MAX_LINE) return this.#top.append(html);
     for (const [part, dropped, slash, tag, attributes] of html.matchAll(HTML_PARTS)) {
+      if (this.#dropped !== null) {
+        if (slash !== "/" || tag.toLowerCase() !== this.#dropped) continue;
+        this.#dropped = null;
+      }
+      if (dropped !== undefined && !/<\/\w+\s*>$/.test(part)) this.#dropped = dropped.toLowerCase();
       if (part.startsWith("<!--") || dropped !== undefined) continue;
       if (tag === undefined) this.#top.append(decodeEntities(part));
       else if (slash !== "") this.#closeHtml(tag.toLowerCase());
