@@ -83,7 +83,11 @@ const memory = new UploadMemory(localStorage);
 const conflicts = new ConflictQuestion();
 const queue = new UploadQueue({
   transport,
-  memory,
+  memory: {
+    keep: (item, file) => memory.keep(item, file),
+    forget: (id) => memory.forget(id),
+    find: findInterrupted,
+  },
   onchange: () => panel.update(),
   onfinished: scheduleReload,
   onconflict: (item) => conflicts.ask(item.names.at(-1) ?? "", { verb: "upload" }),
@@ -135,6 +139,16 @@ function installWriting() {
   covering();
   answerOthers(() => [...queue.items].filter(({ state }) => state !== "lost").map(({ id }) => id));
   showInterrupted();
+}
+
+/**
+ * The upload of a file that was broken off; null when there is none, or another window is sending it.
+ * @param {Names} names
+ * @param {File} file
+ */
+async function findInterrupted(names, file) {
+  const kept = memory.find(names, file);
+  return kept !== null && (await findUnsent([kept.id])).length > 0 ? kept : null;
 }
 
 /** Shows what an earlier visit began to upload and the share still has a part of. */

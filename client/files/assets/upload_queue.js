@@ -36,7 +36,7 @@ import { nextName } from "./format.js";
  * @typedef {object} Memory
  * @property {(item: UploadItem, file: File) => void} keep
  * @property {(id: string) => void} forget
- * @property {(names: Names, file: File) => Kept | null} find
+ * @property {(names: Names, file: File) => Promise<Kept | null>} find the upload of the same file that nobody is sending
  *
  * @typedef {{ id: string, mode: "new" | "replace" }} Kept
  */
@@ -220,7 +220,8 @@ export class UploadQueue {
     const file = await source();
     signal.throwIfAborted();
     item.size = file.size;
-    const isResumed = item.sent > 0 || this.#takeUp(item, file);
+    const isResumed = item.sent > 0 || await this.#takeUp(item, file);
+    signal.throwIfAborted();
     // What was sent before may not all have arrived.
     if (isResumed && await this.#findOffset(item, file, signal)) return true;
     for (let tries = 0;;) {
@@ -247,8 +248,9 @@ export class UploadQueue {
    * @param {UploadItem} item
    * @param {File} file
    */
-  #takeUp(item, file) {
-    const kept = this.#memory.find(item.names, file);
+  async #takeUp(item, file) {
+    if (file.size <= SLICE) return false;
+    const kept = await this.#memory.find(item.names, file);
     if (kept === null) return false;
     for (const other of this.items) {
       if (other === item || other.id !== kept.id) continue;

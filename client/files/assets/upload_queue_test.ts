@@ -16,7 +16,7 @@ interface Setup extends Partial<Transport> {
 
 /** A queue whose network is in the test's hands, with what it remembers and a way to wait for what it does. */
 function openQueue(
-  { find = () => null, onconflict = () => Promise.resolve("skip" as const), ...transport }: Setup = {},
+  { find = () => Promise.resolve(null), onconflict = () => Promise.resolve("skip" as const), ...transport }: Setup = {},
 ) {
   const kept = new Set<string>();
   const waiting: { holds: () => boolean; resolve: () => void }[] = [];
@@ -88,7 +88,7 @@ Deno.test("UploadQueue asks what is there after a cut and goes on from it, as of
 Deno.test("UploadQueue takes an upload of an earlier visit up again when its file is added, in place of its row", async () => {
   const sent: [string, number][] = [];
   const { queue, whenStates } = openQueue({
-    find: (names) => names[0] === "large" ? { id: "earlier", mode: "replace" } : null,
+    find: (names) => Promise.resolve(names[0] === "large" ? { id: "earlier", mode: "replace" } : null),
     findOffset: () => Promise.resolve({ offset: SLICE, isComplete: false }),
     sendPart: (item, file, { start, end }) => {
       sent.push([`${item.id} ${item.mode}`, start]);
@@ -131,9 +131,10 @@ Deno.test("UploadQueue asks where a name is taken, and replaces, keeps both or s
 Deno.test("UploadQueue sends four at a time, makes room when one is paused, and sends it once when it goes on", async () => {
   const sent: string[] = [];
   const held: (() => void)[] = [];
+  const allSent = Promise.withResolvers<void>();
   const { queue, whenStates } = openQueue({
     sendPart: (item, _file, { signal }) => {
-      sent.push(item.names[0]);
+      if (sent.push(item.names[0]) === 4) allSent.resolve();
       return new Promise((resolve, reject) => {
         held.push(() => resolve(201));
         signal.addEventListener("abort", () => reject(signal.reason));
@@ -142,6 +143,7 @@ Deno.test("UploadQueue sends four at a time, makes room when one is paused, and 
   });
   const items = ["1", "2", "3", "4", "5"].map((name) => queue.add([name], createFile(1), 1));
   await whenStates("sending", "sending", "sending", "sending", "waiting");
+  await allSent.promise;
   queue.pause(items[0]);
   await whenStates("paused", "sending", "sending", "sending", "sending");
   ok(queue.isBusy);
@@ -149,10 +151,6 @@ Deno.test("UploadQueue sends four at a time, makes room when one is paused, and 
   queue.pause(items[0]);
   queue.resume(items[0]);
   deepEqual([...queue.items].map(({ state }) => state), ["waiting", "sending", "sending", "sending", "sending"]);
-  for (let done = 0; done < 6; done++) {
-    held[done]?.();
-    await Promise.resolve();
-  }
   while (items[0].state !== "done") {
     await new Promise((resolve) => setTimeout(resolve));
     for (const finish of held) finish();
