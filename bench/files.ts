@@ -116,6 +116,7 @@ function readCpu(pid: number): number {
 }
 
 const HTML = ["-H", "accept: text/html"];
+const GZIP = ["-H", "accept-encoding: gzip"];
 
 const ROWS: readonly Row[] = [
   {
@@ -169,6 +170,24 @@ const ROWS: readonly Row[] = [
     isMoreBetter: false,
     rounds: ROUNDS,
     measure: (base) => runCurl("time_total", [...HTML, `${base}many/`]) * 1000,
+  },
+  {
+    label: "10,000 entries, first visit, gzip taken",
+    unit: "ms",
+    isMoreBetter: false,
+    rounds: ROUNDS,
+    measure: (base, _, __, source) => {
+      fs.writeFileSync(path.join(path.dirname(source), "many", "touched"), "");
+      fs.rmSync(path.join(path.dirname(source), "many", "touched"));
+      return runCurl("time_total", [...HTML, ...GZIP, `${base}many/`]) * 1000;
+    },
+  },
+  {
+    label: "10,000 entries, bytes with gzip taken",
+    unit: "kB",
+    isMoreBetter: false,
+    rounds: 1,
+    measure: (base) => runCurl("size_download", [...HTML, ...GZIP, `${base}many/`]) / 1000,
   },
   {
     label: "zip of 1,000 files",

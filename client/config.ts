@@ -37,6 +37,12 @@ export const clientOptions = {
     fallback: "",
     help: "share a folder that visitors can also upload to, rename and delete in",
   },
+  drop: {
+    flag: "--drop",
+    parse: boolean,
+    fallback: "false",
+    help: "with -fw: visitors can add files and see nothing",
+  },
   passphrase: {
     flag: "--passphrase",
     short: "-p",
@@ -47,7 +53,7 @@ export const clientOptions = {
     fallback: "",
     secret: true,
     refuseEmpty: true,
-    help: "what visitors of shared files are asked for; without a value it is asked for here, and nobody sees it",
+    help: "what visitors of -f, -fw and -w are asked for; without a value it is asked for here, and nobody sees it",
   },
   maxUpload: {
     flag: "--max-upload",
@@ -83,6 +89,20 @@ export const clientOptions = {
     parse: boolean,
     fallback: "false",
     help: "with -w: open pages reload when files change",
+  },
+  cors: {
+    flag: "--cors",
+    parse: boolean,
+    fallback: "false",
+    help: "with -f, -fw or -w: pages of other sites may read what is shared, and with -fw change it",
+  },
+  header: {
+    flag: "--header",
+    metavar: "NAME:VALUE",
+    parse: headerLines,
+    fallback: "",
+    isRepeatable: true,
+    help: "with -f, -fw or -w: a header of every answer; can be given several times",
   },
   local: {
     flag: "--local",
@@ -195,6 +215,19 @@ function optionalHost(text: string): string | null {
     throw new SyntaxError('a host name is wanted, with a port or without, or "public"');
   }
   return text;
+}
+
+/** What belongs to a connection or to the length of an answer, which would break when it is set by hand. */
+const FRAMING = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
+
+/** Lines of a name and a value, as `Cache-Control: no-store`. */
+function headerLines(text: string): readonly (readonly [name: string, value: string])[] {
+  return text.split("\n").filter((line) => line !== "").map((line) => {
+    const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
+    if (name === undefined) throw new SyntaxError("a header such as X-Robots-Tag:none is wanted");
+    if (FRAMING.includes(name.toLowerCase())) throw new RangeError(`"${name}" is the server's own to set`);
+    return [name, value.trim()] as const;
+  });
 }
 
 /** A port, 0 for a free one; null when empty. */

@@ -8,12 +8,11 @@ import { logConnect } from "./log_connect.ts";
 import { explainNotKept, type OpenRelay, openRelay, type StartEmbeddedRelay } from "./open_relay.ts";
 import { type ClientConfig, clientOptions, defaultConfigDir } from "./config.ts";
 import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
+import { openLineWriter, openOutput } from "../common/output/mod.ts";
 import {
   createJsonScreen,
   createTextScreen,
   describeDroppedEvents,
-  openLineWriter,
-  openOutput,
   type Screen,
   type Summary,
 } from "./terminal/mod.ts";

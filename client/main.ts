@@ -95,6 +95,7 @@ const EXAMPLES = `Examples:
   portway -e 3000 --show-qr           the same, with a QR code for a phone
   portway -f .                        share this folder, read-only
   portway -fw inbox -p                share a folder for uploads, with a passphrase
+  portway -fw inbox --drop            take files from strangers, who see nothing of it
   portway -w dist --spa --live        a single-page application that reloads
   portway -f . --local                share on the local network, without a server
   portway --resume                    the last tunnel again, under its URL
@@ -104,6 +105,20 @@ const EXAMPLES = `Examples:
 async function runClient(flags: FlagTexts, server: ServerProgram, isKept: boolean): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: selectEnv(flags, process.env) });
   const log = createLogger({ level: config.verbose ? "debug" : "warn" });
+  try {
+    return await runWith(config, flags, server, isKept, log);
+  } finally {
+    await log.flush();
+  }
+}
+
+async function runWith(
+  config: ClientConfig,
+  flags: FlagTexts,
+  server: ServerProgram,
+  isKept: boolean,
+  log: Logger,
+): Promise<number> {
   const shared = await openShared(config, flags, log);
   if (shared !== null && config.local !== null) return await shareLocally(config, shared, openScreen(config), log);
   if (shared === null && config.expose === null && !config.resume) {
@@ -113,10 +128,11 @@ async function runClient(flags: FlagTexts, server: ServerProgram, isKept: boolea
     config,
     env: process.env,
     targetUrl: config.expose === null ? null : `${config.expose.origin}${config.expose.pathname}`.replace(/\/+$/, ""),
-    createTarget: (note, resumed) =>
-      shared === null
-        ? createLocalService(config, note, resumed, log)
-        : createHandlerTarget(shared.name, shared.target),
+    createTarget(note, resumed) {
+      if (shared === null) return createLocalService(config, note, resumed, log);
+      if (shared.note !== null) note(shared.note);
+      return createHandlerTarget(shared.name, shared.target);
+    },
     startEmbeddedRelay: server.startEmbeddedRelay,
     isKept,
     log,

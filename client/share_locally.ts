@@ -20,6 +20,7 @@ export async function shareLocally(config: ClientConfig, shared: Shared, screen:
     screen.request({ ...line, upgrade: null });
   });
   await screen.served(shared.name, server.urls);
+  if (shared.note !== null) screen.note(shared.note);
   const stop = listenForStop();
   await aborted(stop.signal);
   await server.close();

@@ -7,12 +7,15 @@ import { OptionError } from "../common/options.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
 import { CommandError } from "./command_error.ts";
 import { askSecret } from "./ask_secret.ts";
+import { dressAnswers } from "./dress_answers.ts";
 
 /** What the command line says is shared: a folder, a file or a site. */
 export interface Shared {
   /** Shown to the user. */
   readonly name: string;
   readonly target: FetchTarget;
+  /** What the user should know before visitors come; null for nothing. */
+  readonly note: string | null;
 }
 
 /** The flags that say what is carried; one of them at most. */
@@ -29,26 +32,32 @@ export async function openShared(
   log: Logger,
 ): Promise<Shared | null> {
   checkTogether(config, flags);
+  const passphrase = await readPassphrase(config, flags);
   const path = config.filesWrite ?? config.files;
   if (path !== null) {
     const writable = config.filesWrite !== null;
-    const passphrase = await readPassphrase(config, flags);
-    const { hidden, maxUpload } = config;
+    const { hidden, maxUpload, drop, cors, header } = config;
     // Loaded when wanted: a tunnel to a port does without their memory.
     const { createFileShare } = await import("./files/mod.ts");
-    const target = open(path, () => createFileShare({ path, writable, passphrase, hidden, maxUpload, log }));
-    return { name: `${path} (${writable ? "read and write" : "read-only"})`, target };
+    const share = open(
+      path,
+      () => createFileShare({ path, writable, drop, passphrase, hidden, maxUpload, cors, log }),
+    );
+    const way = drop ? "for adding files only" : writable ? "read and write" : "read-only";
+    return { name: `${path} (${way})`, target: dressAnswers(share, { cors, headers: header }), note: null };
   }
-  const { web, spa, live, hidden } = config;
+  const { web, spa, live, hidden, cors, header } = config;
   if (web === null) return null;
   const { createSite } = await import("./site/mod.ts");
-  return { name: `${web} (website)`, target: open(web, () => createSite({ path: web, spa, live, hidden, log })) };
+  const site = open(web, () => createSite({ path: web, spa, live, hidden, passphrase, log }));
+  const target = dressAnswers(site, { cors, headers: header });
+  return { name: `${web} (website)`, target, note: site.hasIndex ? null : explainNoIndex(web) };
 }
 
-/** The environment as it counts for a run: a passphrase in it, were it an empty one, is for runs that share files. */
+/** The environment as it counts for a run: a passphrase in it, were it an empty one, is for runs that share something. */
 export function selectEnv(flags: FlagTexts, env: Env): Env {
-  const isFiles = flags.files !== undefined || flags.filesWrite !== undefined;
-  return isFiles ? env : { ...env, [clientOptions.passphrase.env]: undefined };
+  const isShared = flags.files !== undefined || flags.filesWrite !== undefined || flags.web !== undefined;
+  return isShared ? env : { ...env, [clientOptions.passphrase.env]: undefined };
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -56,15 +65,18 @@ type Env = Readonly<Record<string, string | undefined>>;
 function checkTogether(config: ClientConfig, flags: FlagTexts): void {
   const given = KINDS.filter((kind) => config[kind] !== null);
   if (given.length > 1) throw new OptionError("only one of -e, -f, -fw and -w can be given");
-  const isFiles = config.files !== null || config.filesWrite !== null;
+  const isShared = config.files !== null || config.filesWrite !== null || config.web !== null;
   if (config.web === null && (config.spa !== null || config.live)) throw new OptionError("--spa and --live go with -w");
   if (config.filesWrite === null && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
+  if (config.filesWrite === null && config.drop) throw new OptionError("--drop goes with -fw");
   // Nobody must believe that what has no gate has one.
-  if (!isFiles && flags.passphrase !== undefined) {
-    throw new OptionError("-p goes with -f and -fw: nothing else asks for it");
+  if (!isShared && flags.passphrase !== undefined) {
+    throw new OptionError("-p goes with -f, -fw and -w: nothing else asks for it");
   }
-  if (!isFiles && config.web === null && config.hidden) throw new OptionError("--hidden goes with -f, -fw or -w");
-  checkLocal(config, flags, isFiles || config.web !== null);
+  if (!isShared && config.hidden) throw new OptionError("--hidden goes with -f, -fw or -w");
+  if (!isShared && config.cors) throw new OptionError("--cors goes with -f, -fw or -w");
+  if (!isShared && config.header.length > 0) throw new OptionError("--header goes with -f, -fw or -w");
+  checkLocal(config, flags, isShared);
   if (config.tunnel !== null) throw new OptionError("-t needs a login, and this release has none yet");
 }
 
@@ -75,7 +87,11 @@ function checkLocal({ local, resume }: ClientConfig, { localHost }: FlagTexts, i
   if (local === null && localHost !== undefined) throw new OptionError("--local-host goes with --local");
 }
 
-function open(path: string, create: () => FetchTarget): FetchTarget {
+function explainNoIndex(folder: string): string {
+  return `"${folder}" has no index.html, so visitors of its address get 404. -f ${folder} shares it as files.`;
+}
+
+function open<T extends FetchTarget>(path: string, create: () => T): T {
   try {
     return create();
   } catch (cause) {

@@ -1,6 +1,6 @@
 import { object, seq } from "@optique/core/constructs";
 import { message, text } from "@optique/core/message";
-import { map, optional } from "@optique/core/modifiers";
+import { map, multiple, optional } from "@optique/core/modifiers";
 import { argument, flag, option } from "@optique/core/primitives";
 import type { Parser } from "@optique/core/parser";
 import type { OptionName } from "@optique/core/usage";
@@ -27,6 +27,9 @@ function createParser(entry: Option<unknown>): Parser<"sync", string, unknown> {
   if (entry.metavar === undefined) return map(flag(...names, look), () => "true");
   // Checked to be non-empty, which is all that its type asks.
   const metavar = entry.metavar as `V${string}`;
+  if (entry.isRepeatable) {
+    return map(multiple(option(...names, string({ metavar }), look), { min: 1 }), (texts) => texts.join("\n"));
+  }
   if (bare === undefined) return option(...names, string({ metavar }), look);
   const value = argument(string({ metavar, pattern: /^(?!-)/ }), { hidden: entry.short === undefined });
   const parser = map(seq(flag(...names, look), optional(value)), ([, given]) => given ?? bare);

@@ -1,7 +1,4 @@
-import { Buffer } from "node:buffer";
-import { writeSync } from "node:fs";
-import process from "node:process";
-import { setImmediate } from "node:timers";
+import { openLineWriter, openOutput } from "./output/mod.ts";
 
 /** Levels, least first; a logger drops what is below its own. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -16,65 +13,43 @@ export interface Logger {
   error(event: string, fields?: LogFields): void;
 }
 
+/** A logger whose lines may wait to be written. */
+export interface WaitingLogger extends Logger {
+  /** Resolves when every line has been handed to the system, or nobody takes them: call it before an exit. */
+  flush(): Promise<void>;
+}
+
 export interface LoggerOptions {
   format?: LogFormat;
   level?: LogLevel;
-  /** Takes lines without the newline of the last one; standard error when left out. */
-  write?: (lines: string) => void;
+  /** Takes one line without its newline; standard error when left out. */
+  write?: (line: string) => void;
   now?: () => Date;
 }
 
+/** Lines that wait for a reader who stalls. Then the older half is left out, and a line says so. */
+const MAX_WAITING = 10_000;
+
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/**
- * A logger that writes one line an event, to standard error unless `write` says otherwise. On standard error, lines of
- * one turn of the event loop go out together, up to one that warns: a write each would cost a busy server a fifth of
- * its time.
- */
-export function createLogger(options: LoggerOptions = {}): Logger {
+/** A logger that writes one line an event, to standard error unless `write` says otherwise. */
+export function createLogger(options: LoggerOptions = {}): WaitingLogger {
   const { format = "text", level = "info", now = () => new Date() } = options;
   const least = LEVELS.indexOf(level);
   const serialize = format === "json" ? serializeJson : serializeText;
-  const gathered = options.write === undefined ? gatherLines() : null;
-  const logAt = (at: LogLevel) => {
-    if (LEVELS.indexOf(at) < least) return () => {};
-    const write = options.write ?? (at === "warn" || at === "error" ? gathered?.writeNow : gathered?.write);
-    return (event: string, fields: LogFields = {}) => write?.(serialize(now(), at, event, fields));
+  // Nobody waits for who reads the log: a pager, or a disk that is full, must not stop what is logged.
+  const writer = options.write === undefined
+    ? openLineWriter(openOutput("stderr"), {
+      describeDropped: (count) => serialize(now(), "warn", "log_lines_dropped", { count }),
+      maxWaiting: MAX_WAITING,
+      retries: true,
+    })
+    : { write: options.write, flush: () => Promise.resolve() };
+  const logAt = (at: LogLevel) => (event: string, fields: LogFields = {}) => {
+    if (LEVELS.indexOf(at) >= least) writer.write(serialize(now(), at, event, fields));
   };
-  return { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
-}
-
-/** Lines on their way to standard error. What is left of them at an exit goes out with it. */
-function gatherLines() {
-  let lines: string[] = [];
-  const flush = () => {
-    if (lines.length === 0) return;
-    writeToStandardError(lines.join("\n") + "\n");
-    lines = [];
-  };
-  process.on("exit", flush);
-  return {
-    write(line: string): void {
-      if (lines.push(line) === 1) setImmediate(flush);
-    },
-    writeNow(line: string): void {
-      lines.push(line);
-      flush();
-    },
-  };
-}
-
-/** Synchronous, so that nothing is lost. */
-function writeToStandardError(text: string): void {
-  const bytes = Buffer.from(text);
-  let written = 0;
-  try {
-    while (written < bytes.length) written += writeSync(2, bytes, written);
-  } catch {
-    // Standard error that is closed, or takes no more just now: this knows what to do, at five times the cost.
-    // deno-lint-ignore no-console
-    console.error(bytes.toString("utf8", written).trimEnd());
-  }
+  const flush = () => writer.flush();
+  return { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error"), flush };
 }
 
 /** A logger that keeps nothing, for callers that want none. */
@@ -95,14 +70,10 @@ function serializeJson(time: Date, level: LogLevel, event: string, fields: LogFi
 }
 
 function serializeText(time: Date, level: LogLevel, event: string, fields: LogFields): string {
-  let line = `${time.toISOString()} ${level.padEnd(5)} ${event}`;
-  for (const name in fields) {
-    const value = fields[name];
-    if (value === undefined) continue;
-    const text = String(value);
-    line += ` ${name}=${/^[\w.:/@+-]+$/.test(text) ? text : quote(text)}`;
-  }
-  return line;
+  const pairs = Object.entries(fields).filter(([, value]) => value !== undefined).map(([name, value]) =>
+    ` ${name}=${/^[\w.:/@+-]+$/.test(String(value)) ? value : quote(String(value))}`
+  );
+  return `${time.toISOString()} ${level.padEnd(5)} ${event}${pairs.join("")}`;
 }
 
 /** In quotes, with every control character escaped, those of C1 too, which JSON leaves as they are. */

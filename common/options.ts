@@ -20,6 +20,8 @@ export interface Option<T> {
   /** The text that stands for the value when neither flag nor environment gives one. */
   readonly fallback: string;
   readonly help: string;
+  /** May be given several times; its text has a line for each. */
+  readonly isRepeatable?: boolean;
   /** Never shown with its value. */
   readonly secret?: boolean;
   /** Refuse an empty text that was given: it must not pass for none, as where a variable it came from is not set. */

@@ -13,12 +13,13 @@ export interface RateLimiterOptions {
   perMinute: number;
   /** Keys remembered at most. When full, those with all their turns are forgotten first, then the oldest. */
   maxKeys?: number;
+  /** Milliseconds of a clock that is never set back; that of `performance` when left out. */
   now?: () => number;
 }
 
 /** A token bucket a key, with bounded memory however many keys strangers come up with. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  const { burst, perMinute, maxKeys = 50_000, now = Date.now } = options;
+  const { burst, perMinute, maxKeys = 50_000, now = () => performance.now() } = options;
   const perMs = perMinute / 60_000;
   const buckets = new Map<string, { turns: number; at: number }>();
 

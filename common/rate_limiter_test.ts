@@ -36,3 +36,15 @@ Deno.test("rate limiter tells what it would answer without taking a turn", () =>
   limiter.take("a");
   equal(limiter.peek("a"), 1000);
 });
+
+Deno.test("rate limiter gives turns back however the clock on the wall is set", () => {
+  const { now } = Date;
+  try {
+    const limiter = createRateLimiter({ burst: 1, perMinute: 60 });
+    limiter.take("a");
+    Date.now = () => now() - 24 * 60 * 60 * 1000;
+    equal(limiter.peek("a") <= 1000, true);
+  } finally {
+    Date.now = now;
+  }
+});

@@ -183,33 +183,33 @@ Deno.test("a reader that takes nothing stalls its own stream at the initial wind
   assert.equal(await stalled, "woken");
 });
 
-Deno.test("windows grow while readers keep up, within the bounds of a stream and of the session", async () => {
-  const asked: MuxStream[] = [];
-  const link = new Link({
-    // Time stands still: every reader keeps up.
-    now: () => 0,
-    onRequest(stream) {
-      asked.push(stream);
-      return ignore();
-    },
-  });
-  const streams: MuxStream[] = [];
-  for (let index = 0; index < 6; index++) {
-    const onData = (piece: Uint8Array) => streams[index].consumed(piece.length);
-    streams.push(link.relay.open(HEAD, GET, visitor({ onData }))!);
-  }
+/** A relay whose clock is the test's, and whose client is 50 ms away there and back. */
+async function createClocked() {
+  const clock = { time: 1000 };
+  const link = new Link({ now: () => clock.time });
+  link.relay.measureRoundTrip();
+  await turn();
+  clock.time += 50;
   await link.settle();
-  asked.forEach((stream) => answerEmpty(stream, false));
-  const body = new Uint8Array(MAX_PIECE);
-  const feed = async (stream: MuxStream) => {
-    for (let count = 0; count < 500; count++) await stream.write(body);
+  assert.equal(link.relay.roundTripMs, 50);
+  const open = () => link.relay.open(HEAD, GET, visitor())!;
+  // As if that much had come and been passed on.
+  const pass = (stream: MuxStream, bytes = (INITIAL_WINDOW + stream.growth) / 2, waiting = 0) => {
+    stream.take(bytes + waiting);
+    stream.consumed(bytes);
   };
+  return { clock, link, open, pass };
+}
+
+Deno.test("windows grow while readers keep up, within the bounds of a stream and of the session", async () => {
+  const { clock, link, open, pass } = await createClocked();
+  const streams = Array.from({ length: 6 }, open);
   // One by one: the first ones take all there is, up to a window's limit each.
-  for (const stream of asked) {
-    const feeding = feed(stream);
-    let done = false;
-    feeding.then(() => done = true);
-    while (!done) await link.settle();
+  for (const stream of streams) {
+    for (let trip = 0; trip < 6; trip++) {
+      pass(stream);
+      clock.time += 50;
+    }
   }
   const growths = streams.map(({ growth }) => growth);
   assert.equal(growths[0], MAX_WINDOW - INITIAL_WINDOW);
@@ -219,58 +219,71 @@ Deno.test("windows grow while readers keep up, within the bounds of a stream and
   streams.forEach((stream) => stream.reset(1));
   assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
   link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+  await turn();
 });
 
-/** A stream at the relay whose peer sends when the test says so; time is the test's too. */
-function createClocked() {
-  const clock = { time: 1000 };
-  const link = new Link({ now: () => clock.time });
-  const stream = link.relay.open(HEAD, GET, visitor())!;
-  // As if that much had come and been passed on.
-  const pass = (bytes: number, waiting = 0) => {
-    stream.take(bytes + waiting);
-    stream.consumed(bytes);
-  };
-  return { clock, link, stream, pass };
-}
-
 Deno.test("a window fills a long line within a few round trips", async () => {
-  const { clock, stream, pass } = createClocked();
-  const growths: number[] = [];
+  const { clock, open, pass } = await createClocked();
+  const stream = open(), sizes: number[] = [];
   for (let trip = 0; trip < 5; trip++) {
-    pass((INITIAL_WINDOW + stream.growth) / 2);
-    growths.push((INITIAL_WINDOW + stream.growth) / 1024);
+    pass(stream);
+    sizes.push((INITIAL_WINDOW + stream.growth) / 1024);
     clock.time += 50;
   }
-  assert.deepEqual(growths, [256, 1024, 4096, 16384, 16384]);
+  assert.deepEqual(sizes, [256, 1024, 4096, 16384, 16384]);
+  await turn();
+});
+
+Deno.test("a window on a short line holds what comes in a few round trips, however fast that is", async () => {
+  const { clock, link, open, pass } = await createClocked();
+  for (let count = 0; count < 100; count++) {
+    clock.time += 1000;
+    link.relay.measureRoundTrip();
+    await turn();
+    clock.time += 1;
+    await link.settle();
+  }
+  const stream = open();
+  // 500 MB/s.
+  for (let count = 0; count < 200; count++) {
+    pass(stream);
+    clock.time += (INITIAL_WINDOW + stream.growth) / 2 / 500_000;
+  }
+  assert.equal(stream.growth, 2 ** 20 - INITIAL_WINDOW);
   await turn();
 });
 
 Deno.test("a window stays as it is while its reader takes its time, or while much waits for the reader", async () => {
-  const slow = createClocked();
-  slow.pass(1);
-  slow.clock.time += 300;
-  slow.pass(INITIAL_WINDOW / 2);
-  assert.equal(slow.stream.growth, 0);
-  const full = createClocked();
-  full.pass(INITIAL_WINDOW / 2, INITIAL_WINDOW / 2);
-  assert.equal(full.stream.growth, 0);
+  const { clock, open, pass } = await createClocked();
+  const slow = open(), full = open();
+  pass(slow, 1);
+  clock.time += 300;
+  pass(slow, INITIAL_WINDOW / 2);
+  assert.equal(slow.growth, 0);
+  pass(full, INITIAL_WINDOW / 2, INITIAL_WINDOW / 2);
+  assert.equal(full.growth, 0);
   await turn();
 });
 
 Deno.test("a window shrinks again when its reader has become slow, and goes on", async () => {
-  const { clock, link, stream, pass } = createClocked();
-  for (let trip = 0; trip < 4; trip++) pass((INITIAL_WINDOW + stream.growth) / 2);
+  const { clock, link, open, pass } = await createClocked();
+  const stream = open();
+  for (let trip = 0; trip < 4; trip++) {
+    pass(stream);
+    clock.time += 50;
+  }
   assert.equal(stream.growth, MAX_WINDOW - INITIAL_WINDOW);
   for (let trip = 0; trip < 10; trip++) {
     clock.time += 3000;
-    pass((INITIAL_WINDOW + stream.growth) / 2);
+    pass(stream);
   }
   assert(stream.growth < INITIAL_WINDOW, `${stream.growth}`);
-  clock.time += 3000;
-  pass(INITIAL_WINDOW);
   await turn();
-  assert(link.toClient.messages.length > 0, "credit is still given");
+  link.toClient.messages.length = 0;
+  clock.time += 3000;
+  pass(stream, INITIAL_WINDOW);
+  await turn();
+  assert.equal(link.toClient.messages.length, 1, "credit is still given");
 });
 
 Deno.test("GrowthBudget gives no more than it has, nor than the budget above", () => {

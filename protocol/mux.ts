@@ -66,7 +66,8 @@ export class Mux implements StreamSession {
   /** The message in which the last PONG goes, by {@link Outbox.messages}. */
   #pongIn = -1;
   #heardAt: number;
-  #pingedAt = 0;
+  #pingedAt = -Infinity;
+  #roundTripMs = Infinity;
   /** The peer has said that the session will end. */
   #drains = false;
   #over = false;
@@ -93,6 +94,20 @@ export class Mux implements StreamSession {
   /** When the peer's last message came, by {@link now}. */
   get heardAt(): number {
     return this.#heardAt;
+  }
+
+  get roundTripMs(): number {
+    return this.#roundTripMs;
+  }
+
+  measureRoundTrip(): void {
+    const now = this.now();
+    if (this.#over || now - this.#pingedAt < REMEASURE_MS) return;
+    this.#pingedAt = now;
+    const isAlone = this.outbox.used === HEADROOM;
+    this.frames.put(FrameType.ping, 0, 0, PING, 0, PING.length);
+    // As in beat(): no buffer is held for it.
+    if (isAlone) this.outbox.flush();
   }
 
   /** Every stream open now. */
@@ -177,11 +192,13 @@ export class Mux implements StreamSession {
 
   /**
    * One turn of the idle clock: streams on which nothing moved for `turns` of them are reset. Granted upgrades are left
-   * alone: they may be quiet for hours, and whether their two ends are there is for those to find out.
+   * alone while both directions are open: they may be quiet for hours, and whether their two ends are there is for those
+   * to find out.
    */
   endIdle(turns: number): void {
     for (const stream of this.#streams.entries()) {
-      if (stream.ended !== null || stream.status === SWITCHING_PROTOCOLS || ++stream.idleTurns <= turns) continue;
+      const isOpen = stream.status === SWITCHING_PROTOCOLS && !stream.localEnded && !stream.remoteEnded;
+      if (stream.ended !== null || isOpen || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
     }
@@ -232,7 +249,7 @@ export class Mux implements StreamSession {
         if (end - start !== 8) throw new ProtocolError("a PING holds 8 bytes");
         return this.#answerPing(bytes, start, end);
       case FrameType.pong:
-        return;
+        return this.#onPong();
       case FrameType.goAway: {
         const { code, text } = readReason(bytes, start, end);
         const reason = Object.values(GoAwayReason).find((known) => known === code) ?? GoAwayReason.closed;
@@ -247,12 +264,21 @@ export class Mux implements StreamSession {
   /** One answer waits at most: a peer that pings without reading must not fill memory. */
   #answerPing(bytes: Uint8Array, start: number, end: number): void {
     const { outbox } = this;
-    if (outbox.full || this.#pongIn === outbox.messages) return;
+    if (this.#pongIn === outbox.messages) return;
     const isAlone = outbox.used === HEADROOM;
     this.frames.put(FrameType.pong, 0, 0, bytes, start, end);
     this.#pongIn = outbox.messages;
     // As in beat(): the heartbeats of many clients may arrive in one turn, each alone in its message.
     if (isAlone) outbox.flush();
+  }
+
+  /** What waited on the way, behind bulk or in a busy process, is no part of a round trip: the shorter ones count more. */
+  #onPong(): void {
+    const tookMs = this.#heardAt - this.#pingedAt;
+    // One that nobody asked for.
+    if (tookMs === Infinity) return;
+    const known = this.#roundTripMs;
+    this.#roundTripMs = tookMs < known ? tookMs : known + Math.min(tookMs - known, known) / 16;
   }
 
   /** Counts a frame that carries nothing. */
@@ -377,6 +403,9 @@ const HALF_OF_IDS = 0x80000000;
 
 /** Heads wait for nobody, so a peer that does not read gets no more of them while this much is waiting, in bytes. */
 const MAX_WAITING = 4 * 1024 * 1024;
+
+/** A round trip is measured no more often than this. */
+const REMEASURE_MS = 1000;
 
 const DECODER = new TextDecoder();
 const PING = new Uint8Array(8);

@@ -479,6 +479,17 @@ Deno.test("Mux.endIdle leaves upgrades alone once they are granted", async () =>
   assert.deepEqual([accepted.ended, waiting.ended], [null, ResetReason.idle]);
 });
 
+Deno.test("Mux.endIdle ends an upgrade of which one end has gone and the other says nothing", async () => {
+  const { link, asked } = createLink();
+  const stream = link.relay.open(HEAD, UPGRADING, visitor())!;
+  await link.settle();
+  asked[0].respond(101, NOTHING, 0, 0, NOTHING, 0, 0, false);
+  await link.settle();
+  stream.end();
+  for (let count = 0; count < 2; count++) link.relay.endIdle(1);
+  assert.equal(stream.ended, ResetReason.idle);
+});
+
 Deno.test("Mux.endIdle tells a stream once, even when telling one of them ends the session", async () => {
   const { link } = createLink();
   let resets = 0;

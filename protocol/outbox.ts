@@ -27,6 +27,10 @@ export const SEND_NOW = 128 * 1024;
  */
 const FULL = SEND_NOW;
 const BUFFER_SIZE = HEADROOM + SEND_NOW + FRAME_HEAD + 64 * 1024;
+/** For a heartbeat or a credit: thousands of idle sessions beat in one turn, and each holds a buffer while it sends. */
+const SMALL_BUFFER = 256;
+/** Who is woken in one turn: two messages' worth of the largest pieces. */
+const WOKEN = 4;
 /** Idle buffers kept for all sessions of this process: an idle session holds none. */
 const MAX_SPARE = 8;
 const spare: Uint8Array<ArrayBuffer>[] = [];
@@ -43,7 +47,10 @@ export class Outbox {
   #armed = false;
   #sending = false;
   #closed = false;
-  #waiting: (() => void)[] = [];
+  /** Who waits for room, the longest first; those before who have hardly sent anything yet. */
+  readonly #early: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #isWaking = false;
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
@@ -58,12 +65,13 @@ export class Outbox {
   /** Makes room for a frame with a payload of at most `payload` bytes. Write it at `used`, then {@link commit}. */
   reserve(payload: number): void {
     const size = FRAME_HEAD + payload;
-    if (this.buffer === NO_BUFFER) this.buffer = spare.pop() ?? new Uint8Array(BUFFER_SIZE);
+    if (this.buffer === NO_BUFFER) this.buffer = takeBuffer(size);
     if (this.used + size <= this.buffer.length) return;
-    if (!this.#sending && this.used > HEADROOM) this.#sendNow();
-    if (this.buffer === NO_BUFFER) this.buffer = spare.pop() ?? new Uint8Array(BUFFER_SIZE);
+    if (!this.#sending && this.used > HEADROOM && this.buffer.length > SMALL_BUFFER) this.#sendNow();
+    if (this.buffer === NO_BUFFER) this.buffer = takeBuffer(size);
     if (this.used + size <= this.buffer.length) return;
-    const larger = new Uint8Array(Math.max(this.buffer.length * 2, this.used + size));
+    const wanted = Math.max(this.buffer.length * 2, this.used + size);
+    const larger = wanted <= BUFFER_SIZE ? takeBuffer(wanted) : new Uint8Array(wanted);
     larger.set(this.buffer.subarray(0, this.used));
     this.buffer = larger;
   }
@@ -80,10 +88,13 @@ export class Outbox {
     }
   }
 
-  /** Resolves when bodies may be written again, at once after {@link close}. */
-  whenRoom(): Promise<void> {
+  /**
+   * Resolves when bodies may be written again, at once after {@link close}.
+   * @param isEarly for one of a few bytes so far: it goes before those that have carried much
+   */
+  whenRoom(isEarly: boolean): Promise<void> {
     if (!this.full || this.#closed) return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return new Promise((resolve) => (isEarly ? this.#early : this.#waiting).push(resolve));
   }
 
   /** Sends what waits, without waiting for the end of the turn. */
@@ -122,18 +133,34 @@ export class Outbox {
     this.#sending = false;
     keepSpare(buffer);
     if (this.buffer !== NO_BUFFER) this.#sendNow();
-    this.#wake();
+    this.#wakeSoon();
   }
 
-  #wake(): void {
-    const waiting = this.#waiting;
-    if (waiting.length === 0 || (this.full && !this.#closed)) return;
-    this.#waiting = [];
-    for (const resolve of waiting) resolve();
+  /** Wakes about as many as there is room for: to wake thousands for each message would take longer than sending it. */
+  readonly #wake = (): void => {
+    this.#isWaking = false;
+    if (this.full && !this.#closed) return;
+    const count = this.#closed ? this.#early.length + this.#waiting.length : WOKEN;
+    for (const resolve of this.#early.splice(0, count)) resolve();
+    for (const resolve of this.#waiting.splice(0, count)) resolve();
+    if (this.#early.length + this.#waiting.length === 0) return;
+    // Those who were woken may have little to send, or nothing any more.
+    this.#isWaking = true;
+    setImmediate(this.#wake);
+  };
+
+  #wakeSoon(): void {
+    if (!this.#isWaking) this.#wake();
   }
 }
 
 const NO_BUFFER = new Uint8Array(0);
+
+/** A buffer for a message that begins with a frame of `size` bytes. */
+function takeBuffer(size: number): Uint8Array<ArrayBuffer> {
+  if (HEADROOM + size <= SMALL_BUFFER) return new Uint8Array(SMALL_BUFFER);
+  return spare.pop() ?? new Uint8Array(BUFFER_SIZE);
+}
 
 function keepSpare(buffer: Uint8Array<ArrayBuffer>): void {
   if (buffer.length === BUFFER_SIZE && spare.length < MAX_SPARE) spare.push(buffer);

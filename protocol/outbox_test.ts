@@ -83,7 +83,7 @@ Deno.test("Outbox asks bodies to wait while much is waiting, and wakes them when
   for (let count = 0; count < 9; count++) put(outbox, 65_000);
   assert.equal(outbox.full, true);
   let woken = false;
-  const waiting = outbox.whenRoom().then(() => woken = true);
+  const waiting = outbox.whenRoom(false).then(() => woken = true);
   await turn();
   assert.equal(woken, false);
   taken();
@@ -91,15 +91,56 @@ Deno.test("Outbox asks bodies to wait while much is waiting, and wakes them when
   assert.equal(outbox.full, false);
 });
 
+Deno.test("Outbox wakes those who have sent little first, and of the others a few at a time", async () => {
+  const { transport, taken } = createTransport(true);
+  const outbox = new Outbox(transport);
+  const fill = () => {
+    while (!outbox.full) put(outbox, 65_000);
+  };
+  put(outbox, SEND_NOW);
+  fill();
+  const woken: string[] = [];
+  let wakings = 0, isOver = false;
+  const wait = async (name: string, isEarly: boolean) => {
+    do {
+      await outbox.whenRoom(isEarly);
+      wakings++;
+    } while (outbox.full && !isOver);
+    woken.push(name);
+    if (!isOver) fill();
+  };
+  const waiting = Array.from({ length: 1000 }, (_, index) => wait(String(index), false));
+  waiting.push(wait("early", true));
+  for (let sent = 0; sent < 3; sent++) {
+    taken();
+    await turn();
+  }
+  assert.equal(woken[0], "early");
+  assert(wakings < 30, `${wakings} were woken for ${woken.length} that had room`);
+  isOver = true;
+  outbox.close();
+  await Promise.all(waiting);
+});
+
+Deno.test("Outbox wakes everyone in turn when those before them have nothing to send", async () => {
+  const { transport, taken } = createTransport(true);
+  const outbox = new Outbox(transport);
+  put(outbox, SEND_NOW);
+  while (!outbox.full) put(outbox, 65_000);
+  const waiting = Array.from({ length: 100 }, () => outbox.whenRoom(false));
+  taken();
+  await Promise.all(waiting);
+});
+
 Deno.test("Outbox.close wakes who waits, drops what waits and sends nothing after", async () => {
   const { transport, sent, taken } = createTransport(true);
   const outbox = new Outbox(transport);
   put(outbox, SEND_NOW);
   for (let count = 0; count < 9; count++) put(outbox, 65_000);
-  const waiting = outbox.whenRoom();
+  const waiting = outbox.whenRoom(false);
   outbox.close();
   await waiting;
-  await outbox.whenRoom();
+  await outbox.whenRoom(false);
   taken();
   put(outbox, 10);
   await turn();
@@ -146,4 +187,18 @@ Deno.test("Outbox keeps the order of frames that are written while a transport s
   outbox.flush();
   outbox.flush();
   assert.deepEqual(messages, [[1], [2]]);
+});
+
+Deno.test("Outbox takes little memory for a small frame alone, and keeps it in front of larger ones", async () => {
+  const { transport, sent, taken } = createTransport(true);
+  const outbox = new Outbox(transport);
+  put(outbox, 8, 1);
+  outbox.flush();
+  assert(sent[0].buffer.length <= 1024, `${sent[0].buffer.length} bytes for a heartbeat`);
+  put(outbox, 8, 2);
+  put(outbox, 70_000, 3);
+  put(outbox, 8, 4);
+  taken();
+  await turn();
+  assert.deepEqual(readStreams(sent[1].bytes), [2, 3, 4]);
 });

@@ -43,6 +43,10 @@ export interface StreamSession {
   readonly now: () => number;
   /** When the peer's last bytes came, by {@link now}. */
   readonly heardAt: number;
+  /** How long a word to the peer and its answer take, in milliseconds; Infinity while that is not known. */
+  readonly roundTripMs: number;
+  /** Asks the peer for a word back, so that {@link roundTripMs} is known; no effect shortly after the last time. */
+  measureRoundTrip(): void;
   /** This stream has ended. */
   forget(stream: MuxStream): void;
 }
@@ -122,7 +126,7 @@ export class MuxStream {
    */
   async whenRoom(): Promise<void> {
     while (this.ended === null && this.room === 0) {
-      if (this.#sendCredit > 0) await this.#mux.outbox.whenRoom();
+      if (this.#sendCredit > 0) await this.#mux.outbox.whenRoom(this.carried < EARLY);
       else await new Promise<void>((resolve) => this.#wake = resolve);
     }
     if (this.ended !== null) throw new StreamEnded(this.ended);
@@ -243,10 +247,20 @@ export class MuxStream {
     }
     // With much of the window waiting here it is the reader that holds things up, and more would only wait too.
     const waiting = this.#window - this.#allowance - this.#ungranted;
-    if (sinceMs > GROW_WITHIN_MS || waiting > this.#window / 4) return 0;
+    if (sinceMs > GROW_WITHIN_MS || waiting > this.#window / 4 || this.#window >= MAX_WINDOW) return 0;
+    this.#mux.measureRoundTrip();
+    if (this.#window >= EASY_WINDOW && !this.#needsMore(sinceMs)) return 0;
     const more = budget.take(Math.min(GROW_BY * this.#window, MAX_WINDOW - this.#window));
     this.#window += more;
     return more;
+  }
+
+  /** Whether more is on its way during some round trips than the window holds: the rest would only ever wait here. */
+  #needsMore(sinceMs: number): boolean {
+    const { roundTripMs } = this.#mux;
+    // Bytes that waited somewhere come in bursts, which tell nothing of what comes in the long run.
+    const perMs = this.#ungranted / Math.max(sinceMs, roundTripMs, BURST_MS);
+    return this.#window < ROUND_TRIPS * perMs * roundTripMs;
   }
 
   /** For the mux: credit arrived. */
@@ -293,9 +307,16 @@ export class MuxStream {
 }
 
 const EMPTY = new Uint8Array(0);
+/** A stream that has carried no more, in bytes, need not wait behind large bodies: most answers are small. */
+const EARLY = 64 * 1024;
 /** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
 /** Windows are filled within a few round trips: 64 KiB, 256 KiB, 1 MiB, 4 MiB, 16 MiB. */
 const GROW_BY = 3;
+/** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
+const ROUND_TRIPS = 3;
+const BURST_MS = 20;
+/** Up to this a window needs no more reason to grow than a reader who keeps up, whatever the line. */
+const EASY_WINDOW = 1024 * 1024;
 /** A reader that takes longer than this for half a window does not need one that large. */
 const SHRINK_AFTER_MS = 2000;

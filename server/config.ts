@@ -225,7 +225,7 @@ export const serverOptions = {
     env: "PORTWAY_MAX_STREAMS",
     metavar: "COUNT",
     parse: integer(1, 65_536),
-    fallback: "1024",
+    fallback: "4096",
     help: "requests that one session carries at a time; more are answered with 503",
   },
   maxUpgrades: {

@@ -7,7 +7,7 @@ import { aborted } from "../common/delay.ts";
 import { listenForStop } from "../common/stop_signal.ts";
 import { OptionError, resolveOptions } from "../common/options.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
-import { writeText } from "../common/write_text.ts";
+import { writeText } from "../common/output/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
 import { IN_MEMORY, type RunningServer, startProxyOnly, startServer } from "./main.ts";
 
@@ -57,7 +57,19 @@ async function runUntilStopped(config: ProxyConfig, start: (log: Logger) => Prom
   const log = createLogger({ format: config.logFormat, level: config.logLevel });
   const stop = listenForStop();
   surviveDefects(log);
-  const server = await start(log);
+  try {
+    return await serveUntil(stop, config, await start(log), log);
+  } finally {
+    await log.flush();
+  }
+}
+
+async function serveUntil(
+  stop: ReturnType<typeof listenForStop>,
+  config: ProxyConfig,
+  server: RunningServer,
+  log: Logger,
+): Promise<number> {
   const { hostname, port } = server.address;
   const line = config.json
     ? JSON.stringify({ event: "listening", url: server.url.origin, hostname, port })

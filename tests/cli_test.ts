@@ -47,7 +47,7 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["server", "--port", "99999"], /99999/],
   [["server", "--listener", "apache"], /apache/],
   [["-e", "3000", "-p", "secret"], /-p goes with -f/],
-  [["-w", ".", "-p", "secret"], /-p goes with -f/],
+  [["-f", ".", "--drop"], /--drop goes with -fw/],
   [["-e", "3000", "--host-header", "a\r\nx: y"], /--host-header.*host name/],
   [["server", "--trusted-proxies", "10.0.0.1,nginx"], /--trusted-proxies.*nginx/],
   [["server", "--ephemeral-domain", "a/b"], /--ephemeral-domain.*a\/b/],

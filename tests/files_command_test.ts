@@ -16,8 +16,13 @@ const WRONG: [args: string[], code: number, message: RegExp][] = [
   [["-e", "3000", "--local"], 2, /--local goes with/],
   [["-fw", ".", "--max-upload", "5 apples"], 2, /--max-upload: cannot use "5 apples": a size such as 500MB or 2GiB/],
   [["-f", ".", "--max-upload", "5MB"], 2, /--max-upload goes with -fw/],
-  [["-w", ".", "-p", "secret"], 2, /^portway: -p goes with -f and -fw: nothing else asks for it/],
-  [["-e", "3000", "-p", "secret"], 2, /^portway: -p goes with -f and -fw/],
+  [["-e", "3000", "-p", "secret"], 2, /^portway: -p goes with -f, -fw and -w: nothing else asks for it/],
+  [["-f", ".", "--drop"], 2, /--drop goes with -fw/],
+  [["-fw", "deno.json", "--drop", "--local"], 1, /^portway: cannot take files into "deno.json": it is no folder/],
+  [["-e", "3000", "--cors"], 2, /--cors goes with -f, -fw or -w/],
+  [["-e", "3000", "--header", "a:b"], 2, /--header goes with -f, -fw or -w/],
+  [["-f", ".", "--header", "no colon"], 2, /--header: cannot use "no colon": a header such as/],
+  [["-f", ".", "--header", "a:1", "--header", "Content-Length:3"], 2, /"Content-Length" is the server's own to set/],
   [["-e", "3000", "--hidden"], 2, /--hidden goes with -f, -fw or -w/],
   [["-f", ".", "--local-host", "127.0.0.1"], 2, /--local-host goes with --local/],
   [["-f", ".", "--local-host", "0.0.0.0"], 2, /--local-host goes with --local/],
@@ -79,13 +84,15 @@ Deno.test("portway --help lists flags whose value may be left out in their place
   const { stdout } = spawnSync(process.execPath, ["run", "-A", CLI, "--help"], { encoding: "utf8" });
   const flags = [...stdout.matchAll(/^ {2}(-.*?|[A-Z]+)(?: {2}.*)?$/gm)].map(([, flag]) => flag);
   const from = flags.indexOf("-p, --passphrase [PASSPHRASE]");
-  deepEqual(flags.slice(from, from + 7), [
+  deepEqual(flags.slice(from, from + 9), [
     "-p, --passphrase [PASSPHRASE]",
     "--max-upload SIZE",
     "--hidden",
     "-w, --web PATH",
     "--spa [FILE]",
     "--live",
+    "--cors",
+    "--header NAME:VALUE",
     "--local [PORT]",
   ]);
   deepEqual(flags.filter((flag) => !flag.startsWith("-")), []);

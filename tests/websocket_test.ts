@@ -114,15 +114,6 @@ for (const listener of ["edge", "deno"]) {
       assert(await socket.next() === long);
     });
 
-    await t.step("a message above 16 MiB ends its WebSocket with 1009 and nothing else", async () => {
-      await using other = await openSocket(url);
-      await using socket = await openSocket(url);
-      socket.send(new Uint8Array(16 * MIB + 1));
-      assert.equal((await socket.closed).code, 1009);
-      other.send("still here");
-      assert.equal(await other.next(), "still here");
-    });
-
     await t.step("a refused handshake is the answer that the service gave", async () => {
       await using raw = await openRaw(server.port);
       raw.write(handshake("/refuse", new URL(tunnel.url).host));
@@ -149,7 +140,7 @@ function handshake(path: string, host: string, more = ""): string {
     `Sec-WebSocket-Extensions: permessage-deflate\r\n${more}\r\n`;
 }
 
-Deno.test("a service that answers the WebSocket handshake with a wrong key gives its visitor 502", async () => {
+Deno.test("what a service answers to a WebSocket handshake is between it and its visitor, a wrong key too", async () => {
   await using recorder = await startRecorder({
     answer: () =>
       "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\n\r\n",
@@ -158,5 +149,6 @@ Deno.test("a service that answers the WebSocket handshake with a wrong key gives
   await using tunnel = await startTunnel({ server, target: recorder });
   await using raw = await openRaw(server.port);
   raw.write(handshake("/", new URL(tunnel.url).host));
-  assert.equal((await raw.read()).status, 502);
+  const answer = await raw.read();
+  assert.deepEqual([answer.status, answer.header("sec-websocket-accept")], [101, "x"]);
 });

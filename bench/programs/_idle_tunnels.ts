@@ -16,7 +16,7 @@ let total = 0;
 async function openTunnel(): Promise<void> {
   const tunnel = await createEphemeralTunnel(connect, server);
   await new Promise<void>((resolve) => {
-    const events = { onConnected: resolve, onRequest() {}, onReconnecting() {} };
+    const events = { onConnected: resolve, onRequest() {}, onDraining() {}, onReconnecting() {} };
     runTunnel({ connect, server, tunnel, target, signal, events });
   });
   total++;

@@ -20,6 +20,8 @@ export interface Variant {
   /** Flags of Deno, e.g. `--preload`. */
   deno?: readonly string[];
   env?: Record<string, string>;
+  /** Files and sockets that the server may have open; what this process may when left out. */
+  descriptors?: number;
 }
 
 /** As `deno task start` has it: docs/performance.md says why. */
@@ -29,12 +31,13 @@ const SERVER_FLAGS = ["--v8-flags=--no-allocation-site-pretenuring"];
 export async function startPortwayServer(
   folder: string,
   flags: readonly string[] = [],
-  { deno = [], env }: Variant = {},
+  { deno = [], env, descriptors }: Variant = {},
 ): Promise<PortwayServer> {
+  const limit = descriptors === undefined ? "" : `ulimit -n ${descriptors}; `;
   const program = startProgram(
-    DENO,
-    ["run", "-A", ...SERVER_FLAGS, ...deno, "server.ts", "--port", "0", "--json", "--data-dir", join(folder, "server")]
-      .concat(LIFTED, flags),
+    "sh",
+    ["-c", `${limit}exec "$0" "$@"`, DENO, "run", "-A", ...SERVER_FLAGS, ...deno, "server.ts"]
+      .concat("--port", "0", "--json", "--data-dir", join(folder, "server"), LIFTED, flags),
     { cwd: ROOT, env },
   );
   const [, port] = await program.until(/"port":(\d+)/);

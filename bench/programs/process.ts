@@ -15,6 +15,8 @@ export interface Program {
    * @throws Error with the program's output when it ends first or does not say so in time
    */
   until(pattern: RegExp, withinMs?: number): Promise<RegExpExecArray>;
+  /** The last whole line it has printed; "" before one. */
+  lastLine(): string;
   /** Writes a line to its standard input. */
   send(line: string): void;
   /** Resolves once the program has ended; it is killed after two seconds. */
@@ -82,6 +84,7 @@ export function startProgram(command: string, args: readonly string[], options: 
         listeners.add(look);
         look();
       }),
+    lastLine: () => last.toString().trimEnd().split("\n").at(-1) ?? "",
     send: (line) => void child.stdin?.write(`${line}\n`),
     async stop() {
       stopping = true;

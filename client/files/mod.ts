@@ -1,7 +1,7 @@
 export { createFileShare, type FileShareOptions } from "./share.ts";
+export { createGate } from "./sign_in/gate.ts";
+export { createLoginRoutes } from "./sign_in/login_routes.ts";
 // What serving a site takes over from serving files.
-export { answerFile, type CodedForm, type FileAnswerOptions } from "./file_answer.ts";
-export { getErrorCode, notFound, toHttpError } from "./fs_error.ts";
-export { withoutBody } from "./head_answer.ts";
-export { type Folder, type OpenFile, openRoot, type Root } from "./root.ts";
-export { parseTargetPath, serializePath, type TargetPath } from "./target_path.ts";
+export { getErrorCode, notFound, toHttpError } from "./disk/fs_error.ts";
+export { type Folder, type OpenFile, openRoot, type Root } from "./disk/root.ts";
+export { parseTargetPath, serializePath, type TargetPath } from "./disk/target_path.ts";

@@ -1,49 +1,69 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
-import { ASSET_FOLDER, loadAssets } from "./assets.ts";
-import { toHttpError } from "./fs_error.ts";
-import { createGate } from "./gate.ts";
-import { withoutBody } from "./head_answer.ts";
-import { createListingCache } from "./listing.ts";
-import { createLoginRoutes } from "./login_routes.ts";
-import { createReadRoutes, methodNotAllowed, sendZip } from "./read_routes.ts";
-import { openRoot } from "./root.ts";
-import { parseTargetPath, type TargetPath } from "./target_path.ts";
-import { createWriteRoutes } from "./write_routes.ts";
+import { createDropRoutes } from "./drop_routes.ts";
+import { DeadProperties } from "./dav/dead_properties.ts";
+import { LockTable } from "./dav/locks.ts";
+import { answerPropfind, type DavState } from "./dav/propfind.ts";
+import { ASSET_FOLDER, loadAssets } from "./page/assets.ts";
+import { toHttpError } from "./disk/fs_error.ts";
+import { createGate } from "./sign_in/gate.ts";
+import { codeAnswer, withoutBody } from "../../common/file_http/mod.ts";
+import { createListingCache } from "./serve/listing.ts";
+import { createLoginRoutes } from "./sign_in/login_routes.ts";
+import {
+  type ArchiveKind,
+  createReadRoutes,
+  findArchiveKind,
+  methodNotAllowed,
+  sendArchive,
+} from "./serve/read_routes.ts";
+import { openRoot } from "./disk/root.ts";
+import { parseTargetPath, type TargetPath } from "./disk/target_path.ts";
+import { createWriteRoutes } from "./change/write_routes.ts";
 
 export interface FileShareOptions {
   /** The folder, or the one file, to share. */
   path: string;
   /** Whether visitors may change it. Default false. */
   writable?: boolean;
+  /** With `writable`: visitors may add files and see nothing. Default false. */
+  drop?: boolean;
   /** Asked for before anything is shown. Default none. */
   passphrase?: string;
   /** Show and take names that begin with a dot. Default false. */
   hidden?: boolean;
   /** Bytes of the largest file taken. Default no limit. */
   maxUpload?: number | null;
+  /** Let pages of other sites change things, where visitors may. Default false. */
+  cors?: boolean;
   /** Takes what visitors are not told. */
   log?: Logger;
 }
 
-const READ_METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];
-const WRITE_METHODS: readonly string[] = [...READ_METHODS, "PUT", "DELETE", "MKCOL", "MOVE"];
+const READ_METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS", "PROPFIND"];
+const CHANGES: readonly string[] = ["PUT", "DELETE", "MKCOL", "MOVE", "COPY", "PROPPATCH", "LOCK", "UNLOCK"];
+const WRITE_METHODS: readonly string[] = [...READ_METHODS, ...CHANGES];
 /** What a form that asks for a zip of many names may have, in bytes. */
 const MAX_FORM = 4 * 1024 * 1024;
 
 /**
- * Shares a folder over HTTP: listings, files, zip, search, and when writable uploads and changes.
- * @throws the system's error when `path` cannot be shared, TypeError when it is neither a file nor a folder
+ * Shares a folder over HTTP: listings, files, archives, search, WebDAV, and when writable uploads and changes.
+ * @throws the system's error when `path` cannot be shared, TypeError when it is neither a file nor a folder, or no
+ * folder where files are to be dropped
  */
 export function createFileShare(options: FileShareOptions): FetchTarget {
-  const { writable = false, passphrase, hidden = false, maxUpload = null, log = silentLogger } = options;
+  const { writable = false, drop = false, passphrase, hidden = false, maxUpload = null, cors = false } = options;
+  const { log = silentLogger } = options;
   const root = openRoot({ path: options.path, hidden });
+  if (drop && root.only !== null) throw new TypeError(`cannot take files into "${options.path}": it is no folder`);
   const listings = createListingCache(root);
   const facts = { name: root.name, writable, protected: passphrase !== undefined, maxUpload };
   const login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
   const read = createReadRoutes({ root, listings, facts });
-  const write = writable ? createWriteRoutes({ root, listings, maxUpload }) : null;
+  const dav: DavState = { root, locks: new LockTable(), dead: new DeadProperties(), writable };
+  const write = writable ? createWriteRoutes({ root, listings, maxUpload, dav, cors }) : null;
+  const dropBox = write !== null && drop ? createDropRoutes({ write, facts }) : null;
   let isClosed = false;
 
   async function answer(request: Request, info: FetchInfo): Promise<Response> {
@@ -55,24 +75,39 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
 
   async function route(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     const isRead = request.method === "GET" || request.method === "HEAD";
-    if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments);
+    const acceptEncoding = request.headers.get("accept-encoding");
+    if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments, acceptEncoding);
+    if (dropBox !== null) return await dropBox(request, path, info);
     if (isRead && !path.query.has("upload")) return await read(request, path, info);
     const allow = (writable ? WRITE_METHODS : READ_METHODS).join(", ");
-    if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
-    if (request.method === "POST" && path.query.has("zip")) return await answerZipForm(request, path);
+    if (request.method === "OPTIONS") return answerOptions(allow);
+    if (request.method === "PROPFIND") {
+      return await codeAnswer(acceptEncoding, await answerPropfind(request, path, dav));
+    }
+    const archive = request.method === "POST" ? findArchiveKind(path.query) : null;
+    if (archive !== null) return await answerArchiveForm(request, path, archive);
     if (!isRead && !WRITE_METHODS.includes(request.method)) throw methodNotAllowed(allow);
     if (write === null) throw new HttpError(403, "read_only", "This share is read-only.");
     return await write.answer(request, path, info);
   }
 
+  /** Tells WebDAV's clients what there is; without locks they mount a share read-only, which it is then. */
+  function answerOptions(allow: string): Response {
+    // Explorer asks for the last one before it takes a server for one of WebDAV.
+    return new Response(null, {
+      status: 204,
+      headers: { allow, dav: writable ? "1, 2" : "1", "ms-author-via": "DAV" },
+    });
+  }
+
   /** A form can name more entries than an address can. */
-  async function answerZipForm(request: Request, path: TargetPath): Promise<Response> {
+  async function answerArchiveForm(request: Request, path: TargetPath, kind: ArchiveKind): Promise<Response> {
     if (Number(request.headers.get("content-length") ?? Infinity) > MAX_FORM) {
       throw new HttpError(413, "form_too_large", "The list of names is too long.");
     }
     const names = new URLSearchParams(await request.text()).getAll("name");
     root.openFolder(path.segments).close();
-    return sendZip(request, root, path.segments, root.name, names);
+    return sendArchive(request, root, path.segments, { kind, shareName: root.name, names });
   }
 
   async function refuse(request: Request, error: unknown): Promise<Response> {

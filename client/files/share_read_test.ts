@@ -221,7 +221,7 @@ Deno.test("share zips a folder or a selection, with relative names and without w
   deepEqual(await names("/?zip"), ["a.txt", "empty/", "sub/", "sub/deep/", "sub/deep/b.txt", "z-link.txt"]);
   deepEqual(await names("/sub/?zip"), ["deep/", "deep/b.txt"]);
   const query = "name=a.txt&name=sub&name=..&name=out&name=secret.txt&name=.hidden&name=..%2Foutside&name=missing";
-  const selected = ["a.txt", "sub/", "sub/deep/", "sub/deep/b.txt"];
+  const selected = ["a.txt", "portway-left-out.txt", "sub/", "sub/deep/", "sub/deep/b.txt"];
   deepEqual(await names(`/?zip&${query}`), selected);
   deepEqual(await names("/?zip", { method: "POST", body: query }), selected);
 });
@@ -244,7 +244,90 @@ Deno.test("share zips a large file that becomes shorter meanwhile, and all that 
   fs.truncateSync(path.join(share.path, "a.bin"), 1024 * 1024);
   while (taken.at(-1) !== undefined) taken.push((await pieces?.read())?.value);
   const zip = await new Blob(taken.filter((piece) => piece !== undefined)).arrayBuffer();
-  deepEqual(listZip(zip), ["a.bin", "b.txt"]);
+  deepEqual(listZip(zip), ["a.bin", "b.txt", "portway-left-out.txt"]);
+});
+
+Deno.test("an archive tells what was asked for and is not in it, and nothing of what is not to be seen", async () => {
+  await using share = openTestShare();
+  share.write("a.txt", "a");
+  share.write("taken/b.txt", "b");
+  fs.symlinkSync("../outside/secret.txt", path.join(share.path, "secret.txt"));
+  const whole = await (await share.ask("/?tar")).arrayBuffer();
+  deepEqual(listTar(whole), ["a.txt", "taken/", "taken/b.txt"]);
+  const some = await (await share.ask("/?tar&name=a.txt&name=missing&name=secret.txt")).arrayBuffer();
+  deepEqual(listTar(some), ["a.txt", "portway-left-out.txt"]);
+  const text = new TextDecoder().decode(some);
+  match(text, /"missing": it is not there\n"secret.txt": it is not there\n/);
+});
+
+Deno.test("share tars names of any length and letters, large files and times, as tar reads them", async () => {
+  await using share = openTestShare();
+  const long = `${"n".repeat(200)}/${"ü".repeat(120)}.txt`;
+  share.write(long, "long");
+  share.write("empty", "");
+  share.write("large.bin", new Uint8Array(1_300_001).fill(7));
+  share.write("日本 50%.txt", "x");
+  fs.utimesSync(path.join(share.path, "empty"), 1_500_000_000, 1_500_000_000);
+  const response = await share.ask("/?tar");
+  equal(response.headers.get("content-type"), "application/x-tar");
+  match(response.headers.get("content-disposition") ?? "", /attachment; filename="shared.tar"/);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "portway-tar-"));
+  try {
+    fs.writeFileSync(path.join(folder, "x.tar"), new Uint8Array(await response.arrayBuffer()));
+    execFileSync("tar", ["-xf", "x.tar"], { cwd: folder });
+    equal(fs.readFileSync(path.join(folder, long), "utf8"), "long");
+    equal(fs.readFileSync(path.join(folder, "日本 50%.txt"), "utf8"), "x");
+    equal(
+      fs.readFileSync(path.join(folder, "large.bin")).equals(fs.readFileSync(path.join(share.path, "large.bin"))),
+      true,
+    );
+    equal(fs.statSync(path.join(folder, "empty")).mtimeMs, 1_500_000_000_000);
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+});
+
+function listTar(bytes: ArrayBuffer): string[] {
+  return execFileSync("tar", ["-tf", "-"], { input: new Uint8Array(bytes), encoding: "utf8" }).trim().split("\n")
+    .sort();
+}
+
+Deno.test("share tells of a file as JSON and its hash, and sorts and searches as names", async () => {
+  await using share = openTestShare();
+  share.write("b2.txt", "hello");
+  share.write("b10.txt", "");
+  share.write("sub/a.txt", "abc");
+  const facts = await (await share.ask("/b2.txt?json")).json();
+  const { name, kind, size, type, etag } = facts;
+  deepEqual([name, kind, size, type], ["b2.txt", "file", 5, "text/plain"]);
+  equal(etag, (await share.ask("/b2.txt", { method: "HEAD" })).headers.get("etag"));
+  equal(
+    await (await share.ask("/b2.txt?hash")).text(),
+    "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824\n",
+  );
+  deepEqual(await listNames(share, "/?simple&sort=name"), ["sub/", "b2.txt", "b10.txt"]);
+  deepEqual(await listNames(share, "/?simple&sort=name&order=desc"), ["sub/", "b10.txt", "b2.txt"]);
+  deepEqual(await listNames(share, "/?simple&sort=size&order=desc"), ["sub/", "b2.txt", "b10.txt"]);
+  const sorted = await (await share.ask("/?json&sort=name")).json();
+  deepEqual(sorted.entries.map((entry: { name: string }) => entry.name), ["sub", "b2.txt", "b10.txt"]);
+  deepEqual(await listNames(share, "/?search=a&simple"), ["sub/a.txt"]);
+  equal((await share.ask("/?simple&sort=colour")).status, 400);
+});
+
+Deno.test("share has a page of links without script for who runs none, with every name escaped", async () => {
+  await using share = openTestShare();
+  share.write("<b>&\"'.txt", "x");
+  share.write("a:b #1?.txt", "x");
+  share.write("sub/c.txt", "x");
+  for (const [target, headers] of [["/?plain", {}], ["/", { "user-agent": "Wget/1.21", accept: "*/*" }]] as const) {
+    const response = await share.ask(target, { headers });
+    const html = await response.text();
+    equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+    ok(!/<script|<b>/.test(html), html);
+    const links = [...html.matchAll(/<td><a href="([^"]*)"/g)].map(([, href]) => href);
+    deepEqual(links, ["%3Cb%3E%26%22&#39;.txt", "a%3Ab%20%231%3F.txt", "sub/"]);
+  }
+  match(await (await share.ask("/sub/?plain")).text(), /href="\.\.\/"/);
 });
 
 function listZip(bytes: ArrayBuffer): string[] {
@@ -307,7 +390,7 @@ Deno.test("share answers other methods with what can be done, and 503 when it ha
   }
   equal((await share.ask("/a.txt", { method: "POST" })).status, 403);
   equal((await share.ask("/a.txt", { method: "PATCH" })).status, 405);
-  equal((await share.ask("/a.txt", { method: "OPTIONS" })).headers.get("allow"), "GET, HEAD, POST, OPTIONS");
+  equal((await share.ask("/a.txt", { method: "OPTIONS" })).headers.get("allow"), "GET, HEAD, POST, OPTIONS, PROPFIND");
   await share.target.close();
   equal((await share.ask("/a.txt")).status, 503);
 });

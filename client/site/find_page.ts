@@ -1,6 +1,9 @@
 import { notFound, type OpenFile, type Root, serializePath, type TargetPath } from "../files/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
 
+/** Sent by the script of live reload, which asks for the page that it is on and wants to be told of errors in JSON. */
+export const LIVE_HEADER = "x-portway-live";
+
 /** What answers a request: a file, or another address to ask. */
 export type Page = FilePage | { redirect: string };
 
@@ -52,8 +55,9 @@ const ASSET = /\.(?:[cm]?js|css|map|json|wasm|png|jpe?g|gif|webp|avif|svg|ico|wo
 function findRoute(request: Request, root: Root, { segments }: TargetPath, spa: string | null): Page | null {
   if (spa === null) return null;
   const last = segments[segments.length - 1] ?? "";
-  const wantsPage = request.headers.get("accept")?.includes("text/html") ?? false;
-  const isRoute = !/\.\w{1,8}$/.test(last) || (wantsPage && !ASSET.test(last));
+  const wantsPage = request.headers.get("accept")?.includes("text/html") || request.headers.has(LIVE_HEADER);
+  // A program that asks for data which is not there must not be given a page.
+  const isRoute = segments.length === 0 || (wantsPage && !ASSET.test(last));
   const file = isRoute ? openFile(root, spa.split("/")) : null;
   return file === null ? null : { file, name: spa };
 }

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import { describeError, type Logger } from "../../common/log.ts";
-import { answerFile, type OpenFile } from "../files/mod.ts";
-import type { FilePage } from "./find_page.ts";
+import { answerFile } from "../../common/file_http/mod.ts";
+import type { OpenFile } from "../files/mod.ts";
+import { type FilePage, LIVE_HEADER } from "./find_page.ts";
 import { watchFolder } from "./watch_folder.ts";
 
 /** Reserved addresses; no site has them by chance. */
@@ -34,7 +35,7 @@ const events = new EventSource("${LIVE_EVENTS}" + search);
 // A page that is not there, as in the middle of a build, is waited for: the next change asks again. Who takes
 // anything is told of an error in JSON.
 const reload = async () => {
-  const { headers } = await fetch(location.href, { method: "HEAD", cache: "no-store" });
+  const { headers } = await fetch(location.href, { method: "HEAD", cache: "no-store", headers: { "${LIVE_HEADER}": "1" } });
   if (headers.get("content-type")?.startsWith("text/html")) location.reload();
 };
 events.addEventListener("change", ({ data }) => {

@@ -1,4 +1,5 @@
-import { answerFile, type CodedForm, type OpenFile, type Root } from "../files/mod.ts";
+import { answerFile, type CodedForm, parseAcceptEncoding } from "../../common/file_http/mod.ts";
+import type { OpenFile, Root } from "../files/mod.ts";
 import { type FilePage, openFile, type Page } from "./find_page.ts";
 import type { LiveReload } from "./live_reload.ts";
 
@@ -42,7 +43,14 @@ export async function sendPage(
     ? "public, max-age=31536000, immutable"
     : "no-cache";
   try {
-    return answerFile(request, file, { name: page.name, headers, status: page.status, coded, isDirect });
+    return answerFile(request, file, {
+      name: page.name,
+      headers,
+      status: page.status,
+      coded,
+      compress: true,
+      isDirect,
+    });
   } finally {
     coded?.plain.close();
   }
@@ -55,7 +63,8 @@ interface Chosen {
 }
 
 function chooseCoding(request: Request, root: Root, { file }: FilePage): Chosen {
-  const accepted = parseAcceptedCodings(request.headers.get("accept-encoding"));
+  const codings = CODINGS.map(([coding]) => coding);
+  const accepted = parseAcceptEncoding(request.headers.get("accept-encoding"), codings);
   const last = file.segments.length - 1;
   let hasCoded = false;
   for (const [coding, ending] of CODINGS) {
@@ -64,21 +73,10 @@ function chooseCoding(request: Request, root: Root, { file }: FilePage): Chosen 
     hasCoded = true;
     // One that is older than the file was made from another one.
     const isFresh = coded.stat.mtimeMs >= file.stat.mtimeMs - 2000;
-    if (isFresh && accepted.has(coding)) {
+    if (isFresh && accepted.includes(coding)) {
       return { file: coded, coded: { encoding: coding, plain: file }, headers: { vary: "accept-encoding" } };
     }
     coded.close();
   }
   return { file, headers: hasCoded ? { vary: "accept-encoding" } : {} };
-}
-
-/** The codings that a visitor takes (RFC 9110, section 12.5.3), without those of weight 0. */
-function parseAcceptedCodings(field: string | null): Set<string> {
-  const items = (field ?? "").toLowerCase().split(",").map((item) => item.trim().split(/\s*;\s*q=/));
-  const refused = new Set(
-    items.filter(([, weight]) => weight !== undefined && Number(weight) === 0).map(([name]) => name),
-  );
-  const named = items.map(([name]) => name).filter((name) => !refused.has(name));
-  const all = named.includes("*") ? CODINGS.map(([coding]) => coding).filter((coding) => !refused.has(coding)) : [];
-  return new Set([...named, ...all]);
 }

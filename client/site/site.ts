@@ -1,9 +1,18 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
-import { getErrorCode, openRoot, parseTargetPath, toHttpError, withoutBody } from "../files/mod.ts";
-import { findPage } from "./find_page.ts";
-import { createLiveReload, type LiveReload } from "./live_reload.ts";
+import { withoutBody } from "../../common/file_http/mod.ts";
+import {
+  createGate,
+  createLoginRoutes,
+  getErrorCode,
+  openRoot,
+  parseTargetPath,
+  type Root,
+  toHttpError,
+} from "../files/mod.ts";
+import { findPage, openFile } from "./find_page.ts";
+import { createLiveReload } from "./live_reload.ts";
 import { sendPage } from "./send_page.ts";
 
 export interface SiteOptions {
@@ -15,8 +24,15 @@ export interface SiteOptions {
   live?: boolean;
   /** Serve names that begin with a dot; `.well-known` always is. Default false. */
   hidden?: boolean;
+  /** Asked for before anything is shown. Default none. */
+  passphrase?: string;
   /** Takes what visitors are not told. */
   log?: Logger;
+}
+
+export interface Site extends FetchTarget {
+  /** Whether there was a page for the address of the site itself when it was opened. */
+  readonly hasIndex: boolean;
 }
 
 /**
@@ -24,12 +40,13 @@ export interface SiteOptions {
  * @throws TypeError when `path` is no folder or the index file of a single-page application is missing; the system's
  * error when it cannot be opened
  */
-export function createSite(options: SiteOptions): FetchTarget {
+export function createSite(options: SiteOptions): Site {
   const { spa = null, log = silentLogger } = options;
   const root = openRoot({ path: options.path, hidden: options.hidden ?? false, shown: [".well-known"] });
   if (root.only !== null) throw new TypeError(`cannot serve "${options.path}" as a site: it is no folder`);
   const live = options.live ? createLiveReload(root.path, log) : null;
   if (spa !== null) checkIndex(spa);
+  const login = options.passphrase === undefined ? null : createLoginRoutes(createGate(options.passphrase));
   let isClosed = false;
 
   function checkIndex(index: string): void {
@@ -43,8 +60,17 @@ export function createSite(options: SiteOptions): FetchTarget {
     throw new TypeError(`cannot serve "${options.path}": "${index}" is no file`);
   }
 
-  async function answer(request: Request, { target, isDirect }: FetchInfo): Promise<Response> {
+  async function answer(request: Request, info: FetchInfo): Promise<Response> {
     if (isClosed) throw new HttpError(503, "site_closed", "This site is no longer served.");
+    const refused = await login?.answer(request, info);
+    if (refused) return request.method === "HEAD" ? await withoutBody(refused) : refused;
+    const response = await answerOpen(request, info).catch((error) => refuse(request, error, true));
+    // What came after a passphrase is kept by nobody but who gave it.
+    if (login !== null) makePrivate(response.headers);
+    return response;
+  }
+
+  async function answerOpen(request: Request, { target, isDirect }: FetchInfo): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: "GET, HEAD" } });
     }
@@ -54,14 +80,15 @@ export function createSite(options: SiteOptions): FetchTarget {
     return await sendPage(request, root, page, live, isDirect);
   }
 
-  async function refuse(request: Request, error: unknown, live: LiveReload | null): Promise<Response> {
+  /** @param isInside whether the visitor may see the site, of which its page for what is missing is a part */
+  async function refuse(request: Request, error: unknown, isInside: boolean): Promise<Response> {
     const known = toHttpError(error);
     // What breaks off because the visitor has left is no failure of ours.
     if (known.status >= 500 && !request.signal.aborted) {
       log.error("site_failed", { code: known.code, reason: describeError(known.cause ?? known) });
     }
-    if (known.status === 404 && (request.method === "GET" || request.method === "HEAD")) {
-      const page = await sendOwnNotFound(request, live);
+    if (known.status === 404 && isInside && (request.method === "GET" || request.method === "HEAD")) {
+      const page = await sendOwnNotFound(request);
       if (page !== null) return page;
     }
     const response = errorResponse(known, request.headers.get("accept"));
@@ -69,7 +96,7 @@ export function createSite(options: SiteOptions): FetchTarget {
     return request.method === "HEAD" ? await withoutBody(response) : response;
   }
 
-  async function sendOwnNotFound(request: Request, live: LiveReload | null): Promise<Response | null> {
+  async function sendOwnNotFound(request: Request): Promise<Response | null> {
     try {
       const file = root.open(["404.html"]);
       if (file.kind === "file") return await sendPage(request, root, { file, name: "404.html", status: 404 }, live);
@@ -81,11 +108,26 @@ export function createSite(options: SiteOptions): FetchTarget {
   }
 
   return {
-    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, error, live)),
+    hasIndex: spa !== null || isThere(root, "index.html"),
+    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, error, false)),
     close() {
       isClosed = true;
       live?.close();
       return Promise.resolve();
     },
   };
+}
+
+function isThere(root: Root, name: string): boolean {
+  const file = openFile(root, [name]);
+  file?.close();
+  return file !== null;
+}
+
+function makePrivate(headers: Headers): void {
+  const caching = headers.get("cache-control") ?? "no-cache";
+  headers.set(
+    "cache-control",
+    caching.startsWith("public") ? caching.replace("public", "private") : `private, ${caching}`,
+  );
 }

@@ -81,7 +81,10 @@ Deno.test("site with --spa answers routes with the index file and missing assets
   for (
     const [target, headers, status] of [
       ["/users/7", page, 200],
-      ["/users/7", {}, 200],
+      ["/users/7", {}, 404],
+      ["/api/data", { accept: "*/*" }, 404],
+      ["/users/9", { accept: "*/*", "x-portway-live": "1" }, 200],
+      ["/api/data", { accept: "application/json" }, 404],
       ["/users/jane.doe", page, 200],
       ["/missing.js", { accept: "*/*" }, 404],
       ["/missing.png", page, 404],
@@ -91,11 +94,41 @@ Deno.test("site with --spa answers routes with the index file and missing assets
   ) {
     const response = await site.ask(target, headers);
     equal(response.status, status, target);
-    if (target.startsWith("/users")) equal(await response.text(), FILES["index.html"]);
+    if (target.startsWith("/users") && status === 200) equal(await response.text(), FILES["index.html"]);
   }
   await using named = openTestSite({ "app.html": "app" }, { spa: "app.html" });
-  equal(await (await named.ask("/route")).text(), "app");
+  equal(await (await named.ask("/route", page)).text(), "app");
+  equal(await (await named.ask("/")).text(), "app");
   throws(() => openTestSite(FILES, { spa: "missing.html" }), /it has no "missing.html"/);
+});
+
+Deno.test("site with a passphrase shows nothing before it is given, and keeps what it sends out of shared caches", async () => {
+  await using site = openTestSite({ ...FILES, "404.html": "own" }, { passphrase: "word" });
+  const page = { accept: "text/html" };
+  for (const target of ["/", "/about", "/missing", "/assets/main-4f9a1c2b.js", "/.portway/x/login.js"]) {
+    const response = await site.ask(target, page);
+    const text = await response.text();
+    ok(response.status === 401 || target.startsWith("/.portway"), target);
+    ok(!Object.values(FILES).includes(text) && text !== "own", text);
+  }
+  equal((await site.ask("/", {})).headers.get("www-authenticate")?.startsWith("Basic"), true);
+  const authorization = `Basic ${btoa(":word")}`;
+  equal(await (await site.ask("/", { authorization })).text(), FILES["index.html"]);
+  equal(await (await site.ask("/missing", { authorization, ...page })).text(), "own");
+  const hashed = await site.ask("/assets/main-4f9a1c2b.js", { authorization });
+  equal(hashed.headers.get("cache-control"), "private, max-age=31536000, immutable");
+});
+
+Deno.test("site codes text on the way, and leaves alone what is packed or short", async () => {
+  const long = "let a = 1;\n".repeat(1000);
+  await using site = openTestSite({ ...FILES, "long.js": long, "pic.png": long });
+  const accepts = { "accept-encoding": "gzip" };
+  const coded = await site.ask("/long.js", accepts);
+  deepEqual([coded.headers.get("content-encoding"), coded.headers.get("vary")], ["gzip", "accept-encoding"]);
+  ok((await coded.arrayBuffer()).byteLength < 500);
+  for (const target of ["/pic.png", "/app.js"]) {
+    equal((await site.ask(target, accepts)).headers.get("content-encoding"), null, target);
+  }
 });
 
 Deno.test("site sends precompressed files to who takes them, unless they are older", async () => {

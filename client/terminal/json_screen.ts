@@ -1,4 +1,4 @@
-import type { LineWriter } from "./line_writer.ts";
+import type { LineWriter } from "../../common/output/mod.ts";
 import type { Screen } from "./screen.ts";
 
 /** The event that stands for events which were left out because they are read too slowly. */

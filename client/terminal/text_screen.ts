@@ -1,5 +1,5 @@
 import { formatBytes, formatDuration, formatTime, printable } from "../../common/format.ts";
-import type { LineWriter } from "./line_writer.ts";
+import type { LineWriter } from "../../common/output/mod.ts";
 import type { Screen } from "./screen.ts";
 
 export interface TextScreenOptions {

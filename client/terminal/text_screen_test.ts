@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LineWriter } from "./line_writer.ts";
+import type { LineWriter } from "../../common/output/mod.ts";
 import { createTextScreen, type TextScreenOptions } from "./text_screen.ts";
 
 /** A writer that keeps its lines. */

@@ -178,7 +178,7 @@ class WebSocketSession implements ClientSession {
         bytes: stream.carried,
         upgrade,
       });
-    stream.onUpgrade = () => tell("open");
+    if (flags.upgrade) stream.onUpgrade = () => tell("open");
     stream.onFinish = () => {
       tell(stream.status === SWITCHING_PROTOCOLS ? "closed" : null);
       if (this.#onIdle !== null && this.active === 0) this.#onIdle();

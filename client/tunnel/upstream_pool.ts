@@ -16,6 +16,12 @@ export interface Reader {
   onBroken(cause: unknown): void;
 }
 
+/** Whoever keeps idle connections. */
+interface ConnectionOwner {
+  /** This one is of no use any more. */
+  drop(connection: UpstreamConnection): void;
+}
+
 /**
  * A keep-alive connection to the local service. A read is always pending, so a service that closes an idle connection
  * is noticed before the next request goes there.
@@ -31,8 +37,8 @@ export class UpstreamConnection {
   readonly #connection: Connection;
   #reader: Reader | null = null;
   #reading = false;
-  /** What an idle connection read, which it should not have. */
-  #onDisturbed: (() => void) | null = null;
+  /** Told when it read anything while idle, which it should not have. */
+  #owner: ConnectionOwner | null = null;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -41,7 +47,7 @@ export class UpstreamConnection {
   /** Reads behind the `have` bytes that are in {@link buffer} already, or goes on with the read under way. */
   read(have: number, reader: Reader): void {
     this.#reader = reader;
-    this.#onDisturbed = null;
+    this.#owner = null;
     if (!this.#reading) this.#startRead(have);
   }
 
@@ -74,9 +80,9 @@ export class UpstreamConnection {
   }
 
   /** Starts the read of the next answer, and tells when the service says anything before it is asked. */
-  watch(onDisturbed: () => void): void {
+  watch(owner: ConnectionOwner): void {
     this.#reader = null;
-    this.#onDisturbed = onDisturbed;
+    this.#owner = owner;
     // A large head is an exception: hundreds of idle connections do not keep room for one.
     if (this.buffer.length > READ_SIZE) this.buffer = new Uint8Array(READ_SIZE);
     this.#startRead(0);
@@ -96,13 +102,13 @@ export class UpstreamConnection {
   readonly #onRead = (count: number | null): void => {
     this.#reading = false;
     if (this.#reader !== null) this.#reader.onRead(this, count);
-    else this.#onDisturbed?.();
+    else this.#owner?.drop(this);
   };
 
   readonly #onBroken = (cause: unknown): void => {
     this.#reading = false;
     if (this.#reader !== null) this.#reader.onBroken(cause);
-    else this.#onDisturbed?.();
+    else this.#owner?.drop(this);
   };
 }
 
@@ -136,7 +142,7 @@ export class UpstreamPool {
     connection.reused = true;
     connection.idleSince = Date.now();
     this.#idle.push(connection);
-    connection.watch(() => this.#drop(connection));
+    connection.watch(this);
   }
 
   close(): void {
@@ -145,7 +151,8 @@ export class UpstreamPool {
     this.closeIdle(Infinity);
   }
 
-  #drop(connection: UpstreamConnection): void {
+  /** Closes an idle connection. */
+  drop(connection: UpstreamConnection): void {
     const at = this.#idle.indexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
     connection.close();

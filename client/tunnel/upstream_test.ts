@@ -91,6 +91,31 @@ for (const framing of ["content-length: 100", "transfer-encoding: chunked"]) {
   });
 }
 
+Deno.test("a service that sees the public Host sees and says all else as it is", async () => {
+  const fields = "origin: https://a.example\r\nreferer: https://a.example/\r\nx-forwarded-host: a.example\r\n";
+  for (
+    const [hostHeader, seen, said] of [
+      [null, `host: a.example\r\n${fields}`, "http://localhost:3000/"],
+      [
+        "localhost:3000",
+        "host: localhost:3000\r\n" +
+        fields.replaceAll("https://a.example", "http://localhost:3000").replace("a.example", "localhost:3000"),
+        "http://a.example/",
+      ],
+    ]
+  ) {
+    const script = scriptConnect();
+    const target = createUpstream({ url: new URL("http://localhost:3000"), connect: script.connect, hostHeader });
+    const visitor = createRelayEnd(target).visit(head("GET", fields));
+    await settle();
+    assert.equal(script.connections[0].text, `GET /x HTTP/1.1\r\n${seen}\r\n`);
+    script.connections[0].send("HTTP/1.1 302 Found\r\nlocation: http://localhost:3000/\r\ncontent-length: 0\r\n\r\n");
+    await visitor.until();
+    assert.equal(visitor.head, `Found\r\nlocation: ${said}\r\ncontent-length: 0\r\n`);
+    await target.close();
+  }
+});
+
 Deno.test("reason phrases, interim answers and trailers travel; 100 Continue does not", async () => {
   const { connections, visit, stop } = start();
   const visitor = visit(GET);

@@ -1,5 +1,5 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
-import type { Accepted, Acceptor, Connection, Driver, OpenAcceptor, PlainConnection, TlsOptions } from "./types.ts";
+import type { Accepted, AcceptOptions, Acceptor, Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
 
 /** Connections of Deno's own. Its TLS takes no self-signed certificate; the Node driver does. */
 export const denoDriver: Driver = { openTcp };
@@ -83,13 +83,13 @@ function closeQuietly(conn: Deno.Conn): void {
 }
 
 /** Accepts with `Deno.listen`, in TLS with `Deno.listenTls`. */
-export const openDenoAcceptor: OpenAcceptor = ({ hostname, port, tls }) => {
+export function openDenoAcceptor({ hostname, port, tls }: AcceptOptions): Promise<Acceptor> {
   if (tls === undefined) return Promise.resolve(new DenoAcceptor(Deno.listen({ hostname, port })));
   const { cert, key, protocols } = tls;
   return Promise.resolve(
     new DenoAcceptor(Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols] })),
   );
-};
+}
 
 class DenoAcceptor implements Acceptor {
   readonly hostname: string;

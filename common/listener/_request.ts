@@ -1,5 +1,5 @@
 import { HttpError } from "../http_error.ts";
-import type { RequestHead } from "../http1/mod.ts";
+import { decodeLatin1, type RequestHead, type RequestSyntaxError } from "../http1/mod.ts";
 import type { Exchange } from "./types.ts";
 
 /** Every field of a head: its name, as it was sent or in lower case, its value, and so on. */
@@ -22,6 +22,23 @@ export function isWebSocketHandshake(exchange: Pick<Exchange, "method" | "header
 /** 400, and the connection ends: what follows on it cannot be trusted to be a request. */
 export function badRequest(message: string, options?: ErrorOptions): HttpError {
   return new HttpError(400, "bad_request", message, { ...options, headers: { connection: "close" } });
+}
+
+export const HEAD_TOO_LARGE = "The request's line and headers are too large.";
+
+const CODES = { 400: "bad_request", 431: "head_too_large", 505: "http_version_not_supported" } as const;
+
+/** The answer to a head that cannot be taken; the connection ends with it. */
+export function headFault(error: RequestSyntaxError): HttpError {
+  const { status, message } = error;
+  return new HttpError(status, CODES[status], message, { cause: error, headers: { connection: "close" } });
+}
+
+/**
+ * The value of Accept in a head that nobody could read, as far as it came: it says whether a person or a program waits.
+ */
+export function findAccept(head: Uint8Array): string | null {
+  return /\r\naccept:[ \t]*([^\r\n]*)/i.exec(decodeLatin1(head, 0, head.length))?.[1] ?? null;
 }
 
 /** The body for who wants a stream: nothing is read before it is asked for. */

@@ -4,46 +4,13 @@ import { createHash } from "node:crypto";
 import { connect } from "node:net";
 import { silentLogger } from "../log.ts";
 import { acceptWebSocket, MessageSocket, type MessageSocketOptions } from "../websocket/mod.ts";
+import { ask, bodyOf, contract, KINDS, stop, within } from "./contract_kit_test.ts";
 import { connectRaw, exchangeRaw, hashStream } from "./_raw_client.ts";
 import { BodyCut } from "./types.ts";
 import { listen } from "./open.ts";
-import type { Exchange, ExchangeHandler, Listener, ListenerKind } from "./types.ts";
+import type { Exchange, ExchangeHandler } from "./types.ts";
 
-const KINDS: readonly ListenerKind[] = ["edge", "deno"];
 const BULK_BYTES = 20_000_000;
-
-/** One test for each driver, with a listener that answers with `handler`; it fails when it does not end in time. */
-function contract(name: string, handler: ExchangeHandler, run: (port: number, kind: ListenerKind) => Promise<void>) {
-  for (const kind of KINDS) {
-    Deno.test(`listener ${kind}: ${name}`, async () => {
-      const listener = await listen(kind, { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);
-      try {
-        await within(run(listener.port, kind));
-      } finally {
-        await stop(listener);
-      }
-    });
-  }
-}
-
-async function stop(listener: Listener): Promise<void> {
-  listener.abort();
-  await within(listener.close());
-}
-
-/** A guard against hanging, not a measure: far above what any of these take. */
-async function within<T>(promise: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("no end in sight")), 5_000);
-  });
-  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
-
-const ask = (port: number, line: string, rest = "") =>
-  exchangeRaw(port, `${line} HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n${rest}\r\n`);
-
-const bodyOf = (answer: string) => answer.slice(answer.indexOf("\r\n\r\n") + 4);
 
 contract("keeps the target byte for byte", (exchange) => new Response(`<${exchange.target}>`), async (port) => {
   for (const target of ["/a/../b?x=%zz", "//x//y", "/%2e%2e/%C3%A9", "/?q=a?b", "/a;b=1,2/./?", "/"]) {

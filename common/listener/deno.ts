@@ -1,7 +1,9 @@
 import { delay } from "../delay.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { describeError, type Logger, stackOf } from "../log.ts";
-import { DenoExchange } from "./deno_exchange.ts";
+import { DenoExchange, type DenoExchangeOptions } from "./deno_exchange.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
+import { sendResponse } from "./send_response.ts";
 import { BodyCut } from "./types.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
 
@@ -12,8 +14,23 @@ import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
  * answers nor trailers, reason phrases or an answer of 205.
  */
 export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
+  const secure = options.tls !== undefined, limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const server = serve(options, (request, { remoteAddr, completed }) => {
+    const isHttp2 = secure && (request.headers.has("host") ? null : true);
+    const exchange = createExchange(request, remoteAddr.hostname, { secure, isHttp2, limits });
+    return answerRequest(exchange, completed, handler);
+  });
+  return Promise.resolve({ ...server, connections: -1 });
+}
+
+const RELISTEN_MS = 250;
+
+type Handle = (request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>) => Response | Promise<Response>;
+
+/** `Deno.serve` on one address, which it keeps listening on. What `handle` throws is logged, and answered with 500. */
+export function serve(options: ListenOptions, handle: Handle): Omit<Listener, "connections"> {
   const { log } = options;
-  let server = serve(options, handler);
+  let server = serveOnce(options, handle);
   const { hostname, port } = server.address;
   const closing = new AbortController();
   void keepListening();
@@ -27,17 +44,16 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
       for (let next = null; next === null;) {
         await delay(RELISTEN_MS, closing.signal);
         if (closing.signal.aborted) return;
-        next = tryTo(() => serve({ ...options, port }, handler));
+        next = tryTo(() => serveOnce({ ...options, port }, handle));
         server = next ?? server;
       }
       log.info("listening_again");
     }
   }
 
-  return Promise.resolve({
+  return {
     hostname,
     port,
-    connections: -1,
     close() {
       closing.abort();
       return server.close();
@@ -46,10 +62,8 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
       closing.abort();
       server.abort();
     },
-  });
+  };
 }
-
-const RELISTEN_MS = 250;
 
 /** The result, or null when the system does not let it be done now. */
 function tryTo<T>(run: () => T): T | null {
@@ -60,8 +74,8 @@ function tryTo<T>(run: () => T): T | null {
   }
 }
 
-/** `Deno.serve` on one address. `failed` resolves with the reason when it ends by itself. */
-function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHandler) {
+/** `failed` resolves with the reason when it ends by itself. */
+function serveOnce({ hostname, port, tls, log }: ListenOptions, handle: Handle) {
   const abort = new AbortController();
   const server = Deno.serve({
     hostname,
@@ -70,11 +84,7 @@ function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHan
     onListen() {},
     onError: (error) => failedExchange(error, log),
     ...tls,
-  }, (request, info) => {
-    const secure = tls !== undefined;
-    const isHttp2 = secure && !request.headers.has("host");
-    return answerRequest(new DenoExchange(request, info.remoteAddr.hostname, { secure, isHttp2 }), handler);
-  });
+  }, handle);
   // Deno throws, outside of any call, at an abort of a server that has ended already or is told to.
   let isOver = false;
   const failed = new Promise<unknown>((resolve) => {
@@ -92,11 +102,30 @@ function serve({ hostname, port, tls, log }: ListenOptions, handler: ExchangeHan
   };
 }
 
-/** What the handler answers, by whichever of the two ways. */
-export async function answerRequest(exchange: DenoExchange, handler: ExchangeHandler): Promise<Response> {
-  if (exchange.fault !== null) return errorResponse(exchange.fault, exchange.header("accept"));
+/** A request that `Deno.serve` has taken. */
+export function createExchange(
+  request: Request,
+  remoteAddress: string,
+  from: Omit<DenoExchangeOptions, "upgradeWebSocket">,
+): DenoExchange {
+  return new DenoExchange(request, remoteAddress, { ...from, upgradeWebSocket: Deno.upgradeWebSocket });
+}
+
+/** What the handler answers, by whichever of the two ways. `completed` settles once the answer is out. */
+export async function answerRequest(
+  exchange: DenoExchange,
+  completed: Promise<void>,
+  handler: ExchangeHandler,
+): Promise<Response> {
+  if (exchange.fault !== null) return errorResponse(exchange.fault, exchange.request.headers.get("accept"));
   if (exchange.mayBeEmpty) await exchange.findBody();
-  return await handler(exchange) ?? await exchange.reply.response;
+  const response = await handler(exchange);
+  // Over HTTP/2 Deno would send a body with HEAD, and over HTTP/1.1 it gives an answer of 205 no length.
+  const isOdd = exchange.method === "HEAD" || response?.status === 205;
+  if (response !== null && isOdd) await sendResponse(exchange, response);
+  const answer = response === null || isOdd ? await exchange.reply.response : response;
+  if (exchange.secure) exchange.keepBody(completed);
+  return answer;
 }
 
 /** What a handler threw, as an answer. */

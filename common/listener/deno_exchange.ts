@@ -1,7 +1,9 @@
 import { decodeLatin1, encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
-import { HttpError } from "../http_error.ts";
-import { badRequest, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
-import { DenoReply } from "./deno_reply.ts";
+import type { HttpError } from "../http_error.ts";
+import { badRequest, HEAD_TOO_LARGE, headFault, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
+import { BodyPace } from "./body_pace.ts";
+import { DenoReply, type UpgradeWebSocket } from "./deno_reply.ts";
+import type { ListenerLimits } from "./limits.ts";
 import { BodyCut, type Exchange } from "./types.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -9,13 +11,18 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** Where a request came from. */
 export interface DenoExchangeOptions {
   secure: boolean;
-  isHttp2: boolean;
+  /** Null where Deno does not tell: in TLS, with a Host field, which HTTP/2 may have as well. */
+  isHttp2: boolean | null;
+  limits: Pick<ListenerLimits, "maxHeadBytes" | "maxFields">;
+  /** `Deno.upgradeWebSocket`. */
+  upgradeWebSocket: UpgradeWebSocket;
 }
 
-/** Field lines of a request that Deno has taken: it has limits of its own. */
-const MAX_FIELDS = 1024;
 /** Methods whose bodies may be streams that wait for the answer to begin. */
 const STREAMED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+/** How much of an upload is taken, in bytes, and how long, in milliseconds, once its answer is complete. */
+const LINGER_BYTES = 1024 * 1024;
+const LINGER_MS = 2000;
 
 /** A request as `Deno.serve` gives it, brought into the form of the others. */
 export class DenoExchange implements Exchange {
@@ -35,34 +42,41 @@ export class DenoExchange implements Exchange {
   /** HTTP/2 announces no body, and Deno does not tell whether one follows. */
   readonly mayBeEmpty: boolean;
   readonly #head = new RequestHead();
+  readonly #pace = new BodyPace();
+  /** The answer is complete, so that what is left of the body is nobody's; or it came too slowly. */
+  #isBodyOver = false;
   #headers: readonly string[] | null = null;
   #first: Bytes | null = null;
+  /** Deno gives it out as long as the visitor is there. */
+  readonly #stream: ReadableStream<Bytes> | null;
   #reader: ReadableStreamDefaultReader<Bytes> | null = null;
   #body: ReadableStream<Bytes> | null = null;
   #onLeave: (() => void) | null = null;
 
-  constructor(request: Request, remoteAddress: string, { secure, isHttp2 }: DenoExchangeOptions) {
+  constructor(request: Request, remoteAddress: string, options: DenoExchangeOptions) {
+    const { secure, isHttp2 } = options;
     this.request = request;
     this.remoteAddress = remoteAddress;
     this.secure = secure;
     this.httpVersion = isHttp2 ? "2" : "1.1";
     this.method = request.method;
-    this.reply = new DenoReply(this);
-    const { host, target } = splitUrl(request, isHttp2);
+    this.reply = new DenoReply(this, options.upgradeWebSocket);
+    const { host, target } = splitUrl(request, isHttp2 === true);
     this.host = host;
-    this.target = asBytes(target ?? "/");
+    this.target = target ?? "/";
     const length = request.headers.get("content-length");
     const isAnnounced = length !== null ? length !== "0" : request.headers.has("transfer-encoding");
     const canHaveBody = this.method !== "GET" && this.method !== "HEAD";
     // HTTP/2 needs no length to have a body.
-    const mayHaveBody = canHaveBody && isHttp2 && length === null;
+    const mayHaveBody = canHaveBody && isHttp2 !== false && length === null && !isAnnounced;
     this.hasBody = (canHaveBody && isAnnounced) || mayHaveBody;
-    this.mayBeEmpty = mayHaveBody && !STREAMED.has(this.method);
+    this.mayBeEmpty = mayHaveBody && (isHttp2 === null || !STREAMED.has(this.method));
+    this.#stream = this.hasBody ? request.body : null;
     this.fault = target === null
       ? badRequest("The request target must be a path, and its host the Host header.")
       : isAnnounced && !canHaveBody
       ? badRequest(`A body with ${this.method} cannot be carried by this listener.`)
-      : this.#parseHead();
+      : this.#parseHead(options.limits);
   }
 
   get head(): RequestHead {
@@ -89,12 +103,59 @@ export class DenoExchange implements Exchange {
     const first = this.#first;
     this.#first = null;
     if (first !== null || !this.hasBody) return first;
-    this.#reader ??= this.request.body?.getReader() ?? null;
+    this.#reader ??= this.#stream?.getReader() ?? null;
     if (this.#reader === null) return null;
+    let piece: Bytes | null;
+    this.#pace.wait();
     try {
-      return await readPiece(this.#reader);
+      piece = await readPiece(this.#reader);
     } catch (cause) {
       throw new BodyCut("the visitor left", { cause });
+    }
+    this.#pace.came(piece?.length ?? 0);
+    if (this.#isBodyOver) throw new BodyCut("the rest of the body is not waited for");
+    return piece;
+  }
+
+  /** Asked once a second: whether less of the body comes than from a visitor who wants to be heard. */
+  isTooSlow(limits: ListenerLimits): boolean {
+    return this.#pace.isTooSlow(limits);
+  }
+
+  /** Takes no more of the body: whoever waits for it hears that it was cut. */
+  dropBody(): void {
+    if (this.#isBodyOver) return;
+    this.#isBodyOver = true;
+    // Whoever else reads it ends it; and what broke has ended.
+    void this.#reader?.cancel().catch(() => {});
+  }
+
+  /**
+   * Keeps Deno from ending a body that nobody has read to its end when the answer begins: over HTTP/2 it would reset
+   * the stream, and the answer with it. Once that is complete the rest is taken for a moment, and then refused.
+   * @param completed settles when the answer is out
+   */
+  keepBody(completed: Promise<void>): void {
+    const stream = this.#stream;
+    if (stream === null || (this.#reader === null && stream.locked)) return;
+    const reader = this.#reader ??= stream.getReader();
+    completed.then(() => this.#takeRest(reader), () => this.dropBody());
+  }
+
+  async #takeRest(reader: ReadableStreamDefaultReader<Bytes>): Promise<void> {
+    const timer = setTimeout(() => this.dropBody(), LINGER_MS);
+    try {
+      this.#isBodyOver = true;
+      for (let taken = 0; taken < LINGER_BYTES;) {
+        const piece = await readPiece(reader);
+        if (piece === null) return;
+        taken += piece.length;
+      }
+    } catch {
+      // The visitor left, or reset it.
+    } finally {
+      clearTimeout(timer);
+      void reader.cancel().catch(() => {});
     }
   }
 
@@ -132,41 +193,45 @@ export class DenoExchange implements Exchange {
   }
 
   /** The head as it would have come over HTTP/1.1, so that what passes heads on needs to know one form only. */
-  #parseHead(): HttpError | null {
+  #parseHead({ maxHeadBytes, maxFields }: DenoExchangeOptions["limits"]): HttpError | null {
     let text = `${this.method} ${this.target} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
     this.request.headers.forEach((value, name) => {
       // Deno's WebSocket knows none, so the service must not grant any.
       if (name !== "host" && name !== "sec-websocket-extensions") text += `${name}: ${value}\r\n`;
     });
     const bytes = encodeLatin1(`${text}\r\n`);
+    if (bytes.length > maxHeadBytes) return headFault(new RequestSyntaxError(HEAD_TOO_LARGE, 431));
     try {
-      return this.#head.parse(bytes, 0, bytes.length, MAX_FIELDS)
+      return this.#head.parse(bytes, 0, bytes.length, maxFields)
         ? null
         : badRequest("The request's head is malformed.");
     } catch (error) {
       if (!(error instanceof RequestSyntaxError)) throw error;
-      return badRequest(error.message, { cause: error });
+      return headFault(error);
     }
   }
 }
 
-/** Deno decodes a target as UTF-8: one character a byte again. */
-function asBytes(target: string): string {
-  if (/^[\x20-\x7e]*$/.test(target)) return target;
-  const bytes = new TextEncoder().encode(target);
-  return decodeLatin1(bytes, 0, bytes.length);
-}
-
 /** Host and path of a request, as far as Deno's URL has them; no path where the target named another host. */
-function splitUrl({ url, headers }: Request, isHttp2: boolean): { host: string; target: string | null } {
+function splitUrl({ method, url, headers }: Request, isHttp2: boolean): { host: string; target: string | null } {
   const start = url.indexOf("//") + 2;
   const slash = url.indexOf("/", start);
   // Deno shows the host of HTTP/2, its `:authority`, in the URL alone.
   const authority = url.slice(start, slash < 0 ? undefined : slash);
-  const host = (isHttp2 ? null : headers.get("host")) ?? (isHttp2 ? authority : "");
-  if (slash < 0 || (!isHttp2 && host !== "" && authority !== host)) return { host, target: null };
-  return { host, target: url.slice(slash) };
+  const host = headers.get("host") ?? (isHttp2 ? authority : "");
+  if (slash < 0 || (host !== "" && authority !== host)) return { host, target: null };
+  const target = url.slice(slash);
+  return { host, target: method === "OPTIONS" && target === "/*" ? "*" : asBytes(target) };
 }
+
+/** Deno takes a raw path for UTF-8 where it can: a character a byte again. */
+function asBytes(target: string): string {
+  if (!/[\u0080-\uffff]/.test(target)) return target;
+  const bytes = ENCODER.encode(target);
+  return decodeLatin1(bytes, 0, bytes.length);
+}
+
+const ENCODER = new TextEncoder();
 
 /** The next piece that holds something, or null: Deno gives an empty one where HTTP/2 says that there is no body. */
 async function readPiece(reader: ReadableStreamDefaultReader<Bytes>): Promise<Bytes | null> {

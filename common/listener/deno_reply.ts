@@ -1,25 +1,40 @@
 import type { Connection } from "../connection/mod.ts";
 import { decodeLatin1 } from "../http1/mod.ts";
 import { DenoSocketConnection } from "./deno_socket.ts";
+import type { ListenerLimits } from "./limits.ts";
 import { BodyCut, type Exchange, type Reply } from "./types.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
+
+/** `Deno.upgradeWebSocket`, as far as it is used here. */
+export type UpgradeWebSocket = (
+  request: Request,
+  options: { idleTimeout: number },
+) => { socket: WebSocket; response: Response };
 
 /** An answer in bytes made into the `Response` that `Deno.serve` wants. */
 export class DenoReply implements Reply {
   begun = false;
   /** What the handler answers by this. */
   readonly response: Promise<Response>;
-  readonly #exchange: Pick<Exchange, "method" | "request">;
+  readonly #exchange: Pick<Exchange, "method" | "request" | "httpVersion">;
+  readonly #upgradeWebSocket: UpgradeWebSocket;
   #resolve!: (response: Response) => void;
   #controller: ReadableStreamDefaultController<Bytes> | null = null;
   /** Resolves once the piece that was written last has been taken. */
   #taken: (() => void) | null = null;
   #isWanted = false;
   #left: number | null = null;
+  /** Bytes handed over that the visitor has not taken yet, and for how many seconds nothing of them has been taken. */
+  #waiting = 0;
+  #waited = 0;
 
-  constructor(exchange: Pick<Exchange, "method" | "request">) {
+  constructor(
+    exchange: Pick<Exchange, "method" | "request" | "httpVersion">,
+    upgradeWebSocket: UpgradeWebSocket,
+  ) {
     this.#exchange = exchange;
+    this.#upgradeWebSocket = upgradeWebSocket;
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
@@ -30,11 +45,12 @@ export class DenoReply implements Reply {
     if (this.begun) return;
     this.begun = true;
     // Deno gives an answer of 205 no length, so that its reader would wait for ever.
-    if (status === 205) status = 204;
-    const headers = parseBlock(block);
-    if (status === 204) headers.delete("content-length");
-    const isEmpty = this.#exchange.method === "HEAD" || status === 204 || status === 304;
-    if (isEmpty) return this.#resolve(new Response(this.#bodyOfHead(headers, status), { status, headers }));
+    if (status === 205 && this.#exchange.httpVersion !== "2") status = 204;
+    const headers = parseBlock(block, status === 204);
+    const hasLength = headers.some(([name]) => name === "content-length");
+    const isEmpty = this.#exchange.method === "HEAD" || status === 204 || status === 205 || status === 304;
+    if (isEmpty) return this.#resolve(new Response(this.#bodyOfHead(hasLength, status), { status, headers }));
+    this.#waiting = body.length;
     if (end) return this.#resolve(new Response(body.slice(), { status, headers }));
     this.#left = length;
     const stream = new ReadableStream<Bytes>({
@@ -43,6 +59,7 @@ export class DenoReply implements Reply {
       },
       pull: () => {
         this.#isWanted = true;
+        this.#waiting = 0;
         this.#settle();
       },
       cancel: () => {
@@ -58,6 +75,7 @@ export class DenoReply implements Reply {
     if (this.#left !== null) this.#left -= piece.length;
     if (this.#left !== null && this.#left < 0) this.cut();
     // Deno holds on to the memory for as long as it needs it.
+    [this.#waiting, this.#waited] = [piece.length, 0];
     if (piece.length > 0) this.#controller?.enqueue(piece.slice());
     if (end) this.end();
     if (this.#controller === null || this.#isWanted) {
@@ -85,13 +103,24 @@ export class DenoReply implements Reply {
     this.#settle();
   }
 
+  /** Asked once a second of an answer that is not complete: whether the visitor has stopped taking it. */
+  isStalled({ stallSeconds, bodyRate }: ListenerLimits): boolean {
+    if (!this.begun || this.#waiting === 0) return false;
+    return ++this.#waited > stallSeconds + this.#waiting / bodyRate;
+  }
+
+  /** Whether it has been handed over whole, so that {@link cut} comes too late. */
+  get isHandedOver(): boolean {
+    return this.begun && this.#controller === null;
+  }
+
   switchProtocols(block: Uint8Array): Connection {
     this.begun = true;
     // Its default would ping those who have a heartbeat of their own.
-    const { socket, response } = Deno.upgradeWebSocket(this.#exchange.request, { idleTimeout: 0 });
+    const { socket, response } = this.#upgradeWebSocket(this.#exchange.request, { idleTimeout: 0 });
     // Its own option splits the visitor's offer at ", " only and so refuses "a,b".
-    const protocol = parseBlock(block).get("sec-websocket-protocol");
-    if (protocol !== null) response.headers.set("sec-websocket-protocol", protocol);
+    const [, protocol] = parseBlock(block).find(([name]) => name === "sec-websocket-protocol") ?? [];
+    if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
     this.#resolve(response);
     return new DenoSocketConnection(socket);
   }
@@ -104,19 +133,21 @@ export class DenoReply implements Reply {
   }
 
   /** Nothing is sent either way, but to no body at all Deno gives the length 0, which is GET's then. */
-  #bodyOfHead(headers: Headers, status: number): ReadableStream | null {
-    if (status === 204 || status === 304 || headers.has("content-length")) return null;
+  #bodyOfHead(hasLength: boolean, status: number): ReadableStream | null {
+    if (status === 204 || status === 205 || status === 304 || hasLength) return null;
     return new ReadableStream({ start: (controller) => controller.close() });
   }
 }
 
-/** The fields of a block that was checked; its reason phrase is nothing that Deno could send. */
-function parseBlock(block: Uint8Array): Headers {
-  const headers = new Headers();
+/** The fields of a block that was checked, duplicates apart; its reason phrase is nothing that Deno could send. */
+function parseBlock(block: Uint8Array, withoutLength = false): [name: string, value: string][] {
+  const fields: [string, string][] = [];
   const [, ...lines] = decodeLatin1(block, 0, block.length).split("\r\n");
   for (const line of lines) {
     const colon = line.indexOf(":");
-    if (colon > 0) headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+    if (colon <= 0) continue;
+    const name = line.slice(0, colon).toLowerCase();
+    if (!withoutLength || name !== "content-length") fields.push([name, line.slice(colon + 1).trim()]);
   }
-  return headers;
+  return fields;
 }

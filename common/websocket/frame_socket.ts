@@ -46,6 +46,13 @@ const GOODBYE_MS = 200;
 /** The most that is read, and thrown away, in that time. */
 const MAX_GOODBYE_BYTES = 4 * LARGE;
 
+/**
+ * Frames that carry nothing (pings, empty messages, ...) a peer may send within {@link IDLE_FRAMES_MS}. Each costs more
+ * than its six bytes.
+ */
+const MAX_IDLE_FRAMES = 1000;
+const IDLE_FRAMES_MS = 5000;
+
 const spare: Uint8Array<ArrayBuffer>[] = [];
 
 /**
@@ -70,6 +77,9 @@ export class FrameSocket {
   /** Waits for its turn to be written; a newer one takes its place. */
   #pong: Uint8Array | null = null;
   #over = false;
+  /** Frames that carried nothing, since {@link #idleSince}. */
+  #idleFrames = 0;
+  #idleSince = -Infinity;
   #goodbye: ReturnType<typeof setTimeout> | undefined;
   #goodbyeBytes = 0;
 
@@ -190,6 +200,7 @@ export class FrameSocket {
 
   #onPiece(start: number, end: number, text: boolean): void {
     if (text) throw new WebSocketError("a message is no binary one");
+    if (start === end) this.#countIdle();
     // What was left of the piece before goes on here: the head of a frame in between is taken out.
     if (this.#start === this.#end) this.#start = start;
     else if (this.#end !== start) this.#inbox.copyWithin(this.#end, start, end);
@@ -199,10 +210,19 @@ export class FrameSocket {
 
   #onControl(opcode: Opcode, payload: Uint8Array): void {
     if (opcode === Opcode.close) return this.#lose(`${this.#options.peer} closed the connection`);
+    this.#countIdle();
     if (opcode !== Opcode.ping) return;
     const pong = createFrame(Opcode.pong, payload, this.#masking);
     if (this.#writing !== null) this.#pong = pong;
     else void this.#write(pong);
+  }
+
+  #countIdle(): void {
+    if (++this.#idleFrames < MAX_IDLE_FRAMES) return;
+    const now = performance.now();
+    if (now - this.#idleSince < IDLE_FRAMES_MS) throw new WebSocketError("too many frames that carry nothing");
+    this.#idleSince = now;
+    this.#idleFrames = 0;
   }
 
   /** Makes room for the next read: `count` is what the last one brought. */

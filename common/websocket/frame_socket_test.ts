@@ -137,6 +137,21 @@ Deno.test("FrameSocket answers pings between messages, one waiting at a time", a
   peer.close();
 });
 
+for (
+  const [name, frame] of [
+    ["pings", writeFrame(Opcode.ping, new Uint8Array(0), true, "random")],
+    ["empty messages", writeFrame(Opcode.binary, new Uint8Array(0), true, "random")],
+  ] as const
+) {
+  Deno.test(`FrameSocket ends at a flood of ${name}, which cost more than they weigh`, async () => {
+    const { socket, peer, ends } = createEnd();
+    socket.start();
+    await assert.rejects(peer.write(join(Array<Uint8Array>(5000).fill(frame))), /closed/);
+    await settle();
+    assert.deepEqual(ends, ["the other's framing is wrong: too many frames that carry nothing"]);
+  });
+}
+
 Deno.test("FrameSocket.send waits for the pong that is being written", async () => {
   const { socket, peer } = createEnd();
   socket.start();

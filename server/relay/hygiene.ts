@@ -52,9 +52,10 @@ const isOfConnection = createNameTest([...HOP_BY_HOP, "portway-error"]);
 const OWN_PREFIX = "portway-";
 
 /** Whether a visitor's field stays behind; fields of our own protocol mean nothing from outside. */
-export const isDroppedFromRequest: NameTest = (bytes, start, end) =>
-  isOfConnectionOrOurs(bytes, start, end) ||
-  (end - start > OWN_PREFIX.length && isSpelt(bytes, start, start + OWN_PREFIX.length, OWN_PREFIX));
+export function isDroppedFromRequest(bytes: Uint8Array, start: number, end: number): boolean {
+  return isOfConnectionOrOurs(bytes, start, end) ||
+    (end - start > OWN_PREFIX.length && isSpelt(bytes, start, start + OWN_PREFIX.length, OWN_PREFIX));
+}
 
 /** Whether a local service's field stays behind. */
 export const isDroppedFromAnswer: NameTest = isOfConnection;
@@ -100,8 +101,14 @@ export function namedByRequest(head: RequestHead): ReadonlySet<string> | null {
   return head.namesFields ? namedByConnection(head.values("connection") ?? "") : null;
 }
 
-/** The names that a Connection field lists, in lower case, or null when there are none but the usual ones. */
+/**
+ * The names that a Connection field lists, in lower case, or null when there are none but the usual ones. The length is
+ * never one of them: a body would lose its end.
+ */
 export function namedByConnection(value: string): ReadonlySet<string> | null {
   if (/^(?:keep-alive|close|upgrade|keep-alive, *upgrade)$/i.test(value)) return null;
-  return new Set(value.toLowerCase().split(",").map((name) => name.trim()).filter((name) => name !== "close"));
+  const names = new Set(value.toLowerCase().split(",").map((name) => name.trim()));
+  names.delete("close");
+  names.delete("content-length");
+  return names;
 }

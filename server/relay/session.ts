@@ -62,7 +62,11 @@ class SocketSession implements Session {
         else this.mux.end(reason, text);
       },
     });
-    queueMicrotask(() => socket.start());
+    queueMicrotask(() => {
+      socket.start();
+      // While the line is quiet; bulk would lengthen it.
+      this.mux.measureRoundTrip();
+    });
   }
 
   end(reason: GoAwayReason, text: string): void {

@@ -21,7 +21,7 @@ const record: EphemeralTunnel = {
 function createSession(detach: (session: Session) => void = () => {}) {
   const ends: GoAwayReason[] = [];
   const session: Session = {
-    mux: new Mux({ maxStreams: 1, transport: { send() {} }, onEnd() {} }),
+    mux: new Mux({ maxStreams: 1, maxUpgrades: 1, transport: { send() {} }, onEnd() {} }),
     address: "192.0.2.1",
     end(reason) {
       ends.push(reason);

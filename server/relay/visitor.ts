@@ -28,6 +28,8 @@ export class Visitor implements StreamHandler {
   /** What waits to be taken by the visitor, once the answer has begun and goes on. */
   #out: OutQueue | null = null;
   #upgraded: Connection | null = null;
+  /** Of the upgraded connection, that have not ended. */
+  #directions = 2;
   #isOver = false;
 
   /** @param refuse answers with an error of ours */
@@ -47,7 +49,7 @@ export class Visitor implements StreamHandler {
 
   onInterim(status: number, frame: Uint8Array, start: number, end: number): void {
     this.#meter.meter(end - start);
-    if (this.#readBlock(status, frame, start, end)) this.#exchange.reply.inform(status, block.bytes);
+    if (!this.#isOver && this.#readBlock(status, frame, start, end)) this.#exchange.reply.inform(status, block.bytes);
   }
 
   onResponse(
@@ -59,8 +61,9 @@ export class Visitor implements StreamHandler {
     end: boolean,
   ): void {
     this.#meter.meter(payloadEnd - start);
-    if (!this.#readBlock(status, frame, start, blockEnd)) return;
-    if (status === SWITCHING_PROTOCOLS) return this.#upgrade(frame.subarray(blockEnd, payloadEnd));
+    // Counting may have ended the session, and the visitor has been told.
+    if (this.#isOver || !this.#readBlock(status, frame, start, blockEnd)) return;
+    if (status === SWITCHING_PROTOCOLS) return this.#upgrade(frame.subarray(blockEnd, payloadEnd), end);
     const { reply, method } = this.#exchange;
     const size = payloadEnd - blockEnd;
     const isBodiless = method === "HEAD" || status === 204 || status === 304;
@@ -122,7 +125,7 @@ export class Visitor implements StreamHandler {
   }
 
   /** Both directions are bytes from here on, each with an end of its own. */
-  #upgrade(early: Uint8Array): void {
+  #upgrade(early: Uint8Array, end: boolean): void {
     const connection = this.#upgraded = this.#exchange.reply.switchProtocols(block.bytes);
     const write = async (bytes: Uint8Array, isLast: boolean) => {
       if (bytes.length > 0) await connection.write(bytes);
@@ -131,7 +134,7 @@ export class Visitor implements StreamHandler {
       this.#endUpgraded();
     };
     this.#out = new OutQueue(write, (bytes) => this.#stream.consumed(bytes), () => this.#breakOff("the visitor left"));
-    if (early.length > 0) this.#out.push(early, false);
+    if (early.length > 0 || end) this.#out.push(early, end);
     void this.#sendUpgraded(connection);
   }
 
@@ -157,9 +160,9 @@ export class Visitor implements StreamHandler {
     }
   }
 
-  /** One direction of an upgrade has ended. */
+  /** One direction of an upgrade has ended, with all that was said in it: the visitor may be slower than the stream. */
   #endUpgraded(): void {
-    if (this.#stream.ended === null) return;
+    if (--this.#directions > 0) return;
     this.#isOver = true;
     this.#upgraded?.close();
   }

@@ -1,7 +1,14 @@
 import type { OriginReader } from "../../common/forwarded.ts";
 import { errorResponse, type HttpError } from "../../common/http_error.ts";
 import { type Exchange, sendResponse } from "../../common/listener/mod.ts";
-import { headTooLarge, noSuchTunnel, serverRestarting, tooManyStreams, tunnelOffline } from "./errors.ts";
+import {
+  headTooLarge,
+  noSuchTunnel,
+  serverRestarting,
+  tooManyConnections,
+  tooManyStreams,
+  tunnelOffline,
+} from "./errors.ts";
 import { VisitorHead } from "./request_head.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
@@ -31,6 +38,8 @@ export class Visits {
   /** Answers a visitor of the tunnel with that label. */
   answer(exchange: Exchange, label: string): Answer | Promise<Answer> {
     const { sessions, tunnels } = this.#options;
+    // What room is left is for the owners of tunnels.
+    if (exchange.isCrowded) return turnAway(exchange);
     if (sessions.draining) return refusal(exchange, serverRestarting());
     const tunnel = tunnels.getByLabel(label);
     return tunnel === undefined ? this.#answerStored(exchange, label) : this.#visit(exchange, tunnel);
@@ -66,6 +75,13 @@ export class Visits {
     visitor.start(stream);
     return null;
   }
+}
+
+/** The connection ends with the answer. */
+function turnAway(exchange: Exchange): Response {
+  const response = refusal(exchange, tooManyConnections());
+  response.headers.set("connection", "close");
+  return response;
 }
 
 function refusal(exchange: Exchange, error: HttpError): Response {

@@ -12,9 +12,10 @@ const ARGS = [
   "--disable-component-update",
   "--disable-sync",
   "--disable-dev-shm-usage",
+  "--host-resolver-rules=MAP *.example.test 127.0.0.1",
 ];
 
-/** Starts the Chromium of the system; names below `localhost` resolve in it. */
+/** Starts the Chromium of the system; names below `localhost` and `example.test` resolve in it, to this machine. */
 export async function openBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGS });
 }

@@ -16,3 +16,4 @@ export { within } from "./within.ts";
 export { fromBytes, toBytes } from "./latin1.ts";
 export { type SocketService, startSocketService } from "./socket_service.ts";
 export { type DevServer, startVite } from "./vite.ts";
+export { type Framework, isThere, startNext, startNginxServer, startPythonApp } from "./frameworks.ts";

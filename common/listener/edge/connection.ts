@@ -3,11 +3,13 @@ import { errorResponse, HttpError } from "../../http_error.ts";
 import { findHeadEnd, RequestHead, RequestSyntaxError } from "../../http1/mod.ts";
 import { describeError, type Logger, stackOf } from "../../log.ts";
 import type { ListenerLimits } from "../limits.ts";
+import { findAccept, HEAD_TOO_LARGE, headFault } from "../_request.ts";
 import { sendResponse } from "../send_response.ts";
 import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { EdgeExchange } from "./exchange.ts";
-import type { Http2Connection, Http2Front } from "./http2.ts";
+import type { Http2Connection, Http2Front } from "./http2/types.ts";
 import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../buffer_pool.ts";
+import type { Answered, Line } from "./types.ts";
 import { UpgradedConnection } from "./upgraded.ts";
 
 /** What a connection asks of the listener it came to. */
@@ -30,6 +32,8 @@ export type Phase = "handshake" | "head" | "idle" | "exchange" | "linger" | "upg
 const LINGER_SECONDS = 2;
 /** And how much of it, in bytes: whoever goes on sending is held back, which leaves their answer as it is. */
 const LINGER_BYTES = 1024 * 1024;
+/** Of a head that is too large a little more is read, as the answer's form depends on what stands behind a long target. */
+const BEYOND_HEAD = 4096;
 /**
  * A visitor who ends their side this soon after the request, in milliseconds, has only said that nothing follows, and
  * waits for the answer. Later, and without an answer, it is how programs leave.
@@ -38,12 +42,15 @@ const HALF_CLOSE_MS = 20;
 /** Without an answer for so long, in seconds, it was somebody who left at once after all. */
 const HALF_CLOSED_SECONDS = 3;
 
+/** Written at a time, in bytes: the clock of a stalled visitor begins anew with each. */
+const WRITE_BYTES = 256 * 1024;
+
 /**
  * A visitor's connection: reads heads strictly, has one exchange at a time answered, and reads a body only as somebody
  * consumes it. One read is pending while it is idle, and while an exchange without a body runs: that one notices a
  * visitor who leaves, and brings the next head.
  */
-export class EdgeConnection {
+export class EdgeConnection implements Line {
   readonly remoteAddress: string;
   /** By which its limit is counted. */
   readonly network: string;
@@ -55,8 +62,12 @@ export class EdgeConnection {
   since: number;
   /** Tick at which the write under way began, or -1. */
   writingSince = -1;
+  /** How many it takes of the system's. */
+  descriptors = 1;
   /** The connection ends with this answer. */
   mustClose = false;
+  /** There is no room for it but for what must get in. */
+  isCrowded = false;
   readonly #connection: Connection;
   /** Unread bytes are `#memory[#at, #end)`; a read under way lands behind them. */
   #memory: Uint8Array<ArrayBuffer> = takeMemory(SMALL);
@@ -98,8 +109,13 @@ export class EdgeConnection {
     this.#enter("http2");
     giveMemory(this.#memory);
     const moved = () => this.since = this.front.tick;
+    this.descriptors += front.descriptors;
     this.#http2 = front.carry(this.#connection, this.remoteAddress, moved);
     void this.#http2.ended.then(() => this.close());
+  }
+
+  get isClosing(): boolean {
+    return this.front.closing;
   }
 
   /** Whether it can be ended without taking an answer from anybody. */
@@ -113,9 +129,9 @@ export class EdgeConnection {
     if (this.phase === "closed") return;
     this.phase = "closed";
     this.#connection.close();
-    if (!this.#reading && this.#http2 === null) giveMemory(this.#memory);
-    this.front.forget(this);
     const exchange = this.#exchange;
+    if (!this.#reading && this.#http2 === null && !exchange?.input.isLent) giveMemory(this.#memory);
+    this.front.forget(this);
     this.#exchange = null;
     exchange?.leave();
     this.#upgraded?.lost();
@@ -124,7 +140,8 @@ export class EdgeConnection {
   /** The listener stops: an idle connection ends now, a busy one with its answer. */
   stop(): void {
     this.mustClose = true;
-    if (this.isIdle) this.close();
+    // HTTP/2 tells its visitors by itself, and ends when their exchanges are done.
+    if (this.isIdle && this.#http2 === null) this.close();
   }
 
   /** Once a second: ends what takes too long. */
@@ -142,7 +159,8 @@ export class EdgeConnection {
         if (waited > limits.idleSeconds) this.close();
         break;
       case "http2":
-        if (waited > limits.idleSeconds && this.isIdle) this.close();
+        this.#http2?.check(limits);
+        if (waited > limits.idleSeconds && this.isIdle) this.#http2?.retire();
         break;
       case "linger":
         if (waited > LINGER_SECONDS) this.close();
@@ -156,7 +174,15 @@ export class EdgeConnection {
   /** Writes, with the clock on it. What cannot be written means that the visitor has gone. */
   write(bytes: Uint8Array): Promise<void> {
     this.writingSince = this.front.tick;
+    if (bytes.length > WRITE_BYTES) return this.#writeParts(bytes);
     return this.#connection.write(bytes).then(this.#onWritten, this.#onUnwritten);
+  }
+
+  /** A visitor who takes something of much has not stalled. */
+  async #writeParts(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length && this.phase !== "closed"; at += WRITE_BYTES) {
+      await this.write(bytes.subarray(at, at + WRITE_BYTES));
+    }
   }
 
   readonly #onWritten = (): void => {
@@ -197,6 +223,8 @@ export class EdgeConnection {
    * @param memory of the body, given over, when `memory[at, end)` came behind it
    */
   bodyEnded(memory: Uint8Array<ArrayBuffer> | null, at: number, end: number): void {
+    // Whoever ends their side now has sent all that they wanted to.
+    this.#startedAt = performance.now();
     if (memory === null) return this.#readAhead();
     this.#headMemory ??= this.#memory;
     [this.#memory, this.#at, this.#end] = [memory, at, end];
@@ -214,21 +242,34 @@ export class EdgeConnection {
   }
 
   /** Breaks an answer off. */
-  cut(exchange: EdgeExchange): void {
+  cut(exchange: Answered): void {
     if (this.#exchange === exchange) this.close();
   }
 
   /** The answer is out. */
-  exchangeOver(exchange: EdgeExchange): void {
-    if (this.#exchange !== exchange) return;
+  exchangeOver(over: Answered): void {
+    const exchange = this.#exchange;
+    if (exchange === null || exchange !== over) return;
     if (!this.mustClose) exchange.input.skipRead();
     if (!exchange.input.isOver) this.mustClose = true;
     this.#exchange = null;
+    if (exchange.input.isLent) this.#leaveMemory();
     exchange.settle();
     if (this.#headMemory !== null) giveMemory(this.#headMemory);
     this.#headMemory = null;
     if (this.mustClose || this.front.closing) return this.#linger();
     this.#next();
+  }
+
+  /** Somebody still holds a piece of the body, as one who passes it on slowly: what it lies in is not used again. */
+  #leaveMemory(): void {
+    this.#headMemory = null;
+    // What is read into holds no pieces.
+    if (this.#reading) return;
+    const { rest } = this;
+    this.#memory = takeMemory(rest.length);
+    this.#memory.set(rest);
+    [this.#at, this.#end] = [0, rest.length];
   }
 
   #enter(phase: Phase): void {
@@ -278,12 +319,14 @@ export class EdgeConnection {
       return;
     }
     if (this.phase !== "head") this.#enter("head");
+    // Of an empty line only the beginning may be there.
+    const isCut = this.#end - this.#at === 1 && this.#memory[this.#at] === CR;
     let isWhole: boolean;
     try {
-      isWhole = this.#parseHead();
+      isWhole = !isCut && this.#parseHead();
     } catch (error) {
       if (!(error instanceof RequestSyntaxError)) throw error;
-      return this.#refuse(new HttpError(error.status, CODES[error.status], error.message));
+      return this.#refuse(headFault(error));
     }
     if (isWhole) return this.#begin();
     if (this.#reading) return;
@@ -293,13 +336,16 @@ export class EdgeConnection {
 
   #parseHead(): boolean {
     const { maxHeadBytes, maxFields } = this.front.limits;
-    const at = this.#at, end = Math.min(this.#end, at + maxHeadBytes);
+    const at = this.#at, end = Math.min(this.#end, at + maxHeadBytes + BEYOND_HEAD);
     if (this.#searched > 0) {
       const found = findHeadEnd(this.#memory, at, Math.max(at, at + this.#searched), end);
       if (found < 0) return this.#isShort(end);
     }
     this.#searched = 0;
-    if (this.head.parse(this.#memory, at, end, maxFields)) return true;
+    if (this.head.parse(this.#memory, at, end, maxFields)) {
+      if (this.head.end - at > maxHeadBytes) throw new RequestSyntaxError(HEAD_TOO_LARGE, 431);
+      return true;
+    }
     if (findHeadEnd(this.#memory, at, at, end) >= 0) throw new RequestSyntaxError("The request's head is malformed.");
     return this.#isShort(end);
   }
@@ -307,8 +353,8 @@ export class EdgeConnection {
   /** Notes how far was looked. @throws RequestSyntaxError when the head has all the bytes that it may have */
   #isShort(end: number): false {
     this.#searched = end - this.#at;
-    if (this.#searched >= this.front.limits.maxHeadBytes) {
-      throw new RequestSyntaxError("The request's line and headers are too large.", 431);
+    if (this.#searched >= this.front.limits.maxHeadBytes + BEYOND_HEAD) {
+      throw new RequestSyntaxError(HEAD_TOO_LARGE, 431);
     }
     return false;
   }
@@ -349,9 +395,10 @@ export class EdgeConnection {
       const response = this.front.handler(exchange);
       if (response === null) return;
       if (response instanceof Response) void this.#send(exchange, response);
-      else {response.then((answer) => answer === null ? undefined : this.#send(exchange, answer)).catch((error) =>
-          this.#fail(exchange, error)
-        );}
+      else {
+        response.then((answer) => answer === null ? undefined : this.#send(exchange, answer))
+          .catch((error) => this.#fail(exchange, error));
+      }
     } catch (error) {
       this.#fail(exchange, error);
     }
@@ -378,9 +425,10 @@ export class EdgeConnection {
   /** Answers what is no request that anyone may answer, and ends the connection: what follows on it cannot be trusted. */
   #refuse(error: HttpError): void {
     this.mustClose = true;
+    const accept = this.#exchange === null ? findAccept(this.rest) : this.#exchange.header("accept");
     const exchange = this.#exchange ??= new EdgeExchange(this);
     this.#enter("exchange");
-    void this.#send(exchange, errorResponse(error, null));
+    void this.#send(exchange, errorResponse(error, accept));
   }
 
   #refuseLate(): void {
@@ -423,5 +471,4 @@ export class EdgeConnection {
 
 const CR = 0x0d;
 const LF = 0x0a;
-const CODES = { 400: "bad_request", 431: "head_too_large", 505: "http_version_not_supported" } as const;
 const BODY_WITH_UPGRADE = new HttpError(400, "bad_request", "An upgrade request can have no body.");

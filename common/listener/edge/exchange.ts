@@ -2,17 +2,17 @@ import { expectationFailed, type HttpError } from "../../http_error.ts";
 import type { RequestHead } from "../../http1/mod.ts";
 import { createRequest, isWebSocketHandshake, listHeaders, streamBody } from "../_request.ts";
 import type { Exchange, Reply } from "../types.ts";
-import type { EdgeConnection } from "./connection.ts";
 import { EdgeReply } from "./reply.ts";
 import { RequestBody } from "./request_body.ts";
+import type { Answered, Line } from "./types.ts";
 
 /** A request of HTTP/1.1 or 1.0. What costs something is made when it is asked for: most are passed on as bytes. */
-export class EdgeExchange implements Exchange {
+export class EdgeExchange implements Exchange, Answered {
   readonly reply: Reply;
   /** The body, as the connection reads it. */
   readonly input: RequestBody;
   onLeave: (() => void) | null = null;
-  readonly #connection: EdgeConnection;
+  readonly #connection: Line;
   #abort: AbortController | null = null;
   /** Whether the connection goes on without it, or has ended. */
   hasSettled = false;
@@ -22,7 +22,7 @@ export class EdgeExchange implements Exchange {
   #headers: readonly string[] | null = null;
 
   /** @param connection whose head has just been read */
-  constructor(connection: EdgeConnection) {
+  constructor(connection: Line) {
     this.#connection = connection;
     this.input = new RequestBody(connection);
     this.reply = new EdgeReply(connection, this);
@@ -55,6 +55,10 @@ export class EdgeExchange implements Exchange {
 
   get remoteAddress(): string {
     return this.#connection.remoteAddress;
+  }
+
+  get isCrowded(): boolean {
+    return this.#connection.isCrowded;
   }
 
   get secure(): boolean {

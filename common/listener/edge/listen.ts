@@ -6,7 +6,8 @@ import { DEFAULT_LIMITS, type ListenerLimits } from "../limits.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "../types.ts";
 import { EdgeConnection, type Front } from "./connection.ts";
 import { readConnectionLimit } from "./connection_limit.ts";
-import { type Http2Front, openHttp2 } from "./http2.ts";
+import { openHttp2 } from "./http2/open.ts";
+import type { Http2Front } from "./http2/types.ts";
 
 /** The one timer of all connections. */
 const SWEEP_MS = 1000;
@@ -14,18 +15,33 @@ const SWEEP_MS = 1000;
 const REACCEPT_MS = 50;
 /** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
 const EVICTED_SHARE = 1 / 16;
+/** Connections taken besides, when there is no room and nobody idle: for those that {@link Exchange.isCrowded} lets in. */
+const RESERVED = 32;
+
+/** Calls `turn` once a second, until the function that it gives back is called. */
+export type Clock = (turn: () => void) => () => void;
+
+const everySecond: Clock = (turn) => {
+  const timer = setInterval(turn, SWEEP_MS);
+  return () => clearInterval(timer);
+};
 
 /**
  * Listens with sockets and a reader of our own, on either runtime: strict, with limits, and answers as bytes.
+ * @param clock of all time limits, which tests turn by hand
  * @throws whatever the system says when the address cannot be had
  */
-export async function listenEdge(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
+export async function listenEdge(
+  options: ListenOptions,
+  handler: ExchangeHandler,
+  clock: Clock = everySecond,
+): Promise<Listener> {
   const { hostname, port, tls } = options;
   const protocols = ["h2", "http/1.1"];
   const acceptor = await openAcceptor({ hostname, port, tls: tls && { ...tls, protocols } });
   try {
     const http2 = tls === undefined ? null : await openHttp2(options, handler);
-    return new EdgeListener(acceptor, options, handler, http2);
+    return new EdgeListener(acceptor, options, handler, http2, clock);
   } catch (error) {
     acceptor.close();
     throw error;
@@ -46,11 +62,21 @@ class EdgeListener implements Listener, Front {
   readonly #secure: boolean;
   readonly #connections = new Set<EdgeConnection>();
   readonly #perNetwork = new Map<string, number>();
-  readonly #sweeper: ReturnType<typeof setInterval>;
+  readonly #stopClock: () => void;
+  /** Networks, or "" for all, of which nobody was idle when it was looked for, since the last sweep. */
+  readonly #busy = new Set<string>();
   readonly #ended = new AbortController();
+  /** Those that connections have besides their own. */
+  #http2Descriptors = 0;
   #drained: (() => void) | null = null;
 
-  constructor(acceptor: Acceptor, options: ListenOptions, handler: ExchangeHandler, http2: Http2Front | null) {
+  constructor(
+    acceptor: Acceptor,
+    options: ListenOptions,
+    handler: ExchangeHandler,
+    http2: Http2Front | null,
+    clock: Clock,
+  ) {
     this.#acceptor = acceptor;
     this.#http2 = http2;
     this.handler = handler;
@@ -61,7 +87,7 @@ class EdgeListener implements Listener, Front {
     this.limits.maxConnections = Math.min(this.limits.maxConnections, readConnectionLimit());
     this.#isTrusted = options.isTrusted ?? (() => false);
     this.#secure = options.tls !== undefined;
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#stopClock = clock(() => this.#sweep());
     void this.#acceptAll();
   }
 
@@ -71,6 +97,7 @@ class EdgeListener implements Listener, Front {
 
   forget(connection: EdgeConnection): void {
     if (!this.#connections.delete(connection)) return;
+    this.#http2Descriptors -= connection.descriptors - 1;
     this.#countFor(connection.network, -1);
     this.#settleDrain();
   }
@@ -98,7 +125,7 @@ class EdgeListener implements Listener, Front {
   }
 
   #end(): void {
-    clearInterval(this.#sweeper);
+    this.#stopClock();
     this.#ended.abort();
   }
 
@@ -117,7 +144,7 @@ class EdgeListener implements Listener, Front {
       } catch (error) {
         if (this.closing) return;
         this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
-        this.#evict(() => true);
+        this.#evict(ALL);
         await delay(REACCEPT_MS, this.#ended.signal);
       }
     }
@@ -125,34 +152,45 @@ class EdgeListener implements Listener, Front {
 
   #take({ connection: socket, remoteAddress, handshake }: Accepted): void {
     const network = networkOf(remoteAddress);
-    if (!this.#makeRoom(network, remoteAddress)) return socket.close();
+    const room = this.#makeRoom(network, remoteAddress);
+    if (room === "none") return socket.close();
     const connection = new EdgeConnection(this, socket, remoteAddress, network, this.#secure);
+    connection.isCrowded = room === "reserved";
     this.#connections.add(connection);
     this.#countFor(network, 1);
     if (!this.#secure) return connection.start();
     connection.phase = "handshake";
     handshake().then((protocol) => {
       if (connection.phase === "closed") return;
-      if (protocol === "h2" && this.#http2 !== null) connection.startHttp2(this.#http2);
-      else connection.start();
+      if (protocol !== "h2" || this.#http2 === null) return connection.start();
+      connection.startHttp2(this.#http2);
+      this.#http2Descriptors += this.#http2.descriptors;
     }, () => connection.close());
   }
 
-  /** Whether one more fits. The longest idle go first; a running exchange never. */
-  #makeRoom(network: string, address: string): boolean {
+  /** Where one more fits. The longest idle go first; a running exchange never. */
+  #makeRoom(network: string, address: string): "open" | "reserved" | "none" {
     const { maxConnections, maxConnectionsPerAddress } = this.limits;
     if ((this.#perNetwork.get(network) ?? 0) >= maxConnectionsPerAddress && !this.#isTrusted(address)) {
-      if (!this.#evict((other) => other.network === network)) return false;
+      if (!this.#evict(network)) return "none";
     }
-    return this.#connections.size < maxConnections || this.#evict(() => true);
+    const taken = this.#connections.size + this.#http2Descriptors;
+    if (taken < maxConnections || this.#evict(ALL)) return "open";
+    return taken < maxConnections + RESERVED ? "reserved" : "none";
   }
 
-  /** Ends a share of the idle connections that `isMeant`, the longest idle first. Says whether there was one. */
-  #evict(isMeant: (connection: EdgeConnection) => boolean): boolean {
-    const idle = [...this.#connections].filter((connection) => connection.isIdle && isMeant(connection));
+  /** Ends a share of the idle connections of a network, the longest idle first. Says whether there was one. */
+  #evict(network: string): boolean {
+    // A flood of newcomers is turned away without a look at everybody for each.
+    if (this.#busy.has(network)) return false;
+    const idle: EdgeConnection[] = [];
+    for (const connection of this.#connections) {
+      if (connection.isIdle && (network === ALL || connection.network === network)) idle.push(connection);
+    }
+    if (idle.length === 0) this.#busy.add(network);
     idle.sort((a, b) => a.since - b.since);
     const count = Math.ceil(idle.length * EVICTED_SHARE);
-    for (const connection of idle.slice(0, count)) connection.close();
+    for (let index = 0; index < count; index++) idle[index].close();
     return count > 0;
   }
 
@@ -164,6 +202,10 @@ class EdgeListener implements Listener, Front {
 
   #sweep(): void {
     this.tick++;
+    this.#busy.clear();
     for (const connection of this.#connections) connection.check(this.limits);
   }
 }
+
+/** Stands for all networks. */
+const ALL = "";

@@ -1,7 +1,6 @@
 import type { Connection } from "../../connection/mod.ts";
 import type { Reply } from "../types.ts";
-import type { EdgeConnection } from "./connection.ts";
-import type { EdgeExchange } from "./exchange.ts";
+import type { Answered, Line } from "./types.ts";
 import { giveMemory, takeMemory } from "../../buffer_pool.ts";
 
 const ENCODER = new TextEncoder();
@@ -23,8 +22,8 @@ type Framing = "none" | "length" | "chunked" | "close";
 /** The answer to one exchange, written to its connection as it comes. */
 export class EdgeReply implements Reply {
   begun = false;
-  readonly #connection: EdgeConnection;
-  readonly #exchange: EdgeExchange;
+  readonly #connection: Line;
+  readonly #exchange: Answered;
   #framing: Framing = "none";
   /** Bytes of the body that are still due, where a length was given. */
   #left = 0;
@@ -32,7 +31,7 @@ export class EdgeReply implements Reply {
   #writing: Promise<void> | null = null;
   #isOver = false;
 
-  constructor(connection: EdgeConnection, exchange: EdgeExchange) {
+  constructor(connection: Line, exchange: Answered) {
     this.#connection = connection;
     this.#exchange = exchange;
   }
@@ -52,7 +51,7 @@ export class EdgeReply implements Reply {
     this.#framing = this.#chooseFraming(status, length);
     this.#left = length ?? 0;
     // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
-    if (this.#framing === "close" || !this.#exchange.input.isHere || connection.front.closing) {
+    if (this.#framing === "close" || !this.#exchange.input.isHere || connection.isClosing) {
       connection.mustClose = true;
     }
     const out = takeMemory(block.length + body.length + AROUND_BLOCK);

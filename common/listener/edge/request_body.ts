@@ -1,14 +1,15 @@
 import { type ChunkedDecoder, createChunkedDecoder } from "../../http1/mod.ts";
+import { BodyPace } from "../body_pace.ts";
 import type { ListenerLimits } from "../limits.ts";
 import { BodyCut } from "../types.ts";
-import type { EdgeConnection } from "./connection.ts";
 import { giveMemory, LARGE, SMALL, takeMemory } from "../../buffer_pool.ts";
+import type { Line } from "./types.ts";
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 
 /** The body of one request, read off its connection only when somebody asks for more. */
 export class RequestBody {
-  readonly #connection: EdgeConnection;
+  readonly #connection: Line;
   readonly #decoder: ChunkedDecoder | null;
   /** Bytes still to come, where the head gave a length. */
   #left: number;
@@ -21,14 +22,12 @@ export class RequestBody {
   #isAbandoned = false;
   /** Memory of the last piece, which its reader may still look at. */
   #spent: Uint8Array<ArrayBuffer> | null = null;
-  /** A read is under way. */
-  #isWaiting = false;
-  /** Seconds that were spent so, and bytes that came meanwhile. */
-  #waited = 0;
-  #came = 0;
+  readonly #pace = new BodyPace();
+  /** Whether somebody has a piece, until they ask for the next. */
+  #isLent = false;
 
   /** @param connection whose head has just been read */
-  constructor(connection: EdgeConnection) {
+  constructor(connection: Line) {
     const { head } = connection;
     this.#connection = connection;
     this.#left = head.length;
@@ -40,6 +39,11 @@ export class RequestBody {
   /** It has been read to its end. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** Whether somebody may still look at the last piece. */
+  get isLent(): boolean {
+    return this.#isLent;
   }
 
   /** The visitor may still wait for `100 Continue`, so that nobody knows whether a body follows. */
@@ -54,11 +58,13 @@ export class RequestBody {
 
   /** As {@link Exchange.readBody}. */
   async read(): Promise<Uint8Array | null> {
+    this.#isLent = false;
     this.#releaseSpent();
     while (!this.#isOver) {
       if (this.#isAbandoned) throw new BodyCut("the answer is complete");
       const piece = this.#takeRead();
-      if (piece.length > 0) return piece;
+      this.#isLent = piece.length > 0;
+      if (this.#isLent) return piece;
       if (!this.#isOver) await this.#readMore();
     }
     return null;
@@ -67,7 +73,7 @@ export class RequestBody {
   /** Nobody reads it any more. */
   abandon(): void {
     this.#isAbandoned = true;
-    this.#releaseSpent();
+    if (!this.#isLent) this.#releaseSpent();
   }
 
   /** What came with the head may hold the rest of it: then the connection can go on behind it. */
@@ -84,11 +90,8 @@ export class RequestBody {
   }
 
   /** Asked once a second: whether less comes than from a visitor who wants to be heard. */
-  isTooSlow({ bodySeconds, bodyRate }: ListenerLimits): boolean {
-    if (!this.#isWaiting || ++this.#waited <= bodySeconds) return false;
-    const isSlow = this.#came < bodyRate * bodySeconds;
-    this.#waited = this.#came = 0;
-    return isSlow;
+  isTooSlow(limits: ListenerLimits): boolean {
+    return this.#pace.isTooSlow(limits);
   }
 
   /** The data that can be had of what has been read, maybe none. */
@@ -151,12 +154,9 @@ export class RequestBody {
     const memory = this.#grow();
     const room = this.#decoder === null && this.#left < memory.length ? memory.subarray(0, this.#left) : memory;
     this.#at = this.#end = 0;
-    this.#isWaiting = true;
+    this.#pace.wait();
     this.#end = await this.#connection.readBody(room);
-    this.#isWaiting = false;
-    this.#came += this.#end;
-    // Whoever keeps a good pace has no clock on them.
-    if (this.#end > SMALL) this.#waited = this.#came = 0;
+    this.#pace.came(this.#end);
   }
 
   /** Small bodies, of thousands of visitors maybe, get small memory; those that fill it a large one. */

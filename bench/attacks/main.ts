@@ -1,0 +1,88 @@
+// Attacks on a server with default options, at full size, beside the same server left in peace.
+//   deno task attack [--only <name>] [--seconds <n>] [--scale <share>]
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { formatNumber, formatTable } from "../report/table.ts";
+import { type AttackOptions, type Bearing, openStage } from "./stage.ts";
+
+const MB = 1e6;
+const SECONDS = 10;
+
+const { values } = parseArgs({
+  options: { only: { type: "string" }, seconds: { type: "string" }, scale: { type: "string" } },
+});
+const seconds = Number(values.seconds ?? SECONDS), scale = Number(values.scale ?? 1);
+
+/** Name, how many at a time. */
+const FULL: readonly (readonly [string, number])[] = [
+  ["half-heads", 5000],
+  ["idle", 5000],
+  ["slow-bodies", 2000],
+  ["no-readers", 2000],
+  ["slow-target", 4],
+  ["request-fields", 20],
+  ["short-fields", 20],
+  ["answer-fields", 8],
+  ["chunks-512", 1],
+  ["chunks-64", 20],
+  ["chunks-1", 20],
+  ["unfinished-messages", 20],
+  ["unfinished-sessions", 20],
+  ["session-pings", 8],
+  ["session-pings-unread", 8],
+  ["service-pings", 8],
+  ["refused-senders", 20],
+  ["answered-senders", 20],
+  ["noise-senders", 20],
+  ["idle-upgrades", 2000],
+  ["pipelines", 100],
+  ["churn", 50],
+  ["one-address", 1500],
+];
+
+/** Under `ulimit -n 1024`. */
+const FEW_DESCRIPTORS: readonly (readonly [string, number])[] = [["idle", 2500], ["half-heads", 2500]];
+
+const rows: string[][] = [];
+
+async function run(label: string, attack: AttackOptions | null, descriptors?: number): Promise<void> {
+  if (values.only !== undefined && attack !== null && !values.only.split(",").includes(attack.name)) return;
+  await using stage = await openStage({ descriptors });
+  const bearing = await stage.bear(attack, seconds);
+  rows.push(describe(label, bearing));
+  process.stdout.write(`${rows.at(-1)?.join("  ")}  ${JSON.stringify(bearing.tally)}\n`);
+}
+
+function describe(label: string, bearing: Bearing): string[] {
+  return [
+    label,
+    String(bearing.probes),
+    String(bearing.failed),
+    formatNumber(bearing.median),
+    formatNumber(bearing.p99),
+    formatNumber(bearing.longest),
+    formatNumber(bearing.memoryBefore / MB),
+    formatNumber(bearing.memoryPeak / MB),
+    formatNumber(bearing.clientPeak / MB),
+    `${bearing.descriptorsBefore} → ${bearing.descriptorsAfter}`,
+    String(bearing.streamsAfter),
+    formatNumber(bearing.returned / 1000),
+  ];
+}
+
+await run("quiet", null);
+for (const [name, count] of FULL) {
+  const scaled = Math.max(1, Math.round(count * scale));
+  await run(`${name} × ${scaled}`, { name, count: scaled, seconds });
+}
+for (const [name, count] of FEW_DESCRIPTORS) {
+  await run(`${name} × ${count}, 1024 descriptors`, { name, count, seconds }, 1024);
+}
+process.stdout.write(
+  "\n" + formatTable(
+    ["attack", "visitors", "failed", "median ms", "p99", "longest", "MB before", "MB peak", "client MB"]
+      .concat("descriptors", "streams", "back in s"),
+    rows,
+  ),
+);
+process.exit(0);

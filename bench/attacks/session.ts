@@ -1,0 +1,28 @@
+import type { Socket } from "node:net";
+import { once } from "node:events";
+import { SESSION_PATH, SUBPROTOCOL, TUNNEL_HEADER } from "../../protocol/mod.ts";
+import { dial } from "./dial.ts";
+import type { Tally, Victim } from "./types.ts";
+
+/** Opens a tunnel of its own, and its session, by hand: what is sent on it is the caller's. */
+export async function openSession(victim: Victim, tally: Tally): Promise<Socket> {
+  const { id, secret } = await createTunnel(victim);
+  const socket = await dial(victim, 1, tally);
+  if (socket === null) throw new Error("the server takes no connection for a session");
+  socket.write(
+    `GET ${SESSION_PATH} HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
+      `sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n` +
+      `sec-websocket-protocol: ${SUBPROTOCOL}\r\n${TUNNEL_HEADER}: ${id}\r\nauthorization: Bearer ${secret}\r\n\r\n`,
+  );
+  const [answer] = await once(socket, "data") as [Uint8Array];
+  const text = new TextDecoder("latin1").decode(answer);
+  if (!text.startsWith("HTTP/1.1 101 ")) throw new Error(`the session was refused: ${text}`);
+  socket.resume();
+  return socket;
+}
+
+async function createTunnel({ port }: Victim): Promise<{ id: string; secret: string }> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/tunnels/ephemeral`, { method: "POST" });
+  if (answer.status !== 201) throw new Error(`a tunnel was refused: ${await answer.text()}`);
+  return await answer.json() as { id: string; secret: string };
+}

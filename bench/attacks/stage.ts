@@ -1,0 +1,181 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "node:net";
+import { readMemory } from "../measure/process_stats.ts";
+import { median, percentile } from "../measure/stats.ts";
+import { DENO, ROOT } from "../programs/helpers.ts";
+import { startTunnel } from "../programs/portway.ts";
+import { startProgram } from "../programs/process.ts";
+import type { Tally } from "./types.ts";
+
+const FOLDER = join(ROOT, "bench/attacks");
+/** Between two new visitors, and two looks at the memory. */
+const PROBE_MS = 50;
+const SAMPLE_MS = 100;
+/** A visitor who waits longer counts as not answered. */
+const PATIENCE_MS = 10_000;
+/** How long an attack may take to be in place. */
+const READY_MS = 60_000;
+/** How long what an attack held may take to come back. */
+const RETURN_MS = 90_000;
+
+export interface AttackOptions {
+  name: string;
+  count: number;
+  /** How long it goes on once it is in place, in seconds. */
+  seconds: number;
+}
+
+/** How a server bore an attack. Times in milliseconds, memory in bytes. */
+export interface Bearing {
+  /** New visitors of the tunnel while it went on. */
+  probes: number;
+  /** Of these, how many got no answer, or another than theirs. */
+  failed: number;
+  median: number;
+  p99: number;
+  longest: number;
+  /** The server's memory before, and the most of it during the attack. */
+  memoryBefore: number;
+  memoryPeak: number;
+  /** The client's. */
+  clientPeak: number;
+  descriptorsBefore: number;
+  descriptorsAfter: number;
+  streamsAfter: number;
+  /** How long descriptors and streams took to return; NaN when they did not. */
+  returned: number;
+  tally: Tally | null;
+}
+
+/** A server, a client and a local service, as their users run them, and attackers when they are called. */
+export interface Stage extends AsyncDisposable {
+  /** Makes an attack, or with null none: a quiet server. */
+  bear(attack: AttackOptions | null, seconds: number): Promise<Bearing>;
+}
+
+export async function openStage(options: { descriptors?: number } = {}): Promise<Stage> {
+  const service = startProgram(DENO, ["run", "-A", join(FOLDER, "_target.ts")]);
+  const [, port] = await service.until(/port (\d+)/);
+  const tunnel = await startTunnel("portway", { service: Number(port) }, options, { silent: true });
+  const [relay] = tunnel.relay, [client] = tunnel.client;
+  const { endpoint } = tunnel;
+
+  async function bear(attack: AttackOptions | null, seconds: number): Promise<Bearing> {
+    await probe(endpoint.port, endpoint.host);
+    const before = { memory: readMemory([relay]), descriptors: countDescriptors(relay) };
+    const attacker = attack === null ? null : startProgram(
+      DENO,
+      ["run", "-A", join(FOLDER, "_attacker.ts"), attack.name, String(endpoint.port), endpoint.host]
+        .concat(String(attack.count)),
+    );
+    let peak = before.memory, clientPeak = 0;
+    const sampler = setInterval(() => {
+      peak = Math.max(peak, readMemory([relay]));
+      clientPeak = Math.max(clientPeak, readMemory([client]));
+    }, SAMPLE_MS);
+    try {
+      const visits = startProbes(endpoint.port, endpoint.host);
+      await attacker?.until(/ready/, READY_MS);
+      await sleep(seconds * 1000);
+      const times = await visits.stop();
+      const tally = attacker?.lastLine() ?? "";
+      await attacker?.stop();
+      const stopped = performance.now();
+      const returned = await whenReturned(before.descriptors);
+      const answered = times.filter((time) => Number.isFinite(time));
+      return {
+        probes: times.length,
+        failed: times.length - answered.length,
+        median: median(answered),
+        p99: percentile(answered, 0.99),
+        longest: Math.max(...answered),
+        memoryBefore: before.memory,
+        memoryPeak: peak,
+        clientPeak,
+        descriptorsBefore: before.descriptors,
+        descriptorsAfter: countDescriptors(relay),
+        streamsAfter: await countStreams(),
+        returned: returned ? performance.now() - stopped : NaN,
+        tally: tally.startsWith("{") ? JSON.parse(tally) as Tally : null,
+      };
+    } finally {
+      clearInterval(sampler);
+      await attacker?.stop();
+    }
+  }
+
+  /** Whether descriptors and streams have returned to where they were, a few connections that are kept aside. */
+  async function whenReturned(descriptors: number): Promise<boolean> {
+    for (let waited = 0; waited < RETURN_MS; waited += SAMPLE_MS) {
+      if (countDescriptors(relay) <= descriptors + 2 && await countStreams() === 0) return true;
+      await sleep(SAMPLE_MS);
+    }
+    return false;
+  }
+
+  async function countStreams(): Promise<number> {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${endpoint.port}/health`, { headers: { connection: "close" } });
+      return (await answer.json() as { streams: number }).streams;
+    } catch {
+      return NaN;
+    }
+  }
+
+  return {
+    bear,
+    async [Symbol.asyncDispose]() {
+      await tunnel.stop();
+      await service.stop();
+    },
+  };
+}
+
+/** New visitors, one at a time on a connection of their own, until they are stopped: how long each waited. */
+function startProbes(port: number, host: string): { stop(): Promise<number[]> } {
+  const times: number[] = [];
+  let going = true;
+  const run = async () => {
+    while (going) {
+      times.push(await probe(port, host));
+      await sleep(PROBE_MS);
+    }
+  };
+  const running = run();
+  return {
+    async stop() {
+      going = false;
+      await running;
+      return times;
+    },
+  };
+}
+
+/** How long one new visitor waits for the tunnel's answer; infinite when it does not come. */
+function probe(port: number, host: string): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const began = performance.now();
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  let text = "";
+  const end = (time: number) => {
+    clearTimeout(timer);
+    socket.destroy();
+    resolve(time);
+  };
+  const timer = setTimeout(end, PATIENCE_MS, Infinity);
+  socket.on("connect", () => socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`));
+  socket.on("data", (bytes) => text += bytes.toString("latin1"));
+  socket.on("error", () => end(Infinity));
+  socket.on("close", () => {
+    const isAnswer = text.startsWith("HTTP/1.1 200 ") && text.endsWith("hello");
+    end(isAnswer ? performance.now() - began : Infinity);
+  });
+  return promise;
+}
+
+function countDescriptors(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,252 @@
+import fs from "node:fs";
+import { HttpError } from "../../../common/http_error.ts";
+import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
+import { getErrorCode, notFound } from "../disk/fs_error.ts";
+import type { Entry, Folder, Root } from "../disk/root.ts";
+import type { Scratch } from "../upload/scratch.ts";
+import { sync } from "../disk/sync.ts";
+import { checkWritableNames, openOrMakeFolder, openTargetFolder } from "../disk/write_target.ts";
+import { copyTree } from "./copy_tree.ts";
+
+/** What is to be changed. */
+export interface Subject {
+  readonly segments: readonly string[];
+  /** Whether its address ended in a slash, so that it must be a folder. */
+  readonly isFolder: boolean;
+  /** Told what is there, right before the change. Throws when that is not what the change was asked for. */
+  check(current: Representation): void;
+}
+
+/**
+ * Makes a folder, and with `makeParents` the missing ones above it.
+ * @throws HttpError 409 when something of that name is there, or the folder that it is to be in is not
+ */
+export async function makeFolder(root: Root, segments: readonly string[], makeParents: boolean): Promise<void> {
+  checkWritableNames(root, segments);
+  const parent = openTarget(root, segments.slice(0, -1), makeParents);
+  try {
+    fs.mkdirSync(`${parent.path}/${getLast(segments)}`);
+    await sync(parent.fd);
+  } finally {
+    parent.close();
+  }
+}
+
+function openTarget(root: Root, segments: readonly string[], makeParents: boolean): Folder {
+  return makeParents ? openOrMakeFolder(root, segments) : openTargetFolder(root, segments);
+}
+
+/** Where something is to go. */
+export interface Destination {
+  to: readonly string[];
+  /** Whether the new address ends in a slash, so that only a folder can get it. */
+  isToFolder: boolean;
+  /**
+   * What may be replaced that is there: nothing, a file by a file, or as WebDAV has it (RFC 4918, section 9.8.4)
+   * anything by anything.
+   */
+  replace: "nothing" | "file" | "anything";
+  /** Make the folders on the way that are missing. */
+  makeParents: boolean;
+}
+
+/**
+ * Renames or moves a file or folder; a link moves as a link.
+ * @returns whether something was replaced
+ * @throws HttpError 404, 409 when something is in the way, or as the check
+ */
+export async function moveEntry(
+  root: Root,
+  scratch: Scratch,
+  subject: Subject,
+  destination: Destination,
+): Promise<boolean> {
+  const from = subject.segments;
+  checkWritableNames(root, from);
+  checkApart(root, from, destination);
+  const source = openParent(root, from);
+  try {
+    checkKind(checkEntry(root, source, subject), destination);
+    const target = openTarget(root, destination.to.slice(0, -1), destination.makeParents);
+    try {
+      const isReplaced = await place(root, scratch, `${source.path}/${getLast(from)}`, target, destination);
+      if (target.segments.join("/") !== source.segments.join("/")) await sync(source.fd);
+      return isReplaced;
+    } finally {
+      target.close();
+    }
+  } finally {
+    source.close();
+  }
+}
+
+export interface CopyOptions extends Destination {
+  /** Copy what is in a folder too. */
+  isDeep: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Copies a file or a folder; what links lead to is copied in their place. It is made out of sight and appears whole.
+ * @returns whether something was replaced
+ * @throws HttpError 404, 409 when something is in the way, 507, or as the check
+ */
+export async function copyEntry(
+  root: Root,
+  scratch: Scratch,
+  subject: Subject,
+  options: CopyOptions,
+): Promise<boolean> {
+  checkApart(root, subject.segments, options);
+  const parent = openParent(root, subject.segments);
+  try {
+    checkKind(checkEntry(root, parent, subject), options);
+  } finally {
+    parent.close();
+  }
+  const target = openTarget(root, options.to.slice(0, -1), options.makeParents);
+  try {
+    const copy = scratch.reserve(target.segments);
+    try {
+      await copyTree(root, subject.segments, copy, options);
+      return await place(root, scratch, copy, target, options);
+    } finally {
+      fs.rmSync(copy, { recursive: true, force: true });
+    }
+  } finally {
+    target.close();
+  }
+}
+
+/** Throws 409 when one of the two places lies in the other, so that nothing whole would be left. */
+function checkApart(root: Root, from: readonly string[], { to, replace }: Destination): void {
+  checkWritableNames(root, to);
+  const depth = Math.min(from.length, to.length);
+  const isNested = from.length !== to.length && from.slice(0, depth).every((name, index) => name === to[index]);
+  if (isNested && to.length > from.length) {
+    throw new HttpError(409, "not_possible", "A folder cannot be moved into itself.");
+  }
+  if (isNested) throw new HttpError(409, "already_exists", "What is to be moved lies in what it would replace.");
+  if (replace === "anything" && from.join("/") === to.join("/")) {
+    throw new HttpError(403, "same_place", "This is where it is already.");
+  }
+}
+
+function checkKind({ kind }: Entry, { isToFolder }: Destination): void {
+  if (kind === "file" && isToFolder) {
+    throw new HttpError(400, "bad_path", "A file's address does not end in a slash.");
+  }
+}
+
+/** Gives what is at `oldPath` its new name. Returns whether something was replaced. */
+async function place(
+  root: Root,
+  scratch: Scratch,
+  oldPath: string,
+  target: Folder,
+  { to, replace }: Destination,
+): Promise<boolean> {
+  const name = getLast(to);
+  const newPath = `${target.path}/${name}`;
+  const [old, there] = [fs.lstatSync(oldPath), fs.lstatSync(newPath, { throwIfNoEntry: false })];
+  const other = there === undefined || isSameFile(old, there) ? null : there;
+  const isFileByFile = other !== null && other.isFile() && old.isFile();
+  if (other !== null) {
+    const isReplaceable = replace === "anything" || (replace === "file" && isFileByFile);
+    // A link that leads outside is not there for a visitor, and stays.
+    const isSeen = root.isVisible(name, target.segments) && root.statEntry(target, name) !== null;
+    if (!isReplaceable || !isSeen) {
+      throw new HttpError(409, "already_exists", "Something of that name is already there.");
+    }
+  }
+  if (other === null || isFileByFile) fs.renameSync(oldPath, newPath);
+  else await exchange(oldPath, newPath, target, scratch);
+  await sync(target.fd);
+  return other !== null;
+}
+
+/** Renames over what no rename replaces: that goes out of sight first, and back when it turns out to be in vain. */
+async function exchange(oldPath: string, newPath: string, target: Folder, scratch: Scratch): Promise<void> {
+  const aside = moveAside(target, newPath.slice(newPath.lastIndexOf("/") + 1), scratch);
+  if (aside === newPath) await fs.promises.rm(newPath, { recursive: true });
+  try {
+    fs.renameSync(oldPath, newPath);
+  } catch (error) {
+    if (aside !== newPath) putBack(aside, newPath);
+    throw error;
+  }
+  if (aside !== newPath) await fs.promises.rm(aside, { recursive: true, force: true });
+}
+
+/** A name that differs in case only is the same file where the file system does not tell cases apart. */
+function isSameFile(a: fs.Stats, b: fs.Stats): boolean {
+  return a.ino === b.ino && a.dev === b.dev && (a.isDirectory() || a.nlink === 1);
+}
+
+/**
+ * Removes a file, a link or a folder with all that is in it. It is moved out of sight first, so that nobody sees
+ * half of a folder that is being removed. Throws 404, or as the check.
+ */
+export async function removeEntry(root: Root, scratch: Scratch, subject: Subject): Promise<void> {
+  checkWritableNames(root, subject.segments);
+  const parent = openParent(root, subject.segments);
+  try {
+    const name = getLast(subject.segments);
+    checkEntry(root, parent, subject);
+    const path = `${parent.path}/${name}`;
+    const aside = moveAside(parent, name, scratch);
+    await sync(parent.fd);
+    try {
+      await fs.promises.rm(aside, { recursive: true, force: true });
+    } catch (error) {
+      putBack(aside, path);
+      throw error;
+    }
+  } finally {
+    parent.close();
+  }
+}
+
+/** Why nothing can be moved aside: a mount below the share is another disk, and a full disk takes no new folder. */
+const NO_ASIDE = ["EXDEV", "ENOSPC", "EDQUOT"];
+
+/** Moves an entry out of sight and returns where it is then: where it was when it has to be removed there. */
+function moveAside(parent: Folder, name: string, scratch: Scratch): string {
+  const path = `${parent.path}/${name}`;
+  try {
+    const aside = scratch.reserve(parent.segments);
+    fs.renameSync(path, aside);
+    return aside;
+  } catch (error) {
+    if (NO_ASIDE.includes(getErrorCode(error))) return path;
+    throw error;
+  }
+}
+
+/** What could not be removed must not stay out of sight, where nobody looks for it. */
+function putBack(aside: string, path: string): void {
+  const isFree = aside !== path && fs.lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  if (isFree) fs.renameSync(aside, path);
+}
+
+/** The folder that holds the last of `segments`. Throws 404 when it is missing, hidden or outside. */
+function openParent(root: Root, segments: readonly string[]): Folder {
+  return root.openFolder(segments.slice(0, -1));
+}
+
+/**
+ * Throws 404 unless a visitor can see the entry, as a folder when it is asked for as one, and then checks it: a link
+ * that leads outside cannot even be removed.
+ */
+function checkEntry(root: Root, folder: Folder, { segments, isFolder, check }: Subject): Entry {
+  const name = getLast(segments);
+  const entry = root.isVisible(name, folder.segments) ? root.statEntry(folder, name) : null;
+  if (entry === null || (isFolder && entry.kind !== "folder")) throw notFound();
+  const stat = fs.statSync(`${folder.path}/${name}`);
+  check({ tag: createEntityTag(stat), modified: stat.mtimeMs });
+  return entry;
+}
+
+function getLast(segments: readonly string[]): string {
+  return segments[segments.length - 1];
+}

@@ -1,0 +1,98 @@
+import { HttpError } from "../../../common/http_error.ts";
+import { hasStrongMatch } from "../../../common/file_http/mod.ts";
+import { parsePath } from "../disk/target_path.ts";
+
+/** The If field of a request (RFC 4918, section 10.4). */
+export interface IfHeader {
+  /** Every lock token in it: they count as known to the sender. */
+  readonly tokens: ReadonlySet<string>;
+  readonly lists: readonly ConditionList[];
+}
+
+interface ConditionList {
+  /** Names of what it is about; null for what the request is about. */
+  readonly segments: readonly string[] | null;
+  /** Whether `segments` stands for something that cannot be here. */
+  readonly isElsewhere: boolean;
+  readonly conditions: readonly Condition[];
+}
+
+interface Condition {
+  readonly isNot: boolean;
+  readonly token?: string;
+  readonly tag?: string;
+}
+
+/** What is at a path: its lock tokens and its entity tag, null when there is none. */
+export type LookUp = (segments: readonly string[]) => { tokens: ReadonlySet<string>; tag: string | null };
+
+/** Lists and conditions together: no client names more than a handful. */
+const MAX_PARTS = 200;
+
+/**
+ * Parses an If field; null when there is none.
+ * @throws HttpError 400
+ */
+export function parseIfHeader(field: string | null): IfHeader | null {
+  if (field === null) return null;
+  const tokens = new Set<string>();
+  const lists: ConditionList[] = [];
+  let place: Pick<ConditionList, "segments" | "isElsewhere"> = { segments: null, isElsewhere: false };
+  let rest = field.trim();
+  let parts = 0;
+  while (rest !== "") {
+    if (++parts > MAX_PARTS) throw badIf();
+    const tagged = /^<([^<>]*)>\s*/.exec(rest);
+    if (tagged !== null) place = readPlace(tagged[1]);
+    if (tagged !== null) rest = rest.slice(tagged[0].length);
+    const list = /^\(([^()]*)\)\s*/.exec(rest);
+    if (list === null) throw badIf();
+    lists.push({ ...place, conditions: readConditions(list[1], tokens) });
+    rest = rest.slice(list[0].length);
+  }
+  if (lists.length === 0) throw badIf();
+  return { tokens, lists };
+}
+
+function readPlace(url: string): Pick<ConditionList, "segments" | "isElsewhere"> {
+  try {
+    return { segments: parsePath(url.replace(/^https?:\/\/[^/]*/i, "") || "/").segments, isElsewhere: false };
+  } catch {
+    // An address that names nothing here has no lock and no tag; the list with it just does not hold.
+    return { segments: null, isElsewhere: true };
+  }
+}
+
+function readConditions(text: string, tokens: Set<string>): Condition[] {
+  const conditions: Condition[] = [];
+  let rest = text.trim();
+  while (rest !== "") {
+    const found = /^(Not\b\s*)?(?:<([^<>]+)>|\[((?:W\/)?"[^"]*")\])\s*/i.exec(rest);
+    if (found === null || conditions.length >= MAX_PARTS) throw badIf();
+    const [all, not, token, tag] = found;
+    conditions.push({ isNot: not !== undefined, token, tag });
+    if (token !== undefined) tokens.add(token);
+    rest = rest.slice(all.length);
+  }
+  if (conditions.length === 0) throw badIf();
+  return conditions;
+}
+
+/** Whether one of the lists holds. */
+export function holds({ lists }: IfHeader, segments: readonly string[], lookUp: LookUp): boolean {
+  return lists.some((list) => {
+    const state = list.isElsewhere ? NOTHING : lookUp(list.segments ?? segments);
+    return list.conditions.every(({ isNot, token, tag }) => {
+      const isTrue = token !== undefined
+        ? state.tokens.has(token)
+        : tag !== undefined && state.tag !== null && hasStrongMatch([tag], state.tag);
+      return isTrue !== isNot;
+    });
+  });
+}
+
+const NOTHING = { tokens: new Set<string>(), tag: null };
+
+function badIf(): HttpError {
+  return new HttpError(400, "bad_if", "The If field cannot be understood.");
+}

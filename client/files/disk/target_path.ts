@@ -1,0 +1,87 @@
+import process from "node:process";
+import { HttpError } from "../../../common/http_error.ts";
+
+/** A request target as names below the shared root, every one of them checked. */
+export interface TargetPath {
+  /** Decoded names, outermost first; empty for the root. None is `.`, `..` or holds a separator. */
+  readonly segments: readonly string[];
+  /** Whether the path ended in a slash, so names a folder. */
+  readonly isFolder: boolean;
+  readonly query: URLSearchParams;
+}
+
+export interface TargetPathOptions {
+  /** Refuse what Windows reads as a drive, a stream or a device. Default: whether this is Windows. */
+  windows?: boolean;
+}
+
+/** Longest target in bytes; no file system of ours takes a path longer than 4 KiB, and each byte may be escaped. */
+const MAX_TARGET = 16_384;
+const MAX_DEPTH = 256;
+/** Longest name in bytes of UTF-8 on common file systems. */
+const MAX_NAME = 255;
+const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?$/i;
+
+/**
+ * Parses a raw request target. It is decoded exactly once, and what decodes to anything but a plain name
+ * is refused rather than repaired.
+ * @throws HttpError 400 `bad_path` for a malformed escape, an empty name, `.` or `..`, or a separator or NUL inside a
+ * name in any encoding; 414 when it is too long
+ */
+export function parseTargetPath(target: string, options: TargetPathOptions = {}): TargetPath {
+  if (target.length > MAX_TARGET) throw new HttpError(414, "target_too_long", "The address is too long.");
+  const mark = target.indexOf("?");
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const { segments, isFolder } = parsePath(path, options);
+  return { segments, isFolder, query: new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1)) };
+}
+
+/**
+ * Parses an escaped absolute path without a query, as {@link parseTargetPath} does.
+ * @throws HttpError 400 `bad_path`
+ */
+export function parsePath(path: string, options: TargetPathOptions = {}): Omit<TargetPath, "query"> {
+  const { windows = process.platform === "win32" } = options;
+  // deno-lint-ignore no-control-regex
+  if (path[0] !== "/" || /[\x00-\x20\x7f#\\]/.test(path)) throw badPath();
+  if (path === "/") return { segments: [], isFolder: true };
+  const names = path.slice(1).split("/");
+  const isFolder = names.at(-1) === "";
+  if (isFolder) names.pop();
+  if (names.length > MAX_DEPTH) throw badPath();
+  return { segments: names.map((name) => decodeName(name, windows)), isFolder };
+}
+
+/** The escaped absolute path of a file, or with a slash at the end of a folder. */
+export function serializePath(segments: readonly string[], isFolder: boolean): string {
+  const path = segments.map((name) => "/" + encodeURIComponent(name)).join("");
+  return isFolder ? path + "/" : path;
+}
+
+/** Whether `name` can stand for one entry of a folder and nothing else. */
+export function isPlainName(name: string, windows = process.platform === "win32"): boolean {
+  // deno-lint-ignore no-control-regex
+  if (name === "" || name === "." || name === ".." || /[/\\\x00]/.test(name)) return false;
+  if (name.length * 3 > MAX_NAME && new TextEncoder().encode(name).length > MAX_NAME) return false;
+  // Windows drops dots and spaces at the end of a name, so `a.txt.` would be another name for `a.txt`.
+  return !windows || !(/[:*?"<>|]|[. ]$/.test(name) || WINDOWS_DEVICE.test(name));
+}
+
+function decodeName(escaped: string, windows: boolean): string {
+  const name = escaped.includes("%") ? decodeStrictly(escaped) : escaped;
+  if (!isPlainName(name, windows)) throw badPath();
+  return name;
+}
+
+function decodeStrictly(escaped: string): string {
+  try {
+    // Throws for malformed escapes and for bytes that are not UTF-8, over-long forms of "." and "/" among them.
+    return decodeURIComponent(escaped);
+  } catch (cause) {
+    throw badPath(cause);
+  }
+}
+
+function badPath(cause?: unknown): HttpError {
+  return new HttpError(400, "bad_path", "This address names no file or folder.", { cause });
+}

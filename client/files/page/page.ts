@@ -1,0 +1,76 @@
+import { randomBytes } from "node:crypto";
+import { escapeHtml } from "../../../common/http_error.ts";
+import { ASSET_FOLDER, loadAssets } from "./assets.ts";
+
+/** What the browser page is told about the share. */
+export interface ShareFacts {
+  /** Name of the shared folder. */
+  name: string;
+  writable: boolean;
+  /** Whether there is a passphrase, so that the page can offer to sign out. */
+  protected: boolean;
+  /** Bytes, or null for no limit. */
+  maxUpload: number | null;
+}
+
+/**
+ * The page of a folder. The listing comes inside it, so that a folder shows after one round trip.
+ * @param listing the entries as a JSON array
+ */
+export function renderFolderPage(facts: ShareFacts, listing: string): Response {
+  const { version, getText } = loadAssets();
+  const nonce = randomBytes(16).toString("base64");
+  const data = `{"share":${JSON.stringify(facts)},"entries":${listing}}`;
+  const html = fill(getText("page.html"), {
+    nonce,
+    assets: `/${ASSET_FOLDER}/${version}`,
+    title: escapeHtml(facts.name),
+    // "<" cannot end the element early when it is written so.
+    data: data.replaceAll("<", "\\u003c"),
+  });
+  const bytes = new TextEncoder().encode(html);
+  return new Response(bytes, { headers: { ...describePage(nonce), "content-length": String(bytes.length) } });
+}
+
+/** A page of ours whose text has places for `values`, which must be safe in HTML. */
+export function renderAssetPage(file: string, values: Readonly<Record<string, string>>): Response {
+  const { version, getText } = loadAssets();
+  const nonce = randomBytes(16).toString("base64");
+  const html = fill(getText(file), { ...values, nonce, assets: `/${ASSET_FOLDER}/${version}` });
+  const bytes = new TextEncoder().encode(html);
+  return new Response(bytes, { headers: { ...describePage(nonce), "content-length": String(bytes.length) } });
+}
+
+/** The page that asks for the passphrase. It says nothing of what is shared. */
+export function renderLoginPage(): Response {
+  const { version, getText } = loadAssets();
+  const nonce = randomBytes(16).toString("base64");
+  const html = fill(getText("login.html"), { nonce, assets: `/${ASSET_FOLDER}/${version}` });
+  return new Response(html, {
+    status: 401,
+    headers: { ...describePage(nonce), "portway-error": "passphrase_required" },
+  });
+}
+
+/** Assets that are sent to visitors who have not answered yet. */
+export const LOGIN_ASSETS: readonly string[] = ["login.js", "login.css", "theme.css"];
+
+function describePage(nonce: string): Record<string, string> {
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    // The nonce and not 'self': files of the share come from the same origin, and none of them is a script of ours.
+    "content-security-policy": `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; ` +
+      "img-src 'self' data:; media-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; " +
+      "base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    // So much that the Origin of our own forms is told, and nothing to other sites.
+    "referrer-policy": "same-origin",
+    "vary": "accept, cookie",
+  };
+}
+
+function fill(template: string, values: Readonly<Record<string, string>>): string {
+  // The place of the data is written as a JSON string, so that the template is well-formed by itself.
+  return template.replace(/"\{\{data\}\}"|\{\{ ?(\w+) ?\}\}/g, (_, name = "data") => values[name] ?? "");
+}

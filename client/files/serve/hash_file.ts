@@ -1,0 +1,16 @@
+import { createHash } from "node:crypto";
+import { readPieces } from "../../../common/file_http/mod.ts";
+import type { OpenFile } from "../disk/root.ts";
+import { TimeSlice } from "../disk/time_slice.ts";
+
+/** The SHA-256 of a file in hexadecimal. Throws the reason of `signal` when it is aborted meanwhile. */
+export async function hashFile(file: OpenFile, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256");
+  if (file.content !== undefined) return hash.update(file.content).digest("hex");
+  const slice = new TimeSlice();
+  for await (const piece of readPieces(file, 0, file.stat.size)) {
+    hash.update(piece);
+    if (slice.isOver) await slice.next(signal);
+  }
+  return hash.digest("hex");
+}

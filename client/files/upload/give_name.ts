@@ -1,0 +1,80 @@
+import fs from "node:fs";
+import { randomBytes } from "node:crypto";
+import { createEntityTag } from "../../../common/file_http/mod.ts";
+import { getErrorCode } from "../disk/fs_error.ts";
+import type { PartialUpload } from "./partial_upload.ts";
+import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
+import { sync } from "../disk/sync.ts";
+import type { Completed } from "./upload_store.ts";
+import { openOrMakeFolder, type WriteTarget } from "../disk/write_target.ts";
+
+/**
+ * Looks where a file is to go and whether it may.
+ * @throws HttpError when it may not
+ */
+export type FindTarget = () => WriteTarget;
+
+/** A whole file that nobody sees. */
+interface Hidden {
+  readonly fd: number;
+  readonly path: string;
+}
+
+/** Gives an upload that is whole and on the disk its name. Resolves when the name is on the disk, too. */
+export async function giveName(root: Root, upload: PartialUpload, findTarget: FindTarget): Promise<Completed> {
+  try {
+    const named = await rename(root, upload, findTarget);
+    upload.finish();
+    return { ...named, size: upload.offset };
+  } catch (error) {
+    if (getErrorCode(error) !== "EXDEV") throw error;
+    return await giveNameToCopy(root, upload, findTarget);
+  }
+}
+
+async function rename(root: Root, file: Hidden, findTarget: FindTarget): Promise<Omit<Completed, "size">> {
+  // Looked at again, and no turn of the event loop between this and the rename: two writers cannot both be first.
+  const target = findTarget();
+  const folder = openOrMakeFolder(root, target.parent);
+  try {
+    if (target.current !== null) fs.fchmodSync(file.fd, target.current.mode);
+    const path = `${folder.path}/${target.name}`;
+    fs.renameSync(file.path, path);
+    const tag = createEntityTag(fs.lstatSync(path));
+    await sync(folder.fd);
+    return { tag, isNew: target.current === null };
+  } finally {
+    folder.close();
+  }
+}
+
+/** A file system that is mounted below the share takes no file from another one: it gets a copy, which is renamed. */
+async function giveNameToCopy(root: Root, upload: PartialUpload, findTarget: FindTarget): Promise<Completed> {
+  const folder = openOrMakeFolder(root, findTarget().parent);
+  try {
+    const copy = await copyInto(folder, upload);
+    try {
+      const named = await rename(root, copy, findTarget);
+      await upload.discard();
+      return { ...named, size: upload.offset };
+    } finally {
+      fs.closeSync(copy.fd);
+      fs.rmSync(copy.path, { force: true });
+    }
+  } finally {
+    folder.close();
+  }
+}
+
+async function copyInto(folder: Folder, { path }: Hidden): Promise<Hidden> {
+  const copy = `${folder.path}/${OWN_PREFIX}-copy-${randomBytes(6).toString("hex")}`;
+  try {
+    await fs.promises.copyFile(path, copy, fs.constants.COPYFILE_EXCL);
+    const fd = fs.openSync(copy, fs.constants.O_RDWR | (fs.constants.O_NOFOLLOW ?? 0));
+    await sync(fd);
+    return { fd, path: copy };
+  } catch (error) {
+    fs.rmSync(copy, { force: true });
+    throw error;
+  }
+}

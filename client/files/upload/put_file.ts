@@ -1,0 +1,202 @@
+import fs from "node:fs";
+import { expectationFailed, HttpError } from "../../../common/http_error.ts";
+import {
+  type ContentRange,
+  parseContentRange,
+  parseHttpDate,
+  type Representation,
+} from "../../../common/file_http/mod.ts";
+import { giveName } from "./give_name.ts";
+import type { PartialUpload } from "./partial_upload.ts";
+import type { Root } from "../disk/root.ts";
+import { sync } from "../disk/sync.ts";
+import type { Completed, UploadStore } from "./upload_store.ts";
+import type { WriteTarget } from "../disk/write_target.ts";
+
+export interface PutFileOptions {
+  root: Root;
+  uploads: UploadStore;
+  /** Bytes of the largest file taken; null for no limit. */
+  maxUpload: number | null;
+  /** Looks where the file is to go; asked before anything is read, and once more right before it gets its name. */
+  findTarget(): WriteTarget;
+  /**
+   * Told what is there before anything is read, and once more right before the file gets its name. Throws when the
+   * request is not for that.
+   */
+  check(current: Representation | null): void;
+  /** Whether what came of an upload that is complete is what a new one would replace, so that it need not be sent. */
+  isStillThere(done: Completed, target: WriteTarget): boolean;
+}
+
+/** A request with a file, or with a part of one: its body is the file, and nothing else of it counts. */
+export type UploadRequest = Pick<Request, "headers" | "body">;
+
+/**
+ * Answers PUT: a whole file, or with Content-Range the next part of one (RFC 9110, section 14.5).
+ * The file appears under its name when all of it has come and is on the disk, and not before.
+ * What came of an upload of announced length that is cut off is kept, to be continued.
+ * @throws HttpError 409 with `upload-offset` when a part does not begin where the last one ended
+ */
+export async function putFile(
+  request: UploadRequest,
+  segments: readonly string[],
+  id: string,
+  options: PutFileOptions,
+): Promise<Response> {
+  const announced = readAnnouncement(request, options.maxUpload);
+  const modified = readModified(request.headers);
+  const key = createUploadKey(segments, id);
+  const done = id === "" ? undefined : await options.uploads.getCompleted(key);
+  const target = options.findTarget();
+  // The sender never heard that its upload is complete and sends it again: it is told now.
+  if (done !== undefined && done.size === announced.total && options.isStillThere(done, target)) {
+    return describeDone(done, modified !== null);
+  }
+  options.check(target.current);
+  const upload = await openUpload(key, target.parent, announced, options.uploads);
+  await receive(request, key, upload, announced, options);
+  const isComplete = announced.total === null || upload.offset === announced.total;
+  if (!isComplete) return new Response(null, { status: 202, headers: describeOffset(upload.offset) });
+  return describeDone(
+    await options.uploads.complete(key, upload, () => commit(request, upload, options)),
+    modified !== null,
+  );
+}
+
+function describeDone({ tag, isNew }: Completed, isDated: boolean): Response {
+  const headers: Record<string, string> = { etag: tag };
+  // What clients of ownCloud and its kin want to hear, or else they send the time again.
+  if (isDated) headers["x-oc-mtime"] = "accepted";
+  return new Response(null, { status: isNew ? 201 : 200, headers });
+}
+
+/**
+ * When the sender's file was last changed, in seconds since the epoch; null when it does not tell. `X-OC-Mtime` is
+ * what rclone and ownCloud's clients send.
+ */
+function readModified(headers: Headers): number | null {
+  const seconds = /^\d{1,11}(?:\.\d{1,9})?$/.exec(headers.get("x-oc-mtime")?.trim() ?? "")?.[0];
+  return seconds === undefined ? parseHttpDate(headers.get("last-modified")) : Number(seconds);
+}
+
+/** The name of an upload in the store. A path never holds NUL, so no two can be confused. */
+export function createUploadKey(segments: readonly string[], id: string): string {
+  if (!/^[\w-]{0,64}$/.test(id)) {
+    throw new HttpError(400, "bad_upload_id", "An upload id has at most 64 letters, digits, - and _.");
+  }
+  return `${segments.join("/")}\0${id}`;
+}
+
+/** Header that tells how much of an upload is here. */
+export function describeOffset(offset: number): Record<string, string> {
+  return { "upload-offset": String(offset), "cache-control": "no-store" };
+}
+
+interface Announcement {
+  /** Which part comes; null when it is the whole. */
+  range: ContentRange | null;
+  /** Length of the whole file; null when unknown. */
+  total: number | null;
+  /** Bytes this body may have. */
+  bodyLimit: number;
+}
+
+function readAnnouncement(request: UploadRequest, maxUpload: number | null): Announcement {
+  checkExpectation(request);
+  const contentLength = request.headers.get("content-length");
+  const length = contentLength === null ? null : Number(contentLength);
+  const field = request.headers.get("content-range");
+  const range = field === null ? null : parseContentRange(field);
+  if (field !== null && (range === null || (length !== null && length !== range.end - range.start + 1))) {
+    throw new HttpError(400, "bad_content_range", "Content-Range does not fit the body that it describes.", {
+      details: "It reads: bytes FIRST-LAST/TOTAL.",
+    });
+  }
+  const total = range?.total ?? length;
+  if (maxUpload !== null && total !== null && total > maxUpload) throw tooLarge(total, maxUpload);
+  if (range !== null) return { range, total, bodyLimit: range.end - range.start + 1 };
+  return { range, total, bodyLimit: total ?? maxUpload ?? Infinity };
+}
+
+function checkExpectation(request: UploadRequest): void {
+  const expect = request.headers.get("expect");
+  if (expect === null || expect.toLowerCase() === "100-continue") return;
+  throw expectationFailed("This expectation cannot be met.", { supported_expectations: ["100-continue"] });
+}
+
+function tooLarge(size: number, limit: number): HttpError {
+  return expectationFailed("The file is larger than this share takes.", {
+    suggestion: "Send a smaller file, or ask for the limit to be raised.",
+    max_file_size: limit,
+    your_file_size: size,
+  });
+}
+
+async function openUpload(
+  key: string,
+  toward: readonly string[],
+  { range, total }: Announcement,
+  uploads: UploadStore,
+): Promise<PartialUpload> {
+  if (range === null || range.start === 0) return await uploads.start(key, toward, total);
+  const upload = uploads.get(key);
+  if (upload === undefined || upload.total !== range.total) throw offsetMismatch(0);
+  // A part from beyond what is here is no retry: whoever sends the part in between is left in peace.
+  if (range.start <= upload.offset || !upload.isBusy) await upload.interrupt();
+  if (upload.isBusy || uploads.get(key) !== upload) throw offsetMismatch(upload.offset);
+  if (range.start !== upload.offset) throw offsetMismatch(upload.offset);
+  return upload;
+}
+
+function offsetMismatch(offset: number): HttpError {
+  return new HttpError(409, "upload_offset", `This upload continues at byte ${offset}.`, {
+    headers: describeOffset(offset),
+  });
+}
+
+async function receive(
+  request: UploadRequest,
+  key: string,
+  upload: PartialUpload,
+  announced: Announcement,
+  { uploads, maxUpload }: PutFileOptions,
+): Promise<void> {
+  const start = announced.range?.start ?? 0;
+  try {
+    await upload.append(request.body, start, announced.bodyLimit);
+  } catch (error) {
+    const isKept = announced.total !== null && error instanceof HttpError;
+    if (!isKept && uploads.get(key) === upload) await uploads.discard(key, upload);
+    if (announced.total === null && error instanceof HttpError && error.code === "body_too_long") {
+      throw new HttpError(413, "file_too_large", `The file is larger than ${maxUpload} bytes.`);
+    }
+    throw error;
+  }
+  const came = upload.offset - start;
+  if (announced.total !== null && came < announced.bodyLimit) {
+    throw new HttpError(400, "upload_cut", "The upload ended before all of it had come.", {
+      headers: describeOffset(upload.offset),
+    });
+  }
+}
+
+async function commit(
+  request: Pick<Request, "headers">,
+  upload: PartialUpload,
+  { root, findTarget, check }: PutFileOptions,
+): Promise<Completed> {
+  try {
+    const modified = readModified(request.headers);
+    if (modified !== null) fs.futimesSync(upload.fd, modified, modified);
+    await sync(upload.fd);
+    return await giveName(root, upload, () => {
+      const target = findTarget();
+      check(target.current);
+      return target;
+    });
+  } catch (error) {
+    await upload.discard();
+    throw error;
+  }
+}

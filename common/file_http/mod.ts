@@ -1,0 +1,19 @@
+/** Files over HTTP (RFC 9110): conditions, ranges, types, tags. What clients share and what servers serve go through it. */
+export { type ByteRange, type ContentRange, parseByteRange, parseContentRange } from "./byte_range.ts";
+export { chooseCoding, codeAnswer, type Coding, compressSync, isCompressible, parseAcceptEncoding } from "./coding.ts";
+export {
+  checkConditions,
+  evaluateConditions,
+  parseHttpDate,
+  preconditionFailed,
+  type Representation,
+} from "./conditions.ts";
+export { getMediaType, isTextType } from "./content_type.ts";
+export { IS_DENO } from "./deno.ts";
+export { createEntityTag, hasStrongMatch } from "./entity_tag.ts";
+export { answerFile, type CodedForm, type FileAnswerOptions } from "./file_answer.ts";
+export type { FieldReader, FileRequest, FileSource } from "./file_source.ts";
+export { withoutBody } from "./head_answer.ts";
+export { HAS_PROC, readBytes, readPieces } from "./read_file.ts";
+export { streamPieces } from "./stream_pieces.ts";
+export { readFully } from "./read_fully.ts";

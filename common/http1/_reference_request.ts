@@ -1,0 +1,88 @@
+/** A request's head read the slow and obvious way, to hold the fast reader to. For tests. */
+
+/** What a head says, as text of one character a byte. */
+export interface RequestReading {
+  method: string;
+  target: string;
+  host: string;
+  minorVersion: 0 | 1;
+  fields: [name: string, value: string][];
+  framing: "none" | "length" | "chunked";
+  length: number;
+  expectation: "none" | "continue" | "unknown";
+  close: boolean;
+  keepAlive: boolean;
+  /** The protocol to upgrade to, or null. */
+  upgrade: string | null;
+}
+
+const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const LINE = new RegExp(`^(${TOKEN}) ([\\x21-\\x7e\\x80-\\xff]+) HTTP/1\\.([01])$`);
+const FIELD = new RegExp(`^(${TOKEN}):([\\t\\x20-\\x7e\\x80-\\xff]*)$`);
+const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is;
+const HOST = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.~!$&'()*+,;=%-]+)(:[0-9]{1,5})?$/;
+
+/** Reads a head that ends with its blank line; null when it is to be refused. */
+export function readRequest(head: string, maxFields: number): RequestReading | null {
+  const [line, ...rest] = head.slice(0, -4).split("\r\n");
+  const [, method, sentTarget, minor] = LINE.exec(line) ?? [];
+  if (!head.endsWith("\r\n\r\n") || method === undefined || rest.length > maxFields) return null;
+  const fields: [string, string][] = [];
+  for (const text of rest) {
+    const [, name, value] = FIELD.exec(text) ?? [];
+    if (name === undefined) return null;
+    fields.push([name, trim(value)]);
+  }
+  const all = (wanted: string) => fields.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value);
+  const minorVersion = minor === "1" ? 1 : 0;
+  const place = readTarget(method, sentTarget);
+  const framing = readFraming(all("content-length"), all("transfer-encoding"), minorVersion);
+  const hosts = all("host"), upgrades = all("upgrade");
+  if (place === null || framing === null || hosts.length > 1 || upgrades.length > 1) return null;
+  if (hosts.length === 0 && minorVersion === 1) return null;
+  if ([...hosts, ...place.host === null ? [] : [place.host]].some((host) => !HOST.test(host))) return null;
+  const connection = listOf(all("connection")), upgradeWords = listOf(upgrades);
+  const asksUpgrade = connection.includes("upgrade") && minorVersion === 1 && upgrades.join() !== "";
+  const expects = all("expect").map((value) => value.toLowerCase());
+  return {
+    method,
+    target: place.target,
+    host: place.host ?? hosts[0] ?? "",
+    minorVersion,
+    fields,
+    ...framing,
+    expectation: expects.length === 0
+      ? "none"
+      : expects.every((word) => word === "100-continue")
+      ? "continue"
+      : "unknown",
+    close: connection.includes("close"),
+    keepAlive: connection.includes("keep-alive"),
+    upgrade: asksUpgrade && !upgradeWords.includes("h2c") ? upgrades[0] : null,
+  };
+}
+
+const trim = (value: string) => value.replace(/^[ \t]+|[ \t]+$/g, "");
+
+const listOf = (values: string[]) => values.join(",").toLowerCase().split(",").map(trim);
+
+function readTarget(method: string, sent: string): { host: string | null; target: string } | null {
+  if (sent.startsWith("/")) return { host: null, target: sent };
+  if (sent === "*" && method === "OPTIONS") return { host: null, target: "*" };
+  const [, host, path] = ABSOLUTE.exec(sent) ?? [];
+  if (host === undefined || method === "CONNECT") return null;
+  return { host, target: path.startsWith("/") ? path : `/${path}` };
+}
+
+function readFraming(lengths: string[], codings: string[], minorVersion: number) {
+  if (lengths.length + codings.length > 1) return null;
+  if (codings.length === 1) {
+    return codings[0].toLowerCase() === "chunked" && minorVersion === 1
+      ? { framing: "chunked" as const, length: 0 }
+      : null;
+  }
+  if (lengths.length === 0) return { framing: "none" as const, length: 0 };
+  if (!/^[0-9]{1,15}$/.test(lengths[0])) return null;
+  const length = Number(lengths[0]);
+  return { framing: length > 0 ? "length" as const : "none" as const, length };
+}

@@ -1,6 +1,0 @@
-import type { ExchangeHandler, ListenOptions } from "../types.ts";
-import type { Http2Front } from "./http2.ts";
-
-export function openNodeHttp2(_options: ListenOptions, _handler: ExchangeHandler): Http2Front {
-  throw new TypeError("not yet");
-}
