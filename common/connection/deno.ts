@@ -34,8 +34,7 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
   };
 
   async write(bytes: Uint8Array): Promise<void> {
-    let at = await this.conn.write(bytes);
-    while (at < bytes.length) at += await this.conn.write(bytes.subarray(at));
+    for (let at = await this.conn.write(bytes); at < bytes.length;) at += await this.conn.write(bytes.subarray(at));
   }
 
   async closeWrite(): Promise<void> {

@@ -130,7 +130,7 @@ export class EdgeConnection implements Line {
     this.phase = "closed";
     this.#connection.close();
     const exchange = this.#exchange;
-    if (!this.#reading && this.#http2 === null && !exchange?.input.isLent) giveMemory(this.#memory);
+    if (!this.#reading && this.#http2 === null && !exchange?.input?.isLent) giveMemory(this.#memory);
     this.front.forget(this);
     this.#exchange = null;
     exchange?.leave();
@@ -166,7 +166,7 @@ export class EdgeConnection implements Line {
         if (waited > LINGER_SECONDS) this.close();
         break;
       case "exchange":
-        if (this.#exchange?.input.isTooSlow(limits)) this.close();
+        if (this.#exchange?.input?.isTooSlow(limits)) this.close();
         else if (this.#isHalfClosed && this.writingSince < 0 && waited > HALF_CLOSED_SECONDS) this.close();
     }
   }
@@ -250,10 +250,11 @@ export class EdgeConnection implements Line {
   exchangeOver(over: Answered): void {
     const exchange = this.#exchange;
     if (exchange === null || exchange !== over) return;
-    if (!this.mustClose) exchange.input.skipRead();
-    if (!exchange.input.isOver) this.mustClose = true;
+    const { input } = exchange;
+    if (!this.mustClose) input?.skipRead();
+    if (input?.isOver === false) this.mustClose = true;
     this.#exchange = null;
-    if (exchange.input.isLent) this.#leaveMemory();
+    if (input?.isLent) this.#leaveMemory();
     exchange.settle();
     if (this.#headMemory !== null) giveMemory(this.#headMemory);
     this.#headMemory = null;

@@ -9,8 +9,8 @@ import type { Answered, Line } from "./types.ts";
 /** A request of HTTP/1.1 or 1.0. What costs something is made when it is asked for: most are passed on as bytes. */
 export class EdgeExchange implements Exchange, Answered {
   readonly reply: Reply;
-  /** The body, as the connection reads it. */
-  readonly input: RequestBody;
+  /** The body, as the connection reads it; null where there is none, as with most requests. */
+  readonly input: RequestBody | null;
   onLeave: (() => void) | null = null;
   readonly #connection: Line;
   #abort: AbortController | null = null;
@@ -24,7 +24,7 @@ export class EdgeExchange implements Exchange, Answered {
   /** @param connection whose head has just been read */
   constructor(connection: Line) {
     this.#connection = connection;
-    this.input = new RequestBody(connection);
+    this.input = connection.head.framing === "none" ? null : new RequestBody(connection);
     this.reply = new EdgeReply(connection, this);
   }
 
@@ -86,11 +86,11 @@ export class EdgeExchange implements Exchange, Answered {
   }
 
   readBody(): Promise<Uint8Array | null> {
-    return this.input.read();
+    return this.input?.read() ?? NO_MORE;
   }
 
   get trailers(): Uint8Array {
-    return this.input.trailers;
+    return this.input?.trailers ?? NO_TRAILERS;
   }
 
   get signal(): AbortSignal {
@@ -131,8 +131,11 @@ export class EdgeExchange implements Exchange, Answered {
   /** The connection goes on without it. */
   settle(): void {
     this.hasSettled = true;
-    this.input.abandon();
+    this.input?.abandon();
   }
 }
+
+const NO_MORE = Promise.resolve(null);
+const NO_TRAILERS = new Uint8Array(0);
 
 const createLeft = () => new DOMException("The visitor has gone.", "AbortError");

@@ -45,5 +45,5 @@ export interface Answered {
   readonly input: {
     /** Whether what has been read holds the rest of the request's body. */
     readonly isHere: boolean;
-  };
+  } | null;
 }
