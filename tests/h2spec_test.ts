@@ -1,6 +1,6 @@
 /** The server's HTTP/2 against h2spec, a conformance suite of others; bench/README.md says how to get it. */
 import assert from "node:assert/strict";
-import { startServer } from "./kit.ts";
+import { startServer, visit } from "./kit.ts";
 
 const testdata = new URL("../common/connection/testdata/", import.meta.url);
 const file = (name: string) => new URL(name, testdata).pathname;
@@ -27,7 +27,8 @@ for (const listener of ["edge", "deno"]) {
       await using server = await startServer({ args: [...TLS, "--listener", listener] });
       const output = await runH2spec(["-h", "127.0.0.1", "-p", String(server.port), "-t", "-k"]);
       assert(output.includes(`${CASES} tests, ${CASES} passed, 0 skipped, 0 failed`), output);
-      assert.equal((await server.health()).streams, 0);
+      const health = await visit(`${server.url}/health`, { ca: Deno.readTextFileSync(file("ca.pem")) });
+      assert.equal((await health.json()).streams, 0);
     },
   });
 }

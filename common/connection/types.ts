@@ -112,9 +112,3 @@ export interface AcceptOptions {
   /** PEM texts, and the protocols offered by ALPN, the preferred one first. */
   tls?: { cert: string; key: string; protocols: readonly string[] };
 }
-
-/**
- * Listens on an address.
- * @throws whatever the system says when it cannot be had
- */
-export type OpenAcceptor = (options: AcceptOptions) => Promise<Acceptor>;

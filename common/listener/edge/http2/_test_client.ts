@@ -97,6 +97,7 @@ export class Http2Visitor {
     const socket = connect({ port, host: "127.0.0.1", ALPNProtocols: ["h2"], rejectUnauthorized: false });
     const visitor = new Http2Visitor(socket);
     await once(socket, "secureConnect");
+    socket.setNoDelay(true);
     visitor.send(preface);
     return visitor;
   }
