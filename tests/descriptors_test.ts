@@ -49,7 +49,7 @@ async function whenHealthy(url: string): Promise<void> {
   }
 }
 
-for (const listener of ["deno", "node"]) {
+for (const listener of ["edge", "deno"]) {
   Deno.test({
     name: `a server that ran out of descriptors answers again when it has some (listener ${listener})`,
     ignore: Deno.build.os === "windows",

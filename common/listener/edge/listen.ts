@@ -12,6 +12,8 @@ import { type Http2Front, openHttp2 } from "./http2.ts";
 const SWEEP_MS = 1000;
 /** Between attempts to accept while the system has no more descriptors. */
 const REACCEPT_MS = 50;
+/** Ticks between two lines about it. */
+const FAILURE_TICKS = 10;
 /** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
 const EVICTED_SHARE = 1 / 16;
 /** Connections taken besides, when there is no room and nobody idle: for those that {@link Exchange.isCrowded} lets in. */
@@ -53,6 +55,8 @@ class EdgeListener implements Listener, Front {
   readonly #sweeper: ReturnType<typeof setInterval>;
   readonly #ended = new AbortController();
   #drained: (() => void) | null = null;
+  /** Tick at which a failure to accept was logged last. */
+  #failedAt = -Infinity;
 
   constructor(acceptor: Acceptor, options: ListenOptions, handler: ExchangeHandler, http2: Http2Front | null) {
     this.#acceptor = acceptor;
@@ -120,11 +124,17 @@ class EdgeListener implements Listener, Front {
         this.#take(accepted);
       } catch (error) {
         if (this.closing) return;
-        this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
+        this.#noteFailure(error);
         this.#evict(ALL);
         await delay(REACCEPT_MS, this.#ended.signal);
       }
     }
+  }
+
+  #noteFailure(error: unknown): void {
+    if (this.tick - this.#failedAt < FAILURE_TICKS) return;
+    this.#failedAt = this.tick;
+    this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
   }
 
   #take({ connection: socket, remoteAddress, handshake }: Accepted): void {
