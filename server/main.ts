@@ -65,6 +65,8 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
     tunnelsPerMinute: config.tunnelsPerMinute,
+    maxTunnels: config.maxTunnels,
+    maxRequestsPerVisitor: config.maxConnectionsPerAddress,
     maxStreams: config.maxStreams,
     maxUpgrades: config.maxUpgrades,
     maxSessionsPerAddress: config.maxSessionsPerAddress,

@@ -178,11 +178,13 @@ class DenoAcceptor implements Acceptor {
   }
 
   async accept(): Promise<Accepted | null> {
-    try {
-      return accepted(await this.#listener.accept());
-    } catch (error) {
-      if (this.#closed) return null;
-      throw error;
+    for (;;) {
+      try {
+        return accepted(await this.#listener.accept());
+      } catch (error) {
+        if (this.#closed) return null;
+        if (!hasLeft(error)) throw error;
+      }
     }
   }
 
@@ -191,6 +193,12 @@ class DenoAcceptor implements Acceptor {
     this.#closed = true;
     this.#listener.close();
   }
+}
+
+/** Whether a peer went away before they could be accepted, which says nothing of the next one. */
+function hasLeft(error: unknown): boolean {
+  const { NotConnected, ConnectionReset, ConnectionAborted } = Deno.errors;
+  return error instanceof NotConnected || error instanceof ConnectionReset || error instanceof ConnectionAborted;
 }
 
 function accepted(conn: Deno.TcpConn | Deno.TlsConn): Accepted {

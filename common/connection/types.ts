@@ -97,7 +97,7 @@ export interface Acceptor {
   readonly hostname: string;
   readonly port: number;
   /**
-   * The next connection, or null once {@link close} was called.
+   * The next connection, or null once {@link close} was called. Peers who have left meanwhile are passed over.
    * @throws what the system says when it cannot accept now, as when descriptors have run out; it may be asked again
    */
   accept(): Promise<Accepted | null>;

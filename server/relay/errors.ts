@@ -37,6 +37,11 @@ export const tooManyConnections = (): HttpError =>
     headers: { "retry-after": "1" },
   });
 
+export const tooManyOfVisitor = (): HttpError =>
+  new HttpError(429, "too_many_requests", "This address has as many requests under way as it may.", {
+    headers: { "retry-after": "1" },
+  });
+
 export const headTooLarge = (): HttpError =>
   new HttpError(431, "head_too_large", "The request's line and headers are too large.");
 

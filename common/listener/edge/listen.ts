@@ -13,6 +13,8 @@ import type { Http2Front } from "./http2/types.ts";
 const SWEEP_MS = 1000;
 /** Between attempts to accept while the system has no more descriptors. */
 const REACCEPT_MS = 50;
+/** Ticks between two lines about it. */
+const FAILURE_TICKS = 10;
 /** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
 const EVICTED_SHARE = 1 / 16;
 /** Connections taken besides, when there is no room and nobody idle: for those that {@link Exchange.isCrowded} lets in. */
@@ -69,6 +71,8 @@ class EdgeListener implements Listener, Front {
   /** Those that connections have besides their own. */
   #http2Descriptors = 0;
   #drained: (() => void) | null = null;
+  /** Tick at which a failure to accept was logged last. */
+  #failedAt = -Infinity;
 
   constructor(
     acceptor: Acceptor,
@@ -143,11 +147,17 @@ class EdgeListener implements Listener, Front {
         this.#take(accepted);
       } catch (error) {
         if (this.closing) return;
-        this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
+        this.#noteFailure(error);
         this.#evict(ALL);
         await delay(REACCEPT_MS, this.#ended.signal);
       }
     }
+  }
+
+  #noteFailure(error: unknown): void {
+    if (this.tick - this.#failedAt < FAILURE_TICKS) return;
+    this.#failedAt = this.tick;
+    this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
   }
 
   #take({ connection: socket, remoteAddress, handshake }: Accepted): void {
