@@ -39,7 +39,6 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["-e", "3000", "--unknown"], /--unknown/],
   [["-e", "3000", "--server", "nonsense"], /nonsense/],
   [["-e", "3000", "--server", "ftp://example.com"], /ftp/],
-  [["-e", "http://localhost:3000/path"], /scheme, host and port|path/],
   [["--show-qr"], /nothing to do/],
   [["extra"], /extra/],
   [["-e", "3000", "--ca-certs", "missing.pem"], /^portway: --ca-certs: .*missing\.pem/],
