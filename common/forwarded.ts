@@ -8,6 +8,8 @@ export interface Origin {
   proto: "http" | "https";
   /** The host as the visitor wrote it. */
   host: string;
+  /** True when a trusted proxy spoke for them, so that the connection is not theirs. */
+  isProxied?: boolean;
 }
 
 export type OriginReader = (exchange: Exchange) => Origin;
@@ -28,10 +30,12 @@ export function createOriginReader(trusted: readonly string[]): OriginReader {
     if (trusted.length === 0 || !isTrusted(address)) return { address, proto, host };
     const claimedHost = exchange.header("x-forwarded-host");
     const claimed = exchange.header("x-forwarded-proto");
+    const visitor = findVisitor(address, exchange.header("x-forwarded-for") ?? "", isTrusted);
     return {
-      address: findVisitor(address, exchange.header("x-forwarded-for") ?? "", isTrusted),
+      address: visitor,
       proto: claimed === "https" || claimed === "http" ? claimed : proto,
       host: claimedHost !== null && /^[\w.:[\]-]+$/.test(claimedHost) ? claimedHost : host,
+      isProxied: visitor !== address,
     };
   };
 }

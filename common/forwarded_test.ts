@@ -19,7 +19,7 @@ Deno.test("createOriginReader believes nobody by default, and no stranger", () =
 });
 
 Deno.test("createOriginReader believes its proxies, by address or range, mapped addresses too", () => {
-  const claimed = { address: "203.0.113.9", proto: "https", host: "b.example" };
+  const claimed = { address: "203.0.113.9", proto: "https", host: "b.example", isProxied: true };
   for (const peer of ["10.1.2.3", "::ffff:10.1.2.3"]) assert.deepEqual(read(["10.0.0.0/8"], peer, CLAIMS), claimed);
   assert.deepEqual(read(["::1"], "::1", CLAIMS), claimed);
   assert.equal(read(["10.0.0.0/8"], "::1", CLAIMS).address, "::1");

@@ -27,6 +27,8 @@ export const SEND_NOW = 128 * 1024;
  */
 const FULL = SEND_NOW;
 const BUFFER_SIZE = HEADROOM + SEND_NOW + FRAME_HEAD + 64 * 1024;
+/** For a heartbeat or a credit: thousands of idle sessions beat in one turn, and each holds a buffer while it sends. */
+const SMALL_BUFFER = 256;
 /** Who is woken in one turn: two messages' worth of the largest pieces. */
 const WOKEN = 4;
 /** Idle buffers kept for all sessions of this process: an idle session holds none. */
@@ -63,12 +65,13 @@ export class Outbox {
   /** Makes room for a frame with a payload of at most `payload` bytes. Write it at `used`, then {@link commit}. */
   reserve(payload: number): void {
     const size = FRAME_HEAD + payload;
-    if (this.buffer === NO_BUFFER) this.buffer = spare.pop() ?? new Uint8Array(BUFFER_SIZE);
+    if (this.buffer === NO_BUFFER) this.buffer = takeBuffer(size);
     if (this.used + size <= this.buffer.length) return;
-    if (!this.#sending && this.used > HEADROOM) this.#sendNow();
-    if (this.buffer === NO_BUFFER) this.buffer = spare.pop() ?? new Uint8Array(BUFFER_SIZE);
+    if (!this.#sending && this.used > HEADROOM && this.buffer.length > SMALL_BUFFER) this.#sendNow();
+    if (this.buffer === NO_BUFFER) this.buffer = takeBuffer(size);
     if (this.used + size <= this.buffer.length) return;
-    const larger = new Uint8Array(Math.max(this.buffer.length * 2, this.used + size));
+    const wanted = Math.max(this.buffer.length * 2, this.used + size);
+    const larger = wanted <= BUFFER_SIZE ? takeBuffer(wanted) : new Uint8Array(wanted);
     larger.set(this.buffer.subarray(0, this.used));
     this.buffer = larger;
   }
@@ -152,6 +155,12 @@ export class Outbox {
 }
 
 const NO_BUFFER = new Uint8Array(0);
+
+/** A buffer for a message that begins with a frame of `size` bytes. */
+function takeBuffer(size: number): Uint8Array<ArrayBuffer> {
+  if (HEADROOM + size <= SMALL_BUFFER) return new Uint8Array(SMALL_BUFFER);
+  return spare.pop() ?? new Uint8Array(BUFFER_SIZE);
+}
 
 function keepSpare(buffer: Uint8Array<ArrayBuffer>): void {
   if (buffer.length === BUFFER_SIZE && spare.length < MAX_SPARE) spare.push(buffer);

@@ -188,3 +188,17 @@ Deno.test("Outbox keeps the order of frames that are written while a transport s
   outbox.flush();
   assert.deepEqual(messages, [[1], [2]]);
 });
+
+Deno.test("Outbox takes little memory for a small frame alone, and keeps it in front of larger ones", async () => {
+  const { transport, sent, taken } = createTransport(true);
+  const outbox = new Outbox(transport);
+  put(outbox, 8, 1);
+  outbox.flush();
+  assert(sent[0].buffer.length <= 1024, `${sent[0].buffer.length} bytes for a heartbeat`);
+  put(outbox, 8, 2);
+  put(outbox, 70_000, 3);
+  put(outbox, 8, 4);
+  taken();
+  await turn();
+  assert.deepEqual(readStreams(sent[1].bytes), [2, 3, 4]);
+});

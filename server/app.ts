@@ -7,6 +7,7 @@ import { RELEASE } from "../common/release.ts";
 import { describeApi, OPEN_API_PATH } from "./open_api.ts";
 import { type Proxy, type ProxyApiOptions, welcome, type WelcomeOptions } from "./proxy/mod.ts";
 import type { Relay } from "./relay/mod.ts";
+import { StoreUnavailable } from "./store/mod.ts";
 
 export interface AppOptions {
   relay: Relay;
@@ -18,13 +19,17 @@ export interface AppOptions {
 /** Wires the areas: the Host header decides whether a request belongs to a tunnel, then the path decides. */
 export function createApp({ relay, proxy, welcomeOptions, log }: AppOptions): ExchangeHandler {
   const app = new Hono<ExchangeEnv>();
-  addOwnRoutes(app, welcomeOptions, () => relay.count());
+  const readHealth = () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() });
+  addOwnRoutes(app, welcomeOptions, readHealth);
   app.route("/", relay.routes);
   finish(app, log);
 
   return (exchange) => {
     const label = relay.match(exchange.host);
-    if (label !== null) return relay.visit(exchange, label);
+    if (label !== null) {
+      const answer = relay.visit(exchange, label);
+      return answer instanceof Promise ? answer.catch((error) => answerError(error, exchange, log)) : answer;
+    }
     if (relay.isSession(exchange)) return openSession(relay, exchange, log);
     return answerProxy(proxy, exchange, () => answer(app, exchange, log)) ?? answer(app, exchange, log);
   };
@@ -40,8 +45,8 @@ async function openSession(relay: Relay, exchange: Exchange, log: Logger): Promi
 }
 
 /** What every server answers. Each says its length, as HEAD has no body that would tell. */
-function addOwnRoutes(app: Hono<ExchangeEnv>, options: AppOptions["welcomeOptions"], count: () => object): void {
-  app.get("/health", () => sizedJson(JSON.stringify({ status: "ok", version: RELEASE, ...count() })));
+function addOwnRoutes(app: Hono<ExchangeEnv>, options: AppOptions["welcomeOptions"], readHealth: () => object): void {
+  app.get("/health", () => sizedJson(JSON.stringify({ status: "ok", version: RELEASE, ...readHealth() })));
   app.get("/", (context) => welcome(context.req.header("accept") ?? null, options));
   let api: string | null = null;
   app.get(OPEN_API_PATH, () => sizedJson(api ??= JSON.stringify(describeApi(options))));
@@ -87,9 +92,17 @@ async function answer(app: Hono<ExchangeEnv>, exchange: Exchange, log: Logger): 
   }
 }
 
+/** The log hears of it once, from the relay. */
+const storageFailed = (): HttpError =>
+  new HttpError(503, "storage_failed", "This server cannot store anything now.", {
+    details: "Tunnels that are open go on. Try again later.",
+    headers: { "retry-after": "60" },
+  });
+
 /** The one place where an error becomes an answer. What a stranger may not read stays in the log. */
 function answerError(error: unknown, exchange: Exchange, log: Logger): Response {
   if (error instanceof HttpError) return errorResponse(error, exchange.header("accept"));
+  if (error instanceof StoreUnavailable) return errorResponse(storageFailed(), exchange.header("accept"));
   log.error("request_failed", {
     method: exchange.method,
     reason: describeError(error),

@@ -139,6 +139,14 @@ export const serverOptions = {
     fallback: "10",
     help: "ephemeral tunnels that one address, or IPv6 network of 64 bits, may make a minute",
   },
+  maxTunnels: {
+    flag: "--max-tunnels",
+    env: "PORTWAY_MAX_TUNNELS",
+    metavar: "COUNT",
+    parse: integer(1, MAX_INT),
+    fallback: "10000",
+    help: "ephemeral tunnels altogether that have not expired; more are answered with 503",
+  },
   maxHeadBytes: {
     flag: "--max-head-bytes",
     env: "PORTWAY_MAX_HEAD_BYTES",
@@ -170,7 +178,7 @@ export const serverOptions = {
     parse: integer(1, MAX_INT),
     fallback: String(DEFAULT_LIMITS.maxConnectionsPerAddress),
     help:
-      "connections of one address, or IPv6 network of 64 bits; the longest idle go first; trusted proxies have no limit",
+      "connections of one address, or IPv6 network of 64 bits, the longest idle go first; requests at a time of a visitor behind a trusted proxy, which itself has no limit",
   },
   headSeconds: {
     flag: "--head-seconds",

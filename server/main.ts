@@ -1,14 +1,13 @@
 import { isIP } from "node:net";
 import { type ExchangeHandler, listen, type ListenOptions } from "../common/listener/mod.ts";
 import { delay } from "../common/delay.ts";
-import { createTrustCheck } from "../common/forwarded.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
 import { createApp, createProxyApp } from "./app.ts";
 import { createLocalPresence } from "./cluster/mod.ts";
 import type { ProxyConfig, ProxyOnlyConfig, ServerConfig } from "./config.ts";
-import { openOriginReader } from "./open_origin_reader.ts";
+import { openOriginReader, openTrustCheck } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { readTls } from "./read_tls.ts";
 import { createRelay } from "./relay/mod.ts";
@@ -65,6 +64,8 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
     tunnelsPerMinute: config.tunnelsPerMinute,
+    maxTunnels: config.maxTunnels,
+    maxRequestsPerVisitor: config.maxConnectionsPerAddress,
     maxStreams: config.maxStreams,
     maxUpgrades: config.maxUpgrades,
     maxSessionsPerAddress: config.maxSessionsPerAddress,
@@ -160,7 +161,7 @@ function listenOptions(config: ProxyConfig, tls: ListenOptions["tls"], log: Logg
     port: config.port,
     tls,
     limits,
-    isTrusted: createTrustCheck(config.trustedProxies),
+    isTrusted: openTrustCheck(config),
     log,
   };
 }

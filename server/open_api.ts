@@ -35,7 +35,7 @@ const SERVER_API: ApiPart = {
     Health: {
       type: "object",
       required: ["status", "version"],
-      properties: { status: { const: "ok" }, version: { type: "string" } },
+      properties: { status: { enum: ["ok", "storage_failed"] }, version: { type: "string" } },
     },
   },
 };

@@ -57,9 +57,9 @@ Deno.test("traffic of WebSockets counts too, and their visitors see them close",
   await using quiet = await openSocket(`${tunnel.url}/ws`);
   await using socket = await openSocket(`${tunnel.url}/ws`);
   for (let i = 0; i < 5; i++) socket.send(new Uint8Array(500_000));
-  assert.deepEqual(await quiet.closed, { code: 1001, reason: "the traffic is used up" });
-  // What it was still sending may destroy the close frame on the way.
-  assert([1001, 1006].includes((await socket.closed).code));
+  // What passes is between the visitor and the service: the relay can only end it.
+  assert.equal((await quiet.closed).code, 1006);
+  assert.equal((await socket.closed).code, 1006);
   assert.equal((await tunnel.whenOver()).code, 0);
   await assertGone(tunnel.url, "tunnel_traffic_exhausted");
 });

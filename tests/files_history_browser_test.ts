@@ -104,7 +104,7 @@ Deno.test("a percent sign in the address is part of a name, and the list can be 
   await page.goto("about:blank");
   await page.goto(`${client.url}#50%`);
   await page.getByText("a.txt").waitFor();
-  await page.locator("[role=listbox]:focus").waitFor();
+  await page.locator("[role=grid]:focus").waitFor();
   deepEqual(problems, []);
 });
 

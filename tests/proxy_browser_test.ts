@@ -121,3 +121,37 @@ Deno.test("a page in a browser is told the code of an error, and what a stranger
     equal(await page.evaluate(() => globalThis.origin), "null");
   });
 });
+
+Deno.test("a page in a browser fetches another site with the proxy's address in front, in credentials mode where it is listed", async () => {
+  await using upstream = startTestUpstream(async (request) =>
+    new Response(`${request.method} ${request.headers.get("x-own")} ${await request.text()}`, {
+      status: 418,
+      headers: { "x-secret": "42", "set-cookie": "session=1" },
+    })
+  );
+  await withPage(async (page) => {
+    const ask = (proxyUrl: string, credentials: RequestCredentials) =>
+      page.evaluate(async ([proxyUrl, url, credentials]) => {
+        try {
+          const response = await fetch(`${proxyUrl}/proxy/fetch/${url}/path`, {
+            method: "PUT",
+            headers: { "x-own": "1" },
+            body: "text",
+            credentials: credentials as RequestCredentials,
+          });
+          return `${response.status} ${response.headers.get("x-secret")} ${await response.text()}`;
+        } catch (error) {
+          return String(error);
+        }
+      }, [proxyUrl, upstream.url, credentials]);
+    const { origin } = new URL(page.url());
+    await using open = await startTestProxy(ALLOW);
+    equal(await ask(open.url, "omit"), "418 42 PUT 1 text");
+    match(await ask(open.url, "include"), /Failed to fetch/);
+    await using listed = await startTestProxy({ ...ALLOW, proxyOrigins: origin });
+    equal(await ask(listed.url, "include"), "418 42 PUT 1 text");
+    await using other = await startTestProxy({ ...ALLOW, proxyOrigins: "https://app.example" });
+    match(await ask(other.url, "include"), /Failed to fetch/);
+    deepEqual(await page.context().cookies(listed.url), []);
+  });
+});

@@ -233,6 +233,7 @@ Deno.test("proxy names the stations of a circle that goes through others, and co
   );
   const long = await details(`${via}, ${Array.from({ length: 500 }, (_, i) => `1.1 hop${i}`).join(", ")}`);
   match(long, /hop7 -> … -> this proxy\.$/);
+  match(await details(`${via}, ${"x".repeat(20_000)}, 1.1 a (b, c)`), /1 turn: this proxy -> .* -> a -> this proxy\.$/);
 });
 
 Deno.test("HEAD of / and /health has the length of GET, and no body", async () => {
@@ -359,11 +360,9 @@ Deno.test("proxy answers expectations it cannot meet with the exact 417 of the s
     "POST /proxy/request HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nContent-Length: 2\r\n\r\n{}",
   );
   match(odd, /^HTTP\/1\.1 417 /);
-  deepEqual(readJson(odd), {
-    error: "Expectation Failed",
-    message: "The expectation in the Expect header cannot be met.",
-    supported_expectations: ["100-continue"],
-  });
+  const { message, ...rest } = readJson(odd);
+  equal(typeof message, "string");
+  deepEqual(rest, { error: "Expectation Failed", supported_expectations: ["100-continue"] });
   for (const [path, type] of [["request", "application/json"], ["form", "multipart/form-data; boundary=b"]]) {
     const head = `POST /proxy/${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: 5000\r\n`;
     const large = await sendRaw(proxy.url, `${head}Expect: 100-continue\r\n\r\n`);

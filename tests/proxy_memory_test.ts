@@ -97,3 +97,16 @@ Deno.test("proxy streams 1 GiB down and a form of 1 GiB up in less than 200 MB o
     ok(peakMb() < MAX_RSS_MB, `${peakMb()} MB after the upload`);
   });
 });
+
+Deno.test("proxy passes 1 GiB each way at /proxy/fetch in less than 200 MB of memory, byte for byte", async () => {
+  await using upstream = startTestUpstream(async (request) =>
+    request.method === "GET" ? new Response(createGibibyte()) : new Response(await digest(request.body, Infinity))
+  );
+  await withProcess(async (url, peakMb) => {
+    const there = `${url}/proxy/fetch/${upstream.url}/`;
+    equal(await digest((await fetch(there)).body, Infinity), DIGEST);
+    ok(peakMb() < MAX_RSS_MB, `${peakMb()} MB after the download`);
+    equal(await (await fetch(there, { method: "PUT", body: createGibibyte() })).text(), DIGEST);
+    ok(peakMb() < MAX_RSS_MB, `${peakMb()} MB after the upload`);
+  });
+});

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { countAnswers, dial, dialMany, sendWithoutEnd } from "./dial.ts";
+import { countAnswers, dial, dialMany, PROBE_ADDRESS, sendWithoutEnd } from "./dial.ts";
 import { openSession } from "./session.ts";
 import type { Attack, Tally, Victim } from "./types.ts";
 
@@ -212,7 +212,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** Idle connections of one address, more than it may have. */
   "one-address": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
-      const socket = await dial(victim, -255, tally);
+      const socket = await dial(victim, PROBE_ADDRESS, tally);
       if (socket !== null) countAnswers(socket, tally);
     }
   },

@@ -3,6 +3,8 @@ import type { Tally, Victim } from "./types.ts";
 
 /** Visitors with one address: below what an address may have at a time. */
 const PER_ADDRESS = 200;
+/** The number of 127.0.0.1, from which new visitors come. */
+export const PROBE_ADDRESS = -255;
 /** Connections made at a time: the server's backlog holds no more. */
 const AT_A_TIME = 100;
 

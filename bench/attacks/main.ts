@@ -63,6 +63,7 @@ function describe(label: string, bearing: Bearing): string[] {
     formatNumber(bearing.longest),
     formatNumber(bearing.memoryBefore / MB),
     formatNumber(bearing.memoryPeak / MB),
+    formatNumber(bearing.memoryHeld / MB),
     formatNumber(bearing.clientPeak / MB),
     `${bearing.descriptorsBefore} → ${bearing.descriptorsAfter}`,
     String(bearing.streamsAfter),
@@ -80,7 +81,7 @@ for (const [name, count] of FEW_DESCRIPTORS) {
 }
 process.stdout.write(
   "\n" + formatTable(
-    ["attack", "visitors", "failed", "median ms", "p99", "longest", "MB before", "MB peak", "client MB"]
+    ["attack", "visitors", "failed", "median ms", "p99", "longest", "MB before", "MB peak", "MB held", "client MB"]
       .concat("descriptors", "streams", "back in s"),
     rows,
   ),

@@ -6,6 +6,7 @@ import { median, percentile } from "../measure/stats.ts";
 import { DENO, ROOT } from "../programs/helpers.ts";
 import { startTunnel } from "../programs/portway.ts";
 import { startProgram } from "../programs/process.ts";
+import { openSession } from "./session.ts";
 import type { Tally } from "./types.ts";
 
 const FOLDER = join(ROOT, "bench/attacks");
@@ -38,11 +39,15 @@ export interface Bearing {
   /** The server's memory before, and the most of it during the attack. */
   memoryBefore: number;
   memoryPeak: number;
+  /** The server's memory at the end of the attack. */
+  memoryHeld: number;
   /** The client's. */
   clientPeak: number;
   descriptorsBefore: number;
   descriptorsAfter: number;
   streamsAfter: number;
+  /** Whether a new session got in while it went on. */
+  session: boolean;
   /** How long descriptors and streams took to return; NaN when they did not. */
   returned: number;
   tally: Tally | null;
@@ -78,7 +83,10 @@ export async function openStage(options: { descriptors?: number } = {}): Promise
       const visits = startProbes(endpoint.port, endpoint.host);
       await attacker?.until(/ready/, READY_MS);
       await sleep(seconds * 1000);
+      const session = await openSession(endpoint, { opened: 0, ended: 0, sent: 0, answers: {} }).catch(() => null);
+      session?.destroy();
       const times = await visits.stop();
+      const memoryHeld = readMemory([relay]);
       const tally = attacker?.lastLine() ?? "";
       await attacker?.stop();
       const stopped = performance.now();
@@ -90,8 +98,10 @@ export async function openStage(options: { descriptors?: number } = {}): Promise
         median: median(answered),
         p99: percentile(answered, 0.99),
         longest: Math.max(...answered),
+        session: session !== null,
         memoryBefore: before.memory,
         memoryPeak: peak,
+        memoryHeld,
         clientPeak,
         descriptorsBefore: before.descriptors,
         descriptorsAfter: countDescriptors(relay),

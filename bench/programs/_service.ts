@@ -36,8 +36,12 @@ function answerStream(): Response {
     start(controller) {
       controller.enqueue(SMALL);
       timer = setTimeout(() => {
-        controller.enqueue(SMALL);
-        controller.close();
+        try {
+          controller.enqueue(SMALL);
+          controller.close();
+        } catch {
+          // The visitor has left, which the stream was told of in another way than by `cancel`.
+        }
       }, 1000);
     },
     cancel: () => clearTimeout(timer),
@@ -54,7 +58,10 @@ async function drink(request: Request): Promise<Response> {
 function echo(request: Request): Response {
   const { socket, response } = Deno.upgradeWebSocket(request);
   socket.binaryType = "arraybuffer";
-  socket.onmessage = ({ data }) => socket.send(data);
+  socket.onmessage = ({ data }) => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(data);
+  };
+  socket.onerror = () => {};
   return response;
 }
 

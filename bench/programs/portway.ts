@@ -90,12 +90,20 @@ export async function startTunnel(
 async function findHost(configDir: string): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
     for (const file of listFiles(join(configDir, "tunnels"))) {
-      const [, host] = /"url":\s*"https?:\/\/([^/"]+)/.exec(readFileSync(file, "utf8")) ?? [];
+      const [, host] = /"url":\s*"https?:\/\/([^/"]+)/.exec(readText(file)) ?? [];
       if (host !== undefined) return host;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error("the client has opened no tunnel");
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return ""; // It was a file on its way to its name.
+  }
 }
 
 function listFiles(folder: string): string[] {

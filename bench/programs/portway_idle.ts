@@ -13,7 +13,8 @@ const OPEN_MS = 50;
 /** A server of ours and one process that opens tunnels to it with our library. */
 export async function startIdlePortway(): Promise<IdleHost> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-idle-"));
-  const server = await startPortwayServer(folder, ["--max-sessions-per-address", "1000000"]);
+  const limits = ["--max-sessions-per-address", "1000000", "--max-connections-per-address", "1000000"];
+  const server = await startPortwayServer(folder, limits);
   const opener = startProgram(DENO, ["run", "-A", OPENER, `http://127.0.0.1:${server.port}`]);
   let total = 0;
   return {

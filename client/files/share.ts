@@ -18,6 +18,8 @@ import {
   methodNotAllowed,
   sendArchive,
 } from "./serve/read_routes.ts";
+import { renderErrorPage } from "./page/page.ts";
+import { createWatchRoutes } from "./serve/watch_routes.ts";
 import { openRoot } from "./disk/root.ts";
 import { parseTargetPath, type TargetPath } from "./disk/target_path.ts";
 import { createWriteRoutes } from "./change/write_routes.ts";
@@ -64,6 +66,7 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   const dav: DavState = { root, locks: new LockTable(), dead: new DeadProperties(), writable };
   const write = writable ? createWriteRoutes({ root, listings, maxUpload, dav, cors }) : null;
   const dropBox = write !== null && drop ? createDropRoutes({ write, facts }) : null;
+  const watches = createWatchRoutes(root);
   let isClosed = false;
 
   async function answer(request: Request, info: FetchInfo): Promise<Response> {
@@ -78,7 +81,8 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     const acceptEncoding = request.headers.get("accept-encoding");
     if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments, acceptEncoding);
     if (dropBox !== null) return await dropBox(request, path, info);
-    if (isRead && !path.query.has("upload")) return await read(request, path, info);
+    if (isRead && path.query.has("watch")) return await watches.answer(request, path.segments);
+    if (isRead && !asksWriter(path)) return await read(request, path, info);
     const allow = (writable ? WRITE_METHODS : READ_METHODS).join(", ");
     if (request.method === "OPTIONS") return answerOptions(allow);
     if (request.method === "PROPFIND") {
@@ -110,13 +114,13 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     return sendArchive(request, root, path.segments, { kind, shareName: root.name, names });
   }
 
-  async function refuse(request: Request, error: unknown): Promise<Response> {
+  async function refuse(request: Request, info: FetchInfo, error: unknown): Promise<Response> {
     const known = toHttpError(error);
     // What breaks off because the visitor has left is no failure of ours.
     if (known.status >= 500 && !request.signal.aborted) {
       log.error("share_failed", { code: known.code, reason: describeError(known.cause ?? known) });
     }
-    const response = errorResponse(known, request.headers.get("accept"));
+    const response = refusePage(request, info, known) ?? errorResponse(known, request.headers.get("accept"));
     if (request.method === "HEAD" && known.status !== 412) return await withoutBody(response);
     if (known.status !== 412) return response;
     // The body of a 412 is nothing.
@@ -124,11 +128,23 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     return new Response(null, response);
   }
 
+  /** A page with a way back, for a browser that was led to where nothing is. */
+  function refusePage(request: Request, { target }: FetchInfo, error: HttpError): Response | null {
+    const isPage = request.headers.get("accept")?.includes("text/html") && error.body === undefined;
+    return isPage && ["GET", "HEAD"].includes(request.method) ? renderErrorPage(facts, error, target) : null;
+  }
+
   return {
-    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, error)),
+    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, info, error)),
     async close() {
       isClosed = true;
+      watches.close();
       await write?.close();
     },
   };
+}
+
+/** Whether a read asks for what the writing side knows. */
+function asksWriter({ query, segments }: TargetPath): boolean {
+  return query.has("upload") || (query.has("trash") && segments.length === 0);
 }

@@ -73,3 +73,12 @@ Deno.test("a handler's request is aborted when the visitor leaves", async () => 
   await settle();
   assert.deepEqual([aborted, client.size], [true, 0]);
 });
+
+Deno.test("a handler is asked for an upgrade as for a plain request, and its answer is one", async () => {
+  const { visit, relay, client } = serve((request) => new Response(`${request.method} plain`, { status: 426 }));
+  const head = "GET / HTTP/1.1\r\nhost: a.example\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n";
+  const { status, body, state } = await visit(head, { upgrade: true }).until();
+  assert.deepEqual([status, body, state], [426, "GET plain", "end"]);
+  await settle();
+  assert.deepEqual([relay.size, client.size], [0, 0]);
+});

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
 import { pem } from "./_test_peer.ts";
-import { denoDriver } from "./deno.ts";
-import { nodeDriver } from "./node.ts";
+import { denoDriver, openDenoAcceptor } from "./deno.ts";
+import { nodeDriver, openNodeAcceptor } from "./node.ts";
 import { openConnector } from "./open.ts";
 
 for (const [name, driver] of Object.entries({ deno: denoDriver, node: nodeDriver })) {
@@ -26,6 +27,28 @@ for (const [name, driver] of Object.entries({ deno: denoDriver, node: nodeDriver
       assert.equal(await readNoDelayOf(net.createServer(), plain), 0);
     },
   });
+}
+
+for (const [name, openAcceptor] of Object.entries({ deno: openDenoAcceptor, node: openNodeAcceptor })) {
+  for (const secured of [false, true]) {
+    Deno.test({
+      name: `${name} connection: one that is accepted ${secured ? "in TLS" : "in plain"} has TCP_NODELAY on`,
+      ignore: Deno.build.os !== "linux",
+      async fn() {
+        const tls = secured ? { cert: pem("leaf.pem"), key: pem("leaf.key"), protocols: ["http/1.1"] } : undefined;
+        const acceptor = await openAcceptor({ hostname: "127.0.0.1", port: 0, tls });
+        const visitor = net.connect(acceptor.port, "127.0.0.1");
+        await once(visitor, "connect");
+        const accepted = await acceptor.accept();
+        assert.equal(readNoDelay(findDescriptor(visitor.localPort ?? 0)), 1);
+        accepted?.handshake().catch(() => {});
+        visitor.destroy();
+        await once(visitor, "close");
+        accepted?.connection.close();
+        acceptor.close();
+      },
+    });
+  }
 }
 
 async function readNoDelayOf(

@@ -97,7 +97,7 @@ export interface Acceptor {
   readonly hostname: string;
   readonly port: number;
   /**
-   * The next connection, or null once {@link close} was called.
+   * The next connection, or null once {@link close} was called. Peers who have left meanwhile are passed over.
    * @throws what the system says when it cannot accept now, as when descriptors have run out; it may be asked again
    */
   accept(): Promise<Accepted | null>;
@@ -112,9 +112,3 @@ export interface AcceptOptions {
   /** PEM texts, and the protocols offered by ALPN, the preferred one first. */
   tls?: { cert: string; key: string; protocols: readonly string[] };
 }
-
-/**
- * Listens on an address.
- * @throws whatever the system says when it cannot be had
- */
-export type OpenAcceptor = (options: AcceptOptions) => Promise<Acceptor>;

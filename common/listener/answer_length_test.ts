@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { silentLogger } from "../log.ts";
-import { KINDS } from "./_contract.ts";
+import { KINDS } from "./contract_kit_test.ts";
 import { listen } from "./mod.ts";
 
 const bytes = (size: number) => new Uint8Array(size).fill(0x61);

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { connect } from "node:net";
 import { silentLogger } from "../log.ts";
 import { acceptWebSocket, MessageSocket, type MessageSocketOptions } from "../websocket/mod.ts";
-import { ask, bodyOf, contract, KINDS, stop, within } from "./_contract.ts";
+import { ask, bodyOf, contract, KINDS, stop, within } from "./contract_kit_test.ts";
 import { connectRaw, exchangeRaw, hashStream } from "./_raw_client.ts";
 import { BodyCut } from "./types.ts";
 import { listen } from "./open.ts";

@@ -1,5 +1,5 @@
 import { decodeLatin1, encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
-import { HttpError } from "../http_error.ts";
+import type { HttpError } from "../http_error.ts";
 import { badRequest, HEAD_TOO_LARGE, headFault, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
 import { BodyPace } from "./body_pace.ts";
 import { DenoReply, type UpgradeWebSocket } from "./deno_reply.ts";

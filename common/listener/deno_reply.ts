@@ -46,10 +46,10 @@ export class DenoReply implements Reply {
     this.begun = true;
     // Deno gives an answer of 205 no length, so that its reader would wait for ever.
     if (status === 205 && this.#exchange.httpVersion !== "2") status = 204;
-    const headers = parseBlock(block);
-    if (status === 204) headers.delete("content-length");
+    const headers = parseBlock(block, status === 204);
+    const hasLength = headers.some(([name]) => name === "content-length");
     const isEmpty = this.#exchange.method === "HEAD" || status === 204 || status === 205 || status === 304;
-    if (isEmpty) return this.#resolve(new Response(this.#bodyOfHead(headers, status), { status, headers }));
+    if (isEmpty) return this.#resolve(new Response(this.#bodyOfHead(hasLength, status), { status, headers }));
     this.#waiting = body.length;
     if (end) return this.#resolve(new Response(body.slice(), { status, headers }));
     this.#left = length;
@@ -119,8 +119,8 @@ export class DenoReply implements Reply {
     // Its default would ping those who have a heartbeat of their own.
     const { socket, response } = this.#upgradeWebSocket(this.#exchange.request, { idleTimeout: 0 });
     // Its own option splits the visitor's offer at ", " only and so refuses "a,b".
-    const protocol = parseBlock(block).get("sec-websocket-protocol");
-    if (protocol !== null) response.headers.set("sec-websocket-protocol", protocol);
+    const [, protocol] = parseBlock(block).find(([name]) => name === "sec-websocket-protocol") ?? [];
+    if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
     this.#resolve(response);
     return new DenoSocketConnection(socket);
   }
@@ -133,19 +133,21 @@ export class DenoReply implements Reply {
   }
 
   /** Nothing is sent either way, but to no body at all Deno gives the length 0, which is GET's then. */
-  #bodyOfHead(headers: Headers, status: number): ReadableStream | null {
-    if (status === 204 || status === 304 || headers.has("content-length")) return null;
+  #bodyOfHead(hasLength: boolean, status: number): ReadableStream | null {
+    if (status === 204 || status === 205 || status === 304 || hasLength) return null;
     return new ReadableStream({ start: (controller) => controller.close() });
   }
 }
 
-/** The fields of a block that was checked; its reason phrase is nothing that Deno could send. */
-function parseBlock(block: Uint8Array): Headers {
-  const headers = new Headers();
+/** The fields of a block that was checked, duplicates apart; its reason phrase is nothing that Deno could send. */
+function parseBlock(block: Uint8Array, withoutLength = false): [name: string, value: string][] {
+  const fields: [string, string][] = [];
   const [, ...lines] = decodeLatin1(block, 0, block.length).split("\r\n");
   for (const line of lines) {
     const colon = line.indexOf(":");
-    if (colon > 0) headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+    if (colon <= 0) continue;
+    const name = line.slice(0, colon).toLowerCase();
+    if (!withoutLength || name !== "content-length") fields.push([name, line.slice(colon + 1).trim()]);
   }
-  return headers;
+  return fields;
 }

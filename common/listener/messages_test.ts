@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import { connect, type Socket } from "node:net";
 import { decodeLatin1, encodeLatin1 } from "../http1/mod.ts";
 import { silentLogger } from "../log.ts";
-import { ask, bodyOf, contract, KINDS, stop, within } from "./_contract.ts";
+import { ask, bodyOf, contract, KINDS, stop, within } from "./contract_kit_test.ts";
 import { connectRaw, exchangeRaw } from "./_raw_client.ts";
 import { listen } from "./open.ts";
 import { BodyCut, type Exchange, type ExchangeHandler, type ListenerKind } from "./types.ts";

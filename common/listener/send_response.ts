@@ -57,7 +57,8 @@ async function sendBody(exchange: Exchange, response: Response, length: number |
     const body = first.value?.slice() ?? NOTHING;
     if (!first.done) reading = reader.read();
     // Most bodies are there whole: then they go out in one piece, with their length.
-    const isWhole = first.done || (await soon(reading))?.done === true;
+    // What fails next is told behind what is there.
+    const isWhole = first.done || (await soon(reading).catch(() => null))?.done === true;
     begin(isWhole ? body.length : null, body, isWhole);
     if (isWhole) return;
   }

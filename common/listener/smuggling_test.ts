@@ -2,7 +2,7 @@
 import { deepEqual, ok } from "node:assert/strict";
 import { silentLogger } from "../log.ts";
 import { ATTACKS } from "./_attacks.ts";
-import { stop, within } from "./_contract.ts";
+import { stop, within } from "./contract_kit_test.ts";
 import { connectRaw } from "./_raw_client.ts";
 import { listen } from "./open.ts";
 import { BodyCut, type Exchange } from "./types.ts";

@@ -18,6 +18,11 @@ export interface Exchange {
   readonly host: string;
   /** Address of the peer of the TCP connection, not of anyone it claims to speak for. */
   readonly remoteAddress: string;
+  /**
+   * Connections have run out, and this one has a place that is kept for what must get in: whoever is none of that should
+   * be turned away. Left out by listeners that keep none.
+   */
+  readonly isCrowded?: boolean;
   /** True when this listener ended TLS itself. */
   readonly secure: boolean;
   readonly httpVersion: "1.0" | "1.1" | "2";

@@ -39,7 +39,7 @@ for (const by of ["server", "client"] as const) {
     sockets[by].close(4002, "");
     sockets[by].send("late");
     await settle();
-    const expected = [`${other} string last`, `${other} closed 4001 söon`, `${by} closed 4001 `];
+    const expected = [`${other} string last`, `${other} closed 4001 söon`, `${by} closed 4001 söon`];
     assert.deepEqual(sockets.told.sort(), expected.sort());
   });
 }
@@ -147,7 +147,7 @@ Deno.test("acceptWebSocket answers a handshake with its proof and the protocol",
   assert.equal(acceptWebSocket(exchange, "portway.v1"), connection);
   assert.equal(
     block,
-    "Switching Protocols\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nsec-websocket-protocol: portway.v1\r\n",
+    "Switching Protocols\r\nupgrade: websocket\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nsec-websocket-protocol: portway.v1\r\n",
   );
   assert.throws(() => acceptWebSocket({ ...exchange, isWebSocket: false }), TypeError);
 });

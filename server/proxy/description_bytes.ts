@@ -100,7 +100,7 @@ export function isSmall(exchange: Exchange): boolean {
 
 /** The memory that descriptions take, those of all callers together. */
 export class DescriptionMemory {
-  /** Bytes. */
+  /** Bytes; below 0 there are none. What is open takes them and gives them back. */
   left: number;
 
   /** @param maxBytes of one description */

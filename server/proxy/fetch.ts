@@ -9,6 +9,7 @@ import {
   parseUpstreamUrl,
   type RequestDescription,
 } from "./describe/description.ts";
+import type { Job } from "./describe/job.ts";
 import { isSmall, limitBytes, readBytes } from "./description_bytes.ts";
 import { TOKEN_HEADER } from "./gate.ts";
 import type { Asking, OutgoingBody } from "./perform.ts";
@@ -35,19 +36,19 @@ export class FetchRoute {
 
   async answer(exchange: Exchange, record: RequestRecord): Promise<Answer> {
     const { gate, performer, maxUploadBytes } = this.#options;
-    const url = readFetchUrl(exchange.target);
-    gate.checkSize(exchange, maxUploadBytes);
     gate.checkOwnToken(exchange);
+    gate.checkSize(exchange, maxUploadBytes);
+    const url = readFetchUrl(exchange.target);
     const description = describeFetch(exchange, url);
     const asking: Asking = { exchange, record };
-    const job = { description, format: { kind: "plain" as const }, accessToken: null };
+    const job: Job = { description, format: { kind: "plain" }, accessToken: null };
     if (!exchange.hasBody) return await performer.perform(job, { content: null }, asking);
     if (isSmall(exchange)) return await this.#performSmall(job, asking);
     return await performer.perform(job, this.#streamBody(exchange), asking);
   }
 
   /** A small body is read first, so that a redirect can ask for it again. */
-  async #performSmall(job: Parameters<FetchRouteOptions["performer"]["perform"]>[0], asking: Asking): Promise<Answer> {
+  async #performSmall(job: Job, asking: Asking): Promise<Answer> {
     const { memory, clock, timeoutMs, performer, maxUploadBytes } = this.#options;
     const held = memory.open();
     try {

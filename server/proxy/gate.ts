@@ -122,19 +122,22 @@ function tooManyRequests(waitMs: number): HttpError {
 }
 
 /** An entry of Via (RFC 9110, section 7.6.3): protocol, who received it, and in brackets where they sent it. */
-const VIA_ENTRY = /[^\s,()]+\s+([^\s,()]+)(?:\s+\(([^()]*)\))?/g;
+const VIA_ENTRY = /^\s*[^\s()]+\s+([^\s()]+)(?:\s+\(([^()]*)\))?/;
 /** Stations of a circle that are named. */
 const MAX_STATIONS = 10;
+
+const PLAIN_HOST = /^[\w.:[\]-]+$/;
 
 /** This server's entry of Via for a request to a host, which a circle is then told by. */
 export function viaEntry(viaToken: string, host: string): string {
   // Hosts may have brackets in them, which comments may not.
-  return `1.1 ${viaToken} (${host.replace(/[^\w.:[\]-]/g, "_")})`;
+  return `1.1 ${viaToken} (${PLAIN_HOST.test(host) ? host : host.replace(/[^\w.:[\]-]/g, "_")})`;
 }
 
 /** The stations of one turn, by what each wrote into Via, and how many turns there were. */
 function describeCircle(via: string, viaToken: string): string {
-  const entries = [...via.matchAll(VIA_ENTRY)];
+  // A comment of others may have a comma in it: what follows it reads as no entry, or as one more station.
+  const entries = via.split(",").map((entry) => VIA_ENTRY.exec(entry)).filter((entry) => entry !== null);
   const isOwn = ([, name]: RegExpExecArray) => name === viaToken;
   const turns = entries.filter(isOwn).length;
   const lastTurn = entries.slice(entries.findLastIndex(isOwn));

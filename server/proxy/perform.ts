@@ -59,7 +59,7 @@ export class Performer {
     const { description, format } = job;
     const startedAt = performance.now();
     record.upstream = description;
-    this.checkTls(description);
+    this.#checkTls(description);
     const timeoutMs = Math.min(description.timeoutMs ?? this.#limits.timeoutMs, this.#limits.timeoutMs);
     const stop = this.begin();
     const deadline = new Deadline(this.#clock, exchange, timeoutMs);
@@ -95,7 +95,7 @@ export class Performer {
   }
 
   /** @throws HttpError 403 `tls_skip_forbidden` */
-  checkTls({ skipTlsVerify }: Pick<RequestDescription, "skipTlsVerify">): void {
+  #checkTls({ skipTlsVerify }: RequestDescription): void {
     if (!skipTlsVerify || this.#limits.allowSkipTlsVerify) return;
     throw new HttpError(403, "tls_skip_forbidden", "This proxy checks every certificate.", {
       details: "Whoever runs this server can leave it to callers with --proxy-skip-tls-verify.",

@@ -120,6 +120,52 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     assert.equal(peer.sockets.length, 1);
   });
 
+  test("no more connections are kept than may be idle", async () => {
+    const held: (() => void)[] = [];
+    await using peer = await startRawUpstream(({ socket }) => void held.push(() => socket.write(ok("x"))));
+    using sender = create({ limits: { idlePerKey: 1, idleMs: 60_000 } });
+    const answers = [1, 2, 3].map(async () => await readText(await sender.send(peer.url)));
+    await until(() => held.length === 3);
+    for (const answer of held) answer();
+    await Promise.all(answers);
+    await Promise.any([
+      Promise.all([peer.closed(0), peer.closed(1)]),
+      Promise.all([peer.closed(0), peer.closed(2)]),
+      Promise.all([peer.closed(1), peer.closed(2)]),
+    ]);
+    const again = sender.send(peer.url);
+    await until(() => held.length === 4);
+    held[3]();
+    await readText(await again);
+    assert.equal(peer.sockets.length, 3);
+  });
+
+  test("a connection that went over to another protocol has what came with the head, both ways, and is not kept", async () => {
+    await using peer = await startRawUpstream(({ socket, text }) => {
+      if (!text.startsWith("GET /switch")) return void socket.write(ok("x"));
+      socket.once("data", (data) => socket.end(`heard ${data}`));
+      socket.write("HTTP/1.1 101 Switching\r\nUpgrade: own\r\nConnection: upgrade\r\n\r\nearly");
+    });
+    using sender = create();
+    const headers: [string, string][] = [["Connection", "upgrade"], ["Upgrade", "own"]];
+    const { status, switched } = await sender.send(`${peer.url}/switch`, { headers, upgrade: true });
+    assert.equal(status, 101);
+    assert(switched !== null);
+    let text = "";
+    const memory = new Uint8Array(3);
+    const read = async () => {
+      const count = await switched.read(memory);
+      text += new TextDecoder().decode(memory.subarray(0, count ?? 0));
+      return count !== null;
+    };
+    while (text !== "early") assert(await read());
+    await switched.write(encode("words"));
+    while (await read());
+    assert.equal(text, "earlyheard words");
+    switched.close();
+    assert.equal((await sender.send(peer.url, { headers, upgrade: true })).switched, null);
+  });
+
   test("who waits for a connection opens one when another is closed", async () => {
     await using peer = await startRawUpstream(({ socket, text }) => {
       socket.write(text.includes("/close") ? ok("x", "Connection: close") : ok("y"));

@@ -32,6 +32,16 @@ export const tooManyStreams = (): HttpError =>
     headers: { "retry-after": "1" },
   });
 
+export const tooManyConnections = (): HttpError =>
+  new HttpError(503, "too_many_connections", "This server has as many connections as it may.", {
+    headers: { "retry-after": "1" },
+  });
+
+export const tooManyOfVisitor = (): HttpError =>
+  new HttpError(429, "too_many_requests", "This address has as many requests under way as it may.", {
+    headers: { "retry-after": "1" },
+  });
+
 export const headTooLarge = (): HttpError =>
   new HttpError(431, "head_too_large", "The request's line and headers are too large.");
 

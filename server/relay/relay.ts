@@ -26,6 +26,10 @@ export interface RelayOptions {
   ephemeralLifetimeMs: number;
   ephemeralBytes: number;
   tunnelsPerMinute: number;
+  /** Ephemeral tunnels altogether. */
+  maxTunnels: number;
+  /** Requests at a time of one visitor behind a trusted proxy, whose connections say nothing of them. */
+  maxRequestsPerVisitor: number;
   maxStreams: number;
   maxUpgrades: number;
   maxSessionsPerAddress: number;
@@ -49,6 +53,8 @@ export interface Relay {
   openSession(exchange: Exchange): Promise<void>;
   /** API routes of this area. */
   routes: Hono<ExchangeEnv>;
+  /** Why nothing can be stored now, or null. Tunnels that are open go on. */
+  fault(): string | null;
   /** What is open now; returns to zero when nobody is there. */
   count(): { sessions: number; streams: number };
   /**
@@ -72,10 +78,25 @@ export function createRelay(options: RelayOptions): Relay {
     streamIdleMs: options.streamIdleMs,
     log,
   });
-  const visits = new Visits({ tunnels, sessions, readOrigin, holdMs: options.holdMs });
+  const { holdMs, maxRequestsPerVisitor } = options;
+  const visits = new Visits({ tunnels, sessions, readOrigin, holdMs, maxRequestsPerVisitor });
   const hosts = createHostMatcher(ephemeralUrl.hostname, options.ownHost);
   let sweeping = Promise.resolve();
-  const sweeper = setInterval(() => sweeping = sweeping.then(() => tunnels.sweep()), SWEEP_MS);
+  let fault: string | null = null;
+  function noteFault(): void {
+    const before = fault;
+    fault = store.fault();
+    if (fault === before) return;
+    if (fault === null) log.info("storage_works");
+    else {log.error("storage_failed", {
+        reason: fault,
+        hint: "tunnels go on, but nothing is kept and none can be made",
+      });}
+  }
+  const sweeper = setInterval(() => {
+    noteFault();
+    sweeping = sweeping.then(() => tunnels.sweep());
+  }, SWEEP_MS);
   return {
     match: hosts.ephemeralLabel,
     visit: (exchange, label) => visits.answer(exchange, label),
@@ -89,8 +110,10 @@ export function createRelay(options: RelayOptions): Relay {
       urlOf: (label) => `${ephemeralUrl.protocol}//${label}.${ephemeralUrl.host}`,
       lifetimeMs: options.ephemeralLifetimeMs,
       bytesLimit: options.ephemeralBytes,
+      maxTunnels: options.maxTunnels,
       now,
     }),
+    fault: () => store.fault(),
     count: sessions.count,
     drain: sessions.drain,
     async close() {

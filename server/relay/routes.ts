@@ -21,6 +21,7 @@ export interface RelayRoutesOptions {
   urlOf(label: string): string;
   lifetimeMs: number;
   bytesLimit: number;
+  maxTunnels: number;
   now(): number;
 }
 
@@ -34,6 +35,7 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
     if (sessions.draining) throw serverRestarting();
     const waitMs = limiter.take(networkOf(readOrigin(context.env.exchange).address));
     if (waitMs > 0) throw tooManyTunnels(waitMs);
+    if (await tunnels.count() >= options.maxTunnels) throw serverFull();
     const secret = createSecret();
     const tunnel = await addTunnel(options, hashSecret(secret));
     return context.json({ ...describe(tunnel), secret }, 201, { "cache-control": "no-store" });
@@ -102,6 +104,12 @@ async function addTunnel(options: RelayRoutesOptions, secretHash: string): Promi
     }
   }
 }
+
+const serverFull = (): HttpError =>
+  new HttpError(503, "no_tunnels_left", "This server has as many tunnels as it may.", {
+    details: "Some will expire. Try again later.",
+    headers: { "retry-after": "60" },
+  });
 
 function tooManyTunnels(waitMs: number): HttpError {
   const seconds = Math.ceil(waitMs / 1000);

@@ -130,6 +130,7 @@ function createStore() {
       store.removals.push(time);
       return Promise.resolve(0);
     },
+    count: () => Promise.resolve(records.size),
   } satisfies EphemeralTunnels & Record<string, unknown>;
   return store;
 }

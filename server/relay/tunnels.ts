@@ -1,5 +1,5 @@
 import { describeError, type Logger } from "../../common/log.ts";
-import type { EphemeralTunnel, EphemeralTunnels } from "../store/mod.ts";
+import { type EphemeralTunnel, type EphemeralTunnels, StoreUnavailable } from "../store/mod.ts";
 import type { Presence } from "../cluster/mod.ts";
 import type { Session } from "./session.ts";
 import { Tunnel } from "./tunnel.ts";
@@ -17,6 +17,8 @@ export interface Tunnels {
   findByLabel(label: string): Promise<Tunnel | null>;
   findById(id: string): Promise<Tunnel | null>;
   add(record: EphemeralTunnel): Promise<Tunnel>;
+  /** Tunnels that have not expired. */
+  count(): Promise<number>;
   /** Once a second or so: ends what is over, stores traffic, forgets what is idle. */
   sweep(): Promise<void>;
 }
@@ -53,7 +55,8 @@ export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tu
       await store.addTraffic(unsaved.map(({ tunnel, bytes }) => ({ id: tunnel.record.id, bytes })));
     } catch (error) {
       for (const { tunnel, bytes } of unsaved) tunnel.giveBackUnsaved(bytes);
-      log.error("traffic_not_saved", { reason: describeError(error) });
+      // The store's own fault is told once, by whoever watches it.
+      if (!(error instanceof StoreUnavailable)) log.error("traffic_not_saved", { reason: describeError(error) });
     }
   }
 
@@ -73,7 +76,7 @@ export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tu
     try {
       await store.removeExpired(now() - KEEP_EXPIRED_MS);
     } catch (error) {
-      log.error("expired_not_removed", { reason: describeError(error) });
+      if (!(error instanceof StoreUnavailable)) log.error("expired_not_removed", { reason: describeError(error) });
     }
   }
 
@@ -81,6 +84,7 @@ export function createTunnels({ store, presence, log, now }: TunnelsOptions): Tu
     getByLabel: (label) => byLabel.get(label),
     findByLabel: async (label) => byLabel.get(label) ?? keepFound(await store.findByLabel(label)),
     findById: async (id) => keepFound(await store.findById(id)),
+    count: () => store.count(now()),
     async add(record) {
       await store.insert(record);
       return keep(record);

@@ -27,6 +27,11 @@ export function createEphemeralTunnels(db: Kysely<Database>): EphemeralTunnels {
         }
       });
     },
+    async count(time) {
+      const row = await db.selectFrom("ephemeral_tunnels").select((from) => from.fn.countAll().as("count"))
+        .where("expires_at", ">", time).executeTakeFirst();
+      return Number(row?.count ?? 0);
+    },
     async removeExpired(time) {
       const result = await db.deleteFrom("ephemeral_tunnels").where("expires_at", "<", time).executeTakeFirst();
       return Number(result.numDeletedRows);

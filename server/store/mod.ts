@@ -1,2 +1,9 @@
 export { openStore, type StoreOptions } from "./open.ts";
-export { type EphemeralTunnel, type EphemeralTunnels, LabelTaken, type Store, type Traffic } from "./types.ts";
+export {
+  type EphemeralTunnel,
+  type EphemeralTunnels,
+  LabelTaken,
+  type Store,
+  StoreUnavailable,
+  type Traffic,
+} from "./types.ts";

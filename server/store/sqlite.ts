@@ -1,10 +1,10 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { createEphemeralTunnels } from "./ephemeral_tunnels.ts";
 import { type Database, migrate } from "./schema.ts";
-import type { Store } from "./types.ts";
+import { type Store, StoreUnavailable } from "./types.ts";
 
 /** Enough for the commits of another server on the same folder. */
 const LOCK_WAIT_MS = 1000;
@@ -14,21 +14,71 @@ export async function openSqliteStore(dataDir: string | null): Promise<Store> {
   const path = dataDir === null ? ":memory:" : join(dataDir, "portway.db");
   try {
     if (dataDir !== null) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const db = await openDatabase(path);
-    return { ephemeralTunnels: createEphemeralTunnels(db), close: () => db.destroy() };
+    const watch = new StoreWatch(dataDir === null ? null : path);
+    const db = await openDatabase(path, watch);
+    watch.begin();
+    return { ephemeralTunnels: createEphemeralTunnels(db), fault: () => watch.fault, close: () => db.destroy() };
   } catch (cause) {
     throw new Error(`cannot open the database ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
 }
 
-async function openDatabase(path: string): Promise<Kysely<Database>> {
+/** Codes of SQLite (https://sqlite.org/rescode.html) for what the machine refuses: BUSY, LOCKED, NOMEM, READONLY, ... */
+const UNAVAILABLE: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26]);
+
+/** Knows whether what is stored is kept. */
+class StoreWatch {
+  readonly #path: string | null;
+  /** The file's number when it was opened. */
+  #inode: number | null = null;
+  #failure: string | null = null;
+
+  /** @param path of the database, or null for one in memory */
+  constructor(path: string | null) {
+    this.#path = path;
+  }
+
+  /** The file is there from now on. */
+  begin(): void {
+    this.#inode = this.#readInode();
+  }
+
+  get fault(): string | null {
+    return this.#isLost() ? `the database ${this.#path} was deleted or replaced` : this.#failure;
+  }
+
+  /** Runs what reads, or with `isWrite` changes, the database. @throws StoreUnavailable */
+  run<T>(isWrite: boolean, action: () => T): T {
+    // SQLite itself goes on with a file that has no name any more, and all would be lost with this process.
+    if (isWrite && this.#isLost()) throw new StoreUnavailable(this.fault ?? "");
+    try {
+      const result = action();
+      if (isWrite) this.#failure = null;
+      return result;
+    } catch (cause) {
+      if (!(cause instanceof Error && "errcode" in cause && UNAVAILABLE.has(Number(cause.errcode) & 0xff))) throw cause;
+      this.#failure = cause.message;
+      throw new StoreUnavailable(cause.message, { cause });
+    }
+  }
+
+  #isLost(): boolean {
+    return this.#inode !== null && this.#readInode() !== this.#inode;
+  }
+
+  #readInode(): number | null {
+    return this.#path === null ? null : statSync(this.#path, { throwIfNoEntry: false })?.ino ?? -1;
+  }
+}
+
+async function openDatabase(path: string, watch: StoreWatch): Promise<Kysely<Database>> {
   const file = new DatabaseSync(path);
   try {
     // The order matters: a second server that starts at once waits for the first one's lock.
     file.exec(
       "pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on",
     );
-    const db = new Kysely<Database>({ dialect: new SqliteDialect({ database: adapt(file) }) });
+    const db = new Kysely<Database>({ dialect: new SqliteDialect({ database: adapt(file, watch) }) });
     await migrate(db);
     // Waiting stops the whole process: a lock that somebody keeps costs one request, not all visitors' seconds.
     file.exec(`pragma busy_timeout = ${LOCK_WAIT_MS}`);
@@ -40,7 +90,7 @@ async function openDatabase(path: string): Promise<Kysely<Database>> {
 }
 
 /** What Kysely asks of a SQLite library, over node:sqlite. */
-function adapt(file: DatabaseSync): SqliteDatabase {
+function adapt(file: DatabaseSync, watch: StoreWatch): SqliteDatabase {
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string) => {
     const known = statements.get(sql);
@@ -52,17 +102,26 @@ function adapt(file: DatabaseSync): SqliteDatabase {
   return {
     close: () => file.close(),
     // Kysely opens transactions with a plain `begin`; `immediate` takes the write lock at once and cannot fail half-way.
-    prepare: (sql) => adaptStatement(prepare(sql === "begin" ? "begin immediate" : sql)),
+    prepare: (sql) => adaptStatement(prepare(sql === "begin" ? "begin immediate" : sql), isWriting(sql), watch),
   };
 }
 
-function adaptStatement(statement: StatementSync): ReturnType<SqliteDatabase["prepare"]> {
+/** Whether a statement is the one that keeps something: inside a transaction its end is. */
+function isWriting(sql: string): boolean {
+  return /^(insert|update|delete|commit)\b/i.test(sql);
+}
+
+function adaptStatement(
+  statement: StatementSync,
+  isWrite: boolean,
+  watch: StoreWatch,
+): ReturnType<SqliteDatabase["prepare"]> {
   // node:sqlite takes numbers, text, bytes and null; the tables hold nothing else.
   const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
   return {
     reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...values(parameters)),
-    run: (parameters) => statement.run(...values(parameters)),
+    all: (parameters) => watch.run(isWrite, () => statement.all(...values(parameters))),
+    run: (parameters) => watch.run(isWrite, () => statement.run(...values(parameters))),
     iterate: (parameters) => statement.iterate(...values(parameters)),
   };
 }

@@ -29,12 +29,21 @@ export interface EphemeralTunnels {
   addTraffic(traffic: readonly Traffic[]): Promise<void>;
   /** Removes those that expired before `time`, and says how many. */
   removeExpired(time: number): Promise<number>;
+  /** How many expire after `time`. */
+  count(time: number): Promise<number>;
 }
 
-/** All state of the server that outlives a restart. */
+/** All state of the server that outlives a restart. Its methods throw {@link StoreUnavailable} while it fails. */
 export interface Store {
+  /** Why nothing can be kept now, or null: the disk is full, or somebody deleted the database. */
+  fault(): string | null;
   readonly ephemeralTunnels: EphemeralTunnels;
   close(): Promise<void>;
+}
+
+/** What was asked could not be read or kept: for reasons of the machine, not of ours. */
+export class StoreUnavailable extends Error {
+  override name = "StoreUnavailable";
 }
 
 /** The label of a new tunnel is in use already. */

@@ -7,7 +7,7 @@ import type { ListedEntry } from "../serve/listing.ts";
 import { walk } from "../serve/search.ts";
 
 export interface ArchiveOptions {
-  /** Names in the folder to take; all of it when empty. */
+  /** Names in the folder to take, or paths below it; all of it when empty. */
   names: readonly string[];
   signal: AbortSignal;
 }
@@ -40,7 +40,9 @@ export function* collect(
 ): Generator<Source | null> {
   if (names.length === 0) yield* collectBelow(root, segments, "", leftOut);
   for (const name of new Set(names)) {
-    if (isPlainName(name)) yield* collectNamed(root, segments, name, leftOut);
+    // What a search found is named by its path below the folder.
+    const way = name.split("/");
+    if (way.every((part) => isPlainName(part))) yield* collectNamed(root, [...segments, ...way], name, leftOut);
     else leftOut.add(name, null);
     yield null;
   }
@@ -52,7 +54,7 @@ function* collectNamed(
   name: string,
   leftOut: LeftOut,
 ): Generator<Source | null> {
-  const opened = leftOut.open(name, () => root.open([...segments, name]));
+  const opened = leftOut.open(name, () => root.open(segments));
   if (opened === null) return;
   try {
     if (opened.kind === "file") return yield describeFile(name, opened);
@@ -60,7 +62,7 @@ function* collectNamed(
   } finally {
     opened.close();
   }
-  yield* collectBelow(root, [...segments, name], `${name}/`, leftOut);
+  yield* collectBelow(root, segments, `${name}/`, leftOut);
 }
 
 function describeFile(name: string, file: OpenFile): Source {

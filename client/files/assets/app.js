@@ -1,168 +1,285 @@
+// @ts-check
 // The page of a share: puts the parts together and decides what happens when.
 
 import {
   ApiError,
+  describeError,
   fetchFolder,
   fetchSearch,
-  makeFolder,
-  moveEntry,
+  isAbort,
   readHash,
-  readLocation,
-  removeEntry,
   signOut,
   toHash,
+  toNames,
   toPath,
 } from "./api.js";
-import { askName, checkName, confirm, openMenu, toast } from "./dialogs.js";
-import { h, icon } from "./dom.js";
+import { Changes } from "./changes.js";
+import { find, getTarget, h, icon } from "./dom.js";
+import { installDragMove } from "./drag_move.js";
 import { acceptDrops, readFiles } from "./drop.js";
-import { createFolderState } from "./folder_state.js";
+import { FolderState } from "./folder_state.js";
+import { FolderWatch } from "./folder_watch.js";
 import { formatBytes, formatCount, formatName, formatNames } from "./format.js";
-import { createFrame } from "./frame.js";
-import { askConflict, chooseFolder, showHelp } from "./questions.js";
-import { installKeys } from "./keys.js";
-import { createListView } from "./list_view.js";
-import { createPreview } from "./preview.js";
-import { createUploadPanel } from "./upload_panel.js";
-import { createUploadQueue } from "./upload_queue.js";
+import { Frame } from "./frame.js";
+import { findIndex, hasLetters, readKey } from "./keys.js";
+import { ListView } from "./list_view.js";
+import { openMenu } from "./menu.js";
+import { Preview } from "./preview.js";
+import { ConflictQuestion, showHelp } from "./questions.js";
+import { toast } from "./toast.js";
+import { answerOthers, findUnsent, UploadMemory } from "./upload_memory.js";
+import { UploadPanel } from "./upload_panel.js";
+import { UploadQueue } from "./upload_queue.js";
+import { findOffset, transport } from "./upload_transport.js";
 
-const { share, entries } = JSON.parse(document.querySelector("#data").textContent);
-let names = readLocation();
-let searched = null;
+/**
+ * @typedef {import("./api.js").Entry} Entry
+ * @typedef {import("./api.js").Names} Names
+ * @typedef {import("./list_view.js").Layout} Layout
+ * @typedef {import("./list_view.js").Point} Point
+ */
+
+/** @type {{ share: import("./api.js").Share, entries: Entry[], isPartial?: boolean }} */
+const { share, entries, isPartial = false } = JSON.parse(find("#data", HTMLScriptElement).textContent ?? "");
+const LAYOUT_KEPT_AS = "portway-layout";
+
+/** @type {Names} */
+let names = toNames(location.pathname);
+let searched = readQuery();
 let loading = new AbortController();
 
-const state = createFolderState(update);
-const list = createListView(state, {
+const state = new FolderState(update, localStorage);
+const list = new ListView(state, {
   open,
   menu: showMenu,
   toHref: (entry) => toPath(resolve(entry), entry.kind === "folder"),
 });
-const preview = createPreview({ step: stepPreview, onclose: forgetHash });
-const frame = createFrame(share, {
-  onfilter: filter,
-  onsearch: search,
+const changes = new Changes(share.name, refresh);
+const preview = new Preview({ step: stepPreview, onclose: forgetHash, follow: followLink });
+const frame = new Frame(share, {
+  filter,
+  search,
   navigate,
   pickFiles: () => pick(false),
   pickFolder: () => pick(true),
   newFolder,
-  zipAll: () => location.assign(`${toPath(names, true)}?zip`),
-  zipSelected,
-  moveSelected,
-  removeSelected,
-  clearSelection: state.clearSelection,
+  zipAll,
+  zipSelected: () => zip(state.chosen),
+  moveSelected: () => moveEntries(state.chosen),
+  removeSelected: () => removeEntries(state.chosen),
+  selectAll: () => state.selectAll(),
+  clearSelection: () => {
+    state.clearSelection();
+    list.focus();
+  },
+  toggleLayout: () => setLayout(list.layout === "tiles" ? "lines" : "tiles"),
+  showTrash: async () => {
+    await changes.showTrash();
+  },
+  showHelp,
   leave,
 });
-const queue = share.writable
-  ? createUploadQueue({ onchange: () => panel.update(), onfinished: scheduleRefresh, onconflict: askConflict })
-  : null;
-const panel = createUploadPanel(() => queue);
+const memory = new UploadMemory(localStorage);
+const conflicts = new ConflictQuestion();
+const queue = new UploadQueue({
+  transport,
+  memory: {
+    keep: (item, file) => memory.keep(item, file),
+    forget: (id) => memory.forget(id),
+    find: findInterrupted,
+  },
+  onchange: () => panel.update(),
+  onfinished: scheduleReload,
+  onconflict: (item) => conflicts.ask(item.names.at(-1) ?? "", { verb: "upload" }),
+});
+const panel = new UploadPanel(queue, chooseAgain);
+const watch = new FolderWatch(scheduleReload);
 
-document.querySelector("#app").append(frame.element);
+find("#app", HTMLElement).append(frame.element);
 frame.main.append(list.element);
-document.body.append(panel.element);
-if (share.writable) {
-  document.body.append(frame.dropOverlay);
-  acceptDrops(frame.dropOverlay, addDrop);
-}
+if (share.writable) installWriting();
 addEventListener("popstate", () => followLocation());
-addEventListener("beforeunload", (event) => {
-  if (queue?.items.some(({ state }) => ["sending", "retrying", "waiting", "asking"].includes(state))) {
-    event.preventDefault();
-  }
+addEventListener("keydown", onKey);
+installDragMove({
+  list: list.element,
+  findEntry: (element) => list.findEntry(element),
+  take: (entry) => state.selected.has(entry.name) ? state.chosen : [entry],
+  toHref: (entry) => toPath(resolve(entry), entry.kind === "folder"),
+  findFolder,
+  move: (moved, target) => changes.move(moved.map(resolve), target),
+  isWritable: share.writable,
 });
-installKeys({
-  state,
-  list,
-  frame,
-  preview,
-  open,
-  goUp,
-  newFolder,
-  pickFiles: () => pick(false),
-  rename,
-  removeSelected,
-  showHelp,
-  share,
-});
-state.setEntries(entries);
+setLayout(localStorage.getItem(LAYOUT_KEPT_AS) === "tiles" ? "tiles" : "lines");
+frame.field.value = searched ?? "";
+state.open(entries, "");
+if (isPartial) tellPartial(entries.length);
 list.focus();
 followLocation();
 
+function installWriting() {
+  document.body.append(panel.element, frame.dropOverlay);
+  acceptDrops(frame.dropOverlay, ({ found, unread }) => {
+    addUploads(found);
+    if (unread.length > 0) toast(`Not all of ${formatNames(unread)} could be read.`, { isProblem: true });
+  });
+  addEventListener("beforeunload", (event) => {
+    if (queue.isBusy) event.preventDefault();
+  });
+  const covering = () => {
+    const covered = panel.element.hidden ? 0 : panel.element.offsetHeight + 24;
+    document.documentElement.style.setProperty("--panel", `${panel.element.hidden ? 0 : panel.element.offsetHeight}px`);
+    const upload = frame.element.querySelector(".upload");
+    // On a phone the button that uploads stands over the list.
+    const isFloating = upload !== null && getComputedStyle(upload).position === "fixed";
+    list.setCovered(covered + (isFloating ? 80 : 0));
+  };
+  new ResizeObserver(covering).observe(panel.element);
+  new MutationObserver(covering).observe(panel.element, { attributeFilter: ["hidden"] });
+  addEventListener("resize", covering);
+  covering();
+  answerOthers(() => [...queue.items].filter(({ state }) => state !== "lost").map(({ id }) => id));
+  showInterrupted();
+}
+
+/**
+ * The upload of a file that was broken off; null when there is none, or another window is sending it.
+ * @param {Names} names
+ * @param {File} file
+ */
+async function findInterrupted(names, file) {
+  const kept = memory.find(names, file);
+  return kept !== null && (await findUnsent([kept.id])).length > 0 ? kept : null;
+}
+
+/** Shows what an earlier visit began to upload and the share still has a part of. */
+async function showInterrupted() {
+  const kept = memory.list();
+  if (kept.length === 0) return;
+  const ids = await findUnsent(kept.map(({ id }) => id));
+  for (const upload of kept.filter(({ id }) => ids.includes(id))) {
+    try {
+      const { offset, isComplete } = await findOffset(upload);
+      const isTaken = [...queue.items].some(({ id }) => id === upload.id);
+      if (offset === 0 || isComplete) memory.forget(upload.id);
+      else if (!isTaken) queue.addLost({ ...upload, sent: offset });
+    } catch (error) {
+      // Not reachable now, or gone: it is asked about at the next visit, or when the file is added.
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+}
+
 function update() {
-  const selected = state.getSelected();
+  const selected = state.chosen;
   const bytes = (selected.length > 0 ? selected : state.shown).reduce((sum, entry) => sum + entry.size, 0);
   const count = selected.length > 0
     ? `${formatCount(selected.length, "item")} selected`
     : state.shown.length === state.entries.length
     ? formatCount(state.entries.length, "item")
     : `${state.shown.length.toLocaleString()} of ${formatCount(state.entries.length, "item")}`;
-  frame.update({ names, searched, selected, summary: bytes > 0 ? `${count} · ${formatBytes(bytes)}` : count });
+  const summary = bytes > 0 ? `${count} · ${formatBytes(bytes)}` : count;
+  frame.update({
+    names,
+    searched,
+    selected: selected.length,
+    found: state.entries.length,
+    summary,
+    layout: list.layout,
+  });
   list.update(describeEmpty());
 }
 
 function describeEmpty() {
-  if (searched !== null) return [icon("search"), h("p", {}, `Nothing below this folder is called “${searched}”.`)];
+  if (searched !== null) return [h("p", {}, `Nothing here is called “${searched}”.`)];
   if (state.filter !== "") {
-    return [icon("search"), h("p", {}, "Nothing here has that name."), frame.createSearchButton(state.filter)];
+    return [h("p", {}, "Nothing here has that name."), frame.createSearchButton(state.filter)];
   }
   const hint = share.writable ? "Drop files or folders here to upload them." : "There is nothing in this folder.";
-  return [icon("folder"), h("p", {}, "This folder is empty."), h("small", {}, hint)];
+  return [h("span", {}, icon("folder")), h("p", {}, "This folder is empty."), h("small", {}, hint)];
 }
 
-/** Names of the way to an entry; entries that a search found are named by their path below the folder. */
+/** @param {Layout} layout */
+function setLayout(layout) {
+  localStorage.setItem(LAYOUT_KEPT_AS, layout);
+  list.setLayout(layout);
+  update();
+}
+
+/**
+ * Names of the way to an entry; entries that a search found are named by their path below the folder.
+ * @param {Entry} entry
+ */
 function resolve(entry) {
   return [...names, ...entry.name.split("/")];
 }
 
+/** @param {Entry} entry */
 async function open(entry) {
   if (entry.kind === "folder") return await navigate(resolve(entry));
   setHash(entry.name);
   await showHash();
 }
 
-/** Goes to a folder, or to what a search below it finds, as a step in the browser's history. */
+function readQuery() {
+  return new URLSearchParams(location.search).get("search");
+}
+
+/**
+ * The address of a folder, or of what a search below it finds.
+ * @param {Names} target
+ * @param {string | null} query
+ */
+function toAddress(target, query) {
+  return toPath(target, true) + (query === null ? "" : `?search=${encodeURIComponent(query)}`);
+}
+
+/**
+ * Goes to a folder, or to what a search below it finds, as a step in the browser's history.
+ * @param {Names} target
+ * @param {string | null} query
+ */
 async function navigate(target, query = null) {
-  const path = toPath(target, true);
-  if (path !== location.pathname || location.hash !== "" || query !== searched) {
-    history.pushState({ query }, "", path);
-  }
+  const address = toAddress(target, query);
+  if (address !== location.pathname + location.search || location.hash !== "") history.pushState(null, "", address);
   await followLocation();
 }
 
-/** Shows what the address and its step in the history stand for. */
+/** Shows what the address stands for. */
 async function followLocation() {
-  const target = readLocation();
-  const query = history.state?.query ?? null;
-  if (toPath(target, true) !== toPath(names, true) || query !== searched) {
+  const target = toNames(location.pathname);
+  const query = readQuery();
+  if (toAddress(target, query) !== toAddress(names, searched)) {
     frame.field.value = query ?? "";
     if (!await load(target, query)) return;
   }
   document.title = formatName(names.at(-1) ?? share.name);
+  watch.follow(searched === null ? toPath(names, true) : null);
   await showHash();
 }
 
-/** Shows a folder, or what a search below it finds; false when that failed or something else is to be shown by now. */
+/**
+ * Shows a folder, or what a search below it finds; false when that failed or something else is to be shown by now.
+ * @param {Names} target
+ * @param {string | null} query
+ */
 async function load(target, query = null) {
   loading.abort();
   loading = new AbortController();
   const { signal } = loading;
   frame.setBusy(true);
   try {
-    const found = query === null ? await fetchFolder(target, signal) : await fetchSearch(target, query, signal);
-    const isOther = toPath(target, true) !== toPath(names, true) || query !== searched;
+    const found = await fetchListing(target, query, signal);
+    const isOther = toAddress(target, query) !== toAddress(names, searched);
     names = target;
     searched = query;
     if (isOther) {
+      conflicts.forget();
       // Something may have been typed since it was asked for.
-      state.filter = query === null ? frame.field.value.toLowerCase() : "";
-      state.selected.clear();
-      state.current = -1;
-      state.shown = [];
+      state.open(found.entries, query === null ? frame.field.value : "");
       list.scrollToTop();
-    }
-    state.setEntries(found.entries ?? found.matches);
-    if (document.activeElement !== frame.field) list.focus();
-    if (found.isPartial) toast(`There is more: the first ${found.matches.length.toLocaleString()} are shown.`);
+    } else state.setEntries(found.entries);
+    if (isOther && document.activeElement !== frame.field) list.focus();
+    if (found.isPartial) tellPartial(found.entries.length);
     return true;
   } catch (error) {
     report(error);
@@ -172,75 +289,113 @@ async function load(target, query = null) {
   }
 }
 
+/**
+ * @param {Names} target
+ * @param {string | null} query
+ * @param {AbortSignal} signal
+ */
+async function fetchListing(target, query, signal) {
+  if (query === null) return { ...await fetchFolder(target, signal), isPartial: false };
+  const { matches, isPartial } = await fetchSearch(target, query, signal);
+  return { entries: matches, isPartial };
+}
+
+/** @param {number} count */
+function tellPartial(count) {
+  toast(`There is more: the first ${count.toLocaleString()} are shown.`);
+}
+
 function refresh() {
   return load(names, searched);
 }
 
-let refreshTimer = null;
-function scheduleRefresh() {
-  if (refreshTimer !== null) return;
-  refreshTimer = setTimeout(() => {
-    refreshTimer = null;
-    if (searched === null && !preview.isOpen()) reload();
-  }, 700);
+/** @type {ReturnType<typeof setTimeout> | null} */
+let reloadTimer = null;
+/** Pause before the list is asked for again, in milliseconds: a share that takes long is asked less often. */
+let reloadPause = 700;
+const MAX_PAUSE = 30_000;
+function scheduleReload() {
+  if (reloadTimer !== null) return;
+  reloadTimer = setTimeout(() => {
+    reloadTimer = null;
+    reload();
+  }, reloadPause);
 }
 
 /** Brings the list up to date without taking the focus or the place. */
 async function reload() {
   const asked = names;
+  if (searched !== null) return;
+  const from = performance.now();
   try {
     const folder = await fetchFolder(asked);
+    reloadPause = Math.min(MAX_PAUSE, Math.max(700, 5 * (performance.now() - from)));
     if (asked === names && searched === null) state.setEntries(folder.entries);
-  } catch {
-    // The next finished upload, or the visitor, tries again.
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    // Anything but "gone" passes; whatever happens next tries again.
+    if (error.status !== 404 || asked !== names || names.length === 0) return;
+    toast(`“${formatName(names.at(-1) ?? "")}” is not there any more.`);
+    await navigate(names.slice(0, -1));
   }
 }
 
+/** @param {string} text */
 function filter(text) {
   if (searched === null) state.setFilter(text);
   else if (text === "") navigate(names);
 }
 
-function search(query) {
-  if (query === searched) refresh();
-  else if (query.trim() !== "") navigate(names, query);
+/**
+ * @param {string} query
+ * @param {boolean} isEverywhere
+ */
+function search(query, isEverywhere) {
+  if (query.trim() === "") return;
+  if (query === searched && !isEverywhere) refresh();
+  else navigate(isEverywhere ? [] : names, query);
 }
 
+/** @param {string} name */
 function setHash(name) {
   const hash = name === "" ? "" : toHash(name);
   if (location.hash === hash) return;
-  const url = toPath(names, true) + hash;
+  const url = toAddress(names, searched) + hash;
   // Stepping through files is one step back; closing leaves no trace of it.
-  if (name === "" || location.hash !== "") history.replaceState({ query: searched }, "", url);
-  else history.pushState({ query: searched }, "", url);
+  if (name === "" || location.hash !== "") history.replaceState(null, "", url);
+  else history.pushState(null, "", url);
 }
 
-/** Takes a file whose preview was closed out of the address, unless that asks for another by now. */
+/**
+ * Takes a file whose preview was closed out of the address, unless that asks for another by now.
+ * @param {Entry} entry
+ */
 function forgetHash(entry) {
-  if (readHash() === entry.name) setHash("");
+  if (readHash(location.hash) === entry.name) setHash("");
+  list.focus();
 }
 
 /** Opens the preview that the address asks for. */
 async function showHash() {
-  const name = readHash();
-  const isAsked = (entry) => entry.name === name && entry.kind === "file";
-  const entry = state.entries.find(isAsked);
+  const name = readHash(location.hash);
+  const entry = state.entries.find((entry) => entry.name === name && entry.kind === "file");
   if (entry !== undefined) {
     const index = state.shown.indexOf(entry);
-    state.setCurrent(index);
+    state.goTo(index);
     if (index >= 0) list.reveal(index);
     preview.show(resolve(entry), entry);
     return;
   }
   preview.close();
   const way = name.split("/").filter((part) => part !== "");
-  if (way.length < 2) return;
-  // A hit of a search that is not on show: it can be seen in its folder.
   const file = way.pop();
+  if (file === undefined || way.length === 0) return;
+  // A hit of a search that is not on show: it can be seen in its folder.
   history.replaceState(null, "", toPath([...names, ...way], true) + toHash(file));
   await followLocation();
 }
 
+/** @param {number} direction 1 for the next file, -1 for the one before */
 function stepPreview(direction) {
   if (state.current < 0) return;
   for (let index = state.current + direction; index >= 0 && index < state.shown.length; index += direction) {
@@ -251,120 +406,170 @@ function stepPreview(direction) {
   }
 }
 
-function goUp() {
-  if (names.length > 0) navigate(names.slice(0, -1));
+/**
+ * Follows a link of a previewed file to another file or folder of the share.
+ * @param {Names} target
+ * @param {boolean} isFolder
+ */
+async function followLink(target, isFolder) {
+  const folder = isFolder ? target : target.slice(0, -1);
+  const address = toPath(folder, true) + (isFolder ? "" : toHash(target.at(-1) ?? ""));
+  history.pushState(null, "", address);
+  await followLocation();
 }
 
+function goUp() {
+  if (searched !== null) navigate(names);
+  else if (names.length > 0) navigate(names.slice(0, -1));
+}
+
+/** @param {boolean} isFolder */
 function pick(isFolder) {
   const input = h("input", { type: "file", multiple: true });
   input.webkitdirectory = isFolder;
-  input.addEventListener("change", () => addUploads(readFiles(input.files)));
+  input.addEventListener("change", () => addUploads(readFiles(input.files ?? [])));
   input.click();
 }
 
-function addDrop({ found, unread }) {
-  addUploads(found);
-  if (unread.length > 0) toast(`Not all of ${formatNames(unread)} could be read.`, true);
-}
-
+/** @param {readonly import("./drop.js").Picked[]} found */
 function addUploads(found) {
-  for (const [below, source, size] of found) {
-    if (share.maxUpload !== null && size > share.maxUpload) {
-      toast(`“${below.at(-1)}” is larger than ${formatBytes(share.maxUpload)}, the limit of this share.`, true);
+  for (const { names: below, source, size } of found) {
+    if (share.maxUpload !== null && size !== null && size > share.maxUpload) {
+      const text = `“${formatName(below.at(-1) ?? "")}” is larger than ${
+        formatBytes(share.maxUpload)
+      }, the limit of this share.`;
+      toast(text, { isProblem: true });
     } else queue.add([...names, ...below], source, size);
   }
 }
 
-function showMenu(entry, anchor) {
-  const path = toPath(resolve(entry), entry.kind === "folder");
+/**
+ * Asks for the file of an upload that an earlier visit began.
+ * @param {import("./upload_queue.js").UploadItem} item
+ */
+function chooseAgain(item) {
+  const input = h("input", { type: "file" });
+  input.addEventListener("change", () => {
+    const file = input.files?.[0];
+    if (file === undefined) return;
+    if (memory.find(item.names, file) === null) {
+      toast(`“${formatName(file.name)}” is not the file that was begun, or was changed since.`, { isProblem: true });
+    } else queue.add(item.names, () => Promise.resolve(file), file.size);
+  });
+  input.click();
+}
+
+/**
+ * @param {Entry} entry
+ * @param {HTMLElement | Point} at
+ */
+function showMenu(entry, at) {
+  // What is asked for on one of several selected is asked for all of them.
+  const chosen = state.selected.has(entry.name) && state.selected.size > 1 ? state.chosen : [entry];
+  openMenu(at, chosen.length > 1 ? listForMany(chosen) : listForOne(entry), `Actions for ${formatName(entry.name)}`);
+}
+
+/**
+ * @param {Entry} entry
+ * @returns {import("./menu.js").MenuItem[]}
+ */
+function listForOne(entry) {
+  const isFolder = entry.kind === "folder";
+  const path = toPath(resolve(entry), isFolder);
+  const way = resolve(entry);
   const items = [
-    entry.kind === "folder"
-      ? ["open", "Open", () => open(entry)]
-      : ["open", "Open in a tab", () => globalThis.open(path, "_blank", "noopener")],
-    [
-      "download",
-      entry.kind === "folder" ? "Download as zip" : "Download",
-      () => location.assign(`${path}?${entry.kind === "folder" ? "zip" : "download"}`),
-    ],
+    { icon: isFolder ? "folder" : "file", label: "Open", action: () => open(entry), isShown: true },
+    { icon: "open", label: "Open in a tab", action: () => globalThis.open(path, "_blank", "noopener"), isShown: true },
+    {
+      icon: "download",
+      label: isFolder ? "Download as zip" : "Download",
+      action: () => location.assign(`${path}?${isFolder ? "zip" : "download"}`),
+      isShown: true,
+    },
+    {
+      icon: "folder",
+      label: "Show in its folder",
+      action: () => navigate(way.slice(0, -1)),
+      isShown: searched !== null,
+    },
+    {
+      icon: "rename",
+      label: "Rename…",
+      action: () => changes.rename(way, isTaken),
+      hint: "F2",
+      isShown: share.writable,
+    },
+    { icon: "move", label: "Move…", action: () => moveEntries([entry]), isShown: share.writable },
+    {
+      icon: "trash",
+      label: "Delete…",
+      action: () => removeEntries([entry]),
+      isDangerous: true,
+      hint: "Del",
+      isShown: share.writable,
+    },
   ];
-  if (share.writable) {
-    items.push(
-      ["rename", "Rename…", () => rename(entry)],
-      ["move", "Move…", () => moveEntries([entry])],
-      ["trash", "Delete…", () => removeEntries([entry]), true],
-    );
-  }
-  openMenu(anchor, items);
+  return items.filter(({ isShown }) => isShown);
 }
 
-async function newFolder() {
-  const check = (name) => checkName(name) ?? checkFree(name);
-  const name = await askName({ title: "New folder", label: "Name", action: "Make folder", check });
-  if (name === null) return;
-  await attempt(() => makeFolder([...names, name]));
+/**
+ * @param {readonly Entry[]} chosen
+ * @returns {import("./menu.js").MenuItem[]}
+ */
+function listForMany(chosen) {
+  const count = formatCount(chosen.length, "item");
+  const download = { icon: "download", label: `Download ${count} as zip`, action: () => zip(chosen) };
+  if (!share.writable) return [download];
+  return [
+    download,
+    { icon: "move", label: `Move ${count}…`, action: () => moveEntries(chosen) },
+    { icon: "trash", label: `Delete ${count}…`, action: () => removeEntries(chosen), isDangerous: true, hint: "Del" },
+  ];
 }
 
-async function rename(entry) {
-  const old = entry.name.split("/").at(-1);
-  const check = (name) => checkName(name) ?? (name === old ? null : checkFree(name));
-  const name = await askName({ title: "Rename", label: "New name", value: old, action: "Rename", check });
-  if (name === null || name === old) return;
-  const from = resolve(entry);
-  await attempt(() => moveEntry(from, [...from.slice(0, -1), name]));
+function newFolder() {
+  return changes.newFolder(names, isTaken);
 }
 
-function checkFree(name) {
-  return state.entries.some((entry) => entry.name === name) ? "Something of that name is already here." : null;
+/** @param {string} name */
+function isTaken(name) {
+  return searched === null && state.entries.some((entry) => entry.name === name);
 }
 
-function moveSelected() {
-  return moveEntries(state.getSelected());
+/** @param {readonly Entry[]} moved */
+function moveEntries(moved) {
+  return changes.askAndMove(moved.map(resolve), names);
 }
 
-async function moveEntries(moved) {
-  const target = await chooseFolder(names, moved.map((entry) => toPath(resolve(entry), true)), share.name);
-  if (target === null) return;
-  await attempt(async () => {
-    for (const entry of moved) await moveEntry(resolve(entry), [...target, entry.name.split("/").at(-1)]);
-  });
+/** @param {readonly Entry[]} removed */
+function removeEntries(removed) {
+  return changes.remove(removed.map(resolve));
 }
 
-function removeSelected() {
-  return removeEntries(state.getSelected());
+/**
+ * The folder that a row of the list or a link of the way stands for.
+ * @param {Element} element
+ */
+function findFolder(element) {
+  const entry = list.findEntry(element);
+  if (entry !== null) return entry.kind === "folder" ? resolve(entry) : null;
+  const depth = element instanceof HTMLElement ? element.dataset.depth : undefined;
+  return depth === undefined || Number(depth) === names.length ? null : names.slice(0, Number(depth));
 }
 
-async function removeEntries(removed) {
-  if (removed.length === 0) return;
-  const title = removed.length === 1
-    ? `Delete “${formatName(removed[0].name)}”?`
-    : `Delete ${formatCount(removed.length, "item")}?`;
-  const hasFolder = removed.some(({ kind }) => kind === "folder");
-  const text = `${hasFolder ? "Folders go with all that is in them. " : ""}This cannot be undone.`;
-  if (!await confirm({ title, text, action: "Delete" })) return;
-  await attempt(async () => {
-    for (const entry of removed) await removeEntry(resolve(entry));
-  });
+function zipAll() {
+  if (searched === null && state.filter === "") location.assign(`${toPath(names, true)}?zip`);
+  else zip(state.shown);
 }
 
-/** Runs a change and shows the folder as it is then, or why it could not be. */
-async function attempt(change) {
-  try {
-    await change();
-    state.selected.clear();
-  } catch (error) {
-    report(error);
-  }
-  await refresh();
-}
-
-function zipSelected() {
-  const selected = state.getSelected();
-  if (selected.length === 1 && selected[0].kind === "file") {
-    location.assign(`${toPath(resolve(selected[0]), false)}?download`);
+/** @param {readonly Entry[]} chosen */
+function zip(chosen) {
+  if (chosen.length === 1 && chosen[0].kind === "file") {
+    location.assign(`${toPath(resolve(chosen[0]), false)}?download`);
     return;
   }
   const form = h("form", { method: "post", action: `${toPath(names, true)}?zip`, hidden: true });
-  form.append(...selected.map(({ name }) => h("input", { type: "hidden", name: "name", value: name })));
+  form.append(...chosen.map(({ name }) => h("input", { type: "hidden", name: "name", value: name })));
   document.body.append(form);
   form.submit();
   form.remove();
@@ -375,8 +580,89 @@ async function leave() {
   location.reload();
 }
 
+/** @param {unknown} error */
 function report(error) {
-  if (error.name === "AbortError") return;
+  if (isAbort(error)) return;
   if (error instanceof ApiError && error.status === 401) location.reload();
-  else toast(error.message, true);
+  else toast(describeError(error), { isProblem: true });
+}
+
+/** @param {KeyboardEvent} event */
+function onKey(event) {
+  if (document.querySelector("dialog[open]") !== null) return;
+  const target = getTarget(event);
+  if (target === frame.field) return onFieldKey(event);
+  if (target.closest("input:not([type=checkbox]), textarea, select, .uploads")) return;
+  // A button, a link or a box that has the focus is pressed with these.
+  if (["Enter", " "].includes(event.key) && target.closest("button, a, input")) return;
+  const mode = { isWritable: share.writable, hasLetters: hasLetters(), hasTiles: list.layout === "tiles" };
+  const read = readKey(event, mode);
+  if (read === null) return;
+  event.preventDefault();
+  if (typeof read === "string") return act(read);
+  const place = { current: state.current, count: state.shown.length, columns: list.columns, page: list.pageSize };
+  const index = findIndex(read.to, place);
+  if (index < 0) return;
+  if (read.extends) state.extendTo(index);
+  else state.goTo(index);
+  list.reveal(index);
+  list.focus();
+}
+
+/** @param {import("./keys.js").Action} action */
+function act(action) {
+  const current = state.shown[state.current];
+  switch (action) {
+    case "open":
+      if (current !== undefined) open(current);
+      break;
+    case "toggle":
+      if (current !== undefined) state.toggle(state.current);
+      break;
+    case "up":
+      goUp();
+      break;
+    case "clear":
+      state.clearSelection();
+      break;
+    case "all":
+      state.selectAll();
+      break;
+    case "search":
+      frame.focusSearch();
+      break;
+    case "help":
+      showHelp();
+      break;
+    case "menu":
+      if (current === undefined) break;
+      list.reveal(state.current);
+      showMenu(current, list.findButton(current.name) ?? { x: 0, y: 0 });
+      break;
+    case "rename":
+      if (current !== undefined) changes.rename(resolve(current), isTaken);
+      break;
+    case "remove":
+      removeEntries(state.chosen.length > 0 ? state.chosen : current === undefined ? [] : [current]);
+      break;
+    case "newFolder":
+      newFolder();
+      break;
+    case "upload":
+      pick(false);
+      break;
+  }
+}
+
+/** @param {KeyboardEvent} event */
+function onFieldKey(event) {
+  if (event.key === "ArrowDown") {
+    event.preventDefault();
+    list.focus();
+    if (state.current < 0) state.goTo(0);
+  } else if (event.key === "Escape") {
+    frame.field.value = "";
+    frame.field.dispatchEvent(new Event("input"));
+    list.focus();
+  }
 }

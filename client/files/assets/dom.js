@@ -1,21 +1,36 @@
+// @ts-check
 // Small helpers to build elements: text always goes in as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Makes an element. Properties that begin with "on" are listeners, others properties or attributes. */
+/**
+ * @typedef {string | number | boolean | null | undefined | EventListener} Property
+ * @typedef {Node | string | null | undefined} Child
+ */
+
+/**
+ * Makes an element. Properties that begin with "on" are listeners, others properties or attributes; null, undefined
+ * and false leave them out.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Readonly<Record<string, Property>>} properties
+ * @param {Child[]} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "class") element.className = value;
-    else if (name in element && typeof value !== "string") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.className = String(value);
+    else if (name in element && typeof value !== "string") Reflect.set(element, name, value);
+    else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  for (const child of children) if (child !== null && child !== undefined) element.append(child);
   return element;
 }
 
+/** @type {Readonly<Record<string, string>>} */
 const SHAPES = {
   folder:
     "M3 7.5A2.5 2.5 0 0 1 5.5 5h3.600l2.400 2.800h7A2.5 2.5 0 0 1 21 10.300v6.200a2.5 2.5 0 0 1-2.5 2.5h-13A2.5 2.5 0 0 1 3 16.5z",
@@ -53,10 +68,20 @@ const SHAPES = {
     "M12 20.5a8.5 8.5 0 1 0 0-17 8.5 8.5 0 0 0 0 17zM9.700 9.700a2.400 2.400 0 1 1 3.5 2.200c-.8.4-1.200.9-1.200 1.700M12 16.600v.1",
   fold: "M5.5 9.5L12 16l6.5-6.5",
   unfold: "M5.5 14.5L12 8l6.5 6.5",
+  undo: "M8.5 5L4.5 9l4 4M5 9h9a5.5 5.5 0 0 1 0 11h-4",
+  keyboard: "M3.5 7h17v10.5h-17zM7 10.500h.1M10.300 10.500h.1M13.600 10.500h.1M17 10.500h.1M8 14.200h8",
+  tiles: "M4.5 4.500h6v6h-6zM13.5 4.500h6v6h-6zM4.5 13.500h6v6h-6zM13.5 13.500h6v6h-6z",
+  rows: "M4.5 7h15M4.5 12h15M4.5 17h15",
+  copy: "M9 8.500h10.500v12H9zM15 8.500v-5H4.500v12H9",
+  wrap: "M4.500 6h15M4.500 12h12a3 3 0 0 1 0 6h-4M15 15.500L12.500 18l2.500 2.500M4.500 18h4",
   up: "M12 19V5.5M6.5 11L12 5.5l5.5 5.5",
 };
 
-/** A line icon by name. It is decoration: what it stands for is said beside it or in a label. */
+/**
+ * A line icon by name. It is decoration: what it stands for is said beside it or in a label.
+ * @param {string} name
+ * @param {string} className
+ */
 export function icon(name, className = "") {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
@@ -68,8 +93,40 @@ export function icon(name, className = "") {
   return svg;
 }
 
-/** A button with an icon, and a text unless it is only shown as its label. */
+/**
+ * A button with an icon, and a text unless it is only shown as its label.
+ * @param {string} name of the icon
+ * @param {string} label
+ * @param {EventListener | null} onclick
+ * @param {Readonly<Record<string, Property>> & { text?: string, className?: string }} options
+ */
 export function iconButton(name, label, onclick, { text = "", className = "tool", ...rest } = {}) {
-  const titled = { type: "button", class: className, "aria-label": label, title: label, onclick, ...rest };
-  return h("button", titled, icon(name), text === "" ? null : h("span", {}, text));
+  // A text that can be read is the button's name; a label that says something else would be in the way of who speaks it.
+  const named = text === "" ? { "aria-label": label, title: label } : { title: label };
+  return h(
+    "button",
+    { type: "button", class: className, ...named, onclick, ...rest },
+    icon(name),
+    text === "" ? null : h("span", {}, text),
+  );
+}
+
+/**
+ * The element of a selector that is part of the page's own markup.
+ * @template {HTMLElement} T
+ * @param {string} selector
+ * @param {new () => T} type
+ */
+export function find(selector, type) {
+  const element = document.querySelector(selector);
+  if (!(element instanceof type)) throw new TypeError(`the page has no ${selector}`);
+  return element;
+}
+
+/**
+ * What an event comes from, as an element.
+ * @param {Event} event
+ */
+export function getTarget(event) {
+  return event.target instanceof Element ? event.target : document.documentElement;
 }

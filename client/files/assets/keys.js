@@ -1,71 +1,85 @@
+// @ts-check
 // What the keys do on the page.
 
-/** Listens to keys. `page` are the parts and actions of the page. */
-export function installKeys(page) {
-  const { state, list, frame, share } = page;
+/**
+ * @typedef {"open" | "toggle" | "up" | "clear" | "all" | "search" | "help" | "menu" | "rename" | "remove" | "newFolder"
+ *   | "upload"} Action
+ * @typedef {{ to: "next" | "previous" | "pageDown" | "pageUp" | "first" | "last" | "left" | "right", extends: boolean }} Move
+ * @typedef {{ key: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean, shiftKey: boolean }} Key
+ * @typedef {{ isWritable: boolean, hasLetters: boolean, hasTiles: boolean }} Mode `hasLetters`: whether single
+ *   characters are shortcuts
+ */
 
-  const move = (event, index) => {
-    const target = Math.max(0, Math.min(index, state.shown.length - 1));
-    if (event.shiftKey) state.selectRange(target);
-    else state.setCurrent(target);
-    list.reveal(target);
-  };
-  const current = () => state.shown[state.current];
-  const chosen = () => state.getSelected()[0] ?? current();
-  const moves = {
-    ArrowDown: (event) => move(event, state.current + 1),
-    ArrowUp: (event) => move(event, state.current < 0 ? 0 : state.current - 1),
-    PageDown: (event) => move(event, state.current + list.getPageSize()),
-    PageUp: (event) => move(event, state.current - list.getPageSize()),
-    Home: (event) => move(event, 0),
-    End: (event) => move(event, state.shown.length - 1),
-    Enter: () => current() && page.open(current()),
-    " ": () => state.current >= 0 && state.toggle(state.current),
-    Backspace: () => page.goUp(),
-    Escape: () => state.clearSelection(),
-    "/": () => frame.field.focus(),
-    "?": () => page.showHelp(),
-  };
-  const changes = {
-    F2: () => chosen() && page.rename(chosen()),
-    Delete: () => {
-      if (state.selected.size === 0 && state.current >= 0) state.select(state.current);
-      page.removeSelected();
-    },
-    n: () => page.newFolder(),
-    u: () => page.pickFiles(),
-  };
+/** @type {Readonly<Record<string, Move["to"]>>} */
+const MOVES = {
+  ArrowDown: "next",
+  ArrowUp: "previous",
+  PageDown: "pageDown",
+  PageUp: "pageUp",
+  Home: "first",
+  End: "last",
+};
+/** @type {Readonly<Record<string, Move["to"]>>} */
+const TILE_MOVES = { ArrowLeft: "left", ArrowRight: "right" };
+/** @type {Readonly<Record<string, Action>>} */
+const ACTIONS = { Enter: "open", " ": "toggle", Backspace: "up", Escape: "clear", ContextMenu: "menu" };
+/** @type {Readonly<Record<string, Action>>} */
+const CHANGES = { F2: "rename", Delete: "remove" };
+/** @type {Readonly<Record<string, Action>>} */
+const LETTERS = { "/": "search", "?": "help" };
+/** @type {Readonly<Record<string, Action>>} */
+const CHANGE_LETTERS = { n: "newFolder", u: "upload" };
 
-  addEventListener("keydown", (event) => {
-    if (document.querySelector("dialog[open]") !== null) return;
-    if (event.target === frame.field) {
-      onFieldKey(event);
-      return;
-    }
-    if (event.target.closest("input, textarea, select")) return;
-    if ((event.ctrlKey || event.metaKey) && event.key === "a") {
-      event.preventDefault();
-      state.selectAll();
-      return;
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    // A button that has the focus is pressed with these.
-    if (["Enter", " "].includes(event.key) && event.target.closest("button, a")) return;
-    const action = moves[event.key] ?? (share.writable ? changes[event.key] : undefined);
-    if (action === undefined) return;
-    event.preventDefault();
-    action(event);
-  });
-
-  function onFieldKey(event) {
-    if (event.key === "ArrowDown") {
-      event.preventDefault();
-      list.focus();
-      if (state.current < 0) state.setCurrent(0);
-    } else if (event.key === "Escape") {
-      frame.field.value = "";
-      frame.field.dispatchEvent(new Event("input"));
-      list.focus();
-    }
+/**
+ * What a key that is pressed in the list is for; null when it is none of ours.
+ * @param {Key} key
+ * @param {Mode} mode
+ * @returns {Action | Move | null}
+ */
+export function readKey(key, { isWritable, hasLetters, hasTiles }) {
+  if (key.ctrlKey || key.metaKey || key.altKey) {
+    return key.key.toLowerCase() === "a" && !key.altKey && !key.shiftKey ? "all" : null;
   }
+  if (key.shiftKey && key.key === "F10") return "menu";
+  const to = MOVES[key.key] ?? (hasTiles ? TILE_MOVES[key.key] : undefined);
+  if (to !== undefined) return { to, extends: key.shiftKey };
+  return ACTIONS[key.key] ?? (isWritable ? CHANGES[key.key] : undefined) ??
+    (hasLetters ? LETTERS[key.key] ?? (isWritable ? CHANGE_LETTERS[key.key] : undefined) : undefined) ?? null;
+}
+
+/**
+ * Index that a move leads to.
+ * @param {Move["to"]} to
+ * @param {{ current: number, count: number, columns: number, page: number }} place `page`: entries on a screen
+ */
+export function findIndex(to, { current, count, columns, page }) {
+  const last = count - 1;
+  // Nothing was pointed at yet: any step leads to the beginning.
+  if (current < 0 && to !== "last") return Math.min(0, last);
+  const index = {
+    next: current + columns,
+    previous: current - columns,
+    pageDown: current + page,
+    pageUp: current - page,
+    first: 0,
+    last,
+    left: current - 1,
+    right: current + 1,
+  }[to];
+  // In tiles a step below the last line or above the first one stays where it is.
+  if (columns > 1 && (to === "next" || to === "previous") && (index < 0 || index > last)) return current;
+  return Math.max(0, Math.min(index, last));
+}
+
+const KEPT_AS = "portway-letters";
+
+/** Whether single characters are shortcuts. They can be switched off: who speaks to the page types many of them. */
+export function hasLetters() {
+  return localStorage.getItem(KEPT_AS) !== "off";
+}
+
+/** @param {boolean} isOn */
+export function setLetters(isOn) {
+  if (isOn) localStorage.removeItem(KEPT_AS);
+  else localStorage.setItem(KEPT_AS, "off");
 }

@@ -1,187 +1,201 @@
+// @ts-check
 // Files shown without leaving the page.
 
-import { send, toPath } from "./api.js";
+import { ApiError, describeError, isAbort, send, toPath } from "./api.js";
 import { h, icon, iconButton } from "./dom.js";
 import { formatBytes, formatFullDate, formatName } from "./format.js";
-import { highlight } from "./highlight.js";
-import { getEnding, getIcon, getKind } from "./kinds.js";
-import { renderMarkdown } from "./markdown.js";
+import { getIcon, getKind } from "./kinds.js";
+
+/**
+ * @typedef {import("./api.js").Entry} Entry
+ * @typedef {import("./api.js").Names} Names
+ *
+ * @typedef {object} PreviewActions
+ * @property {(direction: number) => void} step shows the next file
+ * @property {(entry: Entry) => void} onclose told of the end
+ * @property {(target: Names, isFolder: boolean) => void} follow goes to another file or folder of the share
+ *
+ * What is shown: the file, where it is, and what ends it.
+ * @typedef {{ entry: Entry, path: string, signal: AbortSignal, actions: PreviewActions }} Shown
+ *
+ * `isCut`: there is more of it.
+ * @typedef {{ text: string, isBinary: boolean, isCut: boolean }} Text
+ */
 
 /** Bytes of text shown; more would be slow and nobody reads it here. */
 const MAX_TEXT = 1024 * 1024;
 
-/**
- * Makes the preview. `actions.step(direction)` shows the next file, `actions.onclose(entry)` is told of the end.
- */
-export function createPreview(actions) {
-  let dialog = null;
-  let shown = null;
-  let abort = new AbortController();
+/** The preview. What shows text is loaded when the first text is asked for. */
+export class Preview {
+  #actions;
+  /** @type {HTMLDialogElement | null} */
+  #dialog = null;
+  /** @type {Entry | null} */
+  #entry = null;
+  #abort = new AbortController();
 
-  function show(names, entry) {
-    abort.abort();
-    abort = new AbortController();
-    if (dialog === null) open();
-    shown = entry;
-    const path = toPath(names, false);
-    const body = h("div", { class: "body" });
-    dialog.replaceChildren(createHead(entry, path, actions, close), body);
-    dialog.setAttribute("aria-label", formatName(entry.name));
-    fill(body, entry, path, abort.signal);
+  /** @param {PreviewActions} actions */
+  constructor(actions) {
+    this.#actions = actions;
   }
 
-  function open() {
-    dialog = h("dialog", { class: "preview", tabIndex: -1 });
-    dialog.addEventListener("keydown", onKey);
+  /**
+   * @param {Names} names
+   * @param {Entry} entry
+   */
+  show(names, entry) {
+    this.#abort.abort();
+    this.#abort = new AbortController();
+    this.#entry = entry;
+    this.#dialog ??= this.#open();
+    const shown = { entry, path: toPath(names, false), signal: this.#abort.signal, actions: this.#actions };
+    const body = h("div", { class: "body" });
+    const hadFocus = this.#dialog.querySelector("header")?.contains(document.activeElement)
+      ? document.activeElement?.getAttribute("aria-label")
+      : null;
+    this.#dialog.replaceChildren(createHead(shown, () => this.close()), body);
+    this.#dialog.setAttribute("aria-label", formatName(entry.name));
+    // Whoever goes on with "Next" presses it again.
+    const again = [...this.#dialog.querySelectorAll("header button")]
+      .find((button) => hadFocus && button.getAttribute("aria-label") === hadFocus);
+    if (again instanceof HTMLElement) again.focus();
+    fill(body, shown);
+  }
+
+  close() {
+    this.#dialog?.close();
+  }
+
+  #open() {
+    const dialog = h("dialog", { class: "preview", tabIndex: -1 });
+    dialog.addEventListener("keydown", (event) => this.#onKey(event));
     dialog.addEventListener("close", () => {
-      abort.abort();
+      this.#abort.abort();
       dialog.remove();
-      dialog = null;
-      actions.onclose(shown);
+      this.#dialog = null;
+      if (this.#entry !== null) this.#actions.onclose(this.#entry);
     });
-    dialog.addEventListener("click", (event) => event.target.classList.contains("body") && close());
+    dialog.addEventListener("click", (event) => {
+      if (event.target instanceof Element && event.target.classList.contains("body")) dialog.close();
+    });
     document.body.append(dialog);
     dialog.showModal();
     dialog.focus();
+    return dialog;
   }
 
-  function onKey(event) {
-    const isMedia = event.target.closest("video, audio");
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined || isMedia) return;
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    const target = event.target instanceof Element ? event.target : null;
+    // These keys move in a film, in a field and in what is wider than the screen.
+    const isTaken = target?.closest("video, audio, input, .wide") ?? null;
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+    if (step === 0 || isTaken !== null || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    actions.step(step);
+    this.#actions.step(step);
   }
-
-  function close() {
-    dialog?.close();
-  }
-
-  return { show, close, isOpen: () => dialog !== null };
 }
 
-function createHead(entry, path, actions, close) {
+/**
+ * @param {Shown} shown
+ * @param {() => void} close
+ */
+function createHead({ entry, path, actions }, close) {
+  const kind = getKind(entry);
   return h(
     "header",
     {},
-    icon(getIcon(getKind(entry)), `kind ${getKind(entry)}`),
-    h("div", { class: "words" }, h("strong", {}, formatName(entry.name)), h("span", {}, describe(entry))),
+    icon(getIcon(kind), `kind ${kind}`),
+    h(
+      "div",
+      { class: "words" },
+      h("strong", { title: formatName(entry.name) }, formatName(entry.name)),
+      h("span", {}, describe(entry)),
+    ),
     iconButton("left", "Previous", () => actions.step(-1)),
     iconButton("right", "Next", () => actions.step(1)),
-    h("a", {
-      class: "tool",
-      href: path,
-      target: "_blank",
-      rel: "noopener",
-      title: "Open in a tab",
-      "aria-label": "Open in a tab",
-    }, icon("open")),
-    h("a", { class: "tool", href: `${path}?download`, title: "Download", "aria-label": "Download" }, icon("download")),
-    iconButton("close", "Close", close),
+    createLink("open", "Open in a tab", path, { target: "_blank", rel: "noopener" }),
+    createLink("download", "Download", `${path}?download`, {}),
+    iconButton("close", "Close", close, { className: "tool end" }),
   );
 }
 
+/**
+ * @param {string} name of the icon
+ * @param {string} label
+ * @param {string} href
+ * @param {Readonly<Record<string, string>>} rest
+ */
+function createLink(name, label, href, rest) {
+  return h("a", { class: "tool", href, title: label, "aria-label": label, ...rest }, icon(name));
+}
+
+/** @param {Entry} entry */
 function describe(entry) {
   return `${formatBytes(entry.size)} · ${formatFullDate(entry.modified)}`;
 }
 
-async function fill(body, entry, path, signal) {
+/**
+ * @param {HTMLElement} body
+ * @param {Shown} shown
+ */
+async function fill(body, shown) {
   try {
-    body.replaceChildren(...await createContent(entry, path, signal));
+    body.replaceChildren(...await createContent(shown));
   } catch (error) {
-    if (error.name !== "AbortError") body.replaceChildren(createCard(entry, path, error.message));
+    if (!isAbort(error)) body.replaceChildren(createCard(shown, describeError(error)));
   }
 }
 
-async function createContent(entry, path, signal) {
-  const kind = getKind(entry);
+/**
+ * @param {Shown} shown
+ * @returns {Promise<Node[]>}
+ */
+async function createContent(shown) {
+  const { entry, path } = shown;
+  const name = formatName(entry.name);
+  /** @param {HTMLElement} element */
   const fallBack = (element) => {
-    element.addEventListener("error", () => element.replaceWith(createCard(entry, path, "This cannot be shown here.")));
-    return [element];
+    element.addEventListener("error", () => element.replaceWith(createCard(shown, "This cannot be shown here.")));
+    return element;
   };
-  switch (kind) {
+  switch (getKind(entry)) {
     case "image":
-      return fallBack(h("img", { src: path, alt: formatName(entry.name), class: "shown" }));
+      return [fallBack(h("img", { src: path, alt: name, class: "shown" }))];
     case "video":
-      return fallBack(h("video", { src: path, controls: true, autoplay: true, playsinline: true }));
-    case "audio":
       return [
-        h(
-          "div",
-          { class: "sound" },
-          icon("audio", "kind audio"),
-          ...fallBack(h("audio", { src: path, controls: true, autoplay: true })),
-        ),
+        fallBack(h("video", { src: path, controls: true, autoplay: true, playsinline: true, "aria-label": name })),
       ];
+    case "audio": {
+      const sound = fallBack(h("audio", { src: path, controls: true, autoplay: true, "aria-label": name }));
+      return [h("div", { class: "sound" }, icon("audio", "kind audio"), sound)];
+    }
     case "pdf":
-      return [h("iframe", { src: path, title: formatName(entry.name) })];
-    case "html":
-      return await createSwitch(
-        entry,
-        path,
-        signal,
-        "Page",
-        () => h("iframe", { src: path, title: formatName(entry.name), sandbox: "" }),
-      );
-    case "markdown":
-      return await createSwitch(
-        entry,
-        path,
-        signal,
-        "Read",
-        (text) => renderMarkdown(text, new URL(path, location.href).href),
-      );
+      return [h("iframe", { src: path, title: name })];
     case "archive":
-      return [createCard(entry, path)];
+      return [createCard(shown)];
     default:
-      return [await createText(entry, path, signal)];
+      return await createTextContent(shown);
   }
 }
 
-/** A file with two looks: as it is meant, and as its source. */
-async function createSwitch(entry, path, signal, label, render) {
-  const { text } = await fetchText(path, signal);
-  const stage = h("div", { class: "stage" });
-  const looks = [[label, () => render(text)], ["Source", () => createCode(entry, text)]];
-  const buttons = looks.map(([name, make], index) =>
-    h("button", {
-      type: "button",
-      onclick: () => {
-        stage.replaceChildren(make());
-        buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === index)));
-      },
-    }, name)
-  );
-  buttons[0].click();
-  return [h("div", { class: "switch", role: "group" }, ...buttons), stage];
+/** @param {Shown} shown */
+async function createTextContent(shown) {
+  const [text, { showText }] = await Promise.all([fetchText(shown), import("./preview_text.js")]);
+  if (text.isBinary) return [createCard(shown)];
+  const note = text.isCut ? `Only the first ${formatBytes(MAX_TEXT)} are shown.` : "";
+  return await showText({ ...shown, text: text.text, note });
 }
 
-async function createText(entry, path, signal) {
-  const { text, isBinary, isCut } = await fetchText(path, signal);
-  if (isBinary) return createCard(entry, path);
-  const code = createCode(entry, text);
-  if (isCut) code.append(h("p", { class: "cut" }, `Only the first ${formatBytes(MAX_TEXT)} are shown.`));
-  return code;
-}
-
-function createCode(entry, text) {
-  const count = text.split("\n").length;
-  const numbers = Array.from({ length: Math.min(count, 20_000) }, (_, index) => index + 1).join("\n");
-  const code = h("code", {});
-  code.append(highlight(text, getEnding(entry.name)));
-  return h(
-    "div",
-    { class: "code" },
-    h("pre", { class: "numbers", "aria-hidden": "true" }, numbers),
-    h("pre", { class: "lines" }, code),
-  );
-}
-
-async function fetchText(path, signal) {
+/**
+ * @param {Shown} shown
+ * @returns {Promise<Text>}
+ */
+async function fetchText({ path, signal }) {
   const response = await send("GET", path, { signal, headers: { range: `bytes=0-${MAX_TEXT - 1}`, accept: "*/*" } })
     .catch((error) => {
       // 416: an empty file has no first byte.
-      if (error.status === 416) return new Response("");
+      if (error instanceof ApiError && error.status === 416) return new Response("");
       throw error;
     });
   const bytes = new Uint8Array(await response.arrayBuffer());
@@ -191,7 +205,11 @@ async function fetchText(path, signal) {
   return { text: isBinary ? "" : new TextDecoder(charset).decode(bytes), isBinary, isCut: total > bytes.length };
 }
 
-function createCard(entry, path, note = "There is no preview for this kind of file.") {
+/**
+ * @param {Shown} shown
+ * @param {string} note
+ */
+function createCard({ entry, path }, note = "There is no preview for this kind of file.") {
   const kind = getKind(entry);
   return h(
     "div",

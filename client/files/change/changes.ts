@@ -167,15 +167,15 @@ async function place(
 
 /** Renames over what no rename replaces: that goes out of sight first, and back when it turns out to be in vain. */
 async function exchange(oldPath: string, newPath: string, target: Folder, scratch: Scratch): Promise<void> {
-  const aside = moveAside(target, newPath.slice(newPath.lastIndexOf("/") + 1), scratch);
-  if (aside === newPath) await fs.promises.rm(newPath, { recursive: true });
+  const aside = takeAside(target, newPath.slice(newPath.lastIndexOf("/") + 1), scratch);
+  if (aside === null) await fs.promises.rm(newPath, { recursive: true });
   try {
     fs.renameSync(oldPath, newPath);
   } catch (error) {
-    if (aside !== newPath) putBack(aside, newPath);
+    if (aside !== null) putBack(aside, newPath);
     throw error;
   }
-  if (aside !== newPath) await fs.promises.rm(aside, { recursive: true, force: true });
+  if (aside !== null) await fs.promises.rm(aside, { recursive: true, force: true });
 }
 
 /** A name that differs in case only is the same file where the file system does not tell cases apart. */
@@ -188,13 +188,9 @@ function isSameFile(a: fs.Stats, b: fs.Stats): boolean {
  * half of a folder that is being removed. Throws 404, or as the check.
  */
 export async function removeEntry(root: Root, scratch: Scratch, subject: Subject): Promise<void> {
-  checkWritableNames(root, subject.segments);
-  const parent = openParent(root, subject.segments);
-  try {
-    const name = getLast(subject.segments);
-    checkEntry(root, parent, subject);
+  await withEntry(root, subject, async (parent, name) => {
     const path = `${parent.path}/${name}`;
-    const aside = moveAside(parent, name, scratch);
+    const aside = takeAside(parent, name, scratch) ?? path;
     await sync(parent.fd);
     try {
       await fs.promises.rm(aside, { recursive: true, force: true });
@@ -202,6 +198,39 @@ export async function removeEntry(root: Root, scratch: Scratch, subject: Subject
       putBack(aside, path);
       throw error;
     }
+  });
+}
+
+/** Something that is out of sight: where it is, and what it is. */
+export interface MovedAside {
+  path: string;
+  kind: "file" | "folder";
+  /** Bytes; 0 for a folder. */
+  size: number;
+}
+
+/**
+ * Moves an entry out of sight, to be put back or removed. Throws 404, as the check, or 409 `no_trash` when it can only
+ * be removed where it is.
+ */
+export async function moveAside(root: Root, scratch: Scratch, subject: Subject): Promise<MovedAside> {
+  return await withEntry(root, subject, async (parent, name, { kind, size }) => {
+    const path = takeAside(parent, name, scratch);
+    if (path === null) throw new HttpError(409, "no_trash", "This can only be deleted for good.");
+    await sync(parent.fd);
+    return { path, kind, size: kind === "file" ? size : 0 };
+  });
+}
+
+async function withEntry<T>(
+  root: Root,
+  subject: Subject,
+  work: (parent: Folder, name: string, entry: Entry) => Promise<T>,
+): Promise<T> {
+  checkWritableNames(root, subject.segments);
+  const parent = openParent(root, subject.segments);
+  try {
+    return await work(parent, getLast(subject.segments), checkEntry(root, parent, subject));
   } finally {
     parent.close();
   }
@@ -210,15 +239,14 @@ export async function removeEntry(root: Root, scratch: Scratch, subject: Subject
 /** Why nothing can be moved aside: a mount below the share is another disk, and a full disk takes no new folder. */
 const NO_ASIDE = ["EXDEV", "ENOSPC", "EDQUOT"];
 
-/** Moves an entry out of sight and returns where it is then: where it was when it has to be removed there. */
-function moveAside(parent: Folder, name: string, scratch: Scratch): string {
-  const path = `${parent.path}/${name}`;
+/** Moves an entry out of sight and returns where it is then; null when it has to be removed where it is. */
+function takeAside(parent: Folder, name: string, scratch: Scratch): string | null {
   try {
     const aside = scratch.reserve(parent.segments);
-    fs.renameSync(path, aside);
+    fs.renameSync(`${parent.path}/${name}`, aside);
     return aside;
   } catch (error) {
-    if (NO_ASIDE.includes(getErrorCode(error))) return path;
+    if (NO_ASIDE.includes(getErrorCode(error))) return null;
     throw error;
   }
 }

@@ -19,9 +19,10 @@ import { checkWritableNames, findFreeTarget, findWriteTarget } from "../disk/wri
 import type { ListingCache } from "../serve/listing.ts";
 import { answerForm, isForm } from "../upload/form.ts";
 import { createUploadKey, describeOffset, putFile, type UploadRequest } from "../upload/put_file.ts";
-import { createScratch, removeLeftovers } from "../upload/scratch.ts";
+import { createScratch } from "../upload/scratch.ts";
 import { createUploadStore } from "../upload/upload_store.ts";
 import { copyEntry, type Destination, makeFolder, moveEntry, removeEntry, type Subject } from "./changes.ts";
+import { createTrash } from "./trash.ts";
 
 export interface WriteRoutesOptions {
   root: Root;
@@ -34,7 +35,7 @@ export interface WriteRoutesOptions {
 
 /** Everything that changes the share. */
 export interface WriteRoutes {
-  /** Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload. */
+  /** Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload or the trash. */
   answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response>;
   /**
    * Answers PUT of a file and POST of a form with files, none of which replaces anything: what has a name that is taken
@@ -46,13 +47,16 @@ export interface WriteRoutes {
 }
 
 export function createWriteRoutes({ root, listings, maxUpload, dav, cors }: WriteRoutesOptions): WriteRoutes {
-  removeLeftovers(root.path);
   const scratch = createScratch(root);
   const uploads = createUploadStore(scratch);
+  const trash = createTrash(root, scratch);
   const { locks, dead } = dav;
 
   async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
     if (!cors) checkOrigin(request, info);
+    if (request.method === "GET" || request.method === "HEAD") {
+      if (path.query.has("trash")) return sendJson({ items: trash.list() });
+    }
     const id = path.query.get("upload");
     if (id !== null && request.method !== "PUT") return await answerUpload(request, path, id);
     try {
@@ -74,6 +78,7 @@ export function createWriteRoutes({ root, listings, maxUpload, dav, cors }: Writ
         if (isFolder) throw new HttpError(409, "is_folder", "A file's address does not end in a slash.");
         return await put(request, path, tokens);
       case "DELETE":
+        if (query.has("trash") && segments.length === 0) return await emptyTrash();
         return await remove(request, path, tokens);
       case "MKCOL":
         return await makeCollection(request, segments, tokens);
@@ -89,9 +94,16 @@ export function createWriteRoutes({ root, listings, maxUpload, dav, cors }: Writ
     }
     if (isForm(request)) return await takeForm(request, path, tokens);
     if (query.has("mkdir")) return await make(segments, true, tokens);
+    if (query.has("trash")) return await removeToTrash(request, path, tokens);
+    const trashed = query.get("restore");
+    if (trashed !== null) return restore(trashed, tokens);
     const to = query.get("move");
     if (to !== null) return await moveByName(request, path, to, tokens);
-    throw new HttpError(400, "unknown_action", "POST takes a form with files, ?mkdir, ?move=PATH, ?zip or ?tar.");
+    throw new HttpError(
+      400,
+      "unknown_action",
+      "POST takes a form with files, ?mkdir, ?move=PATH, ?trash, ?restore=ID, ?zip or ?tar.",
+    );
   }
 
   function put(request: Request, { segments, query }: TargetPath, tokens: Tokens): Promise<Response> {
@@ -133,8 +145,30 @@ export function createWriteRoutes({ root, listings, maxUpload, dav, cors }: Writ
 
   async function remove(request: Request, { segments, isFolder }: TargetPath, tokens: Tokens): Promise<Response> {
     await removeEntry(root, scratch, createSubject(request, { segments, isFolder }, tokens));
+    forget(segments);
+    return new Response(null, { status: 204 });
+  }
+
+  /** What is known of something besides its content goes with it. */
+  function forget(segments: readonly string[]): void {
     locks.removeBelow(segments);
     dead.remove(segments);
+  }
+
+  async function removeToTrash(request: Request, path: TargetPath, tokens: Tokens): Promise<Response> {
+    const id = await trash.add(createSubject(request, path, tokens));
+    forget(path.segments);
+    return sendJson({ id });
+  }
+
+  function restore(id: string, tokens: Tokens): Response {
+    const segments = trash.find(id);
+    if (segments !== null) locks.check({ segments, isMembership: true, isDeep: false }, tokens);
+    return sendJson({ path: serializePath(trash.restore(id), false) });
+  }
+
+  async function emptyTrash(): Promise<Response> {
+    await trash.empty();
     return new Response(null, { status: 204 });
   }
 
@@ -264,10 +298,15 @@ export function createWriteRoutes({ root, listings, maxUpload, dav, cors }: Writ
 
   async function close(): Promise<void> {
     await uploads.close();
+    trash.close();
     scratch.close();
   }
 
   return { answer, add, close };
+}
+
+function sendJson(value: unknown): Response {
+  return Response.json(value, { headers: { "cache-control": "no-store" } });
 }
 
 /** For an upload that nobody can continue: two of one name must not meet. */

@@ -23,21 +23,46 @@ export function loadAssets(): Assets {
   return loaded ??= readAssets(new URL("../assets/", import.meta.url));
 }
 
+/** Files of the page by the ending of their names; beside them lie their tests. */
+const ASSET_NAME = /\.(?:js|css|html|svg)$/;
+
+/**
+ * Libraries that the page loads when a preview asks for them, from the packages that they come in. Their addresses hold
+ * their versions.
+ */
+const LIBRARIES = new Map([
+  ["lib-markdown-it.js", "markdown-it/browser"],
+  ["lib-highlight.js", "@highlightjs/cdn-assets/es/highlight.min.js"],
+  ...["cmake", "dart", "dockerfile", "dos", "elixir", "erlang", "groovy", "haskell", "julia", "latex", "nix", "ocaml"]
+    .map(nameLanguage),
+  ...["powershell", "properties", "protobuf", "scala"].map(nameLanguage),
+]);
+
+function nameLanguage(name: string): [string, string] {
+  return [`language-${name}.js`, `@highlightjs/cdn-assets/es/languages/${name}.min.js`];
+}
+
 function readAssets(folder: URL): Assets {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   const coded = new Map<string, Uint8Array<ArrayBuffer>>();
   const digest = createHash("sha256");
-  for (const name of fs.readdirSync(folder).sort()) {
+  for (const name of fs.readdirSync(folder).filter((name) => ASSET_NAME.test(name)).sort()) {
     const bytes = new Uint8Array(fs.readFileSync(new URL(name, folder)));
     files.set(name, bytes);
     digest.update(name).update(bytes);
   }
+  const libraries = new Map([...LIBRARIES].map(([name, specifier]) => [name, import.meta.resolve(specifier)]));
+  for (const url of libraries.values()) digest.update(url.slice(url.lastIndexOf("/node_modules/.")));
   const version = digest.digest("hex").slice(0, 12);
 
   function getBytes(name: string): Uint8Array<ArrayBuffer> {
     const bytes = files.get(name);
-    if (bytes === undefined) throw notFound();
-    return bytes;
+    if (bytes !== undefined) return bytes;
+    const library = libraries.get(name);
+    if (library === undefined) throw notFound();
+    const read = new Uint8Array(fs.readFileSync(new URL(library)));
+    files.set(name, read);
+    return read;
   }
 
   return {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { escapeHtml } from "../../../common/http_error.ts";
+import { escapeHtml, type HttpError } from "../../../common/http_error.ts";
 import { ASSET_FOLDER, loadAssets } from "./assets.ts";
 
 /** What the browser page is told about the share. */
@@ -14,13 +14,14 @@ export interface ShareFacts {
 }
 
 /**
- * The page of a folder. The listing comes inside it, so that a folder shows after one round trip.
+ * The page of a folder, or of what a search found. The listing comes inside it, so that it shows after one round trip.
  * @param listing the entries as a JSON array
+ * @param isPartial whether a search may have found more
  */
-export function renderFolderPage(facts: ShareFacts, listing: string): Response {
+export function renderFolderPage(facts: ShareFacts, listing: string, isPartial = false): Response {
   const { version, getText } = loadAssets();
   const nonce = randomBytes(16).toString("base64");
-  const data = `{"share":${JSON.stringify(facts)},"entries":${listing}}`;
+  const data = `{"share":${JSON.stringify(facts)},"entries":${listing},"isPartial":${isPartial}}`;
   const html = fill(getText("page.html"), {
     nonce,
     assets: `/${ASSET_FOLDER}/${version}`,
@@ -52,6 +53,26 @@ export function renderLoginPage(): Response {
   });
 }
 
+/**
+ * The page for what cannot be shown, with ways back to the share.
+ * @param target what was asked for, byte for byte
+ */
+export function renderErrorPage(facts: ShareFacts, error: HttpError, target: string): Response {
+  const { status, code, message, headers } = error;
+  const { version, getText } = loadAssets();
+  const nonce = randomBytes(16).toString("base64");
+  const html = fill(getText("error.html"), {
+    nonce,
+    assets: `/${ASSET_FOLDER}/${version}`,
+    status: String(status),
+    message: escapeHtml(message),
+    name: escapeHtml(facts.name),
+    // A path that begins with two slashes would be the name of another site.
+    above: escapeHtml(`/${target.replace(/[?#].*$/s, "").replace(/[^/]*\/?$/, "").replace(/^\/+/, "")}`),
+  });
+  return new Response(html, { status, headers: { ...headers, ...describePage(nonce), "portway-error": code } });
+}
+
 /** Assets that are sent to visitors who have not answered yet. */
 export const LOGIN_ASSETS: readonly string[] = ["login.js", "login.css", "theme.css"];
 
@@ -61,7 +82,7 @@ function describePage(nonce: string): Record<string, string> {
     "cache-control": "no-store",
     // The nonce and not 'self': files of the share come from the same origin, and none of them is a script of ours.
     "content-security-policy": `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; ` +
-      "img-src 'self' data:; media-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; " +
+      "img-src 'self' data: blob:; media-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; " +
       "base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     // So much that the Origin of our own forms is told, and nothing to other sites.

@@ -128,6 +128,7 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
     const { matches, isPartial } = await searchNames(root, segments, { query: search, signal });
     const entries = sortEntries(matches, query);
     if (query.has("simple")) return sendNames(entries);
+    if (format === "html") return renderFolderPage(facts, JSON.stringify(entries), isPartial);
     if (format === "plain") return renderPlainPage({ facts, segments, entries, isSortable: false });
     return sendJson(JSON.stringify({ matches: entries, isPartial }));
   }

@@ -1,6 +1,6 @@
 import { HttpError } from "../../../common/http_error.ts";
 import { PieceWriter } from "./piece_writer.ts";
-import type { Scratch, ScratchFile } from "./scratch.ts";
+import type { ScratchFile } from "./scratch.ts";
 import { cancelQuietly, openSource, type Source, type UploadBody } from "./upload_source.ts";
 
 /**
@@ -16,10 +16,16 @@ export class PartialUpload {
   #usedAt = Date.now();
   #isClosed = false;
 
-  /** @throws HttpError 507 when there is no space for `total` bytes, the system's errors */
-  constructor(scratch: Scratch, toward: readonly string[], total: number | null) {
+  /** An upload in a file that has `offset` bytes of it. The upload owns the file from now on. */
+  constructor(file: ScratchFile, total: number | null, offset = 0) {
     this.total = total;
-    this.#file = scratch.create(toward, total ?? 0);
+    this.#file = file;
+    this.#offset = offset;
+  }
+
+  /** Makes it outlive this run of the share, with a note of what it is. Throws the system's errors. */
+  keep(note: string): void {
+    this.#file.keep(note);
   }
 
   /** Bytes that are in the file. */
@@ -88,10 +94,18 @@ export class PartialUpload {
     this.#file.remove();
   }
 
+  /** Ends a body that is being written and closes the file; one that is kept stays where it is. */
+  async leave(): Promise<void> {
+    this.#isClosed = true;
+    await this.interrupt();
+    this.#file.close();
+  }
+
   /** Closes the file, which has got its name. */
   finish(): void {
     this.#isClosed = true;
     this.#file.close();
+    this.#file.remove();
   }
 
   async #copy(source: Source, limit: number): Promise<void> {

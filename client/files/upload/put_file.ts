@@ -54,7 +54,9 @@ export async function putFile(
     return describeDone(done, modified !== null);
   }
   options.check(target.current);
-  const upload = await openUpload(key, target.parent, announced, options.uploads);
+  // Only who sent an id and a part can find it again after a restart.
+  const isKept = id !== "" && announced.range !== null;
+  const upload = await openUpload(key, target.parent, announced, isKept, options.uploads);
   await receive(request, key, upload, announced, options);
   const isComplete = announced.total === null || upload.offset === announced.total;
   if (!isComplete) return new Response(null, { status: 202, headers: describeOffset(upload.offset) });
@@ -137,9 +139,10 @@ async function openUpload(
   key: string,
   toward: readonly string[],
   { range, total }: Announcement,
+  isKept: boolean,
   uploads: UploadStore,
 ): Promise<PartialUpload> {
-  if (range === null || range.start === 0) return await uploads.start(key, toward, total);
+  if (range === null || range.start === 0) return await uploads.start(key, toward, total, isKept);
   const upload = uploads.get(key);
   if (upload === undefined || upload.total !== range.total) throw offsetMismatch(0);
   // A part from beyond what is here is no retry: whoever sends the part in between is left in peace.

@@ -20,18 +20,38 @@ export interface Scratch {
   create(toward: readonly string[], size: number): ScratchFile;
   /** A free path, for a thing to be moved to that is in the folder `toward`. Throws the system's errors. */
   reserve(toward: readonly string[]): string;
-  /** Removes the folders and all that is in them. */
+  /**
+   * Takes files that an earlier run left and that may go on: of each its path and the note beside it. What is not
+   * taken is removed.
+   */
+  adopt(): AdoptedFile[];
+  /** Removes the folders and all that is in them but files with a note, which a later run of the share may take. */
   close(): void;
+}
+
+/** A file of an earlier run, open for writing at its end. */
+export interface AdoptedFile extends ScratchFile {
+  /** What {@link ScratchFile.keep} was told. */
+  readonly note: string;
+  /** Bytes that are in it. */
+  readonly size: number;
+  /** When it was last written to, in milliseconds since the epoch. */
+  readonly modified: number;
 }
 
 /** A file without a name of its own yet. Whoever made it closes it and then removes it or gives it a name. */
 export interface ScratchFile {
   readonly fd: number;
   readonly path: string;
+  /** Makes it outlive this run of the share, with a note of what it is. */
+  keep(note: string): void;
   close(): void;
-  /** Removes the file; no effect when it has got its name. */
+  /** Removes the file and its note; no effect on the file when it has got its name. */
   remove(): void;
 }
+
+/** Ending of the note beside a file that outlives the run. */
+const NOTE = ".note";
 
 /** Tells machines apart that share one folder over a network: a process id means something only at home. */
 const HOST = createHash("sha256").update(os.hostname()).digest("hex").slice(0, 8);
@@ -67,28 +87,77 @@ export function createScratch(root: Root): Scratch {
     const path = reserve(toward);
     checkSpace(dirname(path), size);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
-    const fd = fs.openSync(path, flags);
-    let isOpen = true;
-    return {
-      fd,
-      path,
-      close() {
-        if (isOpen) fs.closeSync(fd);
-        isOpen = false;
-      },
-      remove: () => fs.rmSync(path, { force: true }),
-    };
+    return describeFile(fs.openSync(path, flags), path);
+  }
+
+  function adopt(): AdoptedFile[] {
+    const adopted: AdoptedFile[] = [];
+    for (const left of findLeftovers(root.path)) {
+      for (const note of fs.readdirSync(left).filter((file) => file.endsWith(NOTE))) {
+        const file = adoptFile(`${left}/${note.slice(0, -NOTE.length)}`, reserve([]));
+        if (file !== null) adopted.push(file);
+      }
+    }
+    removeLeftovers(root.path);
+    return adopted;
   }
 
   function close(): void {
     for (const [key, folder] of folders) {
       folder.close();
-      fs.rmSync(join(root.path, key, name), { recursive: true, force: true });
+      removeUnkept(join(root.path, key, name), key === "");
     }
     folders.clear();
   }
 
-  return { create, reserve, close };
+  return { create, reserve, adopt, close };
+}
+
+function describeFile(fd: number, path: string): ScratchFile {
+  let isOpen = true;
+  return {
+    fd,
+    path,
+    keep: (note) => fs.writeFileSync(path + NOTE, note, { mode: 0o600 }),
+    close() {
+      if (isOpen) fs.closeSync(fd);
+      isOpen = false;
+    },
+    remove() {
+      fs.rmSync(path, { force: true });
+      fs.rmSync(path + NOTE, { force: true });
+    },
+  };
+}
+
+/** Moves a file and its note to a new place; null when it cannot be had any more. */
+function adoptFile(from: string, to: string): AdoptedFile | null {
+  try {
+    const note = fs.readFileSync(from + NOTE, "utf8");
+    fs.renameSync(from, to);
+    fs.renameSync(from + NOTE, to + NOTE);
+    const fd = fs.openSync(to, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
+    const { size, mtimeMs } = fs.fstatSync(fd);
+    return { ...describeFile(fd, to), note, size, modified: mtimeMs };
+  } catch (error) {
+    if (getErrorCode(error) === "") throw error;
+    return null;
+  }
+}
+
+/**
+ * Removes a scratch folder. Files with a note stay, where they are looked for at the next start, in a folder that is
+ * nobody's: this process may run on.
+ */
+function removeUnkept(folder: string, isAdoptable: boolean): void {
+  if (!fs.existsSync(folder)) return;
+  const names = new Set(fs.readdirSync(folder));
+  const isNote = (name: string) => name.endsWith(NOTE) && names.has(name.slice(0, -NOTE.length));
+  const kept = isAdoptable ? [...names].filter((name) => isNote(name) || names.has(name + NOTE)) : [];
+  for (const name of kept) names.delete(name);
+  for (const name of names) fs.rmSync(join(folder, name), { recursive: true, force: true });
+  if (kept.length === 0) fs.rmdirSync(folder);
+  else fs.renameSync(folder, join(dirname(folder), `${PREFIX}left-${randomBytes(6).toString("hex")}`));
 }
 
 function isThere(root: Root, place: readonly string[]): boolean {
@@ -124,17 +193,23 @@ function checkSpace(folder: string, bytes: number): void {
  * Those of processes that still run are theirs; what cannot be removed stays, hidden.
  */
 export function removeLeftovers(folder: string): void {
-  for (const name of fs.readdirSync(folder)) {
-    if (!name.startsWith(PREFIX) || isRunning(Number(name.slice(PREFIX.length).split("-")[0]))) continue;
+  for (const left of findLeftovers(folder)) {
     try {
-      fs.rmSync(`${folder}/${name}`, { recursive: true, force: true });
+      fs.rmSync(left, { recursive: true, force: true });
     } catch (error) {
       if (!NOT_PERMITTED.includes(getErrorCode(error))) throw error;
     }
   }
 }
 
+function findLeftovers(folder: string): string[] {
+  const isLeft = (name: string) =>
+    name.startsWith(PREFIX) && !isRunning(Number(name.slice(PREFIX.length).split("-")[0]));
+  return fs.readdirSync(folder).filter(isLeft).map((name) => `${folder}/${name}`);
+}
+
 function isRunning(pid: number): boolean {
+  if (!Number.isInteger(pid)) return false;
   try {
     process.kill(pid, 0);
     return true;

@@ -6,9 +6,10 @@ import type { Scratch } from "./scratch.ts";
 export interface UploadStore {
   /**
    * Starts anew under `key`, of a file for the folder `toward`; an older one of that key is interrupted and forgotten.
-   * Throws 503 when too many run, and as {@link PartialUpload} does.
+   * One that is `kept` outlives this run of the share. Throws 503 when too many run, 507 when there is no space, and the
+   * system's errors.
    */
-  start(key: string, toward: readonly string[], total: number | null): Promise<PartialUpload>;
+  start(key: string, toward: readonly string[], total: number | null, isKept: boolean): Promise<PartialUpload>;
   get(key: string): PartialUpload | undefined;
   /**
    * Takes an upload whose bytes are all here out of the store and runs `commit`, which gives it its name and returns
@@ -19,7 +20,7 @@ export interface UploadStore {
   getCompleted(key: string): Promise<Completed | undefined>;
   /** Interrupts and removes it. */
   discard(key: string, upload: PartialUpload): Promise<void>;
-  /** Interrupts and removes all. */
+  /** Interrupts all, and removes those that are not kept. */
   close(): Promise<void>;
 }
 
@@ -43,11 +44,26 @@ export function createUploadStore(scratch: Scratch): UploadStore {
   const uploads = new Map<string, PartialUpload>();
   const completed = new Map<string, Promise<Completed | undefined>>();
 
-  async function start(key: string, toward: readonly string[], total: number | null): Promise<PartialUpload> {
+  for (const file of scratch.adopt()) {
+    const note = parseNote(file.note);
+    const isExpired = Date.now() - file.modified > KEPT_MS;
+    if (note === null || isExpired || file.size > note.total || uploads.size >= MAX_UPLOADS) {
+      file.close();
+      file.remove();
+    } else uploads.set(note.key, new PartialUpload(file, note.total, file.size));
+  }
+
+  async function start(
+    key: string,
+    toward: readonly string[],
+    total: number | null,
+    isKept: boolean,
+  ): Promise<PartialUpload> {
     const older = uploads.get(key);
     if (older !== undefined) await discard(key, older);
     await makeRoom();
-    const upload = new PartialUpload(scratch, toward, total);
+    const upload = new PartialUpload(scratch.create(toward, total ?? 0), total);
+    if (isKept) upload.keep(JSON.stringify({ key, total }));
     uploads.set(key, upload);
     return upload;
   }
@@ -82,7 +98,8 @@ export function createUploadStore(scratch: Scratch): UploadStore {
   }
 
   async function close(): Promise<void> {
-    await Promise.all([...uploads].map(([key, upload]) => discard(key, upload)));
+    await Promise.all([...uploads.values()].map((upload) => upload.leave()));
+    uploads.clear();
   }
 
   return {
@@ -93,4 +110,15 @@ export function createUploadStore(scratch: Scratch): UploadStore {
     discard,
     close,
   };
+}
+
+/** What is written beside a file that outlives the run. Null for anything else. */
+function parseNote(text: string): { key: string; total: number } | null {
+  try {
+    const { key, total } = JSON.parse(text);
+    return typeof key === "string" && Number.isSafeInteger(total) ? { key, total } : null;
+  } catch {
+    // Cut off while it was written.
+    return null;
+  }
 }

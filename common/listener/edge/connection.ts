@@ -9,6 +9,7 @@ import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { EdgeExchange } from "./exchange.ts";
 import type { Http2Connection, Http2Front } from "./http2/types.ts";
 import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../buffer_pool.ts";
+import type { Answered, Line } from "./types.ts";
 import { UpgradedConnection } from "./upgraded.ts";
 
 /** What a connection asks of the listener it came to. */
@@ -49,7 +50,7 @@ const WRITE_BYTES = 256 * 1024;
  * consumes it. One read is pending while it is idle, and while an exchange without a body runs: that one notices a
  * visitor who leaves, and brings the next head.
  */
-export class EdgeConnection {
+export class EdgeConnection implements Line {
   readonly remoteAddress: string;
   /** By which its limit is counted. */
   readonly network: string;
@@ -65,6 +66,8 @@ export class EdgeConnection {
   descriptors = 1;
   /** The connection ends with this answer. */
   mustClose = false;
+  /** There is no room for it but for what must get in. */
+  isCrowded = false;
   readonly #connection: Connection;
   /** Unread bytes are `#memory[#at, #end)`; a read under way lands behind them. */
   #memory: Uint8Array<ArrayBuffer> = takeMemory(SMALL);
@@ -111,6 +114,10 @@ export class EdgeConnection {
     void this.#http2.ended.then(() => this.close());
   }
 
+  get isClosing(): boolean {
+    return this.front.closing;
+  }
+
   /** Whether it can be ended without taking an answer from anybody. */
   get isIdle(): boolean {
     if (this.#http2 !== null) return !this.#http2.isBusy;
@@ -123,7 +130,7 @@ export class EdgeConnection {
     this.phase = "closed";
     this.#connection.close();
     const exchange = this.#exchange;
-    if (!this.#reading && this.#http2 === null && !exchange?.input.isLent) giveMemory(this.#memory);
+    if (!this.#reading && this.#http2 === null && !exchange?.input?.isLent) giveMemory(this.#memory);
     this.front.forget(this);
     this.#exchange = null;
     exchange?.leave();
@@ -159,7 +166,7 @@ export class EdgeConnection {
         if (waited > LINGER_SECONDS) this.close();
         break;
       case "exchange":
-        if (this.#exchange?.input.isTooSlow(limits)) this.close();
+        if (this.#exchange?.input?.isTooSlow(limits)) this.close();
         else if (this.#isHalfClosed && this.writingSince < 0 && waited > HALF_CLOSED_SECONDS) this.close();
     }
   }
@@ -235,17 +242,19 @@ export class EdgeConnection {
   }
 
   /** Breaks an answer off. */
-  cut(exchange: EdgeExchange): void {
+  cut(exchange: Answered): void {
     if (this.#exchange === exchange) this.close();
   }
 
   /** The answer is out. */
-  exchangeOver(exchange: EdgeExchange): void {
-    if (this.#exchange !== exchange) return;
-    if (!this.mustClose) exchange.input.skipRead();
-    if (!exchange.input.isOver) this.mustClose = true;
+  exchangeOver(over: Answered): void {
+    const exchange = this.#exchange;
+    if (exchange === null || exchange !== over) return;
+    const { input } = exchange;
+    if (!this.mustClose) input?.skipRead();
+    if (input?.isOver === false) this.mustClose = true;
     this.#exchange = null;
-    if (exchange.input.isLent) this.#leaveMemory();
+    if (input?.isLent) this.#leaveMemory();
     exchange.settle();
     if (this.#headMemory !== null) giveMemory(this.#headMemory);
     this.#headMemory = null;

@@ -2,17 +2,17 @@ import { expectationFailed, type HttpError } from "../../http_error.ts";
 import type { RequestHead } from "../../http1/mod.ts";
 import { createRequest, isWebSocketHandshake, listHeaders, streamBody } from "../_request.ts";
 import type { Exchange, Reply } from "../types.ts";
-import type { EdgeConnection } from "./connection.ts";
 import { EdgeReply } from "./reply.ts";
 import { RequestBody } from "./request_body.ts";
+import type { Answered, Line } from "./types.ts";
 
 /** A request of HTTP/1.1 or 1.0. What costs something is made when it is asked for: most are passed on as bytes. */
-export class EdgeExchange implements Exchange {
+export class EdgeExchange implements Exchange, Answered {
   readonly reply: Reply;
-  /** The body, as the connection reads it. */
-  readonly input: RequestBody;
+  /** The body, as the connection reads it; null where there is none, as with most requests. */
+  readonly input: RequestBody | null;
   onLeave: (() => void) | null = null;
-  readonly #connection: EdgeConnection;
+  readonly #connection: Line;
   #abort: AbortController | null = null;
   /** Whether the connection goes on without it, or has ended. */
   hasSettled = false;
@@ -22,9 +22,9 @@ export class EdgeExchange implements Exchange {
   #headers: readonly string[] | null = null;
 
   /** @param connection whose head has just been read */
-  constructor(connection: EdgeConnection) {
+  constructor(connection: Line) {
     this.#connection = connection;
-    this.input = new RequestBody(connection);
+    this.input = connection.head.framing === "none" ? null : new RequestBody(connection);
     this.reply = new EdgeReply(connection, this);
   }
 
@@ -57,6 +57,10 @@ export class EdgeExchange implements Exchange {
     return this.#connection.remoteAddress;
   }
 
+  get isCrowded(): boolean {
+    return this.#connection.isCrowded;
+  }
+
   get secure(): boolean {
     return this.#connection.secure;
   }
@@ -82,11 +86,11 @@ export class EdgeExchange implements Exchange {
   }
 
   readBody(): Promise<Uint8Array | null> {
-    return this.input.read();
+    return this.input?.read() ?? NO_MORE;
   }
 
   get trailers(): Uint8Array {
-    return this.input.trailers;
+    return this.input?.trailers ?? NO_TRAILERS;
   }
 
   get signal(): AbortSignal {
@@ -127,8 +131,11 @@ export class EdgeExchange implements Exchange {
   /** The connection goes on without it. */
   settle(): void {
     this.hasSettled = true;
-    this.input.abandon();
+    this.input?.abandon();
   }
 }
+
+const NO_MORE = Promise.resolve(null);
+const NO_TRAILERS = new Uint8Array(0);
 
 const createLeft = () => new DOMException("The visitor has gone.", "AbortError");

@@ -13,8 +13,12 @@ import type { Http2Front } from "./http2/types.ts";
 const SWEEP_MS = 1000;
 /** Between attempts to accept while the system has no more descriptors. */
 const REACCEPT_MS = 50;
+/** Ticks between two lines about it. */
+const FAILURE_TICKS = 10;
 /** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
 const EVICTED_SHARE = 1 / 16;
+/** Connections taken besides, when there is no room and nobody idle: for those that {@link Exchange.isCrowded} lets in. */
+const RESERVED = 32;
 
 /** Calls `turn` once a second, until the function that it gives back is called. */
 export type Clock = (turn: () => void) => () => void;
@@ -61,10 +65,14 @@ class EdgeListener implements Listener, Front {
   readonly #connections = new Set<EdgeConnection>();
   readonly #perNetwork = new Map<string, number>();
   readonly #stopClock: () => void;
+  /** Networks, or "" for all, of which nobody was idle when it was looked for, since the last sweep. */
+  readonly #busy = new Set<string>();
   readonly #ended = new AbortController();
   /** Those that connections have besides their own. */
   #http2Descriptors = 0;
   #drained: (() => void) | null = null;
+  /** Tick at which a failure to accept was logged last. */
+  #failedAt = -Infinity;
 
   constructor(
     acceptor: Acceptor,
@@ -139,17 +147,25 @@ class EdgeListener implements Listener, Front {
         this.#take(accepted);
       } catch (error) {
         if (this.closing) return;
-        this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
-        this.#evict(() => true);
+        this.#noteFailure(error);
+        this.#evict(ALL);
         await delay(REACCEPT_MS, this.#ended.signal);
       }
     }
   }
 
+  #noteFailure(error: unknown): void {
+    if (this.tick - this.#failedAt < FAILURE_TICKS) return;
+    this.#failedAt = this.tick;
+    this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
+  }
+
   #take({ connection: socket, remoteAddress, handshake }: Accepted): void {
     const network = networkOf(remoteAddress);
-    if (!this.#makeRoom(network, remoteAddress)) return socket.close();
+    const room = this.#makeRoom(network, remoteAddress);
+    if (room === "none") return socket.close();
     const connection = new EdgeConnection(this, socket, remoteAddress, network, this.#secure);
+    connection.isCrowded = room === "reserved";
     this.#connections.add(connection);
     this.#countFor(network, 1);
     if (!this.#secure) return connection.start();
@@ -162,21 +178,29 @@ class EdgeListener implements Listener, Front {
     }, () => connection.close());
   }
 
-  /** Whether one more fits. The longest idle go first; a running exchange never. */
-  #makeRoom(network: string, address: string): boolean {
+  /** Where one more fits. The longest idle go first; a running exchange never. */
+  #makeRoom(network: string, address: string): "open" | "reserved" | "none" {
     const { maxConnections, maxConnectionsPerAddress } = this.limits;
     if ((this.#perNetwork.get(network) ?? 0) >= maxConnectionsPerAddress && !this.#isTrusted(address)) {
-      if (!this.#evict((other) => other.network === network)) return false;
+      if (!this.#evict(network)) return "none";
     }
-    return this.#connections.size + this.#http2Descriptors < maxConnections || this.#evict(() => true);
+    const taken = this.#connections.size + this.#http2Descriptors;
+    if (taken < maxConnections || this.#evict(ALL)) return "open";
+    return taken < maxConnections + RESERVED ? "reserved" : "none";
   }
 
-  /** Ends a share of the idle connections that `isMeant`, the longest idle first. Says whether there was one. */
-  #evict(isMeant: (connection: EdgeConnection) => boolean): boolean {
-    const idle = [...this.#connections].filter((connection) => connection.isIdle && isMeant(connection));
+  /** Ends a share of the idle connections of a network, the longest idle first. Says whether there was one. */
+  #evict(network: string): boolean {
+    // A flood of newcomers is turned away without a look at everybody for each.
+    if (this.#busy.has(network)) return false;
+    const idle: EdgeConnection[] = [];
+    for (const connection of this.#connections) {
+      if (connection.isIdle && (network === ALL || connection.network === network)) idle.push(connection);
+    }
+    if (idle.length === 0) this.#busy.add(network);
     idle.sort((a, b) => a.since - b.since);
     const count = Math.ceil(idle.length * EVICTED_SHARE);
-    for (const connection of idle.slice(0, count)) connection.close();
+    for (let index = 0; index < count; index++) idle[index].close();
     return count > 0;
   }
 
@@ -188,6 +212,10 @@ class EdgeListener implements Listener, Front {
 
   #sweep(): void {
     this.tick++;
+    this.#busy.clear();
     for (const connection of this.#connections) connection.check(this.limits);
   }
 }
+
+/** Stands for all networks. */
+const ALL = "";

@@ -1,7 +1,6 @@
 import type { Connection } from "../../connection/mod.ts";
 import type { Reply } from "../types.ts";
-import type { EdgeConnection } from "./connection.ts";
-import type { EdgeExchange } from "./exchange.ts";
+import type { Answered, Line } from "./types.ts";
 import { giveMemory, takeMemory } from "../../buffer_pool.ts";
 
 const ENCODER = new TextEncoder();
@@ -23,8 +22,8 @@ type Framing = "none" | "length" | "chunked" | "close";
 /** The answer to one exchange, written to its connection as it comes. */
 export class EdgeReply implements Reply {
   begun = false;
-  readonly #connection: EdgeConnection;
-  readonly #exchange: EdgeExchange;
+  readonly #connection: Line;
+  readonly #exchange: Answered;
   #framing: Framing = "none";
   /** Bytes of the body that are still due, where a length was given. */
   #left = 0;
@@ -32,7 +31,7 @@ export class EdgeReply implements Reply {
   #writing: Promise<void> | null = null;
   #isOver = false;
 
-  constructor(connection: EdgeConnection, exchange: EdgeExchange) {
+  constructor(connection: Line, exchange: Answered) {
     this.#connection = connection;
     this.#exchange = exchange;
   }
@@ -42,7 +41,7 @@ export class EdgeReply implements Reply {
     const out = takeMemory(block.length + AROUND_BLOCK);
     let at = writeStatus(out, status);
     at = put(out, at, block);
-    this.#write(out, put(out, at, CRLF));
+    this.#write(out, put(out, at, CRLF), false);
   }
 
   begin(status: number, block: Uint8Array, length: number | null, body: Uint8Array, end: boolean): void {
@@ -52,7 +51,7 @@ export class EdgeReply implements Reply {
     this.#framing = this.#chooseFraming(status, length);
     this.#left = length ?? 0;
     // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
-    if (this.#framing === "close" || !this.#exchange.input.isHere || connection.front.closing) {
+    if (this.#framing === "close" || this.#exchange.input?.isHere === false || connection.isClosing) {
       connection.mustClose = true;
     }
     const out = takeMemory(block.length + body.length + AROUND_BLOCK);
@@ -66,8 +65,7 @@ export class EdgeReply implements Reply {
       giveMemory(out);
       return this.cut();
     }
-    this.#write(out, this.#putPiece(out, at, body, end));
-    if (end) this.#finish();
+    this.#write(out, this.#putPiece(out, at, body, end), end);
   }
 
   write(piece: Uint8Array, end = false): Promise<void> {
@@ -78,11 +76,11 @@ export class EdgeReply implements Reply {
     }
     if (this.#framing === "chunked" && (piece.length > 0 || end)) {
       const out = takeMemory(piece.length + AROUND_CHUNK);
-      this.#write(out, this.#putPiece(out, 0, piece, end));
-    } else if (this.#framing !== "none" && piece.length > 0) this.#writePiece(piece);
-    const written = this.#writing ?? DONE;
+      return this.#write(out, this.#putPiece(out, 0, piece, end), end);
+    }
+    if (this.#framing !== "none" && piece.length > 0) return this.#queue(piece, null, end);
     if (end) this.#finish();
-    return written;
+    return this.#writing ?? DONE;
   }
 
   end(trailers: Uint8Array = NOTHING): void {
@@ -92,9 +90,8 @@ export class EdgeReply implements Reply {
       const out = takeMemory(trailers.length + AROUND_CHUNK);
       let at = put(out, 0, LAST_CHUNK);
       at = put(out, at, trailers);
-      this.#write(out, put(out, at, CRLF));
-    }
-    this.#finish();
+      this.#write(out, put(out, at, CRLF), true);
+    } else this.#finish();
   }
 
   cut(): void {
@@ -110,7 +107,7 @@ export class EdgeReply implements Reply {
     at = put(out, at, CONNECTION_UPGRADE);
     at = put(out, at, CRLF);
     const upgraded = this.#connection.upgrade();
-    this.#write(out, at);
+    this.#write(out, at, false);
     return upgraded;
   }
 
@@ -144,31 +141,28 @@ export class EdgeReply implements Reply {
   }
 
   /** Writes `out[0, end)` when its turn comes, and gives the memory back behind that. */
-  #write(out: Uint8Array<ArrayBuffer>, end: number): void {
-    this.#queue(out.subarray(0, end), () => giveMemory(out));
+  #write(out: Uint8Array<ArrayBuffer>, end: number, isLast: boolean): Promise<void> {
+    return this.#queue(out.subarray(0, end), out, isLast);
   }
 
-  #writePiece(piece: Uint8Array): void {
-    this.#queue(piece, null);
-  }
-
-  #queue(bytes: Uint8Array, written: (() => void) | null): void {
-    const connection = this.#connection;
-    const before = this.#writing;
-    let writing = before === null ? connection.write(bytes) : before.then(() => connection.write(bytes));
-    if (written !== null) writing = writing.then(written);
-    this.#writing = writing;
-    void writing.then(() => {
+  /** @param isLast the exchange is over once this has been written */
+  #queue(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer> | null, isLast: boolean): Promise<void> {
+    if (isLast) this.#isOver = true;
+    const connection = this.#connection, before = this.#writing;
+    const write = before === null ? connection.write(bytes) : before.then(() => connection.write(bytes));
+    const writing = this.#writing = write.then(() => {
+      if (memory !== null) giveMemory(memory);
       if (this.#writing === writing) this.#writing = null;
+      if (isLast) connection.exchangeOver(this.#exchange);
     });
+    return writing;
   }
 
   /** The exchange is over once all has been written. */
   #finish(): void {
     this.#isOver = true;
-    const connection = this.#connection, exchange = this.#exchange;
-    if (this.#writing === null) connection.exchangeOver(exchange);
-    else void this.#writing.then(() => connection.exchangeOver(exchange));
+    if (this.#writing === null) this.#connection.exchangeOver(this.#exchange);
+    else void this.#writing.then(() => this.#connection.exchangeOver(this.#exchange));
   }
 }
 

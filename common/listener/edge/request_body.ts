@@ -2,14 +2,14 @@ import { type ChunkedDecoder, createChunkedDecoder } from "../../http1/mod.ts";
 import { BodyPace } from "../body_pace.ts";
 import type { ListenerLimits } from "../limits.ts";
 import { BodyCut } from "../types.ts";
-import type { EdgeConnection } from "./connection.ts";
 import { giveMemory, LARGE, SMALL, takeMemory } from "../../buffer_pool.ts";
+import type { Line } from "./types.ts";
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 
 /** The body of one request, read off its connection only when somebody asks for more. */
 export class RequestBody {
-  readonly #connection: EdgeConnection;
+  readonly #connection: Line;
   readonly #decoder: ChunkedDecoder | null;
   /** Bytes still to come, where the head gave a length. */
   #left: number;
@@ -27,7 +27,7 @@ export class RequestBody {
   #isLent = false;
 
   /** @param connection whose head has just been read */
-  constructor(connection: EdgeConnection) {
+  constructor(connection: Line) {
     const { head } = connection;
     this.#connection = connection;
     this.#left = head.length;

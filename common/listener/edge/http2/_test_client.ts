@@ -97,6 +97,7 @@ export class Http2Visitor {
     const socket = connect({ port, host: "127.0.0.1", ALPNProtocols: ["h2"], rejectUnauthorized: false });
     const visitor = new Http2Visitor(socket);
     await once(socket, "secureConnect");
+    socket.setNoDelay(true);
     visitor.send(preface);
     return visitor;
   }
@@ -139,7 +140,8 @@ export class Http2Visitor {
       const [type, flags] = [this.#unread[3], this.#unread[4]];
       const stream = this.#unread.readUInt32BE(5) & 0x7fffffff;
       this.frames.push({ type, flags, stream, payload: Buffer.from(this.#unread.subarray(9, end)) });
-      if (type === Type.settings && flags === 0) this.send(frame(Type.settings, ACK, 0));
+      const isAnswered = (type === Type.settings || type === Type.ping) && (flags & ACK) === 0;
+      if (isAnswered) this.send(frame(type, ACK, 0, type === Type.ping ? this.#unread.subarray(9, end) : undefined));
       this.#unread = this.#unread.subarray(end);
     }
     this.#wake();

@@ -1,0 +1,344 @@
+/** HTTP/2 over TLS, on each listener and runtime that speaks it: the same visitors see the same. */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { stdout } from "node:process";
+import type { ListenerLimits } from "../../limits.ts";
+import {
+  ACK,
+  block,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  headers,
+  hello,
+  Http2Visitor,
+  PREFACE,
+  request,
+  Type,
+} from "./_test_client.ts";
+import { curl, node, type Runtime, startServer, type TestServer } from "./_test_program.ts";
+import type { ListenerKind } from "../../types.ts";
+
+/** A guard against hanging, not a measure: far above what any of these take. */
+const PATIENCE_MS = 60_000;
+const SERVERS: readonly [kind: ListenerKind, runtime: Runtime][] = [["edge", "deno"], ["deno", "deno"], [
+  "edge",
+  "node",
+]];
+if (node === undefined) {
+  stdout.write("HTTP/2 on Node is left out: there is no Node 22.18 or later; PORTWAY_NODE=<path> names one\n");
+}
+
+type Run = (server: TestServer, kind: ListenerKind, runtime: Runtime) => Promise<void>;
+
+function test(name: string, run: Run, limits: Partial<ListenerLimits> = {}, kinds: readonly ListenerKind[] = ["edge"]) {
+  for (const [kind, runtime] of SERVERS) {
+    if (!kinds.includes(kind)) continue;
+    Deno.test({
+      name: `HTTP/2, listener ${kind} on ${runtime}: ${name}`,
+      ignore: runtime === "node" && node === undefined,
+      async fn() {
+        await using server = await startServer(runtime, kind, limits);
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        const late = new Promise<never>((_, reject) => {
+          timer = setTimeout(() => reject(new Error("no end in sight")), PATIENCE_MS);
+        });
+        await Promise.race([run(server, kind, runtime), late]).finally(() => clearTimeout(timer));
+      },
+    });
+  }
+}
+
+const BOTH: readonly ListenerKind[] = ["edge", "deno"];
+
+/** A visitor who is gone when the block ends. */
+async function visitor(server: TestServer, preface?: string | Uint8Array) {
+  const opened = await Http2Visitor.open(server.port, preface);
+  return Object.assign(opened, { [Symbol.dispose]: () => opened.close() });
+}
+
+/** What differs by the version, or by the second. */
+const OF_THE_VERSION = /^(connection|keep-alive|transfer-encoding|date|vary):/;
+
+test(
+  "visitors of HTTP/2 and of HTTP/1.1 see the same answers",
+  async (server, kind) => {
+    const requests: string[][] = [
+      ["/"],
+      ["-I", "/"],
+      ["-I", "/sized"],
+      ["-d", "a=1", "/echo"],
+      ["-d", "", "/inspect"],
+      ["-X", "DELETE", "/inspect"],
+      ["-X", "OPTIONS", "/inspect"],
+      ["-X", "PROPFIND", "-d", "<x/>", "/inspect"],
+      ["/status/204"],
+      // Deno cannot send it over HTTP/1.1.
+      ...(kind === "edge" ? [["/status/205"]] : []),
+      ["/status/304"],
+      ["/status/404"],
+      ["/status/500"],
+      ["/cookies"],
+      ["/bytes"],
+      ["/sized"],
+      ["/big?size=3000000"],
+      ["/inspect?a=%2F&b=%zz"],
+      ["-H", "cookie: a=1; b=2", "-H", "x-latin: caf\xe9", "-H", "x-b: 1", "-H", "x-b: 2", "/inspect"],
+      ["/defect"],
+    ];
+    for (const args of requests) {
+      const url = `https://127.0.0.1:${server.port}${args.at(-1)}`;
+      const [one, two] = await Promise.all(["--http1.1", "--http2"].map(async (version) => {
+        const { status, fields, body } = await curl([version, ...args.slice(0, -1), url]);
+        const isMeant = (field: string) =>
+          !OF_THE_VERSION.test(field) && !(OF_NO_LENGTH.test(args.at(-1) ?? "") && LENGTH.test(field));
+        return { status, fields: fields.filter(isMeant).sort(), body: parse(body) };
+      }));
+      deepEqual(two, one, args.join(" "));
+    }
+  },
+  {},
+  BOTH,
+);
+
+const SEEN = `{"method"`;
+/** What `/inspect` saw is longer where fields were joined, and the length of an echo is told if it is there at once. */
+const OF_NO_LENGTH = /^\/(inspect|echo)/;
+const LENGTH = /^content-length:/;
+
+/** Fields of a request come in another order, and those of one name in one, from a listener of Deno's. */
+function parse(body: string): unknown {
+  if (!body.startsWith(SEEN)) return body;
+  const { headers, ...rest } = JSON.parse(body);
+  const fields = new Headers();
+  for (let at = 0; at < headers.length; at += 2) fields.append(headers[at], headers[at + 1]);
+  return { ...rest, headers: [...fields] };
+}
+
+test(
+  "an answer before the end of an upload arrives",
+  async (server) => {
+    const upload = new Uint8Array(20_000_000);
+    for (let round = 0; round < 5; round++) {
+      const { status, body } = await curl(["--http2", "-T", "-", `https://127.0.0.1:${server.port}/early`], upload);
+      deepEqual([status, body], [413, "no"]);
+      const sized = ["--http2", "--data-binary", "@-", `https://127.0.0.1:${server.port}/early`];
+      equal((await curl(sized, upload)).status, 413);
+    }
+    const { status, body } = await curl(["--http2", "-T", "-", `https://127.0.0.1:${server.port}/echo`], upload);
+    deepEqual([status, body.length], [200, upload.length]);
+  },
+  {},
+  BOTH,
+);
+
+test(
+  "a hundred streams run at once",
+  async (server) => {
+    using many = await visitor(server);
+    const streams = Array.from({ length: 100 }, (_, index) => 2 * index + 1);
+    many.send(Buffer.concat(streams.map((stream) => headers(stream, request("GET", "/hold")))));
+    await server.said("held /hold", 100);
+    server.tell("release");
+    for (const stream of streams) equal(await many.body(stream), "held");
+    equal((await server.stats()).held, 0);
+  },
+  {},
+  BOTH,
+);
+
+test(
+  "parts of an answer arrive as they are made",
+  async (server) => {
+    using reader = await visitor(server);
+    reader.send(headers(1, request("GET", "/events")));
+    await reader.until(({ type, payload }) => type === Type.data && payload.includes("data: 1"));
+    server.tell("release");
+    equal(await reader.body(1), "data: 1\n\ndata: 2\n\n");
+  },
+  {},
+  BOTH,
+);
+
+test(
+  "cookie fields are one, a raw UTF-8 path is the bytes that were sent, and a Host needs no length",
+  async (server) => {
+    using sender = await visitor(server);
+    const path = "/inspect/caf\xc3\xa9?q=\xe2\x82\xac%zz";
+    sender.send(headers(1, request("GET", path.replace("/caf", "?caf"), ["cookie", "a=1"], ["cookie", "b=2"])));
+    const seen = JSON.parse(Buffer.from(await sender.body(1), "latin1").toString());
+    equal(seen.target, path.replace("/caf", "?caf"));
+    equal(new Headers(pairs(seen.headers)).get("cookie"), "a=1; b=2");
+    sender.send(headers(3, request("POST", "/inspect", ["host", "a.test"]), false));
+    sender.send(frame(Type.data, END_STREAM, 3, Buffer.from("hello")));
+    const posted = JSON.parse(await sender.body(3));
+    deepEqual([posted.host, posted.hasBody, posted.body], ["a.test", true, "hello"]);
+    sender.send(headers(5, request("GET", "/inspect", ["host", "b.test"])));
+    ok(!(await sender.body(5)).includes(`"method"`));
+  },
+  {},
+  BOTH,
+);
+
+function pairs(list: string[]): [string, string][] {
+  return Array.from({ length: list.length / 2 }, (_, index) => [list[2 * index], list[2 * index + 1]]);
+}
+
+test(
+  "a visitor who gives a stream up, or leaves, is noticed before there is an answer",
+  async (server) => {
+    using one = await visitor(server);
+    one.send(headers(1, request("GET", "/hold?reset")));
+    await server.said("held /hold?reset");
+    one.send(frame(Type.rstStream, 0, 1, Buffer.from([0, 0, 0, 8])));
+    await server.said("left /hold?reset");
+    one.send(headers(3, request("GET", "/hold?gone")));
+    await server.said("held /hold?gone");
+    one.close();
+    await server.said("left /hold?gone");
+    await server.whenStats(({ held }) => held === 0);
+  },
+  {},
+  BOTH,
+);
+
+/** What the server counts when nobody visits it, once it has opened what it opens with the first visitor. */
+async function quietStats(server: TestServer) {
+  await curl(["--http2", `https://127.0.0.1:${server.port}/`]);
+  await server.whenStats(({ connections }) => connections === 1);
+  return await server.stats();
+}
+
+const REFUSED = Buffer.from([0, 0, 0, 7]);
+
+test("streams that are reset as fast as they are opened end the connection, and nothing is left of them", async (server) => {
+  const before = await quietStats(server);
+  for (let round = 0; round < 3; round++) {
+    using flood = await visitor(server);
+    for (let stream = 1; stream < 20_000; stream += 200) {
+      const pairs = Array.from({ length: 100 }, (_, index) => [
+        headers(stream + 2 * index, request("GET", "/hold")),
+        frame(Type.rstStream, 0, stream + 2 * index, REFUSED),
+      ]);
+      await flood.deliver(Buffer.concat(pairs.flat()));
+    }
+    await flood.ended;
+    equal((await curl(["--http2", `https://127.0.0.1:${server.port}/`])).body, "hello");
+  }
+  await server.whenStats(({ held, connections, sockets }) =>
+    held === 0 && connections <= before.connections && sockets <= before.sockets
+  );
+});
+
+const floods: [name: string, frames: () => Buffer][] = [
+  ["SETTINGS", () => frame(Type.settings, 0, 0)],
+  ["PING", () => frame(Type.ping, 0, 0, Buffer.alloc(8))],
+  ["answers to no PING", () => frame(Type.ping, ACK, 0, Buffer.alloc(8))],
+  ["PRIORITY", () => frame(Type.priority, 0, 1, Buffer.from([0, 0, 0, 0, 1]))],
+  ["empty DATA", () => frame(Type.data, 0, 1)],
+  ["empty CONTINUATION", () => frame(Type.continuation, 0, 3)],
+];
+
+for (const [name, flooded] of floods) {
+  test(`a flood of ${name} frames ends the connection`, async (server) => {
+    const before = await quietStats(server);
+    using flood = await visitor(server);
+    flood.send(headers(1, request("POST", "/hold"), false));
+    if (name.endsWith("CONTINUATION")) {
+      flood.send(frame(Type.headers, END_STREAM, 3, block(request("GET", "/"))));
+    }
+    const piece = Buffer.concat(Array.from({ length: 500 }, flooded));
+    for (let sent = 0; sent < 40; sent++) await flood.deliver(piece);
+    await flood.ended;
+    await server.whenStats(({ held, connections, sockets }) =>
+      held === 0 && connections <= before.connections && sockets <= before.sockets
+    );
+    equal((await curl(["--http2", `https://127.0.0.1:${server.port}/`])).body, "hello");
+  });
+}
+
+test("an idle connection is told that it ends, and a busy one is not judged by time", async (server) => {
+  using busy = await visitor(server);
+  busy.send(headers(1, request("GET", "/hold")));
+  await server.said("held /hold");
+  for (let round = 0; round < 2; round++) {
+    using idle = await visitor(server);
+    idle.send(headers(1, request("GET", "/")));
+    equal(await idle.body(1), "hello");
+    const goAway = await idle.until(({ type }) => type === Type.goAway);
+    deepEqual([goAway.payload.readUInt32BE(0), goAway.payload.readUInt32BE(4)], [1, 0]);
+    await idle.ended;
+  }
+  server.tell("release");
+  equal(await busy.body(1), "held");
+}, { idleSeconds: 1 });
+
+test("who stops taking an answer is ended, and of who stops sending a body that stream is", async (server) => {
+  const narrow = Buffer.from([0, 4, 0, 0, 0, 0]);
+  using staller = await visitor(server, Buffer.concat([Buffer.from(PREFACE), frame(Type.settings, 0, 0, narrow)]));
+  staller.send(headers(1, request("GET", "/big?size=3000000")));
+  await staller.ended;
+  using slow = await visitor(server);
+  slow.send(headers(1, request("POST", "/echo"), false));
+  await slow.until(({ type, stream, flags }) =>
+    stream === 1 && (type === Type.rstStream || (flags & END_STREAM) !== 0)
+  );
+  slow.send(headers(3, request("GET", "/")));
+  equal(await slow.body(3), "hello");
+}, { stallSeconds: 1, bodySeconds: 1, bodyRate: 1_000_000 });
+
+test("closing tells visitors, waits for what runs and ends the rest", async (server) => {
+  using busy = await visitor(server);
+  using idle = await visitor(server);
+  busy.send(headers(1, request("GET", "/hold?1")));
+  busy.send(headers(3, request("GET", "/hold?2")));
+  await server.said("held /hold?2");
+  idle.send(headers(1, request("GET", "/")));
+  equal(await idle.body(1), "hello");
+  server.tell("close");
+  await idle.until(({ type }) => type === Type.goAway);
+  await idle.ended;
+  await busy.until(({ type }) => type === Type.goAway);
+  busy.send(frame(Type.rstStream, 0, 3, REFUSED));
+  await server.said("left /hold?2");
+  server.tell("release");
+  equal(await busy.body(1), "held");
+  await busy.ended;
+  equal(await server.ended, 0);
+});
+
+test("what does not begin with HTTP/2's preface is no HTTP/2", async (server) => {
+  for (
+    const text of [
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+      `${PREFACE.slice(0, -3)}XX\r\n\r\n`,
+      "\0\0\0\x04\0\0\0\0\0".repeat(3),
+    ]
+  ) {
+    using other = await visitor(server, text);
+    await other.ended;
+    await rejects(other.until(({ type }) => type === Type.headers || type === Type.data));
+  }
+  using split = await visitor(server, PREFACE.slice(0, 5));
+  split.send(Buffer.concat([Buffer.from(PREFACE.slice(5)), hello().subarray(PREFACE.length)]));
+  split.send(headers(1, request("GET", "/")));
+  match(await split.body(1), /^hello$/);
+});
+
+test("a head that comes in pieces is one, an upload's empty end is no flood", async (server) => {
+  using sender = await visitor(server);
+  const head = block(request("POST", "/inspect"));
+  sender.send(frame(Type.headers, 0, 1, head.subarray(0, 10)));
+  sender.send(frame(Type.continuation, END_HEADERS, 1, head.subarray(10)));
+  sender.send(frame(Type.data, END_STREAM, 1));
+  equal(JSON.parse(await sender.body(1)).method, "POST");
+  for (let first = 3; first < 2400; first += 200) {
+    const streams = Array.from({ length: 100 }, (_, index) => first + 2 * index);
+    const posts = streams.flatMap((stream) => [
+      headers(stream, request("POST", "/"), false),
+      frame(Type.data, END_STREAM, stream),
+    ]);
+    sender.send(Buffer.concat(posts));
+    for (const stream of streams) equal(await sender.body(stream), "hello");
+  }
+});

@@ -1,0 +1,34 @@
+/** The server's HTTP/2 against h2spec, a conformance suite of others; bench/README.md says how to get it. */
+import assert from "node:assert/strict";
+import { startServer, visit } from "./kit.ts";
+
+const testdata = new URL("../common/connection/testdata/", import.meta.url);
+const file = (name: string) => new URL(name, testdata).pathname;
+const TLS = ["--tls-cert", file("leaf.pem"), "--tls-key", file("leaf.key")];
+const CASES = 145;
+
+const h2spec = Deno.env.get("PORTWAY_H2SPEC") ?? "h2spec";
+const isInstalled = await runH2spec(["--version"]).then(() => true, (error) => {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
+  return false;
+});
+
+async function runH2spec(args: string[]): Promise<string> {
+  const { stdout, stderr } = await new Deno.Command(h2spec, { args }).output();
+  return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+}
+
+for (const listener of ["edge", "deno"]) {
+  Deno.test({
+    name: `HTTP/2: all cases of h2spec pass (listener ${listener})` +
+      (isInstalled ? "" : ": left out, as h2spec is not on the path; PORTWAY_H2SPEC=<path> names it"),
+    ignore: !isInstalled,
+    async fn() {
+      await using server = await startServer({ args: [...TLS, "--listener", listener] });
+      const output = await runH2spec(["-h", "127.0.0.1", "-p", String(server.port), "-t", "-k"]);
+      assert(output.includes(`${CASES} tests, ${CASES} passed, 0 skipped, 0 failed`), output);
+      const health = await visit(`${server.url}/health`, { ca: Deno.readTextFileSync(file("ca.pem")) });
+      assert.equal((await health.json() as { streams: number }).streams, 0);
+    },
+  });
+}
