@@ -1,8 +1,9 @@
 /**
  * Holds the readers of heads and bodies, and a real listener, to a slow and obvious reader, with random and broken
  * requests: 5 minutes, or `--seconds N`. Ends with code 1 at the first difference, which it prints with the seed that
- * brings it about again.
+ * brings it about again. Runs on Deno and on Node.
  */
+import process from "node:process";
 import fc from "fast-check";
 import {
   assertAsReference,
@@ -39,7 +40,7 @@ function readSeconds([flag, value]: string[]): number {
   return seconds;
 }
 
-const end = performance.now() + readSeconds(Deno.args) * 1000;
+const end = performance.now() + readSeconds(process.argv.slice(2)) * 1000;
 const counts = { heads: 0, bodies: 0, connections: 0 };
 await using fuzzer = await openEdgeFuzzer();
 while (performance.now() < end) {
@@ -56,4 +57,4 @@ while (performance.now() < end) {
   );
 }
 const text = `${counts.heads} heads, ${counts.bodies} bodies and ${counts.connections} connections: no difference\n`;
-await Deno.stdout.write(new TextEncoder().encode(text));
+process.stdout.write(text);
