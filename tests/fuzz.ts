@@ -57,6 +57,7 @@ while (performance.now() < end) {
   counts.connections += await run(
     fc.asyncProperty(connectionText, pieceSizes, (text, sizes) => fuzzer.check(text, sizes)),
   );
+  await fuzzer.idle();
 }
 const text = `${counts.heads} heads, ${counts.bodies} bodies and ${counts.connections} connections: no difference\n`;
 process.stdout.write(text);

@@ -13,6 +13,8 @@ import { listenEdge } from "./listen.ts";
 export interface EdgeFuzzer extends AsyncDisposable {
   /** @throws AssertionError when the handler got anything else than the slow reader reads in `text` */
   check(text: string, sizes: readonly number[]): Promise<void>;
+  /** Resolves when no check is under way: a run that was interrupted leaves one. */
+  idle(): Promise<void>;
 }
 
 /** Opens a listener to be fuzzed. */
@@ -42,8 +44,8 @@ export async function openEdgeFuzzer(): Promise<EdgeFuzzer> {
   };
   let last = Promise.resolve();
   return {
-    // A run that was interrupted leaves a check under way. When it fails, so does the next.
     check: (text, sizes) => last = last.then(() => check(text, sizes)),
+    idle: () => last,
     async [Symbol.asyncDispose]() {
       listener.abort();
       await listener.close();
