@@ -119,12 +119,12 @@ Deno.test("HTTP/2 in Chromium: a hundred requests at once, uploads, event stream
   await page.goto(refusing.url);
   const refused = await page.evaluate(async (bytes) => {
     const statuses: number[] = [];
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       statuses.push((await fetch("/", { method: "POST", body: new Uint8Array(bytes) })).status);
     }
     return statuses;
   }, UPLOAD_BYTES);
-  assert.deepEqual(refused, [413, 413, 413, 413, 413]);
+  assert.deepEqual(refused, [413, 413, 413]);
   await page.close();
   await whenQuiet(server);
 });
