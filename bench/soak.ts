@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { EchoSocket } from "./load/websocket.ts";
+import { EchoSocket } from "./load/mod.ts";
 import { readMemory, readPeakMemory } from "./measure/process_stats.ts";
 import { startService } from "./programs/helpers.ts";
 import { startTunnel } from "./programs/portway.ts";

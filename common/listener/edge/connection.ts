@@ -115,7 +115,7 @@ export class EdgeConnection {
     if (this.phase === "closed") return;
     this.phase = "closed";
     this.#connection.close();
-    if (!this.#reading && this.#http2 === null) giveMemory(this.#memory);
+    if (!this.#reading && this.#http2 === null && this.#exchange?.input.isDrained !== false) giveMemory(this.#memory);
     this.front.forget(this);
     const exchange = this.#exchange;
     this.#exchange = null;
@@ -227,10 +227,20 @@ export class EdgeConnection {
     if (!exchange.input.isOver) this.mustClose = true;
     this.#exchange = null;
     exchange.settle();
-    if (this.#headMemory !== null) giveMemory(this.#headMemory);
+    if (!exchange.input.isDrained) this.#leaveMemory();
+    else if (this.#headMemory !== null) giveMemory(this.#headMemory);
     this.#headMemory = null;
     if (this.mustClose || this.front.closing) return this.#linger();
     this.#next();
+  }
+
+  /** A piece of the body may still be on its way to somewhere: its memory is neither written to nor given back. */
+  #leaveMemory(): void {
+    if (this.#headMemory !== null && this.#reading) return;
+    const { rest } = this;
+    this.#memory = takeMemory(Math.max(SMALL, rest.length));
+    this.#memory.set(rest);
+    [this.#at, this.#end] = [0, rest.length];
   }
 
   #enter(phase: Phase): void {

@@ -19,6 +19,8 @@ export class RequestBody {
   #awaitsContinue: boolean;
   #isOver: boolean;
   #isAbandoned = false;
+  /** Its reader has been told of the end, and so is done with every piece. */
+  isDrained: boolean;
   /** Memory of the last piece, which its reader may still look at. */
   #spent: Uint8Array<ArrayBuffer> | null = null;
   /** A read is under way. */
@@ -33,7 +35,7 @@ export class RequestBody {
     this.#connection = connection;
     this.#left = head.length;
     this.#decoder = head.framing === "chunked" ? createChunkedDecoder() : null;
-    this.#isOver = head.framing === "none";
+    this.#isOver = this.isDrained = head.framing === "none";
     this.#awaitsContinue = head.expectation === "continue" && head.minorVersion === 1;
   }
 
@@ -61,13 +63,14 @@ export class RequestBody {
       if (piece.length > 0) return piece;
       if (!this.#isOver) await this.#readMore();
     }
+    this.isDrained = true;
     return null;
   }
 
-  /** Nobody reads it any more. */
+  /** Nobody will ask for more. The last piece may still be on its way to somewhere: its memory is the collector's then. */
   abandon(): void {
     this.#isAbandoned = true;
-    this.#releaseSpent();
+    this.#spent = null;
   }
 
   /** What came with the head may hold the rest of it: then the connection can go on behind it. */
