@@ -86,3 +86,68 @@ function readFraming(lengths: string[], codings: string[], minorVersion: number)
   const length = Number(lengths[0]);
   return { framing: length > 0 ? "length" as const : "none" as const, length };
 }
+
+const SIZE_LINE = /^([0-9A-Fa-f]+)(?:;[\t\x20-\x7e\x80-\xff]*)?\r\n/;
+const SIZE_LINE_BEGUN = /^(?:[0-9A-Fa-f]+(?:;[\t\x20-\x7e\x80-\xff]*)?\r?)?$/;
+const TRAILERS = new RegExp(`^((?:${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n)*)\\r\\n`);
+const TRAILERS_BEGUN = new RegExp(
+  `^(?:${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n)*(?:\\r|${TOKEN}|${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r?)?$`,
+);
+
+/** A chunked body and how many characters it took. */
+export interface BodyReading {
+  data: string;
+  trailers: string;
+  taken: number;
+}
+
+/** Reads a chunked body at the start of a text; "short" when its end is still to come, null when it is to be refused. */
+export function readChunked(text: string): BodyReading | "short" | null {
+  let data = "", rest = text;
+  for (;;) {
+    const [line, digits] = SIZE_LINE.exec(rest) ?? [];
+    if (line === undefined) return SIZE_LINE_BEGUN.test(rest) && sizeFits(rest) ? "short" : null;
+    const size = parseInt(digits, 16);
+    if (size > Number.MAX_SAFE_INTEGER) return null;
+    rest = rest.slice(line.length);
+    if (size === 0) break;
+    const end = rest.slice(size, size + 2);
+    if (!"\r\n".startsWith(end)) return null;
+    if (end.length < 2) return "short";
+    data += rest.slice(0, size);
+    rest = rest.slice(size + 2);
+  }
+  const [all, trailers] = TRAILERS.exec(rest) ?? [];
+  if (all === undefined) return TRAILERS_BEGUN.test(rest) ? "short" : null;
+  return { data, trailers, taken: text.length - rest.length + all.length };
+}
+
+const sizeFits = (line: string) => !(parseInt(line, 16) > Number.MAX_SAFE_INTEGER);
+
+/** One request of a connection, as its handler should see it. */
+export interface ConnectionReading {
+  request: RequestReading;
+  body: string;
+}
+
+/** All whole requests that a connection carries, up to the first that is refused, cut short or the last. */
+export function readConnection(text: string, maxFields: number): ConnectionReading[] {
+  const requests: ConnectionReading[] = [];
+  for (let rest = text;;) {
+    while (rest.startsWith("\r\n")) rest = rest.slice(2);
+    const end = rest.indexOf("\r\n\r\n");
+    const request = end < 0 ? null : readRequest(rest.slice(0, end + 4), maxFields);
+    if (request === null || request.expectation === "unknown") return requests;
+    rest = rest.slice(end + 4);
+    let body = rest.slice(0, request.length);
+    if (body.length < request.length) return requests;
+    if (request.framing === "chunked") {
+      const reading = readChunked(rest);
+      if (reading === null || reading === "short") return requests;
+      body = reading.data;
+      rest = rest.slice(reading.taken);
+    } else rest = rest.slice(request.length);
+    requests.push({ request, body });
+    if (request.close || (request.minorVersion === 0 && !request.keepAlive)) return requests;
+  }
+}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { assertChunkedAsReference, chunkedBody, mutations, pieceSizes, soup } from "./_fuzz.ts";
 import { createChunkedDecoder, MAX_CHUNK_LINE, MAX_TRAILERS } from "./chunked.ts";
 import { ResponseSyntaxError } from "./response_head.ts";
 
@@ -192,4 +193,9 @@ Deno.test("ChunkedDecoder gives the trailers as they came, wherever they are cut
     assert.equal(decoder.done, true);
     assert.equal(String.fromCharCode(...decoder.trailers), trailers);
   }
+});
+
+Deno.test("random, broken and cut bodies are read as a slow reader reads them, in whatever pieces they come", () => {
+  const broken = fc.tuple(chunkedBody, mutations()).map(([text, mutate]) => mutate(text));
+  fc.assert(fc.property(fc.oneof(chunkedBody, broken, soup), pieceSizes, assertChunkedAsReference), { numRuns: 5_000 });
 });

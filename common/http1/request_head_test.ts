@@ -1,29 +1,20 @@
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import fc from "fast-check";
 import { encodeLatin1 } from "./latin1.ts";
-import { readRequest, type RequestReading } from "./_reference_request.ts";
-import { findHeadEnd, MAX_REQUEST_HEAD, RequestHead, RequestSyntaxError } from "./request_head.ts";
-
-const MAX_FIELDS = 250;
-/** One reader for all, as on a connection: nothing of a head may show in the next. */
-const head = new RequestHead();
-
-/** Reads a head that lies somewhere in a buffer. */
-function parse(text: string, maxFields = MAX_FIELDS): RequestReading | null {
-  const bytes = encodeLatin1(`....${text}`);
-  if (!head.parse(bytes, 4, bytes.length, maxFields)) return null;
-  return readingOf(head);
-}
-
-function readingOf(head: RequestHead): RequestReading {
-  const fields = Array.from(
-    { length: head.fieldCount },
-    (_, field): [string, string] => [head.name(field), head.value(field)],
-  );
-  const { method, target, host, minorVersion, framing, length, expectation, close, keepAlive } = head;
-  const upgrade = head.upgrade ? head.value(head.upgradeField) : null;
-  return { method, target, host, minorVersion, fields, framing, length, expectation, close, keepAlive, upgrade };
-}
+import {
+  assertAsReference,
+  fieldsOf,
+  head,
+  hosts,
+  MAX_FIELDS,
+  mutations,
+  parse,
+  request,
+  soup,
+  write,
+} from "./_fuzz.ts";
+import { readRequest } from "./_reference_request.ts";
+import { findHeadEnd, MAX_REQUEST_HEAD, RequestSyntaxError } from "./request_head.ts";
 
 function refusal(text: string): RequestSyntaxError {
   let refused: unknown;
@@ -104,8 +95,6 @@ Deno.test("HTTP/1.0 needs no Host, and none is read from the head before", () =>
   equal(parse("GET http://b/ HTTP/1.0\r\n\r\n")?.host, "b");
   equal(parse("GET / HTTP/1.0\r\nHost: c\r\n\r\n")?.host, "c");
 });
-
-const hosts = ["a", "a.b-c.test:65535", "127.0.0.1", "[2001:db8::1]", "xn--bcher-kva.test", "a_b", "a%20b", "A.B"];
 
 Deno.test("a Host is a name or an address, with a port or without", () => {
   for (const host of hosts) equal(parse(`GET / HTTP/1.1\r\nHost: \t${host} \r\n\r\n`)?.host, host);
@@ -237,57 +226,6 @@ Deno.test("a head of one byte more than can be counted is never whole", () => {
   equal(parse(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(MAX_REQUEST_HEAD)}\r\n\r\n`), null);
 });
 
-const token = fc.stringMatching(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,12}$/);
-/** Text of bytes that a value can hold. */
-const value = fc.array(fc.integer({ min: 0x20, max: 0xff }).filter((byte) => byte !== 0x7f), { maxLength: 20 })
-  .map((bytes) => String.fromCharCode(...bytes).trim().replace(/^[\xa0]+|[\xa0]+$/g, ""));
-const path = fc.array(fc.integer({ min: 0x21, max: 0xff }).filter((byte) => byte !== 0x7f), { maxLength: 20 })
-  .map((bytes) => `/${String.fromCharCode(...bytes)}`);
-const host = fc.constantFrom(...hosts);
-const space = fc.constantFrom("", " ", "\t", "  \t ");
-/** Names that mean something to the reader are given to it apart. */
-const SPECIAL = new Set(["host", "expect", "upgrade", "connection", "content-length", "transfer-encoding"]);
-const plainField = fc.tuple(token.filter((name) => !SPECIAL.has(name.toLowerCase())), value);
-const connection = fc.constantFrom("close", "Keep-Alive", "upgrade", "Upgrade, x", "x-y, CLOSE", "keep-alive,upgrade");
-const framing = fc.oneof(
-  fc.constant(null),
-  fc.nat().map((length): [string, string] => ["Content-Length", String(length)]),
-  fc.constantFrom<[string, string]>(["Transfer-Encoding", "chunked"], ["transfer-encoding", "CHUNKED"]),
-);
-
-const request = fc.record({
-  method: token.filter((method) => method !== "CONNECT"),
-  path,
-  authority: fc.option(host),
-  host,
-  fields: fc.array(plainField, { maxLength: 8 }),
-  connection: fc.option(connection),
-  expect: fc.option(fc.constantFrom("100-continue", "other")),
-  upgrade: fc.option(fc.constantFrom("websocket", "chat/1, x", "h2c", "")),
-  framing,
-  at: fc.nat(),
-  space,
-});
-type Made = typeof request extends fc.Arbitrary<infer T> ? T : never;
-
-/** The fields of a request in their order, those with a meaning somewhere among the others. */
-function fieldsOf({ fields, host, connection, expect, upgrade, framing, at }: Made): [string, string][] {
-  const special: [string, string][] = [["hOst", host]];
-  if (connection !== null) special.push(["Connection", connection]);
-  if (expect !== null) special.push(["Expect", expect]);
-  if (upgrade !== null) special.push(["upgrade", upgrade]);
-  if (framing !== null) special.push(framing);
-  const all: [string, string][] = [...fields];
-  for (const [index, field] of special.entries()) all.splice((at + 7 * index) % (all.length + 1), 0, field);
-  return all;
-}
-
-function write(made: Made): string {
-  const lines = fieldsOf(made).map(([name, value]) => `${name}:${made.space}${value}${made.space}\r\n`);
-  const target = made.authority === null ? made.path : `http://${made.authority}${made.path}`;
-  return `${made.method} ${target} HTTP/1.1\r\n${lines.join("")}\r\n`;
-}
-
 Deno.test("random heads are read as what they were made of", () => {
   fc.assert(
     fc.property(request, (made) => {
@@ -314,60 +252,8 @@ Deno.test("a mutated head is read as the reference reads it, or refused as the r
 });
 
 Deno.test("bytes at random are read as the reference reads them", () => {
-  const soup = fc.array(fc.constantFrom(...NASTY), { maxLength: 30 }).map((parts) => parts.join(""));
   fc.assert(fc.property(soup, assertAsReference), { numRuns: 5_000 });
 });
-
-/** What confuses readers. */
-const NASTY = [
-  ..."\0\t\n\r :,;/?#*@%xX5+-\"'()\x7f\x80\xff",
-  "\r\n",
-  "\r\n\r\n",
-  "\n\n",
-  "\r\n ",
-  "GET / HTTP/1.1\r\n",
-  "GET ",
-  " HTTP/1.0",
-  " HTTP/1.1\r\n",
-  "Host: b\r\n",
-  "host:",
-  "Content-Length: 5\r\n",
-  "content_length: 5\r\n",
-  "Transfer-Encoding: chunked\r\n",
-  "Transfer-Encoding : chunked\r\n",
-  "http://b",
-  "Connection: close\r\n",
-  "Upgrade: h2c\r\n",
-];
-
-/** A few edits of a text: something put in, replaced or left out, or a part doubled. */
-function mutations(): fc.Arbitrary<(text: string) => string> {
-  const edit = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 6 }), fc.oneof(fc.constantFrom(...NASTY), fc.constant("")));
-  return fc.tuple(fc.array(edit, { minLength: 1, maxLength: 3 }), fc.boolean()).map(([edits, doubles]) => (text) => {
-    for (const [where, length, put] of edits) {
-      const at = where % (text.length + 1);
-      const left = doubles ? text.slice(at, at + length * 4) : "";
-      text = text.slice(0, at) + put + left + text.slice(at + length);
-    }
-    return text;
-  });
-}
-
-/** Whether the fast reader and the slow one agree on what begins with `text`. */
-function assertAsReference(text: string): void {
-  let reading: RequestReading | "refused" | null;
-  try {
-    reading = parse(text);
-  } catch (error) {
-    ok(error instanceof RequestSyntaxError, String(error));
-    reading = "refused";
-  }
-  const end = text.indexOf("\r\n\r\n");
-  if (end < 0) return void ok(reading === null || reading === "refused", "a head without end was taken");
-  const expected = readRequest(text.slice(0, end + 4), MAX_FIELDS);
-  deepEqual(reading, expected ?? "refused", JSON.stringify(text));
-  if (expected !== null) equal(head.end - head.start, end + 4);
-}
 
 Deno.test("a head that comes in pieces is never refused before it breaks, nor taken before its end", () => {
   fc.assert(

@@ -1,10 +1,11 @@
+import process from "node:process";
 import { silentLogger } from "../log.ts";
 import { exchangeRaw } from "./_raw_client.ts";
 import { listen } from "./open.ts";
 import type { ExchangeHandler, Listener, ListenerKind } from "./types.ts";
 
 /** The drivers there are on this runtime: `Deno.serve` is on one of them only. */
-export const KINDS: readonly ListenerKind[] = "serve" in Deno ? ["edge", "deno"] : ["edge"];
+export const KINDS: readonly ListenerKind[] = process.versions.deno === undefined ? ["edge"] : ["edge", "deno"];
 
 /**
  * One test for each driver, with a listener that answers with `handler`; it fails when it does not end in time.

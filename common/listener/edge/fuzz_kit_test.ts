@@ -1,0 +1,70 @@
+/** A real listener held to the slow reader. For the test beside it and for `deno task fuzz`. */
+import { deepEqual } from "node:assert/strict";
+import { connect } from "node:net";
+import { cut, MAX_FIELDS } from "../../http1/_fuzz.ts";
+import { type ConnectionReading, readConnection } from "../../http1/_reference_request.ts";
+import { decodeLatin1 } from "../../http1/mod.ts";
+import { silentLogger } from "../../log.ts";
+import { within } from "../contract_kit_test.ts";
+import type { Exchange } from "../types.ts";
+import { listenEdge } from "./listen.ts";
+
+/** Sends what connections carry to a listener, and compares what its handler gets. */
+export interface EdgeFuzzer extends AsyncDisposable {
+  /** @throws AssertionError when the handler got anything else than the slow reader reads in `text` */
+  check(text: string, sizes: readonly number[]): Promise<void>;
+}
+
+/** Opens a listener to be fuzzed. */
+export async function openEdgeFuzzer(): Promise<EdgeFuzzer> {
+  let seen: string[] = [];
+  const errors: string[] = [];
+  const handler = async (exchange: Exchange) => {
+    let body = "";
+    for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
+      body += decodeLatin1(piece, 0, piece.length);
+    }
+    const { method, target, host, httpVersion, rawHeaders, upgrade } = exchange;
+    seen.push(describe({ method, target, host, httpVersion, fields: rawHeaders, upgrade, body }));
+    return new Response("seen");
+  };
+  const log = { ...silentLogger, error: (event: string) => void errors.push(event) };
+  const listener = await listenEdge(
+    { hostname: "127.0.0.1", port: 0, limits: { maxFields: MAX_FIELDS }, log },
+    handler,
+  );
+  return {
+    async check(text, sizes) {
+      seen = [];
+      await within(send(listener.port, text, sizes));
+      while (listener.connections > 0) await new Promise((resolve) => setTimeout(resolve, 0));
+      deepEqual(seen, readConnection(text, MAX_FIELDS).map(describeReading), JSON.stringify(text));
+      deepEqual(errors, []);
+    },
+    async [Symbol.asyncDispose]() {
+      listener.abort();
+      await listener.close();
+    },
+  };
+}
+
+const describe = (...parts: unknown[]) => JSON.stringify(parts);
+
+function describeReading({ request, body }: ConnectionReading): string {
+  const { method, target, host, minorVersion, fields } = request;
+  const upgrade = request.framing === "none" ? request.upgrade : null;
+  return describe({ method, target, host, httpVersion: `1.${minorVersion}`, fields: fields.flat(), upgrade, body });
+}
+
+/** Sends a text in pieces, and resolves when the listener has ended the connection. */
+async function send(port: number, text: string, sizes: readonly number[]): Promise<void> {
+  const socket = connect(port, "127.0.0.1").setNoDelay(true);
+  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()).on("error", () => {}));
+  socket.resume();
+  for (const piece of cut(text, sizes)) {
+    if (!socket.writable) break;
+    await new Promise((resolve) => socket.write(piece, "latin1", resolve));
+  }
+  socket.end();
+  await closed;
+}
