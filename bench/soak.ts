@@ -20,6 +20,11 @@ const SETTLE_MS = 15_000;
 const SAMPLE_MS = 10_000;
 /** What may have grown. */
 const MAX_GROWTH = 0.1;
+/**
+ * Between two visits of one visitor: without it those who leave come faster than what they sent can be passed on, and the
+ * connections of one address run out, which is an attack and no soak.
+ */
+const PAUSE_MS = 100;
 /** Visitors at a time of each kind. */
 const AT_A_TIME = 4;
 const PIECE = new Uint8Array(64 * 1024).fill(120);
@@ -160,6 +165,7 @@ async function run(
   while (performance.now() < until) {
     try {
       await visit(endpoint, agent);
+      await sleep(PAUSE_MS);
       counts[name] = (counts[name] ?? 0) + 1;
     } catch (error) {
       const reason = `${name}: ${error instanceof Error ? error.message : error}`;

@@ -4,14 +4,16 @@ export const SMALL = 2 * 1024;
 export const MEDIUM = 8 * 1024;
 /** For bodies that keep coming, and heads that are unusually long. */
 export const LARGE = 64 * 1024;
+/** A large piece with its head, or what frames it. */
+const LARGEST = LARGE + 1024;
 
 /** Free buffers kept of each size. */
-const MAX_FREE: Readonly<Record<number, number>> = { [SMALL]: 512, [MEDIUM]: 64, [LARGE]: 16 };
-const free = new Map<number, Uint8Array<ArrayBuffer>[]>([[SMALL, []], [MEDIUM, []], [LARGE, []]]);
+const MAX_FREE: Readonly<Record<number, number>> = { [SMALL]: 512, [MEDIUM]: 64, [LARGE]: 32, [LARGEST]: 16 };
+const free = new Map<number, Uint8Array<ArrayBuffer>[]>([[SMALL, []], [MEDIUM, []], [LARGE, []], [LARGEST, []]]);
 
-/** Memory of at least `size` bytes: one of the three sizes, or just as much where they are too small. */
+/** Memory of at least `size` bytes: one of the sizes, or just as much where they are too small. */
 export function takeMemory(size: number): Uint8Array<ArrayBuffer> {
-  const bytes = size <= SMALL ? SMALL : size <= MEDIUM ? MEDIUM : size <= LARGE ? LARGE : size;
+  const bytes = size <= SMALL ? SMALL : size <= MEDIUM ? MEDIUM : size <= LARGE ? LARGE : Math.max(size, LARGEST);
   return free.get(bytes)?.pop() ?? new Uint8Array(bytes);
 }
 
@@ -19,4 +21,6 @@ export function takeMemory(size: number): Uint8Array<ArrayBuffer> {
 export function giveMemory(memory: Uint8Array<ArrayBuffer>): void {
   const kept = free.get(memory.length);
   if (kept !== undefined && kept.length < MAX_FREE[memory.length]) kept.push(memory);
+  // Left to the garbage collector, much of it piles up before it looks.
+  else if (memory.length >= LARGE && memory.length === memory.buffer.byteLength) memory.buffer.transfer(0);
 }

@@ -28,7 +28,7 @@ for (const listener of ["edge", "deno"]) {
       const output = await runH2spec(["-h", "127.0.0.1", "-p", String(server.port), "-t", "-k"]);
       assert(output.includes(`${CASES} tests, ${CASES} passed, 0 skipped, 0 failed`), output);
       const health = await visit(`${server.url}/health`, { ca: Deno.readTextFileSync(file("ca.pem")) });
-      assert.equal((await health.json() as { streams: number }).streams, 0);
+      assert.match(await health.text(), /"streams":0\b/);
     },
   });
 }

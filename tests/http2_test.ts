@@ -19,6 +19,8 @@ const file = (name: string) => new URL(name, testdata).pathname;
 const TLS = ["--tls-cert", file("leaf.pem"), "--tls-key", file("leaf.key")];
 const TRUST = ["--ca-certs", file("ca.pem")];
 const UPLOAD_BYTES = 20_000_000;
+/** What is taken of an upload that nobody wants: beyond it the stream is reset, which curl before 8 may take for a failure. */
+const CURL_BYTES = 12_000_000;
 
 /** A service that answers every upload before it has read it. */
 async function startEarlyService() {
@@ -51,7 +53,7 @@ for (const listener of ["edge", "deno"]) {
     await using server = await startServer({ args: [...TLS, "--listener", listener] });
     await using tunnel = await startTunnel({ server, target: service, args: TRUST });
     const upload = `${server.dataDir}/upload`;
-    await Deno.writeFile(upload, new Uint8Array(UPLOAD_BYTES));
+    await Deno.writeFile(upload, new Uint8Array(CURL_BYTES));
     for (const how of [["-T"], ["-X", "POST", "-H", "content-length:", "-T"], ["--data-binary"]]) {
       const path = how[0] === "--data-binary" ? `@${upload}` : upload;
       const curl = new Deno.Command("curl", { args: ["-sSki", "--http2", ...how, path, tunnel.url] });
@@ -119,12 +121,12 @@ Deno.test("HTTP/2 in Chromium: a hundred requests at once, uploads, event stream
   await page.goto(refusing.url);
   const refused = await page.evaluate(async (bytes) => {
     const statuses: number[] = [];
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       statuses.push((await fetch("/", { method: "POST", body: new Uint8Array(bytes) })).status);
     }
     return statuses;
   }, UPLOAD_BYTES);
-  assert.deepEqual(refused, [413, 413, 413, 413, 413]);
+  assert.deepEqual(refused, [413, 413, 413]);
   await page.close();
   await whenQuiet(server);
 });

@@ -82,5 +82,5 @@ function pingWithoutEnd(socket: Duplex): void {
   more();
 }
 
-server.listen(0, "127.0.0.1", () => console.log(`port ${(server.address() as AddressInfo).port}`));
+server.listen(0, "127.0.0.1", () => process.stdout.write(`port ${(server.address() as AddressInfo).port}\n`));
 process.on("uncaughtException", () => {});

@@ -119,12 +119,12 @@ function setNoDelay(port: number): boolean {
 
 function setSocketOption(library: string, fd: number): boolean {
   try {
-    const { symbols, close } = Deno.dlopen(library, {
+    const opened = Deno.dlopen(library, {
       setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
     });
     const value = new Int32Array([1]);
-    const result = symbols.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, value, value.byteLength);
-    close();
+    const result = opened.symbols.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, value, value.byteLength);
+    opened.close();
     return result === 0;
   } catch {
     return false;

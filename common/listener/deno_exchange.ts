@@ -21,7 +21,7 @@ export interface DenoExchangeOptions {
 /** Methods whose bodies may be streams that wait for the answer to begin. */
 const STREAMED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 /** How much of an upload is taken, in bytes, and how long, in milliseconds, once its answer is complete. */
-const LINGER_BYTES = 1024 * 1024;
+const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_MS = 2000;
 
 /** A request as `Deno.serve` gives it, brought into the form of the others. */

@@ -234,10 +234,13 @@ export class EdgeConnection implements Line {
   upgrade(): Connection {
     this.phase = "upgraded";
     const upgraded = new UpgradedConnection(this.#connection, this.rest.slice(), () => this.close());
-    if (this.#reading) upgraded.awaitEarly();
     this.#upgraded = upgraded;
     this.#exchange?.settle();
     this.#exchange = null;
+    if (this.#headMemory !== null) giveMemory(this.#headMemory);
+    this.#headMemory = null;
+    if (this.#reading) upgraded.awaitEarly();
+    else this.#dropMemory();
     return upgraded;
   }
 
@@ -287,7 +290,7 @@ export class EdgeConnection implements Line {
   readonly #onRead = (count: number | null): void => {
     this.#reading = false;
     if (this.phase === "closed") return giveMemory(this.#memory);
-    if (this.#upgraded !== null) return this.#upgraded.takeEarly(this.#memory, this.#end, count);
+    if (this.#upgraded !== null) return this.#takeEarly(this.#upgraded, count);
     if (this.phase === "linger") return this.#discard(count);
     if (count === null) return this.#onEnd();
     this.#end += count;
@@ -296,9 +299,21 @@ export class EdgeConnection implements Line {
 
   readonly #onBroken = (): void => {
     this.#reading = false;
-    if (this.#upgraded !== null) this.#upgraded.takeEarly(this.#memory, this.#end, null);
+    if (this.#upgraded !== null) this.#takeEarly(this.#upgraded, null);
     else this.close();
   };
+
+  #takeEarly(upgraded: UpgradedConnection, count: number | null): void {
+    upgraded.takeEarly(this.#memory, this.#end, count);
+    this.#dropMemory();
+  }
+
+  /** Nothing is read here any more: thousands of sessions hold no memory twice. */
+  #dropMemory(): void {
+    giveMemory(this.#memory);
+    this.#memory = NO_MEMORY;
+    this.#at = this.#end = 0;
+  }
 
   /** The visitor has ended their side. */
   #onEnd(): void {
@@ -470,6 +485,7 @@ export class EdgeConnection implements Line {
   }
 }
 
+const NO_MEMORY = new Uint8Array(0);
 const CR = 0x0d;
 const LF = 0x0a;
 const BODY_WITH_UPGRADE = new HttpError(400, "bad_request", "An upgrade request can have no body.");

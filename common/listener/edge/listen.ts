@@ -198,7 +198,8 @@ class EdgeListener implements Listener, Front {
       if (connection.isIdle && (network === ALL || connection.network === network)) idle.push(connection);
     }
     if (idle.length === 0) this.#busy.add(network);
-    idle.sort((a, b) => a.since - b.since);
+    // Who waits between requests loses nothing by it, who is about to send the first one an answer.
+    idle.sort((a, b) => Number(b.phase === "idle") - Number(a.phase === "idle") || a.since - b.since);
     const count = Math.ceil(idle.length * EVICTED_SHARE);
     for (let index = 0; index < count; index++) idle[index].close();
     return count > 0;

@@ -61,6 +61,8 @@ async function answer(exchange: Exchange): Promise<Response | null> {
       return answerEvents(exchange);
     case "/bytes":
       return answerBytes(exchange);
+    case "/whole":
+      return answerWhole(exchange);
     case "/cookies":
       return new Response("c", {
         headers: [["set-cookie", "a=1; Path=/"], ["set-cookie", "b=2"], ["x-a", "1"], ["x-latin", "caf\xe9"]],
@@ -116,6 +118,14 @@ function answerBytes({ reply }: Exchange): null {
   const block = ENCODER.encode("Fine\r\nX-Case: Kept\r\ncontent-length: 6\r\nx-b: 1\r\nx-b: 2\r\n");
   reply.begin(200, block, 6, ENCODER.encode("abc"), false);
   void reply.write(ENCODER.encode("def"), true);
+  return null;
+}
+
+/** An interim answer, the answer, and trailers. */
+function answerWhole({ reply }: Exchange): null {
+  reply.inform(103, ENCODER.encode("Early Hints\r\nlink: </a>; rel=preload\r\n"));
+  reply.begin(200, ENCODER.encode("OK\r\ntrailer: x-sum\r\n"), null, ENCODER.encode("abc"), false);
+  reply.end(ENCODER.encode("x-sum: 3\r\n"));
   return null;
 }
 

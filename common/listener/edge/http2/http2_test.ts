@@ -26,7 +26,9 @@ const SERVERS: readonly [kind: ListenerKind, runtime: Runtime][] = [["edge", "de
   "node",
 ]];
 if (node === undefined) {
-  stdout.write("HTTP/2 on Node is left out: there is no Node 22.18 or later; PORTWAY_NODE=<path> names one\n");
+  stdout.write(
+    `HTTP/2 on Node is left out: no Node 22.18 or later; PORTWAY_NODE="$(npx -y node@24 -p process.execPath)"\n`,
+  );
 }
 
 type Run = (server: TestServer, kind: ListenerKind, runtime: Runtime) => Promise<void>;
@@ -118,7 +120,7 @@ function parse(body: string): unknown {
 test(
   "an answer before the end of an upload arrives",
   async (server) => {
-    const upload = new Uint8Array(20_000_000);
+    const upload = new Uint8Array(12_000_000);
     for (let round = 0; round < 5; round++) {
       const { status, body } = await curl(["--http2", "-T", "-", `https://127.0.0.1:${server.port}/early`], upload);
       deepEqual([status, body], [413, "no"]);
@@ -277,7 +279,9 @@ test("who stops taking an answer is ended, and of who stops sending a body that 
   const narrow = Buffer.from([0, 4, 0, 0, 0, 0]);
   using staller = await visitor(server, Buffer.concat([Buffer.from(PREFACE), frame(Type.settings, 0, 0, narrow)]));
   staller.send(headers(1, request("GET", "/big?size=3000000")));
-  await staller.ended;
+  // Deno cannot reset a stream that is not taken, and ends the connection.
+  const reset = staller.until(({ type, stream }) => type === Type.rstStream && stream === 1);
+  await Promise.race([staller.ended, reset.catch(() => staller.ended)]);
   using slow = await visitor(server);
   slow.send(headers(1, request("POST", "/echo"), false));
   await slow.until(({ type, stream, flags }) =>
@@ -305,6 +309,14 @@ test("closing tells visitors, waits for what runs and ends the rest", async (ser
   equal(await busy.body(1), "held");
   await busy.ended;
   equal(await server.ended, 0);
+});
+
+test("interim answers and trailers arrive, where the runtime can send them", async (server, _, runtime) => {
+  using reader = await visitor(server);
+  reader.send(headers(1, request("GET", "/whole")));
+  equal(await reader.body(1), "abc");
+  const heads = reader.frames.filter(({ type, stream }) => type === Type.headers && stream === 1);
+  equal(heads.length, runtime === "node" ? 3 : 1);
 });
 
 test("what does not begin with HTTP/2's preface is no HTTP/2", async (server) => {

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { giveMemory, LARGE, SMALL, takeMemory } from "./buffer_pool.ts";
+
+Deno.test("memory that was given back is used again, for what fits into it", () => {
+  for (const size of [1, SMALL, SMALL + 1, LARGE, LARGE + 20]) {
+    const memory = takeMemory(size);
+    assert(memory.length >= size);
+    giveMemory(memory);
+    assert.equal(takeMemory(size), memory);
+  }
+});
+
+Deno.test("large memory is freed at once when enough of it is kept", () => {
+  const memories = Array.from({ length: 200 }, () => takeMemory(LARGE));
+  memories.forEach(giveMemory);
+  assert(memories.filter(({ buffer }) => buffer.detached).length > 100);
+});
