@@ -233,6 +233,8 @@ export class EdgeConnection implements Line {
   /** Hands the connection over, with what has been read of it. */
   upgrade(): Connection {
     this.phase = "upgraded";
+    // Whether a quiet visitor is still there is for the system to find out: nobody here knows what may be sent.
+    this.#connection.keepAlive?.();
     const upgraded = new UpgradedConnection(this.#connection, this.rest.slice(), () => this.close());
     if (this.#reading) upgraded.awaitEarly();
     this.#upgraded = upgraded;
