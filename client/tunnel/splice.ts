@@ -1,3 +1,4 @@
+import { nextTurn } from "../../common/turn.ts";
 import { type MuxStream, ResetReason } from "../../protocol/mod.ts";
 import type { UpstreamConnection } from "./upstream_pool.ts";
 import { WriteQueue } from "./write_queue.ts";
@@ -7,6 +8,8 @@ const SMALL = 4 * 1024;
 const LARGE = 64 * 1024;
 /** After so many small reads in a row it holds the small memory again. */
 const QUIET_READS = 8;
+/** How long a service may take over what is left, once both sides have ended: the session tells no more of the stream. */
+const LAST_WORDS_MS = 60_000;
 
 /**
  * Joins a stream and a connection that was upgraded: bytes go both ways as they are, each way ends on its own, and
@@ -21,6 +24,7 @@ export class Splice {
   /** The visitor's direction has ended, and all of it was written. */
   #sentAll = false;
   #visitorEnded = false;
+  #lastWords: ReturnType<typeof setTimeout> | undefined;
 
   constructor(stream: MuxStream, connection: UpstreamConnection) {
     this.#stream = stream;
@@ -43,9 +47,12 @@ export class Splice {
         const sent = this.#stream.send(this.#memory, 0, count);
         if (sent < count) await this.#pass(this.#memory, sent, count);
         this.#fitMemory(count);
+        // What more comes while this leaves is read at once: a read costs more than the message it brings.
+        if (count < SMALL) await nextTurn();
       }
       this.#stream.end();
-      if (this.#sentAll || this.#stream.ended !== null) this.#connection.close();
+      if (this.#sentAll) this.#connection.close();
+      else if (this.#visitorEnded) this.#lastWords = setTimeout(() => this.abort(), LAST_WORDS_MS);
     } catch {
       // A service that broke off, or a stream that ended; the latter has nobody left to tell.
       this.#break();
@@ -62,6 +69,7 @@ export class Splice {
 
   /** The stream was reset. */
   abort(): void {
+    clearTimeout(this.#lastWords);
     this.#queue.stop();
     this.#connection.close();
   }
@@ -76,6 +84,7 @@ export class Splice {
   #onDrained(): void {
     if (!this.#visitorEnded || this.#sentAll) return;
     this.#sentAll = true;
+    clearTimeout(this.#lastWords);
     if (this.#stream.localEnded) this.#connection.close();
     else void this.#connection.closeWrite();
   }

@@ -1,3 +1,4 @@
+import { giveMemory, MEDIUM, takeMemory } from "../../common/buffer_pool.ts";
 import { copyBytes } from "../../protocol/mod.ts";
 
 /** What a queue writes to. */
@@ -15,8 +16,6 @@ interface Chunk {
 
 /** Holds the largest piece of a stream with its framing. */
 const CHUNK_SIZE = 64 * 1024 + 64;
-/** For a few small pieces, as most messages are. */
-const SMALL_CHUNK = 4 * 1024;
 /** Idle chunks kept for all queues of this process. */
 const MAX_SPARE = 16;
 const spare: Uint8Array<ArrayBuffer>[] = [];
@@ -77,9 +76,9 @@ export class WriteQueue {
   #chunkFor(size: number): Chunk {
     const last = this.#chunks.at(-1);
     if (last !== undefined && last.used + size <= last.memory.length) return last;
-    const isSmall = last === undefined && size <= SMALL_CHUNK / 4;
+    const isSmall = last === undefined && size <= MEDIUM / 4;
     const memory = isSmall
-      ? new Uint8Array(SMALL_CHUNK)
+      ? takeMemory(MEDIUM)
       : (size <= CHUNK_SIZE ? spare.pop() : undefined) ?? new Uint8Array(Math.max(size, CHUNK_SIZE));
     const chunk = { memory, used: 0, credit: 0 };
     this.#chunks.push(chunk);
@@ -93,7 +92,8 @@ export class WriteQueue {
     this.#writing = true;
     this.#writer.write(chunk.memory.subarray(0, chunk.used)).then(() => {
       this.#writing = false;
-      if (chunk.memory.length === CHUNK_SIZE && spare.length < MAX_SPARE) spare.push(chunk.memory);
+      if (chunk.memory.length === MEDIUM) giveMemory(chunk.memory);
+      else if (chunk.memory.length === CHUNK_SIZE && spare.length < MAX_SPARE) spare.push(chunk.memory);
       if (this.#stopped) return;
       if (chunk.credit > 0) this.#onWritten(chunk.credit);
       this.#drain();

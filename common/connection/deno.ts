@@ -23,6 +23,10 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
     this.conn = conn;
   }
 
+  protected get isClosed(): boolean {
+    return this.#closed;
+  }
+
   read(into: Uint8Array): Promise<number | null> {
     return this.#closed ? Promise.resolve(null) : this.conn.read(into).catch(this.#onReadError);
   }
@@ -50,7 +54,18 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
   }
 }
 
-class DenoPlainConnection extends DenoConnection<Deno.TcpConn> implements PlainConnection {
+class DenoTcpConnection extends DenoConnection<Deno.TcpConn> {
+  keepAlive(): void {
+    if (this.isClosed) return;
+    try {
+      this.conn.setKeepAlive(true);
+    } catch {
+      // Some systems refuse it on what has broken already, and a read tells of that.
+    }
+  }
+}
+
+class DenoPlainConnection extends DenoTcpConnection implements PlainConnection {
   async startTls(hostname: string, tls: TlsOptions, signal?: AbortSignal): Promise<Connection> {
     const options = { hostname, caCerts: [...tls.caCerts ?? []], alpnProtocols: ["http/1.1"] };
     let conn: Deno.TlsConn | Deno.TcpConn = this.conn;
@@ -203,11 +218,12 @@ function hasLeft(error: unknown): boolean {
 
 function accepted(conn: Deno.TcpConn | Deno.TlsConn): Accepted {
   const { hostname } = conn.remoteAddr as Deno.NetAddr;
-  const connection = new DenoConnection(conn);
   if (!("handshake" in conn)) {
     conn.setNoDelay(true);
+    const connection = new DenoTcpConnection(conn);
     return { connection, remoteAddress: hostname, handshake: () => Promise.resolve(null) };
   }
+  const connection = new DenoConnection(conn);
   const handshake = async () => (await conn.handshake()).alpnProtocol;
   return { connection, remoteAddress: hostname, handshake };
 }

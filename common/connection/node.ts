@@ -6,6 +6,9 @@ import type { Accepted, AcceptOptions, Acceptor, Connection, Driver, PlainConnec
 /** Connections of node:net and node:tls, which Deno has as well. */
 export const nodeDriver: Driver = { openTcp };
 
+/** How long a peer may be silent before the system asks for the first time. */
+const KEEP_ALIVE_MS = 60_000;
+
 async function openTcp(hostname: string, port: number, signal?: AbortSignal): Promise<PlainConnection> {
   const attempt = `cannot connect to ${hostname} port ${port}`;
   if (signal?.aborted) throw describeAbort(attempt, signal);
@@ -101,6 +104,10 @@ class NodeConnection implements Connection {
       if (this.socket.destroyed || this.socket.writableEnded) return resolve();
       this.socket.once("close", () => resolve()).end(() => resolve());
     });
+  }
+
+  keepAlive(): void {
+    this.socket.setKeepAlive(true, KEEP_ALIVE_MS);
   }
 
   close(): void {

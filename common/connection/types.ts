@@ -16,6 +16,12 @@ export interface Connection {
    * A connection that broke already stays as it is; it never rejects.
    */
   closeWrite(): Promise<void>;
+  /**
+   * Has the system ask a silent peer now and then whether it is still there (TCP keepalive), so that reads of one that
+   * has vanished reject: after minutes with the Node driver, after the system's own time with Deno's, two hours by
+   * default. Left out where there is no such thing: in Deno's TLS, and where nothing is a socket.
+   */
+  keepAlive?(): void;
   /** Ends the connection at once, both ways. Calling it again has no effect; it never throws. */
   close(): void;
 }

@@ -40,13 +40,15 @@ export class OutQueue {
     if (this.#isDropped) return;
     if (piece.length > 0) this.#append(piece);
     this.#isEnded ||= end;
-    if (!this.#isWriting) void this.#run();
+    this.#runSoon();
   }
 
   /** Calls `finished` once all has been written, instead of a last piece. */
   finish(finished: () => void): void {
     this.#finished = finished;
-    if (!this.#isWriting) void this.#run();
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    void this.#run();
   }
 
   /** Nothing more will be written. */
@@ -54,6 +56,13 @@ export class OutQueue {
     this.#isDropped = true;
     for (const { bytes } of this.#waiting) giveMemory(bytes);
     this.#waiting.length = 0;
+  }
+
+  /** Pieces that came in one message of the session leave in one write. */
+  #runSoon(): void {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    queueMicrotask(this.#run);
   }
 
   #append(piece: Uint8Array): void {
@@ -70,8 +79,7 @@ export class OutQueue {
     this.#waiting.push({ bytes, used: piece.length });
   }
 
-  async #run(): Promise<void> {
-    this.#isWriting = true;
+  readonly #run = async (): Promise<void> => {
     try {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
         const { bytes, used } = next;
@@ -89,7 +97,7 @@ export class OutQueue {
     } finally {
       this.#isWriting = false;
     }
-  }
+  };
 
   /** The end is told with the write that is made now. */
   #closeEnd(): boolean {

@@ -38,6 +38,7 @@ function piece(text: string): Uint8Array {
 Deno.test("what comes while a write is under way goes out as one, and is told of when it was taken", async () => {
   const { queue, writes, taken, take } = createQueue();
   queue.push(piece("one"), false);
+  await settle();
   queue.push(piece("two"), false);
   queue.push(piece("three"), false);
   assert.deepEqual([writes, taken()], [["one"], 0]);
@@ -47,21 +48,32 @@ Deno.test("what comes while a write is under way goes out as one, and is told of
   assert.equal(taken(), 11);
 });
 
+Deno.test("pieces of one turn go out as one", async () => {
+  const { queue, writes, take } = createQueue();
+  for (const text of ["one", "two", "three"]) queue.push(piece(text), text === "three");
+  await settle();
+  await take();
+  assert.deepEqual(writes, ["onetwothree."]);
+});
+
 Deno.test("the end is told once, with the last write, or by a write of its own", async () => {
   const withIt = createQueue();
   withIt.queue.push(piece("one"), false);
+  await settle();
   withIt.queue.push(piece("two"), true);
   await withIt.take();
   await withIt.take();
   assert.deepEqual(withIt.writes, ["one", "two."]);
   const behind = createQueue();
   behind.queue.push(piece("one"), false);
+  await settle();
   behind.queue.push(piece(""), true);
   await behind.take();
   await behind.take();
   assert.deepEqual(behind.writes, ["one", "."]);
   const alone = createQueue();
   alone.queue.push(piece(""), true);
+  await settle();
   await alone.take();
   assert.deepEqual(alone.writes, ["."]);
 });
@@ -70,6 +82,7 @@ Deno.test("finish waits for what was pushed before", async () => {
   const { queue, writes, take } = createQueue();
   let finished = 0;
   queue.push(piece("one"), false);
+  await settle();
   queue.push(piece("two"), false);
   queue.finish(() => finished++);
   await take();
@@ -89,6 +102,7 @@ Deno.test("a queue that was dropped writes nothing more and ends nothing", async
   const { queue, writes, take } = createQueue();
   let finished = 0;
   queue.push(piece("one"), false);
+  await settle();
   queue.push(piece("two"), true);
   queue.drop();
   queue.push(piece("three"), true);
@@ -100,6 +114,7 @@ Deno.test("a queue that was dropped writes nothing more and ends nothing", async
 Deno.test("a write that fails is told of once, and is the last", async () => {
   const { queue, writes, seen, fail, taken } = createQueue();
   queue.push(piece("one"), false);
+  await settle();
   queue.push(piece("two"), true);
   await fail();
   queue.push(piece("three"), false);

@@ -3,6 +3,7 @@ import type { Connection } from "../../common/connection/mod.ts";
 import type { HttpError } from "../../common/http_error.ts";
 import { checkFieldLines, FieldSyntaxError } from "../../common/http1/mod.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
+import { nextTurn } from "../../common/turn.ts";
 import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import { AnswerBlock } from "./answer_block.ts";
 import { badAnswer, fromReset } from "./errors.ts";
@@ -146,7 +147,10 @@ export class Visitor implements StreamHandler {
         const count = await connection.read(memory);
         if (count === null) break;
         this.#meter.meter(count);
-        await this.#stream.write(memory.subarray(0, count));
+        const sent = this.#stream.send(memory, 0, count);
+        if (sent < count) await this.#stream.write(memory.subarray(sent, count));
+        // What more comes while this leaves is read at once: a read costs more than the message it brings.
+        if (count < SMALL) await nextTurn();
         if (count < memory.length || memory.length === LARGE) continue;
         giveMemory(memory);
         memory = takeMemory(memory.length === SMALL ? MEDIUM : LARGE);

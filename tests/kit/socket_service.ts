@@ -12,7 +12,7 @@ export interface SocketService extends AsyncDisposable {
 
 /**
  * Echoes messages at any path and takes the last subprotocol offered. The text `close <code> <reason>`, or `close`
- * alone, makes it close, `push <count>` makes it send that many numbers; `/refuse` refuses the handshake with 403. A
+ * alone, makes it close, `terminate` break off, `push <count>` makes it send that many numbers; `/refuse` refuses the handshake with 403. A
  * plain request to `/never` gets no answer.
  */
 export async function startSocketService(): Promise<SocketService> {
@@ -35,7 +35,8 @@ export async function startSocketService(): Promise<SocketService> {
       peer.on("message", (data, isBinary) => {
         const text = isBinary ? "" : data.toString();
         const close = /^close (\d+) ?(.*)$/.exec(text), push = /^push (\d+)$/.exec(text);
-        if (text === "close") peer.close();
+        if (text === "terminate") peer.terminate();
+        else if (text === "close") peer.close();
         else if (close !== null) peer.close(Number(close[1]), close[2]);
         else if (push !== null) { for (let i = 0; i < Number(push[1]); i++) peer.send(String(i)); }
         else peer.send(data, { binary: isBinary });

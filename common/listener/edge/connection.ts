@@ -85,6 +85,8 @@ export class EdgeConnection implements Line {
   /** The visitor has ended their side, and waits for the answer. */
   #isHalfClosed = false;
   #upgraded: UpgradedConnection | null = null;
+  /** As {@link writingSince}: the head of its answer may still be on its way. */
+  #upgradeWritingSince = -1;
   #http2: Http2Connection | null = null;
   /** Bytes thrown away while lingering. */
   #discarded = 0;
@@ -147,7 +149,8 @@ export class EdgeConnection implements Line {
   /** Once a second: ends what takes too long. */
   check(limits: ListenerLimits): void {
     const waited = this.front.tick - this.since;
-    if (this.writingSince >= 0 && this.front.tick - this.writingSince > limits.stallSeconds) return this.close();
+    const writingSince = Math.max(this.writingSince, this.#upgradeWritingSince);
+    if (writingSince >= 0 && this.front.tick - writingSince > limits.stallSeconds) return this.close();
     switch (this.phase) {
       case "handshake":
         if (waited > limits.handshakeSeconds) this.close();
@@ -192,6 +195,14 @@ export class EdgeConnection implements Line {
 
   readonly #onUnwritten = (): void => this.close();
 
+  /** As {@link write}, but it tells whoever took the connection over what broke. */
+  readonly #writeUpgraded = (bytes: Uint8Array): Promise<void> => {
+    this.#upgradeWritingSince = this.front.tick;
+    return this.#connection.write(bytes).finally(this.#onUpgradeWritten);
+  };
+
+  readonly #onUpgradeWritten = (): void => void (this.#upgradeWritingSince = -1);
+
   /** Reads more of a body. @throws BodyCut when the visitor has left */
   async readBody(into: Uint8Array): Promise<number> {
     this.#reading = true;
@@ -233,7 +244,14 @@ export class EdgeConnection implements Line {
   /** Hands the connection over, with what has been read of it. */
   upgrade(): Connection {
     this.phase = "upgraded";
-    const upgraded = new UpgradedConnection(this.#connection, this.rest.slice(), () => this.close());
+    // Whether a quiet visitor is still there is for the system to find out: nobody here knows what may be sent.
+    this.#connection.keepAlive?.();
+    const upgraded = new UpgradedConnection(
+      this.#connection,
+      this.rest.slice(),
+      this.#writeUpgraded,
+      () => this.close(),
+    );
     this.#upgraded = upgraded;
     this.#exchange?.settle();
     this.#exchange = null;

@@ -224,6 +224,35 @@ Deno.test("who takes nothing of an answer for stallSeconds is cut", async () => 
   socket.destroy();
 });
 
+Deno.test("who takes nothing of an upgraded connection for stallSeconds is cut, and one that is quiet is not", async () => {
+  const broken = Promise.withResolvers<void>();
+  await using edge = await open({ stallSeconds: 5 }, (exchange) => {
+    const connection = exchange.reply.switchProtocols(new TextEncoder().encode("\r\nupgrade: chat\r\n"));
+    const isLoud = exchange.target === "/loud";
+    // Who is quiet only reads.
+    const work = isLoud ? connection.write(new Uint8Array(LARGE_ANSWER)) : connection.read(new Uint8Array(1));
+    work.then(() => {}, () => isLoud && broken.resolve());
+    return null;
+  });
+  const ask = async (path: string) => {
+    const socket = connect(edge.port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n`);
+    await within(new Promise((resolve) => socket.once("readable", resolve)));
+    return socket;
+  };
+  const quiet = await ask("/quiet"), loud = await ask("/loud");
+  while (edge.listener.connections > 1) {
+    edge.pass(1);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  await within(broken.promise);
+  edge.pass(1000);
+  equal(edge.listener.connections, 1);
+  quiet.destroy();
+  loud.destroy();
+});
+
 Deno.test("who takes a large answer slowly, but takes it, gets all of it", async () => {
   await using edge = await open({ stallSeconds: 8 }, large);
   const socket = connect(edge.port, "127.0.0.1");

@@ -3,6 +3,7 @@ import type { Connection } from "../../connection/mod.ts";
 /** A connection that speaks another protocol from now on: what was read of it already comes first. */
 export class UpgradedConnection implements Connection {
   readonly #connection: Connection;
+  readonly #write: (bytes: Uint8Array) => Promise<void>;
   readonly #closed: () => void;
   #early: Uint8Array | null;
   /** Resolves when the read that was under way has brought something. */
@@ -10,9 +11,18 @@ export class UpgradedConnection implements Connection {
   #arrived: () => void = () => {};
   #ended = false;
 
-  /** @param closed called by {@link close} */
-  constructor(connection: Connection, early: Uint8Array, closed: () => void) {
+  /**
+   * @param write to the connection, with the clock on it
+   * @param closed called by {@link close}
+   */
+  constructor(
+    connection: Connection,
+    early: Uint8Array,
+    write: (bytes: Uint8Array) => Promise<void>,
+    closed: () => void,
+  ) {
     this.#connection = connection;
+    this.#write = write;
     this.#early = early.length > 0 ? early : null;
     this.#closed = closed;
   }
@@ -37,7 +47,7 @@ export class UpgradedConnection implements Connection {
   }
 
   write(bytes: Uint8Array): Promise<void> {
-    return this.#connection.write(bytes);
+    return this.#write(bytes);
   }
 
   closeWrite(): Promise<void> {
