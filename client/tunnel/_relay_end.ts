@@ -1,8 +1,7 @@
-import { setImmediate } from "node:timers";
 import type { Connection } from "../../common/connection/mod.ts";
 import { type HeadWriter, Mux, type MuxStream, type RequestFlags, type StreamHandler } from "../../protocol/mod.ts";
 import { scanRequestHead } from "./request_head.ts";
-import { latin1 } from "./_script.ts";
+import { encodeLatin1 } from "../../common/http1/mod.ts";
 import type { Target } from "./target.ts";
 
 /** What a visitor of a target has got so far. */
@@ -133,11 +132,6 @@ export function connectionOf(visit: Visit): Connection {
 }
 
 function writeText(text: string): HeadWriter {
-  const bytes = latin1(text);
+  const bytes = encodeLatin1(text);
   return { headSize: bytes.length, writeHead: (into, at) => (into.set(bytes, at), at + bytes.length) };
-}
-
-/** Resolves when all that is due now has been done. */
-export async function settle(): Promise<void> {
-  for (let count = 0; count < 10; count++) await new Promise((resolve) => setImmediate(resolve));
 }

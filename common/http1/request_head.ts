@@ -15,7 +15,10 @@ import {
 } from "./field_lines.ts";
 import { decodeLatin1 } from "./latin1.ts";
 
-/** A request's head that two readers could read differently, or that is none. The message is fit for strangers. */
+/**
+ * A request's head that two readers could read differently, or that is none; also one that was about to be written.
+ * The message is fit for strangers.
+ */
 export class RequestSyntaxError extends SyntaxError {
   override name = "RequestSyntaxError";
   /** 400, 431 for too many fields, 505 for another version of HTTP. */
