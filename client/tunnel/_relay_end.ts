@@ -1,7 +1,7 @@
 import type { Connection } from "../../common/connection/mod.ts";
 import { type HeadWriter, Mux, type MuxStream, type RequestFlags, type StreamHandler } from "../../protocol/mod.ts";
-import { scanRequestHead } from "./request_head.ts";
-import { encodeLatin1 } from "../../common/http1/mod.ts";
+import { readRequestHead } from "./request_head.ts";
+import { encodeLatin1, RequestHead } from "../../common/http1/mod.ts";
 import type { Target } from "./target.ts";
 
 /** What a visitor of a target has got so far. */
@@ -35,6 +35,7 @@ export function createRelayEnd(target: Target): RelayEnd {
   const fail = (side: string) => (_reason: number, text: string) => {
     if (text !== "done") throw new Error(`the ${side} ended: ${text}`);
   };
+  const head = new RequestHead();
   const relay: Mux = new Mux({
     maxStreams: 100,
     maxUpgrades: 100,
@@ -47,8 +48,8 @@ export function createRelayEnd(target: Target): RelayEnd {
     transport: { send: (buffer, start, end) => void relay.receive(buffer.slice(start, end), 0, end - start) },
     onEnd: fail("client"),
     onRequest(stream, frame, start, end, flags) {
-      const head = scanRequestHead(frame, start, end);
-      const handler = target.handle({ stream, head, frame, start, end, bodyless: flags.end, upgrade: flags.upgrade });
+      readRequestHead(head, frame, start, end);
+      const handler = target.handle({ stream, head, bodyless: flags.end, upgrade: flags.upgrade });
       // As in a session, whose memory is used again for what comes next.
       frame.fill(0xee, start, end);
       return handler;

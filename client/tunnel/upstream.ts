@@ -98,14 +98,13 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   #interims = 0;
 
   constructor(request: TunnelRequest, service: Service) {
-    const { stream, head, frame, bodyless, upgrade } = request;
-    const { contentLength, method } = head;
-    this.method = method;
+    const { stream, head, bodyless, upgrade } = request;
+    this.method = head.method;
     this.upgrade = upgrade;
     this.#stream = stream;
     this.#service = service;
-    this.#base = service.addresses?.readBase(frame, head) ?? null;
-    const framing = contentLength >= 0 ? { length: contentLength } : "chunked";
+    this.#base = service.addresses?.readBase(head) ?? null;
+    const framing = head.hasLength ? { length: head.length } : "chunked";
     this.#body = bodyless || upgrade ? null : new BodyWriter(framing, this);
     const idle = service.pool.take(KEY);
     this.#head = service.heads.write(request, idle?.scratch ?? null);

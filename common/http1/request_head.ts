@@ -161,6 +161,17 @@ export class RequestHead {
     return joined;
   }
 
+  /** The number of the last field line of that name, in lower case, or -1. */
+  find(name: string): number {
+    for (let field = this.fieldCount - 1; field >= 0; field--) if (this.isNamed(field, name)) return field;
+    return -1;
+  }
+
+  /** Whether there is a Content-Length, which may be 0. */
+  get hasLength(): boolean {
+    return this.#hasLength;
+  }
+
   /** The number of the `Upgrade` line, or -1. */
   get upgradeField(): number {
     return this.#upgradeField;
