@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { CONNECTION_FIELDS } from "../common/http1/mod.ts";
 import {
   boolean,
   integer,
@@ -218,7 +219,7 @@ function optionalHost(text: string): string | null {
 }
 
 /** What belongs to a connection or to the length of an answer, which would break when it is set by hand. */
-const FRAMING = ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
+const FRAMING = [...CONNECTION_FIELDS, "content-length"];
 
 /** Lines of a name and a value, as `Cache-Control: no-store`. */
 function headerLines(text: string): readonly (readonly [name: string, value: string])[] {

@@ -1,8 +1,7 @@
-import { setImmediate } from "node:timers";
 import type { Connection } from "../../common/connection/mod.ts";
 import { type HeadWriter, Mux, type MuxStream, type RequestFlags, type StreamHandler } from "../../protocol/mod.ts";
-import { scanRequestHead } from "./request_head.ts";
-import { latin1 } from "./_script.ts";
+import { readRequestHead } from "./request_head.ts";
+import { encodeLatin1, RequestHead } from "../../common/http1/mod.ts";
 import type { Target } from "./target.ts";
 
 /** What a visitor of a target has got so far. */
@@ -36,6 +35,7 @@ export function createRelayEnd(target: Target): RelayEnd {
   const fail = (side: string) => (_reason: number, text: string) => {
     if (text !== "done") throw new Error(`the ${side} ended: ${text}`);
   };
+  const head = new RequestHead();
   const relay: Mux = new Mux({
     maxStreams: 100,
     maxUpgrades: 100,
@@ -48,8 +48,8 @@ export function createRelayEnd(target: Target): RelayEnd {
     transport: { send: (buffer, start, end) => void relay.receive(buffer.slice(start, end), 0, end - start) },
     onEnd: fail("client"),
     onRequest(stream, frame, start, end, flags) {
-      const head = scanRequestHead(frame, start, end);
-      const handler = target.handle({ stream, head, frame, start, end, bodyless: flags.end, upgrade: flags.upgrade });
+      readRequestHead(head, frame, start, end);
+      const handler = target.handle({ stream, head, bodyless: flags.end, upgrade: flags.upgrade });
       // As in a session, whose memory is used again for what comes next.
       frame.fill(0xee, start, end);
       return handler;
@@ -133,11 +133,6 @@ export function connectionOf(visit: Visit): Connection {
 }
 
 function writeText(text: string): HeadWriter {
-  const bytes = latin1(text);
+  const bytes = encodeLatin1(text);
   return { headSize: bytes.length, writeHead: (into, at) => (into.set(bytes, at), at + bytes.length) };
-}
-
-/** Resolves when all that is due now has been done. */
-export async function settle(): Promise<void> {
-  for (let count = 0; count < 10; count++) await new Promise((resolve) => setImmediate(resolve));
 }

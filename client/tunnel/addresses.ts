@@ -1,5 +1,11 @@
+import { decodeLatin1, encodeLatin1, type RequestHead, skipSpace, trimSpace } from "../../common/http1/mod.ts";
 import { copyBytes } from "../../protocol/mod.ts";
-import type { RequestHead, ValueAt } from "./request_head.ts";
+
+/** Where the value of a field lies, without the white space around it. */
+interface ValueAt {
+  readonly start: number;
+  readonly end: number;
+}
 
 /** A value of a request's head that gives way to another: `frame[start, end)`. */
 export interface Edit extends ValueAt {
@@ -44,27 +50,32 @@ export class Addresses {
    * Origin those name the service too.
    * @returns null when nothing must
    */
-  editRequest(frame: Uint8Array, head: RequestHead): Edit[] | null {
-    const { origin, referer, host, forwardedHost, forwardedProto } = head;
+  editRequest(head: RequestHead): Edit[] | null {
+    const { bytes } = head;
+    const origin = findValue(head, "origin"), referer = findValue(head, "referer");
     if (origin === null && referer === null) return null;
+    // A relay puts the host first.
+    const host = readValue(head, 0);
     const edits: Edit[] = [];
-    const originEnd = origin === null ? -1 : publicEnd(frame, origin, host);
+    const originEnd = origin === null ? -1 : publicEnd(bytes, origin, host);
     if (origin !== null && originEnd === origin.end) {
+      const forwardedHost = findValue(head, "x-forwarded-host"), forwardedProto = findValue(head, "x-forwarded-proto");
       edits.push({ ...origin, bytes: this.#origin });
       if (forwardedHost !== null) edits.push({ ...forwardedHost, bytes: this.#host });
       if (forwardedProto !== null) edits.push({ ...forwardedProto, bytes: this.#proto });
     }
-    const refererEnd = referer === null ? -1 : publicEnd(frame, referer, host);
+    const refererEnd = referer === null ? -1 : publicEnd(bytes, referer, host);
     if (referer !== null && refererEnd >= 0) edits.push({ start: referer.start, end: refererEnd, bytes: this.#origin });
     return edits.length === 0 ? null : edits.sort((one, other) => one.start - other.start);
   }
 
   /** The public URL that the request came to, for {@link editAnswer}. */
-  readBase(frame: Uint8Array, { host, forwardedProto }: RequestHead): PublicBase {
+  readBase(head: RequestHead): PublicBase {
+    const { bytes } = head, host = readValue(head, 0), forwardedProto = findValue(head, "x-forwarded-proto");
     const isSecure = forwardedProto !== null && forwardedProto.end - forwardedProto.start === "https".length;
     const last = this.#lastBases;
-    if (last !== null && last.isSecure === isSecure && isSame(frame, host, this.#lastHost)) return last;
-    this.#lastHost = frame.slice(host.start, host.end);
+    if (last !== null && last.isSecure === isSecure && isSame(bytes, host, this.#lastHost)) return last;
+    this.#lastHost = bytes.slice(host.start, host.end);
     const text = DECODER.decode(this.#lastHost);
     const hostname = text.replace(/:\d+$/, "");
     return this.#lastBases = { isSecure, origin: `${isSecure ? "https" : "http"}://${text}`, hostname };
@@ -156,6 +167,17 @@ function isField(block: Uint8Array, start: number, end: number, name: string): b
   return true;
 }
 
+/** Where the value of the last field of that name lies. */
+function findValue(head: RequestHead, name: string): ValueAt | null {
+  const field = head.find(name);
+  return field < 0 ? null : readValue(head, field);
+}
+
+function readValue(head: RequestHead, field: number): ValueAt {
+  const end = head.valueEnd(field), start = skipSpace(head.bytes, head.nameEnd(field) + 1, end);
+  return { start, end: trimSpace(head.bytes, start, end) };
+}
+
 /** Offset behind the line's LF. */
 function lineEnd(block: Uint8Array, start: number, end: number): number {
   let at = start;
@@ -212,11 +234,3 @@ export function applyEdits(block: Uint8Array, start: number, end: number, edits:
 
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();
-
-function decodeLatin1(bytes: Uint8Array, start: number, end: number): string {
-  let text = "";
-  for (let at = start; at < end; at++) text += String.fromCharCode(bytes[at]);
-  return text;
-}
-
-const encodeLatin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));

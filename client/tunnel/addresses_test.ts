@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Addresses, applyEdits } from "./addresses.ts";
-import { scanRequestHead } from "./request_head.ts";
+import { RequestHead } from "../../common/http1/mod.ts";
+import { readRequestHead } from "./request_head.ts";
 
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
 const toText = (bytes: Uint8Array) => String.fromCharCode(...bytes);
@@ -11,7 +12,9 @@ const FORWARDED = [`x-forwarded-proto: https`, `x-forwarded-host: ${HOST}`];
 
 function headOf(fields: readonly string[], host = HOST) {
   const frame = latin1(["POST /x HTTP/1.1", `host: ${host}`, ...fields, "", ""].join("\r\n"));
-  return { frame, head: scanRequestHead(frame, 0, frame.length) };
+  const head = new RequestHead();
+  readRequestHead(head, frame, 0, frame.length);
+  return { frame, head };
 }
 
 /** The fields of a request as the service gets them, less the host line, which is another's work. */
@@ -21,7 +24,7 @@ function rewrite(
   hostHeader = new URL(service).host,
 ): string[] {
   const { frame, head } = headOf(fields);
-  const edits = new Addresses(new URL(service), hostHeader).editRequest(frame, head);
+  const edits = new Addresses(new URL(service), hostHeader).editRequest(head);
   const edited = edits === null ? frame : applyEdits(frame, 0, frame.length, edits);
   return toText(edited).split("\r\n").slice(2, -2);
 }
@@ -70,8 +73,8 @@ Deno.test("other origins stay as they are: what a framework would refuse it stil
 /** An answer's fields as visitors get them. */
 function answer(fields: readonly string[], service = "http://localhost:3000", hostHeader = new URL(service).host) {
   const addresses = new Addresses(new URL(service), hostHeader);
-  const { frame, head } = headOf(FORWARDED);
-  const base = addresses.readBase(frame, head);
+  const { head } = headOf(FORWARDED);
+  const base = addresses.readBase(head);
   const block = latin1(`..Found\r\n${fields.map((line) => `${line}\r\n`).join("")}..`);
   const edited = addresses.editAnswer(block, 2, block.length - 2, base);
   return edited === null ? null : toText(edited).split("\r\n").slice(1, -1);
@@ -139,8 +142,8 @@ Deno.test("a Host of the user's own is one of the service's names", () => {
 Deno.test("Addresses.readBase tells public URLs apart, with their port and scheme", () => {
   const addresses = new Addresses(new URL("http://localhost:3000"), "localhost:3000");
   const base = (host: string, proto: string) => {
-    const { frame, head } = headOf([`x-forwarded-proto: ${proto}`], host);
-    return addresses.readBase(frame, head).origin;
+    const { head } = headOf([`x-forwarded-proto: ${proto}`], host);
+    return addresses.readBase(head).origin;
   };
   for (const [host, proto] of [["a.test:8787", "http"], ["a.test:8787", "https"], ["b.test:8787", "https"]]) {
     assert.equal(base(host, proto), `${proto}://${host}`);

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { MuxStream } from "../../protocol/mod.ts";
 import { type ChunkedDecoder, createChunkedDecoder, type ResponseHead } from "../../common/http1/mod.ts";
-import type { UpstreamConnection } from "./upstream_pool.ts";
+import { ConnectionBroken, type UpstreamConnection } from "../../common/upstream/mod.ts";
 
 /**
  * How long the rest of a body with a known length is waited for, in the hope that it travels whole in one frame; after
@@ -21,42 +21,35 @@ export interface Answer {
   readonly blockEnd: number;
 }
 
-/** The service broke off in the middle of an answer. */
-export class AnswerCut extends Error {
-  override name = "AnswerCut";
-}
-
 /**
  * Carries an answer from the local service into its stream: head and body in one frame when the whole answer is there
  * within a moment, else piece by piece as it comes.
- * @param have bytes in the connection's buffer, the head included
  * @returns whether the connection can carry another request
- * @throws AnswerCut, ResponseSyntaxError, StreamEnded
+ * @throws ConnectionBroken, ResponseSyntaxError, StreamEnded
  */
 export async function pumpAnswer(
   stream: MuxStream,
   connection: UpstreamConnection,
   answer: Answer,
-  have: number,
 ): Promise<boolean> {
   const { head } = answer;
   if (stream.room === 0) await stream.whenRoom();
   switch (head.framing) {
     case "length":
-      return await pumpLength(stream, connection, answer, have);
+      return await pumpLength(stream, connection, answer);
     case "chunked":
-      return await pumpChunked(stream, connection, answer, have);
+      return await pumpChunked(stream, connection, answer);
     case "close":
-      return await pumpToClose(stream, connection, answer, have);
+      return await pumpToClose(stream, connection, answer);
     default:
       respondWhole(stream, connection, answer);
-      return head.keepAlive && have === head.end;
+      return head.keepAlive && connection.end === head.end;
   }
 }
 
 /** Whether the whole answer is in the buffer, which it is for most. */
-export function isWhole(head: ResponseHead, have: number): boolean {
-  return head.framing === "none" || (head.framing === "length" && have >= head.end + head.length);
+export function isWhole(head: ResponseHead, { end }: UpstreamConnection): boolean {
+  return head.framing === "none" || (head.framing === "length" && end >= head.end + head.length);
 }
 
 /** Sends an answer that {@link isWhole} in one frame. */
@@ -83,22 +76,19 @@ async function pumpLength(
   stream: MuxStream,
   connection: UpstreamConnection,
   answer: Answer,
-  have: number,
 ): Promise<boolean> {
   const { head } = answer, total = head.end + head.length;
   let reading: Reading | null = null;
-  while (have < total && total <= connection.buffer.length) {
-    reading = connection.readAsync(have);
-    const count = await soon(reading, GRACE_MS);
-    if (count === LATER) break;
+  while (connection.end < total && total <= connection.buffer.length) {
+    reading = connection.fill();
+    if (await soon(reading, GRACE_MS) === LATER) break;
     reading = null;
-    have += count;
   }
-  const first = Math.min(have, total);
+  const have = connection.end, first = Math.min(have, total);
   await respond(stream, connection.buffer, answer, head.end, first, first === total);
   if (first === total) return head.keepAlive && have === total;
   let left = total - have;
-  const late = await takeRead(connection, reading, have);
+  const late = await takeRead(connection, reading);
   const excess = Math.max(0, late.length - left);
   left -= late.length - excess;
   await stream.write(late.subarray(0, late.length - excess), left === 0);
@@ -115,7 +105,6 @@ async function pumpChunked(
   stream: MuxStream,
   connection: UpstreamConnection,
   answer: Answer,
-  have: number,
 ): Promise<boolean> {
   const { head } = answer, decoder = createChunkedDecoder();
   // What has been decoded is gathered in place, right behind the head: data is never longer than its chunks.
@@ -125,19 +114,17 @@ async function pumpChunked(
     gathered += data.length;
   };
   for (;;) {
-    taken += decoder.push(connection.buffer.subarray(taken, have), gather);
-    if (decoder.done || have === connection.buffer.length) break;
-    reading = connection.readAsync(have);
-    const count = await soon(reading, ONE_TURN);
-    if (count === LATER) break;
+    taken += decoder.push(connection.buffer.subarray(taken, connection.end), gather);
+    if (decoder.done || connection.end === connection.buffer.length) break;
+    reading = connection.fill();
+    if (await soon(reading, ONE_TURN) === LATER) break;
     reading = null;
-    have += count;
   }
   const hasTrailers = decoder.done && decoder.trailers.length > 0;
   await respond(stream, connection.buffer, answer, head.end, gathered, decoder.done && !hasTrailers);
   if (hasTrailers) stream.end(decoder.trailers);
-  if (decoder.done) return head.keepAlive && taken === have;
-  return await pumpChunks(stream, connection, decoder, await takeRead(connection, reading, have)) && head.keepAlive;
+  if (decoder.done) return head.keepAlive && taken === connection.end;
+  return await pumpChunks(stream, connection, decoder, await takeRead(connection, reading)) && head.keepAlive;
 }
 
 /** The rest of a chunked body. Returns whether nothing came behind it. */
@@ -167,9 +154,8 @@ async function pumpToClose(
   stream: MuxStream,
   connection: UpstreamConnection,
   answer: Answer,
-  have: number,
 ): Promise<boolean> {
-  await respond(stream, connection.buffer, answer, answer.head.end, have, false);
+  await respond(stream, connection.buffer, answer, answer.head.end, connection.end, false);
   let bytes = connection.buffer;
   for (;;) {
     const count = await connection.readInto(bytes);
@@ -199,11 +185,10 @@ async function soon(reading: Reading, ms: number): Promise<number> {
   return count ?? cut(null);
 }
 
-/** What a read that was given up on has brought behind the `have` bytes in the buffer; nothing if there was none. */
-async function takeRead(connection: UpstreamConnection, reading: Reading | null, have: number): Promise<Uint8Array> {
-  if (reading === null) return connection.buffer.subarray(0, 0);
-  const count = await reading.catch(cut) ?? cut(null);
-  return connection.buffer.subarray(have, have + count);
+/** What a read that was given up on has brought; nothing if there was none. */
+async function takeRead(connection: UpstreamConnection, reading: Reading | null): Promise<Uint8Array> {
+  const count = reading === null ? 0 : await reading.catch(cut) ?? cut(null);
+  return connection.buffer.subarray(connection.end - count, connection.end);
 }
 
 async function read(connection: UpstreamConnection, into: Uint8Array): Promise<number> {
@@ -211,5 +196,5 @@ async function read(connection: UpstreamConnection, into: Uint8Array): Promise<n
 }
 
 function cut(cause: unknown): never {
-  throw new AnswerCut("it closed the connection in the middle of its answer", { cause });
+  throw new ConnectionBroken("it closed the connection in the middle of its answer", { cause });
 }

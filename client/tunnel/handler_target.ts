@@ -1,3 +1,4 @@
+import type { RequestHead } from "../../common/http1/mod.ts";
 import type { FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { MAX_HEAD, type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
@@ -39,16 +40,16 @@ class HandlerExchange implements StreamHandler {
   }
 
   async #run(request: TunnelRequest, target: FetchTarget): Promise<void> {
-    const fields = parseFields(request);
+    const fields = parseFields(request.head), { method, target: path } = request.head;
     const header = (name: string) => fields.find(([known]) => known === name)?.[1] ?? "";
     const info = {
-      target: request.head.target,
+      target: path,
       remoteAddress: header("x-forwarded-for"),
       publicHost: header("x-forwarded-host"),
     };
     try {
       const response = await target.fetch(this.#createRequest(request, fields), info);
-      await this.#send(response, request.head.method === "HEAD");
+      await this.#send(response, method === "HEAD");
     } catch (error) {
       if (error instanceof StreamEnded || this.#stream.ended !== null) return;
       // The answer has begun, so the only way left to say that it is not whole is to break it off.
@@ -131,13 +132,8 @@ class HandlerExchange implements StreamHandler {
 const NOTHING = new Uint8Array(0);
 
 /** The field lines of a head that was checked, as pairs; characters stand for bytes (Latin-1). */
-function parseFields({ frame, head, end }: TunnelRequest): [string, string][] {
-  let text = "";
-  for (let at = head.lineEnd; at < end - 4; at++) text += String.fromCharCode(frame[at]);
-  return text.split("\r\n").map((line) => {
-    const colon = line.indexOf(":");
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-  });
+function parseFields(head: RequestHead): [string, string][] {
+  return Array.from({ length: head.fieldCount }, (_, field) => [head.name(field).toLowerCase(), head.value(field)]);
 }
 
 /** Reason phrase and field lines as bytes: both are byte strings already. */

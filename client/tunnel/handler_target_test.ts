@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { settle } from "../../common/upstream/_script.ts";
 import { ResetReason } from "../../protocol/mod.ts";
-import { createRelayEnd, settle } from "./_relay_end.ts";
+import { createRelayEnd } from "./_relay_end.ts";
 import { createHandlerTarget } from "./handler_target.ts";
 
 const GET = "GET /a?b HTTP/1.1\r\nhost: a.example\r\nx-forwarded-for: 192.0.2.1\r\n\r\n";

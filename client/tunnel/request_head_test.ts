@@ -1,31 +1,44 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RequestSyntaxError, scanRequestHead } from "./request_head.ts";
+import { RequestHead, RequestSyntaxError } from "../../common/http1/mod.ts";
+import { readRequestHead } from "./request_head.ts";
 
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
-const scan = (text: string) => scanRequestHead(latin1(text), 0, text.length);
+const scan = (text: string) => {
+  const head = new RequestHead();
+  readRequestHead(head, latin1(text), 0, text.length);
+  return head;
+};
 const head = (...fields: string[]) => ["GET / HTTP/1.1", "host: a.example", ...fields].join("\r\n") + "\r\n\r\n";
 
-Deno.test("scanRequestHead tells the offsets of the request line and the host line", () => {
+Deno.test("readRequestHead finds a head wherever it lies in a frame", () => {
   const text = "POST /a?b=c HTTP/1.1\r\nHost: x.example\r\nContent-Length: 5\r\n\r\n";
-  const scanned = scanRequestHead(latin1(`???${text}more`), 3, 3 + text.length);
-  assert.equal(scanned.method, "POST");
-  assert.equal(scanned.target, "/a?b=c");
-  assert.equal(scanned.lineEnd, 3 + text.indexOf("Host"));
-  assert.equal(scanned.hostEnd, 3 + text.indexOf("Content"));
-  assert.equal(scanned.contentLength, 5);
-  assert.equal(scanned.hasTransferEncoding, false);
+  const read = new RequestHead();
+  readRequestHead(read, latin1(`???${text}more`), 3, 3 + text.length);
+  assert.deepEqual([read.method, read.target, read.hasLength, read.length], ["POST", "/a?b=c", true, 5]);
+  assert.deepEqual([read.fieldsStart, read.valueEnd(0) + 2], [3 + text.indexOf("Host"), 3 + text.indexOf("Content")]);
 });
 
-Deno.test("scanRequestHead reads what the fields say of the body", () => {
-  assert.equal(scan(head()).contentLength, -1);
-  assert.equal(scan(head("content-length: 0")).contentLength, 0);
-  assert.equal(scan(head("Transfer-Encoding: Chunked ")).hasTransferEncoding, true);
+Deno.test("readRequestHead reads what the fields say of the body, each time anew", () => {
+  const read = new RequestHead();
+  for (
+    const [fields, expected] of [
+      ["", [false, 0, "none"]],
+      ["content-length: 0", [true, 0, "none"]],
+      ["content-length: 7", [true, 7, "length"]],
+      ["Transfer-Encoding: Chunked ", [false, 0, "chunked"]],
+      ["x: y", [false, 0, "none"]],
+    ] as const
+  ) {
+    const text = head(...(fields === "" ? [] : [fields]));
+    readRequestHead(read, latin1(text), 0, text.length);
+    assert.deepEqual([read.hasLength, read.length, read.framing], expected);
+  }
 });
 
-Deno.test("scanRequestHead keeps any method and any byte of a target", () => {
+Deno.test("readRequestHead keeps any method and any byte of a target", () => {
   for (const method of ["GET", "HEAD", "OPTIONS", "get", "GETX", "M-SEARCH", "!#$%&'*+-.^_`|~09"]) {
-    assert.equal(scan(`${method} /\xe9%00[]|"\\\x80\xff#? HTTP/1.1\r\nhost:\r\n\r\n`).method, method);
+    assert.equal(scan(`${method} /\xe9%00[]|"\\\x80\xff#? HTTP/1.1\r\nhost: a\r\n\r\n`).method, method);
   }
   const target = "/" +
     String.fromCharCode(...Array.from({ length: 0xff - 0x20 }, (_, at) => at + 0x21)).replace("\x7f", "");
@@ -35,77 +48,65 @@ Deno.test("scanRequestHead keeps any method and any byte of a target", () => {
   assert.equal(scan("OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n").target, "*");
 });
 
-Deno.test("scanRequestHead tells where the fields lie that name the public URL", () => {
-  const text = head("Origin:  https://a.example ", "REFERER: x", "x-forwarded-host: a", "X-Forwarded-Proto: https");
-  const scanned = scan(text);
-  const values = [scanned.host, scanned.origin, scanned.referer, scanned.forwardedHost, scanned.forwardedProto]
-    .map((value) => value === null ? null : text.slice(value.start, value.end));
-  assert.deepEqual(values, ["a.example", "https://a.example", "x", "a", "https"]);
-  const { origin, referer, forwardedHost, forwardedProto } = scan(head());
-  assert.deepEqual([origin, referer, forwardedHost, forwardedProto], [null, null, null, null]);
-});
-
-Deno.test("scanRequestHead refuses more fields than anybody sends", () => {
+Deno.test("readRequestHead refuses more fields than anybody sends", () => {
   const fields = (count: number) => Array.from({ length: count }, () => "a: b");
   scan(head(...fields(255)));
-  assert.throws(() => scan(head(...fields(256))), /more than 256 fields/);
+  assert.throws(() => scan(head(...fields(256))), /too many header fields/);
 });
 
 const start = (line: string) => `${line}\r\nhost: a\r\n\r\n`;
-const REFUSED: [what: string, text: string, why: RegExp][] = [
-  ["nothing", "", /method/],
-  ["an empty method", start(" / HTTP/1.1"), /method/],
-  ["a method that is no token", start("G(T / HTTP/1.1"), /method/],
-  ["a method in Latin-1", start("G\xe9T / HTTP/1.1"), /method/],
-  ["a blank line first", start("\r\nGET / HTTP/1.1"), /method/],
-  ["an empty target", start("GET  HTTP/1.1"), /target/],
-  ["a target with a space", start("GET /a b HTTP/1.1"), /version/],
-  ["a target with a tab", start("GET /a\tb HTTP/1.1"), /version/],
-  ["a target with NUL", start("GET /a\0b HTTP/1.1"), /version/],
-  ["a target with DEL", start("GET /a\x7f HTTP/1.1"), /version/],
-  ["a target with a bare CR", start("GET /a\rb HTTP/1.1"), /version/],
-  ["a second request line in the target", start("GET / HTTP/1.1\nGET /b HTTP/1.1"), /version/],
-  ["HTTP/1.0", start("GET / HTTP/1.0"), /version/],
-  ["no version", start("GET /"), /version/],
-  ["two spaces before the version", start("GET /  HTTP/1.1"), /version/],
-  ["a space after the version", start("GET / HTTP/1.1 "), /version/],
-  ["no host", "GET / HTTP/1.1\r\n\r\n", /0x0d|a field line starts/],
-  ["a host that is not first", "GET / HTTP/1.1\r\na: b\r\nhost: a\r\n\r\n", /not the host/],
-  ["a second host", head("X: y", "HOST: b"), /two hosts/],
-  ["a folded host", "GET / HTTP/1.1\r\nhost: a\r\n b\r\n\r\n", /folding/],
-  ["a folded line", head("X: y", "\tz"), /folding/],
-  ["space before the colon", head("Content-Length : 5"), /field name/],
-  ["a bare LF", head("X: y\nContent-Length: 5"), /bare LF/],
-  ["a bare CR", head("X: y\rContent-Length: 5"), /bare CR/],
-  ["NUL in a value", head("X: \0"), /0x00/],
-  ["a length beside chunks", head("Content-Length: 5", "Transfer-Encoding: chunked"), /both/],
-  ["two equal lengths", head("Content-Length: 5", "Content-Length: 5"), /two lengths/],
-  ["two lengths in a list", head("Content-Length: 5, 6"), /two lengths/],
-  ["a bad length", head("Content-Length: +5"), /"\+5"/],
-  ["two encodings", head("Transfer-Encoding: chunked", "Transfer-Encoding: identity"), /alone/],
-  ["an encoding that is not chunked", head("Transfer-Encoding: xchunked"), /alone/],
-  ["no blank line", head().slice(0, -2), /cut short/],
-  ["half a blank line", head().slice(0, -1), /cut short/],
-  ["a cut host line", "GET / HTTP/1.1\r\nhost: a", /cut short/],
-  ["a second request", head() + head(), /bytes after the blank line/],
+const REFUSED: [what: string, text: string][] = [
+  ["nothing", ""],
+  ["an empty method", start(" / HTTP/1.1")],
+  ["a method that is no token", start("G(T / HTTP/1.1")],
+  ["a method in Latin-1", start("G\xe9T / HTTP/1.1")],
+  ["a blank line first", start("\r\nGET / HTTP/1.1")],
+  ["an empty target", start("GET  HTTP/1.1")],
+  ["a target with a space", start("GET /a b HTTP/1.1")],
+  ["a target with a tab", start("GET /a\tb HTTP/1.1")],
+  ["a target with NUL", start("GET /a\0b HTTP/1.1")],
+  ["a target with DEL", start("GET /a\x7f HTTP/1.1")],
+  ["a target with a bare CR", start("GET /a\rb HTTP/1.1")],
+  ["a second request line in the target", start("GET / HTTP/1.1\nGET /b HTTP/1.1")],
+  ["HTTP/1.0", start("GET / HTTP/1.0")],
+  ["a target that names its host", start("GET http://b/ HTTP/1.1")],
+  ["a target that is no path", start("GET b HTTP/1.1")],
+  ["no version", start("GET /")],
+  ["two spaces before the version", start("GET /  HTTP/1.1")],
+  ["a space after the version", start("GET / HTTP/1.1 ")],
+  ["no host", "GET / HTTP/1.1\r\n\r\n"],
+  ["a host that is not first", "GET / HTTP/1.1\r\na: b\r\nhost: a\r\n\r\n"],
+  ["a second host", head("X: y", "HOST: b")],
+  ["a folded host", "GET / HTTP/1.1\r\nhost: a\r\n b\r\n\r\n"],
+  ["a folded line", head("X: y", "\tz")],
+  ["space before the colon", head("Content-Length : 5")],
+  ["a bare LF", head("X: y\nContent-Length: 5")],
+  ["a bare CR", head("X: y\rContent-Length: 5")],
+  ["NUL in a value", head("X: \0")],
+  ["a length beside chunks", head("Content-Length: 5", "Transfer-Encoding: chunked")],
+  ["two equal lengths", head("Content-Length: 5", "Content-Length: 5")],
+  ["two lengths in a list", head("Content-Length: 5, 6")],
+  ["a bad length", head("Content-Length: +5")],
+  ["two encodings", head("Transfer-Encoding: chunked", "Transfer-Encoding: identity")],
+  ["an encoding that is not chunked", head("Transfer-Encoding: xchunked")],
+  ["no blank line", head().slice(0, -2)],
+  ["half a blank line", head().slice(0, -1)],
+  ["a cut host line", "GET / HTTP/1.1\r\nhost: a"],
+  ["a second request", head() + head()],
 ];
 
-for (const [what, text, why] of REFUSED) {
-  Deno.test(`scanRequestHead refuses ${what}`, () => {
-    assert.throws(() => scan(text), (error: unknown) => {
-      assert(error instanceof RequestSyntaxError, String(error));
-      assert.match(error.message, why);
-      return true;
-    });
+for (const [what, text] of REFUSED) {
+  Deno.test(`readRequestHead refuses ${what}`, () => {
+    assert.throws(() => scan(text), RequestSyntaxError);
   });
 }
 
-Deno.test("scanRequestHead refuses every beginning of a good head", () => {
+Deno.test("readRequestHead refuses every beginning of a good head", () => {
   const text = head("Content-Length: 5", "X: y");
   for (let end = 0; end < text.length; end++) assert.throws(() => scan(text.slice(0, end)), RequestSyntaxError);
 });
 
-Deno.test("scanRequestHead gives random bytes a result or a RequestSyntaxError", () => {
+Deno.test("readRequestHead gives random bytes a result or a RequestSyntaxError", () => {
   const piece = fc.oneof(
     fc.constantFrom("GET / HTTP/1.1\r\n", "host: a\r\n", "\r\n", "\r", "\n", "Content-Length: 5\r\n", ": ", " ", "\0"),
     fc.string(),
@@ -114,8 +115,9 @@ Deno.test("scanRequestHead gives random bytes a result or a RequestSyntaxError",
   fc.assert(
     fc.property(bytes, (bytes) => {
       try {
-        const scanned = scanRequestHead(bytes, 0, bytes.length);
-        assert(scanned.lineEnd < scanned.hostEnd && scanned.hostEnd + 2 <= bytes.length);
+        const read = new RequestHead();
+        readRequestHead(read, bytes, 0, bytes.length);
+        assert(read.fieldsStart < read.valueEnd(0) && read.valueEnd(0) + 4 <= bytes.length);
       } catch (error) {
         assert(error instanceof RequestSyntaxError, String(error));
       }

@@ -1,4 +1,4 @@
-import { CR, LF } from "../../common/http1/mod.ts";
+import { CR, LF, type RequestHead } from "../../common/http1/mod.ts";
 import { copyBytes } from "../../protocol/mod.ts";
 import { type Addresses, applyEdits, type Edit } from "./addresses.ts";
 import type { TunnelRequest } from "./target.ts";
@@ -22,21 +22,21 @@ export class RequestHeadWriter {
 
   /** @param scratch memory for the head, used when it is large enough; it must not change until it has been sent */
   write(request: TunnelRequest, scratch: Uint8Array | null): Uint8Array {
-    const { frame, start, head } = request;
-    const edits = this.#addresses?.editRequest(frame, head) ?? null;
+    const { bytes, start, end, fieldsStart } = request.head;
+    const edits = this.#addresses?.editRequest(request.head) ?? null;
     if (edits !== null) return this.#writeEdited(request, edits);
     const added = addedLine(request);
-    const hostLine = this.#hostLine;
-    const hostSize = hostLine === null ? head.hostEnd - head.lineEnd : hostLine.length;
+    const hostLine = this.#hostLine, hostEnd = hostLineEnd(request.head);
+    const hostSize = hostLine === null ? hostEnd - fieldsStart : hostLine.length;
     // The blank line at the end goes behind the added line.
-    const fieldsEnd = request.end - 2;
-    const lineSize = head.lineEnd - start, fieldsAt = lineSize + hostSize;
-    const size = fieldsAt + fieldsEnd - head.hostEnd + added.length + 2;
+    const fieldsEnd = end - 2;
+    const lineSize = fieldsStart - start, fieldsAt = lineSize + hostSize;
+    const size = fieldsAt + fieldsEnd - hostEnd + added.length + 2;
     const written = scratch !== null && size <= scratch.length ? scratch.subarray(0, size) : new Uint8Array(size);
-    copyBytes(frame, start, head.lineEnd, written, 0);
-    if (hostLine === null) copyBytes(frame, head.lineEnd, head.hostEnd, written, lineSize);
+    copyBytes(bytes, start, fieldsStart, written, 0);
+    if (hostLine === null) copyBytes(bytes, fieldsStart, hostEnd, written, lineSize);
     else copyBytes(hostLine, 0, hostSize, written, lineSize);
-    copyBytes(frame, head.hostEnd, fieldsEnd, written, fieldsAt);
+    copyBytes(bytes, hostEnd, fieldsEnd, written, fieldsAt);
     copyBytes(added, 0, added.length, written, size - added.length - 2);
     written[size - 2] = CR;
     written[size - 1] = LF;
@@ -44,13 +44,20 @@ export class RequestHeadWriter {
   }
 
   #writeEdited(request: TunnelRequest, edits: Edit[]): Uint8Array {
-    const { frame, start, end, head } = request;
+    const { bytes, start, end, fieldsStart } = request.head;
     const all = [...edits];
-    if (this.#hostLine !== null) all.unshift({ start: head.lineEnd, end: head.hostEnd, bytes: this.#hostLine });
+    if (this.#hostLine !== null) {
+      all.unshift({ start: fieldsStart, end: hostLineEnd(request.head), bytes: this.#hostLine });
+    }
     const added = addedLine(request);
     if (added.length > 0) all.push({ start: end - 2, end: end - 2, bytes: added });
-    return applyEdits(frame, start, end, all);
+    return applyEdits(bytes, start, end, all);
   }
+}
+
+/** Offset behind the `host` line, which is the first one. */
+function hostLineEnd(head: RequestHead): number {
+  return head.valueEnd(0) + 2;
 }
 
 const ENCODER = new TextEncoder();
@@ -59,5 +66,5 @@ const CHUNKED = ENCODER.encode("transfer-encoding: chunked\r\n");
 
 /** A body without a length travels in chunks. */
 function addedLine({ bodyless, upgrade, head }: TunnelRequest): Uint8Array {
-  return bodyless || upgrade || head.contentLength >= 0 || head.hasTransferEncoding ? NOTHING : CHUNKED;
+  return bodyless || upgrade || head.hasLength || head.framing === "chunked" ? NOTHING : CHUNKED;
 }

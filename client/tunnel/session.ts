@@ -1,3 +1,4 @@
+import { RequestHead, RequestSyntaxError } from "../../common/http1/mod.ts";
 import { describeError } from "../../common/log.ts";
 import { isLoopbackHost } from "../../common/loopback.ts";
 import { acceptFor, createWebSocketKey, FrameSocket } from "../../common/websocket/mod.ts";
@@ -16,7 +17,7 @@ import {
 import type { Connect } from "../../common/connection/mod.ts";
 import { call, type UpgradedCall } from "./http_call.ts";
 import { explainCallFailure, type OwnedTunnel, parseRefusal } from "./relay_api.ts";
-import { type RequestHead, RequestSyntaxError, scanRequestHead } from "./request_head.ts";
+import { readRequestHead } from "./request_head.ts";
 import type { Target } from "./target.ts";
 
 /** Requests that one session answers at a time, and upgrades besides; the relay has limits of its own. */
@@ -106,6 +107,8 @@ class WebSocketSession implements ClientSession {
   readonly #options: SessionOptions;
   readonly #socket: FrameSocket;
   readonly #mux: Mux;
+  /** Of one request after the other. */
+  readonly #head = new RequestHead();
   readonly #beat: ReturnType<typeof setInterval>;
   /** Told when nothing is being answered. */
   #onIdle: (() => void) | null = null;
@@ -160,9 +163,9 @@ class WebSocketSession implements ClientSession {
 
   #onRequest(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler {
     const { heardAt } = this.#mux;
-    let head: RequestHead;
+    const head = this.#head;
     try {
-      head = scanRequestHead(frame, start, end);
+      readRequestHead(head, frame, start, end);
     } catch (error) {
       if (!(error instanceof RequestSyntaxError)) throw error;
       stream.reset(ResetReason.internal, "the request's head is malformed");
@@ -184,7 +187,7 @@ class WebSocketSession implements ClientSession {
       if (this.#onIdle !== null && this.active === 0) this.#onIdle();
     };
     const { end: bodyless, upgrade } = flags;
-    return this.#options.target.handle({ stream, head, frame, start, end, bodyless, upgrade });
+    return this.#options.target.handle({ stream, head, bodyless, upgrade });
   }
 }
 

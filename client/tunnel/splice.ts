@@ -1,7 +1,7 @@
+import type { Connection } from "../../common/connection/mod.ts";
+import { WriteQueue } from "../../common/upstream/mod.ts";
 import { nextTurn } from "../../common/turn.ts";
 import { type MuxStream, ResetReason } from "../../protocol/mod.ts";
-import type { UpstreamConnection } from "./upstream_pool.ts";
-import { WriteQueue } from "./write_queue.ts";
 
 /** What an idle connection reads into: most messages of a WebSocket fit many times. */
 const SMALL = 4 * 1024;
@@ -17,7 +17,7 @@ const LAST_WORDS_MS = 60_000;
  */
 export class Splice {
   readonly #stream: MuxStream;
-  readonly #connection: UpstreamConnection;
+  readonly #connection: Connection;
   readonly #queue: WriteQueue;
   #memory = new Uint8Array(SMALL);
   #quietReads = 0;
@@ -26,26 +26,26 @@ export class Splice {
   #visitorEnded = false;
   #lastWords: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(stream: MuxStream, connection: UpstreamConnection) {
+  /** @param connection from the first byte behind the 101 on */
+  constructor(stream: MuxStream, connection: Connection) {
     this.#stream = stream;
     this.#connection = connection;
     this.#queue = new WriteQueue(
-      connection,
       (bytes) => stream.consumed(bytes),
       () => this.#break(),
       () => this.#onDrained(),
     );
+    this.#queue.start(connection);
   }
 
-  /** Begins to read, once what the service sent along with its 101 (`bytes[start, end)`) has been passed on. */
-  async run(bytes: Uint8Array, start: number, end: number): Promise<void> {
+  /** Reads until the service ends its direction. Never rejects. */
+  async run(): Promise<void> {
     try {
-      await this.#pass(bytes, start, end);
       for (;;) {
-        const count = await this.#connection.readInto(this.#memory);
+        const count = await this.#connection.read(this.#memory);
         if (count === null) break;
         const sent = this.#stream.send(this.#memory, 0, count);
-        if (sent < count) await this.#pass(this.#memory, sent, count);
+        if (sent < count) await this.#pass(sent, count);
         this.#fitMemory(count);
         // What more comes while this leaves is read at once: a read costs more than the message it brings.
         if (count < SMALL) await nextTurn();
@@ -74,10 +74,11 @@ export class Splice {
     this.#connection.close();
   }
 
-  async #pass(bytes: Uint8Array, start: number, end: number): Promise<void> {
+  /** Sends the rest of what was read, as fast as the visitor takes it. */
+  async #pass(start: number, end: number): Promise<void> {
     for (let at = start; at < end;) {
       if (this.#stream.room === 0 || this.#stream.ended !== null) await this.#stream.whenRoom();
-      at = this.#stream.send(bytes, at, end);
+      at = this.#stream.send(this.#memory, at, end);
     }
   }
 

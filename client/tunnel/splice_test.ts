@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { createRelayEnd, settle } from "./_relay_end.ts";
-import { latin1, ScriptedConnection } from "./_script.ts";
+import { latin1, ScriptedConnection, settle } from "../../common/upstream/_script.ts";
+import { createRelayEnd } from "./_relay_end.ts";
 import { Splice } from "./splice.ts";
 import type { Target } from "./target.ts";
-import { UpstreamConnection } from "./upstream_pool.ts";
 
 const HEAD = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: chat\r\n\r\n";
 const NOTHING = new Uint8Array(0);
@@ -14,10 +13,10 @@ async function openSplice() {
   const target: Target = {
     name: "chat",
     handle({ stream }) {
-      const splice = new Splice(stream, new UpstreamConnection(service));
+      const splice = new Splice(stream, service);
       const block = latin1("Go On\r\nupgrade: chat\r\n");
       stream.respond(101, block, 0, block.length, NOTHING, 0, 0, false);
-      void splice.run(NOTHING, 0, 0);
+      void splice.run();
       return {
         onData: (piece, end) => splice.push(piece, end),
         onReset: () => splice.abort(),

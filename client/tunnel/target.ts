@@ -1,14 +1,11 @@
+import type { RequestHead } from "../../common/http1/mod.ts";
 import type { MuxStream, StreamHandler } from "../../protocol/mod.ts";
-import type { RequestHead } from "./request_head.ts";
 
 /** One visitor request as it arrived in a session. */
 export interface TunnelRequest {
   readonly stream: MuxStream;
+  /** Its first field is the host. It is there, and so are its bytes, until `handle` returns. */
   readonly head: RequestHead;
-  /** The head block is `frame[start, end)`; it is there until `handle` returns. */
-  readonly frame: Uint8Array;
-  readonly start: number;
-  readonly end: number;
   /** No body follows. */
   readonly bodyless: boolean;
   /** It asks for an upgrade of its connection: after a 101 bytes go both ways. */

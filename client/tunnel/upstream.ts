@@ -9,20 +9,21 @@ import {
   type StreamHandler,
 } from "../../protocol/mod.ts";
 import { Addresses, type PublicBase } from "./addresses.ts";
-import { type Connect, ConnectError } from "../../common/connection/mod.ts";
+import { type Connect, ConnectError, type Connection } from "../../common/connection/mod.ts";
 import { type Answer, isWhole, pumpAnswer, respondWhole } from "./answer.ts";
-import { BodyLengthError, RequestBody } from "./request_body.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
+import { type AnsweredRequest, type ResponseHead, ResponseSyntaxError } from "../../common/http1/mod.ts";
 import {
-  type AnsweredRequest,
-  CR,
-  LF,
-  parseResponseHead,
-  type ResponseHead,
-  ResponseSyntaxError,
-} from "../../common/http1/mod.ts";
+  BodyLengthError,
+  type BodyOwner,
+  BodyWriter,
+  ConnectionBroken,
+  type PoolLimits,
+  type Reader,
+  type UpstreamConnection,
+  UpstreamPool,
+} from "../../common/upstream/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
-import { type Reader, type UpstreamConnection, UpstreamPool } from "./upstream_pool.ts";
 import { createTlsProbe } from "./tls_probe.ts";
 import { Splice } from "./splice.ts";
 
@@ -38,9 +39,16 @@ export interface UpstreamOptions {
   onTls?(): void;
 }
 
+/** How many requests there are at a time is the session's to limit; each may have a connection. */
+const LIMITS: PoolLimits = { perKey: Infinity, total: Infinity, idlePerKey: 256, idleMs: 30_000 };
+/** All connections lead to one service. */
+const KEY = "";
+
 /** What all requests to one service share. */
 interface Service {
   readonly pool: UpstreamPool;
+  /** @throws ConnectError when the service cannot be reached */
+  connect(signal: AbortSignal): Promise<Connection>;
   readonly heads: RequestHeadWriter;
   readonly addresses: Addresses | null;
   setReachable(reachable: boolean, reason: string): void;
@@ -55,7 +63,8 @@ export function createUpstream(options: UpstreamOptions): Target {
   const addresses = hostHeader === null ? null : new Addresses(url, hostHeader);
   let reachable = true;
   const service: Service = {
-    pool: new UpstreamPool(connect, { hostname, port, tls: isTls ? { allowSelfSigned: true } : undefined }),
+    pool: new UpstreamPool(LIMITS),
+    connect: (signal) => connect({ hostname, port, tls: isTls ? { allowSelfSigned: true } : undefined, signal }),
     heads: new RequestHeadWriter({ hostHeader, addresses }),
     addresses,
     setReachable(now, reason) {
@@ -71,61 +80,58 @@ export function createUpstream(options: UpstreamOptions): Target {
   };
 }
 
-/** The service ended the connection before it had answered. */
-class BrokeOff extends Error {
-  override name = "BrokeOff";
-}
-
 const CONTINUE = 100;
 
 /** One request on its way through the local service. */
-class UpstreamExchange implements StreamHandler, Reader, AnsweredRequest {
+class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequest {
   readonly method: string;
   readonly upgrade: boolean;
   readonly #stream: MuxStream;
   readonly #service: Service;
-  readonly #body: RequestBody | null;
+  readonly #body: BodyWriter | null;
   /** The head as the service gets it. */
   readonly #head: Uint8Array;
   readonly #base: PublicBase | null;
   #connection: UpstreamConnection | null = null;
   #connecting: AbortController | null = null;
   #splice: Splice | null = null;
-  /** Bytes in the connection's buffer, and where in it the next head begins. */
-  #have = 0;
-  #headStart = 0;
-  /** Whether the head was looked at when there was less of it: then it is only once its end may have come. */
-  #isCut = false;
   #interims = 0;
 
   constructor(request: TunnelRequest, service: Service) {
-    const { stream, head, frame, bodyless, upgrade } = request;
-    const { contentLength, method } = head;
-    this.method = method;
+    const { stream, head, bodyless, upgrade } = request;
+    this.method = head.method;
     this.upgrade = upgrade;
     this.#stream = stream;
     this.#service = service;
-    this.#base = service.addresses?.readBase(frame, head) ?? null;
-    const framing = contentLength >= 0 ? { length: contentLength } : "chunked";
-    this.#body = bodyless || upgrade ? null : new RequestBody(stream, framing, (error) => this.#onBodyFailed(error));
-    const idle = service.pool.take();
+    this.#base = service.addresses?.readBase(head) ?? null;
+    const framing = head.hasLength ? { length: head.length } : "chunked";
+    this.#body = bodyless || upgrade ? null : new BodyWriter(framing, this);
+    const idle = service.pool.take(KEY);
     this.#head = service.heads.write(request, idle?.scratch ?? null);
     if (idle === null) this.#connect();
     else this.#send(idle);
   }
 
+  /** Only what is written gives credit back to the relay. */
+  onBodyWritten(bytes: number): void {
+    this.#stream.consumed(bytes);
+  }
+
   /** A service may answer and close before it has read the body: its answer, or the lack of one, is what counts. */
-  #onBodyFailed(error: unknown): void {
+  onBodyFailed(error: Error): void {
     if (error instanceof BodyLengthError) this.#fail(error);
   }
 
   onData(piece: Uint8Array, end: boolean): void {
     if (this.#splice !== null) this.#splice.push(piece, end);
-    else this.#body?.push(piece, end);
+    else if (this.#body !== null) {
+      this.#body.push(piece);
+      if (end) this.#body.finish();
+    }
   }
 
   onTrailers(frame: Uint8Array, start: number, end: number): void {
-    this.#body?.endWith(frame.subarray(start, end));
+    this.#body?.finish(frame.subarray(start, end));
   }
 
   onReset(): void {
@@ -135,9 +141,9 @@ class UpstreamExchange implements StreamHandler, Reader, AnsweredRequest {
   }
 
   async #connect(): Promise<void> {
-    this.#connecting = new AbortController();
+    const { signal } = this.#connecting = new AbortController();
     try {
-      const connection = await this.#service.pool.open(this.#connecting.signal);
+      const connection = await this.#service.pool.open(KEY, () => this.#service.connect(signal));
       this.#service.setReachable(true, "");
       if (this.#stream.ended === null) this.#send(connection);
       else connection.close();
@@ -149,37 +155,29 @@ class UpstreamExchange implements StreamHandler, Reader, AnsweredRequest {
   /** From here to {@link onRead} there is no `await`: most requests are small, and each costs as much as parsing one. */
   #send(connection: UpstreamConnection): void {
     this.#connection = connection;
-    // A connection that breaks ends its read too, and that side deals with it.
-    if (this.#body === null) connection.write(this.#head).catch(ignore);
+    if (this.#body === null) connection.send(this.#head);
     else this.#body.start(connection, this.#head);
-    this.#have = this.#headStart = 0;
-    this.#isCut = false;
-    connection.read(0, this);
+    connection.read(this);
   }
 
   onRead(connection: UpstreamConnection, count: number | null): void {
-    if (count === null) return this.onBroken(undefined);
-    const { buffer } = connection, from = this.#have;
-    this.#have += count;
+    if (count === null) return this.onBroken(connection);
     try {
-      // Read again with every piece, a head in many of them would cost the square of its length.
-      const head = this.#isCut && !hasBlankLine(buffer, from, this.#have) ? null : this.#parseHead(buffer);
-      if (head !== null) return this.#onHead(connection, head, this.#have);
-      if (this.#have === connection.buffer.length) this.#makeRoom(connection);
-      connection.read(this.#have, this);
+      const head = this.#parseHead(connection);
+      if (head === null) connection.read(this);
+      else this.#onHead(connection, head);
     } catch (error) {
       this.#fail(error);
     }
   }
 
   /** The final head as far as it is there; those of 1xx before it are passed on. */
-  #parseHead(buffer: Uint8Array): ResponseHead | null {
+  #parseHead(connection: UpstreamConnection): ResponseHead | null {
     for (;;) {
-      const head = parseResponseHead(buffer, this.#headStart, this.#have, this);
-      this.#isCut = head === null;
+      const head = connection.parseHead(this);
       if (head === null || !head.informational) return head;
-      this.#inform(buffer, head);
-      this.#headStart = head.end;
+      this.#inform(connection.buffer, head);
+      connection.start = head.end;
     }
   }
 
@@ -201,41 +199,34 @@ class UpstreamExchange implements StreamHandler, Reader, AnsweredRequest {
       : { head, block: edited, blockStart: 0, blockEnd: edited.length };
   }
 
-  /** Interim answers make room first, so that any number of them takes no more memory than one head. */
-  #makeRoom(connection: UpstreamConnection): void {
-    connection.buffer.copyWithin(0, this.#headStart, this.#have);
-    this.#have -= this.#headStart;
-    this.#headStart = 0;
-    if (this.#have === connection.buffer.length) connection.grow();
-  }
-
-  #onHead(connection: UpstreamConnection, head: ResponseHead, have: number): void {
+  #onHead(connection: UpstreamConnection, head: ResponseHead): void {
     const answer = this.#toAnswer(connection.buffer, head);
-    if (isWhole(head, have) && this.#stream.room >= head.length) {
+    if (isWhole(head, connection) && this.#stream.room >= head.length) {
       respondWhole(this.#stream, connection, answer);
-      return this.#finish(connection, head.keepAlive && have === head.end + head.length);
+      return this.#finish(connection, head.keepAlive && connection.end === head.end + head.length);
     }
-    this.#carry(connection, answer, have).catch((error) => this.#fail(error));
+    if (head.framing === "upgrade") return this.#switch(connection, answer);
+    pumpAnswer(this.#stream, connection, answer)
+      .then((clean) => this.#finish(connection, clean))
+      .catch((error) => this.#fail(error));
   }
 
-  async #carry(connection: UpstreamConnection, answer: Answer, have: number): Promise<void> {
-    if (answer.head.framing !== "upgrade") {
-      return this.#finish(connection, await pumpAnswer(this.#stream, connection, answer, have));
-    }
-    const { head, block, blockStart, blockEnd } = answer;
+  /** From here on both directions are bytes. */
+  #switch(connection: UpstreamConnection, { head, block, blockStart, blockEnd }: Answer): void {
+    connection.start = head.end;
     // The visitor may answer at once: what comes then must find its way.
-    this.#splice = new Splice(this.#stream, connection);
+    this.#splice = new Splice(this.#stream, connection.detach());
     this.#stream.respond(head.status, block, blockStart, blockEnd, NOTHING, 0, 0, false);
-    await this.#splice.run(connection.buffer, head.end, have);
+    void this.#splice.run();
   }
 
   /** An idle connection may end just as a request goes out: what can be sent twice is (RFC 9110, section 9.2.2). */
-  onBroken(cause: unknown): void {
-    const mayRetry = this.#connection?.reused && this.#body === null && this.#stream.ended === null &&
+  onBroken(connection: UpstreamConnection, cause?: unknown): void {
+    const mayRetry = connection.isKept && this.#body === null && this.#stream.ended === null &&
       this.#interims === 0 && IDEMPOTENT.has(this.method);
-    this.#connection?.close();
+    connection.close();
     if (mayRetry) this.#connect();
-    else this.#fail(new BrokeOff("it closed the connection", { cause }));
+    else this.#fail(new ConnectionBroken("it closed the connection", { cause }));
   }
 
   /** The answer is complete. The connection goes on only when nothing of this request is left on it. */
@@ -262,18 +253,10 @@ class UpstreamExchange implements StreamHandler, Reader, AnsweredRequest {
         : "It is not running, or it refuses connections.";
       return { reason: ResetReason.refused, text };
     }
-    if (this.#have === 0 || error instanceof ResponseSyntaxError) this.#service.onNoHttp();
+    if (this.#connection?.hasAnswered !== true || error instanceof ResponseSyntaxError) this.#service.onNoHttp();
     if (error instanceof ResponseSyntaxError) return { reason: ResetReason.notHttp, text: error.message };
     return { reason: ResetReason.broken, text: describeError(error) };
   }
-}
-
-/** Whether a blank line ends within `buffer[start, end)`; it may begin before. */
-function hasBlankLine(buffer: Uint8Array, start: number, end: number): boolean {
-  for (let at = Math.max(start, 3); at < end; at++) {
-    if (buffer[at] === LF && buffer[at - 2] === LF && buffer[at - 1] === CR) return true;
-  }
-  return false;
 }
 
 function ignore(): void {}

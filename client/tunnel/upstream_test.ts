@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { ResetReason } from "../../protocol/mod.ts";
 import { ConnectError } from "../../common/connection/mod.ts";
-import { createRelayEnd, settle } from "./_relay_end.ts";
-import { latin1, scriptConnect } from "./_script.ts";
+import { createRelayEnd } from "./_relay_end.ts";
+import { latin1, scriptConnect, settle } from "../../common/upstream/_script.ts";
 import { createUpstream } from "./upstream.ts";
 
 const head = (method: string, fields = "") => `${method} /x HTTP/1.1\r\nhost: a.example\r\n${fields}\r\n`;
@@ -370,6 +370,21 @@ Deno.test("a body longer or shorter than its length never reaches the service's 
     assert(!connections[0].text.endsWith("f"));
     await stop();
   }
+});
+
+Deno.test("a service whose head does not end is given up, with no more of it held than a head may have", async () => {
+  const { connections, visit, stop } = start();
+  const visitor = visit(GET);
+  await settle();
+  connections[0].send("HTTP/1.1 200 OK\r\n");
+  await settle();
+  for (let sent = 0; sent < 160 && visitor.state === "open"; sent++) {
+    connections[0].send("a: ".padEnd(1000, "b"));
+    await settle();
+  }
+  assert.match(visitor.state, /^reset \d: the head is longer than 65536 bytes/);
+  assert(connections[0].closed);
+  await stop();
 });
 
 Deno.test("an answer that came before the service stopped reading still arrives", async () => {

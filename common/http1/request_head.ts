@@ -15,7 +15,10 @@ import {
 } from "./field_lines.ts";
 import { decodeLatin1 } from "./latin1.ts";
 
-/** A request's head that two readers could read differently, or that is none. The message is fit for strangers. */
+/**
+ * A request's head that two readers could read differently, or that is none; also one that was about to be written.
+ * The message is fit for strangers.
+ */
 export class RequestSyntaxError extends SyntaxError {
   override name = "RequestSyntaxError";
   /** 400, 431 for too many fields, 505 for another version of HTTP. */
@@ -156,6 +159,17 @@ export class RequestHead {
       joined = joined === null ? this.value(field) : `${joined}, ${this.value(field)}`;
     }
     return joined;
+  }
+
+  /** The number of the last field line of that name, in lower case, or -1. */
+  find(name: string): number {
+    for (let field = this.fieldCount - 1; field >= 0; field--) if (this.isNamed(field, name)) return field;
+    return -1;
+  }
+
+  /** Whether there is a Content-Length, which may be 0. */
+  get hasLength(): boolean {
+    return this.#hasLength;
   }
 
   /** The number of the `Upgrade` line, or -1. */

@@ -1,16 +1,10 @@
 import { STATUS_CODES } from "node:http";
 import { setImmediate } from "node:timers";
-import { encodeLatin1 } from "../http1/mod.ts";
+import { CONNECTION_FIELDS, encodeLatin1 } from "../http1/mod.ts";
 import type { Exchange } from "./types.ts";
 
-/** Fields that the listener sets itself. */
-const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "transfer-encoding",
-  "upgrade",
-]);
+/** Fields that the listener sets itself, where it sets them at all: a response has no trailers to announce. */
+const OURS: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, "content-length"]);
 const LENGTH = /^\d{1,15}$/;
 const NOTHING = new Uint8Array(0);
 
@@ -87,7 +81,7 @@ function createBlock(response: Response, length: number | null): Uint8Array {
   let text = `${response.statusText || STATUS_CODES[response.status] || ""}\r\n`;
   let hasDate = false;
   for (const [name, value] of response.headers) {
-    if (OF_THE_CONNECTION.has(name) || name === "content-length") continue;
+    if (OURS.has(name)) continue;
     if (name === "date") hasDate = true;
     text += `${name}: ${value}\r\n`;
   }

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type ChunkedDecoder, createChunkedDecoder, parseResponseHead, type ResponseHead } from "../http1/mod.ts";
+import { type ChunkedDecoder, createChunkedDecoder, type ResponseHead } from "../http1/mod.ts";
 import type { UpstreamConnection } from "./connection.ts";
 import { ConnectionBroken, NoAnswer, type OutgoingRequest } from "./types.ts";
 
@@ -16,9 +16,6 @@ export interface AnswerHead {
 /** An answer that is described may have any status of three digits. */
 const MAX_STATUS = 999;
 
-/** Reads after which a head is no longer parsed again for each, only when a blank line has come. */
-const EAGER_READS = 8;
-
 /**
  * Reads the final head of an answer; those of 1xx before it are passed over. The connection's `start` is behind it then.
  * @throws NoAnswer, ConnectionBroken, ResponseSyntaxError
@@ -28,38 +25,24 @@ export async function readAnswerHead(
   { method, upgrade }: Pick<OutgoingRequest, "method" | "upgrade">,
 ): Promise<AnswerHead> {
   const answered = { method, upgrade, maxStatus: MAX_STATUS };
-  for (let reads = 0;; reads++) {
-    const size = connection.end - connection.start;
-    const isOver = !await fill(connection);
-    // An upstream that sends its head byte by byte must not have all of it parsed again for each.
-    const came = connection.end - connection.start - size;
-    if (!isOver && reads > EAGER_READS && !hasBlankLine(connection, came)) continue;
-    for (let head = parse(); head !== null; head = parse()) {
+  while (await fill(connection)) {
+    for (let head = connection.parseHead(answered); head !== null; head = connection.parseHead(answered)) {
       if (!head.informational) return takeHead(connection, head);
       connection.start = head.end;
     }
-    if (isOver) throw new ConnectionBroken("the head was cut short");
   }
-
-  function parse(): ResponseHead | null {
-    return parseResponseHead(connection.buffer, connection.start, connection.end, answered);
-  }
+  throw new ConnectionBroken("the head was cut short");
 }
 
+/** Whether there is more to parse. */
 async function fill(connection: UpstreamConnection): Promise<boolean> {
   try {
-    if (await connection.fill()) return true;
+    if (await connection.fill() !== null) return true;
   } catch (cause) {
     throw connection.hasAnswered ? cause : new NoAnswer("no answer", { cause });
   }
   if (!connection.hasAnswered) throw new NoAnswer("no answer");
   return false;
-}
-
-/** Whether a line that ended in the last bytes that came is blank, or so many came that they are too many. */
-function hasBlankLine({ buffer, start, end }: UpstreamConnection, came: number): boolean {
-  const from = Math.max(start, end - came - 2);
-  return Buffer.from(buffer.buffer, from, end - from).includes("\n\r\n", 0, "latin1") || end - start > 64 * 1024;
 }
 
 /** `HTTP/1.1 200 `, after which the reason phrase comes. */

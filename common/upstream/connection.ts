@@ -1,14 +1,19 @@
 import type { Connection } from "../connection/mod.ts";
+import { type AnsweredRequest, CR, LF, MAX_RESPONSE_HEAD, parseResponseHead, type ResponseHead } from "../http1/mod.ts";
 import { ConnectionBroken } from "./types.ts";
 
-/** Bytes read at a time for heads and small answers. */
+/** Bytes read at a time for heads and small answers: most fit whole. */
 const BUFFER_BYTES = 16 * 1024;
+/** Bytes for a request's head: those of browsers have 500 to 2,000. */
+const SCRATCH_BYTES = 4 * 1024;
+/** Times that a head which is not whole is parsed again for whatever came; then only when a blank line has come. */
+const EAGER_PARSES = 8;
 
-/** Takes what a connection reads: callbacks, as a promise a read would cost a busy relay a twentieth of its time. */
+/** Takes what a connection reads: callbacks, as a promise a read would cost a busy tunnel a twentieth of its time. */
 export interface Reader {
-  /** Bytes came, and lie in the connection's buffer; or, with `ended`, the upstream ended its side. */
-  onRead(connection: UpstreamConnection, ended: boolean): void;
-  onBroken(error: ConnectionBroken): void;
+  /** `count` bytes came, the last ones in the connection's buffer; or null: the upstream ended its side. */
+  onRead(connection: UpstreamConnection, count: number | null): void;
+  onBroken(connection: UpstreamConnection, error: ConnectionBroken): void;
 }
 
 /**
@@ -24,15 +29,21 @@ export class UpstreamConnection {
   end = 0;
   /** Whether a byte of the answer under way has come. */
   hasAnswered = false;
+  /** Whether it has carried a request before: such a one may end just as the next request goes out. */
+  isKept = false;
   /** When it was last used, by `performance.now()`. */
   idleSince = 0;
   /** Milliseconds that the upstream says it keeps the connection. */
   keepMs = Infinity;
   readonly #connection: Connection;
   readonly #onClosed: (connection: UpstreamConnection) => void;
+  #scratch: Uint8Array<ArrayBuffer> | null = null;
   #reader: Reader | null = null;
   #isReading = false;
   #isClosed = false;
+  /** Bytes that the last read brought, and how often the head in the buffer was found to be cut short. */
+  #came = 0;
+  #cutParses = 0;
 
   /** @param onClosed called once, when the connection is closed from this side */
   constructor(connection: Connection, key: string, onClosed: (connection: UpstreamConnection) => void) {
@@ -50,13 +61,26 @@ export class UpstreamConnection {
   }
 
   /**
-   * {@link read} as a promise. False when the upstream has ended the connection.
+   * {@link read} as a promise: how many bytes came, or null when the upstream has ended the connection.
    * @throws ConnectionBroken
    */
-  fill(): Promise<boolean> {
+  fill(): Promise<number | null> {
     return new Promise((resolve, reject) => {
-      this.read({ onRead: (_, ended) => resolve(!ended), onBroken: reject });
+      this.read({ onRead: (_, count) => resolve(count), onBroken: (_, error) => reject(error) });
     });
+  }
+
+  /**
+   * Parses the head at {@link start}; to be called once a read, and again behind each head that was taken. A head that
+   * comes byte by byte is not parsed again for each, which would cost the square of its length.
+   * @returns null when it is not whole yet
+   * @throws ResponseSyntaxError
+   */
+  parseHead(request: AnsweredRequest): ResponseHead | null {
+    if (this.#cutParses > EAGER_PARSES && !this.#mayEndHead()) return null;
+    const head = parseResponseHead(this.buffer, this.start, this.end, request);
+    this.#cutParses = head === null ? this.#cutParses + 1 : 0;
+    return head;
   }
 
   /** Reads into other memory; only when {@link buffer} has been taken to its end. @throws what the driver throws */
@@ -64,17 +88,29 @@ export class UpstreamConnection {
     return this.#connection.read(into);
   }
 
-  /** @throws ConnectionBroken */
+  /** Writes all of `bytes`, which must not change until it resolves. Rejects with what the driver throws. */
   write(bytes: Uint8Array): Promise<void> {
-    return this.#connection.write(bytes).catch(breakOff);
+    return this.#connection.write(bytes);
   }
 
-  /** Empties the buffer and begins to read; `onOver` is called when the upstream says anything before it is asked. */
-  watch(onOver: () => void): void {
+  /** Writes what need not be waited for: a connection that breaks ends its read too, and that side deals with it. */
+  send(bytes: Uint8Array): void {
+    this.#connection.write(bytes).catch(ignore);
+  }
+
+  /** Memory for the head of one request after the other, of 4 KiB. */
+  get scratch(): Uint8Array<ArrayBuffer> {
+    return this.#scratch ??= new Uint8Array(SCRATCH_BYTES);
+  }
+
+  /** Empties the buffer and begins to read; `reader` is told when the upstream says anything before it is asked. */
+  watch(reader: Reader): void {
     this.start = this.end = 0;
     this.hasAnswered = false;
+    this.isKept = true;
+    // A large head is an exception: hundreds of idle connections do not keep room for one.
     if (this.buffer.length > BUFFER_BYTES) this.buffer = new Uint8Array(BUFFER_BYTES);
-    this.#reader = { onRead: onOver, onBroken: onOver };
+    this.#reader = reader;
     this.#startRead();
   }
 
@@ -85,6 +121,7 @@ export class UpstreamConnection {
   detach(): Connection {
     let early = this.buffer.slice(this.start, this.end);
     this.start = this.end = 0;
+    this.buffer = NOTHING;
     return {
       read: (into) => {
         if (early.length === 0) return this.#connection.read(into);
@@ -122,15 +159,26 @@ export class UpstreamConnection {
     this.#isReading = false;
     if (count !== null) {
       this.end += count;
+      this.#came = count;
       this.hasAnswered = true;
     }
-    this.#reader?.onRead(this, count === null);
+    this.#reader?.onRead(this, count);
   };
 
   readonly #onBroken = (cause: unknown): void => {
     this.#isReading = false;
-    this.#reader?.onBroken(new ConnectionBroken("the connection broke", { cause }));
+    this.#reader?.onBroken(this, new ConnectionBroken("the connection broke", { cause }));
   };
+
+  /** Whether a line that ended in the last bytes that came is blank; or there is more than a head may have. */
+  #mayEndHead(): boolean {
+    const { buffer, start, end } = this;
+    if (end - start >= MAX_RESPONSE_HEAD) return true;
+    for (let at = Math.max(end - this.#came, start + 2); at < end; at++) {
+      if (buffer[at] === LF && buffer[at - 2] === LF && buffer[at - 1] === CR) return true;
+    }
+    return false;
+  }
 
   /** What has been taken makes room first, so that any number of interim answers takes no more than one head. */
   #makeRoom(): void {
@@ -142,7 +190,6 @@ export class UpstreamConnection {
   }
 }
 
-/** What a driver throws at a connection that is gone differs; what it means does not. */
-function breakOff(cause: unknown): never {
-  throw new ConnectionBroken("the connection broke", { cause });
-}
+const NOTHING = new Uint8Array(0);
+
+function ignore(): void {}

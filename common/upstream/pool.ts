@@ -1,5 +1,5 @@
 import type { Connection } from "../connection/mod.ts";
-import { UpstreamConnection } from "./connection.ts";
+import { type Reader, UpstreamConnection } from "./connection.ts";
 import type { Ending } from "./types.ts";
 
 /** What strangers cannot make grow beyond. */
@@ -46,10 +46,15 @@ export class UpstreamPool {
   #open = 0;
   #closed = false;
   readonly #sweeper: ReturnType<typeof setInterval>;
+  /** An idle connection has nothing to say. */
+  readonly #watcher: Reader = {
+    onRead: (connection) => this.#drop(connection),
+    onBroken: (connection) => this.#drop(connection),
+  };
 
   constructor(limits: PoolLimits) {
     this.#limits = limits;
-    this.#sweeper = setInterval(() => this.#closeIdle(performance.now()), limits.idleMs / 2);
+    this.#sweeper = setInterval(() => this.closeIdle(performance.now()), limits.idleMs / 2);
   }
 
   /** A kept connection of that key, the one used last, or null. */
@@ -58,35 +63,21 @@ export class UpstreamPool {
   }
 
   /**
-   * Leave to open a connection, which {@link adopt} or {@link giveUp} uses up: null. Or a connection that another
-   * request was done with meanwhile, where as many are open of the key as may be.
-   * @throws PoolExhausted when none was until the request had to end, or where as many are open altogether as may be
+   * A new connection, made by `dial`; or one that another request was done with meanwhile, where as many are open of the
+   * key as may be.
+   * @param ending of the request that may have to wait; left out where there is no limit to a key
+   * @throws PoolExhausted when there was none until the request had to end, or where as many are open altogether as may
+   * be; and what `dial` throws
    */
-  async reserve(key: string, ending: Ending): Promise<UpstreamConnection | null> {
-    const known = this.#peers.get(key);
-    if (known === undefined || known.open < this.#limits.perKey) {
-      this.#makeRoom();
-      this.#peerOf(key).open++;
-      this.#open++;
-      return null;
+  async open(key: string, dial: () => Promise<Connection>, ending: Ending = NEVER): Promise<UpstreamConnection> {
+    const kept = await this.#reserve(key, ending);
+    if (kept !== null) return kept;
+    try {
+      return new UpstreamConnection(await dial(), key, this.#giveUp);
+    } catch (error) {
+      this.#giveUp({ key });
+      throw error;
     }
-    return known.idle.pop() ?? await this.#wait(known, ending);
-  }
-
-  /** A connection that was opened with leave. */
-  adopt(key: string, connection: Connection): UpstreamConnection {
-    return new UpstreamConnection(connection, key, () => this.giveUp(key));
-  }
-
-  /** Takes leave back: the connection was closed, or never opened. */
-  giveUp(key: string): void {
-    const peer = this.#peerOf(key);
-    // Who waits opens one of its own in the place of this one.
-    const next = peer.waiting.shift();
-    if (next !== undefined) return next(null);
-    peer.open--;
-    this.#open--;
-    if (peer.open === 0) this.#peers.delete(key);
   }
 
   /** Takes a connection back whose answer has been read to its end. */
@@ -94,7 +85,7 @@ export class UpstreamPool {
     const peer = this.#peerOf(connection.key);
     const isTooMany = peer.idle.length >= this.#limits.idlePerKey;
     if (this.#closed || connection.keepMs <= 0 || isTooMany) return connection.close();
-    connection.watch(() => this.#drop(connection));
+    connection.watch(this.#watcher);
     const next = peer.waiting.shift();
     if (next !== undefined) return next(connection);
     connection.idleSince = performance.now();
@@ -105,8 +96,39 @@ export class UpstreamPool {
   close(): void {
     this.#closed = true;
     clearInterval(this.#sweeper);
-    this.#closeIdle(Infinity);
+    this.closeIdle(Infinity);
   }
+
+  /** Closes those that have been idle for as long as they may by `now`, of `performance.now()`. */
+  closeIdle(now: number): void {
+    for (const { idle } of this.#peers.values()) {
+      const isOld = (one: UpstreamConnection) => now - one.idleSince >= Math.min(this.#limits.idleMs, one.keepMs);
+      for (const connection of idle.filter(isOld)) this.#drop(connection);
+    }
+  }
+
+  /** Leave to open a connection: null; or another's. */
+  #reserve(key: string, ending: Ending): UpstreamConnection | null | Promise<UpstreamConnection | null> {
+    const known = this.#peers.get(key);
+    if (known === undefined || known.open < this.#limits.perKey) {
+      this.#makeRoom();
+      this.#peerOf(key).open++;
+      this.#open++;
+      return null;
+    }
+    return known.idle.pop() ?? this.#wait(known, ending);
+  }
+
+  /** Takes leave back: the connection was closed, or never opened. */
+  readonly #giveUp = ({ key }: { readonly key: string }): void => {
+    const peer = this.#peerOf(key);
+    // Who waits opens one of its own in the place of this one.
+    const next = peer.waiting.shift();
+    if (next !== undefined) return next(null);
+    peer.open--;
+    this.#open--;
+    if (peer.open === 0) this.#peers.delete(key);
+  };
 
   #peerOf(key: string): Peer {
     let peer = this.#peers.get(key);
@@ -150,11 +172,6 @@ export class UpstreamPool {
     idle?.splice(at, 1);
     connection.close();
   }
-
-  #closeIdle(now: number): void {
-    for (const { idle } of this.#peers.values()) {
-      const isOld = (one: UpstreamConnection) => now - one.idleSince >= Math.min(this.#limits.idleMs, one.keepMs);
-      for (const connection of idle.filter(isOld)) this.#drop(connection);
-    }
-  }
 }
+
+const NEVER: Ending = { reason: null, onEnd() {} };

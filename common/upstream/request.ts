@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
+import { RequestSyntaxError } from "../http1/mod.ts";
 import type { UpstreamConnection } from "./connection.ts";
-import { BodyWriter } from "./request_body.ts";
-import { BodyLengthError, type OutgoingRequest, type RequestFraming, RequestSyntaxError } from "./types.ts";
+import { BodyWriter } from "./body_writer.ts";
+import { breakOff, type OutgoingRequest, type RequestFraming } from "./types.ts";
 
 /** A request's line and fields, as pairs. */
 export interface RequestLines {
@@ -61,25 +62,51 @@ export function isSmall(body: OutgoingRequest["body"]): boolean {
  */
 export async function writeRequest(connection: UpstreamConnection, request: OutgoingRequest): Promise<void> {
   const { head, framing, body } = request;
-  if (body === null) return await connection.write(head);
+  if (body === null) return await connection.write(head).catch(breakOff);
   if (body instanceof Uint8Array) {
-    if (isSmall(body)) return await connection.write(Buffer.concat([head, body]));
-    await connection.write(head);
-    return await connection.write(body);
+    if (isSmall(body)) return await connection.write(Buffer.concat([head, body])).catch(breakOff);
+    await connection.write(head).catch(breakOff);
+    return await connection.write(body).catch(breakOff);
   }
-  await connection.write(head);
-  const writer = new BodyWriter(connection, framing === "chunked");
-  const exact = framing !== "chunked" && framing !== "none" ? expectLength(body, framing.length) : body;
-  for await (const piece of exact) await writer.take(piece);
-  await writer.finish();
+  await writeSequence(connection, head, framing, body);
 }
 
-async function* expectLength(body: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array> {
-  let left = length;
+/** Bytes of a sequence that wait while others are being written. */
+const MAX_WAITING = 64 * 1024;
+
+/**
+ * What a sequence gives during one write goes out together in the next: a write a piece would make small pieces slow,
+ * and waiting for more would make a trickle late.
+ */
+async function writeSequence(
+  connection: UpstreamConnection,
+  head: Uint8Array,
+  framing: RequestFraming,
+  body: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  let waiting = 0, wake = () => {};
+  let failure: { error: unknown } | null = null;
+  const writer = new BodyWriter(framing, {
+    onBodyWritten(bytes) {
+      waiting -= bytes;
+      wake();
+    },
+    onBodyComplete: () => wake(),
+    onBodyFailed(error) {
+      failure ??= { error };
+      wake();
+    },
+  });
+  const until = async (isReady: () => boolean) => {
+    while (failure === null && !isReady()) await new Promise<void>((resolve) => wake = resolve);
+    if (failure !== null) throw failure.error;
+  };
+  writer.start(connection, head);
   for await (const piece of body) {
-    left -= piece.byteLength;
-    if (left < 0) throw new BodyLengthError("the body is longer than announced");
-    yield piece;
+    waiting += piece.length;
+    writer.push(piece);
+    await until(() => waiting <= MAX_WAITING);
   }
-  if (left > 0) throw new BodyLengthError("the body is shorter than announced");
+  writer.finish();
+  await until(() => writer.complete);
 }

@@ -28,6 +28,11 @@ export class ConnectionBroken extends Error {
   override name = "ConnectionBroken";
 }
 
+/** What drivers throw at a connection that is gone differs; what it means does not. @throws ConnectionBroken */
+export function breakOff(cause: unknown): never {
+  throw new ConnectionBroken("the connection broke", { cause });
+}
+
 /** The upstream ended a connection without a byte of an answer. */
 export class NoAnswer extends ConnectionBroken {
   override name = "NoAnswer";
@@ -36,9 +41,4 @@ export class NoAnswer extends ConnectionBroken {
 /** The body is not as long as its Content-Length says: sending it would put the next request out of step. */
 export class BodyLengthError extends Error {
   override name = "BodyLengthError";
-}
-
-/** A request that would not be one line each in HTTP/1.1, and so could become two. */
-export class RequestSyntaxError extends SyntaxError {
-  override name = "RequestSyntaxError";
 }

@@ -1,16 +1,11 @@
+import { CONNECTION_FIELDS } from "../../common/http1/mod.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
 import { hasHeader, type HeaderList } from "./describe/description.ts";
 
 /** Headers about one connection (RFC 9110, section 7.6.1) or about framing, which is ours to do. */
 export const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
+  ...CONNECTION_FIELDS,
   "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
   "content-length",
   "expect",
 ]);

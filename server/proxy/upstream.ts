@@ -1,6 +1,6 @@
 import { ConnectError, type ConnectFailure, type Connection, type Driver } from "../../common/connection/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
-import { ResponseSyntaxError } from "../../common/http1/mod.ts";
+import { RequestSyntaxError, ResponseSyntaxError } from "../../common/http1/mod.ts";
 import {
   type AnswerBody,
   BodyLengthError,
@@ -12,7 +12,6 @@ import {
   PoolExhausted,
   type PoolLimits,
   type RequestFraming,
-  RequestSyntaxError,
   serializeRequestHead,
   type UpstreamConnection,
   UpstreamPool,
@@ -68,8 +67,6 @@ const LIMITS: PoolLimits = { perKey: 256, total: 4096, idlePerKey: 256, idleMs: 
 /** A connection for one request, and how long it took to open. */
 interface Opened {
   connection: UpstreamConnection;
-  /** It has carried requests before. */
-  isKept: boolean;
   dnsMs: number;
   connectMs: number;
 }
@@ -97,12 +94,12 @@ export class Upstream {
     try {
       const outgoing = serialize(request);
       const kept = this.#pool.take(poolKey(request, outgoing));
-      const first = kept ? asKept(kept) : await this.#open(request, outgoing);
+      const first = kept ? { connection: kept, dnsMs: 0, connectMs: 0 } : await this.#open(request, outgoing);
       try {
         return await this.#sendOn(first, outgoing);
       } catch (error) {
         // A kept connection may die just as it is used again: what can safely be repeated gets a second try.
-        if (!first.isKept || !(error instanceof NoAnswer) || !isRepeatable(request)) throw error;
+        if (!first.connection.isKept || !(error instanceof NoAnswer) || !isRepeatable(request)) throw error;
       }
       return await this.#sendOn(await this.#open(request, outgoing), outgoing);
     } catch (error) {
@@ -121,23 +118,16 @@ export class Upstream {
   async #open(request: UpstreamRequest, outgoing: OutgoingRequest): Promise<Opened> {
     const { url, ending, skipTlsVerify = false } = request;
     if (ending.reason) throw ending.reason;
-    const key = poolKey(request, outgoing);
-    const kept = await this.#pool.reserve(key, ending);
-    if (kept) return asKept(kept);
-    try {
+    let dnsMs = 0, connectMs = 0;
+    const connection = await this.#pool.open(poolKey(request, outgoing), async () => {
       const abort = new AbortController();
       ending.onEnd((reason) => abort.abort(reason));
       const carriesUpload = outgoing.framing === "chunked" || outgoing.upgrade;
-      const { connection, dnsMs, connectMs } = await this.#dialer.dial(url, {
-        signal: abort.signal,
-        carriesUpload,
-        skipTlsVerify,
-      });
-      return { connection: this.#pool.adopt(key, connection), isKept: false, dnsMs, connectMs };
-    } catch (error) {
-      this.#pool.giveUp(key);
-      throw error;
-    }
+      const dialled = await this.#dialer.dial(url, { signal: abort.signal, carriesUpload, skipTlsVerify });
+      ({ dnsMs, connectMs } = dialled);
+      return dialled.connection;
+    }, ending);
+    return { connection, dnsMs, connectMs };
   }
 
   async #sendOn({ connection, dnsMs, connectMs }: Opened, outgoing: OutgoingRequest): Promise<UpstreamAnswer> {
@@ -147,10 +137,6 @@ export class Upstream {
     const switched = head.framing === "upgrade" ? connection.detach() : null;
     return { status, statusText, headers, body, hasBody, dnsMs, connectMs, switched };
   }
-}
-
-function asKept(connection: UpstreamConnection): Opened {
-  return { connection, isKept: true, dnsMs: 0, connectMs: 0 };
 }
 
 function serialize(request: UpstreamRequest): OutgoingRequest {

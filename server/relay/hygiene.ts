@@ -1,18 +1,4 @@
-import type { RequestHead } from "../../common/http1/mod.ts";
-
-/**
- * Header fields that belong to one connection and never travel on (RFC 9110, section 7.6.1). `connection` itself names
- * more of them.
- */
-const HOP_BY_HOP = [
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-];
+import { CONNECTION_FIELDS, type RequestHead } from "../../common/http1/mod.ts";
 
 /**
  * Fields of a request that only we may set, and others that frameworks take for a proxy's word: what a visitor claims
@@ -46,8 +32,8 @@ const SLOTS = 1024;
 /** A test of a field's name, `bytes[start, end)`, letters of either case alike. */
 export type NameTest = (bytes: Uint8Array, start: number, end: number) => boolean;
 
-const isOfConnectionOrOurs = createNameTest([...HOP_BY_HOP, ...OURS], MISSPELT);
-const isOfConnection = createNameTest([...HOP_BY_HOP, "portway-error"]);
+const isOfConnectionOrOurs = createNameTest([...CONNECTION_FIELDS, ...OURS], MISSPELT);
+const isOfConnection = createNameTest([...CONNECTION_FIELDS, "portway-error"]);
 
 const OWN_PREFIX = "portway-";
 

@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
+import { getMediaType } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { FormLexer } from "./lexer.ts";
 import { type FormPart, parsePart } from "./part.ts";
 import { GrowingBytes } from "../growing_bytes.ts";
-import { mediaType } from "../media_type.ts";
 import { openInside } from "../open_inside.ts";
 
 /** Head and text of a field that names a file; a part whose beginning takes more is none. */
@@ -115,7 +115,7 @@ function fileHead(head: string, path: string): string {
     .map((line) =>
       /^content-disposition:/i.test(line) ? `${line.replace(/[; \t]+$/, "")}; filename="${filename}"` : line
     );
-  return [...lines, `Content-Type: ${mediaType(path)}`, "", ""].join("\r\n");
+  return [...lines, `Content-Type: ${getMediaType(basename(path))}`, "", ""].join("\r\n");
 }
 
 /** As browsers write names (https://html.spec.whatwg.org/#multipart-form-data): no quote, CR or LF gets through. */

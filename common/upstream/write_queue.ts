@@ -1,5 +1,4 @@
-import { giveMemory, MEDIUM, takeMemory } from "../../common/buffer_pool.ts";
-import { copyBytes } from "../../protocol/mod.ts";
+import { giveMemory, MEDIUM, takeMemory } from "../buffer_pool.ts";
 
 /** What a queue writes to. */
 export interface QueueWriter {
@@ -25,7 +24,7 @@ const spare: Uint8Array<ArrayBuffer>[] = [];
  * long, and those that come while a write is under way, or in one turn, leave in one.
  */
 export class WriteQueue {
-  readonly #writer: QueueWriter;
+  #writer: QueueWriter | null = null;
   readonly #onWritten: (credit: number) => void;
   readonly #onBroken: (error: unknown) => void;
   readonly #onDrained: () => void;
@@ -36,18 +35,28 @@ export class WriteQueue {
 
   /**
    * @param onWritten told how many payload bytes have left
+   * @param onBroken told once, when a write fails; nothing is written after it
    * @param onDrained told when nothing waits any more
    */
   constructor(
-    writer: QueueWriter,
     onWritten: (credit: number) => void,
     onBroken: (error: unknown) => void,
     onDrained: () => void,
   ) {
-    this.#writer = writer;
     this.#onWritten = onWritten;
     this.#onBroken = onBroken;
     this.#onDrained = onDrained;
+  }
+
+  /** Begins to write: `first` if given, and behind it what has been taken so far. */
+  start(writer: QueueWriter, first: Uint8Array | null = null): void {
+    const early = this.#chunks;
+    this.#chunks = [];
+    this.#writer = writer;
+    if (first !== null) this.push(first, 0);
+    if (early.length === 0) return;
+    this.#chunks.push(...early);
+    this.#arm();
   }
 
   /** Whether nothing waits and nothing is being written. */
@@ -59,18 +68,22 @@ export class WriteQueue {
   push(bytes: Uint8Array, credit: number): void {
     if (this.#stopped) return;
     const chunk = this.#chunkFor(bytes.length);
-    copyBytes(bytes, 0, bytes.length, chunk.memory, chunk.used);
+    chunk.memory.set(bytes, chunk.used);
     chunk.used += bytes.length;
     chunk.credit += credit;
-    if (this.#writing || this.#armed) return;
-    this.#armed = true;
-    queueMicrotask(this.#drain);
+    this.#arm();
   }
 
   /** Drops what waits; later pieces go nowhere. */
   stop(): void {
     this.#stopped = true;
     this.#chunks = [];
+  }
+
+  #arm(): void {
+    if (this.#writer === null || this.#writing || this.#armed) return;
+    this.#armed = true;
+    queueMicrotask(this.#drain);
   }
 
   #chunkFor(size: number): Chunk {
@@ -88,7 +101,7 @@ export class WriteQueue {
   readonly #drain = (): void => {
     this.#armed = false;
     const chunk = this.#chunks.shift();
-    if (chunk === undefined) return this.#onDrained();
+    if (chunk === undefined || this.#writer === null) return this.#onDrained();
     this.#writing = true;
     this.#writer.write(chunk.memory.subarray(0, chunk.used)).then(() => {
       this.#writing = false;

@@ -1,4 +1,5 @@
-import type { Connect, Connection } from "../../common/connection/mod.ts";
+import { setImmediate } from "node:timers";
+import type { Connect, Connection } from "../connection/mod.ts";
 
 /** A connection whose peer is the test. */
 export class ScriptedConnection implements Connection {
@@ -101,4 +102,9 @@ export function scriptConnect(): Script {
       while (connections.length < count) await new Promise<void>((resolve) => wake = resolve);
     },
   };
+}
+
+/** Resolves when all that is due now has been done. */
+export async function settle(): Promise<void> {
+  for (let count = 0; count < 10; count++) await new Promise((resolve) => setImmediate(resolve));
 }

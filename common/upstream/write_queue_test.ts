@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { settle } from "./_relay_end.ts";
-import { latin1, ScriptedConnection } from "./_script.ts";
+import { latin1, ScriptedConnection, settle } from "./_script.ts";
 import { WriteQueue } from "./write_queue.ts";
 
 function createQueue() {
   const connection = new ScriptedConnection();
   const told = { credit: 0, broken: 0, drained: 0 };
   const queue = new WriteQueue(
-    connection,
     (bytes) => told.credit += bytes,
     () => told.broken++,
     () => told.drained++,
   );
+  queue.start(connection);
   return { connection, queue, told };
 }
 
@@ -68,4 +67,17 @@ Deno.test("WriteQueue gives credit for what was written only, and none once it b
   queue.push(latin1("jkl"), 3);
   await settle();
   assert.deepEqual([told.credit, told.broken, connection.text], [6, 1, "abcdef"]);
+});
+
+Deno.test("WriteQueue writes what came before its start behind what it starts with", async () => {
+  const connection = new ScriptedConnection();
+  let credit = 0;
+  const queue = new WriteQueue((bytes) => credit += bytes, () => {}, () => {});
+  queue.push(latin1("body"), 4);
+  await settle();
+  assert.deepEqual([connection.text, queue.isEmpty], ["", false]);
+  queue.start(connection, latin1("head "));
+  queue.push(latin1(" more"), 5);
+  await settle();
+  assert.deepEqual([connection.text, credit, queue.isEmpty], ["head body more", 9, true]);
 });

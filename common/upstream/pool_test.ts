@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { ScriptedConnection, settle } from "./_script.ts";
+import { type PoolLimits, UpstreamPool } from "./pool.ts";
+
+const KEY = "http://upstream.test";
+
+function createPool(limits: Partial<PoolLimits> = {}) {
+  const connections: ScriptedConnection[] = [];
+  const pool = new UpstreamPool({ perKey: Infinity, total: Infinity, idlePerKey: 256, idleMs: 30_000, ...limits });
+  const dial = () => {
+    const connection = new ScriptedConnection();
+    connections.push(connection);
+    return Promise.resolve(connection);
+  };
+  return { pool, connections, open: () => pool.open(KEY, dial) };
+}
+
+Deno.test("UpstreamPool gives out the connection used last, and each to one user", async () => {
+  const { pool, open } = createPool();
+  const [one, two] = [await open(), await open()];
+  assert.deepEqual([pool.take(KEY), one.isKept], [null, false]);
+  pool.release(one);
+  pool.release(two);
+  assert.deepEqual([pool.take("another"), pool.take(KEY), pool.take(KEY), pool.take(KEY)], [null, two, one, null]);
+  assert.equal(one.isKept, true);
+  pool.close();
+});
+
+Deno.test("UpstreamPool.closeIdle closes the old ones and keeps the others", async () => {
+  const { pool, connections, open } = createPool({ idleMs: 1000 });
+  const [old, recent, told] = [await open(), await open(), await open()];
+  for (const connection of [old, recent, told]) pool.release(connection);
+  old.idleSince = 1000;
+  recent.idleSince = told.idleSince = 1500;
+  told.keepMs = 400;
+  pool.closeIdle(2000);
+  await settle();
+  assert.deepEqual(connections.map(({ closed }) => closed), [true, false, true]);
+  assert.equal(pool.take(KEY), recent, "the end of others took it along");
+  pool.close();
+});
+
+Deno.test("UpstreamPool closes what comes back after its end", async () => {
+  const { pool, connections, open } = createPool();
+  const [idle, used] = [await open(), await open()];
+  pool.release(idle);
+  pool.close();
+  pool.release(used);
+  assert.deepEqual(connections.map(({ closed }) => closed), [true, true]);
+  assert.equal(pool.take(KEY), null);
+});
+
+Deno.test("UpstreamPool keeps a limited number of idle connections", async () => {
+  const { pool, connections, open } = createPool();
+  const all = await Promise.all(Array.from({ length: 300 }, open));
+  for (const connection of all) pool.release(connection);
+  assert.equal(connections.filter(({ closed }) => !closed).length, 256);
+  pool.close();
+  await settle();
+  assert(connections.every(({ closed }) => closed));
+});
+
+Deno.test("UpstreamPool drops an idle connection that its upstream ends, or that says anything", async () => {
+  const { pool, connections, open } = createPool();
+  for (const connection of [await open(), await open()]) pool.release(connection);
+  connections[0].end();
+  connections[1].send("?");
+  await settle();
+  assert.deepEqual([pool.take(KEY), ...connections.map(({ closed }) => closed)], [null, true, true]);
+  pool.close();
+});
+
+Deno.test("UpstreamPool gives who waits a connection that is released, and lets it dial when dialling failed", async () => {
+  const { pool, connections, open } = createPool({ perKey: 1 });
+  const failing = pool.open(KEY, () => Promise.reject(new Error("nobody there")));
+  const first = open(), second = open();
+  await assert.rejects(failing, /nobody there/);
+  pool.release(await first);
+  assert.equal(await second, await first);
+  assert.equal(connections.length, 1);
+  (await second).close();
+  pool.close();
+});
