@@ -89,6 +89,8 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   readonly #stream: MuxStream;
   readonly #service: Service;
   readonly #body: BodyWriter | null;
+  /** The connection whose answer is complete while the end of this request is being written. */
+  #leaving: UpstreamConnection | null = null;
   /** The head as the service gets it. */
   readonly #head: Uint8Array;
   readonly #base: PublicBase | null;
@@ -119,7 +121,13 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
 
   /** A service may answer and close before it has read the body: its answer, or the lack of one, is what counts. */
   onBodyFailed(error: Error): void {
+    this.#leaving?.close();
     if (error instanceof BodyLengthError) this.#fail(error);
+  }
+
+  onBodyComplete(): void {
+    if (this.#leaving !== null) this.#service.pool.release(this.#leaving);
+    this.#leaving = null;
   }
 
   onData(piece: Uint8Array, end: boolean): void {
@@ -233,6 +241,11 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   #finish(connection: UpstreamConnection, clean: boolean): void {
     const isSent = this.#body === null || this.#body.complete;
     this.#connection = null;
+    // A service on this machine often answers before its read of the body's end has come back to us as written.
+    if (clean && this.#body?.isLeaving) {
+      this.#leaving = connection;
+      return;
+    }
     if (clean && isSent) this.#service.pool.release(connection);
     else connection.close();
     if (!isSent) this.#stream.reset(ResetReason.none);

@@ -34,6 +34,11 @@ export class BodyWriter {
     );
   }
 
+  /** Its end is being written: `onBodyComplete`, or `onBodyFailed`, comes as soon as that is done. */
+  get isLeaving(): boolean {
+    return this.#ended && this.#queue.isLeaving;
+  }
+
   /** Writes the head, and what there is of the body behind it. */
   start(writer: QueueWriter, head: Uint8Array): void {
     this.#queue.start(writer, head);

@@ -64,6 +64,11 @@ export class WriteQueue {
     return this.#chunks.length === 0 && !this.#writing;
   }
 
+  /** Whether the last of what was taken is being written. */
+  get isLeaving(): boolean {
+    return this.#chunks.length === 0 && this.#writing;
+  }
+
   /** Takes bytes; `credit` of them are told to `onWritten`. */
   push(bytes: Uint8Array, credit: number): void {
     if (this.#stopped) return;
