@@ -137,11 +137,17 @@ export function benchEcho(all: readonly Contestant[], { rounds, seconds }: RowOp
 }
 
 const DELAY_MS = 25;
+const DELAYED_BYTES = 1e8;
 
-/** Small answers with a TCP relay between client and relay that delays every byte by 25 ms each way. */
+/** Small answers and one body each way with a TCP relay between client and relay that delays every byte by 25 ms each way. */
 export async function benchDelay(starts: ReadonlyMap<string, StartContestant>, service: number): Promise<Section> {
-  const columns = [{ key: "freshMs", title: "new connection ms" }, { key: "keptMs", title: "kept connection ms" }];
-  const section: Section = { title: "12 bytes over 50 ms of round trip between client and relay", columns, rows: [] };
+  const columns = [
+    { key: "freshMs", title: "12 bytes, new connection ms" },
+    { key: "keptMs", title: "kept connection ms" },
+    { key: "downMb", title: "100 MB down, MB/s" },
+    { key: "upMb", title: "100 MB up, MB/s" },
+  ];
+  const section: Section = { title: "over 50 ms of round trip between client and relay", columns, rows: [] };
   for (const [name, start] of starts) {
     const stops: (() => Promise<void>)[] = [];
     const between = async (port: number) => {
@@ -155,6 +161,8 @@ export async function benchDelay(starts: ReadonlyMap<string, StartContestant>, s
       const values = {
         freshMs: await measureFirstByte(contestant, "/", 9),
         keptMs: await measureKeptAlive(contestant, "/", 9),
+        downMb: (await measureDownload(contestant, DELAYED_BYTES, 1)).mbPerSecond,
+        upMb: contestant.lacks.has("upload") ? NaN : (await measureUpload(contestant, DELAYED_BYTES, 1)).mbPerSecond,
       };
       section.rows.push({ name, values, spread: NaN });
     } catch (error) {
