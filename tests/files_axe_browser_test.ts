@@ -104,7 +104,7 @@ async function visitUploads(page: Page, url: string, source: string, look: (stat
   await page.getByLabel("Cancel 1.bin").click();
   await page.getByLabel("Cancel 4.bin").click();
   await page.unroute(/\?upload=/);
-  await page.getByText("3.bin").first().click({ button: "right" });
+  await page.getByRole("row", { name: "3.bin" }).click({ button: "right" });
   await page.getByRole("menuitem", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Undo" }).waitFor();
