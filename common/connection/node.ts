@@ -169,6 +169,8 @@ class NodeAcceptor implements Acceptor {
     this.hostname = address.address;
     this.port = address.port;
     server.on("connection", (socket) => {
+      // A reset before anybody reads has nobody else to take it.
+      socket.on("error", () => {});
       this.#arrived.push(socket);
       this.#wake();
     });
@@ -201,8 +203,6 @@ class NodeAcceptor implements Acceptor {
 
 function accepted(socket: net.Socket, secured: AcceptOptions["tls"]): Accepted {
   const remoteAddress = socket.remoteAddress ?? "";
-  // A reset before anybody reads has nobody else to take it.
-  socket.on("error", () => {});
   if (secured === undefined) {
     return { connection: new NodeConnection(socket), remoteAddress, handshake: () => Promise.resolve(null) };
   }

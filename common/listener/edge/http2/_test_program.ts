@@ -10,7 +10,8 @@ import type { ListenerKind } from "../../types.ts";
 export type Runtime = "deno" | "node";
 
 /** Node strips types by itself since 22.18; an older one on the path is passed over. */
-const NODES = [process.env.PORTWAY_NODE, "node"].filter((path) => path !== undefined);
+const OWN = process.versions.deno === undefined ? process.execPath : undefined;
+const NODES = [OWN, process.env.PORTWAY_NODE, "node"].filter((path) => path !== undefined);
 export const node: string | undefined = NODES.find((path) => {
   const [major, minor] = spawnSync(path, ["-p", "process.versions.node"]).stdout?.toString().split(".").map(Number) ??
     [];

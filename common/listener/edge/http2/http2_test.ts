@@ -21,10 +21,9 @@ import type { ListenerKind } from "../../types.ts";
 
 /** A guard against hanging, not a measure: far above what any of these take. */
 const PATIENCE_MS = 60_000;
-const SERVERS: readonly [kind: ListenerKind, runtime: Runtime][] = [["edge", "deno"], ["deno", "deno"], [
-  "edge",
-  "node",
-]];
+/** Run by Node, these tests have no Deno to start. */
+const ON_DENO: readonly [ListenerKind, Runtime][] = "serve" in Deno ? [["edge", "deno"], ["deno", "deno"]] : [];
+const SERVERS: readonly [kind: ListenerKind, runtime: Runtime][] = [...ON_DENO, ["edge", "node"]];
 if (node === undefined) {
   stdout.write(
     `HTTP/2 on Node is left out: no Node 22.18 or later; PORTWAY_NODE="$(npx -y node@24 -p process.execPath)"\n`,
