@@ -28,8 +28,9 @@ const root = new URL("../../", import.meta.url);
 
 /** Starts a program of ours with the same Deno that runs the test. */
 export function startProgram({ entry, args, env = {} }: ProgramOptions): Program {
+  // Quiet: what Deno fetches for itself is no output of ours.
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", new URL(entry, root).pathname, ...args],
+    args: ["run", "--quiet", "-A", new URL(entry, root).pathname, ...args],
     cwd: root,
     clearEnv: true,
     env: { ...cleanEnvironment(), ...env },
