@@ -31,6 +31,8 @@ const ROWS: readonly (readonly string[])[] = [
   [
     "server/store",
     "server/cluster",
+    "server/face",
+    "server/access",
     "server/guard",
     "server/config.ts",
     "client/terminal",

@@ -76,11 +76,6 @@ export class Cors {
       : new Response(null, { status: 403 });
   }
 
-  /** {@link preflight} and {@link mark} around whatever answers. */
-  async wrap(exchange: Exchange, respond: () => Response | Promise<Response>): Promise<Response> {
-    return this.preflight(exchange) ?? this.mark(exchange, await respond());
-  }
-
   /** @throws HttpError 403 `origin_forbidden` when a page of an origin that is not allowed asks. */
   check(exchange: Exchange): void {
     if (this.#any) return;

@@ -2,3 +2,4 @@ export { Proxy, type ProxyOptions } from "./proxy.ts";
 export type { Cors } from "./cors.ts";
 export { proxyApi, type ProxyApiOptions } from "./api.ts";
 export { welcome, type WelcomeOptions } from "./welcome.ts";
+export { createProxyFace, shareWithPages } from "./faces.ts";

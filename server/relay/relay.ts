@@ -1,14 +1,12 @@
-import type { Hono } from "hono";
 import type { OriginReader } from "../../common/forwarded.ts";
-import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import { SESSION_PATH } from "../../protocol/mod.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Presence } from "../cluster/mod.ts";
+import type { ApiArea, Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
-
 import { createHostMatcher } from "./hosts.ts";
-import { createRelayRoutes, openSession } from "./routes.ts";
+import { createRelayApi, openSession } from "./routes.ts";
 import type { Session } from "./session.ts";
 import { createSessions } from "./sessions.ts";
 import { createTunnels } from "./tunnels.ts";
@@ -40,19 +38,13 @@ export interface RelayOptions {
 
 /** The public side of tunnels. */
 export interface Relay {
-  /** The label that a Host header names, or null when the request is not for a tunnel. */
-  match(host: string): string | null;
-  /** Answers a visitor of the tunnel with that label. */
-  visit: Visits["answer"];
-  /** Whether a request is for {@link openSession}. */
-  isSession(exchange: Exchange): boolean;
-  /**
-   * Turns a client's handshake into a session, and with that answers it.
-   * @throws HttpError when it may not have one
-   */
-  openSession(exchange: Exchange): Promise<void>;
-  /** API routes of this area. */
-  routes: Hono<ExchangeEnv>;
+  /** Whether a host, with or without port, is below a domain of tunnels. */
+  isTunnelHost(host: string): boolean;
+  /** Visitors, below the hosts of tunnels. */
+  visitors: Face;
+  /** Clients that open a session. */
+  clients: Face;
+  api: ApiArea;
   /** Why nothing can be stored now, or null. Tunnels that are open go on. */
   fault(): string | null;
   /** What is open now; returns to zero when nobody is there. */
@@ -98,11 +90,21 @@ export function createRelay(options: RelayOptions): Relay {
     sweeping = sweeping.then(() => tunnels.sweep());
   }, SWEEP_MS);
   return {
-    match: hosts.ephemeralLabel,
-    visit: (exchange, label) => visits.answer(exchange, label),
-    isSession: ({ target }) => target === SESSION_PATH || target.startsWith(`${SESSION_PATH}?`),
-    openSession: (exchange) => openSession(exchange, { tunnels, sessions, readOrigin }),
-    routes: createRelayRoutes({
+    isTunnelHost: (host) => hosts.ephemeralLabel(host) !== null,
+    visitors: {
+      answer(exchange) {
+        const label = hosts.ephemeralLabel(exchange.host);
+        return label === null ? undefined : visits.answer(exchange, label);
+      },
+    },
+    clients: {
+      answer(exchange) {
+        const { target } = exchange;
+        if (target !== SESSION_PATH && !target.startsWith(`${SESSION_PATH}?`)) return undefined;
+        return openSession(exchange, { tunnels, sessions, readOrigin }).then(() => null);
+      },
+    },
+    api: createRelayApi({
       tunnels,
       sessions,
       readOrigin,

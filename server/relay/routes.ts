@@ -5,8 +5,10 @@ import { HttpError } from "../../common/http_error.ts";
 import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
 import type { RateLimiter } from "../../common/rate_limiter.ts";
 import { SUBPROTOCOL, TUNNEL_HEADER } from "../../protocol/mod.ts";
+import type { ApiArea } from "../face/mod.ts";
 import { LabelTaken } from "../store/mod.ts";
 import { noSuchTunnel, serverRestarting } from "./errors.ts";
+import { TUNNELS_API } from "./open_api.ts";
 import { createLabel, createSecret, hashSecret, isSecretOf } from "./secrets.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Tunnel } from "./tunnel.ts";
@@ -25,8 +27,8 @@ export interface RelayRoutesOptions {
   now(): number;
 }
 
-/** The API of tunnels. */
-export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv> {
+/** The API of ephemeral tunnels. */
+export function createRelayApi(options: RelayRoutesOptions): ApiArea {
   const { tunnels, sessions, limiter, readOrigin, now } = options;
   const routes = new Hono<ExchangeEnv>();
 
@@ -58,7 +60,7 @@ export function createRelayRoutes(options: RelayRoutesOptions): Hono<ExchangeEnv
     bytesLimit: record.bytesLimit,
   });
 
-  return routes;
+  return { routes, describe: TUNNELS_API };
 }
 
 /**

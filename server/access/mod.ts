@@ -1,0 +1,1 @@
+export { type Authenticate, type Principal, requireScope, type Role, type Scope, SCOPES } from "./principal.ts";

@@ -1,0 +1,55 @@
+import { HttpError } from "../../common/http_error.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+
+/** What a client may be allowed to do, in words for the screen that asks its user. */
+export const SCOPES = {
+  "tunnels:use": "open your persistent tunnels and list them",
+  "tunnels:write": "create, change and delete your persistent tunnels",
+  "views:read": "read your request views and what they captured",
+  "views:write": "create, change and delete your request views",
+} as const;
+
+export type Scope = keyof typeof SCOPES;
+
+/** What a member may do in an account: `owner` and `admin` manage its members, `member` uses it. */
+export type Role = "owner" | "admin" | "member";
+
+/** Who asks, and for which of their accounts. */
+export interface Principal {
+  readonly user: { readonly id: string; readonly name: string; readonly email: string; readonly isAdmin: boolean };
+  readonly account: {
+    readonly id: string;
+    readonly name: string;
+    readonly plan: "free" | "paid";
+    readonly role: Role;
+  };
+  /** What they may do here: a browser's session may do everything, a token what its user allowed. */
+  readonly scopes: ReadonlySet<Scope>;
+  /** A browser's session by its cookie, or a token of a client. */
+  readonly via: "session" | "token";
+}
+
+/**
+ * Finds out who asks: by a Bearer token, or by the cookie of a browser's session. Null for nobody.
+ * @throws HttpError 401 for a token that is unknown, expired or revoked, 403 for a user who was suspended, and 403 for a
+ * request of a browser's session that changes something and comes from another origin
+ */
+export type Authenticate = (exchange: Exchange) => Promise<Principal | null>;
+
+/**
+ * Lets through who may do what `scope` stands for.
+ * @throws HttpError 401 `unauthorized` for nobody, 403 `scope_missing`, which names the scope
+ */
+export function requireScope(principal: Principal | null, scope: Scope): Principal {
+  if (principal === null) {
+    throw new HttpError(401, "unauthorized", "This needs a login.", {
+      details: "Log in with portway --login, or send a token as Authorization: Bearer.",
+      headers: { "www-authenticate": "Bearer" },
+    });
+  }
+  if (principal.scopes.has(scope)) return principal;
+  throw new HttpError(403, "scope_missing", `This token lacks the scope ${scope}.`, {
+    details: "Log in again and allow it.",
+    headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
+  });
+}

@@ -1,0 +1,1 @@
+export type { Answer, ApiArea, Area, Face } from "./types.ts";

@@ -1,0 +1,102 @@
+import { aborted } from "../common/delay.ts";
+import { type ExchangeHandler, listen, type Listener, type ListenOptions } from "../common/listener/mod.ts";
+import { describeError, type Logger } from "../common/log.ts";
+import { createApp } from "./app.ts";
+import type { ProxyConfig } from "./config.ts";
+import type { Area } from "./face/mod.ts";
+import { openTrustCheck } from "./open_origin_reader.ts";
+import { readTls } from "./read_tls.ts";
+
+/** A server that runs. */
+export interface RunningServer {
+  /** Its public URL. */
+  url: URL;
+  /** Where it listens. */
+  address: { hostname: string; port: number };
+  /**
+   * Takes nothing new, tells clients, waits for what is in flight up to the configured time, stores what is not
+   * stored, and ends.
+   */
+  drain(): Promise<void>;
+  /** {@link drain} without the waiting. */
+  close(): Promise<void>;
+}
+
+/** Where a server is, as its areas want to know when they open. */
+export interface Place {
+  /** Its public URL. */
+  url: URL;
+  /** The port it listens on. */
+  port: number;
+}
+
+/** What a server consists of. */
+export interface Opened {
+  /** In the order in which their faces are asked. */
+  areas: readonly Area[];
+  /** Closes what the areas stand on, after all of them. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens, opens the areas, and serves them: every kind of server starts here.
+ * @param open is called once it is known where the server is
+ * @throws Error with a line for the operator when a file cannot be read or the address cannot be had, and what `open`
+ * throws
+ */
+export async function serve(
+  config: ProxyConfig,
+  log: Logger,
+  open: (place: Place) => Opened | Promise<Opened>,
+): Promise<RunningServer> {
+  const tls = readTls(config);
+  // The port may be any free one, and URLs name it: who comes before the areas are open waits.
+  const ready = Promise.withResolvers<ExchangeHandler>();
+  let handler: ExchangeHandler = async (exchange) => (await ready.promise)(exchange);
+  const address = listenOptions(config, tls, log);
+  const listener = await listen(config.listener, address, (exchange) => handler(exchange)).catch((cause) => {
+    throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
+  });
+  const { hostname, port } = listener;
+  const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${port}`);
+  const { areas, close } = await openOrAbort(() => open({ url, port }), listener);
+  handler = createApp(areas.flatMap(({ faces }) => faces), log);
+  ready.resolve(handler);
+
+  async function end(waitMs: number): Promise<void> {
+    const timeUp = AbortSignal.timeout(waitMs);
+    await Promise.all(areas.map((area) => area.drain?.(timeUp)));
+    for (const area of areas.toReversed()) await area.close();
+    // Behind the areas: closing the listener cuts every WebSocket, and with the sessions all that they carry.
+    await Promise.race([listener.close(), aborted(timeUp)]);
+    listener.abort();
+    await close();
+  }
+
+  return { url, address: { hostname, port }, drain: () => end(config.drainSeconds * 1000), close: () => end(0) };
+}
+
+async function openOrAbort<T>(open: () => T | Promise<T>, listener: Listener): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    listener.abort();
+    throw error;
+  }
+}
+
+function listenOptions(config: ProxyConfig, tls: ListenOptions["tls"], log: Logger): ListenOptions {
+  const limits = {
+    handshakeSeconds: config.handshakeSeconds,
+    headSeconds: config.headSeconds,
+    idleSeconds: config.idleSeconds,
+    bodySeconds: config.bodySeconds,
+    bodyRate: config.bodyRate,
+    stallSeconds: config.stallSeconds,
+    maxConnections: config.maxConnections ?? Infinity,
+    maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+    maxHeadBytes: config.maxHeadBytes,
+    maxFields: config.maxHeadFields,
+  };
+  return { hostname: config.host, port: config.port, tls, limits, isTrusted: openTrustCheck(config), log };
+}
