@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { HttpError } from "./http_error.ts";
 import type { Exchange } from "./listener/mod.ts";
 
