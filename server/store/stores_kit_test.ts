@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Postgres, postgresMissing, startPostgres } from "../../tests/kit.ts";
-import { openStore, type Store } from "./mod.ts";
+import { openStore, parsePostgresAddress, type Store } from "./mod.ts";
 
 const drivers: Record<string, (run: (store: Store) => Promise<void>) => Promise<void>> = {
   "SQLite in memory": async (run) => await runWith(await openStore({ dataDir: null }), run),
@@ -15,7 +15,7 @@ let cluster: Promise<Postgres> | undefined;
 if (postgresMissing() === null) {
   drivers["PostgreSQL"] = async (run) => {
     const url = await (await (cluster ??= startPostgres())).createDatabase();
-    await runWith(await openStore({ dataDir: null, postgres: { url, maxConnections: 4 } }), run);
+    await runWith(await openStore({ postgres: { address: parsePostgresAddress(url), maxConnections: 4 } }), run);
   };
   Deno.test.afterAll(async () => await (await cluster)?.[Symbol.asyncDispose]());
 }

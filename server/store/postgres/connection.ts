@@ -2,7 +2,7 @@ import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import postgres from "postgres";
 import { StoreUnavailable } from "../errors.ts";
 import { isWriting } from "../is_writing.ts";
-import type { PostgresAddress } from "./address.ts";
+import type { PostgresAddress } from "../postgres_address.ts";
 import type { PostgresWatch } from "./failures.ts";
 
 const CONNECT_SECONDS = 5;

@@ -1,9 +1,9 @@
 import { Kysely, sql } from "kysely";
 import { migrate } from "../migrate.ts";
+import { describeAddress, type PostgresAddress } from "../postgres_address.ts";
 import { createRecords } from "../records.ts";
 import type { Database } from "../schema/mod.ts";
 import type { Store } from "../types.ts";
-import { describeAddress, parseAddress } from "./address.ts";
 import { PostgresConnection } from "./connection.ts";
 import { createPostgresDialect } from "./driver.ts";
 import { PostgresWatch } from "./failures.ts";
@@ -18,12 +18,10 @@ const PROBE_MS = 1000;
 /**
  * The driver for PostgreSQL. While the database is away everything throws {@link StoreUnavailable} at once or after
  * some seconds; it is asked once a second whether it is back.
- * @param url with the password in it: never part of what is thrown
  * @param maxConnections at a time
  * @throws Error with a line for the operator when the database cannot be used
  */
-export async function openPostgresStore(url: string, maxConnections: number): Promise<Store> {
-  const address = parseAddress(url);
+export async function openPostgresStore(address: PostgresAddress, maxConnections: number): Promise<Store> {
   let queryMs = MIGRATION_MS;
   const watch = new PostgresWatch(() => probe.begin());
   const pool = new Pool(maxConnections, () => new PostgresConnection({ address, watch, queryMs: () => queryMs }));

@@ -2,8 +2,8 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { sql } from "kysely";
 import { findFreePort } from "../../../tests/kit/free_port.ts";
 import { PASSWORD, type Postgres, postgresMissing, startPostgres } from "../../../tests/kit.ts";
-import { openStore, type Store, StoreUnavailable } from "../mod.ts";
-import { describeAddress, parseAddress } from "./address.ts";
+import { openStore, parsePostgresAddress, type Store, StoreUnavailable } from "../mod.ts";
+import { describeAddress } from "../postgres_address.ts";
 
 const TUNNEL = { id: "id", label: "abc", secretHash: "h", createdAt: 1, expiresAt: 2, bytesUsed: 0, bytesLimit: 3 };
 
@@ -19,7 +19,8 @@ function test(name: string, run: (postgres: Postgres, url: string) => Promise<vo
   });
 }
 
-const open = (url: string, maxConnections = 2) => openStore({ dataDir: null, postgres: { url, maxConnections } });
+const open = (url: string, maxConnections = 2) =>
+  openStore({ postgres: { address: parsePostgresAddress(url), maxConnections } });
 
 async function whenFault(store: Store, isWanted: (fault: string | null) => boolean): Promise<void> {
   while (!isWanted(store.fault())) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -118,7 +119,7 @@ Deno.test("PostgreSQL: a database that is not there is told in a line", async ()
 });
 
 Deno.test("addresses are read as libpq reads them", () => {
-  const address = parseAddress("postgresql://me:p%3A%2Fw@[::1]:5433/data?sslmode=require");
+  const address = parsePostgresAddress("postgresql://me:p%3A%2Fw@[::1]:5433/data?sslmode=require");
   deepEqual([address.host, address.port, address.user, address.password, address.database, address.tls], [
     "::1",
     5433,
@@ -128,10 +129,10 @@ Deno.test("addresses are read as libpq reads them", () => {
     "require",
   ]);
   equal(describeAddress(address), '"data" of me at [::1]:5433');
-  const socket = parseAddress("postgres:///data?host=/run/postgresql&user=me");
+  const socket = parsePostgresAddress("postgres:///data?host=/run/postgresql&user=me");
   deepEqual([socket.socketFolder, socket.port, socket.tls], ["/run/postgresql", 5432, "disable"]);
   equal(describeAddress(socket), '"data" of me at /run/postgresql');
-  equal(parseAddress("postgres://me@db.example").database, "me");
+  equal(parsePostgresAddress("postgres://me@db.example").database, "me");
 });
 
 Deno.test("addresses that say what we do not know are refused without the password", () => {
@@ -146,7 +147,7 @@ Deno.test("addresses that say what we do not know are refused without the passwo
   ) {
     let message = "";
     try {
-      parseAddress(text);
+      parsePostgresAddress(text);
     } catch (error) {
       message = (error as Error).message;
     }

@@ -20,7 +20,7 @@ const PARAMETERS: ReadonlySet<string> = new Set(["host", "user", "sslmode", "ssl
  * `sslrootcert`, `user` and, for the folder of a socket, `host`.
  * @throws Error whose message has nothing of the password
  */
-export function parseAddress(text: string): PostgresAddress {
+export function parsePostgresAddress(text: string): PostgresAddress {
   const url = URL.parse(text);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) throw new Error("a postgres:// URL is wanted");
   const { searchParams } = url;
