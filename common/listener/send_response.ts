@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { STATUS_CODES } from "node:http";
 import { setImmediate } from "node:timers";
 import { CONNECTION_FIELDS, encodeLatin1 } from "../http1/mod.ts";
@@ -21,7 +22,7 @@ export async function sendResponse(exchange: Exchange, response: Response): Prom
     await response.body?.cancel().catch(() => {});
     const isKnown = length !== null && (exchange.method === "HEAD" || response.status === 304);
     const sent = isKnown ? length : response.body === null && !isBodiless(response.status) ? 0 : null;
-    return reply.begin(response.status, createBlock(response, sent), sent, NOTHING, true);
+    return reply.begin(response.status, blockOf(response, sent), sent, NOTHING, true);
   }
   const reader = response.body.getReader();
   const stop = () => void reader.cancel(new DOMException("The visitor has gone.", "AbortError")).catch(() => {});
@@ -29,12 +30,27 @@ export async function sendResponse(exchange: Exchange, response: Response): Prom
   await sendBody(exchange, response, length, reader);
 }
 
+/** Names in lower case, with their values. */
+type Fields = Iterable<readonly [name: string, value: string]>;
+
+/**
+ * Answers an exchange with text that is there whole. For an answer that is small and often asked for: a `Response`
+ * would cost more than all else about it.
+ * @param headers names in lower case; neither they nor the values have line breaks or characters beyond U+00FF
+ */
+export function sendText(exchange: Exchange, status: number, headers: Fields, text: string): void {
+  const bytes = Buffer.from(text);
+  const body = exchange.method === "HEAD" ? NOTHING : bytes;
+  const block = createBlock(STATUS_CODES[status] ?? "", headers, bytes.length);
+  exchange.reply.begin(status, block, bytes.length, body, true);
+}
+
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 async function sendBody(exchange: Exchange, response: Response, length: number | null, reader: Reader): Promise<void> {
   const { reply } = exchange, { status } = response;
   const begin = (known: number | null, body: Uint8Array, end: boolean) =>
-    reply.begin(status, createBlock(response, known), known, body, end);
+    reply.begin(status, blockOf(response, known), known, body, end);
   let reading = reader.read();
   const first = await soon(reading);
   let left = length;
@@ -76,11 +92,14 @@ function readLength(response: Response): number | null {
   return length !== null && LENGTH.test(length) ? Number(length) : null;
 }
 
+const blockOf = ({ status, statusText, headers }: Response, length: number | null): Uint8Array =>
+  createBlock(statusText || STATUS_CODES[status] || "", headers, length);
+
 /** Reason phrase and field lines, the length as it is to be. */
-function createBlock(response: Response, length: number | null): Uint8Array {
-  let text = `${response.statusText || STATUS_CODES[response.status] || ""}\r\n`;
+function createBlock(reason: string, headers: Fields, length: number | null): Uint8Array {
+  let text = `${reason}\r\n`;
   let hasDate = false;
-  for (const [name, value] of response.headers) {
+  for (const [name, value] of headers) {
     if (OURS.has(name)) continue;
     if (name === "date") hasDate = true;
     text += `${name}: ${value}\r\n`;

@@ -5,6 +5,7 @@
 export interface Answer {
   status: number;
   headers: readonly [string, string][];
+  /** Text with header values of our own making; a stream with those of an upstream. */
   body: string | ReadableStream<Uint8Array> | null;
 }
 
@@ -44,9 +45,4 @@ export const EXPOSE_HEADERS: [string, string] = [
 export function answerJson(value: unknown, extra: readonly [string, string][] = []): Answer {
   const headers = extra.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...extra];
   return { status: 200, headers, body: JSON.stringify(value) };
-}
-
-/** The `Response` for an answer, with headers of another concern added. */
-export function toResponse({ status, headers, body }: Answer, extra: readonly [string, string][]): Response {
-  return new Response(body, { status, headers: [...headers, ...extra] });
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
+import { type Exchange, sendText } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { Guard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
-import { type Answer, toResponse } from "./answer.ts";
+import type { Answer } from "./answer.ts";
 import { Cors } from "./cors.ts";
 import { AlarmClock } from "./deadline.ts";
 import { DescriptionMemory } from "./description_bytes.ts";
@@ -107,7 +107,7 @@ export class Proxy {
     return openPaths && isOpenPath(target) || isAlone && method === "POST" && target.split("?", 1)[0] === "/";
   }
 
-  /** Answers a request that is this proxy's, errors included. Null when its connection went over to another protocol. */
+  /** Answers a request that is this proxy's, errors included. Null when that is done already. */
   async handle(exchange: Exchange): Promise<Response | null> {
     const preflight = this.cors.preflight(exchange);
     if (preflight) return preflight;
@@ -121,7 +121,10 @@ export class Proxy {
       const answer = await this.#answer(route, exchange, record);
       if (answer === null) return null;
       record.status ||= answer.status;
-      return toResponse(answer, this.cors.headers(exchange));
+      const { body } = answer, headers = [...answer.headers, ...this.cors.headers(exchange)];
+      if (typeof body !== "string") return new Response(body, { status: answer.status, headers });
+      sendText(exchange, answer.status, headers, body);
+      return null;
     } catch (error) {
       const known = error instanceof HttpError ? error : toUpstreamError(error);
       if (known.code === "upstream_failed") this.#options.log.warn("proxy_failed", { reason: describeError(error) });

@@ -4,7 +4,7 @@ import type { Answer } from "./answer.ts";
 import { proxyscotchFailure, proxyscotchStatus } from "./answers/proxyscotch.ts";
 import type { AlarmClock } from "./deadline.ts";
 import { type AnswerFormat, parseJob, readFormat } from "./describe/job.ts";
-import { type DescriptionMemory, isSmall, readBytes } from "./description_bytes.ts";
+import { type DescriptionMemory, isSmall, readBytes, readSmall } from "./description_bytes.ts";
 import type { Gate } from "./gate.ts";
 import type { Asking, Performer } from "./perform.ts";
 import type { RequestRecord } from "./request_log.ts";
@@ -42,7 +42,7 @@ export class RequestRoute {
     }
     gate.checkSize(exchange, maxDescriptionBytes);
     gate.checkHeaderToken(exchange);
-    if (isSmall(exchange)) return await this.#answerText(await exchange.request.text(), { exchange, record });
+    if (isSmall(exchange)) return await this.#answerText(await readSmall(exchange), { exchange, record });
     const held = memory.open();
     try {
       const bytes = await readBytes(exchange, { maxBytes: maxDescriptionBytes, held, clock, idleMs: timeoutMs });

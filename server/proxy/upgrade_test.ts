@@ -7,7 +7,7 @@ import { nodeDriver } from "../../common/connection/node.ts";
 import type { Connection } from "../../common/connection/mod.ts";
 import { createLogger } from "../../common/log.ts";
 import { Guard } from "../guard/mod.ts";
-import { toResponse } from "./answer.ts";
+
 import { AlarmClock } from "./deadline.ts";
 import { Gate } from "./gate.ts";
 import { Performer } from "./perform.ts";
@@ -159,8 +159,7 @@ Deno.test("proxy passes on what an upstream says that wants no WebSocket", async
   const { answered } = await proxy.visit(`/proxy/fetch/ws://127.0.0.1:${upstream.port}/`);
   const answer = await answered;
   assert(answer !== null);
-  const response = toResponse(answer, []);
-  assert.deepEqual([response.status, await response.text()], [403, "not you"]);
+  assert.deepEqual([answer.status, await new Response(answer.body).text()], [403, "not you"]);
 });
 
 Deno.test("proxy checks the handshake of a WebSocket as any request: guard and token", async () => {
