@@ -100,8 +100,9 @@ function isPlace(exchange: Exchange): boolean {
   return first === "" ? /^\/(?:\?|$)/.test(exchange.target) && isForPeople(exchange) : PLACES.has(first);
 }
 
-function isForPeople({ method, header }: Pick<Exchange, "method" | "header">): boolean {
-  return (method === "GET" || method === "HEAD") && (header("accept")?.includes("text/html") ?? false);
+function isForPeople(exchange: Exchange): boolean {
+  const { method } = exchange;
+  return (method === "GET" || method === "HEAD") && (exchange.header("accept")?.includes("text/html") ?? false);
 }
 
 /** `/hq/<version>/<name>`, or without the version for what has to find a file by its name alone. */
