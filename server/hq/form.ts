@@ -58,6 +58,14 @@ export function checkForm<S extends z.ZodType>(
 export function refuseForm(fields: URLSearchParams, error: unknown, names: readonly string[] = []): FormState {
   if (!(error instanceof HttpError) || error.status >= 500) throw error;
   const text = error.details === undefined ? error.message : `${error.message} ${error.details}`;
-  const field = error.field !== undefined && names.includes(error.field) ? error.field : "form";
+  const named = fieldOf(error);
+  const field = named !== undefined && names.includes(named) ? named : "form";
   return { values: Object.fromEntries(fields), problems: { [field]: text } };
+}
+
+/** The field that an error is about, as programs are told it. */
+function fieldOf({ body }: HttpError): string | undefined {
+  const told = body?.error;
+  if (typeof told !== "object" || told === null || !("field" in told)) return undefined;
+  return typeof told.field === "string" ? told.field : undefined;
 }
