@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import process from "node:process";
 import type { Logger } from "../common/log.ts";
-import { nameSource } from "../common/options.ts";
 import { listenForStop } from "../common/stop_signal.ts";
 import { CommandError } from "./command_error.ts";
-import { logConnect } from "./log_connect.ts";
+import { openServerConnector } from "./server_connector.ts";
 import { explainNotKept, type OpenRelay, openRelay, type StartEmbeddedRelay } from "./open_relay.ts";
-import { type ClientConfig, clientOptions, defaultConfigDir } from "./config.ts";
-import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
+import { type ClientConfig, defaultConfigDir } from "./config.ts";
+import type { Connect } from "../common/connection/mod.ts";
+import { ApiRefused, ApiUnreachable } from "./api/mod.ts";
 import { openLineWriter, openOutput } from "../common/output/mod.ts";
 import {
   createJsonScreen,
@@ -20,8 +20,6 @@ import {
   createEphemeralTunnel,
   fetchEphemeralTunnel,
   type OwnedTunnel,
-  RelayRefused,
-  RelayUnreachable,
   runTunnel,
   type SavedTunnel,
   SavedTunnels,
@@ -53,7 +51,7 @@ const REFUSED = 1;
 /**
  * Opens a tunnel, shows what passes through it until it ends, and prints the summary.
  * @returns the exit code
- * @throws CommandError, RelayRefused, RelayUnreachable, OptionError
+ * @throws CommandError, ApiRefused, ApiUnreachable, OptionError
  */
 export async function expose(options: ExposeOptions): Promise<number> {
   const { config, env } = options;
@@ -89,7 +87,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, path, isKept }, screen);
   } catch (error) {
     // Whoever gave up waiting for the server knows why it was not reached.
-    if (stop.signal.aborted && error instanceof RelayUnreachable) return STOPPED_EARLY;
+    if (stop.signal.aborted && error instanceof ApiUnreachable) return STOPPED_EARLY;
     throw error;
   } finally {
     stop.release();
@@ -102,15 +100,6 @@ export async function expose(options: ExposeOptions): Promise<number> {
 /** The path that a URL names, without a slash at its end. */
 function pathOf(url: string | null): string {
   return url === null ? "" : new URL(url).pathname.replace(/\/+$/, "");
-}
-
-/** Connects to the server as this machine's user wants it: through their proxies, trusting their certificates. */
-async function openServerConnector({ config, env, log }: ExposeOptions): Promise<Connect> {
-  const caCerts = await loadCaCerts({
-    [nameSource(clientOptions, config, "caCerts")]: config.caCerts,
-    NODE_EXTRA_CA_CERTS: env.NODE_EXTRA_CA_CERTS,
-  });
-  return logConnect(openConnector({ proxies: readProxyRules(env), caCerts }), "server", log);
 }
 
 function findSaved(saved: SavedTunnels | null, server: URL | null): SavedTunnel {
@@ -141,7 +130,7 @@ async function resumeTunnel(
   try {
     return await fetchEphemeralTunnel(connect, server, resumed, { signal });
   } catch (error) {
-    if (!(error instanceof RelayRefused) || (error.status !== 404 && error.status !== 410)) throw error;
+    if (!(error instanceof ApiRefused) || (error.status !== 404 && error.status !== 410)) throw error;
     saved?.remove(resumed.id);
     throw new CommandError(`cannot resume ${resumed.url}: ${error.message}`, { cause: error });
   }

@@ -35,6 +35,7 @@ const ROWS: readonly (readonly string[])[] = [
     "server/access",
     "server/guard",
     "server/config.ts",
+    "client/api",
     "client/terminal",
     "client/config.ts",
   ],

@@ -1,11 +1,5 @@
 export { createHandlerTarget } from "./handler_target.ts";
-export {
-  createEphemeralTunnel,
-  fetchEphemeralTunnel,
-  type OwnedTunnel,
-  RelayRefused,
-  RelayUnreachable,
-} from "./relay_api.ts";
+export { createEphemeralTunnel, fetchEphemeralTunnel, type OwnedTunnel } from "./relay_api.ts";
 export { type SavedTunnel, SavedTunnels } from "./saved_tunnels.ts";
 export type { CarriedRequest } from "./session.ts";
 export type { Target } from "./target.ts";

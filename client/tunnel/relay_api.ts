@@ -1,7 +1,14 @@
-import { describeError } from "../../common/log.ts";
-import { type Connect, ConnectError } from "../../common/connection/mod.ts";
-import { AnswerMissing, call, type CallLimits, type HttpCall } from "./http_call.ts";
-import { ResponseSyntaxError } from "../../common/http1/mod.ts";
+import type { Connect } from "../../common/connection/mod.ts";
+import {
+  asRecord,
+  call,
+  type CallLimits,
+  explainCallFailure,
+  type HttpCall,
+  notPortway,
+  parseJson,
+  parseRefusal,
+} from "../api/mod.ts";
 
 /** An ephemeral tunnel as its owner knows it. */
 export interface OwnedTunnel {
@@ -13,27 +20,9 @@ export interface OwnedTunnel {
   expiresAt: number;
 }
 
-/** The relay could not be asked, or is none. Worth trying again. */
-export class RelayUnreachable extends Error {
-  override name = "RelayUnreachable";
-}
-
-/** The relay refused. Trying again changes nothing unless `retryAfterMs` says when it would. */
-export class RelayRefused extends Error {
-  override name = "RelayRefused";
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
 /**
  * Makes an ephemeral tunnel.
- * @throws RelayUnreachable, RelayRefused
+ * @throws ApiUnreachable, ApiRefused
  */
 export async function createEphemeralTunnel(
   connect: Connect,
@@ -46,7 +35,7 @@ export async function createEphemeralTunnel(
 
 /**
  * Looks up a tunnel of ours, to resume it.
- * @throws RelayUnreachable, RelayRefused (404 and 410 when it is gone)
+ * @throws ApiUnreachable, ApiRefused (404 and 410 when it is gone)
  */
 export async function fetchEphemeralTunnel(
   connect: Connect,
@@ -60,53 +49,12 @@ export async function fetchEphemeralTunnel(
   return parseTunnel({ ...answer, secret: owned.secret }, server, Date.now());
 }
 
-/** Turns what a failed call threw into one of ours, with a line for the user. */
-export function explainCallFailure(server: URL, error: unknown): Error {
-  const where = server.origin;
-  if (error instanceof ConnectError) {
-    return new RelayUnreachable(`cannot reach the server ${where}: ${error.message}`, { cause: error });
-  }
-  if (error instanceof ResponseSyntaxError) return notPortway(where);
-  if (error instanceof AnswerMissing) {
-    return new RelayUnreachable(`the server ${where} closed the connection without an answer`, { cause: error });
-  }
-  return new RelayUnreachable(`the connection to the server ${where} broke: ${describeError(error)}`, { cause: error });
-}
-
-/** The error that an answer of the relay's API carries. */
-export function parseRefusal(server: URL, status: number, text: string): RelayRefused | RelayUnreachable {
-  const { code, message, details } = (parseJson(text).error ?? {}) as Record<string, unknown>;
-  if (typeof code !== "string" || typeof message !== "string") {
-    // A proxy in front of a server that restarts answers these on its own.
-    if (status >= 502 && status <= 504) return new RelayUnreachable(`the server ${server.origin} is not available`);
-    return notPortway(server.origin);
-  }
-  if (status >= 500) return new RelayUnreachable(message);
-  // The details of other refusals are for visitors.
-  return new RelayRefused(
-    status,
-    code,
-    code === "unsupported_version" ? `${message} ${details ?? ""}`.trim() : message,
-  );
-}
-
-const notPortway = (where: string) => new RelayRefused(0, "not_portway", `${where} is not a Portway server`);
-
 async function ask(connect: Connect, request: HttpCall): Promise<Record<string, unknown>> {
   const answer = await call(connect, request).catch((error) => {
     throw explainCallFailure(request.url, error);
   });
-  if (answer.status >= 200 && answer.status < 300) return parseJson(answer.text);
+  if (answer.status >= 200 && answer.status < 300) return asRecord(parseJson(answer.text));
   throw parseRefusal(request.url, answer.status, answer.text);
-}
-
-function parseJson(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
-  } catch {
-    return {};
-  }
 }
 
 /** Difference of two clocks, and the time an answer travels, for which the relay's own time is shown as it is. */
@@ -116,7 +64,7 @@ function parseTunnel(answer: Record<string, unknown>, server: URL, now: number):
   const { id, secret, url, expiresAt, remainingSeconds } = answer;
   const time = typeof expiresAt === "string" ? Date.parse(expiresAt) : NaN;
   if (typeof id !== "string" || typeof secret !== "string" || typeof url !== "string" || !isPlainUrl(url) || !time) {
-    throw notPortway(server.origin);
+    throw notPortway(server);
   }
   // With a clock that is wrong by an hour a tunnel would seem to be over before it began.
   const remaining = typeof remainingSeconds === "number" ? now + remainingSeconds * 1000 : time;

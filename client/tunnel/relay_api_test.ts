@@ -54,45 +54,45 @@ Deno.test("a relay whose clock is another one is believed how long it is, not un
 
 const failures: [name: string, answer: string, error: { name: string; message: string }][] = [
   ["an error of the relay's", answer("429 X", '{"error":{"code":"c","message":"Wait."}}'), {
-    name: "RelayRefused",
+    name: "ApiRefused",
     message: "Wait.",
   }],
   [
     "a version that does not fit",
     answer("426 X", '{"error":{"code":"unsupported_version","message":"No.","details":"Update."}}'),
-    { name: "RelayRefused", message: "No. Update." },
+    { name: "ApiRefused", message: "No. Update." },
   ],
   ["an error that may pass", answer("503 X", '{"error":{"code":"c","message":"Restarting."}}'), {
-    name: "RelayUnreachable",
+    name: "ApiUnreachable",
     message: "Restarting.",
   }],
   ["a proxy's error", answer("502 X", "<html>"), {
-    name: "RelayUnreachable",
+    name: "ApiUnreachable",
     message: "the server http://relay.example:8787 is not available",
   }],
   ["a page", answer("200 OK", "<html>"), {
-    name: "RelayRefused",
+    name: "ApiRefused",
     message: "http://relay.example:8787 is not a Portway server",
   }],
   ["a URL that steers the terminal", answer("201 X", TUNNEL.replace("a.example", "a.example/\\u001b[2J")), {
-    name: "RelayRefused",
+    name: "ApiRefused",
     message: "http://relay.example:8787 is not a Portway server",
   }],
   ["a tunnel without a time", answer("201 X", '{"id":"i","url":"http://a","secret":"s"}'), {
-    name: "RelayRefused",
+    name: "ApiRefused",
     message: "http://relay.example:8787 is not a Portway server",
   }],
-  ["no HTTP", "SSH-2.0-x\r\n", { name: "RelayRefused", message: "http://relay.example:8787 is not a Portway server" }],
+  ["no HTTP", "SSH-2.0-x\r\n", { name: "ApiRefused", message: "http://relay.example:8787 is not a Portway server" }],
   ["nothing", "", {
-    name: "RelayUnreachable",
+    name: "ApiUnreachable",
     message: "the server http://relay.example:8787 closed the connection without an answer",
   }],
   ["half an answer", "HTTP/1.1 201 X\r\ncontent-length: 10\r\n\r\n{", {
-    name: "RelayUnreachable",
+    name: "ApiUnreachable",
     message: "the server http://relay.example:8787 closed the connection without an answer",
   }],
   ["too much", answer("201 X", "x".repeat(300_000)), {
-    name: "RelayRefused",
+    name: "ApiRefused",
     message: "http://relay.example:8787 is not a Portway server",
   }],
 ];
@@ -108,7 +108,7 @@ for (const [name, text, error] of failures) {
 Deno.test("createEphemeralTunnel tells a server that cannot be reached", async () => {
   const connect = () => Promise.reject(new ConnectError("refused", "connection refused"));
   await assert.rejects(createEphemeralTunnel(connect, server), {
-    name: "RelayUnreachable",
+    name: "ApiUnreachable",
     message: "cannot reach the server http://relay.example:8787: connection refused",
   });
 });
@@ -142,7 +142,7 @@ for (const [what, sent] of Object.entries(silences)) {
   Deno.test(`a call to a server that sends ${what} and then is silent ends in one line`, async () => {
     const { connect, connections } = scriptConnect();
     const making = assert.rejects(createEphemeralTunnel(connect, server, { timeoutMs: 50 }), {
-      name: "RelayUnreachable",
+      name: "ApiUnreachable",
       message: "cannot reach the server http://relay.example:8787: no answer within 0.05 seconds",
     });
     await settle();
@@ -158,7 +158,7 @@ Deno.test("a call that cannot be dialled in its time ends, and says how far it c
     throw describeAbort("cannot connect", signal!);
   };
   await assert.rejects(createEphemeralTunnel(connect, server, { timeoutMs: 1 }), {
-    name: "RelayUnreachable",
+    name: "ApiUnreachable",
     message: "cannot reach the server http://relay.example:8787: cannot connect: it took too long",
   });
 });

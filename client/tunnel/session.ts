@@ -15,8 +15,8 @@ import {
   TUNNEL_HEADER,
 } from "../../protocol/mod.ts";
 import type { Connect } from "../../common/connection/mod.ts";
-import { call, type UpgradedCall } from "./http_call.ts";
-import { explainCallFailure, type OwnedTunnel, parseRefusal } from "./relay_api.ts";
+import { call, explainCallFailure, notPortway, parseRefusal, readField, type UpgradedCall } from "../api/mod.ts";
+import type { OwnedTunnel } from "./relay_api.ts";
 import { readRequestHead } from "./request_head.ts";
 import type { Target } from "./target.ts";
 
@@ -70,7 +70,7 @@ export interface ClientSession {
 
 /**
  * Connects to the relay and answers what comes through the tunnel until the session ends.
- * @throws RelayUnreachable, RelayRefused
+ * @throws ApiUnreachable, ApiRefused
  */
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
   const { server, tunnel } = options;
@@ -94,11 +94,11 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   });
   if (upgraded === null) throw parseRefusal(server, status, text);
   if (
-    readHeader(upgraded, "sec-websocket-accept") !== acceptFor(key) ||
-    readHeader(upgraded, "sec-websocket-protocol") !== SUBPROTOCOL
+    readField(upgraded.fields, "sec-websocket-accept") !== acceptFor(key) ||
+    readField(upgraded.fields, "sec-websocket-protocol") !== SUBPROTOCOL
   ) {
     upgraded.connection.close();
-    throw parseRefusal(server, 0, "");
+    throw notPortway(server);
   }
   return new WebSocketSession(upgraded, options);
 }
@@ -189,10 +189,6 @@ class WebSocketSession implements ClientSession {
     const { end: bodyless, upgrade } = flags;
     return this.#options.target.handle({ stream, head, bodyless, upgrade });
   }
-}
-
-function readHeader({ fields }: UpgradedCall, name: string): string | undefined {
-  return new RegExp(`^${name}:[ \\t]*(.*?)[ \\t]*\r$`, "im").exec(fields)?.[1];
 }
 
 function statusOfReset(reason: ResetReason | null): number {

@@ -65,7 +65,7 @@ Deno.test("a server that is no relay, or answers the handshake wrongly, is told 
     const { connections, session } = open();
     await settle();
     connections[0].send(answer);
-    await assert.rejects(session, { name: "RelayRefused", message: "http://127.0.0.1:1 is not a Portway server" });
+    await assert.rejects(session, { name: "ApiRefused", message: "http://127.0.0.1:1 is not a Portway server" });
     assert(connections[0].closed);
   }
 });
@@ -344,7 +344,7 @@ Deno.test("a tunnel whose first connection is never answered says so, and ends",
   const events = { onConnected() {}, onRequest() {}, onDraining() {}, onReconnecting() {} };
   const { signal } = new AbortController();
   await assert.rejects(runTunnel({ ...script, server, tunnel, target, signal, timeoutMs: 50, events }), {
-    name: "RelayUnreachable",
+    name: "ApiUnreachable",
     message: "cannot reach the server http://127.0.0.1:1: no answer within 0.05 seconds",
   });
   assert(script.connections[0].closed);

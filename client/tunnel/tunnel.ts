@@ -3,7 +3,8 @@ import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
 import type { Connect } from "../../common/connection/mod.ts";
-import { type OwnedTunnel, RelayRefused } from "./relay_api.ts";
+import { ApiRefused } from "../api/mod.ts";
+import type { OwnedTunnel } from "./relay_api.ts";
 import { type CarriedRequest, type ClientSession, openSession } from "./session.ts";
 import type { Target } from "./target.ts";
 
@@ -43,7 +44,7 @@ const EXPIRY_GRACE_MS = 5000;
 /**
  * Keeps a tunnel connected under its URL until it is over: reconnects after every loss, and moves to a new session
  * when the relay drains while the old one finishes what it carries.
- * @throws RelayRefused or RelayUnreachable when the first attempt fails
+ * @throws ApiRefused or ApiUnreachable when the first attempt fails
  */
 export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
   const { signal, tunnel, events } = options;
@@ -122,7 +123,7 @@ async function connectOnce(
   } catch (error) {
     if (stop.aborted) return await wanted.promise;
     if (isFirst) throw error;
-    if (error instanceof RelayRefused && GONE.has(error.status)) {
+    if (error instanceof ApiRefused && GONE.has(error.status)) {
       return { reason: error.message, connected: false, end: ENDS.get(error.code) ?? "refused" };
     }
     return { reason: describeError(error), connected: false, end: null };

@@ -1,9 +1,8 @@
 export { openStore, type StoreOptions } from "./open.ts";
-export {
-  type EphemeralTunnel,
-  type EphemeralTunnels,
-  LabelTaken,
-  type Store,
-  StoreUnavailable,
-  type Traffic,
-} from "./types.ts";
+export { LabelTaken, StoreUnavailable } from "./errors.ts";
+export type { Database, Dialect } from "./schema/mod.ts";
+export type { Store } from "./types.ts";
+// Tunnels
+export type { EphemeralTunnel, EphemeralTunnels, Traffic } from "./ephemeral_tunnels.ts";
+// Accounts
+// Captures

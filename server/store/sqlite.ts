@@ -2,9 +2,11 @@ import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
-import { createEphemeralTunnels } from "./ephemeral_tunnels.ts";
-import { type Database, migrate } from "./schema.ts";
-import { type Store, StoreUnavailable } from "./types.ts";
+import { StoreUnavailable } from "./errors.ts";
+import { migrate } from "./migrate.ts";
+import { createRecords } from "./records.ts";
+import type { Database } from "./schema/mod.ts";
+import type { Store } from "./types.ts";
 
 /** Enough for the commits of another server on the same folder. */
 const LOCK_WAIT_MS = 1000;
@@ -17,7 +19,7 @@ export async function openSqliteStore(dataDir: string | null): Promise<Store> {
     const watch = new StoreWatch(dataDir === null ? null : path);
     const db = await openDatabase(path, watch);
     watch.begin();
-    return { ephemeralTunnels: createEphemeralTunnels(db), fault: () => watch.fault, close: () => db.destroy() };
+    return { ...createRecords(db), db, dialect: "sqlite", fault: () => watch.fault, close: () => db.destroy() };
   } catch (cause) {
     throw new Error(`cannot open the database ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
@@ -79,7 +81,7 @@ async function openDatabase(path: string, watch: StoreWatch): Promise<Kysely<Dat
       "pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on",
     );
     const db = new Kysely<Database>({ dialect: new SqliteDialect({ database: adapt(file, watch) }) });
-    await migrate(db);
+    await migrate(db, "sqlite");
     // Waiting stops the whole process: a lock that somebody keeps costs one request, not all visitors' seconds.
     file.exec(`pragma busy_timeout = ${LOCK_WAIT_MS}`);
     return db;

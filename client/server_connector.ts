@@ -1,0 +1,24 @@
+import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
+import type { Logger } from "../common/log.ts";
+import { nameSource } from "../common/options.ts";
+import { type ClientConfig, clientOptions } from "./config.ts";
+import { logConnect } from "./log_connect.ts";
+
+/** What the ways to the server depend on. */
+export interface ServerConnectorOptions {
+  config: ClientConfig;
+  env: Readonly<Record<string, string | undefined>>;
+  log: Logger;
+}
+
+/**
+ * Connects to the server as this machine's user wants it: through their proxies, trusting their certificates.
+ * @throws OptionError for certificates that cannot be read
+ */
+export async function openServerConnector({ config, env, log }: ServerConnectorOptions): Promise<Connect> {
+  const caCerts = await loadCaCerts({
+    [nameSource(clientOptions, config, "caCerts")]: config.caCerts,
+    NODE_EXTRA_CA_CERTS: env.NODE_EXTRA_CA_CERTS,
+  });
+  return logConnect(openConnector({ proxies: readProxyRules(env), caCerts }), "server", log);
+}

@@ -1,0 +1,9 @@
+/** What was asked could not be read or kept: for reasons of the machine, not of ours. */
+export class StoreUnavailable extends Error {
+  override name = "StoreUnavailable";
+}
+
+/** The label of a new tunnel is in use already. */
+export class LabelTaken extends Error {
+  override name = "LabelTaken";
+}

@@ -1,0 +1,24 @@
+import type { Kysely } from "kysely";
+import type { Database } from "./schema/mod.ts";
+// Tunnels
+import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
+// Accounts
+// Captures
+
+/** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
+export interface Records {
+  // Tunnels
+  readonly ephemeralTunnels: EphemeralTunnels;
+  // Accounts
+  // Captures
+}
+
+/** All kinds of records, in any database that Kysely speaks to. */
+export function createRecords(db: Kysely<Database>): Records {
+  return {
+    // Tunnels
+    ephemeralTunnels: createEphemeralTunnels(db),
+    // Accounts
+    // Captures
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * The tables as Kysely sees them, and the steps that make them: a file a kind of record, with both. What is stored
+ * serves both databases: ids are text, times bigint milliseconds, switches integers 0 and 1, JSON is text.
+ */
+import type { Migration } from "./types.ts";
+// Tunnels
+import { ephemeralTunnels, type EphemeralTunnelTables } from "./ephemeral_tunnels.ts";
+// Accounts
+// Captures
+
+export type { Dialect, Migration } from "./types.ts";
+
+export interface Database extends
+  // Tunnels
+  EphemeralTunnelTables,
+  // Accounts
+  // Captures
+  // What has been done
+  MigrationTables {}
+
+/** In the order in which they run. */
+export const MIGRATIONS: readonly Migration[] = [
+  // Tunnels
+  ephemeralTunnels,
+  // Accounts
+  // Captures
+];
+
+interface MigrationTables {
+  /** The steps that were done. */
+  migrations: { name: string; done_at: number };
+  /** What servers before the names went by: they refuse a number that they do not know. */
+  schema_version: { version: number };
+}

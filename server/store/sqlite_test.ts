@@ -1,0 +1,23 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { openStore } from "./mod.ts";
+import { withFolder } from "./stores_kit_test.ts";
+
+Deno.test("SQLite in a file: several servers may start at once, and what one kept is there for the next", () =>
+  withFolder(async (dir) => {
+    const module = JSON.stringify(new URL("./mod.ts", import.meta.url).href);
+    const tunnel = { secretHash: "hash", createdAt: 1, expiresAt: 2, bytesUsed: 0, bytesLimit: 3 };
+    const keep = (id: string) => `
+      const store = await (await import(${module})).openStore({ dataDir: ${JSON.stringify(dir)} });
+      await store.ephemeralTunnels.insert(${JSON.stringify({ ...tunnel, id, label: id })});
+      await store.close();`;
+    const ids = ["first", "second", "third"];
+    const exits = await Promise.all(
+      ids.map((id) =>
+        new Deno.Command(Deno.execPath(), { args: ["eval", "--no-check", keep(id)], stdin: "null" }).output()
+      ),
+    );
+    deepEqual(exits.map(({ success, stderr }) => success ? "" : new TextDecoder().decode(stderr)), ["", "", ""]);
+    const store = await openStore({ dataDir: dir });
+    for (const id of ids) equal((await store.ephemeralTunnels.findById(id))?.label, id);
+    await store.close();
+  }));
