@@ -1,2 +1,2 @@
-export { createLocalPresence } from "./local.ts";
-export type { Presence } from "./types.ts";
+export { LocalPresence } from "./local.ts";
+export type { Carrier, Presence } from "./types.ts";
