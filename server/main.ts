@@ -5,6 +5,7 @@ import { OptionError } from "../common/options.ts";
 import { createApiFace } from "./api.ts";
 import { createLocalPresence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
+import { createHq } from "./hq/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
@@ -72,10 +73,13 @@ function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
+  const hq = createHq({ url, canSignUp: false, readViewer: () => Promise.resolve(null) });
   return {
     areas: [
       { faces: [relay.visitors, relay.clients], drain: relay.drain, close: relay.close },
+      { faces: [hq.pages], close: () => {} },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
+      { faces: [hq.missing], close: () => {} },
     ],
     close: () => store.close(),
   };
