@@ -8,15 +8,13 @@ import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
+import { openConfiguredStore } from "./open_store.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
 import { Relay } from "./relay/mod.ts";
 import { type Opened, type Place, type RunningServer, serve } from "./serve.ts";
-import { openStore, type Store } from "./store/mod.ts";
+import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };
-
-/** The data folder of a server that keeps nothing. */
-export const IN_MEMORY = ":memory:";
 
 /** What a server may be given instead of its own. */
 export interface ServerParts {
@@ -26,8 +24,8 @@ export interface ServerParts {
 
 /**
  * Opens the store, listens and serves.
- * @throws Error with a line for the operator when a file cannot be read, the data folder cannot be used, or the
- * address cannot be had
+ * @throws Error with a line for the operator when a file cannot be read, the data folder or the database cannot be
+ * used, or the address cannot be had
  */
 export async function startServer(
   config: ServerConfig,
@@ -35,7 +33,7 @@ export async function startServer(
   parts: ServerParts = {},
 ): Promise<RunningServer> {
   const domains = chooseDomains(config);
-  const store = await openStore({ dataDir: config.dataDir === IN_MEMORY ? null : config.dataDir });
+  const store = await openConfiguredStore(config);
   try {
     return await serve(config, log, (place) => openAreas(config, store, domains, place, parts, log));
   } catch (error) {
