@@ -3,6 +3,7 @@ import {
   choice,
   integer,
   list,
+  optionalDatabaseUrl,
   optionalDomain,
   optionalFolder,
   optionalOrigin,
@@ -110,6 +111,24 @@ export const serverOptions = {
     parse: text,
     fallback: "portway-data",
     help: "folder of the database; made when missing",
+  },
+  databaseUrl: {
+    flag: "--database-url",
+    env: "PORTWAY_DATABASE_URL",
+    metavar: "URL",
+    parse: optionalDatabaseUrl,
+    fallback: "",
+    help:
+      "PostgreSQL that takes the place of the database in the folder, as postgres://user@host/name; with a password in it only as variable, since flags can be seen by everybody on the machine",
+    secret: true,
+  },
+  databaseConnections: {
+    flag: "--database-connections",
+    env: "PORTWAY_DATABASE_CONNECTIONS",
+    metavar: "COUNT",
+    parse: integer(1, 1000),
+    fallback: "10",
+    help: "connections to PostgreSQL at a time",
   },
   logFormat: {
     heading: "Output",

@@ -7,26 +7,25 @@ import { createApiFace } from "./api.ts";
 import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, createLocalPresence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
+import { createHq } from "./hq/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
+import { openConfiguredStore } from "./open_store.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
 import { createRelay, type Relay } from "./relay/mod.ts";
 import { type Opened, type Place, type RunningServer, serve } from "./serve.ts";
-import { openStore, type Store } from "./store/mod.ts";
+import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };
 
-/** The data folder of a server that keeps nothing. */
-export const IN_MEMORY = ":memory:";
-
 /**
  * Opens the store, listens and serves.
- * @throws Error with a line for the operator when a file cannot be read, the data folder cannot be used, or the
- * address cannot be had
+ * @throws Error with a line for the operator when a file cannot be read, the data folder or the database cannot be
+ * used, or the address cannot be had
  */
 export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
   const ephemeralDomain = chooseEphemeralDomain(config);
-  const store = await openStore({ dataDir: config.dataDir === IN_MEMORY ? null : config.dataDir });
+  const store = await openConfiguredStore(config);
   try {
     return await serve(config, log, (place) => openAreas(config, store, ephemeralDomain, place, log));
   } catch (error) {
@@ -75,11 +74,14 @@ function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
+  const hq = createHq({ url, canSignUp: false, readViewer: () => Promise.resolve(null) });
   return {
     areas: [
       { faces: [relay.visitors, relay.clients], drain: relay.drain, close: relay.close },
       captures,
+      { faces: [hq.pages], close: () => {} },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
+      { faces: [hq.missing], close: () => {} },
     ],
     close: () => store.close(),
   };

@@ -10,7 +10,7 @@ async function sendRaw(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   const pieces: Buffer[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  socket.on("data", (piece) => pieces.push(piece)).on("close", () => resolve()).on("error", reject);
+  socket.on("data", (piece) => pieces.push(Buffer.from(piece))).on("close", () => resolve()).on("error", reject);
   socket.write(Buffer.from(text, "latin1"));
   await promise;
   return Buffer.concat(pieces).toString("latin1");

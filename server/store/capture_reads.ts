@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from "kysely";
-import type { Capture, CaptureFilter, Captures, OpenedCapture } from "./captures.ts";
+import type { Capture, CaptureFilter, Captures, OpenedCapture } from "./capture_types.ts";
 import type { Database } from "./schema/mod.ts";
 
 type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "find" | "readPiece">;

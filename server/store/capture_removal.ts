@@ -1,6 +1,6 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import { nextTurn } from "../../common/turn.ts";
-import type { Captures } from "./captures.ts";
+import type { Captures } from "./capture_types.ts";
 import type { Database } from "./schema/mod.ts";
 
 type Removal = Pick<Captures, "remove" | "removeAll" | "removeUpload" | "sweep">;

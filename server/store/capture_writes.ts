@@ -1,6 +1,6 @@
 import { type CompiledQuery, type Kysely, sql, type Transaction } from "kysely";
 import { removeRows } from "./capture_removal.ts";
-import type { BodyPiece, Captures, NewCapture } from "./captures.ts";
+import type { BodyPiece, Captures, NewCapture } from "./capture_types.ts";
 import type { Database } from "./schema/mod.ts";
 
 type CaptureRow = Database["captures"];

@@ -1,4 +1,5 @@
 export { openStore, type StoreOptions } from "./open.ts";
+export { parsePostgresAddress, type PostgresAddress } from "./postgres_address.ts";
 export { LabelTaken, StoreUnavailable, TooManyViews } from "./errors.ts";
 export type { Database, Dialect } from "./schema/mod.ts";
 export type { Store } from "./types.ts";
@@ -16,5 +17,5 @@ export {
   INLINE_BYTES,
   type NewCapture,
   type OpenedCapture,
-} from "./captures.ts";
+} from "./capture_types.ts";
 export type { NewView, View, ViewAnswer, ViewChanges, Views } from "./views.ts";

@@ -4,7 +4,8 @@ import type { Database } from "./schema/mod.ts";
 import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
 // Accounts
 // Captures
-import { type Captures, createCaptures } from "./captures.ts";
+import type { Captures } from "./capture_types.ts";
+import { createCaptures } from "./captures.ts";
 import { createViews, type Views } from "./views.ts";
 
 /** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
