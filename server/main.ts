@@ -2,8 +2,10 @@ import { isIP } from "node:net";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
+import type { Authenticate } from "./access/mod.ts";
 import { createApiFace } from "./api.ts";
-import { LocalPresence, type Presence } from "./cluster/mod.ts";
+import { type CapturesArea, createCaptures } from "./captures/mod.ts";
+import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
@@ -74,12 +76,13 @@ function openAreas(
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   const relay = openRelay(config, store, domains, url, parts, log);
+  const captures = openCaptures(config, store, url, nobody, log);
   const isTunnelHost = (host: string) => relay.isTunnelHost(host);
   const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     baseUrl: about.baseUrl,
-    areas: [{ describe: proxyApi(about) }, relay.api],
+    areas: [{ describe: proxyApi(about) }, relay.api, captures.api],
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
@@ -87,6 +90,7 @@ function openAreas(
   return {
     areas: [
       relay,
+      captures,
       { faces: [hq.pages], close: () => {} },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
@@ -123,6 +127,38 @@ function openRelay(
     holdMs: config.holdSeconds * 1000,
   });
 }
+
+function openCaptures(
+  config: ServerConfig,
+  store: Store,
+  url: URL,
+  authenticate: Authenticate,
+  log: Logger,
+): CapturesArea {
+  return createCaptures({
+    store,
+    arrivals: createLocalArrivals(),
+    authenticate,
+    log,
+    readOrigin: openOriginReader(config),
+    apiUrl: (config.apiUrl ?? url).origin,
+    hqUrl: (config.hqUrl ?? url).origin,
+    maxBodyBytes: config.viewBodyBytes,
+    maxCaptures: config.viewCaptures,
+    maxViewBytes: config.viewBytes,
+    retentionDays: config.viewRetentionDays,
+    maxViews: config.viewsPerAccount,
+    perView: config.viewCallsPerMinute,
+    perAddress: config.viewCallsPerAddress,
+    maxHeldBytes: MAX_HELD_BYTES,
+  });
+}
+
+/** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
+
+/** A server without accounts knows nobody. */
+const nobody: Authenticate = () => Promise.resolve(null);
 
 /** What an operator easily overlooks when others can reach the server. */
 function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {

@@ -1,2 +1,3 @@
+export { createLocalArrivals } from "./arrivals.ts";
 export { LocalPresence } from "./local.ts";
-export type { Carrier, Presence } from "./types.ts";
+export type { Arrivals, Carrier, Presence } from "./types.ts";

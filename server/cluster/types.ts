@@ -37,3 +37,16 @@ export interface Presence {
    */
   watch(key: string, listener: (carrier: Carrier) => void): () => void;
 }
+
+/**
+ * Tells who waits that something new can be read from the store. A word may get lost between servers, and says nothing of
+ * what is new: who waits looks for itself, and now and then without being told.
+ */
+export interface Arrivals {
+  announce(topic: string): void;
+  /**
+   * Calls `listener`, which must not throw, for every announcement from now on.
+   * @returns what ends that
+   */
+  listen(topic: string, listener: () => void): () => void;
+}
