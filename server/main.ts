@@ -2,30 +2,30 @@ import { isIP } from "node:net";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
+import type { Authenticate } from "./access/mod.ts";
 import { createApiFace } from "./api.ts";
-import { createLocalPresence } from "./cluster/mod.ts";
+import { type CapturesArea, createCaptures } from "./captures/mod.ts";
+import { createLocalArrivals, createLocalPresence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
+import { openConfiguredStore } from "./open_store.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
 import { createRelay, type Relay } from "./relay/mod.ts";
 import { type Opened, type Place, type RunningServer, serve } from "./serve.ts";
-import { openStore, type Store } from "./store/mod.ts";
+import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };
 
-/** The data folder of a server that keeps nothing. */
-export const IN_MEMORY = ":memory:";
-
 /**
  * Opens the store, listens and serves.
- * @throws Error with a line for the operator when a file cannot be read, the data folder cannot be used, or the
- * address cannot be had
+ * @throws Error with a line for the operator when a file cannot be read, the data folder or the database cannot be
+ * used, or the address cannot be had
  */
 export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
   const ephemeralDomain = chooseEphemeralDomain(config);
-  const store = await openStore({ dataDir: config.dataDir === IN_MEMORY ? null : config.dataDir });
+  const store = await openConfiguredStore(config);
   try {
     return await serve(config, log, (place) => openAreas(config, store, ephemeralDomain, place, log));
   } catch (error) {
@@ -65,11 +65,12 @@ function openAreas(
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   const relay = openRelay(config, store, url, domainUrl(url, ephemeralDomain), log);
+  const captures = openCaptures(config, store, url, nobody, log);
   const proxy = openProxy({ config, ...place, isTunnelHost: relay.isTunnelHost, alone: null, log });
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     baseUrl: about.baseUrl,
-    areas: [{ describe: proxyApi(about) }, relay.api],
+    areas: [{ describe: proxyApi(about) }, relay.api, captures.api],
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
@@ -77,6 +78,7 @@ function openAreas(
   return {
     areas: [
       { faces: [relay.visitors, relay.clients], drain: relay.drain, close: relay.close },
+      captures,
       { faces: [hq.pages], close: () => {} },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
@@ -105,6 +107,38 @@ function openRelay(config: ServerConfig, store: Store, url: URL, ephemeralUrl: U
     holdMs: config.holdSeconds * 1000,
   });
 }
+
+function openCaptures(
+  config: ServerConfig,
+  store: Store,
+  url: URL,
+  authenticate: Authenticate,
+  log: Logger,
+): CapturesArea {
+  return createCaptures({
+    store,
+    arrivals: createLocalArrivals(),
+    authenticate,
+    log,
+    readOrigin: openOriginReader(config),
+    apiUrl: (config.apiUrl ?? url).origin,
+    hqUrl: (config.hqUrl ?? url).origin,
+    maxBodyBytes: config.viewBodyBytes,
+    maxCaptures: config.viewCaptures,
+    maxViewBytes: config.viewBytes,
+    retentionDays: config.viewRetentionDays,
+    maxViews: config.viewsPerAccount,
+    perView: config.viewCallsPerMinute,
+    perAddress: config.viewCallsPerAddress,
+    maxHeldBytes: MAX_HELD_BYTES,
+  });
+}
+
+/** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
+
+/** A server without accounts knows nobody. */
+const nobody: Authenticate = () => Promise.resolve(null);
 
 /** What an operator easily overlooks when others can reach the server. */
 function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {

@@ -1,2 +1,3 @@
+export { createLocalArrivals } from "./arrivals.ts";
 export { createLocalPresence } from "./local.ts";
-export type { Presence } from "./types.ts";
+export type { Arrivals, Presence } from "./types.ts";

@@ -9,3 +9,16 @@ export interface Presence<S> {
   /** Every session in charge. */
   sessions(): Iterable<S>;
 }
+
+/**
+ * Tells who waits that something new can be read from the store. A word may get lost between servers, and says nothing of
+ * what is new: who waits looks for itself, and now and then without being told.
+ */
+export interface Arrivals {
+  announce(topic: string): void;
+  /**
+   * Calls `listener`, which must not throw, for every announcement from now on.
+   * @returns what ends that
+   */
+  listen(topic: string, listener: () => void): () => void;
+}
