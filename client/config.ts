@@ -26,7 +26,7 @@ export const clientOptions = {
   tunnel: {
     flag: "--tunnel",
     short: "-t",
-    metavar: "NAME",
+    metavar: "TUNNEL",
     parse: optionalText,
     fallback: "",
     help: "use a persistent tunnel; it needs a login",
