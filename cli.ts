@@ -1,5 +1,5 @@
 import process from "node:process";
 import { main } from "./client/main.ts";
-import { serverProgram } from "./server/program.ts";
+import { serverCommands, startEmbeddedRelay } from "./server/program.ts";
 
-process.exit(await main(process.argv.slice(2), serverProgram));
+process.exit(await main(process.argv.slice(2), { commands: serverCommands, startEmbeddedRelay }));

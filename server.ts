@@ -1,4 +1,5 @@
 import process from "node:process";
-import { main } from "./server/run.ts";
+import { runProgram } from "./common/command_line/mod.ts";
+import { serverProgram } from "./server/program.ts";
 
-process.exit(await main(process.argv.slice(2)));
+process.exit(await runProgram(serverProgram, process.argv.slice(2)));

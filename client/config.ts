@@ -14,6 +14,7 @@ import {
 /** Every option of the client. Flags, environment, help and docs/configuration.md come from this table alone. */
 export const clientOptions = {
   expose: {
+    heading: "Tunnels",
     flag: "--expose",
     short: "-e",
     metavar: "PORT",
@@ -22,7 +23,37 @@ export const clientOptions = {
     help: "give the service on this local port a public URL; an http:// or https:// URL works too, and a path in it " +
       "is shown as part of the public one",
   },
+  tunnel: {
+    flag: "--tunnel",
+    short: "-t",
+    metavar: "NAME",
+    parse: optionalText,
+    fallback: "",
+    help: "use a persistent tunnel; it needs a login",
+  },
+  resume: {
+    flag: "--resume",
+    parse: boolean,
+    fallback: "false",
+    help: "take the last tunnel that has not expired back, with its URL and its remaining time",
+  },
+  showQr: {
+    flag: "--show-qr",
+    parse: boolean,
+    fallback: "false",
+    help: "show the public URL as a QR code too",
+  },
+  hostHeader: {
+    flag: "--host-header",
+    metavar: "HOST",
+    parse: optionalHost,
+    fallback: "",
+    help:
+      "the Host that the local service sees: its own address when not set, and then Origin, redirects and cookies " +
+      'agree with that; "public" keeps the one visitors ask for, and all of those as they are',
+  },
   files: {
+    heading: "Sharing",
     flag: "--files",
     short: "-f",
     metavar: "PATH",
@@ -38,11 +69,13 @@ export const clientOptions = {
     fallback: "",
     help: "share a folder that visitors can also upload to, rename and delete in",
   },
-  drop: {
-    flag: "--drop",
-    parse: boolean,
-    fallback: "false",
-    help: "with -fw: visitors can add files and see nothing",
+  web: {
+    flag: "--web",
+    short: "-w",
+    metavar: "PATH",
+    parse: optionalText,
+    fallback: "",
+    help: "serve a folder as a website",
   },
   passphrase: {
     flag: "--passphrase",
@@ -56,6 +89,12 @@ export const clientOptions = {
     refuseEmpty: true,
     help: "what visitors of -f, -fw and -w are asked for; without a value it is asked for here, and nobody sees it",
   },
+  drop: {
+    flag: "--drop",
+    parse: boolean,
+    fallback: "false",
+    help: "with -fw: visitors can add files and see nothing",
+  },
   maxUpload: {
     flag: "--max-upload",
     metavar: "SIZE",
@@ -68,14 +107,6 @@ export const clientOptions = {
     parse: boolean,
     fallback: "false",
     help: "share files whose names begin with a dot too",
-  },
-  web: {
-    flag: "--web",
-    short: "-w",
-    metavar: "PATH",
-    parse: optionalText,
-    fallback: "",
-    help: "serve a folder as a website",
   },
   spa: {
     flag: "--spa",
@@ -120,42 +151,14 @@ export const clientOptions = {
     fallback: "0.0.0.0",
     help: "with --local: the address to listen on; 127.0.0.1 keeps it to this machine",
   },
-  tunnel: {
-    flag: "--tunnel",
-    short: "-t",
-    metavar: "NAME",
-    parse: optionalText,
-    fallback: "",
-    help: "use a persistent tunnel; it needs a login",
-  },
-  resume: {
-    flag: "--resume",
-    parse: boolean,
-    fallback: "false",
-    help: "take the last tunnel that has not expired back, with its URL and its remaining time",
-  },
   server: {
+    heading: "Server",
     flag: "--server",
     env: "PORTWAY_SERVER",
     metavar: "URL",
     parse: optionalOrigin,
     fallback: "",
     help: "the Portway server; without one the client runs its own, which only this machine can reach",
-  },
-  showQr: {
-    flag: "--show-qr",
-    parse: boolean,
-    fallback: "false",
-    help: "show the public URL as a QR code too",
-  },
-  hostHeader: {
-    flag: "--host-header",
-    metavar: "HOST",
-    parse: optionalHost,
-    fallback: "",
-    help:
-      "the Host that the local service sees: its own address when not set, and then Origin, redirects and cookies " +
-      'agree with that; "public" keeps the one visitors ask for, and all of those as they are',
   },
   caCerts: {
     flag: "--ca-certs",
@@ -174,6 +177,7 @@ export const clientOptions = {
     help: "where the client keeps its tunnels for --resume; the platform's usual place when not set",
   },
   json: {
+    heading: "Output",
     flag: "--json",
     parse: boolean,
     fallback: "false",

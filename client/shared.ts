@@ -1,6 +1,6 @@
 import process from "node:process";
 import { text } from "node:stream/consumers";
-import type { FlagTexts } from "../common/command_line.ts";
+import type { FlagTexts } from "../common/command_line/mod.ts";
 import type { FetchTarget } from "../common/fetch_target.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { OptionError } from "../common/options.ts";

@@ -5,6 +5,8 @@ import { statSync } from "node:fs";
  * parsing, `--help` and docs/configuration.md are made from it.
  */
 export interface Option<T> {
+  /** Begins a group in help and docs, which the options behind it belong to as well. */
+  readonly heading?: string;
   /** Long flag, e.g. `--port`. */
   readonly flag: string;
   /** Short flag, e.g. `-e`. */

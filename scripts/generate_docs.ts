@@ -1,6 +1,7 @@
 /** Writes the documents that are made from code; a test holds the committed files to them. */
 import { writeFileSync } from "node:fs";
-import type { OptionTable } from "../common/options.ts";
+import { groupOptions, nameOption } from "../common/command_line/mod.ts";
+import type { Option, OptionTable } from "../common/options.ts";
 import { clientOptions } from "../client/config.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
@@ -18,7 +19,7 @@ export const CONFIGURATION_FILE = new URL("../docs/configuration.md", import.met
 
 /** The text of docs/configuration.md. */
 export function renderConfiguration(programs = PROGRAMS): string {
-  const sections = programs.map(([heading, table]) => `## ${heading}\n\n${renderTable(table)}`);
+  const sections = programs.map(([heading, table]) => `## ${heading}\n\n${renderGroups(table)}`);
   return `${INTRODUCTION}\n\n${sections.join("\n\n")}\n`;
 }
 
@@ -29,10 +30,18 @@ Made from the option tables in code by \`deno task docs\`: change those, not thi
 A flag goes before its environment variable, and that before the default. An unknown flag, or a value that cannot be
 used, is an error that names it.`;
 
-function renderTable(table: OptionTable): string {
-  const rows = Object.values(table).map(({ flag, metavar, env, fallback, help, secret }) => {
+/** A table for each group of options, under its heading when there are several. */
+function renderGroups(table: OptionTable): string {
+  const groups = groupOptions(table);
+  if (groups.length === 1) return renderTable(groups[0][1]);
+  return groups.map(([heading, options]) => `### ${heading}\n\n${renderTable(options)}`).join("\n\n");
+}
+
+function renderTable(options: readonly Option<unknown>[]): string {
+  const rows = options.map((option) => {
+    const { env, fallback, help, secret } = option;
     const shown = secret || fallback === "" ? "" : code(fallback);
-    return [code(metavar === undefined ? flag : `${flag} ${metavar}`), env === undefined ? "" : code(env), shown, help];
+    return [code(nameOption(option)), env === undefined ? "" : code(env), shown, help];
   });
   return renderRows([["Flag", "Environment", "Default", "What it does"], ...rows]);
 }

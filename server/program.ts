@@ -1,18 +1,40 @@
-import type { FlagTexts } from "../common/command_line.ts";
-import { proxyOnlyOptions, serverOptions } from "./config.ts";
+import type { Command, Program } from "../common/command_line/mod.ts";
+import { PROJECT } from "../common/release.ts";
 import type { RunningServer } from "./main.ts";
 
-/** The server as the command line knows it. It is loaded only when it is wanted: the client starts faster without. */
-export const serverProgram = {
-  options: serverOptions,
-  proxyOptions: proxyOnlyOptions,
-  async run(flags: FlagTexts): Promise<number> {
-    return await (await import("./run.ts")).runServer(flags);
+/** The server's commands. What they run is loaded only when it is wanted: the client starts faster without. */
+export const serverCommands: readonly Command[] = [
+  {
+    name: "server",
+    summary: "run the server: relay, API and proxy",
+    examples: [
+      ["portway server", "a server for this machine, at http://localhost:8787"],
+      ["portway server --host 0.0.0.0 --url https://tunnel.example.com", "one that others reach, behind a TLS proxy"],
+    ],
+    loadOptions: async () => (await import("./config.ts")).serverOptions,
+    run: async ({ flags }) => await (await import("./run.ts")).runServer(flags),
   },
-  async runProxy(flags: FlagTexts): Promise<number> {
-    return await (await import("./run.ts")).runProxy(flags);
+  {
+    name: "proxy",
+    summary: "run the CORS proxy alone",
+    examples: [
+      ["portway proxy", "for pages on this machine, at http://localhost:8787/proxy/request"],
+      ["portway proxy --open-paths", "URLs may stand right behind its address"],
+    ],
+    loadOptions: async () => (await import("./config.ts")).proxyOnlyOptions,
+    run: async ({ flags }) => await (await import("./run.ts")).runProxy(flags),
   },
-  async startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
-    return await (await import("./run.ts")).startEmbeddedRelay(port, dataDir);
-  },
+];
+
+/** A relay for the process of a client that has no other: on loopback only, quiet, in memory without a data folder. */
+export async function startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
+  return await (await import("./run.ts")).startEmbeddedRelay(port, dataDir);
+}
+
+/** The server as a program of its own: what stands behind `portway server` stands behind its name. */
+export const serverProgram: Program = {
+  name: "server.ts",
+  about: `${PROJECT}: the server`,
+  commands: serverCommands.filter(({ name }) => /^server\b/.test(name))
+    .map((command) => ({ ...command, name: command.name.slice("server ".length) })),
 };

@@ -1,40 +1,12 @@
 import process from "node:process";
-import { message, text } from "@optique/core/message";
-import { runSync } from "@optique/run";
 import { createLogger, describeError, type Logger, silentLogger, stackOf } from "../common/log.ts";
-import { createFlagParser, type FlagTexts } from "../common/command_line.ts";
+import type { FlagTexts } from "../common/command_line/mod.ts";
 import { aborted } from "../common/delay.ts";
 import { listenForStop } from "../common/stop_signal.ts";
-import { OptionError, resolveOptions } from "../common/options.ts";
-import { PROJECT, RELEASE } from "../common/release.ts";
+import { resolveOptions } from "../common/options.ts";
 import { writeText } from "../common/output/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
 import { IN_MEMORY, type RunningServer, startProxyOnly, startServer } from "./main.ts";
-
-/**
- * The server as a program of its own.
- * @param args the command line without the program's name
- * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
- */
-export async function main(args: readonly string[]): Promise<number> {
-  const flags = runSync(createFlagParser(serverOptions), {
-    args,
-    programName: "server.ts",
-    brief: message`${text(`${PROJECT}: the server`)}`,
-    help: "option",
-    version: { value: RELEASE, option: true },
-    aboveError: "none",
-    errorExitCode: USAGE_ERROR,
-  });
-  try {
-    return await runServer(flags);
-  } catch (error) {
-    process.stderr.write(`portway: ${describeError(error)}\n`);
-    return error instanceof OptionError ? USAGE_ERROR : 1;
-  }
-}
-
-const USAGE_ERROR = 2;
 
 /**
  * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.

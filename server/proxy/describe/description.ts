@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Buffer } from "node:buffer";
+import { findFault } from "../../../common/check_input.ts";
 import { HttpError } from "../../../common/http_error.ts";
 
 /** Headers as they go out: in order, duplicates kept. */
@@ -191,61 +192,7 @@ function decodeBase64(text: string): Uint8Array {
 }
 
 function invalidDescription(error: z.ZodError, input: unknown): HttpError {
-  const issue = deepestIssue(error.issues[0]);
-  const field = issue.path.join(".");
-  if (issue.code === "unrecognized_keys") {
-    const key = [...issue.path, issue.keys[0]].join(".").slice(0, 100);
-    return fieldError(key, "is not known");
-  }
+  const { field, reason } = findFault(error, input);
   if (field === "") return new HttpError(400, "description_invalid", "The description must be a JSON object.");
-  if (isMissing(input, issue.path)) return fieldError(field, "must be given");
-  return fieldError(field.slice(0, 100), describeIssue(issue));
-}
-
-/**
- * Of the alternatives of a union, the one that fits best is the one whose complaint lies deepest, or is about more than
- * its type.
- */
-function deepestIssue(issue: z.core.$ZodIssue, base: PropertyKey[] = []): z.core.$ZodIssue {
-  const path = [...base, ...issue.path];
-  if (issue.code !== "invalid_union" || issue.errors.length === 0) return { ...issue, path };
-  const inner = issue.errors.flat().map((one) => deepestIssue(one, path));
-  return inner.reduce((best, one) => fitness(one) > fitness(best) ? one : best, { ...issue, path });
-}
-
-const fitness = ({ path, code }: z.core.$ZodIssue): number =>
-  2 * path.length + (code === "invalid_type" || code === "invalid_union" ? 0 : 1);
-
-function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
-  let value = input;
-  for (const key of path) {
-    if (typeof value !== "object" || value === null) return false;
-    value = Reflect.get(value, key);
-  }
-  return value === undefined;
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case "invalid_type":
-      return `must be of type ${issue.expected}`;
-    case "invalid_value":
-      return `must be one of ${issue.values.map(String).join(", ")}`;
-    case "too_big":
-      return `must ${describeBound("at most", issue.maximum, issue.origin)}`;
-    case "too_small":
-      return `must ${describeBound("at least", issue.minimum, issue.origin)}`;
-    case "custom":
-    case "invalid_format":
-      return issue.message;
-    case "invalid_union":
-      return "has none of the forms it may have";
-    default:
-      return "cannot be used";
-  }
-}
-
-function describeBound(bound: string, value: number | bigint, origin: string): string {
-  if (origin === "array") return `have ${bound} ${value} entries`;
-  return origin === "string" ? `have ${bound} ${value} characters` : `be ${bound} ${value}`;
+  return fieldError(field, reason);
 }

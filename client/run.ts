@@ -1,0 +1,53 @@
+import process from "node:process";
+import { nameFlags } from "../common/command_line/mod.ts";
+import { createLogger } from "../common/log.ts";
+import { OptionError, resolveOptions } from "../common/options.ts";
+import type { CarryOut, ClientRun } from "./action.ts";
+import { type ClientConfig, clientOptions } from "./config.ts";
+import { selectEnv } from "./shared.ts";
+
+/** What a run of the client can be for. */
+interface Action {
+  /** The options that ask for it, any of them. */
+  readonly options: readonly (keyof ClientConfig)[];
+  load(): Promise<CarryOut>;
+}
+
+/** All that the client does, a file each; a run is for one of them. */
+const ACTIONS: readonly Action[] = [
+  {
+    options: ["expose", "files", "filesWrite", "web", "resume"],
+    load: async () => (await import("./open_tunnel.ts")).openTunnel,
+  },
+];
+
+/**
+ * Does what the options of the client ask for.
+ * @returns the exit code
+ * @throws OptionError for wrong usage, and what the action throws
+ */
+export async function runClient(run: ClientRun): Promise<number> {
+  const { flags } = run, { env } = process;
+  const config = resolveOptions(clientOptions, { flags, env: selectEnv(flags, env) });
+  const log = createLogger({ level: config.verbose ? "debug" : "warn" });
+  try {
+    const carryOut = await findAction(config).load();
+    return await carryOut({ ...run, config, env, log });
+  } finally {
+    await log.flush();
+  }
+}
+
+function findAction(config: ClientConfig): Action {
+  const isAsked = (name: keyof ClientConfig) => config[name] !== null && config[name] !== false;
+  const asked = ACTIONS.map((action) => ({ action, names: action.options.filter(isAsked) }))
+    .filter(({ names }) => names.length > 0);
+  if (asked.length > 1) {
+    const names = asked.map((one) => nameFlags(clientOptions[one.names[0]]));
+    throw new OptionError(`${names.join(" and ")} do not go together: give one of them`);
+  }
+  if (asked.length === 0) {
+    throw new OptionError("nothing to do: -e <port> exposes a local service, --help shows everything");
+  }
+  return asked[0].action;
+}

@@ -1,0 +1,80 @@
+import { boolean, type Option, OptionError, type OptionTable } from "../options.ts";
+import { findClosest } from "./find_closest.ts";
+import type { Arguments } from "./types.ts";
+
+/**
+ * Takes a command line apart. `--port 80`, `--port=80`, `-e 80`, `-e=80` and `-e80` mean the same; short flags are
+ * taken as they are written (`-fw` is one flag); `--` ends the flags. A value that begins with a dash and a letter
+ * needs the `=`, so that a flag that was forgotten its value does not swallow the next one.
+ * @throws OptionError for an unknown flag, a flag given twice, and a value that is missing or too many
+ */
+export function parseFlags(args: readonly string[], table: OptionTable): Arguments {
+  const entries = new Map<string, [name: string, option: Option<unknown>]>();
+  for (const [name, option] of Object.entries(table)) {
+    for (const flag of flagsOf(option)) entries.set(flag, [name, option]);
+  }
+  const flags: Record<string, string> = {}, operands: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at];
+    if (arg === "--") {
+      operands.push(...args.slice(at + 1));
+      break;
+    }
+    if (!/^-./.test(arg)) {
+      operands.push(arg);
+      continue;
+    }
+    const [flag, attached] = splitFlag(arg, entries);
+    const [name, option] = entries.get(flag) ?? fail(explainUnknown(flag, [...entries.keys()]));
+    const next = attached === undefined && takesNext(option, args[at + 1]) ? args[++at] : attached;
+    flags[name] = joinTexts(flags[name], readText(option, next), option);
+  }
+  return { flags, operands };
+}
+
+/** The names of an option on the command line, the short one first. */
+export function flagsOf({ flag, short }: Pick<Option<unknown>, "flag" | "short">): string[] {
+  return short === undefined ? [flag] : [short, flag];
+}
+
+/** `-e, --expose`, as messages and help name an option. */
+export const nameFlags = (option: Option<unknown>): string => flagsOf(option).join(", ");
+
+function fail(message: string): never {
+  throw new OptionError(message);
+}
+
+type Entries = ReadonlyMap<string, readonly [name: string, option: Option<unknown>]>;
+
+/** The flag, and the value that is written against it. */
+function splitFlag(arg: string, entries: Entries): [flag: string, value?: string] {
+  const equals = arg.indexOf("=");
+  if (equals > 0) return [arg.slice(0, equals), arg.slice(equals + 1)];
+  const short = arg.slice(0, 2);
+  // -e3000, where no letter can be mistaken for another flag.
+  const isNumber = /^-[a-z]\d/.test(arg) && entries.get(short)?.[1].metavar !== undefined;
+  return isNumber ? [short, arg.slice(2)] : [arg];
+}
+
+function takesNext({ metavar, bare }: Option<unknown>, next: string | undefined): boolean {
+  if (metavar === undefined || next === undefined) return false;
+  return bare === undefined ? !/^-[-a-z]/i.test(next) : !next.startsWith("-");
+}
+
+function readText(option: Option<unknown>, given: string | undefined): string {
+  if (option.metavar !== undefined) {
+    return given ?? option.bare ?? fail(`${nameFlags(option)}: a value is missing: ${option.metavar}`);
+  }
+  if (given !== undefined && option.parse !== boolean) fail(`${nameFlags(option)}: it takes no value`);
+  return given ?? "true";
+}
+
+function joinTexts(before: string | undefined, text: string, option: Option<unknown>): string {
+  if (before === undefined) return text;
+  return option.isRepeatable ? `${before}\n${text}` : fail(`${nameFlags(option)}: it is given twice`);
+}
+
+function explainUnknown(flag: string, known: readonly string[]): string {
+  const closest = findClosest(flag, known);
+  return `there is no flag "${flag}"${closest === null ? "; --help shows all" : `: did you mean ${closest}?`}`;
+}

@@ -1,0 +1,87 @@
+import process from "node:process";
+import { printable } from "../format.ts";
+import { boolean, OptionError, type OptionTable } from "../options.ts";
+import { writeText } from "../output/mod.ts";
+import { RELEASE } from "../release.ts";
+import { findClosest } from "./find_closest.ts";
+import { parseFlags } from "./parse_flags.ts";
+import { renderHelp } from "./render_help.ts";
+import type { Arguments, Command, Program } from "./types.ts";
+
+/** The exit code for a command line that cannot be carried out as it stands. */
+export const USAGE_ERROR = 2;
+
+/** Options of every command. */
+export const generalOptions = {
+  help: { heading: "Help", flag: "--help", short: "-h", parse: boolean, fallback: "false", help: "show this" },
+  version: { flag: "--version", parse: boolean, fallback: "false", help: "show the version" },
+} satisfies OptionTable;
+
+/**
+ * Runs the command that a command line asks for.
+ * @param args the command line without the program's name
+ * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure, told on standard error in one line
+ */
+export async function runProgram(program: Program, args: readonly string[]): Promise<number> {
+  try {
+    return await runCommand(program, args);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    await writeText(process.stderr, `portway: ${printable(message)}\n`);
+    return error instanceof OptionError ? USAGE_ERROR : 1;
+  }
+}
+
+async function runCommand(program: Program, args: readonly string[]): Promise<number> {
+  if (args[0] === "--version") return await show(`${RELEASE}\n`);
+  const [command, rest] = findCommand(program, args);
+  const table = { ...await command.loadOptions(), ...generalOptions };
+  const parsed = parseFlags(rest, table);
+  if (parsed.flags.version !== undefined) return await show(`${RELEASE}\n`);
+  if (parsed.flags.help !== undefined || (command.needsArguments && rest.length === 0)) {
+    return await show(renderHelp(program, command, table, readTerminal()));
+  }
+  checkOperands(program, command, parsed);
+  return await command.run(parsed);
+}
+
+/** The command with the most words that the arguments begin with, and the arguments behind them. */
+function findCommand({ commands }: Program, args: readonly string[]): [Command, readonly string[]] {
+  let found: [Command, readonly string[]] | null = null, most = -1;
+  for (const command of commands) {
+    const words = command.name === "" ? [] : command.name.split(" ");
+    if (words.length <= most || words.some((word, at) => word !== args[at])) continue;
+    most = words.length;
+    found = [command, args.slice(most)];
+  }
+  if (found === null) throw new OptionError(`a command is missing: --help shows all`);
+  return found;
+}
+
+function checkOperands({ name, commands }: Program, command: Command, { operands }: Arguments): void {
+  const wanted = command.operands ?? [];
+  if (operands.length < wanted.length) throw new OptionError(`it is missing: ${wanted[operands.length]}`);
+  const extra = operands[wanted.length];
+  if (extra === undefined) return;
+  const known = commands.filter(({ isHidden }) => !isHidden).map((other) => other.name);
+  const closest = findClosest([command.name, extra].join(" ").trim(), known);
+  const isPort = command.name === "" && /^\d{1,5}$/.test(extra);
+  const meant = isPort ? `-e ${extra}` : closest;
+  const hint = meant === null ? "--help shows what can" : `did you mean ${name} ${meant}?`;
+  throw new OptionError(`"${extra}" cannot stand here: ${hint}`);
+}
+
+function readTerminal(): { columns: number; color: boolean } {
+  const { isTTY, columns } = process.stdout;
+  return { columns: Math.min(columns || PLAIN_COLUMNS, MAX_COLUMNS), color: isTTY === true && !process.env.NO_COLOR };
+}
+
+/** Where it is no terminal, or one that does not say. */
+const PLAIN_COLUMNS = 80;
+/** Longer lines are hard to read, however wide the terminal. */
+const MAX_COLUMNS = 120;
+
+async function show(text: string): Promise<number> {
+  await writeText(process.stdout, text);
+  return 0;
+}
