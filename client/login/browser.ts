@@ -32,8 +32,8 @@ export function openBrowser(url: string, env: Environment): OpenedBrowser | null
   if (command === null) return null;
   const [program, ...args] = command;
   const child = spawn(program, args, { stdio: "ignore", detached: true });
-  // It outlives this program.
-  child.unref();
+  // It outlives this program. One that did not start has nothing to let go of, and Deno throws then.
+  child.on("spawn", () => child.unref());
   const startedAt = performance.now();
   const failed = new Promise<void>((resolve) => {
     child.on("error", () => resolve());

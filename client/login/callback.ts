@@ -120,19 +120,19 @@ function checkRequest(
   if (host !== `localhost:${port}` && host !== `127.0.0.1:${port}`) {
     return refuse(403, "Not this name", "This address answers to localhost alone.");
   }
-  const asked = URL.parse(url, "http://localhost");
-  if (!url.startsWith("/") || asked?.pathname !== "/") return refuse(404, "Nothing here", "There is no such page.");
+  const [path, ...query] = url.split("?");
+  if (path !== "/") return refuse(404, "Nothing here", "There is no such page.");
   if (method !== "GET") return refuse(405, "Nothing here", "This page can only be opened.");
-  const query = asked.searchParams;
-  if (!isSame(query.get("state") ?? "", state)) {
+  const fields = new URLSearchParams(query.join("?"));
+  if (!isSame(fields.get("state") ?? "", state)) {
     return refuse(400, "Not this login", "This page was not opened by the login that is under way. Start it again.");
   }
-  const from = query.get("iss");
+  const from = fields.get("iss");
   if (from !== null && from !== issuer) {
     return refuse(400, "Not this server", "Another server sent this browser here. Nothing was done.");
   }
   if (isUsed) return refuse(409, "Already used", "This login has been taken to its end. You can close this page.");
-  return readReturned(query);
+  return readReturned(fields);
 }
 
 function readReturned(query: URLSearchParams): Returned | LoginPage {

@@ -1,10 +1,15 @@
-import type { CommandOptions } from "./command.ts";
+import type { ActionContext } from "./action.ts";
+import { type TellingContext, withTeller } from "./with_teller.ts";
 import { fetchWhoami, type Whoami } from "./login/mod.ts";
 import { openApi } from "./open_api.ts";
 import { alignFields, type Teller } from "./terminal/mod.ts";
 
 /** `--whoami`: who is logged in, where, and in which account. */
-export async function runWhoami(options: CommandOptions): Promise<number> {
+export async function showWhoami(context: ActionContext): Promise<number> {
+  return await withTeller(context, run);
+}
+
+async function run(options: TellingContext): Promise<number> {
   const { api } = await openApi(options);
   tellWhoami(options.teller, api.server, await fetchWhoami(api), "whoami");
   return 0;

@@ -1,10 +1,15 @@
-import type { CommandOptions } from "./command.ts";
+import type { ActionContext } from "./action.ts";
+import { type TellingContext, withTeller } from "./with_teller.ts";
 import { logOut } from "./login/mod.ts";
 import { openLogins, TOKEN_VARIABLE } from "./open_api.ts";
 import { openServerConnector } from "./server_connector.ts";
 
 /** `--logout`: ends the login at the server and forgets it. */
-export async function runLogout(options: CommandOptions): Promise<number> {
+export async function endLogin(context: ActionContext): Promise<number> {
+  return await withTeller(context, run);
+}
+
+async function run(options: TellingContext): Promise<number> {
   const { config, env, teller } = options;
   const logins = openLogins(options);
   const server = config.server ?? logins.findLastServer();

@@ -4,9 +4,10 @@ import { formatTime } from "../common/format.ts";
 import { isLoopbackHost } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
 import { listenForStop } from "../common/stop_signal.ts";
-import { isToken } from "./api/mod.ts";
+import { ApiUnreachable, isToken } from "./api/mod.ts";
 import { askSecret } from "./ask_secret.ts";
-import type { CommandOptions } from "./command.ts";
+import type { ActionContext } from "./action.ts";
+import { type TellingContext, withTeller } from "./with_teller.ts";
 import { CommandError } from "./command_error.ts";
 import { type DeviceCode, logIn, LoginFailed, logInWithToken, type Whoami } from "./login/mod.ts";
 import { openLogins, TOKEN_VARIABLE } from "./open_api.ts";
@@ -16,10 +17,15 @@ import type { Teller } from "./terminal/mod.ts";
 const STOPPED = 1;
 
 /** `--login`: makes this machine one that a user of the server has authorized. */
-export async function runLogin(options: CommandOptions): Promise<number> {
+export async function startLogin(context: ActionContext): Promise<number> {
+  return await withTeller(context, run);
+}
+
+async function run(options: TellingContext): Promise<number> {
   const { config, env, teller } = options;
   const logins = openLogins(options);
   const server = config.server ?? logins.findLastServer();
+  if (config.token && config.noBrowser) throw new OptionError("--no-browser: --token opens no browser anyway");
   if (server === null) throw new OptionError("--login: name the server to log in to, with --server <URL>");
   warnOfPlainHttp(server, teller);
   const connect = await openServerConnector(options);
@@ -43,7 +49,7 @@ export async function runLogin(options: CommandOptions): Promise<number> {
     });
     return greet(whoami, server, options);
   } catch (error) {
-    if (stop.signal.aborted && error instanceof LoginFailed) return STOPPED;
+    if (stop.signal.aborted && (error instanceof LoginFailed || error instanceof ApiUnreachable)) return STOPPED;
     throw error;
   } finally {
     stop.release();
@@ -71,7 +77,7 @@ function tellCode(teller: Teller, { page, pageWithCode, userCode, expiresAt }: D
   ]);
 }
 
-function greet({ user, account, scopes }: Whoami, server: URL, { env, teller }: CommandOptions): number {
+function greet({ user, account, scopes }: Whoami, server: URL, { env, teller }: TellingContext): number {
   teller.tell("login", { server: server.origin, user, account, scopes }, [
     `Hello, ${user.name}! You are logged in to the account ${account.name} at ${server.origin}.`,
   ]);

@@ -1,12 +1,17 @@
 import { OptionError } from "../common/options.ts";
 import { askLine, isAttended } from "./ask_line.ts";
-import type { CommandOptions } from "./command.ts";
+import type { ActionContext } from "./action.ts";
+import { type TellingContext, withTeller } from "./with_teller.ts";
 import { clientOptions } from "./config.ts";
 import { type Account, chooseAccount, fetchWhoami, NoSuchAccount, switchAccount, type Whoami } from "./login/mod.ts";
 import { openApi } from "./open_api.ts";
 
 /** `--switch-account`: uses another account of the user from now on, the named one or one of a list. */
-export async function runSwitchAccount(options: CommandOptions): Promise<number> {
+export async function changeAccount(context: ActionContext): Promise<number> {
+  return await withTeller(context, run);
+}
+
+async function run(options: TellingContext): Promise<number> {
   const { config, teller } = options;
   const { api } = await openApi(options);
   const whoami = await fetchWhoami(api);
@@ -21,7 +26,7 @@ export async function runSwitchAccount(options: CommandOptions): Promise<number>
 }
 
 /** Null when nothing was chosen. */
-async function ask(whoami: Whoami, { config, teller }: CommandOptions): Promise<Account | null> {
+async function ask(whoami: Whoami, { config, teller }: TellingContext): Promise<Account | null> {
   const { accounts, account } = whoami;
   if (config.json || !isAttended()) {
     const list = accounts.map(({ name }, at) => `${at + 1} ${name}`).join(", ");
