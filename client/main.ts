@@ -1,4 +1,5 @@
 import { type Command, type Program, runProgram } from "../common/command_line/mod.ts";
+import { later } from "../common/later.ts";
 import { PROJECT } from "../common/release.ts";
 import { clientOptions } from "./config.ts";
 import type { StartEmbeddedRelay } from "./open_relay.ts";
@@ -40,8 +41,10 @@ export function createProgram({ commands, startEmbeddedRelay }: ServerProgram, i
         examples: EXAMPLES,
         needsArguments: true,
         loadOptions: () => clientOptions,
-        // What runs is loaded when it runs: help and the server do without.
-        run: async ({ flags }) => await (await import("./run.ts")).runClient({ flags, startEmbeddedRelay, isKept }),
+        async run({ flags }) {
+          const { runClient }: typeof import("./run.ts") = await import(later("./run.ts"));
+          return await runClient({ flags, startEmbeddedRelay, isKept });
+        },
       },
       ...commands,
     ],

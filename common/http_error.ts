@@ -1,3 +1,5 @@
+import { getLookText } from "./look/look.ts";
+
 /**
  * An answer that is an error of ours. Thrown where it goes wrong, turned into a response by
  * {@link errorResponse} at one place a boundary. `message` and `details` are for strangers to read:
@@ -78,22 +80,25 @@ export function errorResponse(error: HttpError, accept: string | null): Response
   return new Response(JSON.stringify(body) + "\n", { status: error.status, headers });
 }
 
+const PAGE_STYLE = `
+body{margin:0;min-height:100vh;display:grid;place-items:center;font:var(--text-body)/1.5 var(--sans);
+background:var(--back);color:var(--text)}
+main{box-sizing:border-box;width:min(34rem,100%);padding:var(--gap-6)}
+.status{font:600 var(--text-small) var(--mono);color:var(--dim)}
+h1{margin:var(--gap-1) 0 var(--gap-3);font-size:var(--text-title);line-height:1.25;overflow-wrap:anywhere}
+p{margin:var(--gap-2) 0;color:var(--dim)}
+footer{margin-top:var(--gap-6);font-size:var(--text-small);color:var(--dim)}
+`;
+
 function renderErrorPage(error: HttpError): string {
   const message = escapeHtml(error.message);
   const details = error.details ? `<p>${escapeHtml(error.details)}</p>` : "";
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="robots" content="noindex"><title>${error.status} · ${message}</title>
-<style>
-:root{color-scheme:light dark}
-body{margin:0;min-height:100vh;display:grid;place-items:center;font:16px/1.5 system-ui,sans-serif;
-background:light-dark(#f6f7f9,#14161a);color:light-dark(#1c2430,#e6e9ee)}
-main{max-width:34rem;padding:2rem}
-.status{font:600 .9rem ui-monospace,monospace;color:light-dark(#5a6675,#9aa6b5)}
-h1{font-size:1.5rem;line-height:1.25;margin:.25rem 0 .75rem}
-p{margin:.5rem 0;color:light-dark(#3b4654,#c3cad4)}
-footer{margin-top:2rem;font-size:.85rem;color:light-dark(#5a6675,#9aa6b5)}
-</style></head><body><main><div class="status">${error.status} ${escapeHtml(error.code)}</div>
+<style>${getLookText("tokens.css")}${PAGE_STYLE}</style></head><body><main><div class="status">${error.status} ${
+    escapeHtml(error.code)
+  }</div>
 <h1>${message}</h1>${details}<footer>Portway</footer></main></body></html>
 `;
 }

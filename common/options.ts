@@ -150,6 +150,13 @@ export function origin(value: string): URL {
 /** {@link origin}, or null when empty. */
 export const optionalOrigin = (value: string): URL | null => value === "" ? null : origin(value);
 
+/** The URL of a PostgreSQL, or null when empty. What it says is checked where it is used. */
+export function optionalDatabaseUrl(value: string): string | null {
+  if (value === "") return null;
+  if (!URL.canParse(value) || !/^postgres(ql)?:\/\//.test(value)) throw new SyntaxError("a postgres:// URL is wanted");
+  return value;
+}
+
 /**
  * Origins of pages as browsers write them in `Origin`, separated by commas: of any scheme (extensions and apps have
  * their own), without a port that goes without saying. `*` and `null` stay as they are.

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { escapeHtml } from "../../common/http_error.ts";
+import { getLookText } from "../../common/look/look.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
 
 export interface WelcomeOptions {
@@ -68,11 +69,12 @@ function renderPage(options: WelcomeOptions): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${PROJECT} proxy</title>
 <style>
-:root{color-scheme:light dark}
-body{margin:0 auto;max-width:44rem;padding:3rem 1.5rem;font:16px/1.5 system-ui,sans-serif;
-background:light-dark(#f6f7f9,#14161a);color:light-dark(#1c2430,#e6e9ee)}
-h1{margin:0 0 .25rem}td{padding:.3rem 1rem .3rem 0;vertical-align:top}
-pre{overflow:auto;padding:1rem;border-radius:.5rem;background:light-dark(#e9ecf1,#1e2229)}
+${getLookText("tokens.css")}
+body{margin:0 auto;max-width:44rem;padding:var(--gap-7) var(--gap-5);font:var(--text-body)/1.5 var(--sans);
+background:var(--back);color:var(--text)}
+h1{margin:0 0 var(--gap-1)}td{padding:var(--gap-1) var(--gap-4) var(--gap-1) 0;vertical-align:top}
+code{font-family:var(--mono);font-size:.9em}
+pre{overflow:auto;padding:var(--gap-4);border:1px solid var(--line);border-radius:var(--radius);background:var(--card)}
 </style></head><body>
 <h1>${PROJECT} proxy</h1>
 <p>Version ${escapeHtml(RELEASE)}. Part of ${PROJECT}: tunnels, request views and a CORS proxy in one program.</p>

@@ -1,8 +1,21 @@
 export { openStore, type StoreOptions } from "./open.ts";
-export { LabelTaken, StoreUnavailable } from "./errors.ts";
+export { parsePostgresAddress, type PostgresAddress } from "./postgres_address.ts";
+export { LabelTaken, StoreUnavailable, TooManyViews } from "./errors.ts";
 export type { Database, Dialect } from "./schema/mod.ts";
 export type { Store } from "./types.ts";
 // Tunnels
 export type { EphemeralTunnel, EphemeralTunnels, Traffic } from "./ephemeral_tunnels.ts";
 // Accounts
 // Captures
+export {
+  type BodyPiece,
+  type Capture,
+  type CaptureBatch,
+  type CaptureFilter,
+  type CaptureHead,
+  type Captures,
+  INLINE_BYTES,
+  type NewCapture,
+  type OpenedCapture,
+} from "./capture_types.ts";
+export type { NewView, View, ViewAnswer, ViewChanges, Views } from "./views.ts";

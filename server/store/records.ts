@@ -4,6 +4,9 @@ import type { Database } from "./schema/mod.ts";
 import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
 // Accounts
 // Captures
+import type { Captures } from "./capture_types.ts";
+import { createCaptures } from "./captures.ts";
+import { createViews, type Views } from "./views.ts";
 
 /** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
 export interface Records {
@@ -11,6 +14,8 @@ export interface Records {
   readonly ephemeralTunnels: EphemeralTunnels;
   // Accounts
   // Captures
+  readonly views: Views;
+  readonly captures: Captures;
 }
 
 /** All kinds of records, in any database that Kysely speaks to. */
@@ -20,5 +25,7 @@ export function createRecords(db: Kysely<Database>): Records {
     ephemeralTunnels: createEphemeralTunnels(db),
     // Accounts
     // Captures
+    views: createViews(db),
+    captures: createCaptures(db),
   };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { StoreUnavailable } from "./errors.ts";
+import { isWriting } from "./is_writing.ts";
 import { migrate } from "./migrate.ts";
 import { createRecords } from "./records.ts";
 import type { Database } from "./schema/mod.ts";
@@ -106,11 +107,6 @@ function adapt(file: DatabaseSync, watch: StoreWatch): SqliteDatabase {
     // Kysely opens transactions with a plain `begin`; `immediate` takes the write lock at once and cannot fail half-way.
     prepare: (sql) => adaptStatement(prepare(sql === "begin" ? "begin immediate" : sql), isWriting(sql), watch),
   };
-}
-
-/** Whether a statement is the one that keeps something: inside a transaction its end is. */
-function isWriting(sql: string): boolean {
-  return /^(insert|update|delete|commit)\b/i.test(sql);
 }
 
 function adaptStatement(

@@ -74,7 +74,7 @@ export function renderErrorPage(facts: ShareFacts, error: HttpError, target: str
 }
 
 /** Assets that are sent to visitors who have not answered yet. */
-export const LOGIN_ASSETS: readonly string[] = ["login.js", "login.css", "theme.css"];
+export const LOGIN_ASSETS: readonly string[] = ["login.js", "login.css", "theme.css", "tokens.css", "base.css"];
 
 function describePage(nonce: string): Record<string, string> {
   return {

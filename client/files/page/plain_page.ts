@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { formatBytes } from "../../../common/format.ts";
 import { escapeHtml } from "../../../common/http_error.ts";
+import { getLookText } from "../../../common/look/look.ts";
 import { serializePath } from "../disk/target_path.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import type { ShareFacts } from "./page.ts";
@@ -14,9 +15,10 @@ export interface PlainPage {
   isSortable: boolean;
 }
 
-const STYLE = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}" +
-  "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.2rem .75rem .2rem 0}" +
-  "td:first-child{overflow-wrap:anywhere}td+td,th+th{white-space:nowrap}:root{color-scheme:light dark}";
+const STYLE = "body{font:var(--text-body)/1.5 var(--sans);margin:2rem auto;max-width:60rem;padding:0 1rem;" +
+  "background:var(--back);color:var(--text)}a{color:var(--accent)}table{border-collapse:collapse;width:100%}" +
+  "th,td{text-align:left;padding:.2rem .75rem .2rem 0}" +
+  "td:first-child{overflow-wrap:anywhere}td+td,th+th{white-space:nowrap}";
 
 /** A folder as HTML with links and without script, for text browsers, mirrors and whoever switches script off. */
 export function renderPlainPage({ facts, segments, entries, isSortable }: PlainPage): Response {
@@ -33,7 +35,8 @@ export function renderPlainPage({ facts, segments, entries, isSortable }: PlainP
     : "";
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="robots" content="noindex"><title>${title}</title><style nonce="${nonce}">${STYLE}</style></head>
+<meta name="robots" content="noindex"><title>${title}</title>
+<style nonce="${nonce}">${getLookText("tokens.css")}${STYLE}</style></head>
 <body><h1>${title}</h1>
 <table><tr>${head.join("")}</tr>
 ${up}${entries.map(renderRow).join("")}</table>

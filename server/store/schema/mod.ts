@@ -7,6 +7,7 @@ import type { Migration } from "./types.ts";
 import { ephemeralTunnels, type EphemeralTunnelTables } from "./ephemeral_tunnels.ts";
 // Accounts
 // Captures
+import { views, type ViewTables } from "./views.ts";
 
 export type { Dialect, Migration } from "./types.ts";
 
@@ -15,6 +16,7 @@ export interface Database extends
   EphemeralTunnelTables,
   // Accounts
   // Captures
+  ViewTables,
   // What has been done
   MigrationTables {}
 
@@ -24,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ephemeralTunnels,
   // Accounts
   // Captures
+  views,
 ];
 
 interface MigrationTables {

@@ -1,0 +1,131 @@
+import { Hono } from "hono";
+import { HttpError } from "../../common/http_error.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
+import type { Face } from "../face/mod.ts";
+import { checkSameOrigin, isHostOf } from "./guard.ts";
+import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
+import { addLanding } from "./start/landing.tsx";
+import type { HqEnv, Site, Viewer } from "./types.ts";
+
+export interface HqOptions {
+  /** HQ's own URL: it answers at that host alone. */
+  url: URL;
+  /** Whether strangers can make a user here. */
+  canSignUp: boolean;
+  /** Who looks. @throws HttpError 403 for a user who was suspended */
+  readViewer(exchange: Exchange): Promise<Viewer | null>;
+}
+
+/** The management site. */
+export interface Hq {
+  /** Its pages. */
+  readonly pages: Face;
+  /** What browsers get for addresses that nobody has: to be asked last. */
+  readonly missing: Face;
+}
+
+/** First parts of the paths that are HQ's. */
+const PLACES: ReadonlySet<string> = new Set([
+  "account",
+  "admin",
+  "api-docs",
+  "authorize",
+  "device",
+  "forgot",
+  "hq",
+  "invitation",
+  "reset",
+  "setup",
+  "sign-in",
+  "sign-out",
+  "sign-up",
+  "tunnels",
+  "views",
+]);
+
+/** Opens the management site. */
+export function createHq({ url, canSignUp, readViewer }: HqOptions): Hq {
+  const site: Site = {
+    url,
+    assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url)] }),
+    canSignUp,
+  };
+  const app = new Hono<HqEnv>();
+  app.use(async (context, next) => {
+    checkSameOrigin(context.env.exchange, url);
+    context.set("site", site);
+    context.set("viewer", null);
+    // Who may not come in may still leave.
+    if (context.req.path !== "/sign-out") context.set("viewer", await findViewer(context.env.exchange, readViewer));
+    await next();
+  });
+  addLanding(app);
+  app.notFound(() => {
+    throw nothingHere();
+  });
+  // Hono would make an answer of its own.
+  app.onError((error) => {
+    throw error;
+  });
+  const refuse = (error: HttpError, exchange: Exchange) => refusePage(site, error, exchange);
+  return {
+    pages: {
+      answer(exchange) {
+        if (!isHostOf(exchange.host, url) || !isPlace(exchange)) return undefined;
+        if (exchange.target.startsWith(ASSETS_PATH)) return answerAsset(exchange, site.assets);
+        return Promise.resolve(app.fetch(exchange.request, { exchange }));
+      },
+      refuse,
+    },
+    missing: {
+      answer(exchange) {
+        if (!isHostOf(exchange.host, url) || !isForPeople(exchange)) return undefined;
+        return renderError(site, null, nothingHere());
+      },
+    },
+  };
+}
+
+async function findViewer(exchange: Exchange, readViewer: HqOptions["readViewer"]): Promise<Viewer | null> {
+  if (exchange.header("cookie") === null) return null;
+  const viewer = await readViewer(exchange);
+  // Tokens are for the API.
+  return viewer?.via === "session" ? viewer : null;
+}
+
+/** Whether a path is HQ's. The root is so for browsers alone: programs get a text that greets them. */
+function isPlace(exchange: Exchange): boolean {
+  const first = /^\/([^/?]*)/.exec(exchange.target)?.[1] ?? "";
+  return first === "" ? /^\/(?:\?|$)/.test(exchange.target) && isForPeople(exchange) : PLACES.has(first);
+}
+
+function isForPeople(exchange: Exchange): boolean {
+  const { method } = exchange;
+  return (method === "GET" || method === "HEAD") && (exchange.header("accept")?.includes("text/html") ?? false);
+}
+
+/** `/hq/<version>/<name>`, or without the version for what has to find a file by its name alone. */
+function answerAsset({ target, method, request }: Exchange, assets: PageAssets): Response {
+  const [version, name] = target.slice(ASSETS_PATH.length).replace(/\?.*$/s, "").split("/");
+  if (method !== "GET" && method !== "HEAD") {
+    throw new HttpError(405, "method_not_allowed", "This is a file to be read.");
+  }
+  const { headers } = request;
+  const answer = version === assets.version
+    ? assets.answer(name, headers.get("accept-encoding"))
+    : assets.answerLatest(name ?? version, headers);
+  if (answer === null) throw nothingHere();
+  return answer;
+}
+
+/** A page for what went wrong; who only has to sign in is asked to. */
+function refusePage(site: Site, error: HttpError, exchange: Exchange): Response {
+  if (error.code === "unauthorized") {
+    const next = exchange.method === "GET" ? `?next=${encodeURIComponent(exchange.target)}` : "";
+    return goTo(`/sign-in${next}`);
+  }
+  return renderError(site, null, error);
+}
+
+const nothingHere = (): HttpError => new HttpError(404, "not_found", "There is nothing at this address.");

@@ -1,0 +1,117 @@
+import { Buffer } from "node:buffer";
+import type { Child } from "hono/jsx";
+import { HttpError } from "../../common/http_error.ts";
+import type { HqContext, Site, Viewer } from "./types.ts";
+import { Layout, Notice, type Section } from "./ui/mod.ts";
+
+/** A page of HQ, less what all of them have. */
+export interface Page {
+  title: string;
+  content: Child;
+  section?: Section;
+  /** 200 when left out. */
+  status?: number;
+  /** Names of modules and stylesheets in assets/ that only this page needs. */
+  scripts?: readonly string[];
+  styles?: readonly string[];
+  shape?: "wide" | "narrow" | "landing";
+  /** Origins besides HQ's that a form of the page may lead to. */
+  formTargets?: readonly string[];
+}
+
+/** Where files of pages are: below it come their version and name. */
+export const ASSETS_PATH = "/hq/";
+
+/** Answers with a page. */
+export function servePage(context: HqContext, page: Page): Response {
+  return renderPage(context.var.site, context.var.viewer, page);
+}
+
+/** {@link servePage} where there is no context, as for errors. */
+export function renderPage(site: Site, viewer: Viewer | null, page: Page): Response {
+  const assets = ASSETS_PATH + site.assets.version;
+  const { title, section, scripts, styles, shape, content } = page;
+  // No component of ours waits for anything, so the text is there at once.
+  const html = String(
+    <Layout {...{ title, viewer, section, assets, scripts, styles, shape, canSignUp: site.canSignUp }}>
+      {content}
+    </Layout>,
+  );
+  const body = `<!doctype html>${html}`;
+  return new Response(body, {
+    status: page.status ?? 200,
+    headers: { ...pageHeaders(site, page.formTargets), "content-length": String(Buffer.byteLength(body)) },
+  });
+}
+
+function pageHeaders({ url }: Site, formTargets: readonly string[] = []): Record<string, string> {
+  // A path and not 'self': what visitors captured and what the proxy fetched may lie on the same origin.
+  const own = url.origin + ASSETS_PATH;
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": [
+      "default-src 'none'",
+      `script-src ${own}`,
+      `style-src ${own}`,
+      `img-src ${own} data:`,
+      "connect-src 'self'",
+      `form-action ${["'self'", ...formTargets].join(" ")}`,
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ].join("; "),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    // So much that the Origin of our own forms is told, and nothing to other sites.
+    "referrer-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "vary": "accept, cookie",
+  };
+}
+
+/** Goes on to another page of HQ after a form. @param path a path of ours, never text of strangers: see {@link safeNext} */
+export function goTo(path: string): Response {
+  return new Response(null, { status: 303, headers: { location: path, "cache-control": "no-store" } });
+}
+
+/** Where to go on after signing in: a path of ours, else `fallback`. Anything that could lead to another site is refused. */
+export function safeNext(next: string | null | undefined, fallback = "/tunnels"): string {
+  // One slash, and no backslash or control character, which browsers read as a slash or leave out.
+  // deno-lint-ignore no-control-regex -- what must not pass
+  return next && /^\/(?![/\\])[^\\\x00-\x20]*$/.test(next) ? next : fallback;
+}
+
+/** The viewer of a page that is for those who signed in. @throws HttpError 401, which becomes a way to the sign-in page */
+export function requireViewer(context: HqContext): Viewer {
+  const { viewer } = context.var;
+  if (viewer === null) throw new HttpError(401, "unauthorized", "This page needs you to sign in.");
+  return viewer;
+}
+
+/** The page that says what went wrong. */
+export function renderError(site: Site, viewer: Viewer | null, error: HttpError): Response {
+  const response = renderPage(site, viewer, {
+    title: error.message,
+    status: error.status,
+    shape: "narrow",
+    content: (
+      <div class="card failure">
+        <p class="status">{`${error.status} ${error.code}`}</p>
+        <h1>{error.message}</h1>
+        {error.details && <p>{error.details}</p>}
+        <a class="button" href="/">Go to the start page</a>
+      </div>
+    ),
+  });
+  response.headers.set("portway-error", error.code);
+  for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);
+  return response;
+}
+
+/** Messages after a form, by the code in `?done=`. */
+export function doneNotice(context: HqContext, messages: Readonly<Record<string, string>>): Child {
+  const code = context.req.query("done");
+  return code !== undefined && Object.hasOwn(messages, code) ? <Notice tone="good">{messages[code]}</Notice> : null;
+}

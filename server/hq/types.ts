@@ -1,0 +1,34 @@
+import type { Context, Hono } from "hono";
+import type { ExchangeEnv } from "../../common/listener/mod.ts";
+import type { PageAssets } from "../../common/page_assets.ts";
+import type { Principal, Role } from "../access/mod.ts";
+
+/** Who looks at a page, and the accounts they may switch to. */
+export interface Viewer extends Principal {
+  readonly accounts: readonly AccountSummary[];
+}
+
+/** An account as its member sees it. */
+export interface AccountSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: "free" | "paid";
+  readonly role: Role;
+}
+
+/** What all pages are made with. */
+export interface Site {
+  /** HQ's own URL. */
+  readonly url: URL;
+  readonly assets: PageAssets;
+  /** Whether strangers can make a user here. */
+  readonly canSignUp: boolean;
+}
+
+/** What a Hono app of pages finds in its context. */
+export interface HqEnv extends ExchangeEnv {
+  Variables: { site: Site; viewer: Viewer | null };
+}
+
+export type HqContext = Context<HqEnv>;
+export type HqApp = Hono<HqEnv>;

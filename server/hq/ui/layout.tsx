@@ -1,0 +1,177 @@
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { PROJECT, RELEASE } from "../../../common/release.ts";
+import type { Viewer } from "../types.ts";
+import { Icon } from "./icon.tsx";
+import type { Html } from "./html.ts";
+
+/** Parts of HQ that its bar leads to. */
+export type Section = "tunnels" | "views" | "account" | "admin";
+
+export interface LayoutProps {
+  title: string;
+  viewer: Viewer | null;
+  section?: Section;
+  /** Where files of the page are, without a slash at the end. */
+  assets: string;
+  /** Modules and stylesheets that only this page needs, by their file names. */
+  scripts?: readonly string[];
+  styles?: readonly string[];
+  /** `narrow` for a form that is all there is to the page. */
+  shape?: "wide" | "narrow" | "landing";
+  /** Whether strangers can make a user here. */
+  canSignUp: boolean;
+}
+
+const STYLES = ["tokens.css", "base.css", "layout.css", "controls.css", "content.css"];
+
+/** A page of HQ: bar, content, foot. */
+export function Layout(props: PropsWithChildren<LayoutProps>): Html {
+  const { title, viewer, section, assets, scripts = [], styles = [], shape = "wide", canSignUp, children } = props;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width,initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${title} · ${PROJECT}`}</title>
+        <link rel="icon" type="image/svg+xml" href={`${assets}/mark.svg`} />
+        {[...STYLES, ...styles].map((name) => <link key={name} rel="stylesheet" href={`${assets}/${name}`} />)}
+        {["hq.js", ...scripts].map((name) => <script key={name} type="module" src={`${assets}/${name}`}></script>)}
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to content</a>
+        <header class="bar">
+          <div class="inside">
+            <a class="brand" href="/">
+              <img src={`${assets}/mark.svg`} alt="" width="28" height="28" />
+              {PROJECT}
+            </a>
+            {viewer !== null && <SectionLinks viewer={viewer} section={section} />}
+            {viewer === null ? <EntryLinks canSignUp={canSignUp} /> : <ViewerMenu viewer={viewer} />}
+          </div>
+        </header>
+        <main id="main" class={shape} tabindex={-1}>{children}</main>
+        <footer class="foot">
+          <div class="inside">
+            <span>{`${PROJECT} ${RELEASE}`}</span>
+            <a href="/api-docs">API</a>
+            <a href="/health">Status</a>
+          </div>
+        </footer>
+      </body>
+    </html>
+  );
+}
+
+const SECTIONS: readonly { section: Section; href: string; text: string }[] = [
+  { section: "tunnels", href: "/tunnels", text: "Tunnels" },
+  { section: "views", href: "/views", text: "Views" },
+  { section: "account", href: "/account", text: "Account" },
+  { section: "admin", href: "/admin", text: "Admin" },
+];
+
+function SectionLinks({ viewer, section }: { viewer: Viewer; section?: Section }): Html {
+  const shown = SECTIONS.filter((one) => one.section !== "admin" || viewer.user.isAdmin);
+  return (
+    <nav class="sections" aria-label="Main">
+      {shown.map((one) => (
+        <a key={one.section} href={one.href} aria-current={one.section === section ? "page" : undefined}>{one.text}</a>
+      ))}
+    </nav>
+  );
+}
+
+function EntryLinks({ canSignUp }: { canSignUp: boolean }): Html {
+  return (
+    <nav class="entry" aria-label="Your account">
+      <a class={canSignUp ? "button" : "primary"} href="/sign-in">Sign in</a>
+      {canSignUp && <a class="primary" href="/sign-up">Sign up</a>}
+    </nav>
+  );
+}
+
+/** Who is signed in, for which account, and the ways to another or out. */
+function ViewerMenu({ viewer }: { viewer: Viewer }): Html {
+  const { user, account, accounts } = viewer;
+  return (
+    <details class="menu">
+      <summary aria-label={`${user.name}, account ${account.name}`}>
+        <span class="avatar" aria-hidden="true">{initialsOf(user.name)}</span>
+        <span class="who">{account.name}</span>
+        <Icon name="chevron" />
+      </summary>
+      <div class="sheet">
+        <div class="about">
+          <b>{user.name}</b>
+          <span>{user.email}</span>
+        </div>
+        {accounts.length > 1 && (
+          <form method="post" action="/account/switch">
+            <p id="switch-title">Switch account</p>
+            {accounts.map(({ id, name }) => (
+              <button
+                key={id}
+                type="submit"
+                name="account"
+                value={id}
+                aria-current={id === account.id ? "true" : undefined}
+              >
+                <span>{name}</span>
+                {id === account.id && <Icon name="check" />}
+              </button>
+            ))}
+          </form>
+        )}
+        <a href="/account">Account</a>
+        <a href="/account/security">Password and sessions</a>
+        <form method="post" action="/sign-out">
+          <button type="submit">Sign out</button>
+        </form>
+      </div>
+    </details>
+  );
+}
+
+function initialsOf(name: string): string {
+  const words = name.trim().split(/\s+/);
+  const letters = words.length > 1 ? [words[0], words[words.length - 1]] : [words[0]];
+  return letters.map((word) => [...word][0] ?? "").join("").toUpperCase();
+}
+
+/** The title of a page, what it is about, and what can be done on it. */
+export function PageHead(
+  { title, about, actions, back }: {
+    title: Child;
+    about?: Child;
+    actions?: Child;
+    back?: { href: string; text: string };
+  },
+): Html {
+  return (
+    <div class="page-head">
+      <div>
+        {back && <a class="back" href={back.href}>{back.text}</a>}
+        <h1>{title}</h1>
+        {about && <p>{about}</p>}
+      </div>
+      {actions && <div class="actions">{actions}</div>}
+    </div>
+  );
+}
+
+/** Ways between the pages of one section. */
+export function Tabs(
+  { label, current, tabs }: {
+    label: string;
+    current: string;
+    tabs: readonly (readonly [href: string, text: string])[];
+  },
+): Html {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(([href, text]) => (
+        <a key={href} href={href} aria-current={href === current ? "page" : undefined}>{text}</a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,56 @@
+import type { Child } from "hono/jsx";
+import type { Html } from "./html.ts";
+
+/** A column of a table. */
+export interface Column<T> {
+  head: string;
+  /** What stands in it for a row. */
+  cell(row: T): Child;
+  /** `end` for numbers. */
+  align?: "end";
+  /** Not told on phones. */
+  minor?: boolean;
+  /** The column's words are for who listens alone, as above buttons. */
+  isHeadHidden?: boolean;
+}
+
+export interface TableProps<T> {
+  /** What the table is of, for who listens. */
+  caption: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  keyOf(row: T): string;
+}
+
+/** Rows of things of one kind. On phones each row becomes a card, with the columns' names before the values. */
+export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): Html {
+  const classOf = ({ align, minor }: Column<T>) =>
+    [align, minor && "minor"].filter((name) => name).join(" ") || undefined;
+  return (
+    <div class="table">
+      <table>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.head} scope="col" class={classOf(column)}>
+                {column.isHeadHidden ? <span class="unseen">{column.head}</span> : column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column) => (
+                <td key={column.head} class={classOf(column)} data-head={column.isHeadHidden ? undefined : column.head}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

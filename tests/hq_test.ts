@@ -1,0 +1,73 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { openPage } from "./hq_kit.ts";
+import { startServer } from "./kit/mod.ts";
+
+const PROGRAM = { accept: "*/*" };
+
+Deno.test("GET / is HQ's first page for browsers and the welcome text for programs", async () => {
+  await using server = await startServer();
+  const page = await openPage(server.url);
+  equal(page.header("content-type"), "text/html; charset=utf-8");
+  match(page.text, /<h1>Your local machine, on the Internet\.<\/h1>/);
+  const text = await openPage(server.url, { headers: PROGRAM });
+  match(text.text, /^Portway proxy\n/);
+});
+
+Deno.test("pages of HQ run no script of others, cannot be framed, and tell other sites nothing", async () => {
+  await using server = await startServer();
+  for (const path of ["/", "/tunnels-of-nobody", "/hq"]) {
+    const { header, text } = await openPage(server.url + path);
+    const policy = header("content-security-policy");
+    ok(policy.includes(`script-src ${server.url}/hq/;`), path);
+    match(policy, /default-src 'none'.*form-action 'self'; base-uri 'none'; frame-ancestors 'none'/);
+    ok(!policy.includes("unsafe"), path);
+    equal(header("x-content-type-options"), "nosniff");
+    equal(header("referrer-policy"), "same-origin");
+    equal(header("cache-control"), "no-store");
+    ok(!/ style="| on\w+="|<style|<script(?! type="module" src="\/hq\/)/.test(text), path);
+  }
+});
+
+Deno.test("files of HQ's pages are kept for ever by their version, and asked for by tag without it", async () => {
+  await using server = await startServer();
+  const { text } = await openPage(server.url);
+  const [address] = /\/hq\/[0-9a-f]{12}\/layout\.css/.exec(text) ?? [];
+  const kept = await openPage(server.url + address);
+  match(kept.header("cache-control"), /immutable/);
+  match(kept.header("content-type"), /^text\/css/);
+  for (const other of ["/hq/layout.css", "/hq/000000000000/layout.css"]) {
+    const latest = await openPage(server.url + other);
+    deepEqual([latest.status, latest.header("cache-control")], [200, "no-cache"]);
+    const again = await openPage(server.url + other, { headers: { "if-none-match": latest.header("etag") } });
+    deepEqual([again.status, again.text], [304, ""]);
+  }
+  equal((await openPage(`${server.url}/hq/nothing.css`)).status, 404);
+  equal((await openPage(`${server.url}/hq/..%2fhq.ts`)).status, 404);
+});
+
+Deno.test("HQ answers at its own host alone", async () => {
+  await using server = await startServer();
+  for (const host of ["127.0.0.1", "other.localhost", "localhost.example.com"]) {
+    const { text } = await openPage(server.url, { headers: { host: `${host}:${server.port}` } });
+    ok(!text.includes("Your local machine"), host);
+  }
+});
+
+Deno.test("forms of HQ are refused from another origin, and without one", async () => {
+  await using server = await startServer();
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  for (const origin of [undefined, "null", "https://evil.example", server.url.replace("//", "//x.try.")]) {
+    const sent = origin === undefined ? headers : { ...headers, origin };
+    const { status, header } = await openPage(`${server.url}/sign-in`, { headers: sent, body: "a=b" });
+    deepEqual([status, header("portway-error")], [403, "foreign_origin"]);
+  }
+});
+
+Deno.test("an address that nobody has is a page of HQ for browsers and JSON for programs", async () => {
+  await using server = await startServer();
+  const page = await openPage(`${server.url}/nothing/here`);
+  equal(page.status, 404);
+  match(page.text, /There is nothing at this address\..*Go to the start page/s);
+  const program = await openPage(`${server.url}/nothing/here`, { headers: PROGRAM });
+  equal(JSON.parse(program.text).error.code, "not_found");
+});
