@@ -1,13 +1,15 @@
 import { isIP } from "node:net";
+import type { Exchange } from "../common/listener/mod.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
-import { OptionError } from "../common/options.ts";
+import { nameSource, OptionError } from "../common/options.ts";
 import type { Authenticate } from "./access/mod.ts";
+import { type Accounts, createAccounts } from "./accounts/mod.ts";
 import { createApiFace } from "./api.ts";
 import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, createLocalPresence } from "./cluster/mod.ts";
-import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
-import { createHq } from "./hq/mod.ts";
+import { type ProxyOnlyConfig, type ServerConfig, serverOptions } from "./config.ts";
+import { createHq, type Viewer } from "./hq/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { openConfiguredStore } from "./open_store.ts";
@@ -55,36 +57,59 @@ export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Prom
 }
 
 /** What a whole server consists of. Tunnels come first: below their hosts every path is their own. */
-function openAreas(
+async function openAreas(
   config: ServerConfig,
   store: Store,
   ephemeralDomain: string,
   place: Place,
   log: Logger,
-): Opened {
+): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   const relay = openRelay(config, store, url, domainUrl(url, ephemeralDomain), log);
-  const captures = openCaptures(config, store, url, nobody, log);
+  const accounts = await openAccounts(config, store, url, log);
+  const captures = openCaptures(config, store, url, accounts.authenticate, log);
   const proxy = openProxy({ config, ...place, isTunnelHost: relay.isTunnelHost, alone: null, log });
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     baseUrl: about.baseUrl,
-    areas: [{ describe: proxyApi(about) }, relay.api, captures.api],
+    areas: [{ describe: proxyApi(about) }, relay.api, accounts.api, captures.api],
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url, canSignUp: false, readViewer: () => Promise.resolve(null) });
+  const hq = createHq({
+    url,
+    canSignUp: config.signUp === "open",
+    readViewer: (exchange) => readViewer(accounts, exchange),
+  });
   return {
     areas: [
       { faces: [relay.visitors, relay.clients], drain: relay.drain, close: relay.close },
       captures,
-      { faces: [hq.pages], close: () => {} },
+      { faces: [...accounts.faces, hq.pages], close: () => {} },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
     close: () => store.close(),
   };
+}
+
+/** Who looks at a page of HQ, and the accounts they may switch to. */
+async function readViewer(accounts: Accounts, exchange: Exchange): Promise<Viewer | null> {
+  const principal = await accounts.authenticate(exchange);
+  return principal === null ? null : { ...principal, accounts: await accounts.accountsOf(principal) };
+}
+
+async function openAccounts(config: ServerConfig, store: Store, url: URL, log: Logger): Promise<Accounts> {
+  const { adminEmail, adminPassword, signUp, defaultPlan } = config;
+  if ((adminEmail === null) !== (adminPassword === null)) {
+    const given = nameSource(serverOptions, config, adminEmail === null ? "adminPassword" : "adminEmail");
+    const missing = adminEmail === null ? "PORTWAY_ADMIN_EMAIL" : "PORTWAY_ADMIN_PASSWORD";
+    throw new OptionError(`${given}: ${missing} is wanted too`);
+  }
+  const admin = adminEmail === null || adminPassword === null ? null : { email: adminEmail, password: adminPassword };
+  const readOrigin = openOriginReader(config);
+  return await createAccounts({ store, log, readOrigin, origin: url.origin, signUp, defaultPlan, admin });
 }
 
 function openRelay(config: ServerConfig, store: Store, url: URL, ephemeralUrl: URL, log: Logger): Relay {
@@ -136,9 +161,6 @@ function openCaptures(
 
 /** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
-
-/** A server without accounts knows nobody. */
-const nobody: Authenticate = () => Promise.resolve(null);
 
 /** What an operator easily overlooks when others can reach the server. */
 function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {
