@@ -84,6 +84,14 @@ export const serverOptions = {
     fallback: "",
     help: "domain under which ephemeral tunnels get a random label; try.<host of the URL> when not set",
   },
+  tunnelDomain: {
+    flag: "--tunnel-domain",
+    env: "PORTWAY_TUNNEL_DOMAIN",
+    metavar: "DOMAIN",
+    parse: optionalDomain,
+    fallback: "",
+    help: "domain under which persistent tunnels have their names; tunnel.<host of the URL> when not set",
+  },
   tlsCert: {
     flag: "--tls-cert",
     env: "PORTWAY_TLS_CERT",

@@ -1,35 +1,44 @@
 import { isIP } from "node:net";
-import type { Exchange } from "../common/listener/mod.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
-import { nameSource, OptionError } from "../common/options.ts";
+import { OptionError } from "../common/options.ts";
 import type { Authenticate } from "./access/mod.ts";
-import { type Accounts, createAccounts } from "./accounts/mod.ts";
 import { createApiFace } from "./api.ts";
 import { type CapturesArea, createCaptures } from "./captures/mod.ts";
-import { createLocalArrivals, createLocalPresence } from "./cluster/mod.ts";
-import { type ProxyOnlyConfig, type ServerConfig, serverOptions } from "./config.ts";
-import { createHq, type Viewer } from "./hq/mod.ts";
+import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
+import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
+import { createHq } from "./hq/mod.ts";
+import { openAccounts, readViewer } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { openConfiguredStore } from "./open_store.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
-import { createRelay, type Relay } from "./relay/mod.ts";
+import { Relay } from "./relay/mod.ts";
 import { type Opened, type Place, type RunningServer, serve } from "./serve.ts";
 import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };
+
+/** What a server may be given instead of its own. */
+export interface ServerParts {
+  /** Which session carries what; a server that stands alone when left out. */
+  presence?: Presence;
+}
 
 /**
  * Opens the store, listens and serves.
  * @throws Error with a line for the operator when a file cannot be read, the data folder or the database cannot be
  * used, or the address cannot be had
  */
-export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
-  const ephemeralDomain = chooseEphemeralDomain(config);
+export async function startServer(
+  config: ServerConfig,
+  log: Logger,
+  parts: ServerParts = {},
+): Promise<RunningServer> {
+  const domains = chooseDomains(config);
   const store = await openConfiguredStore(config);
   try {
-    return await serve(config, log, (place) => openAreas(config, store, ephemeralDomain, place, log));
+    return await serve(config, log, (place) => openAreas(config, store, domains, place, parts, log));
   } catch (error) {
     await store.close();
     throw error;
@@ -60,16 +69,18 @@ export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Prom
 async function openAreas(
   config: ServerConfig,
   store: Store,
-  ephemeralDomain: string,
+  domains: Domains,
   place: Place,
+  parts: ServerParts,
   log: Logger,
 ): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
-  const relay = openRelay(config, store, url, domainUrl(url, ephemeralDomain), log);
+  const relay = openRelay(config, store, domains, url, parts, log);
   const accounts = await openAccounts(config, store, url, log);
   const captures = openCaptures(config, store, url, accounts.authenticate, log);
-  const proxy = openProxy({ config, ...place, isTunnelHost: relay.isTunnelHost, alone: null, log });
+  const isTunnelHost = (host: string) => relay.isTunnelHost(host);
+  const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     baseUrl: about.baseUrl,
@@ -84,7 +95,7 @@ async function openAreas(
   });
   return {
     areas: [
-      { faces: [relay.visitors, relay.clients], drain: relay.drain, close: relay.close },
+      relay,
       captures,
       { faces: [...accounts.faces, hq.pages], close: () => {} },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
@@ -94,32 +105,22 @@ async function openAreas(
   };
 }
 
-/** Who looks at a page of HQ, and the accounts they may switch to. */
-async function readViewer(accounts: Accounts, exchange: Exchange): Promise<Viewer | null> {
-  const principal = await accounts.authenticate(exchange);
-  return principal === null ? null : { ...principal, accounts: await accounts.accountsOf(principal) };
-}
-
-async function openAccounts(config: ServerConfig, store: Store, url: URL, log: Logger): Promise<Accounts> {
-  const { adminEmail, adminPassword, signUp, defaultPlan } = config;
-  if ((adminEmail === null) !== (adminPassword === null)) {
-    const given = nameSource(serverOptions, config, adminEmail === null ? "adminPassword" : "adminEmail");
-    const missing = adminEmail === null ? "PORTWAY_ADMIN_EMAIL" : "PORTWAY_ADMIN_PASSWORD";
-    throw new OptionError(`${given}: ${missing} is wanted too`);
-  }
-  const admin = adminEmail === null || adminPassword === null ? null : { email: adminEmail, password: adminPassword };
-  const readOrigin = openOriginReader(config);
-  return await createAccounts({ store, log, readOrigin, origin: url.origin, signUp, defaultPlan, admin });
-}
-
-function openRelay(config: ServerConfig, store: Store, url: URL, ephemeralUrl: URL, log: Logger): Relay {
-  return createRelay({
+function openRelay(
+  config: ServerConfig,
+  store: Store,
+  domains: Domains,
+  url: URL,
+  { presence = new LocalPresence() }: ServerParts,
+  log: Logger,
+): Relay {
+  return new Relay({
     store,
-    presence: createLocalPresence(),
+    presence,
     log,
     readOrigin: openOriginReader(config),
-    ownHost: url.hostname,
-    ephemeralUrl,
+    ownHosts: [url.hostname],
+    ephemeralUrl: domainUrl(url, domains.ephemeral),
+    tunnelUrl: domainUrl(url, domains.persistent),
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
     tunnelsPerMinute: config.tunnelsPerMinute,
@@ -176,11 +177,18 @@ function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {
   }
 }
 
+/** Below which tunnels of either kind appear. */
+interface Domains {
+  ephemeral: string;
+  persistent: string;
+}
+
 /** Tunnels are names below a domain, and an address has none below it. */
-function chooseEphemeralDomain({ ephemeralDomain, url }: Pick<ServerConfig, "ephemeralDomain" | "url">): string {
-  if (ephemeralDomain !== null) return ephemeralDomain;
+function chooseDomains({ ephemeralDomain, tunnelDomain, url }: ServerConfig): Domains {
   const hostname = url?.hostname ?? "localhost";
-  if (!hostname.startsWith("[") && isIP(hostname) === 0) return `try.${hostname}`;
+  const isName = !hostname.startsWith("[") && isIP(hostname) === 0;
+  const ephemeral = ephemeralDomain ?? (isName ? `try.${hostname}` : null);
+  if (ephemeral !== null) return { ephemeral, persistent: tunnelDomain ?? (isName ? `tunnel.${hostname}` : ephemeral) };
   throw new OptionError(`--url: tunnels need a domain, which ${hostname} is not: give one with --ephemeral-domain`);
 }
 

@@ -7,8 +7,8 @@ import {
   parseContentLength,
   scanFieldName,
   scanValue,
-} from "../../common/http1/mod.ts";
-import { copyBytes, MAX_HEAD } from "../../protocol/mod.ts";
+} from "../../../common/http1/mod.ts";
+import { copyBytes, MAX_HEAD } from "../../../protocol/mod.ts";
 import { isDroppedFromAnswer, namedByConnection } from "./hygiene.ts";
 
 /** What is added to a block at most. */

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import type { HttpError } from "../../common/http_error.ts";
-import { encodeLatin1 } from "../../common/http1/mod.ts";
-import { BodyCut } from "../../common/listener/mod.ts";
-import { GoAwayReason, ResetReason } from "../../protocol/mod.ts";
+import type { HttpError } from "../../../common/http_error.ts";
+import { encodeLatin1 } from "../../../common/http1/mod.ts";
+import { BodyCut } from "../../../common/listener/mod.ts";
+import { GoAwayReason, ResetReason } from "../../../protocol/mod.ts";
 import { createPair, inform, type PairOptions, respond, settle, writeText } from "./_client_end.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
-import { tunnelExhausted } from "./errors.ts";
+import { tunnelExhausted } from "../errors.ts";
 import { Visitor } from "./visitor.ts";
 
 const HEAD = writeText("GET / HTTP/1.1\r\nhost: a\r\n\r\n");

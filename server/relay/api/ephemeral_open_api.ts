@@ -1,4 +1,4 @@
-import { type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../common/open_api.ts";
+import { type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
 
 const EPHEMERAL_TUNNEL: ApiObject = {
   type: "object",
@@ -14,8 +14,8 @@ const EPHEMERAL_TUNNEL: ApiObject = {
   },
 };
 
-/** What the OpenAPI document says of the relay's routes. */
-export const TUNNELS_API: ApiPart = {
+/** What the OpenAPI document says of ephemeral tunnels. */
+export const EPHEMERAL_API: ApiPart = {
   tag: { name: "tunnels", description: "public URLs for what runs on a client's machine" },
   paths: {
     "/api/v1/tunnels/ephemeral": {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { encodeLatin1 } from "../../common/http1/mod.ts";
+import { encodeLatin1 } from "../../../common/http1/mod.ts";
 import { isDroppedFromAnswer, isDroppedFromRequest, namedByConnection, type NameTest } from "./hygiene.ts";
 
 const HOP_BY_HOP = [

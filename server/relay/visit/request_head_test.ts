@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Origin } from "../../common/forwarded.ts";
-import { decodeLatin1 } from "../../common/http1/mod.ts";
+import type { Origin } from "../../../common/forwarded.ts";
+import { decodeLatin1 } from "../../../common/http1/mod.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
 import { VisitorHead } from "./request_head.ts";
 

@@ -1,7 +1,7 @@
-import type { Origin } from "../../common/forwarded.ts";
-import { decodeLatin1, encodeLatin1, type RequestHead } from "../../common/http1/mod.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
-import { copyBytes, type HeadWriter } from "../../protocol/mod.ts";
+import type { Origin } from "../../../common/forwarded.ts";
+import { decodeLatin1, encodeLatin1, type RequestHead } from "../../../common/http1/mod.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import { copyBytes, type HeadWriter } from "../../../protocol/mod.ts";
 import { isDroppedFromRequest, namedByRequest } from "./hygiene.ts";
 
 const SLASH = 0x2f;

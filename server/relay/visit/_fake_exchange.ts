@@ -1,7 +1,7 @@
-import { createConnectionPair } from "../../common/connection/mod.ts";
-import type { Connection } from "../../common/connection/mod.ts";
-import { decodeLatin1, encodeLatin1, RequestHead } from "../../common/http1/mod.ts";
-import { BodyCut, type Exchange, type Reply } from "../../common/listener/mod.ts";
+import { createConnectionPair } from "../../../common/connection/mod.ts";
+import type { Connection } from "../../../common/connection/mod.ts";
+import { decodeLatin1, encodeLatin1, RequestHead } from "../../../common/http1/mod.ts";
+import { BodyCut, type Exchange, type Reply } from "../../../common/listener/mod.ts";
 
 /** What the visitor gets, as far as tests look at it. */
 export interface Replied {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { decodeLatin1, encodeLatin1, FieldSyntaxError } from "../../common/http1/mod.ts";
+import { decodeLatin1, encodeLatin1, FieldSyntaxError } from "../../../common/http1/mod.ts";
 import { AnswerBlock } from "./answer_block.ts";
 
 const block = new AnswerBlock();

@@ -1,4 +1,4 @@
-import { giveMemory, LARGE, SMALL, takeMemory } from "../../common/buffer_pool.ts";
+import { giveMemory, LARGE, SMALL, takeMemory } from "../../../common/buffer_pool.ts";
 
 /** Memory with `bytes[0, used)` to be written. */
 interface Waiting {

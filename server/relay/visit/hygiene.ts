@@ -1,4 +1,4 @@
-import { CONNECTION_FIELDS, type RequestHead } from "../../common/http1/mod.ts";
+import { CONNECTION_FIELDS, type RequestHead } from "../../../common/http1/mod.ts";
 
 /**
  * Fields of a request that only we may set, and others that frameworks take for a proxy's word: what a visitor claims

@@ -1,18 +1,20 @@
-import type { Connection } from "../../common/connection/mod.ts";
-import { FrameSocket } from "../../common/websocket/mod.ts";
-import { GoAwayReason, Mux } from "../../protocol/mod.ts";
-
-/** The relay's end of one running client connection. */
-export interface Session {
-  readonly mux: Mux;
-  /** Address the client connected from. */
-  readonly address: string;
-  /** Ends it with a reason that the client is told. */
-  end(reason: GoAwayReason, text: string): void;
-}
+import type { Connection } from "../../../common/connection/mod.ts";
+import { FrameSocket } from "../../../common/websocket/mod.ts";
+import {
+  GoAwayReason,
+  type HeadWriter,
+  Mux,
+  type MuxStream,
+  type RequestFlags,
+  type StreamHandler,
+} from "../../../protocol/mod.ts";
+import type { Carrier } from "../../cluster/mod.ts";
 
 export interface SessionOptions {
+  /** Address the client connected from. */
   address: string;
+  /** Who opened it; null for the holder of an ephemeral tunnel's secret. */
+  userId: string | null;
   /** Plain requests that may be open at a time. */
   maxStreams: number;
   /** Upgrades that may be open at a time, besides those. */
@@ -25,19 +27,17 @@ export interface SessionOptions {
 }
 
 /**
- * The session of a client whose WebSocket handshake was accepted; the connection is its own from here on. It reads only
- * once the caller has had the session back, and put it where it belongs.
+ * The relay's end of one running client connection, whose WebSocket handshake was accepted; the connection is its own
+ * from there on. It reads only once the caller has put it where it belongs.
  */
-export function createSession(connection: Connection, options: SessionOptions): Session {
-  return new SocketSession(connection, options);
-}
-
-class SocketSession implements Session {
+export class Session implements Carrier {
   readonly mux: Mux;
   readonly address: string;
+  readonly userId: string | null;
 
   constructor(connection: Connection, options: SessionOptions) {
     this.address = options.address;
+    this.userId = options.userId;
     const socket = new FrameSocket({
       connection,
       masking: "bare",
@@ -67,6 +67,14 @@ class SocketSession implements Session {
       // While the line is quiet; bulk would lengthen it.
       this.mux.measureRoundTrip();
     });
+  }
+
+  get over(): boolean {
+    return this.mux.over;
+  }
+
+  open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
+    return this.mux.open(head, flags, handler);
   }
 
   end(reason: GoAwayReason, text: string): void {

@@ -1,12 +1,12 @@
-import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../common/buffer_pool.ts";
-import type { Connection } from "../../common/connection/mod.ts";
-import type { HttpError } from "../../common/http_error.ts";
-import { checkFieldLines, FieldSyntaxError } from "../../common/http1/mod.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
-import { nextTurn } from "../../common/turn.ts";
-import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
+import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../../common/buffer_pool.ts";
+import type { Connection } from "../../../common/connection/mod.ts";
+import type { HttpError } from "../../../common/http_error.ts";
+import { checkFieldLines, FieldSyntaxError } from "../../../common/http1/mod.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import { nextTurn } from "../../../common/turn.ts";
+import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../../protocol/mod.ts";
 import { AnswerBlock } from "./answer_block.ts";
-import { badAnswer, fromReset } from "./errors.ts";
+import { badAnswer, fromReset } from "../errors.ts";
 import { OutQueue } from "./out_queue.ts";
 
 /** What a tunnel has for its visitors. */
