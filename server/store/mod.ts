@@ -7,6 +7,9 @@ export type { Store } from "./types.ts";
 // Tunnels
 export type { EphemeralTunnel, EphemeralTunnels, Traffic } from "./ephemeral_tunnels.ts";
 // Accounts
+export type { AuditEntry } from "./audit_log.ts";
+export type { Grant, Identities, Membership, User } from "./identities.ts";
+export type { PersonalToken } from "./personal_tokens.ts";
 // Captures
 export {
   type BodyPiece,
