@@ -7,7 +7,7 @@ export type { Store } from "./types.ts";
 export type { EphemeralTunnel, EphemeralTunnels, Traffic } from "./ephemeral_tunnels.ts";
 // Accounts
 export type { AuditEntry } from "./audit_log.ts";
-export type { Grant, Identities, Membership, User } from "./identities.ts";
+export type { AccountMember, Grant, Identities, KnownUser, Membership, PendingInvitation, User } from "./identities.ts";
 export type { PersonalToken } from "./personal_tokens.ts";
 // Captures
 export {
