@@ -2,6 +2,8 @@ import type { Kysely } from "kysely";
 import type { Database } from "./schema/mod.ts";
 // Tunnels
 import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
+import { createPersistentTunnels, type PersistentTunnels } from "./persistent_tunnels.ts";
+import { createUsage, type Usage } from "./usage.ts";
 // Accounts
 // Captures
 import type { Captures } from "./capture_types.ts";
@@ -12,6 +14,8 @@ import { createViews, type Views } from "./views.ts";
 export interface Records {
   // Tunnels
   readonly ephemeralTunnels: EphemeralTunnels;
+  readonly persistentTunnels: PersistentTunnels;
+  readonly usage: Usage;
   // Accounts
   // Captures
   readonly views: Views;
@@ -23,6 +27,8 @@ export function createRecords(db: Kysely<Database>): Records {
   return {
     // Tunnels
     ephemeralTunnels: createEphemeralTunnels(db),
+    persistentTunnels: createPersistentTunnels(db),
+    usage: createUsage(db),
     // Accounts
     // Captures
     views: createViews(db),

@@ -5,6 +5,7 @@
 import type { Migration } from "./types.ts";
 // Tunnels
 import { ephemeralTunnels, type EphemeralTunnelTables } from "./ephemeral_tunnels.ts";
+import { tunnels, type TunnelTables } from "./tunnels.ts";
 // Accounts
 // Captures
 import { views, type ViewTables } from "./views.ts";
@@ -14,6 +15,7 @@ export type { Dialect, Migration } from "./types.ts";
 export interface Database extends
   // Tunnels
   EphemeralTunnelTables,
+  TunnelTables,
   // Accounts
   // Captures
   ViewTables,
@@ -24,6 +26,7 @@ export interface Database extends
 export const MIGRATIONS: readonly Migration[] = [
   // Tunnels
   ephemeralTunnels,
+  tunnels,
   // Accounts
   // Captures
   views,
