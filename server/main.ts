@@ -8,6 +8,7 @@ import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
+import { openAccounts, readViewer } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { openConfiguredStore } from "./open_store.ts";
@@ -65,33 +66,38 @@ export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Prom
 }
 
 /** What a whole server consists of. Tunnels come first: below their hosts every path is their own. */
-function openAreas(
+async function openAreas(
   config: ServerConfig,
   store: Store,
   domains: Domains,
   place: Place,
   parts: ServerParts,
   log: Logger,
-): Opened {
+): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   const relay = openRelay(config, store, domains, url, parts, log);
-  const captures = openCaptures(config, store, url, nobody, log);
+  const accounts = await openAccounts(config, store, url, log);
+  const captures = openCaptures(config, store, url, accounts.authenticate, log);
   const isTunnelHost = (host: string) => relay.isTunnelHost(host);
   const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     baseUrl: about.baseUrl,
-    areas: [{ describe: proxyApi(about) }, relay.api, captures.api],
+    areas: [{ describe: proxyApi(about) }, relay.api, accounts.api, captures.api],
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url, canSignUp: false, readViewer: () => Promise.resolve(null) });
+  const hq = createHq({
+    url,
+    canSignUp: config.signUp === "open",
+    readViewer: (exchange) => readViewer(accounts, exchange),
+  });
   return {
     areas: [
       relay,
       captures,
-      { faces: [hq.pages], close: () => {} },
+      { faces: [...accounts.faces, hq.pages], close: () => {} },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
@@ -156,9 +162,6 @@ function openCaptures(
 
 /** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
-
-/** A server without accounts knows nobody. */
-const nobody: Authenticate = () => Promise.resolve(null);
 
 /** What an operator easily overlooks when others can reach the server. */
 function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {

@@ -5,6 +5,10 @@ import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunne
 import { createPersistentTunnels, type PersistentTunnels } from "./persistent_tunnels.ts";
 import { createUsage, type Usage } from "./usage.ts";
 // Accounts
+import { type AuditLog, createAuditLog } from "./audit_log.ts";
+import { createIdentities, type Identities } from "./identities.ts";
+import { createPersonalTokens, type PersonalTokens } from "./personal_tokens.ts";
+import { createSettings, type Settings } from "./settings.ts";
 // Captures
 import type { Captures } from "./capture_types.ts";
 import { createCaptures } from "./captures.ts";
@@ -17,6 +21,10 @@ export interface Records {
   readonly persistentTunnels: PersistentTunnels;
   readonly usage: Usage;
   // Accounts
+  readonly identities: Identities;
+  readonly personalTokens: PersonalTokens;
+  readonly auditLog: AuditLog;
+  readonly settings: Settings;
   // Captures
   readonly views: Views;
   readonly captures: Captures;
@@ -30,6 +38,10 @@ export function createRecords(db: Kysely<Database>): Records {
     persistentTunnels: createPersistentTunnels(db),
     usage: createUsage(db),
     // Accounts
+    identities: createIdentities(db),
+    personalTokens: createPersonalTokens(db),
+    auditLog: createAuditLog(db),
+    settings: createSettings(db),
     // Captures
     views: createViews(db),
     captures: createCaptures(db),

@@ -7,9 +7,12 @@ import type { Migration } from "./types.ts";
 import { ephemeralTunnels, type EphemeralTunnelTables } from "./ephemeral_tunnels.ts";
 import { tunnels, type TunnelTables } from "./tunnels.ts";
 // Accounts
+import { accounts, type AccountTables } from "./accounts.ts";
+import { signIn, type SignInTables } from "./sign_in.ts";
 // Captures
 import { views, type ViewTables } from "./views.ts";
 
+export type { Moment, Switch, TextList } from "./sign_in.ts";
 export type { Dialect, Migration } from "./types.ts";
 
 export interface Database extends
@@ -17,6 +20,8 @@ export interface Database extends
   EphemeralTunnelTables,
   TunnelTables,
   // Accounts
+  SignInTables,
+  AccountTables,
   // Captures
   ViewTables,
   // What has been done
@@ -28,6 +33,8 @@ export const MIGRATIONS: readonly Migration[] = [
   ephemeralTunnels,
   tunnels,
   // Accounts
+  signIn,
+  accounts,
   // Captures
   views,
 ];
