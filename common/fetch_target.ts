@@ -19,6 +19,6 @@ export interface FetchInfo {
   remoteAddress: string;
   /** The host visitors use, where it is known and differs from the Host header. */
   publicHost?: string;
-  /** Whether the answer goes straight to a socket of this process' own server, and no code reads its body. */
+  /** Whether the answer goes straight to a socket, and each piece of its body is sent before the next is asked for. */
   isDirect?: boolean;
 }

@@ -18,7 +18,7 @@ export interface FileAnswerOptions {
   coded?: CodedForm;
   /** Code text on the way for who takes it. Default false. */
   compress?: boolean;
-  /** The answer goes straight to the socket of a server in this process, as `FetchInfo` tells. */
+  /** The answer goes straight to a socket, as `FetchInfo` tells. */
   isDirect?: boolean;
 }
 

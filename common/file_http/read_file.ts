@@ -1,6 +1,5 @@
 import fs from "node:fs";
 import process from "node:process";
-import { IS_DENO, streamWholeFile } from "./deno.ts";
 import { readFully } from "./read_fully.ts";
 import type { FileSource } from "./file_source.ts";
 
@@ -19,8 +18,9 @@ export function readBytes(file: FileSource, start: number, length: number): Uint
 }
 
 /**
- * A stream of a part of a file, as {@link streamInPieces} makes it. With `isDirect`, which says that nothing but the
- * server of this process reads it, a whole file is left to the runtime: half the work.
+ * A stream of a part of a file that takes ownership of the file: it is closed at the end, on failure and on cancel.
+ * Errors when the file turns out shorter than it was, since the length has been announced by then.
+ * @param isDirect whoever reads is done with each piece before asking for the next, whose memory may be the same again
  */
 export function streamFile(
   file: FileSource,
@@ -28,34 +28,19 @@ export function streamFile(
   length: number,
   isDirect: boolean,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const isWhole = start === 0 && length === file.stat.size;
-  if (!isDirect || !isWhole || !IS_DENO || !HAS_PROC) return streamInPieces(file, start, length);
-  try {
-    // The descriptor, and not the name, is opened again: it is the file that was checked.
-    return streamWholeFile(`/proc/self/fd/${file.fd}`);
-  } finally {
-    file.close();
-  }
-}
-
-/**
- * A stream of a part of a file that takes ownership of the file: it is closed at the end, on failure and on cancel.
- * Errors when the file turns out shorter than it was, since the length has been announced by then.
- */
-export function streamInPieces(
-  file: FileSource,
-  start: number,
-  length: number,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
   let position = start;
   const stop = start + length;
+  // One piece is sent while the next is read.
+  const memories = isDirect ? [newPiece(length), newPiece(length)] : [];
   let isReading = false;
   let isCanceled = false;
 
   async function pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
     isReading = true;
     try {
-      const bytes = await readPiece(file.fd, position, Math.min(PIECE, stop - position));
+      const memory = memories.shift() ?? newPiece(stop - position);
+      if (isDirect) memories.push(memory);
+      const bytes = await readPiece(file.fd, position, memory.subarray(0, stop - position));
       if (isCanceled) return;
       position += bytes.length;
       if (bytes.length === 0) throw new Error("the file became shorter while it was sent");
@@ -87,19 +72,22 @@ export async function* readPieces(
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const stop = start + length;
   for (let position = start; position < stop;) {
-    const bytes = await readPiece(file.fd, position, Math.min(PIECE, stop - position));
+    const bytes = await readPiece(file.fd, position, newPiece(stop - position));
     if (bytes.length === 0) return;
     position += bytes.length;
     yield bytes;
   }
 }
 
-function readPiece(fd: number, position: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
-  const buffer = new Uint8Array(length);
+function newPiece(length: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Math.min(PIECE, length));
+}
+
+function readPiece(fd: number, position: number, into: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
-    fs.read(fd, buffer, 0, length, position, (error, count) => {
+    fs.read(fd, into, 0, into.length, position, (error, count) => {
       if (error) reject(error);
-      else resolve(count === length ? buffer : buffer.subarray(0, count));
+      else resolve(into.subarray(0, count));
     });
   });
 }

@@ -41,15 +41,23 @@ export function findAccept(head: Uint8Array): string | null {
   return /\r\naccept:[ \t]*([^\r\n]*)/i.exec(decodeLatin1(head, 0, head.length))?.[1] ?? null;
 }
 
-/** The body for who wants a stream: nothing is read before it is asked for. */
+/** The body for who wants a stream: nothing is read before it is asked for, and whoever brings memory has it filled. */
 export function streamBody(exchange: Pick<Exchange, "readBody">): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+  return new ReadableStream({
+    type: "bytes",
     async pull(controller) {
       const piece = await exchange.readBody();
-      if (piece === null) controller.close();
-      else controller.enqueue(piece.slice());
+      const wanted = controller.byobRequest;
+      if (piece === null) {
+        controller.close();
+        return wanted?.respond(0);
+      }
+      const view = wanted?.view;
+      if (wanted === null || !view || view.byteLength < piece.length) return controller.enqueue(piece.slice());
+      new Uint8Array(view.buffer, view.byteOffset, piece.length).set(piece);
+      wanted.respond(piece.length);
     },
-  }, { highWaterMark: 0 });
+  });
 }
 
 /**

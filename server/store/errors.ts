@@ -7,3 +7,8 @@ export class StoreUnavailable extends Error {
 export class LabelTaken extends Error {
   override name = "LabelTaken";
 }
+
+/** An account has as many views as it may. */
+export class TooManyViews extends Error {
+  override name = "TooManyViews";
+}

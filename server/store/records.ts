@@ -3,14 +3,27 @@ import type { Database } from "./schema/mod.ts";
 // Tunnels
 import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
 // Accounts
+import { type AuditLog, createAuditLog } from "./audit_log.ts";
+import { createIdentities, type Identities } from "./identities.ts";
+import { createPersonalTokens, type PersonalTokens } from "./personal_tokens.ts";
+import { createSettings, type Settings } from "./settings.ts";
 // Captures
+import type { Captures } from "./capture_types.ts";
+import { createCaptures } from "./captures.ts";
+import { createViews, type Views } from "./views.ts";
 
 /** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
 export interface Records {
   // Tunnels
   readonly ephemeralTunnels: EphemeralTunnels;
   // Accounts
+  readonly identities: Identities;
+  readonly personalTokens: PersonalTokens;
+  readonly auditLog: AuditLog;
+  readonly settings: Settings;
   // Captures
+  readonly views: Views;
+  readonly captures: Captures;
 }
 
 /** All kinds of records, in any database that Kysely speaks to. */
@@ -19,6 +32,12 @@ export function createRecords(db: Kysely<Database>): Records {
     // Tunnels
     ephemeralTunnels: createEphemeralTunnels(db),
     // Accounts
+    identities: createIdentities(db),
+    personalTokens: createPersonalTokens(db),
+    auditLog: createAuditLog(db),
+    settings: createSettings(db),
     // Captures
+    views: createViews(db),
+    captures: createCaptures(db),
   };
 }
