@@ -3,24 +3,22 @@ import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { ApiObject } from "../../common/open_api.ts";
 import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
+import { isReading, requireOwnOrigin } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
 import type { Face } from "../face/mod.ts";
 import { addAccount } from "./account/mod.ts";
-import { addAdmin, type TunnelAdministration } from "./admin/mod.ts";
 import { addAuthorize, addDevice } from "./consent/mod.ts";
 import { addApiDocs } from "./docs/api_docs.tsx";
-import { addInvitation, addPasswordReset, addSignIn, addSignUp } from "./entry/mod.ts";
-import { checkSameOrigin, isHostOf } from "./guard.ts";
+import { addPasswordReset, addSignIn, addSignUp } from "./entry/mod.ts";
+import { isHostOf } from "./own_host.ts";
 import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
 import { addLanding } from "./start/landing.tsx";
-import { addTunnels, type TunnelManagement } from "./tunnels/mod.ts";
 import type { HqEnv, Site, Viewer } from "./types.ts";
 
 export interface HqOptions {
   /** HQ's own URL: it answers at that host alone. */
   url: URL;
   accounts: Accounts;
-  tunnels: TunnelManagement & TunnelAdministration;
   /** The OpenAPI document of this server. */
   readApi(): ApiObject;
 }
@@ -53,7 +51,7 @@ const PLACES: ReadonlySet<string> = new Set([
 ]);
 
 /** Opens the management site. */
-export function createHq({ url, accounts, tunnels, readApi }: HqOptions): Hq {
+export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   const site: Site = {
     url,
     assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url)] }),
@@ -61,23 +59,21 @@ export function createHq({ url, accounts, tunnels, readApi }: HqOptions): Hq {
   };
   const app = new Hono<HqEnv>();
   app.use(async (context, next) => {
-    checkSameOrigin(context.env.exchange, url);
+    const { exchange } = context.env;
+    if (!isReading(exchange)) requireOwnOrigin(exchange, url.origin);
     context.set("site", site);
     context.set("viewer", null);
     // Who may not come in may still leave.
-    if (context.req.path !== "/sign-out") context.set("viewer", await findViewer(context.env.exchange, accounts));
+    if (context.req.path !== "/sign-out") context.set("viewer", await findViewer(exchange, accounts));
     await next();
   });
   addLanding(app, accounts);
   addSignIn(app, accounts);
-  addSignUp(app, accounts);
+  addSignUp(app, { entry: accounts.entry, findInvitation: () => Promise.resolve(null) });
   addPasswordReset(app, accounts);
-  addInvitation(app, accounts);
   addAuthorize(app, accounts);
   addDevice(app, accounts);
-  addTunnels(app, tunnels);
-  addAccount(app, accounts, tunnels);
-  addAdmin(app, accounts, tunnels);
+  addAccount(app, accounts);
   addApiDocs(app, readApi);
   app.notFound(() => {
     throw nothingHere();
@@ -105,12 +101,12 @@ export function createHq({ url, accounts, tunnels, readApi }: HqOptions): Hq {
   };
 }
 
-async function findViewer(exchange: Exchange, { authenticate, members }: Accounts): Promise<Viewer | null> {
+async function findViewer(exchange: Exchange, { authenticate, accountsOf }: Accounts): Promise<Viewer | null> {
   if (exchange.header("cookie") === null) return null;
   const principal = await authenticate(exchange);
   // Tokens are for the API.
   if (principal?.via !== "session") return null;
-  return { ...principal, accounts: await members.accountsOf(principal) };
+  return { ...principal, accounts: await accountsOf(principal) };
 }
 
 /** Whether a path is HQ's. The root is so for browsers alone: programs get a text that greets them. */

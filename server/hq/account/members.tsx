@@ -1,4 +1,4 @@
-import type { Accounts, Invitation, Member } from "../../accounts/mod.ts";
+import type { Entry, Invitation, Member, Members } from "../../accounts/mod.ts";
 import type { Role } from "../../access/mod.ts";
 import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { goTo, requireViewer } from "../page.tsx";
@@ -19,7 +19,7 @@ import {
 import { serveAccountPage } from "./frame.tsx";
 
 /** Who is in the account, and who is to be. */
-export function addMembers(app: HqApp, { members, entry }: Accounts): void {
+export function addMembers(app: HqApp, { members, entry }: { members: Members; entry: Entry }): void {
   const serve = async (context: HqContext, form: FormState = EMPTY_FORM) => {
     const viewer = requireViewer(context);
     const isManager = viewer.account.role !== "member";

@@ -1,15 +1,4 @@
-import type { Accounts } from "../../accounts/mod.ts";
-import type { HqApp } from "../types.ts";
-import { addAdminAudit } from "./audit.tsx";
-import { addAdminTunnels } from "./tunnels.tsx";
-import type { TunnelAdministration } from "./types.ts";
-import { addUsers } from "./users.tsx";
-
+export { addAdminAudit } from "./audit.tsx";
+export { addAdminTunnels } from "./tunnels.tsx";
 export type { AnyTunnel, TunnelAdministration } from "./types.ts";
-
-/** The pages for who looks after the server. */
-export function addAdmin(app: HqApp, accounts: Accounts, tunnels: TunnelAdministration): void {
-  addUsers(app, accounts);
-  addAdminTunnels(app, tunnels);
-  addAdminAudit(app, accounts);
-}
+export { addUsers } from "./users.tsx";

@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../../accounts/mod.ts";
+import type { AuditEntry } from "../../store/mod.ts";
 import type { Html } from "./html.ts";
 import { EmptyState, Time } from "./parts.tsx";
 import { Table } from "./table.tsx";
