@@ -3,7 +3,7 @@ import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { ApiObject } from "../../common/open_api.ts";
 import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
-import { isReading, requireOwnOrigin } from "../access/mod.ts";
+import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
 import type { Face } from "../face/mod.ts";
 import { addAccount } from "./account/mod.ts";
@@ -60,7 +60,7 @@ export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   const app = new Hono<HqEnv>();
   app.use(async (context, next) => {
     const { exchange } = context.env;
-    if (!isReading(exchange)) requireOwnOrigin(exchange, url.origin);
+    if (!isHarmless(exchange)) requireOwnOrigin(exchange, url.origin);
     context.set("site", site);
     context.set("viewer", null);
     // Who may not come in may still leave.

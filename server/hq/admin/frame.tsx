@@ -72,7 +72,11 @@ export function readListQuery(context: HqContext): { search: string; page: numbe
 }
 
 /** Ways to the pages before and behind this one. */
-export function pagesOf(path: string, { search, page }: { search: string; page: number }, total: number) {
+export function pagesOf(
+  path: string,
+  { search, page }: { search: string; page: number },
+  total: number,
+): { newer: string | null; older: string | null } {
   const to = (number: number) => {
     const query = new URLSearchParams({ ...(search !== "" && { search }), page: String(number) });
     return `${path}?${query}`;

@@ -116,7 +116,7 @@ function FactsPanel({ tunnel }: { tunnel: TunnelInfo }): Html {
           facts={[
             ["Default port", String(defaultPort)],
             ["Allowed ports", portsOf(tunnel)],
-            ["Created", <Time ms={Date.parse(createdAt)} />],
+            ["Created", <Time key="created" ms={Date.parse(createdAt)} />],
             [
               "Clients",
               live.length === 0 ? "none is connected" : (
