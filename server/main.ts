@@ -9,7 +9,7 @@ import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
 import { describeRelay } from "./metrics.ts";
-import { openAccounts, readViewer } from "./open_accounts.ts";
+import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { openConfiguredStore } from "./open_store.ts";
@@ -89,11 +89,7 @@ async function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({
-    url,
-    canSignUp: config.signUp === "open",
-    readViewer: (exchange) => readViewer(accounts, exchange),
-  });
+  const hq = createHq({ url, accounts, readApi: api.describe });
   return {
     areas: [
       relay,
