@@ -22,6 +22,7 @@ const ACTIONS: readonly Action[] = [
   { options: ["login"], load: async () => (await import("./start_login.ts")).startLogin },
   { options: ["logout"], load: async () => (await import("./end_login.ts")).endLogin },
   { options: ["whoami"], load: async () => (await import("./show_whoami.ts")).showWhoami },
+  { options: ["tunnelsList"], load: async () => (await import("./show_tunnels.ts")).showTunnels },
   { options: ["switchAccount"], load: async () => (await import("./change_account.ts")).changeAccount },
 ];
 
