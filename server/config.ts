@@ -522,6 +522,13 @@ export const serverOptions = {
   },
 } satisfies OptionTable;
 
+/** The options that say which database is copied. */
+export const backUpOptions = {
+  dataDir: serverOptions.dataDir,
+  databaseUrl: serverOptions.databaseUrl,
+  json: serverOptions.json,
+} satisfies OptionTable;
+
 /** The options that concern a server that is only a proxy. */
 export const proxyOnlyOptions = {
   host: serverOptions.host,
