@@ -1,5 +1,6 @@
 import process from "node:process";
 import { nameFlags } from "../common/command_line/mod.ts";
+import { later } from "../common/later.ts";
 import { createLogger } from "../common/log.ts";
 import { OptionError, resolveOptions } from "../common/options.ts";
 import type { CarryOut, ClientRun } from "./action.ts";
@@ -16,14 +17,44 @@ interface Action {
 /** All that the client does, a file each; a run is for one of them. */
 const ACTIONS: readonly Action[] = [
   {
-    options: ["expose", "files", "filesWrite", "web", "resume"],
+    options: ["expose", "tunnel", "files", "filesWrite", "web", "resume"],
     load: async () => (await import("./open_tunnel.ts")).openTunnel,
   },
-  { options: ["login"], load: async () => (await import("./start_login.ts")).startLogin },
-  { options: ["logout"], load: async () => (await import("./end_login.ts")).endLogin },
-  { options: ["whoami"], load: async () => (await import("./show_whoami.ts")).showWhoami },
-  { options: ["tunnelsList"], load: async () => (await import("./show_tunnels.ts")).showTunnels },
-  { options: ["switchAccount"], load: async () => (await import("./change_account.ts")).changeAccount },
+  {
+    options: ["login"],
+    load: async () => {
+      const { startLogin }: typeof import("./start_login.ts") = await import(later("./start_login.ts"));
+      return startLogin;
+    },
+  },
+  {
+    options: ["logout"],
+    load: async () => {
+      const { endLogin }: typeof import("./end_login.ts") = await import(later("./end_login.ts"));
+      return endLogin;
+    },
+  },
+  {
+    options: ["whoami"],
+    load: async () => {
+      const { showWhoami }: typeof import("./show_whoami.ts") = await import(later("./show_whoami.ts"));
+      return showWhoami;
+    },
+  },
+  {
+    options: ["switchAccount"],
+    load: async () => {
+      const { changeAccount }: typeof import("./change_account.ts") = await import(later("./change_account.ts"));
+      return changeAccount;
+    },
+  },
+  {
+    options: ["tunnelsList"],
+    load: async () => {
+      const { showTunnels }: typeof import("./show_tunnels.ts") = await import(later("./show_tunnels.ts"));
+      return showTunnels;
+    },
+  },
 ];
 
 /**
@@ -57,7 +88,10 @@ function checkCompanions(config: ClientConfig): void {
   }
 }
 
-const isAsked = (config: ClientConfig, name: keyof ClientConfig) => config[name] !== null && config[name] !== false;
+function isAsked(config: ClientConfig, name: keyof ClientConfig): boolean {
+  const value = config[name];
+  return value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
+}
 
 function findAction(config: ClientConfig): Action {
   const asked = ACTIONS.map((action) => ({ action, names: action.options.filter((name) => isAsked(config, name)) }))
