@@ -103,13 +103,22 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
-/** One of some words. */
-export function choice<T extends string>(...words: readonly T[]): (text: string) => T {
-  return (text) => {
+/** One of some words. They can be asked of it, for help and completion. */
+export function choice<T extends string>(
+  ...words: readonly T[]
+): ((text: string) => T) & { readonly words: readonly T[] } {
+  const parse = (text: string) => {
     const found = words.find((word) => word === text);
     if (found === undefined) throw new RangeError(`one of ${words.join(", ")} is wanted`);
     return found;
   };
+  return Object.assign(parse, { words });
+}
+
+/** The words that an option takes, where they are a {@link choice}. */
+export function wordsOf({ parse }: Option<unknown>): readonly string[] {
+  const words: unknown = "words" in parse ? parse.words : null;
+  return Array.isArray(words) ? words : [];
 }
 
 /** A switch: `true` or `false`. */

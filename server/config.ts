@@ -11,6 +11,7 @@ import {
   pageOrigins,
   text,
 } from "../common/options.ts";
+import { parseEmail } from "../common/email.ts";
 import type { Option, OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import { MAX_REQUEST_HEAD } from "../common/http1/mod.ts";
@@ -19,6 +20,18 @@ import { DEFAULT_LIMITS, type ListenerKind } from "../common/listener/mod.ts";
 const MAX_INT = 2 ** 31 - 1;
 
 const optionalCount = (value: string) => value === "" ? null : integer(0, MAX_INT)(value);
+
+function optionalEmail(value: string): string | null {
+  const email = value === "" ? null : parseEmail(value);
+  if (value !== "" && email === null) throw new SyntaxError("an email address is wanted");
+  return email;
+}
+
+function optionalPassword(value: string): string | null {
+  if (value === "") return null;
+  if (value.length < 8 || value.length > 128) throw new RangeError("8 to 128 characters are wanted");
+  return value;
+}
 
 /** Every option of the server. Flags, environment, help and docs/configuration.md come from this table alone. */
 export const serverOptions = {
@@ -70,6 +83,14 @@ export const serverOptions = {
     parse: optionalDomain,
     fallback: "",
     help: "domain under which ephemeral tunnels get a random label; try.<host of the URL> when not set",
+  },
+  tunnelDomain: {
+    flag: "--tunnel-domain",
+    env: "PORTWAY_TUNNEL_DOMAIN",
+    metavar: "DOMAIN",
+    parse: optionalDomain,
+    fallback: "",
+    help: "domain under which persistent tunnels have their names; tunnel.<host of the URL> when not set",
   },
   tlsCert: {
     flag: "--tls-cert",
@@ -152,6 +173,40 @@ export const serverOptions = {
     parse: boolean,
     fallback: "false",
     help: "print events on standard output as one JSON object a line",
+  },
+  adminEmail: {
+    heading: "Accounts",
+    flag: "--admin-email",
+    env: "PORTWAY_ADMIN_EMAIL",
+    metavar: "ADDRESS",
+    parse: optionalEmail,
+    fallback: "",
+    help: "email address of the first user, an admin, who is made when there is none; else the log has a link for that",
+  },
+  adminPassword: {
+    flag: "--admin-password",
+    env: "PORTWAY_ADMIN_PASSWORD",
+    metavar: "PASSWORD",
+    parse: optionalPassword,
+    fallback: "",
+    help: "their password; the variable is safer, as other users of the machine can read flags",
+    secret: true,
+  },
+  signUp: {
+    flag: "--signup",
+    env: "PORTWAY_SIGNUP",
+    metavar: "POLICY",
+    parse: choice("open", "invitation", "closed"),
+    fallback: "invitation",
+    help: "who may become a user: anybody (open), who was invited to an account (invitation), or nobody (closed)",
+  },
+  defaultPlan: {
+    flag: "--default-plan",
+    env: "PORTWAY_DEFAULT_PLAN",
+    metavar: "PLAN",
+    parse: choice("free", "paid"),
+    fallback: "free",
+    help: "plan of new accounts: free, or paid, which persistent tunnels need",
   },
   ephemeralSeconds: {
     heading: "Ephemeral tunnels",
@@ -465,6 +520,13 @@ export const serverOptions = {
     fallback: "",
     help: "folder that /proxy/files/ serves and file: references of forms may name; none when not set",
   },
+} satisfies OptionTable;
+
+/** The options that say which database is copied. */
+export const backUpOptions = {
+  dataDir: serverOptions.dataDir,
+  databaseUrl: serverOptions.databaseUrl,
+  json: serverOptions.json,
 } satisfies OptionTable;
 
 /** The options that concern a server that is only a proxy. */

@@ -1,3 +1,3 @@
 export { createLocalArrivals } from "./arrivals.ts";
-export { createLocalPresence } from "./local.ts";
-export type { Arrivals, Presence } from "./types.ts";
+export { LocalPresence } from "./local.ts";
+export type { Arrivals, Carrier, Presence } from "./types.ts";

@@ -3,6 +3,10 @@ import type { Database } from "./schema/mod.ts";
 // Tunnels
 import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
 // Accounts
+import { type AuditLog, createAuditLog } from "./audit_log.ts";
+import { createIdentities, type Identities } from "./identities.ts";
+import { createPersonalTokens, type PersonalTokens } from "./personal_tokens.ts";
+import { createSettings, type Settings } from "./settings.ts";
 // Captures
 import type { Captures } from "./capture_types.ts";
 import { createCaptures } from "./captures.ts";
@@ -13,6 +17,10 @@ export interface Records {
   // Tunnels
   readonly ephemeralTunnels: EphemeralTunnels;
   // Accounts
+  readonly identities: Identities;
+  readonly personalTokens: PersonalTokens;
+  readonly auditLog: AuditLog;
+  readonly settings: Settings;
   // Captures
   readonly views: Views;
   readonly captures: Captures;
@@ -24,6 +32,10 @@ export function createRecords(db: Kysely<Database>): Records {
     // Tunnels
     ephemeralTunnels: createEphemeralTunnels(db),
     // Accounts
+    identities: createIdentities(db),
+    personalTokens: createPersonalTokens(db),
+    auditLog: createAuditLog(db),
+    settings: createSettings(db),
     // Captures
     views: createViews(db),
     captures: createCaptures(db),

@@ -6,15 +6,20 @@ import type { Migration } from "./types.ts";
 // Tunnels
 import { ephemeralTunnels, type EphemeralTunnelTables } from "./ephemeral_tunnels.ts";
 // Accounts
+import { accounts, type AccountTables } from "./accounts.ts";
+import { signIn, type SignInTables } from "./sign_in.ts";
 // Captures
 import { views, type ViewTables } from "./views.ts";
 
+export type { Moment, Switch, TextList } from "./sign_in.ts";
 export type { Dialect, Migration } from "./types.ts";
 
 export interface Database extends
   // Tunnels
   EphemeralTunnelTables,
   // Accounts
+  SignInTables,
+  AccountTables,
   // Captures
   ViewTables,
   // What has been done
@@ -25,6 +30,8 @@ export const MIGRATIONS: readonly Migration[] = [
   // Tunnels
   ephemeralTunnels,
   // Accounts
+  signIn,
+  accounts,
   // Captures
   views,
 ];
