@@ -1,7 +1,7 @@
 import { createBackoff } from "../../common/backoff.ts";
 import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
-import { type ApiClient, ApiRefused, ApiUnreachable, parseJson } from "../api/mod.ts";
+import { type ApiClient, ApiRefused, ApiUnreachable, asRecord, parseJson } from "../api/mod.ts";
 import { EventReader, EventTooLong, type ServerEvent } from "./events.ts";
 import { type Capture, parseCapture } from "./records.ts";
 
@@ -11,8 +11,10 @@ const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 15_000;
 
 export interface FollowOptions {
-  api: Pick<ApiClient, "get" | "stream">;
+  api: Pick<ApiClient, "stream">;
   viewId: string;
+  /** The cursor that captures come after. */
+  after: number;
   signal: AbortSignal;
   /** The connection was lost, and is tried again after so many milliseconds. */
   onLost(reason: string, waitMs: number): void;
@@ -26,17 +28,16 @@ export class ViewGone extends Error {
 }
 
 /**
- * The captures of a view from now on, each once and in their order: after a lost connection it goes on behind the last
+ * The captures of a view behind a cursor, each once and in their order: after a lost connection it goes on behind the last
  * one that was taken. Ends when `signal` aborts.
  * @throws ViewGone, ApiRefused, LoginNeeded, NotUnderstood
  */
 export async function* followView(options: FollowOptions): AsyncGenerator<Capture, void> {
   const { signal, onLost, onBack } = options;
   const backoff = createBackoff({ initialMs: FIRST_WAIT_MS, maxMs: LONGEST_WAIT_MS });
-  let cursor: number | null = null, isLost = false;
+  let cursor = options.after, isLost = false;
   while (!signal.aborted) {
     try {
-      cursor ??= await readNewest(options);
       for await (const event of readEvents(options, cursor)) {
         if (isLost) onBack();
         isLost = false;
@@ -70,11 +71,10 @@ class StreamEnded extends Error {
   override name = "StreamEnded";
 }
 
-/** The cursor behind which what comes from now on begins. */
-async function readNewest({ api, viewId, signal }: FollowOptions): Promise<number> {
-  const page = await api.get(`/api/v1/views/${viewId}/captures?limit=1`, signal);
-  const newest = (page as { captures?: unknown[] } | null)?.captures?.[0];
-  return newest === undefined ? 0 : parseCapture(newest).cursor;
+/** The cursor behind which what comes from now on begins. @throws what the API does, NotUnderstood */
+export async function findNewest(api: Pick<ApiClient, "get">, viewId: string): Promise<number> {
+  const { captures } = asRecord(await api.get(`/api/v1/views/${viewId}/captures?limit=1`));
+  return Array.isArray(captures) && captures.length > 0 ? parseCapture(captures[0]).cursor : 0;
 }
 
 /** Events of one connection; null for a sign of life. @throws StreamEnded when it ends or falls silent */

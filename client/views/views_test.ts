@@ -73,7 +73,6 @@ function createFakeApi(turns: (number[] | Error)[]) {
   const asked: string[] = [];
   return {
     asked,
-    get: () => Promise.resolve({ captures: [JSON.parse(captureText(2))] }),
     stream: (path: string) => {
       asked.push(path.replace(/^.*after=/, ""));
       const turn = turns.shift() ?? [];
@@ -93,7 +92,14 @@ function createFakeApi(turns: (number[] | Error)[]) {
 
 async function follow(turns: (number[] | Error)[], until: number) {
   const api = createFakeApi(turns), stop = new AbortController(), seen: number[] = [], lost: string[] = [];
-  const options = { api, viewId: "v", signal: stop.signal, onLost: (reason: string) => lost.push(reason), onBack() {} };
+  const options = {
+    api,
+    viewId: "v",
+    after: 2,
+    signal: stop.signal,
+    onLost: (reason: string) => lost.push(reason),
+    onBack() {},
+  };
   for await (const { cursor } of followView(options)) {
     seen.push(cursor);
     if (cursor === until) stop.abort();
