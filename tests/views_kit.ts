@@ -72,6 +72,7 @@ export async function makeToken(databaseUrl: string | undefined, dataDir: string
       origin: "http://localhost",
       signUp: "closed",
       defaultPlan: "paid",
+      mail: null,
       admin: USER,
     });
     const { token } = await clients.createToken(await findPrincipal(store), {
