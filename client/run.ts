@@ -1,6 +1,5 @@
 import process from "node:process";
 import { nameFlags } from "../common/command_line/mod.ts";
-import { later } from "../common/later.ts";
 import { createLogger } from "../common/log.ts";
 import { OptionError, resolveOptions } from "../common/options.ts";
 import type { CarryOut, ClientRun } from "./action.ts";
@@ -20,41 +19,16 @@ const ACTIONS: readonly Action[] = [
     options: ["expose", "tunnel", "files", "filesWrite", "web", "resume"],
     load: async () => (await import("./open_tunnel.ts")).openTunnel,
   },
-  {
-    options: ["login"],
-    load: async () => {
-      const { startLogin }: typeof import("./start_login.ts") = await import(later("./start_login.ts"));
-      return startLogin;
-    },
-  },
-  {
-    options: ["logout"],
-    load: async () => {
-      const { endLogin }: typeof import("./end_login.ts") = await import(later("./end_login.ts"));
-      return endLogin;
-    },
-  },
-  {
-    options: ["whoami"],
-    load: async () => {
-      const { showWhoami }: typeof import("./show_whoami.ts") = await import(later("./show_whoami.ts"));
-      return showWhoami;
-    },
-  },
-  {
-    options: ["switchAccount"],
-    load: async () => {
-      const { changeAccount }: typeof import("./change_account.ts") = await import(later("./change_account.ts"));
-      return changeAccount;
-    },
-  },
-  {
-    options: ["tunnelsList"],
-    load: async () => {
-      const { showTunnels }: typeof import("./show_tunnels.ts") = await import(later("./show_tunnels.ts"));
-      return showTunnels;
-    },
-  },
+  { options: ["login"], load: async () => (await import("./start_login.ts")).startLogin },
+  { options: ["logout"], load: async () => (await import("./end_login.ts")).endLogin },
+  { options: ["whoami"], load: async () => (await import("./show_whoami.ts")).showWhoami },
+  { options: ["switchAccount"], load: async () => (await import("./change_account.ts")).changeAccount },
+  { options: ["tunnelsList"], load: async () => (await import("./show_tunnels.ts")).showTunnels },
+  { options: ["viewsAdd"], load: async () => (await import("./add_view.ts")).addView },
+  { options: ["viewsList"], load: async () => (await import("./list_views.ts")).listViews },
+  { options: ["viewsOpen"], load: async () => (await import("./open_view.ts")).openView },
+  { options: ["viewsTail"], load: async () => (await import("./tail_view.ts")).tailView },
+  { options: ["viewsReplay"], load: async () => (await import("./replay_capture.ts")).replayCapture },
 ];
 
 /**
@@ -76,15 +50,17 @@ export async function runClient(run: ClientRun): Promise<number> {
 }
 
 /** Options that say nothing without another one. */
-const COMPANIONS: readonly (readonly [option: keyof ClientConfig, of: keyof ClientConfig])[] = [
+const COMPANIONS: readonly (readonly [option: keyof ClientConfig, ...of: (keyof ClientConfig)[]])[] = [
   ["token", "login"],
   ["noBrowser", "login"],
+  ["forward", "viewsTail", "viewsReplay"],
 ];
 
 function checkCompanions(config: ClientConfig): void {
-  for (const [name, of] of COMPANIONS) {
-    if (!isAsked(config, name) || isAsked(config, of)) continue;
-    throw new OptionError(`${nameFlags(clientOptions[name])} goes with ${nameFlags(clientOptions[of])}`);
+  for (const [name, ...others] of COMPANIONS) {
+    if (!isAsked(config, name) || others.some((other) => isAsked(config, other))) continue;
+    const wanted = others.map((other) => nameFlags(clientOptions[other])).join(" or ");
+    throw new OptionError(`${nameFlags(clientOptions[name])} goes with ${wanted}`);
   }
 }
 
