@@ -314,6 +314,11 @@ function targets(text: string): readonly URL[] {
   return text.split("\n").filter((line) => line !== "").map(parseTarget);
 }
 
+/** The same for one at most; null when empty. */
+function optionalTarget(text: string): URL | null {
+  return text === "" ? null : parseTarget(text);
+}
+
 function parseTarget(text: string): URL {
   if (/^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= 65535) {
     return new URL(`http://localhost:${Number(text)}`);
