@@ -65,7 +65,7 @@ function checkCompanions(config: ClientConfig): void {
 }
 
 function isAsked(config: ClientConfig, name: keyof ClientConfig): boolean {
-  const value = config[name];
+  const value: unknown = config[name];
   return value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
