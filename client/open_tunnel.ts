@@ -7,7 +7,7 @@ import { expose, type ExposeOptions, type Note, openScreen } from "./expose.ts";
 import { logConnect } from "./log_connect.ts";
 import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";
-import { createHandlerTarget, createUpstream, type SavedTunnel } from "./tunnel/mod.ts";
+import { createHandlerTarget, createUpstream, exposeOne, type SavedTunnel } from "./tunnel/mod.ts";
 
 /**
  * Gives a local service, a folder or a site a public URL until Ctrl+C, or an address in the local network.
@@ -42,13 +42,19 @@ function createLocalService(
   const url = config.expose ?? (resumed?.target ? new URL(resumed.target) : null);
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
   const hostHeader = config.hostHeader ?? resumed?.hostHeader ?? url.host;
+  const isRewritten = config.localhostRewrite || resumed?.localhostRewrite === true;
   return createUpstream({
     url,
     // Straight to it, whatever proxy stands between this machine and the server.
     connect: logConnect(openConnector(), "service", log),
     hostHeader: hostHeader === "public" ? null : hostHeader,
+    rewrite: isRewritten ? exposeOne(portOf(url)) : null,
     onReachable: (reachable, reason) =>
       note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),
     onTls: () => note(`${url.origin} speaks HTTPS. Stop this tunnel and use -e https://${url.host}`),
   });
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
