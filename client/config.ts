@@ -26,7 +26,7 @@ export const clientOptions = {
   tunnel: {
     flag: "--tunnel",
     short: "-t",
-    metavar: "NAME",
+    metavar: "TUNNEL",
     parse: optionalText,
     fallback: "",
     help: "use a persistent tunnel; it needs a login",
@@ -156,6 +156,59 @@ export const clientOptions = {
     parse: text,
     fallback: "0.0.0.0",
     help: "with --local: the address to listen on; 127.0.0.1 keeps it to this machine",
+  },
+  login: {
+    heading: "Login",
+    flag: "--login",
+    parse: boolean,
+    fallback: "false",
+    help: "log in to the server through the browser, or with a code where there is none",
+  },
+  token: {
+    flag: "--token",
+    parse: boolean,
+    fallback: "false",
+    help: "with --login: log in with a token made on the server's site, which is asked for here or piped in; " +
+      "without a login, PORTWAY_TOKEN holds one",
+  },
+  noBrowser: {
+    flag: "--no-browser",
+    parse: boolean,
+    fallback: "false",
+    help: "with --login: open no browser here, and show a code to enter in one anywhere",
+  },
+  loginPort: {
+    flag: "--login-port",
+    metavar: "PORT",
+    parse: integer(1, 65_535),
+    fallback: "7332",
+    help: "with --login: the port of this machine that the browser comes back to",
+  },
+  logout: {
+    flag: "--logout",
+    parse: boolean,
+    fallback: "false",
+    help: "end the login, here and at the server",
+  },
+  whoami: {
+    flag: "--whoami",
+    parse: boolean,
+    fallback: "false",
+    help: "show who is logged in, and in which account",
+  },
+  switchAccount: {
+    flag: "--switch-account",
+    metavar: "ACCOUNT",
+    parse: optionalText,
+    bare: "-",
+    fallback: "",
+    help: "use another of your accounts, by its name or number; asks without a value",
+  },
+  tunnelsList: {
+    flag: "--tunnels-list",
+    parse: boolean,
+    fallback: "false",
+    help: "list your persistent tunnels; a number typed then shows all of one",
   },
   server: {
     heading: "Server",

@@ -1,4 +1,6 @@
 import { type Command, type Program, runProgram } from "../common/command_line/mod.ts";
+import type { OptionTable } from "../common/options.ts";
+import { later } from "../common/later.ts";
 import { PROJECT } from "../common/release.ts";
 import { clientOptions } from "./config.ts";
 import type { StartEmbeddedRelay } from "./open_relay.ts";
@@ -29,7 +31,7 @@ export async function main(
 
 /** The program with all its commands: what help, completion and the man page are made from. */
 export function createProgram({ commands, startEmbeddedRelay }: ServerProgram, isKept = true): Program {
-  return {
+  const program: Program = {
     name: "portway",
     about: `${PROJECT}: a public URL for what runs on this machine`,
     commands: [
@@ -40,13 +42,45 @@ export function createProgram({ commands, startEmbeddedRelay }: ServerProgram, i
         examples: EXAMPLES,
         needsArguments: true,
         loadOptions: () => clientOptions,
-        // What runs is loaded when it runs: help and the server do without.
-        run: async ({ flags }) => await (await import("./run.ts")).runClient({ flags, startEmbeddedRelay, isKept }),
+        async run({ flags }) {
+          const { runClient }: typeof import("./run.ts") = await import(later("./run.ts"));
+          return await runClient({ flags, startEmbeddedRelay, isKept });
+        },
       },
       ...commands,
+      {
+        name: "completion",
+        summary: "print what makes a shell complete command lines",
+        operands: ["bash|zsh|fish"],
+        examples: COMPLETION_EXAMPLES,
+        loadOptions: () => NO_OPTIONS,
+        run: async ({ operands }) => await (await loadCompletion()).printCompletion(program, operands[0]),
+      },
+      {
+        name: "completion names",
+        summary: "print the names of tunnels or views, for the scripts of completion",
+        operands: ["tunnels|views"],
+        isHidden: true,
+        loadOptions: () => NO_OPTIONS,
+        run: async ({ operands }) => await (await loadCompletion()).printNames(operands[0]),
+      },
     ],
   };
+  return program;
 }
+
+async function loadCompletion(): Promise<typeof import("./completion.ts")> {
+  const completion: typeof import("./completion.ts") = await import(later("./completion.ts"));
+  return completion;
+}
+
+const NO_OPTIONS: OptionTable = {};
+
+const COMPLETION_EXAMPLES = [
+  ["echo 'source <(portway completion bash)' >> ~/.bashrc", "bash"],
+  ["echo 'source <(portway completion zsh)' >> ~/.zshrc", "zsh, behind its line with compinit"],
+  ["portway completion fish > ~/.config/fish/completions/portway.fish", "fish"],
+] as const;
 
 const EXAMPLES = [
   ["portway -e 3000", "a public URL for http://localhost:3000"],

@@ -1,11 +1,11 @@
 import { openConnector } from "../common/connection/mod.ts";
+import { later } from "../common/later.ts";
 import type { Logger } from "../common/log.ts";
 import type { ActionContext } from "./action.ts";
 import { CommandError } from "./command_error.ts";
 import type { ClientConfig } from "./config.ts";
 import { expose, type ExposeOptions, type Note, openScreen } from "./expose.ts";
 import { logConnect } from "./log_connect.ts";
-import { shareLocally } from "./share_locally.ts";
 import { openShared } from "./shared.ts";
 import { createHandlerTarget, createUpstream, exposeOne, type SavedTunnel } from "./tunnel/mod.ts";
 
@@ -17,7 +17,10 @@ import { createHandlerTarget, createUpstream, exposeOne, type SavedTunnel } from
 export async function openTunnel(context: ActionContext): Promise<number> {
   const { config, flags, env, startEmbeddedRelay, isKept, log } = context;
   const shared = await openShared(config, flags, log);
-  if (shared !== null && config.local !== null) return await shareLocally(config, shared, openScreen(config), log);
+  if (shared !== null && config.local !== null) {
+    const { shareLocally }: typeof import("./share_locally.ts") = await import(later("./share_locally.ts"));
+    return await shareLocally(config, shared, openScreen(config), log);
+  }
   return await expose({
     config,
     env,

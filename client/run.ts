@@ -19,6 +19,10 @@ const ACTIONS: readonly Action[] = [
     options: ["expose", "files", "filesWrite", "web", "resume"],
     load: async () => (await import("./open_tunnel.ts")).openTunnel,
   },
+  { options: ["login"], load: async () => (await import("./start_login.ts")).startLogin },
+  { options: ["logout"], load: async () => (await import("./end_login.ts")).endLogin },
+  { options: ["whoami"], load: async () => (await import("./show_whoami.ts")).showWhoami },
+  { options: ["switchAccount"], load: async () => (await import("./change_account.ts")).changeAccount },
 ];
 
 /**
@@ -31,6 +35,7 @@ export async function runClient(run: ClientRun): Promise<number> {
   const config = resolveOptions(clientOptions, { flags, env: selectEnv(flags, env) });
   const log = createLogger({ level: config.verbose ? "debug" : "warn" });
   try {
+    checkCompanions(config);
     const carryOut = await findAction(config).load();
     return await carryOut({ ...run, config, env, log });
   } finally {
@@ -38,9 +43,23 @@ export async function runClient(run: ClientRun): Promise<number> {
   }
 }
 
+/** Options that say nothing without another one. */
+const COMPANIONS: readonly (readonly [option: keyof ClientConfig, of: keyof ClientConfig])[] = [
+  ["token", "login"],
+  ["noBrowser", "login"],
+];
+
+function checkCompanions(config: ClientConfig): void {
+  for (const [name, of] of COMPANIONS) {
+    if (!isAsked(config, name) || isAsked(config, of)) continue;
+    throw new OptionError(`${nameFlags(clientOptions[name])} goes with ${nameFlags(clientOptions[of])}`);
+  }
+}
+
+const isAsked = (config: ClientConfig, name: keyof ClientConfig) => config[name] !== null && config[name] !== false;
+
 function findAction(config: ClientConfig): Action {
-  const isAsked = (name: keyof ClientConfig) => config[name] !== null && config[name] !== false;
-  const asked = ACTIONS.map((action) => ({ action, names: action.options.filter(isAsked) }))
+  const asked = ACTIONS.map((action) => ({ action, names: action.options.filter((name) => isAsked(config, name)) }))
     .filter(({ names }) => names.length > 0);
   if (asked.length > 1) {
     const names = asked.map((one) => nameFlags(clientOptions[one.names[0]]));

@@ -2,6 +2,7 @@ import process from "node:process";
 import { text } from "node:stream/consumers";
 import type { FlagTexts } from "../common/command_line/mod.ts";
 import type { FetchTarget } from "../common/fetch_target.ts";
+import { later } from "../common/later.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { OptionError } from "../common/options.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
@@ -38,7 +39,7 @@ export async function openShared(
     const writable = config.filesWrite !== null;
     const { hidden, maxUpload, drop, cors, header } = config;
     // Loaded when wanted: a tunnel to a port does without their memory.
-    const { createFileShare } = await import("./files/mod.ts");
+    const { createFileShare }: typeof import("./files/mod.ts") = await import(later("./files/mod.ts"));
     const share = open(
       path,
       () => createFileShare({ path, writable, drop, passphrase, hidden, maxUpload, cors, log }),
@@ -48,7 +49,7 @@ export async function openShared(
   }
   const { web, spa, live, hidden, cors, header } = config;
   if (web === null) return null;
-  const { createSite } = await import("./site/mod.ts");
+  const { createSite }: typeof import("./site/mod.ts") = await import(later("./site/mod.ts"));
   const site = open(web, () => createSite({ path: web, spa, live, hidden, passphrase, log }));
   const target = dressAnswers(site, { cors, headers: header });
   return { name: `${web} (website)`, target, note: site.hasIndex ? null : explainNoIndex(web) };

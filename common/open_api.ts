@@ -38,6 +38,15 @@ const ERROR_SCHEMA: ApiObject = {
   },
 };
 
+/** `security` of routes for members of an account, by whichever token or session they show. */
+export const ACCOUNT_SECURITY: readonly ApiObject[] = [{ account: [] }];
+
+const ACCOUNT_SCHEME: ApiObject = {
+  type: "http",
+  scheme: "bearer",
+  description: "an access token of a login, or a personal one; pages of HQ use its session",
+};
+
 /** The answer of a route that fails: JSON, and a stable code in a header. */
 export function errorAnswer(description: string): ApiObject {
   return {
@@ -65,7 +74,10 @@ export function joinApi({ title, version, url }: ApiInfo, parts: readonly ApiPar
     paths: joinNames("path", parts.map(({ paths }) => paths)),
     components: {
       schemas: joinNames("schema", [{ Error: ERROR_SCHEMA }, ...parts.map(({ schemas = {} }) => schemas)]),
-      securitySchemes: joinNames("security scheme", parts.map(({ securitySchemes = {} }) => securitySchemes)),
+      securitySchemes: joinNames("security scheme", [
+        { account: ACCOUNT_SCHEME },
+        ...parts.map(({ securitySchemes = {} }) => securitySchemes),
+      ]),
     },
   };
 }

@@ -103,13 +103,22 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
-/** One of some words. */
-export function choice<T extends string>(...words: readonly T[]): (text: string) => T {
-  return (text) => {
+/** One of some words. They can be asked of it, for help and completion. */
+export function choice<T extends string>(
+  ...words: readonly T[]
+): ((text: string) => T) & { readonly words: readonly T[] } {
+  const parse = (text: string) => {
     const found = words.find((word) => word === text);
     if (found === undefined) throw new RangeError(`one of ${words.join(", ")} is wanted`);
     return found;
   };
+  return Object.assign(parse, { words });
+}
+
+/** The words that an option takes, where they are a {@link choice}. */
+export function wordsOf({ parse }: Option<unknown>): readonly string[] {
+  const words: unknown = "words" in parse ? parse.words : null;
+  return Array.isArray(words) ? words : [];
 }
 
 /** A switch: `true` or `false`. */
@@ -149,6 +158,13 @@ export function origin(value: string): URL {
 
 /** {@link origin}, or null when empty. */
 export const optionalOrigin = (value: string): URL | null => value === "" ? null : origin(value);
+
+/** The URL of a PostgreSQL, or null when empty. What it says is checked where it is used. */
+export function optionalDatabaseUrl(value: string): string | null {
+  if (value === "") return null;
+  if (!URL.canParse(value) || !/^postgres(ql)?:\/\//.test(value)) throw new SyntaxError("a postgres:// URL is wanted");
+  return value;
+}
 
 /**
  * Origins of pages as browsers write them in `Origin`, separated by commas: of any scheme (extensions and apps have

@@ -6,6 +6,7 @@
  * - server/ and client/ never import each other; only entry files and tools know both.
  * - A folder with a `mod.ts` is entered from outside through that file alone; `_` files belong to their folder.
  * - No circle between files.
+ * - What is imported by `later` is typed as the very file that it is.
  * - `Deno.*` appears in drivers (files named deno.ts), entry files and tools only.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -82,6 +83,9 @@ export function findViolations(files: ReadonlyMap<string, string>): string[] {
       const reason = checkDirection(unit, target) ?? checkFrontDoor(file, target, files);
       if (reason !== null) violations.push(`${file}: imports ${target}: ${reason}`);
     }
+    for (const specifier of findUntyped(code)) {
+      violations.push(`${file}: imports ${specifier} by later() without ": typeof import(\"${specifier}\")" before it`);
+    }
     if (usesDeno(code) && !mayUseDeno(file, unit)) {
       violations.push(`${file}: uses Deno.*, which only deno.ts drivers, entry files and tools may: use node: modules`);
     }
@@ -149,6 +153,12 @@ function findImports(code: string): string[] {
   return [...code.matchAll(pattern)]
     .map(([, bare, from, dynamic]) => bare ?? from ?? dynamic)
     .filter((specifier) => specifier.startsWith("."));
+}
+
+/** What is imported by `later` and not typed as the same file. */
+function findUntyped(code: string): string[] {
+  return [...code.matchAll(/(?:: typeof import\("([^"]*)"\) = await import\()?\blater\("([^"]*)"\)/g)]
+    .filter(([, typed, specifier]) => typed !== specifier).map(([, , specifier]) => specifier);
 }
 
 /** Each circle once, told from the file at which the walk met it. */

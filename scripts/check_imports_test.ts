@@ -52,6 +52,17 @@ const refused: [name: string, tree: Record<string, string>, reason: RegExp][] = 
   ["a dynamic import upwards", { "common/a.ts": `const a = await import("../server/app.ts");` }, /above/],
   ["a type import upwards", { "common/a.ts": `import type {\n  A,\n  B,\n} from "../server/app.ts";` }, /above/],
   ["an import for its effect", { "common/a.ts": `import "../server/app.ts";` }, /above/],
+  [
+    "a later import upwards",
+    { "common/a.ts": 'const a: typeof import("../server/app.ts") = await import(later("../server/app.ts"));' },
+    /above/,
+  ],
+  ["a later import without a type", { "common/a.ts": 'const a = await import(later("./b.ts"));' }, /typeof import/],
+  [
+    "a later import with the type of another file",
+    { "common/a.ts": 'const a: typeof import("./b.ts") = await import(later("./c.ts"));' },
+    /imports \.\/c\.ts by later/,
+  ],
   ["Deno in an area", { "server/relay/a.ts": `const a = Deno.args;` }, /uses Deno/],
   ["Deno behind a question mark", { "common/a.ts": `const a = Deno?.args;` }, /uses Deno/],
   ["Deno after a pattern with slashes", { "common/a.ts": `const t = "*/*", a = Deno.args;` }, /uses Deno/],

@@ -3,6 +3,9 @@ import { writeFileSync } from "node:fs";
 import { groupOptions, nameOption } from "../common/command_line/mod.ts";
 import type { Option, OptionTable } from "../common/options.ts";
 import { clientOptions } from "../client/config.ts";
+import { createProgram } from "../client/main.ts";
+import { serverCommands, startEmbeddedRelay } from "../server/program.ts";
+import { renderManPage } from "./man_page.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
 /** The programs in docs/configuration.md: a table more is a line more. */
@@ -16,6 +19,12 @@ const PROGRAMS: readonly [heading: string, table: OptionTable][] = [
 
 /** Where the document lies. */
 export const CONFIGURATION_FILE = new URL("../docs/configuration.md", import.meta.url);
+
+/** The manual page, as `man` finds it once it is copied to where the system keeps them. */
+export const MAN_FILE = new URL("../docs/portway.1", import.meta.url);
+
+/** The `portway` program with all its commands. */
+export const portway = createProgram({ commands: serverCommands, startEmbeddedRelay });
 
 /** The text of docs/configuration.md. */
 export function renderConfiguration(programs = PROGRAMS): string {
@@ -59,4 +68,7 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-if (import.meta.main) writeFileSync(CONFIGURATION_FILE, renderConfiguration());
+if (import.meta.main) {
+  writeFileSync(CONFIGURATION_FILE, renderConfiguration());
+  writeFileSync(MAN_FILE, await renderManPage(portway));
+}

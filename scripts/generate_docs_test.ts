@@ -1,10 +1,32 @@
 import { equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { text } from "../common/options.ts";
-import { CONFIGURATION_FILE, renderConfiguration } from "./generate_docs.ts";
+import { CONFIGURATION_FILE, MAN_FILE, portway, renderConfiguration } from "./generate_docs.ts";
+import { renderManPage } from "./man_page.ts";
 
 Deno.test("docs/configuration.md is what the option tables say; run `deno task docs` when it is not", () => {
   equal(readFileSync(CONFIGURATION_FILE, "utf8"), renderConfiguration());
+});
+
+Deno.test("docs/portway.1 is what the tables say; run `deno task docs` when it is not", async () => {
+  equal(readFileSync(MAN_FILE, "utf8"), await renderManPage(portway));
+});
+
+Deno.test("renderManPage writes nothing that roff takes for a request", async () => {
+  const page = await renderManPage({
+    name: "it",
+    about: "It",
+    commands: [{
+      name: "",
+      summary: "does it",
+      loadOptions: () => ({
+        odd: { flag: "--odd", parse: text, fallback: "", help: ".dots, 'quotes', \\backslashes and \"these\"" },
+      }),
+      run: () => Promise.resolve(0),
+    }],
+  });
+  match(page, /^\.B \\-\\-odd\n\\&\.dots, 'quotes', \\ebackslashes and \\\(dqthese\\\(dq$/m);
+  ok(page.split("\n").every((line) => !line.startsWith("'") && !/^\.(?!TH|SH|SS|PP|TP|B |I |br)/.test(line)), page);
 });
 
 Deno.test("renderConfiguration shows flag, variable, default and help of each option, and no secret's default", () => {

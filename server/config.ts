@@ -3,6 +3,7 @@ import {
   choice,
   integer,
   list,
+  optionalDatabaseUrl,
   optionalDomain,
   optionalFolder,
   optionalOrigin,
@@ -10,6 +11,7 @@ import {
   pageOrigins,
   text,
 } from "../common/options.ts";
+import { parseEmail } from "../common/email.ts";
 import type { Option, OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import { MAX_REQUEST_HEAD } from "../common/http1/mod.ts";
@@ -18,6 +20,18 @@ import { DEFAULT_LIMITS, type ListenerKind } from "../common/listener/mod.ts";
 const MAX_INT = 2 ** 31 - 1;
 
 const optionalCount = (value: string) => value === "" ? null : integer(0, MAX_INT)(value);
+
+function optionalEmail(value: string): string | null {
+  const email = value === "" ? null : parseEmail(value);
+  if (value !== "" && email === null) throw new SyntaxError("an email address is wanted");
+  return email;
+}
+
+function optionalPassword(value: string): string | null {
+  if (value === "") return null;
+  if (value.length < 8 || value.length > 128) throw new RangeError("8 to 128 characters are wanted");
+  return value;
+}
 
 /** Every option of the server. Flags, environment, help and docs/configuration.md come from this table alone. */
 export const serverOptions = {
@@ -46,6 +60,22 @@ export const serverOptions = {
     fallback: "",
     help: "public URL of this server; http://localhost:<port> when not set",
   },
+  apiUrl: {
+    flag: "--api-url",
+    env: "PORTWAY_API_URL",
+    metavar: "URL",
+    parse: optionalOrigin,
+    fallback: "",
+    help: "public URL of what request views capture; that of the server when not set",
+  },
+  hqUrl: {
+    flag: "--hq-url",
+    env: "PORTWAY_HQ_URL",
+    metavar: "URL",
+    parse: optionalOrigin,
+    fallback: "",
+    help: "public URL of the management site; that of the server when not set",
+  },
   ephemeralDomain: {
     flag: "--ephemeral-domain",
     env: "PORTWAY_EPHEMERAL_DOMAIN",
@@ -53,6 +83,14 @@ export const serverOptions = {
     parse: optionalDomain,
     fallback: "",
     help: "domain under which ephemeral tunnels get a random label; try.<host of the URL> when not set",
+  },
+  tunnelDomain: {
+    flag: "--tunnel-domain",
+    env: "PORTWAY_TUNNEL_DOMAIN",
+    metavar: "DOMAIN",
+    parse: optionalDomain,
+    fallback: "",
+    help: "domain under which persistent tunnels have their names; tunnel.<host of the URL> when not set",
   },
   tlsCert: {
     flag: "--tls-cert",
@@ -95,6 +133,24 @@ export const serverOptions = {
     fallback: "portway-data",
     help: "folder of the database; made when missing",
   },
+  databaseUrl: {
+    flag: "--database-url",
+    env: "PORTWAY_DATABASE_URL",
+    metavar: "URL",
+    parse: optionalDatabaseUrl,
+    fallback: "",
+    help:
+      "PostgreSQL that takes the place of the database in the folder, as postgres://user@host/name; with a password in it only as variable, since flags can be seen by everybody on the machine",
+    secret: true,
+  },
+  databaseConnections: {
+    flag: "--database-connections",
+    env: "PORTWAY_DATABASE_CONNECTIONS",
+    metavar: "COUNT",
+    parse: integer(1, 1000),
+    fallback: "10",
+    help: "connections to PostgreSQL at a time",
+  },
   logFormat: {
     heading: "Output",
     flag: "--log-format",
@@ -117,6 +173,40 @@ export const serverOptions = {
     parse: boolean,
     fallback: "false",
     help: "print events on standard output as one JSON object a line",
+  },
+  adminEmail: {
+    heading: "Accounts",
+    flag: "--admin-email",
+    env: "PORTWAY_ADMIN_EMAIL",
+    metavar: "ADDRESS",
+    parse: optionalEmail,
+    fallback: "",
+    help: "email address of the first user, an admin, who is made when there is none; else the log has a link for that",
+  },
+  adminPassword: {
+    flag: "--admin-password",
+    env: "PORTWAY_ADMIN_PASSWORD",
+    metavar: "PASSWORD",
+    parse: optionalPassword,
+    fallback: "",
+    help: "their password; the variable is safer, as other users of the machine can read flags",
+    secret: true,
+  },
+  signUp: {
+    flag: "--signup",
+    env: "PORTWAY_SIGNUP",
+    metavar: "POLICY",
+    parse: choice("open", "invitation", "closed"),
+    fallback: "invitation",
+    help: "who may become a user: anybody (open), who was invited to an account (invitation), or nobody (closed)",
+  },
+  defaultPlan: {
+    flag: "--default-plan",
+    env: "PORTWAY_DEFAULT_PLAN",
+    metavar: "PLAN",
+    parse: choice("free", "paid"),
+    fallback: "free",
+    help: "plan of new accounts: free, or paid, which persistent tunnels need",
   },
   ephemeralSeconds: {
     heading: "Ephemeral tunnels",
@@ -183,6 +273,63 @@ export const serverOptions = {
     parse: integer(0, 60),
     fallback: "5",
     help: "how long visitors wait for a client that has just dropped off before they get 503",
+  },
+  viewBodyBytes: {
+    heading: "Request views",
+    flag: "--view-body-bytes",
+    env: "PORTWAY_VIEW_BODY_BYTES",
+    metavar: "BYTES",
+    parse: integer(1024, 2 ** 40),
+    fallback: "33554432",
+    help: "body of a call that a view captures; more is answered with 413",
+  },
+  viewCaptures: {
+    flag: "--view-captures",
+    env: "PORTWAY_VIEW_CAPTURES",
+    metavar: "COUNT",
+    parse: integer(1, MAX_INT),
+    fallback: "10000",
+    help: "captures that a view keeps at most, and at first; its oldest make room",
+  },
+  viewBytes: {
+    flag: "--view-bytes",
+    env: "PORTWAY_VIEW_BYTES",
+    metavar: "BYTES",
+    parse: integer(1024, Number.MAX_SAFE_INTEGER),
+    fallback: "268435456",
+    help: "captures that a view keeps, together; its oldest make room",
+  },
+  viewRetentionDays: {
+    flag: "--view-retention-days",
+    env: "PORTWAY_VIEW_RETENTION_DAYS",
+    metavar: "DAYS",
+    parse: integer(1, 36500),
+    fallback: "30",
+    help: "days after which captures are deleted, at most and at first",
+  },
+  viewsPerAccount: {
+    flag: "--views-per-account",
+    env: "PORTWAY_VIEWS_PER_ACCOUNT",
+    metavar: "COUNT",
+    parse: integer(0, MAX_INT),
+    fallback: "100",
+    help: "views that an account may have",
+  },
+  viewCallsPerMinute: {
+    flag: "--view-calls-per-minute",
+    env: "PORTWAY_VIEW_CALLS_PER_MINUTE",
+    metavar: "COUNT",
+    parse: integer(1, MAX_INT),
+    fallback: "6000",
+    help: "calls to one view a minute; more are answered with 429",
+  },
+  viewCallsPerAddress: {
+    flag: "--view-calls-per-address",
+    env: "PORTWAY_VIEW_CALLS_PER_ADDRESS",
+    metavar: "COUNT",
+    parse: integer(1, MAX_INT),
+    fallback: "6000",
+    help: "calls to any view that one address, or IPv6 network of 64 bits, may make a minute",
   },
   maxHeadBytes: {
     heading: "Connections",
@@ -373,6 +520,13 @@ export const serverOptions = {
     fallback: "",
     help: "folder that /proxy/files/ serves and file: references of forms may name; none when not set",
   },
+} satisfies OptionTable;
+
+/** The options that say which database is copied. */
+export const backUpOptions = {
+  dataDir: serverOptions.dataDir,
+  databaseUrl: serverOptions.databaseUrl,
+  json: serverOptions.json,
 } satisfies OptionTable;
 
 /** The options that concern a server that is only a proxy. */

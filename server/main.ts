@@ -2,32 +2,43 @@ import { isIP } from "node:net";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
+import type { Authenticate } from "./access/mod.ts";
 import { createApiFace } from "./api.ts";
-import { createLocalPresence } from "./cluster/mod.ts";
+import { type CapturesArea, createCaptures } from "./captures/mod.ts";
+import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
+import { openAccounts, readViewer } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
+import { openConfiguredStore } from "./open_store.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
-import { createRelay, type Relay } from "./relay/mod.ts";
+import { Relay } from "./relay/mod.ts";
 import { type Opened, type Place, type RunningServer, serve } from "./serve.ts";
-import { openStore, type Store } from "./store/mod.ts";
+import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };
 
-/** The data folder of a server that keeps nothing. */
-export const IN_MEMORY = ":memory:";
+/** What a server may be given instead of its own. */
+export interface ServerParts {
+  /** Which session carries what; a server that stands alone when left out. */
+  presence?: Presence;
+}
 
 /**
  * Opens the store, listens and serves.
- * @throws Error with a line for the operator when a file cannot be read, the data folder cannot be used, or the
- * address cannot be had
+ * @throws Error with a line for the operator when a file cannot be read, the data folder or the database cannot be
+ * used, or the address cannot be had
  */
-export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
-  const ephemeralDomain = chooseEphemeralDomain(config);
-  const store = await openStore({ dataDir: config.dataDir === IN_MEMORY ? null : config.dataDir });
+export async function startServer(
+  config: ServerConfig,
+  log: Logger,
+  parts: ServerParts = {},
+): Promise<RunningServer> {
+  const domains = chooseDomains(config);
+  const store = await openConfiguredStore(config);
   try {
-    return await serve(config, log, (place) => openAreas(config, store, ephemeralDomain, place, log));
+    return await serve(config, log, (place) => openAreas(config, store, domains, place, parts, log));
   } catch (error) {
     await store.close();
     throw error;
@@ -55,29 +66,38 @@ export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Prom
 }
 
 /** What a whole server consists of. Tunnels come first: below their hosts every path is their own. */
-function openAreas(
+async function openAreas(
   config: ServerConfig,
   store: Store,
-  ephemeralDomain: string,
+  domains: Domains,
   place: Place,
+  parts: ServerParts,
   log: Logger,
-): Opened {
+): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
-  const relay = openRelay(config, store, url, domainUrl(url, ephemeralDomain), log);
-  const proxy = openProxy({ config, ...place, isTunnelHost: relay.isTunnelHost, alone: null, log });
+  const relay = openRelay(config, store, domains, url, parts, log);
+  const accounts = await openAccounts(config, store, url, log);
+  const captures = openCaptures(config, store, url, accounts.authenticate, log);
+  const isTunnelHost = (host: string) => relay.isTunnelHost(host);
+  const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     baseUrl: about.baseUrl,
-    areas: [{ describe: proxyApi(about) }, relay.api],
+    areas: [{ describe: proxyApi(about) }, relay.api, accounts.api, captures.api],
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url, canSignUp: false, readViewer: () => Promise.resolve(null) });
+  const hq = createHq({
+    url,
+    canSignUp: config.signUp === "open",
+    readViewer: (exchange) => readViewer(accounts, exchange),
+  });
   return {
     areas: [
-      { faces: [relay.visitors, relay.clients], drain: relay.drain, close: relay.close },
-      { faces: [hq.pages], close: () => {} },
+      relay,
+      captures,
+      { faces: [...accounts.faces, hq.pages], close: () => {} },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
@@ -85,14 +105,22 @@ function openAreas(
   };
 }
 
-function openRelay(config: ServerConfig, store: Store, url: URL, ephemeralUrl: URL, log: Logger): Relay {
-  return createRelay({
+function openRelay(
+  config: ServerConfig,
+  store: Store,
+  domains: Domains,
+  url: URL,
+  { presence = new LocalPresence() }: ServerParts,
+  log: Logger,
+): Relay {
+  return new Relay({
     store,
-    presence: createLocalPresence(),
+    presence,
     log,
     readOrigin: openOriginReader(config),
-    ownHost: url.hostname,
-    ephemeralUrl,
+    ownHosts: [url.hostname],
+    ephemeralUrl: domainUrl(url, domains.ephemeral),
+    tunnelUrl: domainUrl(url, domains.persistent),
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
     tunnelsPerMinute: config.tunnelsPerMinute,
@@ -105,6 +133,35 @@ function openRelay(config: ServerConfig, store: Store, url: URL, ephemeralUrl: U
     holdMs: config.holdSeconds * 1000,
   });
 }
+
+function openCaptures(
+  config: ServerConfig,
+  store: Store,
+  url: URL,
+  authenticate: Authenticate,
+  log: Logger,
+): CapturesArea {
+  return createCaptures({
+    store,
+    arrivals: createLocalArrivals(),
+    authenticate,
+    log,
+    readOrigin: openOriginReader(config),
+    apiUrl: (config.apiUrl ?? url).origin,
+    hqUrl: (config.hqUrl ?? url).origin,
+    maxBodyBytes: config.viewBodyBytes,
+    maxCaptures: config.viewCaptures,
+    maxViewBytes: config.viewBytes,
+    retentionDays: config.viewRetentionDays,
+    maxViews: config.viewsPerAccount,
+    perView: config.viewCallsPerMinute,
+    perAddress: config.viewCallsPerAddress,
+    maxHeldBytes: MAX_HELD_BYTES,
+  });
+}
+
+/** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
 /** What an operator easily overlooks when others can reach the server. */
 function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {
@@ -120,11 +177,18 @@ function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {
   }
 }
 
+/** Below which tunnels of either kind appear. */
+interface Domains {
+  ephemeral: string;
+  persistent: string;
+}
+
 /** Tunnels are names below a domain, and an address has none below it. */
-function chooseEphemeralDomain({ ephemeralDomain, url }: Pick<ServerConfig, "ephemeralDomain" | "url">): string {
-  if (ephemeralDomain !== null) return ephemeralDomain;
+function chooseDomains({ ephemeralDomain, tunnelDomain, url }: ServerConfig): Domains {
   const hostname = url?.hostname ?? "localhost";
-  if (!hostname.startsWith("[") && isIP(hostname) === 0) return `try.${hostname}`;
+  const isName = !hostname.startsWith("[") && isIP(hostname) === 0;
+  const ephemeral = ephemeralDomain ?? (isName ? `try.${hostname}` : null);
+  if (ephemeral !== null) return { ephemeral, persistent: tunnelDomain ?? (isName ? `tunnel.${hostname}` : ephemeral) };
   throw new OptionError(`--url: tunnels need a domain, which ${hostname} is not: give one with --ephemeral-domain`);
 }
 

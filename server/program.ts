@@ -1,4 +1,5 @@
 import type { Command, Program } from "../common/command_line/mod.ts";
+import { later } from "../common/later.ts";
 import { PROJECT } from "../common/release.ts";
 import type { RunningServer } from "./main.ts";
 
@@ -11,8 +12,18 @@ export const serverCommands: readonly Command[] = [
       ["portway server", "a server for this machine, at http://localhost:8787"],
       ["portway server --host 0.0.0.0 --url https://tunnel.example.com", "one that others reach, behind a TLS proxy"],
     ],
-    loadOptions: async () => (await import("./config.ts")).serverOptions,
-    run: async ({ flags }) => await (await import("./run.ts")).runServer(flags),
+    loadOptions: async () => (await loadConfig()).serverOptions,
+    run: async ({ flags }) => await (await loadRun()).runServer(flags),
+  },
+  {
+    name: "server backup",
+    summary: "copy the embedded database of a server, which may run meanwhile, to a new file",
+    operands: ["FILE"],
+    examples: [
+      ["portway server backup tuesday.db", "a copy that a server starts from when it is its folder's portway.db"],
+    ],
+    loadOptions: async () => (await loadConfig()).backUpOptions,
+    run: async (args) => await (await loadBackUp()).runBackUp(args),
   },
   {
     name: "proxy",
@@ -21,14 +32,14 @@ export const serverCommands: readonly Command[] = [
       ["portway proxy", "for pages on this machine, at http://localhost:8787/proxy/request"],
       ["portway proxy --open-paths", "URLs may stand right behind its address"],
     ],
-    loadOptions: async () => (await import("./config.ts")).proxyOnlyOptions,
-    run: async ({ flags }) => await (await import("./run.ts")).runProxy(flags),
+    loadOptions: async () => (await loadConfig()).proxyOnlyOptions,
+    run: async ({ flags }) => await (await loadRun()).runProxy(flags),
   },
 ];
 
 /** A relay for the process of a client that has no other: on loopback only, quiet, in memory without a data folder. */
 export async function startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
-  return await (await import("./run.ts")).startEmbeddedRelay(port, dataDir);
+  return await (await loadRun()).startEmbeddedRelay(port, dataDir);
 }
 
 /** The server as a program of its own: what stands behind `portway server` stands behind its name. */
@@ -38,3 +49,18 @@ export const serverProgram: Program = {
   commands: serverCommands.filter(({ name }) => /^server\b/.test(name))
     .map((command) => ({ ...command, name: command.name.slice("server ".length) })),
 };
+
+async function loadConfig(): Promise<typeof import("./config.ts")> {
+  const config: typeof import("./config.ts") = await import(later("./config.ts"));
+  return config;
+}
+
+async function loadBackUp(): Promise<typeof import("./back_up.ts")> {
+  const backUp: typeof import("./back_up.ts") = await import(later("./back_up.ts"));
+  return backUp;
+}
+
+async function loadRun(): Promise<typeof import("./run.ts")> {
+  const run: typeof import("./run.ts") = await import(later("./run.ts"));
+  return run;
+}

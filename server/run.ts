@@ -6,7 +6,8 @@ import { listenForStop } from "../common/stop_signal.ts";
 import { resolveOptions } from "../common/options.ts";
 import { writeText } from "../common/output/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
-import { IN_MEMORY, type RunningServer, startProxyOnly, startServer } from "./main.ts";
+import { type RunningServer, startProxyOnly, startServer } from "./main.ts";
+import { IN_MEMORY } from "./open_store.ts";
 
 /**
  * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.

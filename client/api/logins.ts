@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
@@ -39,6 +39,21 @@ export class Logins {
    */
   load(server: URL): Login | null {
     return this.#read(nameFor(server.origin));
+  }
+
+  /** Whether there is a login at a server, damaged or not. */
+  has(server: URL): boolean {
+    return existsSync(join(this.#folder, nameFor(server.origin)));
+  }
+
+  /** The login at a server; null for none and for a damaged one. */
+  loadUndamaged(server: URL): Login | null {
+    try {
+      return this.load(server);
+    } catch (error) {
+      if (error instanceof LoginDamaged) return null;
+      throw error;
+    }
   }
 
   /**

@@ -1,4 +1,5 @@
 import { formatBytes, formatDuration, formatTime, printable } from "../../common/format.ts";
+import { later } from "../../common/later.ts";
 import type { LineWriter } from "../../common/output/mod.ts";
 import type { Screen } from "./screen.ts";
 
@@ -22,6 +23,7 @@ export function createTextScreen(options: TextScreenOptions): Screen {
   const paint = createPaint(color), paintError = createPaint(colorErrors);
   const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
   const writeQr = async (url: string) => {
+    const { createQr }: typeof import("./qr_code.ts") = await import(later("./qr_code.ts"));
     const code = await createQr(url, color), width = widthOf(code);
     if (width <= columns) return out.write("\n" + code);
     // What breaks into other lines no camera can read.
@@ -113,12 +115,6 @@ function timestamp(time: number): string {
     lastTimestamp = new Date(time).toISOString();
   }
   return lastTimestamp;
-}
-
-/** In colours it is dark on light whatever the terminal's are, which is what cameras want. */
-async function createQr(url: string, color: boolean): Promise<string> {
-  const { toString } = await import("qrcode");
-  return await toString(url, color ? { type: "terminal", small: true } : { type: "utf8" });
 }
 
 /** Characters of the longest line, without the codes that colour it. */

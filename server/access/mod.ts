@@ -1,1 +1,11 @@
-export { type Authenticate, type Principal, requireScope, type Role, type Scope, SCOPES } from "./principal.ts";
+export { isHarmless, requireOwnOrigin } from "./own_origin.ts";
+export {
+  type Authenticate,
+  type Plan,
+  type Principal,
+  requireLogin,
+  requireScope,
+  type Role,
+  type Scope,
+  SCOPES,
+} from "./principal.ts";

@@ -14,13 +14,16 @@ export type Scope = keyof typeof SCOPES;
 /** What a member may do in an account: `owner` and `admin` manage its members, `member` uses it. */
 export type Role = "owner" | "admin" | "member";
 
+/** What an account has: persistent tunnels need a paid one. */
+export type Plan = "free" | "paid";
+
 /** Who asks, and for which of their accounts. */
 export interface Principal {
   readonly user: { readonly id: string; readonly name: string; readonly email: string; readonly isAdmin: boolean };
   readonly account: {
     readonly id: string;
     readonly name: string;
-    readonly plan: "free" | "paid";
+    readonly plan: Plan;
     readonly role: Role;
   };
   /** What they may do here: a browser's session may do everything, a token what its user allowed. */
@@ -37,17 +40,24 @@ export interface Principal {
 export type Authenticate = (exchange: Exchange) => Promise<Principal | null>;
 
 /**
+ * Lets through who has logged in.
+ * @throws HttpError 401 `unauthorized` for nobody
+ */
+export function requireLogin(principal: Principal | null): Principal {
+  if (principal !== null) return principal;
+  throw new HttpError(401, "unauthorized", "This needs a login.", {
+    details: "Log in with portway --login, or send a token as Authorization: Bearer.",
+    headers: { "www-authenticate": "Bearer" },
+  });
+}
+
+/**
  * Lets through who may do what `scope` stands for.
  * @throws HttpError 401 `unauthorized` for nobody, 403 `scope_missing`, which names the scope
  */
 export function requireScope(principal: Principal | null, scope: Scope): Principal {
-  if (principal === null) {
-    throw new HttpError(401, "unauthorized", "This needs a login.", {
-      details: "Log in with portway --login, or send a token as Authorization: Bearer.",
-      headers: { "www-authenticate": "Bearer" },
-    });
-  }
-  if (principal.scopes.has(scope)) return principal;
+  const known = requireLogin(principal);
+  if (known.scopes.has(scope)) return known;
   throw new HttpError(403, "scope_missing", `This token lacks the scope ${scope}.`, {
     details: "Log in again and allow it.",
     headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },

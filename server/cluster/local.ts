@@ -1,16 +1,32 @@
-import type { Presence } from "./types.ts";
+import { GoAwayReason } from "../../protocol/mod.ts";
+import type { Carrier, Presence } from "./types.ts";
 
-/** Presence of a server that stands alone: a map in this process. */
-export function createLocalPresence<S>(): Presence<S> {
-  const sessions = new Map<string, S>();
-  return {
-    claim(tunnelId, session) {
-      const previous = sessions.get(tunnelId) ?? null;
-      sessions.set(tunnelId, session);
-      return previous;
-    },
-    release: (tunnelId, session) => sessions.get(tunnelId) === session && sessions.delete(tunnelId),
-    find: (tunnelId) => sessions.get(tunnelId) ?? null,
-    sessions: () => sessions.values(),
-  };
+/** Presence of a server that stands alone: a map in this process. It always knows, and answers at once. */
+export class LocalPresence implements Presence {
+  readonly #carriers = new Map<string, Carrier>();
+  readonly #watches = new Map<string, Set<(carrier: Carrier) => void>>();
+
+  claim(key: string, carrier: Carrier): void {
+    const previous = this.#carriers.get(key);
+    this.#carriers.set(key, carrier);
+    previous?.end(GoAwayReason.replaced, "a newer session of its owner carries this tunnel now");
+    for (const listener of [...this.#watches.get(key) ?? []]) listener(carrier);
+  }
+
+  release(key: string, carrier: Carrier): boolean {
+    return this.#carriers.get(key) === carrier && this.#carriers.delete(key);
+  }
+
+  find(key: string): Carrier | null {
+    return this.#carriers.get(key) ?? null;
+  }
+
+  watch(key: string, listener: (carrier: Carrier) => void): () => void {
+    const watches = this.#watches.get(key) ?? new Set();
+    this.#watches.set(key, watches.add(listener));
+    return () => {
+      watches.delete(listener);
+      if (watches.size === 0 && this.#watches.get(key) === watches) this.#watches.delete(key);
+    };
+  }
 }

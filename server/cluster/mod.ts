@@ -1,2 +1,3 @@
-export { createLocalPresence } from "./local.ts";
-export type { Presence } from "./types.ts";
+export { createLocalArrivals } from "./arrivals.ts";
+export { LocalPresence } from "./local.ts";
+export type { Arrivals, Carrier, Presence } from "./types.ts";

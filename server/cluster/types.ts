@@ -1,11 +1,52 @@
-/** Who is where: which session carries a tunnel. `S` is whatever this node reaches a session by. */
-export interface Presence<S> {
-  /** Puts `session` in charge of a tunnel, and returns the one it takes over from. */
-  claim(tunnelId: string, session: S): S | null;
-  /** Ends that charge if `session` still has it, and says whether it had. */
-  release(tunnelId: string, session: S): boolean;
-  /** The session in charge, or null. */
-  find(tunnelId: string): S | null;
-  /** Every session in charge. */
-  sessions(): Iterable<S>;
+import type { GoAwayReason, HeadWriter, MuxStream, RequestFlags, StreamHandler } from "../../protocol/mod.ts";
+
+/** What carries visitors: a session of this node, or the way to one of another. Whoever holds it need not know which. */
+export interface Carrier {
+  /**
+   * Opens a stream with a visitor's request.
+   * @returns the stream, or null when it takes no more of that kind now, or is over
+   * @throws RangeError when the head is larger than `MAX_HEAD`
+   */
+  open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null;
+  /** Whether it has ended: nothing can be opened any more. */
+  readonly over: boolean;
+  /** Ends the session, wherever it is, with a reason that its client is told. */
+  end(reason: GoAwayReason, text: string): void;
+}
+
+/**
+ * Who is where: which session has charge of which public address. Addresses are known by keys, texts of at most 100
+ * printable characters.
+ */
+export interface Presence {
+  /**
+   * Puts a session of this node in charge: {@link find} gives it as soon as this returns. The one it takes over from,
+   * on whichever node, is ended as replaced.
+   */
+  claim(key: string, carrier: Carrier): void;
+  /** Ends that charge if `carrier` still has it, and says whether it had. */
+  release(key: string, carrier: Carrier): boolean;
+  /**
+   * Who is in charge, or null: at once when that is known here, as for every session of this node, and else by a promise,
+   * which never rejects. A node that cannot be asked counts as one that has none.
+   */
+  find(key: string): Carrier | null | Promise<Carrier | null>;
+  /**
+   * Calls `listener` once a session takes charge, on whichever node.
+   * @returns what ends the watch, to be called by whoever began it
+   */
+  watch(key: string, listener: (carrier: Carrier) => void): () => void;
+}
+
+/**
+ * Tells who waits that something new can be read from the store. A word may get lost between servers, and says nothing of
+ * what is new: who waits looks for itself, and now and then without being told.
+ */
+export interface Arrivals {
+  announce(topic: string): void;
+  /**
+   * Calls `listener`, which must not throw, for every announcement from now on.
+   * @returns what ends that
+   */
+  listen(topic: string, listener: () => void): () => void;
 }

@@ -1,34 +1,56 @@
-/** The two domains of tunnels, and how a Host header finds its label. */
-export interface HostMatcher {
-  /** The label under the ephemeral domain, or null when the host is none of ours. */
-  ephemeralLabel(host: string): string | null;
+/** A public address of a tunnel, as a Host header names it. */
+export interface TunnelHost {
+  /** The kind of tunnel whose domain it is below. */
+  readonly kind: "ephemeral" | "persistent";
+  /** What stands before the domain, in lower case; "" when no tunnel can have that. */
+  readonly label: string;
 }
 
-/**
- * @param ephemeralDomain lower case, without port: a tunnel's host is `<label>.<domain>`, whatever its port, its case,
- * or a trailing dot
- * @param ownHost the server's own name, likewise: it is no tunnel's, even when it is below that domain
- */
-export function createHostMatcher(ephemeralDomain: string, ownHost: string): HostMatcher {
-  const suffix = `.${ephemeralDomain}`;
-  // Visitors in a row tend to ask for the same host.
-  let lastHost = "", lastLabel: string | null = null;
+/** The two domains of tunnels, and the server's own names, which are never a tunnel's; lower case, without port. */
+export interface TunnelDomains {
+  ephemeral: string;
+  /** May be the other one: labels of persistent tunnels have a dash, others have none. */
+  persistent: string;
+  ownHosts: readonly string[];
+}
 
-  function parse(host: string): string | null {
-    const name = normalizeHost(host);
-    if (!name.endsWith(suffix) || name === ownHost) return null;
-    const label = name.slice(0, -suffix.length);
-    return LABEL.test(label) ? label : "";
+/** Finds the tunnel's address in a Host header, whatever its port, its case, or a trailing dot. */
+export class TunnelHosts {
+  readonly #domains: TunnelDomains;
+  // Visitors in a row tend to ask for the same host.
+  #lastHost = "";
+  #last: TunnelHost | null = null;
+
+  constructor(domains: TunnelDomains) {
+    this.#domains = domains;
   }
 
-  return {
-    ephemeralLabel(host) {
-      if (host === lastHost) return lastLabel;
-      lastLabel = parse(host);
-      lastHost = host;
-      return lastLabel;
-    },
-  };
+  /** The address, or null when the host is below none of our domains. */
+  find(host: string): TunnelHost | null {
+    if (host === this.#lastHost) return this.#last;
+    this.#last = this.#parse(normalizeHost(host));
+    this.#lastHost = host;
+    return this.#last;
+  }
+
+  #parse(name: string): TunnelHost | null {
+    const { ephemeral, persistent, ownHosts } = this.#domains;
+    if (ownHosts.includes(name)) return null;
+    const ephemeralLabel = labelBelow(name, ephemeral), persistentLabel = labelBelow(name, persistent);
+    if (ephemeralLabel === null && persistentLabel === null) return null;
+    // One domain may be below the other: then only one of the two finds a label.
+    if (persistentLabel && (persistent !== ephemeral || persistentLabel.includes("-"))) {
+      return { kind: "persistent", label: persistentLabel };
+    }
+    return { kind: "ephemeral", label: ephemeralLabel ?? "" };
+  }
+}
+
+/** The label before a domain, "" when what stands there is none, or null when the name is not below that domain. */
+function labelBelow(name: string, domain: string): string | null {
+  if (!name.endsWith(domain) || name.at(-domain.length - 1) !== ".") return null;
+  const label = name.slice(0, -domain.length - 1);
+  return LABEL.test(label) ? label : "";
 }
 
 /** One DNS label (RFC 1035, section 2.3.1; a digit may come first by RFC 1123, section 2.1). */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { createHostMatcher, normalizeHost } from "./hosts.ts";
+import { normalizeHost, TunnelHosts } from "./hosts.ts";
+
+const DOMAINS = { ephemeral: "try.localhost", persistent: "tunnel.localhost", ownHosts: ["hq.try.localhost"] };
 
 const cases: [host: string, label: string | null][] = [
   ["abc.try.localhost", "abc"],
@@ -30,20 +32,42 @@ const cases: [host: string, label: string | null][] = [
   ["", null],
 ];
 
-Deno.test("ephemeralLabel finds the label whatever the port, the case or a trailing dot", () => {
-  const matcher = createHostMatcher("try.localhost", "hq.try.localhost");
-  for (const [host, label] of cases) assert.equal(matcher.ephemeralLabel(host), label, host);
+Deno.test("TunnelHosts finds the label whatever the port, the case or a trailing dot", () => {
+  const hosts = new TunnelHosts(DOMAINS);
+  const find = (host: string) => hosts.find(host)?.label ?? null;
+  for (const [host, label] of cases) assert.equal(find(host), label, host);
   // Once more, backwards: what was asked last must not stick.
-  for (const [host, label] of cases.toReversed()) assert.equal(matcher.ephemeralLabel(host), label, host);
+  for (const [host, label] of cases.toReversed()) assert.equal(find(host), label, host);
 });
 
-Deno.test("ephemeralLabel never throws and never gives a label that is none", () => {
-  const { ephemeralLabel } = createHostMatcher("try.localhost", "hq.try.localhost");
-  const host = fc.oneof(fc.string(), fc.string().map((text) => `${text}.try.localhost`), fc.constantFrom(...cases[0]));
+Deno.test("TunnelHosts knows the kind of tunnel by its domain", () => {
+  const hosts = new TunnelHosts(DOMAINS);
+  assert.deepEqual(hosts.find("app-k3v9.tunnel.localhost"), { kind: "persistent", label: "app-k3v9" });
+  assert.deepEqual(hosts.find("App-k3v9--8080.Tunnel.localhost:80"), { kind: "persistent", label: "app-k3v9--8080" });
+  assert.deepEqual(hosts.find("app-k3v9.try.localhost"), { kind: "ephemeral", label: "app-k3v9" });
+  assert.equal(hosts.find("a.b.tunnel.localhost")?.label, "");
+});
+
+Deno.test("TunnelHosts tells kinds apart where their domains are one, or one is below the other", () => {
+  const one = new TunnelHosts({ ephemeral: "t.example", persistent: "t.example", ownHosts: ["example"] });
+  assert.equal(one.find("k3v9.t.example")?.kind, "ephemeral");
+  assert.equal(one.find("app-k3v9.t.example")?.kind, "persistent");
+  const below = new TunnelHosts({ ephemeral: "localhost", persistent: "tunnel.localhost", ownHosts: ["hq.localhost"] });
+  assert.deepEqual(below.find("app-k3v9.tunnel.localhost"), { kind: "persistent", label: "app-k3v9" });
+  assert.deepEqual(below.find("k3v9.localhost"), { kind: "ephemeral", label: "k3v9" });
+  const above = new TunnelHosts({ ephemeral: "try.localhost", persistent: "localhost", ownHosts: ["hq.localhost"] });
+  assert.deepEqual(above.find("k3v9.try.localhost"), { kind: "ephemeral", label: "k3v9" });
+  assert.deepEqual(above.find("app-k3v9.localhost"), { kind: "persistent", label: "app-k3v9" });
+});
+
+Deno.test("TunnelHosts never throws and never gives a label that is none", () => {
+  const hosts = new TunnelHosts(DOMAINS);
+  const domain = fc.constantFrom("try.localhost", "tunnel.localhost");
+  const below = fc.tuple(fc.string(), domain).map(([text, domain]) => `${text}.${domain}`);
   fc.assert(
-    fc.property(host, (text) => {
-      const label = ephemeralLabel(String(text));
-      assert(label === null || label === "" || /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label));
+    fc.property(fc.oneof(fc.string(), below, fc.constantFrom(...cases[0].map(String))), (text) => {
+      const label = hosts.find(text)?.label ?? "";
+      assert(label === "" || /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label));
     }),
     { numRuns: 2000 },
   );

@@ -1,1 +1,1 @@
-export { createRelay, type Relay, type RelayOptions } from "./relay.ts";
+export { Relay, type RelayOptions } from "./relay.ts";

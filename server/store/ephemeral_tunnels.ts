@@ -55,8 +55,10 @@ export function createEphemeralTunnels(db: Kysely<Database>): EphemeralTunnels {
     },
     async addTraffic(traffic) {
       if (traffic.length === 0) return;
+      // In one order, as two servers would otherwise wait for each other's rows.
+      const ordered = traffic.toSorted((one, other) => one.id < other.id ? -1 : 1);
       await db.transaction().execute(async (transaction) => {
-        for (const { id, bytes } of traffic) {
+        for (const { id, bytes } of ordered) {
           await transaction.updateTable("ephemeral_tunnels")
             .set((row) => ({ bytes_used: row("bytes_used", "+", bytes) })).where("id", "=", id).execute();
         }

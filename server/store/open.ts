@@ -1,15 +1,22 @@
+import type { PostgresAddress } from "./postgres_address.ts";
 import type { Store } from "./types.ts";
 
-export interface StoreOptions {
-  /** Folder of the embedded database, or null for one in memory that ends with the process. */
-  dataDir: string | null;
-}
+/** The embedded database, or a PostgreSQL. */
+export type StoreOptions =
+  /** Its folder, or null for one in memory that ends with the process. */
+  | { dataDir: string | null }
+  /** Connections are opened as they are needed, up to that number. */
+  | { postgres: { address: PostgresAddress; maxConnections: number } };
 
 /**
  * Opens the store and brings its schema up to date.
- * @throws Error when the folder cannot be written or the database was made by a newer version
+ * @throws Error when the folder cannot be written, the database cannot be reached, or a newer version made it
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
+  if ("postgres" in options) {
+    const { openPostgresStore } = await import("./postgres/mod.ts");
+    return await openPostgresStore(options.postgres.address, options.postgres.maxConnections);
+  }
   const { openSqliteStore } = await import("./sqlite.ts");
   return await openSqliteStore(options.dataDir);
 }

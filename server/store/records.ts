@@ -2,15 +2,32 @@ import type { Kysely } from "kysely";
 import type { Database } from "./schema/mod.ts";
 // Tunnels
 import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
+import { createPersistentTunnels, type PersistentTunnels } from "./persistent_tunnels.ts";
+import { createUsage, type Usage } from "./usage.ts";
 // Accounts
+import { type AuditLog, createAuditLog } from "./audit_log.ts";
+import { createIdentities, type Identities } from "./identities.ts";
+import { createPersonalTokens, type PersonalTokens } from "./personal_tokens.ts";
+import { createSettings, type Settings } from "./settings.ts";
 // Captures
+import type { Captures } from "./capture_types.ts";
+import { createCaptures } from "./captures.ts";
+import { createViews, type Views } from "./views.ts";
 
 /** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
 export interface Records {
   // Tunnels
   readonly ephemeralTunnels: EphemeralTunnels;
+  readonly persistentTunnels: PersistentTunnels;
+  readonly usage: Usage;
   // Accounts
+  readonly identities: Identities;
+  readonly personalTokens: PersonalTokens;
+  readonly auditLog: AuditLog;
+  readonly settings: Settings;
   // Captures
+  readonly views: Views;
+  readonly captures: Captures;
 }
 
 /** All kinds of records, in any database that Kysely speaks to. */
@@ -18,7 +35,15 @@ export function createRecords(db: Kysely<Database>): Records {
   return {
     // Tunnels
     ephemeralTunnels: createEphemeralTunnels(db),
+    persistentTunnels: createPersistentTunnels(db),
+    usage: createUsage(db),
     // Accounts
+    identities: createIdentities(db),
+    personalTokens: createPersonalTokens(db),
+    auditLog: createAuditLog(db),
+    settings: createSettings(db),
     // Captures
+    views: createViews(db),
+    captures: createCaptures(db),
   };
 }

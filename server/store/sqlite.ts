@@ -1,8 +1,9 @@
-import { mkdirSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { StoreUnavailable } from "./errors.ts";
+import { isWriting } from "./is_writing.ts";
 import { migrate } from "./migrate.ts";
 import { createRecords } from "./records.ts";
 import type { Database } from "./schema/mod.ts";
@@ -15,7 +16,7 @@ const LOCK_WAIT_MS = 1000;
 export async function openSqliteStore(dataDir: string | null): Promise<Store> {
   const path = dataDir === null ? ":memory:" : join(dataDir, "portway.db");
   try {
-    if (dataDir !== null) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (dataDir !== null) makeFile(dataDir, path);
     const watch = new StoreWatch(dataDir === null ? null : path);
     const db = await openDatabase(path, watch);
     watch.begin();
@@ -23,6 +24,12 @@ export async function openSqliteStore(dataDir: string | null): Promise<Store> {
   } catch (cause) {
     throw new Error(`cannot open the database ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
+}
+
+/** For its owner alone, in a folder that was there before too: what SQLite puts beside it goes by it. */
+function makeFile(dataDir: string, path: string): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
 }
 
 /** Codes of SQLite (https://sqlite.org/rescode.html) for what the machine refuses: BUSY, LOCKED, NOMEM, READONLY, ... */
@@ -106,11 +113,6 @@ function adapt(file: DatabaseSync, watch: StoreWatch): SqliteDatabase {
     // Kysely opens transactions with a plain `begin`; `immediate` takes the write lock at once and cannot fail half-way.
     prepare: (sql) => adaptStatement(prepare(sql === "begin" ? "begin immediate" : sql), isWriting(sql), watch),
   };
-}
-
-/** Whether a statement is the one that keeps something: inside a transaction its end is. */
-function isWriting(sql: string): boolean {
-  return /^(insert|update|delete|commit)\b/i.test(sql);
 }
 
 function adaptStatement(

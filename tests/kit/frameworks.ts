@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { LineLog } from "./events.ts";
+import { findFreePort } from "./free_port.ts";
 import { makeTempDir } from "./temp_dir.ts";
 import { TextLineStream } from "./text_lines.ts";
 import type { DevServer } from "./vite.ts";
@@ -125,11 +126,4 @@ async function installNext(): Promise<string> {
   if (!success) throw new Error(`cannot install Next: ${new TextDecoder().decode(stderr)}`);
   await rename(fresh, folder).catch(() => rm(fresh, { recursive: true }));
   return folder;
-}
-
-/** Programs that cannot take any free port and say which. */
-function findFreePort(): number {
-  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
-  listener.close();
-  return listener.addr.port;
 }

@@ -17,3 +17,4 @@ export { fromBytes, toBytes } from "./latin1.ts";
 export { type SocketService, startSocketService } from "./socket_service.ts";
 export { type DevServer, startVite } from "./vite.ts";
 export { type Framework, isThere, startNext, startNginxServer, startPythonApp } from "./frameworks.ts";
+export { PASSWORD, type Postgres, postgresMissing, startPostgres } from "./postgres.ts";

@@ -1,15 +1,21 @@
+// @ts-check
 // The page of a share that only takes files: sends them one after the other and says how far each is.
 // Without script the form does the same.
 
-const form = document.getElementById("form");
-const input = document.getElementById("files");
-const list = document.getElementById("list");
+import { find } from "./find.js";
+
+/** @typedef {{ file: File, row: HTMLElement, state: HTMLElement }} Waiting */
+
+const form = find("#form", HTMLFormElement);
+const input = find("#files", HTMLInputElement);
+const list = find("#list", HTMLUListElement);
+/** @type {Waiting[]} */
 const waiting = [];
 let isSending = false;
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  add(input.files);
+  add(input.files ?? []);
   input.value = "";
 });
 addEventListener("dragover", (event) => {
@@ -20,17 +26,19 @@ addEventListener("dragleave", () => form.classList.remove("over"));
 addEventListener("drop", (event) => {
   event.preventDefault();
   form.classList.remove("over");
-  add(event.dataTransfer.files);
+  add(event.dataTransfer?.files ?? []);
 });
 addEventListener("beforeunload", (event) => {
   if (isSending) event.preventDefault();
 });
 
+/** @param {Iterable<File>} files */
 function add(files) {
   for (const file of files) waiting.push({ file, ...createRow(file.name) });
   if (!isSending) sendAll();
 }
 
+/** @param {string} name */
 function createRow(name) {
   const row = document.createElement("li");
   const [title, state] = [document.createElement("span"), document.createElement("span")];
@@ -44,14 +52,20 @@ function createRow(name) {
 async function sendAll() {
   isSending = true;
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const problem = await send(next.file, (share) => next.state.textContent = `${Math.floor(share * 100)} %`);
-    next.state.textContent = problem ?? "sent";
-    next.row.classList.toggle("failed", problem !== null);
+    const { file, row, state } = next;
+    const problem = await send(file, (share) => state.textContent = `${Math.floor(share * 100)} %`);
+    state.textContent = problem ?? "sent";
+    row.classList.toggle("failed", problem !== null);
   }
   isSending = false;
 }
 
-/** Resolves with what went wrong, or null. */
+/**
+ * Resolves with what went wrong, or null.
+ * @param {File} file
+ * @param {(share: number) => void} onProgress told the share that has been sent, from 0 to 1
+ * @returns {Promise<string | null>}
+ */
 function send(file, onProgress) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
@@ -65,6 +79,7 @@ function send(file, onProgress) {
   });
 }
 
+/** @param {XMLHttpRequest} request */
 function describe({ status, responseText }) {
   try {
     const { error, message } = JSON.parse(responseText);

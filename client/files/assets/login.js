@@ -1,9 +1,12 @@
+// @ts-check
 // The page that asks for the passphrase. Without this script the form works as well, by a plain POST.
-const form = document.querySelector("form");
-const input = document.querySelector("#passphrase");
-const problem = document.querySelector("#problem");
-const reveal = document.querySelector("#reveal");
-const submit = form.querySelector("[type=submit]");
+import { find } from "./find.js";
+
+const form = find("form", HTMLFormElement);
+const input = find("#passphrase", HTMLInputElement);
+const problem = find("#problem", HTMLElement);
+const reveal = find("#reveal", HTMLElement);
+const submit = find("[type=submit]", HTMLButtonElement);
 
 reveal.hidden = false;
 reveal.addEventListener("click", () => {

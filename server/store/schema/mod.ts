@@ -5,16 +5,25 @@
 import type { Migration } from "./types.ts";
 // Tunnels
 import { ephemeralTunnels, type EphemeralTunnelTables } from "./ephemeral_tunnels.ts";
+import { tunnels, type TunnelTables } from "./tunnels.ts";
 // Accounts
+import { accounts, type AccountTables } from "./accounts.ts";
+import { signIn, type SignInTables } from "./sign_in.ts";
 // Captures
+import { views, type ViewTables } from "./views.ts";
 
+export type { Moment, Switch, TextList } from "./sign_in.ts";
 export type { Dialect, Migration } from "./types.ts";
 
 export interface Database extends
   // Tunnels
   EphemeralTunnelTables,
+  TunnelTables,
   // Accounts
+  SignInTables,
+  AccountTables,
   // Captures
+  ViewTables,
   // What has been done
   MigrationTables {}
 
@@ -22,8 +31,12 @@ export interface Database extends
 export const MIGRATIONS: readonly Migration[] = [
   // Tunnels
   ephemeralTunnels,
+  tunnels,
   // Accounts
+  signIn,
+  accounts,
   // Captures
+  views,
 ];
 
 interface MigrationTables {

@@ -1,0 +1,67 @@
+import process from "node:process";
+import type { Program } from "../common/command_line/mod.ts";
+import { NAME_KINDS, type NameKind, renderCompletion, SHELLS } from "../common/completion/mod.ts";
+import { later } from "../common/later.ts";
+import { silentLogger } from "../common/log.ts";
+import { choice, OptionError, resolveOptions } from "../common/options.ts";
+import { writeText } from "../common/output/mod.ts";
+import { asRecord } from "./api/mod.ts";
+import { clientOptions } from "./config.ts";
+
+/** How long somebody who pressed Tab waits for names. */
+const PATIENCE_MS = 2000;
+
+/**
+ * `portway completion`: prints the script for a shell.
+ * @returns the exit code
+ * @throws OptionError when there is none for that shell
+ */
+export async function printCompletion(program: Program, shell: string): Promise<number> {
+  const script = await renderCompletion(parseOperand(choice(...SHELLS), shell), program);
+  await writeText(process.stdout, script);
+  return 0;
+}
+
+/**
+ * `portway completion names`: a line for each, with what it stands for behind a tab. Whatever goes wrong, there are
+ * none: somebody is in the middle of a command line.
+ * @returns the exit code
+ * @throws OptionError when nothing of that kind has names
+ */
+export async function printNames(kind: string): Promise<number> {
+  const names = await loadNames(parseOperand(choice(...NAME_KINDS), kind)).catch(() => []);
+  const lines = names.filter(([name]) => PLAIN.test(name)).map(([name, about]) => `${name}\t${clean(about)}\n`);
+  await writeText(process.stdout, lines.join(""));
+  return 0;
+}
+
+function parseOperand<T>(parse: (text: string) => T, text: string): T {
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new OptionError(`cannot use "${text}": ${(cause as Error).message}`, { cause });
+  }
+}
+
+type Name = readonly [name: string, about: string];
+
+/** Where each kind is listed, and what stands for one: names of tunnels are their owner's, views are asked for by id. */
+const LISTS: Readonly<Record<NameKind, { path: string; read(record: Record<string, unknown>): Name }>> = {
+  tunnels: { path: "/api/v1/tunnels", read: ({ name, url }) => [String(name), String(url)] },
+  views: { path: "/api/v1/views", read: ({ id, name }) => [String(id), String(name)] },
+};
+
+async function loadNames(kind: NameKind): Promise<Name[]> {
+  const { openApi }: typeof import("./open_api.ts") = await import(later("./open_api.ts"));
+  const { env } = process, { path, read } = LISTS[kind];
+  const { api } = await openApi({ config: resolveOptions(clientOptions, { flags: {}, env }), env, log: silentLogger });
+  const list = asRecord(await api.get(path, AbortSignal.timeout(PATIENCE_MS)))[kind];
+  return Array.isArray(list) ? list.map((item) => read(asRecord(item))) : [];
+}
+
+/** Names that mean nothing to a shell: bash expands what it is offered, and a server could offer it a command. */
+const PLAIN = /^\w[\w.-]*$/;
+
+/** One field of a line, in which nothing can steer a terminal. */
+// deno-lint-ignore no-control-regex -- what must not pass
+const clean = (text: string) => text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");

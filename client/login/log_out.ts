@@ -1,0 +1,62 @@
+import type { Connect } from "../../common/connection/mod.ts";
+import {
+  ApiRefused,
+  ApiUnreachable,
+  CLIENT_ID,
+  discoverOAuth,
+  type Login,
+  type Logins,
+  OAuthRefused,
+  postForm,
+} from "../api/mod.ts";
+
+export interface LogOutOptions {
+  server: URL;
+  connect: Connect;
+  logins: Logins;
+}
+
+/**
+ * How a logout went. `revoked`: the server takes the login no more. `kept`: it was a token that its user made on the
+ * server's site, where it stays. `not_told`: it is forgotten here, and the server could not be told, for a reason.
+ */
+export type LogOutEnd = { end: "none" | "revoked" | "kept" } | { end: "not_told"; reason: string };
+
+/** Ends the login at a server and forgets it, a damaged one too. Throws what the system says. */
+export async function logOut({ server, connect, logins }: LogOutOptions): Promise<LogOutEnd> {
+  // No other program renews it meanwhile: what it got would stay.
+  return await logins.withLock(server, async () => {
+    const isThere = logins.has(server), login = logins.loadUndamaged(server);
+    logins.remove(server);
+    if (!isThere) return { end: "none" };
+    if (login === null) return { end: "not_told", reason: "its file is damaged" };
+    if (login.refreshToken === null && login.expiresAt === null) return { end: "kept" };
+    const reason = await revokeLogin({ server, connect }, login);
+    return reason === null ? { end: "revoked" } : { end: "not_told", reason };
+  });
+}
+
+/**
+ * Tells a server that a login has ended. What is left of one that is not told ends with its time.
+ * @returns null, or why it was not told
+ */
+export async function revokeLogin(
+  { server, connect }: Pick<LogOutOptions, "server" | "connect">,
+  login: Login,
+): Promise<string | null> {
+  if (login.refreshToken === null && login.expiresAt === null) return null;
+  try {
+    const { revocation } = await discoverOAuth(connect, server);
+    if (revocation === null) return "it has no way to end one";
+    const tokens = [["refresh_token", login.refreshToken], ["access_token", login.accessToken]] as const;
+    for (const [kind, token] of tokens) {
+      if (token === null) continue;
+      await postForm(connect, revocation, { client_id: CLIENT_ID, token, token_type_hint: kind });
+    }
+    return null;
+  } catch (error) {
+    const isExpected = error instanceof ApiUnreachable || error instanceof ApiRefused || error instanceof OAuthRefused;
+    if (!isExpected) throw error;
+    return error.message;
+  }
+}

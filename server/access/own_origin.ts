@@ -1,0 +1,28 @@
+import { HttpError } from "../../common/http_error.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+
+/**
+ * Whether a request with the cookie of a browser's session may come from a page of any origin: it changes nothing, and
+ * that page cannot read the answer.
+ */
+export function isHarmless(exchange: Pick<Exchange, "method" | "upgrade" | "header">): boolean {
+  const { method, upgrade } = exchange;
+  // A page of any origin may open a WebSocket, and reads what comes over it. Whoever sends `Origin` wants to read.
+  return (method === "GET" || method === "HEAD") && upgrade === null && exchange.header("origin") === null;
+}
+
+/**
+ * Lets through a request that a browser made for a page of `origin`. Cookies say nothing of that: a tunnel's host is a
+ * sibling of HQ's, whose pages send HQ's cookie along.
+ * @throws HttpError 403 `foreign_origin`
+ */
+export function requireOwnOrigin(exchange: Pick<Exchange, "header">, origin: string): void {
+  const from = exchange.header("origin");
+  const site = exchange.header("sec-fetch-site");
+  // A page that hides where it comes from, by its referrer policy, says so with "null".
+  const isOwn = from === origin || ((from === null || from === "null") && site === "same-origin");
+  if (isOwn && (site === null || site === "same-origin")) return;
+  throw new HttpError(403, "foreign_origin", "This request does not come from a page of this server.", {
+    details: "Open the page again and repeat it there.",
+  });
+}

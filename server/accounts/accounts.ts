@@ -1,0 +1,133 @@
+import type { OriginReader } from "../../common/forwarded.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+import { describeError, type Logger } from "../../common/log.ts";
+import { type Plan, requireOwnOrigin } from "../access/mod.ts";
+import type { Store } from "../store/mod.ts";
+import { Attempts } from "./attempts.ts";
+import { Audit, SERVER } from "./audit.ts";
+import { type Auth, openAuth, sessionCookieOf } from "./auth.ts";
+import { createCall, notFound } from "./call.ts";
+import { ClientForms } from "./clients.ts";
+import { ConsentForms } from "./consent.ts";
+import { EntryForms } from "./entry.ts";
+import { beginFirstStart, type FirstAdmin } from "./first_start.ts";
+import { Identifier, type Identity, toAccount, toPlan } from "./identify.ts";
+import { createOAuthFace } from "./oauth_face.ts";
+import { createAccountsApi, tokenBound } from "./routes.ts";
+import { createSecret } from "./secrets.ts";
+import type { Accounts, SignUpPolicy } from "./types.ts";
+
+export interface AccountsOptions {
+  store: Store;
+  log: Logger;
+  readOrigin: OriginReader;
+  /** Of HQ, as `https://example.com`: pages, sessions and OAuth are there. */
+  origin: string;
+  signUp: SignUpPolicy;
+  /** Of new accounts. */
+  defaultPlan: Plan;
+  /** The first user, made when there is none yet; null for a link in the log. */
+  admin: FirstAdmin | null;
+}
+
+const RESET_SECONDS = 24 * 3600;
+
+/** Users and accounts. Better-auth is loaded only once somebody signs in or logs in. */
+export async function createAccounts(options: AccountsOptions): Promise<Accounts> {
+  const { store, log, readOrigin, origin } = options;
+  const { identities } = store;
+  const now = Date.now;
+  const audit = new Audit(store.auditLog, now);
+  const loadAuth = onceUntilFailed(() => loadBetterAuth(options, onPasswordReset));
+  const call = createCall(loadAuth, origin);
+  const identifier = new Identifier({
+    store,
+    call,
+    origin,
+    sessionCookie: sessionCookieOf(origin),
+    now,
+    onFailure: (error) => log.warn("token_use_not_noted", { reason: describeError(error) }),
+  });
+  const onChange = () => identifier.forget();
+  const identify = (exchange: Exchange) => identifier.identify(exchange);
+  const attempts = new Attempts();
+  const shared = { store, call, loadAuth, identify, readOrigin, attempts, audit, onChange, now, origin };
+
+  async function onPasswordReset(userId: string): Promise<void> {
+    // Whoever knew the old one may have made themselves some.
+    await identities.endGrants({ userId });
+    await store.personalTokens.remove({ userId });
+    onChange();
+    const email = (await identities.findUser(userId))?.email ?? "";
+    await audit.write({ id: userId, email }, "password_reset", email);
+  }
+
+  async function onReplay(userId: string): Promise<void> {
+    log.warn("refresh_token_replayed", { user: userId });
+    await audit.write(SERVER, "client_revoked", `${userId}: a refresh token that was used up came again`);
+  }
+
+  async function createResetLink(userId: string): Promise<string> {
+    const token = createSecret();
+    await (await loadAuth()).remember(`reset-password:${token}`, userId, RESET_SECONDS);
+    return `${origin}/reset?token=${token}`;
+  }
+
+  async function switchAccount(identity: Identity, accountId: string): Promise<void> {
+    await moveTo(store, identity, accountId);
+    onChange();
+  }
+
+  const setUp = await beginFirstStart({ ...shared, admin: options.admin, log });
+  return {
+    faces: [createOAuthFace({ ...shared, onReplay })],
+    api: createAccountsApi({ store, identify, switchAccount }),
+    authenticate: async (exchange) => (await identify(exchange))?.principal ?? null,
+    checkOrigin: (exchange) => requireOwnOrigin(exchange, origin),
+    planOf: async (accountId) => toPlan(await identities.findPlan(accountId)),
+    isSuspended: async (userId) => (await identities.findUser(userId))?.isSuspended ?? true,
+    accountsOf: async ({ user }) => (await identities.findMemberships(user.id)).map(toAccount),
+    entry: new EntryForms({ ...shared, mailer: null, createResetLink, policy: options.signUp, setUp }),
+    consent: new ConsentForms(shared),
+    clients: new ClientForms(shared),
+  };
+}
+
+async function loadBetterAuth(
+  { store, origin, defaultPlan }: AccountsOptions,
+  onPasswordReset: (userId: string) => Promise<void>,
+): Promise<Auth> {
+  const secret = await store.settings.getOrAdd("secret", createSecret());
+  return await openAuth({ store, origin, secret, defaultPlan, onPasswordReset });
+}
+
+/** What `load` gives, from its first call on; a failure is not kept. */
+function onceUntilFailed<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | null = null;
+  return () =>
+    loaded ??= load().catch((error) => {
+      loaded = null;
+      throw error;
+    });
+}
+
+/**
+ * Has what somebody showed stand for another account of theirs.
+ * @throws HttpError 404 for one they are no member of, 403 `token_bound` for a personal token
+ */
+async function moveTo(
+  { identities }: Pick<Store, "identities">,
+  { principal, credential }: Identity,
+  accountId: string,
+): Promise<void> {
+  const memberships = await identities.findMemberships(principal.user.id);
+  if (!memberships.some((membership) => membership.accountId === accountId)) throw notFound("account");
+  switch (credential.kind) {
+    case "session":
+      return await identities.moveSession(credential.token, accountId);
+    case "grant":
+      return await identities.moveGrant(credential.grantId, accountId);
+    case "personal":
+      throw tokenBound();
+  }
+}

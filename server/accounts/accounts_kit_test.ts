@@ -1,0 +1,146 @@
+import type { Exchange } from "../../common/listener/mod.ts";
+import { listen } from "../../common/listener/mod.ts";
+import { createOriginReader } from "../../common/forwarded.ts";
+import { readJsonBody } from "../../common/check_input.ts";
+import { type LogFields, type Logger, silentLogger } from "../../common/log.ts";
+import { createApiFace } from "../api.ts";
+import { createApp } from "../app.ts";
+import type { Face } from "../face/mod.ts";
+import type { Store } from "../store/mod.ts";
+import { type Accounts, type AccountsOptions, createAccounts } from "./mod.ts";
+
+/** Accounts behind a real listener, with forms that take JSON in the place of HQ's pages. */
+export interface TestServer extends AsyncDisposable {
+  readonly url: string;
+  readonly accounts: Accounts;
+  /** A browser of its own. */
+  browse(): Browser;
+}
+
+/** What HQ's handlers do with a form: anything may be done with what was sent. */
+type Form = (accounts: Accounts, exchange: Exchange, body: never) => unknown;
+
+export const ADMIN = { email: "admin@example.com", password: "correct horse battery" };
+
+/** Starts accounts on a store, with an admin unless told otherwise. */
+export async function startAccounts(
+  store: Store,
+  options: Partial<AccountsOptions> & { forms?: Readonly<Record<string, Form>> } = {},
+): Promise<TestServer> {
+  const ready = Promise.withResolvers<ReturnType<typeof createApp>>();
+  const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, async (exchange) => {
+    return (await ready.promise)(exchange);
+  });
+  const url = `http://localhost:${listener.port}`;
+  const accounts = await createAccounts({
+    store,
+    log: silentLogger,
+    readOrigin: createOriginReader(["127.0.0.1"]),
+    origin: url,
+    signUp: "open",
+    defaultPlan: "free",
+    admin: ADMIN,
+    ...options,
+  });
+  const api = createApiFace({
+    baseUrl: url,
+    areas: [accounts.api],
+    welcome: () => new Response(),
+    readHealth: () => ({}),
+  });
+  const app = createApp(
+    [...accounts.faces, createFormFace(accounts, { ...FORMS, ...options.forms }), api],
+    silentLogger,
+  );
+  ready.resolve(app);
+  return {
+    url,
+    accounts,
+    browse: () => new Browser(url),
+    async [Symbol.asyncDispose]() {
+      listener.abort();
+      await listener.close();
+    },
+  };
+}
+
+const FORMS: Readonly<Record<string, Form>> = {
+  "sign-in": ({ entry }, exchange, body) => entry.signIn(exchange, body),
+  "sign-up": ({ entry }, exchange, body) => entry.signUp(exchange, body),
+  "sign-out": ({ entry }, exchange) => entry.signOut(exchange),
+  "set-up": ({ entry }, exchange, body) => entry.setUp(exchange, body),
+  "change-password": ({ entry }, exchange, body) => entry.changePassword(exchange, body),
+  "reset": ({ entry }, exchange, body) => entry.reset(exchange, body),
+  "authorize": ({ consent }, exchange, body) => consent.decide(exchange, body),
+  "describe-device": ({ consent }, exchange, { code }: { code: string }) => consent.describeDevice(exchange, code),
+  "device": ({ consent }, exchange, body) => consent.decideDevice(exchange, body),
+};
+
+function createFormFace(accounts: Accounts, forms: Readonly<Record<string, Form>>): Face {
+  return {
+    answer(exchange) {
+      const name = /^\/forms\/([\w-]+)$/.exec(exchange.target)?.[1];
+      if (name === undefined) return undefined;
+      return readJsonBody(exchange).then(async (body) => {
+        accounts.checkOrigin(exchange);
+        const result = await forms[name](accounts, exchange, body as never) ?? {};
+        const response = Response.json(result);
+        const cookies: unknown = Reflect.get(Object(result), "cookies");
+        for (const cookie of Array.isArray(cookies) ? cookies : []) response.headers.append("set-cookie", cookie);
+        return response;
+      });
+    },
+  };
+}
+
+/** The parts of an answer that tests look at. */
+export interface Answered {
+  readonly status: number;
+  // deno-lint-ignore no-explicit-any -- whatever a test expects of it
+  readonly body: any;
+  readonly headers: Headers;
+}
+
+/** Keeps cookies, and says which page it is on. */
+export class Browser {
+  readonly #url: string;
+  readonly cookies = new Map<string, string>();
+  /** The Set-Cookie fields of the last answer. */
+  setCookies: string[] = [];
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Posts a form of {@link startAccounts}. */
+  async post(form: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Answered> {
+    return await this.request(`/forms/${form}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "origin": this.#url, ...headers },
+    });
+  }
+
+  /** Requests a path, following nothing. */
+  async request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Answered> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const headers = { ...(cookie === "" ? {} : { cookie }), ...init.headers };
+    const response = await fetch(new URL(path, this.#url), { ...init, headers, redirect: "manual" });
+    this.setCookies = response.headers.getSetCookie();
+    for (const text of this.setCookies) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
+      if (/max-age=0/i.test(text)) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    const text = await response.text();
+    const isJson = text !== "" && response.headers.get("content-type")?.includes("json");
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  }
+}
+
+/** A logger that keeps what it was told. */
+export function recordingLogger(): { log: Logger; lines: { event: string; fields: LogFields }[] } {
+  const lines: { event: string; fields: LogFields }[] = [];
+  const add = (event: string, fields: LogFields = {}) => void lines.push({ event, fields });
+  return { lines, log: { ...silentLogger, debug: add, info: add, warn: add, error: add } };
+}

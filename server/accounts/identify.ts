@@ -1,0 +1,200 @@
+import { HttpError } from "../../common/http_error.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+import {
+  isHarmless,
+  type Plan,
+  type Principal,
+  requireOwnOrigin,
+  type Role,
+  type Scope,
+  SCOPES,
+} from "../access/mod.ts";
+import type { Membership, Store, User } from "../store/mod.ts";
+import { ACCESS_TOKEN_PREFIX } from "./auth.ts";
+import { type Call, textOf, userSuspended } from "./call.ts";
+import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
+import { hashToken } from "./secrets.ts";
+
+/** What somebody showed, in words of ours. */
+export type Credential =
+  | { readonly kind: "session"; readonly token: string }
+  | { readonly kind: "grant"; readonly grantId: string }
+  | { readonly kind: "personal"; readonly tokenId: string };
+
+/** Who asks, and what they showed for it. */
+export interface Identity {
+  readonly principal: Principal;
+  readonly credential: Credential;
+}
+
+export interface IdentifierOptions {
+  store: Pick<Store, "identities" | "personalTokens">;
+  call: Call;
+  /** Of HQ. */
+  origin: string;
+  /** Name of the cookie of a browser's session. */
+  sessionCookie: string;
+  now(): number;
+  /** Hears what goes wrong beside the answer. */
+  onFailure(error: unknown): void;
+}
+
+/** Another server on the same database hears of a revocation after this time; this one at once. */
+const REMEMBERED_MS = 5000;
+/** Credentials remembered at most. */
+const MAX_REMEMBERED = 10_000;
+const USED_EVERY_MS = 60_000;
+
+interface Known {
+  identity: Identity;
+  until: number;
+}
+
+/** Finds out who sends a request, and remembers it for some seconds. */
+export class Identifier {
+  readonly #options: IdentifierOptions;
+  readonly #known = new Map<string, Known>();
+  /** Counts what {@link forget} did, so that a look-up which it overtook is not remembered. */
+  #epoch = 0;
+
+  constructor(options: IdentifierOptions) {
+    this.#options = options;
+  }
+
+  /** What anybody may do has changed: look again. */
+  forget(): void {
+    this.#epoch++;
+    this.#known.clear();
+  }
+
+  /**
+   * Who sends this request; null for nobody.
+   * @throws HttpError as `Authenticate` says
+   */
+  async identify(exchange: Exchange): Promise<Identity | null> {
+    const token = /^Bearer +(\S{1,512})$/i.exec(exchange.header("authorization") ?? "")?.[1];
+    if (token !== undefined) return await this.#find(`token ${hashToken(token)}`, () => this.#findToken(token));
+    const cookie = readCookie(exchange.header("cookie"), this.#options.sessionCookie);
+    if (cookie === null) return null;
+    const identity = await this.#find(`cookie ${hashToken(cookie)}`, () => this.#findSession(cookie));
+    if (identity !== null && !isHarmless(exchange)) requireOwnOrigin(exchange, this.#options.origin);
+    return identity;
+  }
+
+  async #find(key: string, find: () => Promise<Known | null>): Promise<Identity | null> {
+    const known = this.#known.get(key);
+    if (known !== undefined && known.until > this.#options.now()) return known.identity;
+    this.#known.delete(key);
+    const epoch = this.#epoch;
+    const found = await find();
+    if (found === null) return null;
+    if (epoch === this.#epoch) this.#remember(key, found);
+    return found.identity;
+  }
+
+  #remember(key: string, { identity, until }: Known): void {
+    const oldest = this.#known.keys().next().value;
+    if (this.#known.size >= MAX_REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(key, { identity, until: Math.min(until, this.#options.now() + REMEMBERED_MS) });
+  }
+
+  async #findToken(token: string): Promise<Known> {
+    const known = token.startsWith(PERSONAL_TOKEN_PREFIX)
+      ? await this.#findPersonalToken(token)
+      : token.startsWith(ACCESS_TOKEN_PREFIX)
+      ? await this.#findGrant(token.slice(ACCESS_TOKEN_PREFIX.length))
+      : null;
+    if (known === null || known.until <= this.#options.now()) throw tokenRefused();
+    return known;
+  }
+
+  async #findGrant(token: string): Promise<Known | null> {
+    const grant = await this.#options.store.identities.findGrant(hashToken(token));
+    if (grant === null || grant.accountId === null) return null;
+    const { userId, accountId, grantId, scopes } = grant;
+    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), "token");
+    if (principal === null || principal.account.id !== accountId) return null;
+    return { identity: { principal, credential: { kind: "grant", grantId } }, until: grant.expiresAt };
+  }
+
+  async #findPersonalToken(text: string): Promise<Known | null> {
+    const { store, now, onFailure } = this.#options;
+    const token = await store.personalTokens.findByHash(hashToken(text));
+    if (token === null) return null;
+    const { id, userId, accountId, scopes, usedAt } = token;
+    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), "token");
+    if (principal === null || principal.account.id !== accountId) return null;
+    if (usedAt === null || usedAt < now() - USED_EVERY_MS) store.personalTokens.setUsed(id, now()).catch(onFailure);
+    const until = token.expiresAt ?? Infinity;
+    return { identity: { principal, credential: { kind: "personal", tokenId: id } }, until };
+  }
+
+  async #findSession(cookie: string): Promise<Known | null> {
+    const caller = { cookie: `${this.#options.sessionCookie}=${cookie}`, address: "", userAgent: null };
+    const { status, body } = await this.#options.call("/get-session", caller);
+    if (status !== 200) throw new Error(`better-auth cannot read a session: ${status}`);
+    const session = fieldOf(body, "session");
+    const [token, userId] = [textOf(session, "token"), textOf(session, "userId")];
+    if (token === null || userId === null) return null;
+    const accountId = textOf(session, "activeOrganizationId");
+    const principal = await this.#findPrincipal(userId, accountId, ALL_SCOPES, "session");
+    if (principal === null) return null;
+    return { identity: { principal, credential: { kind: "session", token } }, until: Infinity };
+  }
+
+  /** For a session whose account is not its user's any more, their first one. */
+  async #findPrincipal(
+    userId: string,
+    accountId: string | null,
+    scopes: ReadonlySet<Scope>,
+    via: Principal["via"],
+  ): Promise<Principal | null> {
+    const { identities } = this.#options.store;
+    const [user, memberships] = await Promise.all([identities.findUser(userId), identities.findMemberships(userId)]);
+    const membership = memberships.find((one) => one.accountId === accountId) ?? memberships[0];
+    if (user === null || membership === undefined) return null;
+    if (user.isSuspended) throw userSuspended();
+    return { user: describeUser(user), account: toAccount(membership), scopes, via };
+  }
+}
+
+function describeUser({ id, name, email, isAdmin }: User): Principal["user"] {
+  return { id, name, email, isAdmin };
+}
+
+/** An account with its plan and role in words that we know. */
+export function toAccount({ accountId, accountName, plan, role }: Membership): Principal["account"] {
+  return { id: accountId, name: accountName, plan: toPlan(plan), role: toRole(role) };
+}
+
+export const toPlan = (text: string | null): Plan => text === "paid" ? "paid" : "free";
+
+/** Better-auth separates several roles by commas: the strongest counts. */
+export function toRole(text: string): Role {
+  const roles = text.split(",");
+  return roles.includes("owner") ? "owner" : roles.includes("admin") ? "admin" : "member";
+}
+
+export const isScope = (text: string): text is Scope => Object.hasOwn(SCOPES, text);
+
+const ALL_SCOPES: ReadonlySet<Scope> = new Set(Object.keys(SCOPES).filter(isScope));
+
+const readScopes = (texts: readonly string[]): ReadonlySet<Scope> => new Set(texts.filter(isScope));
+
+function fieldOf(body: unknown, field: string): unknown {
+  return typeof body === "object" && body !== null ? Reflect.get(body, field) : null;
+}
+
+function readCookie(cookies: string | null, name: string): string | null {
+  for (const pair of cookies?.split(";") ?? []) {
+    const at = pair.indexOf("=");
+    if (at >= 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
+  }
+  return null;
+}
+
+const tokenRefused = (): HttpError =>
+  new HttpError(401, "token_invalid", "This token is unknown, expired or revoked.", {
+    details: "Log in again with portway --login.",
+    headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+  });

@@ -1,0 +1,209 @@
+import { HttpError } from "../../common/http_error.ts";
+import type { OriginReader } from "../../common/forwarded.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+import { networkOf } from "../../common/network.ts";
+import { createRateLimiter } from "../../common/rate_limiter.ts";
+import type { Face } from "../face/mod.ts";
+import type { Store } from "../store/mod.ts";
+import { ACCESS_TOKEN_PREFIX, ADDRESS_HEADER, type Auth, REFRESH_TOKEN_PREFIX, REUSE_SECONDS } from "./auth.ts";
+import { deviceAccountOf } from "./device_account.ts";
+import { createSecret, hashToken } from "./secrets.ts";
+
+export interface OAuthFaceOptions {
+  loadAuth(): Promise<Auth>;
+  store: Pick<Store, "identities">;
+  readOrigin: OriginReader;
+  /** Of HQ. */
+  origin: string;
+  /** Tokens have changed. */
+  onChange(): void;
+  /** Somebody used a refresh token a second time: all tokens of that login have ended. */
+  onReplay(userId: string): Promise<void>;
+}
+
+/** All that better-auth answers to the outside, of the many things that it can: what clients of OAuth need. */
+const OPEN: ReadonlySet<string> = new Set([
+  "GET /api/auth/oauth2/authorize",
+  "POST /api/auth/oauth2/token",
+  "POST /api/auth/oauth2/revoke",
+  "GET /api/auth/oauth2/userinfo",
+  "POST /api/auth/oauth2/userinfo",
+  "POST /api/auth/device/code",
+  "GET /api/auth/jwks",
+]);
+
+/** Where clients find out about the others; the first is what OpenID Connect asks for, the third is RFC 8414's. */
+const METADATA: ReadonlySet<string> = new Set([
+  "/.well-known/openid-configuration",
+  "/.well-known/oauth-authorization-server",
+  "/.well-known/oauth-authorization-server/api/auth",
+]);
+
+/** Fields of the metadata that tell of what we keep shut. */
+const SHUT = ["introspection_endpoint", "end_session_endpoint", "registration_endpoint"];
+
+const MAX_FORM_BYTES = 16 * 1024;
+
+/** What OAuth clients call. */
+export function createOAuthFace(options: OAuthFaceOptions): Face {
+  // A device asks every five seconds, and many people may be behind one address.
+  const limiter = createRateLimiter({ burst: 120, perMinute: 120 });
+  let metadata: string | null = null;
+
+  async function answer(exchange: Exchange, path: string): Promise<Response> {
+    if (METADATA.has(path)) {
+      metadata ??= await readMetadata(await options.loadAuth(), options.origin);
+      return new Response(metadata, { headers: { "content-type": "application/json", ...SHARED } });
+    }
+    if (!OPEN.has(`${exchange.method} ${path}`)) {
+      throw new HttpError(404, "not_found", "There is nothing at this address.");
+    }
+    const { address } = options.readOrigin(exchange);
+    const waitMs = limiter.take(networkOf(address));
+    if (waitMs > 0) throw tooManyRequests(waitMs);
+    if (path.endsWith("/authorize")) return await authorize(options, exchange, address);
+    return await answerClient(options, exchange, path, address);
+  }
+
+  return {
+    answer(exchange) {
+      const path = exchange.target.split("?", 1)[0];
+      if (!path.startsWith("/api/auth/") && !METADATA.has(path)) return undefined;
+      return answer(exchange, path);
+    },
+  };
+}
+
+/** These answers say nothing of a browser's user, so pages of any origin may read them. */
+const SHARED = { "access-control-allow-origin": "*", "cache-control": "public, max-age=300" };
+
+async function readMetadata(auth: Auth, origin: string): Promise<string> {
+  const response = await auth.handle(new Request(`${origin}/.well-known/openid-configuration`));
+  const metadata: unknown = await response.json();
+  if (!response.ok || typeof metadata !== "object" || metadata === null) throw new Error("better-auth has no metadata");
+  return JSON.stringify(Object.fromEntries(Object.entries(metadata).filter(([name]) => !SHUT.includes(name))));
+}
+
+/** The begin of a login: leads to the page for signing in, or to the one that asks whether the client may. */
+async function authorize(
+  { loadAuth, origin }: OAuthFaceOptions,
+  exchange: Exchange,
+  address: string,
+): Promise<Response> {
+  const url = new URL(exchange.target, origin);
+  const prompts = (url.searchParams.get("prompt") ?? "").split(" ").filter((prompt) => prompt === "login");
+  // A program on the user's machine can pass for our client: it gets nothing unless its user says so (RFC 8252, 8.6).
+  url.searchParams.set("prompt", [...prompts, "consent"].join(" "));
+  const headers = new Headers({ accept: "text/html", [ADDRESS_HEADER]: address });
+  const cookie = exchange.header("cookie");
+  if (cookie !== null) headers.set("cookie", cookie);
+  return withoutStore(await (await loadAuth()).handle(new Request(url, { headers })));
+}
+
+/** A request of a client, which has no cookies and is answered none. */
+async function answerClient(
+  options: OAuthFaceOptions,
+  exchange: Exchange,
+  path: string,
+  address: string,
+): Promise<Response> {
+  const headers = new Headers({ accept: "application/json", [ADDRESS_HEADER]: address });
+  for (const name of ["authorization", "content-type"]) {
+    const value = exchange.header(name);
+    if (value !== null) headers.set(name, value);
+  }
+  const body = exchange.method === "POST" ? await readForm(exchange) : undefined;
+  const form = new URLSearchParams(body ?? "");
+  const request = new Request(new URL(exchange.target, options.origin), { method: exchange.method, headers, body });
+  const auth = await options.loadAuth();
+  const respond = () => auth.handle(request);
+  if (path.endsWith("/token")) return withoutStore(await answerToken(options, auth, form, respond));
+  if (path.endsWith("/revoke")) return withoutStore(await revoke(options, form, respond));
+  return withoutStore(await respond());
+}
+
+async function answerToken(
+  { store, onChange, onReplay }: OAuthFaceOptions,
+  auth: Auth,
+  form: URLSearchParams,
+  respond: () => Promise<Response>,
+): Promise<Response> {
+  const kind = form.get("grant_type");
+  if (kind === "refresh_token") {
+    const hash = hashToken(withoutPrefix(form.get("refresh_token") ?? ""));
+    // Better-auth would end all logins of that user, on all their machines.
+    const replayed = await store.identities.findReplayed(hash, Date.now() - REUSE_SECONDS * 1000);
+    if (replayed !== null) {
+      await store.identities.endGrants({ grantId: replayed.grantId });
+      onChange();
+      await onReplay(replayed.userId);
+    }
+  }
+  const userCode = kind === DEVICE_GRANT ? await store.identities.findUserCode(form.get("device_code") ?? "") : null;
+  const response = await respond();
+  if (userCode === null || !response.ok) return response;
+  const text = await response.text();
+  await bindDevice(store, auth, userCode, JSON.parse(text));
+  return new Response(text, { status: response.status, headers: response.headers });
+}
+
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+/** Tokens of a device know neither their account nor each other until now. */
+async function bindDevice(
+  { identities }: Pick<Store, "identities">,
+  auth: Auth,
+  userCode: string,
+  tokens: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const accountId = await auth.recall(deviceAccountOf(userCode));
+  const texts = [tokens.access_token, tokens.refresh_token].filter((token) => typeof token === "string");
+  const grantId = createSecret();
+  if (accountId === null) throw new Error("a device was allowed for no account");
+  for (const text of texts) await identities.nameGrant(hashToken(withoutPrefix(text)), grantId, accountId);
+}
+
+/** Ends all tokens of the login that the token belongs to (RFC 7009, section 2.1). */
+async function revoke(
+  { store, onChange }: OAuthFaceOptions,
+  form: URLSearchParams,
+  respond: () => Promise<Response>,
+): Promise<Response> {
+  const grantId = await store.identities.findGrantId(hashToken(withoutPrefix(form.get("token") ?? "")));
+  const response = await respond();
+  if (response.ok && grantId !== null) await store.identities.endGrants({ grantId });
+  onChange();
+  return response;
+}
+
+function withoutPrefix(token: string): string {
+  const prefix = [ACCESS_TOKEN_PREFIX, REFRESH_TOKEN_PREFIX].find((one) => token.startsWith(one));
+  return prefix === undefined ? token : token.slice(prefix.length);
+}
+
+async function readForm(exchange: Exchange): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "", size = 0;
+  for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
+    size += piece.length;
+    if (size > MAX_FORM_BYTES) throw new HttpError(413, "body_too_large", "This request is too large.");
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Tokens and addresses with codes in them are nobody's to keep. */
+function withoutStore(response: Response): Response {
+  const headers = new Headers(response.headers);
+  headers.set("cache-control", "no-store");
+  headers.set("pragma", "no-cache");
+  headers.set("referrer-policy", "no-referrer");
+  return new Response(response.body, { status: response.status, headers });
+}
+
+function tooManyRequests(waitMs: number): HttpError {
+  const seconds = Math.ceil(waitMs / 1000);
+  return new HttpError(429, "too_many_requests", `Too many requests from this address. Try again in ${seconds} s.`, {
+    headers: { "retry-after": String(seconds) },
+  });
+}

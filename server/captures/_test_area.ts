@@ -1,0 +1,99 @@
+import { Hono } from "hono";
+import { createOriginReader } from "../../common/forwarded.ts";
+import { errorResponse, HttpError } from "../../common/http_error.ts";
+import { type ExchangeEnv, type ExchangeHandler, listen } from "../../common/listener/mod.ts";
+import { silentLogger } from "../../common/log.ts";
+import { type Principal, type Scope, SCOPES } from "../access/mod.ts";
+import { createLocalArrivals } from "../cluster/mod.ts";
+import { openStore, type Store } from "../store/mod.ts";
+import { type CapturesArea, type CapturesOptions, createCaptures } from "./mod.ts";
+
+/** An area that listens, with a store of its own. */
+export interface TestArea extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly store: Store;
+  /** Asks the API as `who`, a name of {@link PEOPLE}. */
+  ask(path: string, who?: string, init?: RequestInit): Promise<Response>;
+  /** Makes a view and gives its id and its capture URL. */
+  addView(changes?: object): Promise<{ id: string; captureUrl: string }>;
+}
+
+/** Names and what they may; the account is the first letter. */
+const PEOPLE: Readonly<Record<string, readonly Scope[]>> = {
+  ann: Object.keys(SCOPES) as Scope[],
+  abe: ["views:read"],
+  bob: Object.keys(SCOPES) as Scope[],
+};
+
+/** Starts the area behind a listener of its own; who asks says so in the header `who`. */
+export async function startArea(options: Partial<CapturesOptions> = {}): Promise<TestArea> {
+  const store = await openStore({ dataDir: null });
+  let port = 0;
+  const url = () => `http://127.0.0.1:${port}`;
+  const area = createCaptures({
+    store,
+    arrivals: createLocalArrivals(),
+    authenticate: (exchange) => Promise.resolve(principalOf(exchange.header("who"))),
+    log: silentLogger,
+    readOrigin: createOriginReader([]),
+    apiUrl: "http://api.example",
+    hqUrl: "http://hq.example",
+    maxBodyBytes: 16 * 1024 * 1024,
+    maxCaptures: 1000,
+    maxViewBytes: 64 * 1024 * 1024,
+    retentionDays: 30,
+    maxViews: 10,
+    perView: 100_000,
+    perAddress: 100_000,
+    maxHeldBytes: 8 * 1024 * 1024,
+    ...options,
+  });
+  const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, serveArea(area));
+  port = listener.port;
+  const ask = (path: string, who = "ann", init: RequestInit = {}) =>
+    fetch(url() + path, { ...init, headers: { who, ...init.headers } });
+  return {
+    url: url(),
+    port,
+    store,
+    ask,
+    async addView(changes = {}) {
+      const { id } = await (await ask("/api/v1/views", "ann", { method: "POST", body: "{}" })).json() as { id: string };
+      const changed = await ask(`/api/v1/views/${id}`, "ann", { method: "PATCH", body: JSON.stringify(changes) });
+      if (!changed.ok) throw new Error(await changed.text());
+      await changed.body?.cancel();
+      return { id, captureUrl: `${url()}/req/${id}` };
+    },
+    async [Symbol.asyncDispose]() {
+      await area.drain?.(AbortSignal.timeout(0));
+      await listener.close();
+      await area.close();
+      await store.close();
+    },
+  };
+}
+
+/** What the server's app and API do. */
+function serveArea({ faces, api }: CapturesArea): ExchangeHandler {
+  const routes = api.routes ?? new Hono<ExchangeEnv>();
+  routes.onError((error) => {
+    throw error;
+  });
+  return async (exchange) => {
+    try {
+      return await (faces[0].answer(exchange) ?? routes.fetch(exchange.request, { exchange }));
+    } catch (error) {
+      if (error instanceof HttpError) return errorResponse(error, null);
+      throw error;
+    }
+  };
+}
+
+function principalOf(who: string | null): Principal | null {
+  const scopes = who === null ? undefined : PEOPLE[who];
+  if (who === null || scopes === undefined) return null;
+  const account = { id: `account-${who[0]}`, name: who[0], plan: "free", role: "member" } as const;
+  const user = { id: who, name: who, email: `${who}@example.com`, isAdmin: false };
+  return { user, account, scopes: new Set(scopes), via: "token" };
+}

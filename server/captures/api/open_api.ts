@@ -1,0 +1,260 @@
+import { ACCOUNT_SECURITY, type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
+
+const text: ApiObject = { type: "string" };
+const count: ApiObject = { type: "integer", minimum: 0 };
+const time: ApiObject = { type: "string", format: "date-time" };
+const pairs: ApiObject = {
+  type: "array",
+  description: "names and values, one character a byte",
+  items: { type: "array", prefixItems: [text, text], minItems: 2, maxItems: 2 },
+};
+
+const ANSWER: ApiObject = {
+  type: "object",
+  required: ["status", "headers", "body", "delayMs", "cors"],
+  properties: {
+    status: { type: "integer", minimum: 200, maximum: 599 },
+    headers: pairs,
+    body: {
+      ...text,
+      description: "with status 200, no headers and no body the server answers a short JSON of its own",
+    },
+    delayMs: { type: "integer", minimum: 0, maximum: 60000 },
+    cors: { type: "boolean", description: "whether pages of other origins may send anything and read the answer" },
+  },
+};
+
+const VIEW: ApiObject = {
+  type: "object",
+  required: ["id", "name", "number", "captureUrl", "browserUrl", "createdAt", "captures", "bytes", "lastCaptureAt"],
+  properties: {
+    id: { type: "string", format: "uuid" },
+    name: text,
+    number: { ...count, description: "counts up within the account" },
+    captureUrl: { type: "string", format: "uri", description: "what is sent here, or below it, is captured" },
+    browserUrl: { type: "string", format: "uri" },
+    createdAt: time,
+    captures: count,
+    bytes: count,
+    lastCaptureAt: { type: ["string", "null"], format: "date-time" },
+    answer: { $ref: "#/components/schemas/ViewAnswer" },
+    retentionDays: { type: "integer", minimum: 1 },
+    maxCaptures: { type: "integer", minimum: 1 },
+  },
+};
+
+const CAPTURE: ApiObject = {
+  type: "object",
+  required: ["id", "cursor", "receivedAt", "method", "host", "path", "query", "httpVersion", "headers", "bodySize"],
+  properties: {
+    id: { ...text, description: "unique within its view" },
+    cursor: { ...count, description: "counts up within its view" },
+    receivedAt: time,
+    method: text,
+    host: text,
+    path: { ...text, description: "as it was sent, one character a byte" },
+    query: { type: ["string", "null"], description: "what is behind the first question mark" },
+    httpVersion: { enum: ["1.0", "1.1", "2"] },
+    headers: { ...pairs, description: "in their order and case, duplicates too, one character a byte" },
+    address: { ...text, description: "of the sender" },
+    bodySize: count,
+    contentType: { type: ["string", "null"] },
+  },
+};
+
+const OPENED: ApiObject = {
+  allOf: [{ $ref: "#/components/schemas/Capture" }, {
+    type: "object",
+    properties: {
+      body: { type: "string", contentEncoding: "base64", description: "left out when it is longer than 64 KiB" },
+      bodyTruncated: { const: true, description: "the body is longer, and to be had by itself" },
+    },
+  }],
+};
+
+const who = { security: ACCOUNT_SECURITY, tags: ["views"] };
+const inPath = (name: string): ApiObject => ({ name, in: "path", required: true, schema: text });
+const inQuery = (name: string, description: string, schema: ApiObject = text): ApiObject => ({
+  name,
+  in: "query",
+  description,
+  schema,
+});
+const refused = {
+  401: errorAnswer("nobody is logged in"),
+  403: errorAnswer("the token lacks the scope"),
+  404: errorAnswer("there is none of that id in this account"),
+};
+const jsonBody = (schema: ApiObject, required = true): ApiObject => ({
+  required,
+  content: { "application/json": { schema } },
+});
+
+const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
+  "/api/v1/views": {
+    get: {
+      ...who,
+      operationId: "listViews",
+      summary: "The views of the account",
+      responses: { 200: jsonAnswerOf("Views", "oldest first"), 401: refused[401], 403: refused[403] },
+    },
+    post: {
+      ...who,
+      operationId: "createView",
+      summary: "Make a view",
+      requestBody: jsonBody(
+        { type: "object", properties: { name: { type: ["string", "null"], maxLength: 100 } } },
+        false,
+      ),
+      responses: {
+        201: jsonAnswerOf("View", "it is there, and captures"),
+        400: errorAnswer("a field cannot be used"),
+        401: refused[401],
+        403: errorAnswer("the token lacks the scope, or the account has as many as it may"),
+      },
+    },
+  },
+  "/api/v1/views/{id}": {
+    parameters: [inPath("id")],
+    get: {
+      ...who,
+      operationId: "getView",
+      summary: "Look one up",
+      responses: { 200: jsonAnswerOf("View", "it"), ...refused },
+    },
+    patch: {
+      ...who,
+      operationId: "changeView",
+      summary: "Change its name, its answer or its limits",
+      requestBody: jsonBody({
+        type: "object",
+        properties: {
+          name: { type: "string", minLength: 1, maxLength: 100 },
+          answer: { ...ANSWER, required: [], description: "members that are left out stay" },
+          retentionDays: { type: "integer", minimum: 1 },
+          maxCaptures: { type: "integer", minimum: 1 },
+        },
+      }),
+      responses: { 200: jsonAnswerOf("View", "as it is now"), 400: errorAnswer("a field cannot be used"), ...refused },
+    },
+    delete: {
+      ...who,
+      operationId: "deleteView",
+      summary: "Delete it and all that it captured",
+      responses: { 204: { description: "it is gone" }, ...refused },
+    },
+  },
+};
+
+const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
+  "/api/v1/views/{id}/captures": {
+    parameters: [inPath("id")],
+    get: {
+      ...who,
+      operationId: "listCaptures",
+      summary: "What it captured, newest first; all that is asked for must fit",
+      parameters: [
+        inQuery("after", "cursor that they come after", count),
+        inQuery("before", "cursor that they come before: `next` of the page before", count),
+        inQuery("limit", "at most so many, up to 500", { ...count, default: 100 }),
+        inQuery("method", "exactly"),
+        inQuery("path", "a part of path or query, in any case"),
+        inQuery("q", "a part of the head or the first 64 KiB of the body, in any case"),
+        inQuery("from", "received then or later: ISO 8601 or Unix milliseconds"),
+        inQuery("to", "received before"),
+      ],
+      responses: {
+        200: jsonAnswerOf("Captures", "a page, which may be short and still not the last"),
+        400: errorAnswer("a parameter cannot be used"),
+        ...refused,
+      },
+    },
+    delete: {
+      ...who,
+      operationId: "deleteCaptures",
+      summary: "Delete all that it captured until now",
+      responses: {
+        200: {
+          description: "they are gone",
+          content: { "application/json": { schema: { type: "object", properties: { removed: count } } } },
+        },
+        ...refused,
+      },
+    },
+  },
+  "/api/v1/views/{id}/captures/{capture}": {
+    parameters: [inPath("id"), inPath("capture")],
+    get: {
+      ...who,
+      operationId: "getCapture",
+      summary: "One capture, with its body when that is short",
+      responses: { 200: jsonAnswerOf("OpenedCapture", "it"), ...refused },
+    },
+    delete: {
+      ...who,
+      operationId: "deleteCapture",
+      summary: "Delete one",
+      responses: { 204: { description: "it is gone" }, ...refused },
+    },
+  },
+  "/api/v1/views/{id}/captures/{capture}/body": {
+    parameters: [inPath("id"), inPath("capture")],
+    get: {
+      ...who,
+      operationId: "getCaptureBody",
+      summary: "Its body, byte for byte",
+      responses: {
+        200: {
+          description: "it",
+          content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
+        },
+        ...refused,
+      },
+    },
+  },
+  "/api/v1/views/{id}/stream": {
+    parameters: [inPath("id")],
+    get: {
+      ...who,
+      operationId: "followView",
+      summary: "Captures as they come, as server-sent events",
+      description:
+        "Events `capture` whose id is the cursor and whose data is an OpenedCapture, each once and in order. " +
+        "`Last-Event-ID` works as `after`.",
+      parameters: [inQuery("after", "cursor that they come after; left out: from now on", count)],
+      responses: {
+        200: {
+          description: "it goes on until either side ends it",
+          content: { "text/event-stream": { schema: text } },
+        },
+        429: errorAnswer("as many follow it as may"),
+        ...refused,
+      },
+    },
+  },
+};
+
+/** What the OpenAPI document says of views. */
+export const VIEWS_API: ApiPart = {
+  tag: { name: "views", description: "request views: addresses that capture whatever is sent to them" },
+  paths: { ...VIEW_PATHS, ...CAPTURE_PATHS },
+  schemas: {
+    ViewAnswer: ANSWER,
+    View: VIEW,
+    Views: {
+      type: "object",
+      required: ["views"],
+      properties: { views: { type: "array", items: { $ref: "#/components/schemas/View" } } },
+    },
+    Capture: CAPTURE,
+    OpenedCapture: OPENED,
+    Captures: {
+      type: "object",
+      required: ["captures", "next"],
+      properties: {
+        captures: { type: "array", items: { $ref: "#/components/schemas/Capture" } },
+        next: { type: ["integer", "null"], description: "`before` of the next page; null behind the last" },
+      },
+    },
+  },
+};

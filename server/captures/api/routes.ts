@@ -1,0 +1,137 @@
+import { Hono } from "hono";
+import { badField, readJsonBody } from "../../../common/check_input.ts";
+import type { Exchange, ExchangeEnv } from "../../../common/listener/mod.ts";
+import type { Authenticate } from "../../access/mod.ts";
+import type { ApiArea } from "../../face/mod.ts";
+import { describeOpened } from "../desk/describe.ts";
+import type { CaptureSearch } from "../desk/search.ts";
+import type { ViewDesk } from "../desk/view_desk.ts";
+import { VIEWS_API } from "./open_api.ts";
+
+const NO_STORE = { "cache-control": "no-store" };
+/** Bytes of what describes a view: an answer's body may have 64 Ki characters. */
+const MAX_DESCRIPTION = 512 * 1024;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 500;
+
+/** The API of views and what they captured. */
+export function createViewsApi(desk: ViewDesk, authenticate: Authenticate): ApiArea {
+  const routes = new Hono<ExchangeEnv>();
+  const whoAsks = ({ env }: { env: { exchange: Exchange } }) => authenticate(env.exchange);
+  const bodyOf = ({ env }: { env: { exchange: Exchange } }) => readJsonBody(env.exchange, MAX_DESCRIPTION);
+
+  routes.get("/api/v1/views", async (context) => {
+    return context.json({ views: await desk.list(await whoAsks(context)) }, 200, NO_STORE);
+  });
+  routes.post("/api/v1/views", async (context) => {
+    const who = await whoAsks(context);
+    const input = context.env.exchange.hasBody ? await bodyOf(context) : {};
+    return context.json(await desk.create(who, input), 201, NO_STORE);
+  });
+  routes.get("/api/v1/views/:id", async (context) => {
+    return context.json(await desk.get(await whoAsks(context), context.req.param("id")), 200, NO_STORE);
+  });
+  routes.patch("/api/v1/views/:id", async (context) => {
+    const who = await whoAsks(context);
+    return context.json(await desk.change(who, context.req.param("id"), await bodyOf(context)), 200, NO_STORE);
+  });
+  routes.delete("/api/v1/views/:id", async (context) => {
+    await desk.remove(await whoAsks(context), context.req.param("id"));
+    return context.body(null, 204, NO_STORE);
+  });
+  addCaptureRoutes(routes, desk, whoAsks);
+  return { routes, describe: VIEWS_API };
+}
+
+function addCaptureRoutes(
+  routes: Hono<ExchangeEnv>,
+  desk: ViewDesk,
+  whoAsks: (context: { env: { exchange: Exchange } }) => ReturnType<Authenticate>,
+): void {
+  routes.get("/api/v1/views/:id/captures", async (context) => {
+    const search = parseSearch((name) => context.req.query(name));
+    return context.json(await desk.search(await whoAsks(context), context.req.param("id"), search), 200, NO_STORE);
+  });
+  routes.delete("/api/v1/views/:id/captures", async (context) => {
+    const removed = await desk.removeCaptures(await whoAsks(context), context.req.param("id"));
+    return context.json({ removed }, 200, NO_STORE);
+  });
+  routes.get("/api/v1/views/:id/captures/:capture", async (context) => {
+    const { id, capture } = context.req.param();
+    return context.json(describeOpened(await desk.getCapture(await whoAsks(context), id, capture)), 200, NO_STORE);
+  });
+  routes.delete("/api/v1/views/:id/captures/:capture", async (context) => {
+    const { id, capture } = context.req.param();
+    await desk.removeCapture(await whoAsks(context), id, capture);
+    return context.body(null, 204, NO_STORE);
+  });
+  routes.get("/api/v1/views/:id/captures/:capture/body", async (context) => {
+    const { id, capture } = context.req.param();
+    const opened = await desk.getCapture(await whoAsks(context), id, capture);
+    return new Response(streamOf(desk.readBody(opened)), {
+      headers: { ...BODY_HEADERS, "content-length": String(opened.bodySize), ...nameFile(opened.cursor) },
+    });
+  });
+  routes.get("/api/v1/views/:id/stream", async (context) => {
+    const after = context.req.header("last-event-id") ?? context.req.query("after");
+    const cursor = after === undefined ? null : parseCount("after", after);
+    const tail = await desk.tail(() => whoAsks(context), context.req.param("id"), cursor);
+    return new Response(tail, { headers: { ...NO_STORE, "content-type": "text/event-stream", ...UNBUFFERED } });
+  });
+}
+
+/** nginx would hold events back. */
+const UNBUFFERED = { "x-accel-buffering": "no" };
+
+/** Whatever a stranger sent is a file of no known kind, which no browser shows, let alone runs. */
+const BODY_HEADERS = {
+  ...NO_STORE,
+  "content-type": "application/octet-stream",
+  "content-security-policy": "sandbox; default-src 'none'",
+  "x-content-type-options": "nosniff",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+const nameFile = (cursor: number) => ({ "content-disposition": `attachment; filename="capture-${cursor}"` });
+
+function streamOf(pieces: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await pieces.return();
+    },
+  }, { highWaterMark: 0 });
+}
+
+/** @throws HttpError 400 that names the parameter */
+function parseSearch(query: (name: string) => string | undefined): CaptureSearch {
+  const given = (name: string) => query(name) || undefined;
+  const count = (name: string) => given(name) === undefined ? undefined : parseCount(name, given(name) ?? "");
+  const time = (name: string) => given(name) === undefined ? undefined : parseTime(name, given(name) ?? "");
+  return {
+    after: count("after"),
+    before: count("before"),
+    method: given("method"),
+    path: given("path"),
+    text: given("q"),
+    from: time("from"),
+    to: time("to"),
+    limit: Math.max(1, Math.min(count("limit") ?? DEFAULT_LIMIT, MAX_LIMIT)),
+  };
+}
+
+function parseCount(name: string, text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw badField(name, "must be a whole number");
+  return Number(text);
+}
+
+/** ISO 8601 or Unix milliseconds. */
+function parseTime(name: string, text: string): number {
+  const time = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text);
+  if (!Number.isFinite(time)) throw badField(name, "must be a time, such as 2026-01-31T12:00:00Z");
+  return time;
+}

@@ -1,0 +1,231 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { startArea, type TestArea } from "./_test_area.ts";
+
+/** What the API may say, as far as it is looked at. */
+interface Told {
+  status: number;
+  error: { code: string; field?: string };
+  id: string;
+  name: string;
+  number: number;
+  bytes: number;
+  removed: number;
+  next: number | null;
+  captureUrl: string;
+  browserUrl: string;
+  answer: { status: number; body: string };
+  views: { name: string }[];
+  captures: { id: string }[];
+}
+
+async function askJson({ ask }: TestArea, path: string, who = "ann", init: RequestInit = {}): Promise<Told> {
+  const response = await ask(path, who, init);
+  return { status: response.status, ...(response.status === 204 ? {} : await response.json()) };
+}
+
+const post = (body: unknown): RequestInit => ({ method: "POST", body: JSON.stringify(body) });
+const patch = (body: unknown): RequestInit => ({ method: "PATCH", body: JSON.stringify(body) });
+
+/** Sends calls, one after the other. */
+async function send(url: string, calls: readonly RequestInit[], path = ""): Promise<void> {
+  for (const call of calls) await (await fetch(url + path, call)).body?.cancel();
+}
+
+interface Event {
+  id: number;
+  data: { body: string; bodyTruncated?: true; bodySize: number };
+}
+
+/** Events of a stream, until `count` of them are there. */
+async function readEvents(response: Response, count: number): Promise<Event[]> {
+  const events: Event[] = [];
+  let text = "";
+  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const parts = (text + piece).split("\n\n");
+    text = parts.pop() ?? "";
+    for (const part of parts) {
+      const event = /^id: (\d+)\nevent: capture\ndata: (.*)$/.exec(part);
+      if (event !== null) events.push({ id: Number(event[1]), data: JSON.parse(event[2]) });
+    }
+    if (events.length >= count) break;
+  }
+  return events;
+}
+
+Deno.test("views are made, listed, changed and removed", async () => {
+  await using area = await startArea();
+  const first = await askJson(area, "/api/v1/views", "ann", { method: "POST" });
+  equal(first.status, 201);
+  deepEqual([first.name, first.number, first.bytes], ["Unnamed view #1", 1, 0]);
+  equal(first.captureUrl, `http://api.example/req/${first.id}`);
+  equal(first.browserUrl, `http://hq.example/views/${first.id}/capture`);
+  deepEqual(first.answer, { status: 200, headers: [], body: "", delayMs: 0, cors: false });
+  const second = await askJson(area, "/api/v1/views", "ann", post({ name: "Stripe" }));
+  deepEqual((await askJson(area, "/api/v1/views")).views.map(({ name }) => name), ["Unnamed view #1", "Stripe"]);
+  const changed = await askJson(
+    area,
+    `/api/v1/views/${second.id}`,
+    "ann",
+    patch({ name: "Pay", answer: { status: 202 } }),
+  );
+  deepEqual([changed.name, changed.answer.status, changed.answer.body], ["Pay", 202, ""]);
+  equal((await askJson(area, `/api/v1/views/${first.id}`, "ann", { method: "DELETE" })).status, 204);
+  equal((await askJson(area, `/api/v1/views/${first.id}`)).error.code, "view_not_found");
+  equal((await askJson(area, "/api/v1/views")).views.length, 1);
+});
+
+Deno.test("what cannot be used is 400 and names its field", async () => {
+  await using area = await startArea();
+  const { id } = await area.addView();
+  const fields = async (body: unknown) => {
+    const { status, error } = await askJson(area, `/api/v1/views/${id}`, "ann", patch(body));
+    return `${status} ${error.code} ${error.field}`;
+  };
+  equal(await fields({ answer: { status: 101 } }), "400 bad_request answer.status");
+  equal(await fields({ answer: { headers: [["set-cookie", "a=1"]] } }), "400 bad_request answer.headers.0.0");
+  equal(await fields({ answer: { headers: [["Content-Length", "1"]] } }), "400 bad_request answer.headers.0.0");
+  equal(await fields({ answer: { headers: [["x", "a\r\nb: c"]] } }), "400 bad_request answer.headers.0.1");
+  equal(await fields({ answer: { headers: [["x", "\u20ac"]] } }), "400 bad_request answer.headers.0.1");
+  equal(await fields({ maxCaptures: 1001 }), "400 bad_request maxCaptures");
+  equal(await fields({ name: "" }), "400 bad_request name");
+  equal(await fields({ name: "a\x1b[2Jb" }), "400 bad_request name");
+  equal(await fields({ other: 1 }), "400 bad_request other");
+  equal(await fields([]), "400 bad_request undefined");
+  for (const query of ["limit=x", "before=-1", "from=soon"]) {
+    equal((await askJson(area, `/api/v1/views/${id}/captures?${query}`)).error.field, query.split("=")[0]);
+  }
+});
+
+Deno.test("an account has as many views as it may", async () => {
+  await using area = await startArea({ maxViews: 1 });
+  await area.addView();
+  deepEqual(await askJson(area, "/api/v1/views", "ann", post({})).then(({ status, error }) => [status, error.code]), [
+    403,
+    "too_many_views",
+  ]);
+});
+
+Deno.test("a view is its account's, and a token may what its scopes say", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  await send(captureUrl, [{}]);
+  const paths = ["", "/captures", "/captures/1", "/captures/1/body", "/stream"];
+  for (const path of paths) {
+    equal((await askJson(area, `/api/v1/views/${id}${path}`, "bob")).error.code, "view_not_found");
+    equal((await askJson(area, `/api/v1/views/${id}${path}`, "nobody")).error.code, "unauthorized");
+  }
+  for (const path of ["", "/captures", "/captures/1"]) {
+    equal(
+      (await askJson(area, `/api/v1/views/${id}${path}`, "bob", { method: "DELETE" })).error.code,
+      "view_not_found",
+    );
+    equal((await askJson(area, `/api/v1/views/${id}${path}`, "abe", { method: "DELETE" })).error.code, "scope_missing");
+  }
+  equal((await askJson(area, `/api/v1/views/${id}`, "abe", patch({ name: "x" }))).error.code, "scope_missing");
+  equal((await askJson(area, "/api/v1/views", "abe", post({}))).error.code, "scope_missing");
+  equal((await askJson(area, `/api/v1/views/${id}/captures/1`, "abe")).status, 200);
+});
+
+Deno.test("captures are found by method, path, text in head and body, and time, in any case", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  await send(captureUrl, [{ method: "POST", body: "Grüße from the body" }], "/orders?n=1");
+  await send(captureUrl, [{ headers: { "x-note": "In A Header" } }, { method: "PUT", body: "other" }], "/users");
+  const find = async (query: string) =>
+    (await askJson(area, `/api/v1/views/${id}/captures?${query}`)).captures.map((capture) => capture.id);
+  deepEqual(await find(""), ["3", "2", "1"]);
+  deepEqual(await find("method=PUT"), ["3"]);
+  deepEqual(await find("path=/USERS"), ["3", "2"]);
+  deepEqual(await find("path=n%3D1"), ["1"]);
+  deepEqual(await find("q=grüße"), ["1"]);
+  deepEqual(await find("q=x-note:%20in%20a"), ["2"]);
+  deepEqual(await find("q=other&method=GET"), []);
+  deepEqual(await find("from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z"), []);
+  deepEqual(await find("from=2020-01-01T00:00:00Z&limit=2"), ["3", "2"]);
+  deepEqual(await find("limit=2&before=3"), ["2", "1"]);
+});
+
+Deno.test("pages of a search lead through all that was captured", async () => {
+  await using area = await startArea({ maxCaptures: 5000 });
+  const { id } = await area.addView({ maxCaptures: 5000 });
+  const capture = {
+    viewId: id,
+    receivedAt: Date.now(),
+    method: "GET",
+    target: `/req/${id}`,
+    host: "x",
+    httpVersion: "1.1",
+    headers: [],
+    address: "::1",
+    contentType: null,
+    body: new Uint8Array(0),
+    bodySize: 0,
+    bodyId: null,
+  };
+  const captures = Array.from({ length: 4500 }, (_, at) => at % 1500 ? capture : { ...capture, method: "RARE" });
+  await area.store.captures.keep({ captures, pieces: [] }, Number.MAX_SAFE_INTEGER);
+  const found: string[] = [];
+  let pages = 0;
+  for (let before = ""; before !== "null"; pages++) {
+    const page = await askJson(area, `/api/v1/views/${id}/captures?q=rare&limit=1${before && `&before=${before}`}`);
+    found.push(...page.captures.map((one) => one.id));
+    before = String(page.next);
+  }
+  deepEqual(found, ["3001", "1501", "1"]);
+  equal(pages <= 6, true);
+});
+
+Deno.test("captures are deleted one by one and all at once", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  await send(captureUrl, [{}, {}, {}]);
+  equal((await askJson(area, `/api/v1/views/${id}/captures/2`, "ann", { method: "DELETE" })).status, 204);
+  equal(
+    (await askJson(area, `/api/v1/views/${id}/captures/2`, "ann", { method: "DELETE" })).error.code,
+    "capture_not_found",
+  );
+  equal((await askJson(area, `/api/v1/views/${id}/captures/0`)).error.code, "capture_not_found");
+  equal((await askJson(area, `/api/v1/views/${id}/captures`, "ann", { method: "DELETE" })).removed, 2);
+  await send(captureUrl, [{}]);
+  deepEqual((await askJson(area, `/api/v1/views/${id}/captures`)).captures.map((one) => one.id), ["4"]);
+});
+
+Deno.test("a body is a file that no browser shows", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  await send(captureUrl, [{
+    method: "POST",
+    body: "<script>alert(1)</script>",
+    headers: { "content-type": "text/html" },
+  }]);
+  const response = await area.ask(`/api/v1/views/${id}/captures/1/body`);
+  equal(await response.text(), "<script>alert(1)</script>");
+  equal(response.headers.get("content-type"), "application/octet-stream");
+  match(response.headers.get("content-disposition") ?? "", /^attachment;/);
+  match(response.headers.get("content-security-policy") ?? "", /sandbox/);
+  equal(response.headers.get("x-content-type-options"), "nosniff");
+});
+
+Deno.test("a stream tells of what came after a cursor and of what comes, each once and in order", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  await send(captureUrl, Array(40).fill({ method: "POST", body: "x" }));
+  const stream = await area.ask(`/api/v1/views/${id}/stream?after=2`);
+  equal(stream.headers.get("content-type"), "text/event-stream");
+  const events = readEvents(stream, 98);
+  await Promise.all(Array.from({ length: 60 }, () => send(captureUrl, [{}])));
+  deepEqual((await events).map((event) => event.id), Array.from({ length: 98 }, (_, index) => index + 3));
+  equal(atob((await events)[0].data.body), "x");
+  const resumed = await area.ask(`/api/v1/views/${id}/stream?after=2`, "ann", { headers: { "last-event-id": "99" } });
+  deepEqual((await readEvents(resumed, 1)).map((event) => event.id), [100]);
+});
+
+Deno.test("a stream without a cursor tells of what comes from now on, long bodies left out", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  await send(captureUrl, [{}]);
+  const stream = await area.ask(`/api/v1/views/${id}/stream`);
+  await send(captureUrl, [{ method: "POST", body: new Uint8Array(70_000) }]);
+  const [{ id: cursor, data }] = await readEvents(stream, 1);
+  deepEqual([cursor, data.bodyTruncated, data.body, data.bodySize], [2, true, undefined, 70_000]);
+});

@@ -1,0 +1,91 @@
+import { Buffer } from "node:buffer";
+import type { Capture, OpenedCapture, View, ViewAnswer } from "../../store/mod.ts";
+
+/** A view as its owners are told of it. Times are ISO 8601. */
+export interface DescribedView {
+  id: string;
+  name: string;
+  number: number;
+  captureUrl: string;
+  browserUrl: string;
+  createdAt: string;
+  captures: number;
+  bytes: number;
+  lastCaptureAt: string | null;
+  answer: ViewAnswer;
+  retentionDays: number;
+  maxCaptures: number;
+}
+
+/** A capture as its owners are told of it, without the body. */
+export interface DescribedCapture {
+  /** Its cursor as text: unique within its view. */
+  id: string;
+  cursor: number;
+  receivedAt: string;
+  method: string;
+  host: string;
+  /** As it was sent, with `/req/<view>`, one character a byte. */
+  path: string;
+  /** What is behind the first question mark; null when there is none. */
+  query: string | null;
+  httpVersion: string;
+  /** In their order and case, duplicates too, one character a byte. */
+  headers: [string, string][];
+  address: string;
+  bodySize: number;
+  contentType: string | null;
+}
+
+/** Where views are, without a slash at the end. */
+export interface ViewUrls {
+  apiUrl: string;
+  hqUrl: string;
+}
+
+export function describeView(view: View, { apiUrl, hqUrl }: ViewUrls): DescribedView {
+  const { id, name, number, captures, bytes, answer, retentionDays, maxCaptures, lastCaptureAt } = view;
+  return {
+    id,
+    name,
+    number,
+    captureUrl: `${apiUrl}/req/${id}`,
+    browserUrl: `${hqUrl}/views/${id}/capture`,
+    createdAt: new Date(view.createdAt).toISOString(),
+    captures,
+    bytes,
+    lastCaptureAt: lastCaptureAt === null ? null : new Date(lastCaptureAt).toISOString(),
+    answer,
+    retentionDays,
+    maxCaptures,
+  };
+}
+
+export function describeCapture(capture: Capture): DescribedCapture {
+  const { cursor, method, host, target, httpVersion, headers, address, bodySize, contentType } = capture;
+  const mark = target.indexOf("?");
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at], headers[at + 1]]);
+  return {
+    id: String(cursor),
+    cursor,
+    receivedAt: new Date(capture.receivedAt).toISOString(),
+    method,
+    host,
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? null : target.slice(mark + 1),
+    httpVersion,
+    headers: pairs,
+    address,
+    bodySize,
+    contentType,
+  };
+}
+
+/** With its body, where that is short enough to lie with it. */
+export function describeOpened(capture: OpenedCapture): DescribedCapture & { body?: string; bodyTruncated?: true } {
+  const head = describeCapture(capture);
+  if (capture.bodyId !== null) return { ...head, bodyTruncated: true };
+  const { buffer, byteOffset, byteLength } = capture.body;
+  return { ...head, body: Buffer.from(buffer, byteOffset, byteLength).toString("base64") };
+}

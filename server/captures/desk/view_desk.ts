@@ -1,0 +1,156 @@
+import { checkInput } from "../../../common/check_input.ts";
+import { type Principal, requireScope } from "../../access/mod.ts";
+import { type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
+import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
+import { OWN_ANSWER } from "../receive/answer.ts";
+import { describeCapture, type DescribedCapture, type DescribedView, describeView, type ViewUrls } from "./describe.ts";
+import { type CaptureSearch, searchCaptures } from "./search.ts";
+import type { Tails } from "./tails.ts";
+import { newViewInput, viewChangesInput } from "./view_input.ts";
+
+export interface ViewDeskOptions extends ViewUrls {
+  store: Pick<Store, "views" | "captures">;
+  tails: Tails;
+  /** A view was changed or removed. */
+  onChanged(id: string): void;
+  /** Views of an account. */
+  maxViews: number;
+  /** What a view has at first, and may have at most. */
+  maxCaptures: number;
+  retentionDays: number;
+  now(): number;
+}
+
+/** Who asks: nobody, when nobody logged in. */
+export type Who = Principal | null;
+
+/**
+ * What members of an account may do with its views. Every method throws HttpError: 401 and 403 as `requireScope`, 404
+ * `view_not_found` for what is another account's or not there.
+ */
+export class ViewDesk {
+  readonly #options: ViewDeskOptions;
+
+  constructor(options: ViewDeskOptions) {
+    this.#options = options;
+  }
+
+  /** The account's views, oldest first. */
+  async list(who: Who): Promise<DescribedView[]> {
+    const { account } = requireScope(who, "views:read");
+    const views = await this.#options.store.views.list(account.id);
+    return views.map((view) => describeView(view, this.#options));
+  }
+
+  /** @throws HttpError also 400 for what cannot be used, 403 `too_many_views` */
+  async create(who: Who, input: unknown): Promise<DescribedView> {
+    const { account } = requireScope(who, "views:write");
+    const { store, maxViews, maxCaptures, retentionDays, now } = this.#options;
+    const { name } = checkInput(newViewInput, input);
+    const view = {
+      id: crypto.randomUUID(),
+      accountId: account.id,
+      name: name ?? null,
+      createdAt: now(),
+      answer: OWN_ANSWER,
+      retentionDays,
+      maxCaptures,
+    };
+    try {
+      return describeView(await store.views.insert(view, maxViews), this.#options);
+    } catch (error) {
+      throw error instanceof TooManyViews ? tooManyViews(maxViews) : error;
+    }
+  }
+
+  async get(who: Who, id: string): Promise<DescribedView> {
+    return describeView(await this.#find(requireScope(who, "views:read"), id), this.#options);
+  }
+
+  /** @throws HttpError also 400 for what cannot be used */
+  async change(who: Who, id: string, input: unknown): Promise<DescribedView> {
+    const before = await this.#find(requireScope(who, "views:write"), id);
+    const { answer, ...changes } = checkInput(viewChangesInput(this.#options), input);
+    const changed = answer === undefined ? changes : { ...changes, answer: { ...before.answer, ...answer } };
+    const view = await this.#options.store.views.change(id, changed);
+    this.#options.onChanged(id);
+    if (view === null) throw noSuchView();
+    return describeView(view, this.#options);
+  }
+
+  /** The view and all that it captured. */
+  async remove(who: Who, id: string): Promise<void> {
+    await this.#find(requireScope(who, "views:write"), id);
+    await this.#options.store.views.remove(id);
+    this.#options.onChanged(id);
+  }
+
+  /** One page of its captures. */
+  async search(
+    who: Who,
+    id: string,
+    search: CaptureSearch,
+  ): Promise<{ captures: DescribedCapture[]; next: number | null }> {
+    await this.#find(requireScope(who, "views:read"), id);
+    const { captures, next } = await searchCaptures(this.#options.store.captures, id, search);
+    return { captures: captures.map(describeCapture), next };
+  }
+
+  /** @throws HttpError also 404 `capture_not_found` */
+  async getCapture(who: Who, id: string, captureId: string): Promise<OpenedCapture> {
+    await this.#find(requireScope(who, "views:read"), id);
+    const cursor = parseCaptureId(captureId);
+    const capture = cursor === null ? null : await this.#options.store.captures.find(id, cursor);
+    if (capture === null) throw noSuchCapture();
+    return capture;
+  }
+
+  /** The bytes of a capture's body, a piece at a time. */
+  async *readBody({ body, bodyId }: OpenedCapture): AsyncGenerator<Uint8Array, void> {
+    if (body.length > 0) yield body;
+    for (let number = 0; bodyId !== null; number++) {
+      const piece = await this.#options.store.captures.readPiece(bodyId, number);
+      if (piece === null) return;
+      yield piece;
+    }
+  }
+
+  /** @throws HttpError also 404 `capture_not_found` */
+  async removeCapture(who: Who, id: string, captureId: string): Promise<void> {
+    await this.#find(requireScope(who, "views:write"), id);
+    const cursor = parseCaptureId(captureId);
+    if (cursor === null || !await this.#options.store.captures.remove(id, cursor)) throw noSuchCapture();
+  }
+
+  /** All that it captured until now. Says how many there were. */
+  async removeCaptures(who: Who, id: string): Promise<number> {
+    await this.#find(requireScope(who, "views:write"), id);
+    return await this.#options.store.captures.removeAll(id);
+  }
+
+  /**
+   * A stream of events that tells of captures.
+   * @param after the cursor that they come after; null: those that come from now on
+   * @param ask who asks, once more: they may have been shut out since
+   */
+  async tail(
+    ask: () => Promise<Who>,
+    id: string,
+    after: number | null,
+  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const check = async () => await this.#find(requireScope(await ask(), "views:read"), id);
+    const { lastCursor } = await check();
+    return this.#options.tails.open({ viewId: id, after: after ?? lastCursor, check: async () => void await check() });
+  }
+
+  async #find({ account }: Principal, id: string): Promise<View> {
+    const view = await this.#options.store.views.find(id);
+    if (view === null || view.accountId !== account.id) throw noSuchView();
+    return view;
+  }
+}
+
+/** Cursors count from 1. */
+function parseCaptureId(id: string): number | null {
+  return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : null;
+}

@@ -1,0 +1,45 @@
+import { expectationFailed, HttpError } from "../../common/http_error.ts";
+
+/** Another account's view answers as one that is not there. */
+export const noSuchView = (): HttpError =>
+  new HttpError(404, "view_not_found", "There is no request view at this address.", {
+    details: "It may have been deleted, belong to another account, or the address has a typing error.",
+  });
+
+export const noSuchCapture = (): HttpError =>
+  new HttpError(404, "capture_not_found", "This view has no such capture.", {
+    details: "It may have been deleted, or have made room for newer ones.",
+  });
+
+export const tooManyViews = (limit: number): HttpError =>
+  new HttpError(403, "too_many_views", `This account has ${limit} views, as many as it may.`, {
+    details: "Delete one that is not needed any more.",
+  });
+
+export const tooManyTails = (): HttpError =>
+  new HttpError(429, "too_many_streams", "This view is followed by as many as may.", {
+    headers: { "retry-after": "5" },
+  });
+
+export const tooManyCalls = (waitMs: number, of: string): HttpError =>
+  new HttpError(429, "too_many_requests", `Too many requests ${of}.`, {
+    headers: { "retry-after": String(Math.ceil(waitMs / 1000)) },
+  });
+
+/** More comes in than the disk takes. */
+export const storageBusy = (): HttpError =>
+  new HttpError(503, "busy", "This server has more to store than it can now.", { headers: { "retry-after": "1" } });
+
+export const bodyTooLarge = (maxBytes: number): HttpError =>
+  new HttpError(413, "body_too_large", `The body is larger than ${maxBytes} bytes.`, {
+    details: "This is the most that a request view captures.",
+    headers: { connection: "close" },
+  });
+
+/** {@link bodyTooLarge} for who asked before sending it. */
+export const announcedTooLarge = (maxBytes: number, announced: number): HttpError =>
+  expectationFailed("The announced body is too large.", {
+    suggestion: "Send a smaller body.",
+    max_file_size: maxBytes,
+    your_file_size: announced,
+  });

@@ -1,0 +1,105 @@
+import type { OriginReader } from "../../../common/forwarded.ts";
+import { errorResponse, loopDetected } from "../../../common/http_error.ts";
+import { BodyCut, type Exchange } from "../../../common/listener/mod.ts";
+import { networkOf } from "../../../common/network.ts";
+import type { RateLimiter } from "../../../common/rate_limiter.ts";
+import type { Answer, Face } from "../../face/mod.ts";
+import type { Captures } from "../../store/mod.ts";
+import { noSuchView, tooManyCalls } from "../errors.ts";
+import { answerCall } from "./answer.ts";
+import type { Committer } from "./committer.ts";
+import type { HeldBytes } from "./held_bytes.ts";
+import type { KnownViews } from "./known_views.ts";
+import { BodyReader, checkAnnounced } from "./read_body.ts";
+
+export interface ReceiverOptions {
+  known: KnownViews;
+  store: Pick<Captures, "removeUpload">;
+  committer: Committer;
+  held: HeldBytes;
+  readOrigin: OriginReader;
+  perView: RateLimiter;
+  perAddress: RateLimiter;
+  maxBodyBytes: number;
+  /** Something that was left behind could not be removed. */
+  onFault(error: unknown): void;
+  now(): number;
+}
+
+const PATH = /^\/req\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=[/?]|$)/;
+/** Views that a delivered capture has come through: whoever delivers one adds its view. */
+const VIA_HEADER = "portway-capture";
+
+/** Captures whatever is sent to `/req/<view>`, with any method and anything behind it. */
+export function createReceiver(options: ReceiverOptions): Face {
+  return {
+    answer(exchange) {
+      if (!/^\/req(?:[/?]|$)/.test(exchange.target)) return undefined;
+      return receive(exchange, options);
+    },
+    // Senders are programs, and one that shows its answer in a browser has none of its own to show.
+    refuse: (error) => errorResponse(error, null),
+  };
+}
+
+async function receive(exchange: Exchange, options: ReceiverOptions): Promise<Answer> {
+  const id = PATH.exec(exchange.target)?.[1];
+  const { address } = options.readOrigin(exchange);
+  checkRate(options.perAddress, networkOf(address), "from this address");
+  const view = id === undefined ? null : options.known.recall(id) ?? await options.known.load(id);
+  if (view === null) throw noSuchView();
+  checkRate(options.perView, view.id, "to this view");
+  checkCircle(exchange, view.id);
+  checkAnnounced(exchange, options.maxBodyBytes);
+  const cursor = await keepCall(exchange, view.id, address, options);
+  return cursor === null ? null : await answerCall(exchange, view.answer, cursor);
+}
+
+/** The cursor of the call, or null when its sender left before all of it was there. @throws HttpError */
+async function keepCall(
+  exchange: Exchange,
+  viewId: string,
+  address: string,
+  options: ReceiverOptions,
+): Promise<number | null> {
+  const receivedAt = options.now();
+  const reader = new BodyReader({ ...options, maxBytes: options.maxBodyBytes });
+  try {
+    const { start, bodyId, size } = await reader.read(exchange);
+    const cursor = await options.committer.keep({
+      viewId,
+      receivedAt,
+      method: exchange.method,
+      target: exchange.target,
+      host: exchange.host,
+      httpVersion: exchange.httpVersion,
+      headers: exchange.rawHeaders,
+      address,
+      contentType: exchange.header("content-type"),
+      body: start,
+      bodySize: size,
+      bodyId,
+    });
+    if (cursor === null) throw noSuchView();
+    return cursor;
+  } catch (error) {
+    // Nobody waits for it: the sweep finds what this does not reach.
+    if (reader.bodyId !== null) void options.store.removeUpload(reader.bodyId).catch(options.onFault);
+    if (error instanceof BodyCut) return null;
+    throw error;
+  } finally {
+    reader.release();
+  }
+}
+
+function checkRate(limiter: RateLimiter, key: string, of: string): void {
+  const waitMs = limiter.take(key);
+  if (waitMs > 0) throw tooManyCalls(waitMs, of);
+}
+
+/** A capture that is delivered to where it was captured would be captured and delivered for ever. */
+function checkCircle(exchange: Exchange, viewId: string): void {
+  const via = exchange.header(VIA_HEADER);
+  if (via === null || !via.includes(viewId)) return;
+  throw loopDetected(`This call is a capture of view ${viewId}, delivered to that view again.`);
+}

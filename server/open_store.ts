@@ -1,0 +1,39 @@
+import { describeError } from "../common/log.ts";
+import { nameSource, OptionError } from "../common/options.ts";
+import { type ServerConfig, serverOptions } from "./config.ts";
+import { openStore, parsePostgresAddress, type PostgresAddress, type Store } from "./store/mod.ts";
+
+/** The data folder of a server that keeps nothing. */
+export const IN_MEMORY = ":memory:";
+
+/** What of the configuration says where things are kept. */
+export type StoreConfig = Pick<ServerConfig, "dataDir" | "databaseUrl" | "databaseConnections">;
+
+/**
+ * Opens the store that the configuration names.
+ * @throws OptionError when the address of a database is of no use, and what {@link openStore} throws
+ */
+export async function openConfiguredStore(config: StoreConfig): Promise<Store> {
+  const { dataDir, databaseUrl, databaseConnections: maxConnections } = config;
+  if (databaseUrl === null) return await openStore({ dataDir: dataDir === IN_MEMORY ? null : dataDir });
+  return await openStore({ postgres: { address: readAddress(config, databaseUrl), maxConnections } });
+}
+
+function readAddress(config: StoreConfig, databaseUrl: string): PostgresAddress {
+  const { databaseUrl: option } = serverOptions;
+  const source = nameSource(serverOptions, config, "databaseUrl");
+  const address = parseAddress(source, databaseUrl);
+  if (source === option.flag && address.password !== "") {
+    const reason = `everybody on this machine could see its password: give it as ${option.env}`;
+    throw new OptionError(`${source}: ${reason}`);
+  }
+  return address;
+}
+
+function parseAddress(source: string, databaseUrl: string): PostgresAddress {
+  try {
+    return parsePostgresAddress(databaseUrl);
+  } catch (cause) {
+    throw new OptionError(`${source}: cannot use its value: ${describeError(cause)}`, { cause });
+  }
+}

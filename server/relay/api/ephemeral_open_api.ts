@@ -1,0 +1,60 @@
+import { type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
+
+const EPHEMERAL_TUNNEL: ApiObject = {
+  type: "object",
+  required: ["id", "url", "createdAt", "expiresAt", "remainingSeconds", "bytesUsed", "bytesLimit"],
+  properties: {
+    id: { type: "string", format: "uuid" },
+    url: { type: "string", format: "uri", description: "where visitors reach it" },
+    createdAt: { type: "string", format: "date-time" },
+    expiresAt: { type: "string", format: "date-time" },
+    remainingSeconds: { type: "integer", minimum: 0 },
+    bytesUsed: { type: "integer", minimum: 0, description: "both directions" },
+    bytesLimit: { type: "integer", minimum: 1 },
+  },
+};
+
+/** What the OpenAPI document says of ephemeral tunnels. */
+export const EPHEMERAL_API: ApiPart = {
+  tag: { name: "tunnels", description: "public URLs for what runs on a client's machine" },
+  paths: {
+    "/api/v1/tunnels/ephemeral": {
+      post: {
+        tags: ["tunnels"],
+        operationId: "createEphemeralTunnel",
+        summary: "Make a tunnel for a while; needs no account",
+        responses: {
+          201: jsonAnswerOf("OwnedEphemeralTunnel", "it is there, and waits for its client"),
+          429: errorAnswer("too many from this address"),
+          503: errorAnswer("the server has as many as it may, or restarts"),
+        },
+      },
+    },
+    "/api/v1/tunnels/ephemeral/{id}": {
+      get: {
+        tags: ["tunnels"],
+        operationId: "getEphemeralTunnel",
+        summary: "Look one up, to resume it",
+        security: [{ tunnelSecret: [] }],
+        parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
+        responses: {
+          200: jsonAnswerOf("EphemeralTunnel", "it goes on"),
+          401: errorAnswer("no secret was sent"),
+          404: errorAnswer("there is none of that id, or the secret is another's"),
+          410: errorAnswer("its time or its traffic is over"),
+        },
+      },
+    },
+  },
+  schemas: {
+    EphemeralTunnel: EPHEMERAL_TUNNEL,
+    OwnedEphemeralTunnel: {
+      allOf: [{ $ref: "#/components/schemas/EphemeralTunnel" }, {
+        type: "object",
+        required: ["secret"],
+        properties: { secret: { type: "string", description: "proves ownership; shown once" } },
+      }],
+    },
+  },
+  securitySchemes: { tunnelSecret: { type: "http", scheme: "bearer" } },
+};

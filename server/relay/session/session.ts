@@ -1,0 +1,83 @@
+import type { Connection } from "../../../common/connection/mod.ts";
+import { FrameSocket } from "../../../common/websocket/mod.ts";
+import {
+  GoAwayReason,
+  type HeadWriter,
+  Mux,
+  type MuxStream,
+  type RequestFlags,
+  type StreamHandler,
+} from "../../../protocol/mod.ts";
+import type { Carrier } from "../../cluster/mod.ts";
+
+export interface SessionOptions {
+  /** Address the client connected from. */
+  address: string;
+  /** Who opened it; null for the holder of an ephemeral tunnel's secret. */
+  userId: string | null;
+  /** Plain requests that may be open at a time. */
+  maxStreams: number;
+  /** Upgrades that may be open at a time, besides those. */
+  maxUpgrades: number;
+  /** The client stops: what is in flight ends, and no more should come its way. */
+  onDrain(session: Session): void;
+  onEnd(session: Session, reason: GoAwayReason, text: string): void;
+  /** Something failed that should not. The session ends by it, and no other. */
+  onDefect(error: unknown): void;
+}
+
+/**
+ * The relay's end of one running client connection, whose WebSocket handshake was accepted; the connection is its own
+ * from there on. It reads only once the caller has put it where it belongs.
+ */
+export class Session implements Carrier {
+  readonly mux: Mux;
+  readonly address: string;
+  readonly userId: string | null;
+
+  constructor(connection: Connection, options: SessionOptions) {
+    this.address = options.address;
+    this.userId = options.userId;
+    const socket = new FrameSocket({
+      connection,
+      masking: "bare",
+      peer: "the client",
+      onPayload: (bytes, start, end) => this.mux.receive(bytes, start, end),
+      onEnd: (reason) => this.mux.end(GoAwayReason.lost, reason),
+      onDefect: (error) => {
+        options.onDefect(error);
+        this.mux.end(GoAwayReason.closed, "the server failed");
+      },
+    });
+    this.mux = new Mux({
+      transport: socket,
+      maxStreams: options.maxStreams,
+      maxUpgrades: options.maxUpgrades,
+      onEnd: (reason, text) => {
+        socket.close();
+        options.onEnd(this, reason, text);
+      },
+      onGoAway: (reason, text) => {
+        if (reason === GoAwayReason.draining) options.onDrain(this);
+        else this.mux.end(reason, text);
+      },
+    });
+    queueMicrotask(() => {
+      socket.start();
+      // While the line is quiet; bulk would lengthen it.
+      this.mux.measureRoundTrip();
+    });
+  }
+
+  get over(): boolean {
+    return this.mux.over;
+  }
+
+  open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
+    return this.mux.open(head, flags, handler);
+  }
+
+  end(reason: GoAwayReason, text: string): void {
+    this.mux.end(reason, text);
+  }
+}

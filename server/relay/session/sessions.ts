@@ -1,0 +1,141 @@
+import { delay } from "../../../common/delay.ts";
+import { networkOf } from "../../../common/network.ts";
+import { HttpError } from "../../../common/http_error.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import { describeError, type Logger, stackOf } from "../../../common/log.ts";
+import { acceptWebSocket } from "../../../common/websocket/mod.ts";
+import { GoAwayReason, SUBPROTOCOL } from "../../../protocol/mod.ts";
+import { serverRestarting } from "../errors.ts";
+import type { Endpoint, SessionEnd } from "../tunnel/endpoint.ts";
+import { Session } from "./session.ts";
+
+export interface SessionsOptions {
+  maxStreams: number;
+  maxUpgrades: number;
+  maxPerAddress: number;
+  /** Milliseconds after which a stream on which nothing moves is ended. */
+  streamIdleMs: number;
+  log: Logger;
+}
+
+/** Whose session it is. */
+export interface SessionOwner {
+  /** Address the client connected from. */
+  readonly address: string;
+  /** Null for the holder of an ephemeral tunnel's secret. */
+  readonly userId: string | null;
+  /** The tunnel's id, for the log. */
+  readonly tunnel: string;
+}
+
+const BEAT_MS = 1000;
+const DRAIN_POLL_MS = 20;
+/** Turns of the idle clock in one idle time: streams end between one and 1 + 1/IDLE_TURNS of it. */
+const IDLE_TURNS = 4;
+
+/** Every session this process carries. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #sessions = new Set<Session>();
+  readonly #perNetwork = new Map<string, number>();
+  readonly #timers: ReturnType<typeof setInterval>[];
+  #draining = false;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#timers = [
+      setInterval(() => this.#sessions.forEach(({ mux }) => mux.beat()), BEAT_MS),
+      setInterval(
+        () => this.#sessions.forEach(({ mux }) => mux.endIdle(IDLE_TURNS)),
+        options.streamIdleMs / IDLE_TURNS,
+      ),
+    ];
+  }
+
+  /** Whether {@link drain} was called: visitors are sent away. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /**
+   * Turns an owner's handshake into the session that carries their endpoint.
+   * @throws HttpError when nobody may pass there, the address holds too many, or the server drains
+   */
+  accept(exchange: Exchange, endpoint: Endpoint, owner: SessionOwner): Session {
+    if (this.#draining) throw serverRestarting();
+    const fault = endpoint.gate();
+    if (fault !== null) throw fault;
+    const { maxStreams, maxUpgrades, log } = this.#options;
+    const { address, userId, tunnel } = owner;
+    const network = networkOf(address);
+    this.#checkPlace(network, endpoint);
+    const session = new Session(acceptWebSocket(exchange, SUBPROTOCOL), {
+      address,
+      userId,
+      maxStreams,
+      maxUpgrades,
+      onDrain: (session) => endpoint.detach(session),
+      onDefect: (error) => log.error("session_failed", { tunnel, reason: describeError(error), stack: stackOf(error) }),
+      onEnd: (session, reason, text) => {
+        this.#sessions.delete(session);
+        this.#countFor(network, -1);
+        endpoint.detach(session);
+        log.info("session_ended", { tunnel, address, reason: nameOf(reason), text });
+      },
+    });
+    this.#sessions.add(session);
+    this.#countFor(network, 1);
+    endpoint.attach(session);
+    log.info("session_opened", { tunnel, address });
+    return session;
+  }
+
+  /** Sessions and streams open now. */
+  count(): { sessions: number; streams: number } {
+    let streams = 0;
+    for (const { mux } of this.#sessions) streams += mux.size;
+    return { sessions: this.#sessions.size, streams };
+  }
+
+  /** Ends those that a user has opened. */
+  endOf(userId: string, { reason, text }: SessionEnd): void {
+    for (const session of this.#sessions) if (session.userId === userId) session.end(reason, text);
+  }
+
+  /**
+   * Accepts no more and tells every client to connect elsewhere. Resolves when no stream is open any more, or when
+   * `signal` aborts.
+   */
+  async drain(signal: AbortSignal): Promise<void> {
+    this.#draining = true;
+    for (const { mux } of this.#sessions) mux.sendGoAway(GoAwayReason.draining, RESTARTING);
+    while (this.count().streams > 0 && !signal.aborted) await delay(DRAIN_POLL_MS, signal);
+  }
+
+  /** Ends all of them. */
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const session of this.#sessions) session.end(GoAwayReason.draining, RESTARTING);
+  }
+
+  /** A session that takes over from its own predecessor frees that one's place. */
+  #checkPlace(network: string, { carrier }: Endpoint): void {
+    if ((this.#perNetwork.get(network) ?? 0) < this.#options.maxPerAddress) return;
+    if (carrier instanceof Session && !carrier.over && networkOf(carrier.address) === network) return;
+    throw new HttpError(429, "too_many_sessions", "This address holds as many sessions as it may.", {
+      headers: { "retry-after": "10" },
+    });
+  }
+
+  #countFor(network: string, change: number): void {
+    const count = (this.#perNetwork.get(network) ?? 0) + change;
+    if (count > 0) this.#perNetwork.set(network, count);
+    else this.#perNetwork.delete(network);
+  }
+}
+
+const RESTARTING = "the server is restarting";
+
+function nameOf(reason: GoAwayReason): string {
+  return Object.entries(GoAwayReason).find(([, code]) => code === reason)?.[0] ?? String(reason);
+}

@@ -1,0 +1,97 @@
+import { setImmediate } from "node:timers";
+import { encodeLatin1 } from "../../../common/http1/mod.ts";
+import { type HeadWriter, Mux, type MuxStream, type StreamHandler } from "../../../protocol/mod.ts";
+
+/** Both ends, and what the client was told. */
+export interface Pair {
+  relay: Mux;
+  client: Mux;
+  /** Streams that the client was asked on. */
+  streams: MuxStream[];
+  /** Heads of the requests. */
+  heads: string[];
+  told: string[];
+  /** Pieces of request bodies, and of what goes through upgrades. */
+  body: Uint8Array[];
+}
+
+export interface PairOptions {
+  /** The client gives no credit back, as if its service read nothing. */
+  stalls?: boolean;
+}
+
+/** A relay's mux whose client is in the same process, and answers by the test's hand. */
+export function createPair({ stalls = false }: PairOptions = {}): Pair {
+  const streams: MuxStream[] = [];
+  const heads: string[] = [];
+  const told: string[] = [];
+  const body: Uint8Array[] = [];
+  const createHandler = (stream: MuxStream): StreamHandler => ({
+    onData: (piece, end) => {
+      if (piece.length > 0) body.push(piece.slice());
+      if (!stalls) stream.consumed(piece.length);
+      if (end) told.push("end");
+    },
+    onTrailers: (frame, start, end) => told.push(`end ${new TextDecoder().decode(frame.subarray(start, end))}`),
+    onReset: (reason) => told.push(`reset ${reason}`),
+  });
+  const relay: Mux = new Mux({
+    maxStreams: 10,
+    maxUpgrades: 10,
+    transport: {
+      send: (buffer, start, end) => {
+        const message = buffer.slice(start, end);
+        client.receive(message, 0, message.length);
+      },
+    },
+    onEnd: (_reason, text) => told.push(`relay ended: ${text}`),
+  });
+  const client: Mux = new Mux({
+    maxStreams: 10,
+    maxUpgrades: 10,
+    transport: {
+      send: (buffer, start, end) => {
+        const message = buffer.slice(start, end);
+        relay.receive(message, 0, message.length);
+        // What handlers keep of a message beyond the call reads this.
+        message.fill(0xee);
+      },
+    },
+    onEnd() {},
+    onRequest(stream, frame, start, end) {
+      streams.push(stream);
+      heads.push(new TextDecoder("latin1").decode(frame.subarray(start, end)));
+      return createHandler(stream);
+    },
+  });
+  return { relay, client, streams, heads, told, body };
+}
+
+/** Resolves when both ends have sent what they had. */
+export async function settle(): Promise<void> {
+  for (let count = 0; count < 6; count++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Answers a stream. `block` is the reason phrase, CRLF, field lines. */
+export function respond(stream: MuxStream, status: number, block: string, body: string, end: boolean): void {
+  const bytes = encodeLatin1(block + body);
+  stream.respond(status, bytes, 0, block.length, bytes, block.length, bytes.length, end);
+}
+
+/** Sends an interim answer. */
+export function inform(stream: MuxStream, status: number, block: string): void {
+  const bytes = encodeLatin1(block);
+  stream.inform(status, bytes, 0, bytes.length);
+}
+
+/** A head of Latin-1 text. */
+export function writeText(text: string): HeadWriter {
+  const bytes = encodeLatin1(text);
+  return {
+    headSize: bytes.length,
+    writeHead(into, at) {
+      into.set(bytes, at);
+      return at + bytes.length;
+    },
+  };
+}

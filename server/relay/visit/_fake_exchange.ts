@@ -1,0 +1,180 @@
+import { createConnectionPair } from "../../../common/connection/mod.ts";
+import type { Connection } from "../../../common/connection/mod.ts";
+import { decodeLatin1, encodeLatin1, RequestHead } from "../../../common/http1/mod.ts";
+import { BodyCut, type Exchange, type Reply } from "../../../common/listener/mod.ts";
+
+/** What the visitor gets, as far as tests look at it. */
+export interface Replied {
+  /** Status and block of each interim answer. */
+  informs: string[];
+  /** 0 before the answer has begun. */
+  status: number;
+  block: string;
+  length: number | null;
+  body: string;
+  /** How it ended, or null. */
+  end: "complete" | "cut" | null;
+  trailers: string;
+}
+
+/** A visitor's request without a listener. */
+export interface FakeExchange extends Exchange {
+  readonly replied: Replied;
+  /** The other side of the connection that was upgraded. */
+  readonly visitorEnd: Connection | null;
+  /** Whether the upgraded connection was closed in the middle of a write. */
+  readonly wasCutShort: boolean;
+  /** Resolves when the answer has ended. */
+  readonly answered: Promise<Replied>;
+  /** The visitor goes away. */
+  leave(): void;
+  /** The visitor takes what waits to be written, when it was made to wait by `stalls`. */
+  take(): void;
+}
+
+export interface FakeExchangeOptions {
+  method?: string;
+  target?: string;
+  host?: string;
+  version?: "1.0" | "1.1";
+  remoteAddress?: string;
+  /** Fields as they were sent, `host` not among them. */
+  fields?: [string, string][];
+  /** Pieces of the body; an error is what reading it fails with. */
+  body?: AsyncIterable<Uint8Array>;
+  trailers?: string;
+  /** The visitor takes nothing of the answer until {@link FakeExchange.take}. */
+  stalls?: boolean;
+}
+
+/** A request as a listener gives it: the head is read by the reader that the listener has. */
+export function createExchange(options: FakeExchangeOptions = {}): FakeExchange {
+  const { method = "GET", target = "/", host = "a.try.localhost", version = "1.1", fields = [], body = null } = options;
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const bytes = encodeLatin1(`${method} ${target} HTTP/${version}\r\nHost: ${host}\r\n${lines}\r\n`);
+  const head = new RequestHead();
+  if (!head.parse(bytes, 0, bytes.length, 1000)) throw new Error("the head is not whole");
+  const abort = new AbortController();
+  const source = body?.[Symbol.asyncIterator]();
+  const reply = new FakeReply(options.stalls ?? false);
+  const exchange: FakeExchange = {
+    method,
+    target: head.target,
+    host: head.host,
+    remoteAddress: options.remoteAddress ?? "192.0.2.1",
+    secure: false,
+    httpVersion: version,
+    head,
+    headers: fields.flatMap(([name, value]) => [name.toLowerCase(), value]),
+    rawHeaders: fields.flat(),
+    hasBody: body !== null,
+    get body(): never {
+      throw new Error("the relay reads bodies as they come");
+    },
+    async readBody() {
+      if (reply.replied.end !== null) throw new BodyCut("the answer is complete");
+      const next = await source?.next();
+      return next?.value ?? null;
+    },
+    trailers: encodeLatin1(options.trailers ?? ""),
+    signal: abort.signal,
+    onLeave: null,
+    get request(): Request {
+      return new Request(`http://${host}${target}`, { method });
+    },
+    header: (name) => head.values(name),
+    upgrade: head.upgrade ? head.value(head.upgradeField) : null,
+    isWebSocket: head.upgrade,
+    reply,
+    replied: reply.replied,
+    get visitorEnd() {
+      return reply.visitorEnd;
+    },
+    get wasCutShort() {
+      return reply.wasCutShort;
+    },
+    answered: reply.answered,
+    leave() {
+      abort.abort();
+      exchange.onLeave?.();
+    },
+    take: () => reply.take(),
+  };
+  return exchange;
+}
+
+class FakeReply implements Reply {
+  readonly replied: Replied = { informs: [], status: 0, block: "", length: null, body: "", end: null, trailers: "" };
+  readonly answered: Promise<Replied>;
+  visitorEnd: Connection | null = null;
+  wasCutShort = false;
+  readonly #stalls: boolean;
+  #resolve!: (replied: Replied) => void;
+  #take: (() => void) | null = null;
+
+  constructor(stalls: boolean) {
+    this.#stalls = stalls;
+    this.answered = new Promise((resolve) => this.#resolve = resolve);
+  }
+
+  get begun(): boolean {
+    return this.replied.status !== 0;
+  }
+
+  inform(status: number, block: Uint8Array): void {
+    this.replied.informs.push(`${status} ${text(block)}`);
+  }
+
+  begin(status: number, block: Uint8Array, length: number | null, body: Uint8Array, end: boolean): void {
+    if (this.begun) return;
+    Object.assign(this.replied, { status, block: text(block), length, body: text(body) });
+    if (end) this.#finish("complete");
+  }
+
+  async write(piece: Uint8Array, end = false): Promise<void> {
+    if (this.replied.end !== null) return;
+    if (this.#stalls) await new Promise<void>((resolve) => this.#take = resolve);
+    this.replied.body += text(piece);
+    if (end) this.#finish("complete");
+  }
+
+  end(trailers: Uint8Array = new Uint8Array(0)): void {
+    this.replied.trailers = text(trailers);
+    this.#finish("complete");
+  }
+
+  cut(): void {
+    this.#finish("cut");
+  }
+
+  switchProtocols(block: Uint8Array): Connection {
+    Object.assign(this.replied, { status: 101, block: text(block) });
+    const [connection, visitorEnd] = createConnectionPair();
+    this.visitorEnd = visitorEnd;
+    let writes = 0;
+    return {
+      read: (into) => connection.read(into),
+      write: (bytes) => {
+        writes++;
+        return connection.write(bytes).finally(() => writes--);
+      },
+      closeWrite: () => connection.closeWrite(),
+      close: () => {
+        this.wasCutShort ||= writes > 0;
+        connection.close();
+      },
+    };
+  }
+
+  take(): void {
+    this.#take?.();
+    this.#take = null;
+  }
+
+  #finish(end: "complete" | "cut"): void {
+    this.replied.end ??= end;
+    this.#resolve(this.replied);
+  }
+}
+
+const text = (bytes: Uint8Array) => decodeLatin1(bytes, 0, bytes.length);

@@ -1,0 +1,196 @@
+import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../../common/buffer_pool.ts";
+import type { Connection } from "../../../common/connection/mod.ts";
+import type { HttpError } from "../../../common/http_error.ts";
+import { checkFieldLines, FieldSyntaxError } from "../../../common/http1/mod.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import { nextTurn } from "../../../common/turn.ts";
+import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../../protocol/mod.ts";
+import { AnswerBlock } from "./answer_block.ts";
+import { badAnswer, fromReset } from "../errors.ts";
+import { OutQueue } from "./out_queue.ts";
+
+/** What a tunnel has for its visitors. */
+export interface Meter {
+  /** Counts bytes carried, in either direction. */
+  meter(bytes: number): void;
+  /** Why no visitor may pass any more, or null. */
+  gate(): HttpError | null;
+}
+
+/** The block of the answer that is being handled: what is done with it is done at once. */
+const block = new AnswerBlock();
+
+/** One visitor's request on its way through a session: its body goes in, the answer comes out as the bytes it has. */
+export class Visitor implements StreamHandler {
+  readonly #exchange: Exchange;
+  readonly #meter: Meter;
+  readonly #refuse: (error: HttpError) => void;
+  #stream!: MuxStream;
+  /** What waits to be taken by the visitor, once the answer has begun and goes on. */
+  #out: OutQueue | null = null;
+  #upgraded: Connection | null = null;
+  /** Of the upgraded connection, that have not ended. */
+  #directions = 2;
+  #isOver = false;
+
+  /** @param refuse answers with an error of ours */
+  constructor(exchange: Exchange, meter: Meter, refuse: (error: HttpError) => void) {
+    this.#exchange = exchange;
+    this.#meter = meter;
+    this.#refuse = refuse;
+  }
+
+  /** Takes the stream that was opened for this visitor, and sends the request's body on it. */
+  start(stream: MuxStream): void {
+    this.#stream = stream;
+    const exchange = this.#exchange;
+    exchange.onLeave = () => this.#breakOff("the visitor left");
+    if (exchange.hasBody) void this.#sendBody();
+  }
+
+  onInterim(status: number, frame: Uint8Array, start: number, end: number): void {
+    this.#meter.meter(end - start);
+    if (!this.#isOver && this.#readBlock(status, frame, start, end)) this.#exchange.reply.inform(status, block.bytes);
+  }
+
+  onResponse(
+    status: number,
+    frame: Uint8Array,
+    start: number,
+    blockEnd: number,
+    payloadEnd: number,
+    end: boolean,
+  ): void {
+    this.#meter.meter(payloadEnd - start);
+    // Counting may have ended the session, and the visitor has been told.
+    if (this.#isOver || !this.#readBlock(status, frame, start, blockEnd)) return;
+    if (status === SWITCHING_PROTOCOLS) return this.#upgrade(frame.subarray(blockEnd, payloadEnd), end);
+    const { reply, method } = this.#exchange;
+    const size = payloadEnd - blockEnd;
+    const isBodiless = method === "HEAD" || status === 204 || status === 304;
+    if (block.length < 0 && end && !isBodiless) block.addLength(size);
+    this.#isOver = end;
+    // What is left of the request is nobody's, and the stream with it where nothing more is to come.
+    reply.begin(status, block.bytes, block.length < 0 ? null : block.length, frame.subarray(blockEnd, payloadEnd), end);
+    if (end) return;
+    this.#out = new OutQueue((bytes, isLast) => reply.write(bytes, isLast), (bytes) => this.#stream.consumed(bytes));
+    if (size > 0) this.#stream.consumed(size);
+  }
+
+  onData(piece: Uint8Array, end: boolean): void {
+    this.#meter.meter(piece.length);
+    if (this.#out === null) return this.#breakOff("a body where the answer can have none");
+    this.#isOver ||= end && this.#upgraded === null;
+    this.#out.push(piece, end);
+  }
+
+  onTrailers(frame: Uint8Array, start: number, end: number): void {
+    this.#meter.meter(end - start);
+    const trailers = frame.slice(start, end);
+    try {
+      checkFieldLines(trailers, 0, trailers.length);
+    } catch (error) {
+      if (!(error instanceof FieldSyntaxError)) throw error;
+      return this.#breakOff("malformed trailers");
+    }
+    this.#isOver = true;
+    this.#out?.finish(() => this.#exchange.reply.end(trailers));
+  }
+
+  onReset(reason: ResetReason, text: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#out?.drop();
+    this.#upgraded?.close();
+    const { reply } = this.#exchange;
+    if (this.#upgraded !== null) return;
+    if (reply.begun) return reply.cut();
+    // A session is also lost when the tunnel's traffic or time runs out.
+    const over = reason === ResetReason.sessionLost ? this.#meter.gate() : null;
+    this.#refuse(over ?? fromReset(reason, text));
+  }
+
+  /** Checks the head of an answer, and reads it into {@link block}. Says whether it can be passed on. */
+  #readBlock(status: number, frame: Uint8Array, start: number, end: number): boolean {
+    try {
+      if (status < 100 || status > 599) throw new FieldSyntaxError(`status ${status}`);
+      block.read(status, frame, start, end);
+      return true;
+    } catch (error) {
+      if (!(error instanceof FieldSyntaxError)) throw error;
+      this.#isOver = true;
+      this.#stream.reset(ResetReason.cancelled);
+      this.#refuse(badAnswer("Its head is malformed."));
+      return false;
+    }
+  }
+
+  /** Both directions are bytes from here on, each with an end of its own. */
+  #upgrade(early: Uint8Array, end: boolean): void {
+    const connection = this.#upgraded = this.#exchange.reply.switchProtocols(block.bytes);
+    const write = async (bytes: Uint8Array, isLast: boolean) => {
+      if (bytes.length > 0) await connection.write(bytes);
+      if (!isLast) return;
+      await connection.closeWrite();
+      this.#endUpgraded();
+    };
+    this.#out = new OutQueue(write, (bytes) => this.#stream.consumed(bytes), () => this.#breakOff("the visitor left"));
+    if (early.length > 0 || end) this.#out.push(early, end);
+    void this.#sendUpgraded(connection);
+  }
+
+  /** Sends what the visitor says through an upgrade. Memory follows what they say at a time. */
+  async #sendUpgraded(connection: Connection): Promise<void> {
+    let memory = takeMemory(SMALL);
+    try {
+      for (;;) {
+        const count = await connection.read(memory);
+        if (count === null) break;
+        this.#meter.meter(count);
+        const sent = this.#stream.send(memory, 0, count);
+        if (sent < count) await this.#stream.write(memory.subarray(sent, count));
+        // What more comes while this leaves is read at once: a read costs more than the message it brings.
+        if (count < SMALL) await nextTurn();
+        if (count < memory.length || memory.length === LARGE) continue;
+        giveMemory(memory);
+        memory = takeMemory(memory.length === SMALL ? MEDIUM : LARGE);
+      }
+      this.#stream.end();
+      this.#endUpgraded();
+    } catch (error) {
+      if (!(error instanceof StreamEnded)) this.#breakOff("the visitor left");
+    } finally {
+      giveMemory(memory);
+    }
+  }
+
+  /** One direction of an upgrade has ended, with all that was said in it: the visitor may be slower than the stream. */
+  #endUpgraded(): void {
+    if (--this.#directions > 0) return;
+    this.#isOver = true;
+    this.#upgraded?.close();
+  }
+
+  /** Sends the request's body as it arrives. A visitor who leaves in the middle ends the stream. */
+  async #sendBody(): Promise<void> {
+    const exchange = this.#exchange, stream = this.#stream;
+    try {
+      for (;;) {
+        const piece = await exchange.readBody();
+        if (piece === null) return stream.end(exchange.trailers);
+        this.#meter.meter(piece.length);
+        await stream.write(piece);
+      }
+    } catch (error) {
+      if (!(error instanceof StreamEnded)) this.#breakOff("the visitor left");
+    }
+  }
+
+  /** Ends the stream from here, where nobody else tells this side of it. */
+  #breakOff(text: string): void {
+    this.#stream.reset(ResetReason.cancelled, text);
+    this.onReset(ResetReason.cancelled, text);
+  }
+}
+
+const SWITCHING_PROTOCOLS = 101;

@@ -1,0 +1,143 @@
+import type { OriginReader } from "../../../common/forwarded.ts";
+import { errorResponse, type HttpError } from "../../../common/http_error.ts";
+import { networkOf } from "../../../common/network.ts";
+import { type Exchange, sendResponse } from "../../../common/listener/mod.ts";
+import { type MuxStream, ResetReason } from "../../../protocol/mod.ts";
+import type { Carrier } from "../../cluster/mod.ts";
+import type { Answer } from "../../face/mod.ts";
+import {
+  fromReset,
+  headTooLarge,
+  noSuchTunnel,
+  serverRestarting,
+  tooManyConnections,
+  tooManyOfVisitor,
+  tooManyStreams,
+  tunnelOffline,
+} from "../errors.ts";
+import type { TunnelHost } from "../hosts.ts";
+import type { Sessions } from "../session/sessions.ts";
+import type { Endpoint } from "../tunnel/endpoint.ts";
+import type { RequestLog } from "../tunnel/request_log.ts";
+import { VisitorHead } from "./request_head.ts";
+import { Visitor } from "./visitor.ts";
+
+export interface VisitsOptions {
+  /** The endpoint at an address when it is in memory, for the fast path. */
+  getEndpoint(host: TunnelHost): Endpoint | undefined;
+  findEndpoint(host: TunnelHost): Promise<Endpoint | null>;
+  sessions: Pick<Sessions, "draining">;
+  readOrigin: OriginReader;
+  /** How long a visitor waits for a client that has just dropped off. */
+  holdMs: number;
+  /** Requests at a time of one visitor behind a trusted proxy, upgrades included. */
+  maxRequestsPerVisitor: number;
+}
+
+/** Answers visitors of tunnels: HTTP, streams and upgrades pass the same gates, here and nowhere else. */
+export class Visits {
+  readonly #options: VisitsOptions;
+  /** Requests that run, of visitors behind trusted proxies by their networks. */
+  readonly #running = new Map<string, number>();
+
+  constructor(options: VisitsOptions) {
+    this.#options = options;
+  }
+
+  /** Answers a visitor of the tunnel at that address. */
+  answer(exchange: Exchange, host: TunnelHost): Answer | Promise<Answer> {
+    // What room is left is for the owners of tunnels.
+    if (exchange.isCrowded) return turnAway(exchange);
+    if (this.#options.sessions.draining) return refusal(exchange, serverRestarting());
+    const endpoint = this.#options.getEndpoint(host);
+    return endpoint === undefined ? this.#answerStored(exchange, host) : this.#visit(exchange, endpoint);
+  }
+
+  async #answerStored(exchange: Exchange, host: TunnelHost): Promise<Answer> {
+    const endpoint = await this.#options.findEndpoint(host);
+    return endpoint === null ? refusal(exchange, noSuchTunnel()) : await this.#visit(exchange, endpoint);
+  }
+
+  #visit(exchange: Exchange, endpoint: Endpoint): Answer | Promise<Answer> {
+    const fault = endpoint.gate();
+    if (fault !== null) return refusal(exchange, fault);
+    const carrier = endpoint.find();
+    if (carrier === null || carrier instanceof Promise) return this.#visitHeld(exchange, endpoint);
+    return this.#carry(exchange, endpoint, carrier);
+  }
+
+  async #visitHeld(exchange: Exchange, endpoint: Endpoint): Promise<Answer> {
+    const carrier = await endpoint.whenCarried(this.#options.holdMs);
+    const fault = carrier === null ? tunnelOffline() : endpoint.gate();
+    if (carrier === null || fault !== null) return refusal(exchange, fault ?? tunnelOffline());
+    return this.#carry(exchange, endpoint, carrier);
+  }
+
+  #carry(exchange: Exchange, endpoint: Endpoint, carrier: Carrier): Answer {
+    const { readOrigin, maxRequestsPerVisitor } = this.#options;
+    const origin = readOrigin(exchange);
+    // The listener counts the connections of everybody else.
+    const network = origin.isProxied === true ? networkOf(origin.address) : null;
+    if (network !== null && (this.#running.get(network) ?? 0) >= maxRequestsPerVisitor) {
+      return refusal(exchange, tooManyOfVisitor());
+    }
+    const head = new VisitorHead(exchange, origin);
+    const visitor = new Visitor(exchange, endpoint, (error) => void sendResponse(exchange, refusal(exchange, error)));
+    const upgrade = exchange.upgrade !== null;
+    const stream = tryOpen(() => carrier.open(head, { end: !upgrade && !exchange.hasBody, upgrade }, visitor));
+    if (stream === "too large") return refusal(exchange, headTooLarge());
+    if (stream === null) return refusal(exchange, carrier.over ? tunnelOffline() : tooManyStreams());
+    endpoint.meter(stream.carried);
+    const { requests } = endpoint.tunnel;
+    if (network !== null || requests !== null) this.#follow(stream, network, requests, exchange, endpoint.port);
+    visitor.start(stream);
+    return null;
+  }
+
+  /** Counts a request that runs, and notes how it ended, where either is wanted. */
+  #follow(
+    stream: MuxStream,
+    network: string | null,
+    requests: RequestLog | null,
+    exchange: Exchange,
+    port: number,
+  ): void {
+    // The head is gone by then.
+    const { method, target: path } = exchange, at = Date.now();
+    const finish = () => {
+      if (network !== null) this.#countFor(network, -1);
+      const status = stream.status !== 0 ? stream.status : fromReset(stream.ended ?? ResetReason.internal, "").status;
+      requests?.add({ at, method, path, status, ms: Date.now() - at, bytes: stream.carried, port });
+    };
+    if (network !== null) this.#countFor(network, 1);
+    if (stream.ended === null) stream.onFinish = finish;
+    else finish();
+  }
+
+  #countFor(network: string, change: number): void {
+    const count = (this.#running.get(network) ?? 0) + change;
+    if (count > 0) this.#running.set(network, count);
+    else this.#running.delete(network);
+  }
+}
+
+/** The connection ends with the answer. */
+function turnAway(exchange: Exchange): Response {
+  const response = refusal(exchange, tooManyConnections());
+  response.headers.set("connection", "close");
+  return response;
+}
+
+function refusal(exchange: Exchange, error: HttpError): Response {
+  return errorResponse(error, exchange.header("accept"));
+}
+
+/** What is added to a head may make it larger than the wire allows. */
+function tryOpen<T>(open: () => T): T | "too large" {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return "too large";
+  }
+}

@@ -1,0 +1,120 @@
+import type { Generated } from "kysely";
+import type { Dialect, Migration } from "./types.ts";
+
+export interface ViewTables {
+  views: {
+    id: string;
+    account_id: string;
+    number: number;
+    name: string;
+    created_at: number;
+    answer_status: number;
+    /** JSON: pairs of name and value. */
+    answer_headers: string;
+    answer_body: string;
+    answer_delay_ms: number;
+    answer_cors: number;
+    retention_days: number;
+    max_captures: number;
+    /** What it has now: captures, and their bytes. */
+    captures: Generated<number>;
+    bytes: Generated<number>;
+    /** Of the newest capture it ever had. */
+    last_cursor: Generated<number>;
+    oldest_at: number | null;
+    last_capture_at: number | null;
+  };
+  /** The last number of a view that an account was given. */
+  view_numbers: { account_id: string; last: number };
+  /** Views that are gone, and whose captures have yet to go. */
+  removed_views: { id: string };
+  captures: {
+    view_id: string;
+    /** Counts up within its view, in the order of the commits. */
+    cursor: number;
+    received_at: number;
+    method: string;
+    target: string;
+    host: string;
+    http_version: string;
+    /** JSON: names and values in turn, one character a byte. */
+    headers: string;
+    address: string;
+    content_type: string | null;
+    body_size: number;
+    /** Of the pieces behind {@link body}, where there are any. */
+    body_id: string | null;
+    /** What it counts for, in bytes. */
+    size: number;
+    /** The body's beginning, maybe all of it. Last, so that lists of captures need not read it. */
+    body: Uint8Array;
+  };
+  body_pieces: { body_id: string; number: number; bytes: Uint8Array };
+  /** Bodies whose capture is not there yet: what is left of them after a crash is removed. */
+  uploads: { body_id: string; begun_at: number };
+}
+
+export const views: Migration = {
+  name: "views",
+  async run(db, dialect) {
+    await db.schema.createTable("views")
+      .addColumn("id", "text", (column) => column.primaryKey())
+      .addColumn("account_id", "text", (column) => column.notNull())
+      .addColumn("number", "integer", (column) => column.notNull())
+      .addColumn("name", "text", (column) => column.notNull())
+      .addColumn("created_at", "bigint", (column) => column.notNull())
+      .addColumn("answer_status", "integer", (column) => column.notNull())
+      .addColumn("answer_headers", "text", (column) => column.notNull())
+      .addColumn("answer_body", "text", (column) => column.notNull())
+      .addColumn("answer_delay_ms", "integer", (column) => column.notNull())
+      .addColumn("answer_cors", "integer", (column) => column.notNull())
+      .addColumn("retention_days", "bigint", (column) => column.notNull())
+      .addColumn("max_captures", "integer", (column) => column.notNull())
+      .addColumn("captures", "bigint", (column) => column.notNull().defaultTo(0))
+      .addColumn("bytes", "bigint", (column) => column.notNull().defaultTo(0))
+      .addColumn("last_cursor", "bigint", (column) => column.notNull().defaultTo(0))
+      .addColumn("oldest_at", "bigint")
+      .addColumn("last_capture_at", "bigint")
+      .execute();
+    await db.schema.createIndex("views_account").on("views").columns(["account_id", "number"]).execute();
+    await db.schema.createTable("view_numbers")
+      .addColumn("account_id", "text", (column) => column.primaryKey())
+      .addColumn("last", "integer", (column) => column.notNull())
+      .execute();
+    await db.schema.createTable("removed_views")
+      .addColumn("id", "text", (column) => column.primaryKey())
+      .execute();
+    await db.schema.createTable("captures")
+      .addColumn("view_id", "text", (column) => column.notNull())
+      .addColumn("cursor", "bigint", (column) => column.notNull())
+      .addColumn("received_at", "bigint", (column) => column.notNull())
+      .addColumn("method", "text", (column) => column.notNull())
+      .addColumn("target", "text", (column) => column.notNull())
+      .addColumn("host", "text", (column) => column.notNull())
+      .addColumn("http_version", "text", (column) => column.notNull())
+      .addColumn("headers", "text", (column) => column.notNull())
+      .addColumn("address", "text", (column) => column.notNull())
+      .addColumn("content_type", "text")
+      .addColumn("body_size", "bigint", (column) => column.notNull())
+      .addColumn("body_id", "text")
+      .addColumn("size", "bigint", (column) => column.notNull())
+      .addColumn("body", bytesOf(dialect), (column) => column.notNull())
+      .addPrimaryKeyConstraint("captures_key", ["view_id", "cursor"])
+      .execute();
+    await db.schema.createTable("body_pieces")
+      .addColumn("body_id", "text", (column) => column.notNull())
+      .addColumn("number", "integer", (column) => column.notNull())
+      .addColumn("bytes", bytesOf(dialect), (column) => column.notNull())
+      .addPrimaryKeyConstraint("body_pieces_key", ["body_id", "number"])
+      .execute();
+    await db.schema.createTable("uploads")
+      .addColumn("body_id", "text", (column) => column.primaryKey())
+      .addColumn("begun_at", "bigint", (column) => column.notNull())
+      .execute();
+  },
+};
+
+/** What each database calls a column of bytes. */
+function bytesOf(dialect: Dialect): "blob" | "bytea" {
+  return dialect === "postgres" ? "bytea" : "blob";
+}
