@@ -97,7 +97,7 @@ async function openAreas(
     areas: [
       relay,
       captures,
-      { faces: [...accounts.faces, hq.pages], close: () => {} },
+      { faces: [...accounts.faces, hq.pages], close: () => accounts.close() },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
