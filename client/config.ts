@@ -54,6 +54,12 @@ export const clientOptions = {
       "the Host that the local service sees: its own address when not set, and then Origin, redirects and cookies " +
       'agree with that; "public" keeps the one visitors ask for, and all of those as they are',
   },
+  localhostRewrite: {
+    flag: "--localhost-rewrite",
+    parse: boolean,
+    fallback: "false",
+    help: "make links to the local host in what the local service answers public ones, as it passes",
+  },
   files: {
     heading: "Sharing",
     flag: "--files",

@@ -77,6 +77,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     const leadsTo = {
       target: options.targetUrl ?? resumed?.target ?? null,
       hostHeader: config.hostHeader ?? resumed?.hostHeader ?? null,
+      localhostRewrite: config.localhostRewrite || resumed?.localhostRewrite === true,
     };
     const isKept = saved !== null && relay.place !== null &&
       keepForResume(saved, { ...tunnel, ...relay.place, ...leadsTo }, screen.note);

@@ -4,7 +4,7 @@ import type { ActionContext } from "./action.ts";
 import { ApiUnreachable } from "./api/mod.ts";
 import { type CarriedPort, carryPorts } from "./carry_ports.ts";
 import { openScreen } from "./expose.ts";
-import { openLocalService } from "./local_service.ts";
+import { openLocalService, portOf } from "./local_service.ts";
 import { openApi } from "./open_api.ts";
 import {
   checkAllowance,
@@ -20,7 +20,7 @@ import {
 } from "./persistent/mod.ts";
 import type { Shared } from "./shared.ts";
 import type { Screen } from "./terminal/mod.ts";
-import { createHandlerTarget, type Target } from "./tunnel/mod.ts";
+import { createHandlerTarget, exposeSeveral, type Target } from "./tunnel/mod.ts";
 
 /** The exit code of who was stopped before there was a tunnel. */
 const STOPPED_EARLY = 1;
@@ -88,21 +88,19 @@ function planPorts(tunnel: PersistentTunnel, { config }: ActionContext): Planned
   return planned;
 }
 
-function portOf({ port, protocol }: URL): number {
-  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-}
-
 function openPort(
   tunnel: PersistentTunnel,
   { port, url }: PlannedPort,
   shared: Shared | null,
-  { config: { hostHeader }, log }: ActionContext,
+  { config: { hostHeader, localhostRewrite }, log }: ActionContext,
   { note }: Screen,
 ): CarriedPort {
   if (shared !== null && shared.note !== null) note(shared.note);
+  const { defaultPort, allowedPorts: allowed } = tunnel;
+  const rewrite = localhostRewrite ? exposeSeveral({ defaultPort, allowed }) : null;
   const target: Target = shared === null
-    ? openLocalService({ url, hostHeader, note, log })
+    ? openLocalService({ url, hostHeader, rewrite, note, log })
     : createHandlerTarget(shared.name, shared.target);
   const path = shared === null ? url.pathname.replace(/\/+$/, "") : "";
-  return { port, isDefault: port === tunnel.defaultPort, url: `${urlOfPort(tunnel, port)}${path}`, target, path };
+  return { port, isDefault: port === defaultPort, url: `${urlOfPort(tunnel, port)}${path}`, target, path };
 }

@@ -2,9 +2,9 @@ import { later } from "../common/later.ts";
 import type { ActionContext } from "./action.ts";
 import { CommandError } from "./command_error.ts";
 import { expose, type ExposeOptions, type Note, openScreen } from "./expose.ts";
-import { openLocalService } from "./local_service.ts";
+import { openLocalService, portOf } from "./local_service.ts";
 import { openShared } from "./shared.ts";
-import { createHandlerTarget, type SavedTunnel } from "./tunnel/mod.ts";
+import { createHandlerTarget, exposeOne, type SavedTunnel } from "./tunnel/mod.ts";
 
 /**
  * Gives a local service, a folder or a site a public URL until Ctrl+C, or an address in the local network.
@@ -45,5 +45,12 @@ function createLocalService(
 ): ReturnType<ExposeOptions["createTarget"]> {
   const url = config.expose[0] ?? (resumed?.target ? new URL(resumed.target) : null);
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
-  return openLocalService({ url, hostHeader: config.hostHeader ?? resumed?.hostHeader ?? null, note, log });
+  const isRewritten = config.localhostRewrite || resumed?.localhostRewrite === true;
+  return openLocalService({
+    url,
+    hostHeader: config.hostHeader ?? resumed?.hostHeader ?? null,
+    rewrite: isRewritten ? exposeOne(portOf(url)) : null,
+    note,
+    log,
+  });
 }

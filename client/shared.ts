@@ -67,6 +67,7 @@ function checkTogether(config: ClientConfig, flags: FlagTexts): void {
   const given = KINDS.filter((kind) => config[kind] !== null && !(kind === "expose" && config.expose.length === 0));
   if (given.length > 1) throw new OptionError("only one of -e, -f, -fw and -w can be given");
   const isShared = config.files !== null || config.filesWrite !== null || config.web !== null;
+  if (isShared && config.localhostRewrite) throw new OptionError("--localhost-rewrite goes with -e and -t");
   if (config.web === null && (config.spa !== null || config.live)) throw new OptionError("--spa and --live go with -w");
   if (config.filesWrite === null && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
   if (config.filesWrite === null && config.drop) throw new OptionError("--drop goes with -fw");
