@@ -78,7 +78,8 @@ async function openAreas(
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   const relay = openRelay(config, store, domains, url, parts, log);
-  const accounts = await openAccounts(config, store, url, log);
+  const hqUrl = config.hqUrl ?? url;
+  const accounts = await openAccounts(config, store, hqUrl, log);
   const captures = openCaptures(config, store, url, accounts.authenticate, log);
   const isTunnelHost = (host: string) => relay.isTunnelHost(host);
   const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
@@ -89,7 +90,7 @@ async function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url, accounts, readApi: api.describe });
+  const hq = createHq({ url: hqUrl, accounts, readApi: api.describe });
   return {
     areas: [
       relay,
@@ -116,7 +117,7 @@ function openRelay(
     presence,
     log,
     readOrigin: openOriginReader(config),
-    ownHosts: [url.hostname],
+    ownHosts: [url, config.hqUrl ?? url, config.apiUrl ?? url].map(({ hostname }) => hostname),
     ephemeralUrl: domainUrl(url, domains.ephemeral),
     tunnelUrl: domainUrl(url, domains.persistent),
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
