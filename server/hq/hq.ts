@@ -5,6 +5,7 @@ import type { ApiObject } from "../../common/open_api.ts";
 import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
 import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
+import type { ViewDesk } from "../captures/mod.ts";
 import type { Face } from "../face/mod.ts";
 import { addAccount } from "./account/mod.ts";
 import { addAdmin } from "./admin/mod.ts";
@@ -15,11 +16,14 @@ import { isHostOf } from "./own_host.ts";
 import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
 import { addLanding } from "./start/landing.tsx";
 import type { HqEnv, Site, Viewer } from "./types.ts";
+import { addViewPages, VIEW_ASSETS } from "./views/mod.ts";
 
 export interface HqOptions {
   /** HQ's own URL: it answers at that host alone. */
   url: URL;
   accounts: Accounts;
+  /** Request views, for members. */
+  views: ViewDesk;
   /** The OpenAPI document of this server. */
   readApi(): ApiObject;
 }
@@ -52,10 +56,10 @@ const PLACES: ReadonlySet<string> = new Set([
 ]);
 
 /** Opens the management site. */
-export function createHq({ url, accounts, readApi }: HqOptions): Hq {
+export function createHq({ url, accounts, views, readApi }: HqOptions): Hq {
   const site: Site = {
     url,
-    assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url)] }),
+    assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url), ...VIEW_ASSETS] }),
     canSignUp: accounts.entry.policy === "open",
   };
   const app = new Hono<HqEnv>();
@@ -77,6 +81,7 @@ export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   addDevice(app, accounts);
   addAccount(app, accounts);
   addAdmin(app, accounts);
+  addViewPages(app, views);
   addApiDocs(app, readApi);
   app.notFound(() => {
     throw nothingHere();
