@@ -106,6 +106,7 @@ Deno.test("calls are searched, exported and sent again with what the page copies
     const again = await (await views.ask(`/api/v1/views/${id}/captures/23`)).json();
     deepEqual([again.method, atob(again.body)], ["PUT", "needle in a haystack"]);
     await page.getByLabel("Search", { exact: true }).fill("");
+    await page.getByText("Filters", { exact: true }).click();
     await page.getByLabel("Method").fill("POST");
     await page.getByText("1 call", { exact: true }).waitFor();
     await rows(page).first().click();
@@ -260,6 +261,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await look("list");
         await page.goto(`/views/${id}/capture`);
         await rows(page).nth(4).waitFor();
+        await page.getByText("Filters", { exact: true }).click();
         await look("captures");
         await rows(page).nth(4).click();
         await page.getByText('"order": 17').waitFor();

@@ -97,22 +97,27 @@ function FilterBar(): Html {
           <span>Search</span>
           <input type="search" name="q" placeholder="In headers and body" autocomplete="off" />
         </label>
-        <label>
-          <span>Method</span>
-          <input type="text" name="method" list="capture-methods" size={8} autocomplete="off" />
-        </label>
-        <label>
-          <span>Path</span>
-          <input type="text" name="path" size={14} autocomplete="off" />
-        </label>
-        <label>
-          <span>From</span>
-          <input type="datetime-local" name="from" />
-        </label>
-        <label>
-          <span>To</span>
-          <input type="datetime-local" name="to" />
-        </label>
+        <details class="more-filters">
+          <summary>Filters</summary>
+          <div>
+            <label>
+              <span>Method</span>
+              <input type="text" name="method" list="capture-methods" size={8} autocomplete="off" />
+            </label>
+            <label>
+              <span>Path</span>
+              <input type="text" name="path" size={14} autocomplete="off" />
+            </label>
+            <label>
+              <span>From</span>
+              <input type="datetime-local" name="from" />
+            </label>
+            <label>
+              <span>To</span>
+              <input type="datetime-local" name="to" />
+            </label>
+          </div>
+        </details>
         <datalist id="capture-methods">
           {["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"].map((name) => (
             <option
