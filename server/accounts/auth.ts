@@ -133,7 +133,8 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
         },
       },
     },
-    onAPIError: { errorURL: `${origin}/authorize` },
+    // What is no refusal comes out of the call, as a database that fails.
+    onAPIError: { throw: true, errorURL: `${origin}/authorize` },
     plugins: [
       organization({
         invitationExpiresIn: 7 * DAY,
