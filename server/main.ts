@@ -8,6 +8,7 @@ import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
+import { describeRelay } from "./metrics.ts";
 import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
@@ -77,7 +78,8 @@ async function openAreas(
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   const relay = openRelay(config, store, domains, url, parts, log);
-  const accounts = await openAccounts(config, store, url, log);
+  const hqUrl = config.hqUrl ?? url;
+  const accounts = await openAccounts(config, store, hqUrl, log);
   const captures = openCaptures(config, store, url, accounts.authenticate, log);
   const isTunnelHost = (host: string) => relay.isTunnelHost(host);
   const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
@@ -88,7 +90,7 @@ async function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url, accounts, readApi: api.describe });
+  const hq = createHq({ url: hqUrl, accounts, readApi: api.describe });
   return {
     areas: [
       relay,
@@ -97,6 +99,7 @@ async function openAreas(
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
+    readMetrics: () => describeRelay(relay.count(), store.fault() !== null),
     close: () => store.close(),
   };
 }
@@ -114,7 +117,7 @@ function openRelay(
     presence,
     log,
     readOrigin: openOriginReader(config),
-    ownHosts: [url.hostname],
+    ownHosts: [url, config.hqUrl ?? url, config.apiUrl ?? url].map(({ hostname }) => hostname),
     ephemeralUrl: domainUrl(url, domains.ephemeral),
     tunnelUrl: domainUrl(url, domains.persistent),
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
