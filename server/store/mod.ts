@@ -16,7 +16,7 @@ export type {
 export type { AccountUser, TunnelTraffic, Usage, UsageDay, UsageReport, UserTraffic } from "./usage.ts";
 // Accounts
 export type { AuditEntry } from "./audit_log.ts";
-export type { Grant, Identities, Membership, User } from "./identities.ts";
+export type { AccountMember, Grant, Identities, KnownUser, Membership, PendingInvitation, User } from "./identities.ts";
 export type { PersonalToken } from "./personal_tokens.ts";
 // Captures
 export {
