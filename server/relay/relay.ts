@@ -190,9 +190,7 @@ export class Relay implements Area {
   }
 
   #getEndpoint({ kind, label }: TunnelHost): Endpoint | undefined {
-    return kind === "ephemeral"
-      ? this.#ephemerals.getByLabel(label)?.endpoint
-      : this.#persistents.getByHost(label);
+    return kind === "ephemeral" ? this.#ephemerals.getByLabel(label)?.endpoint : this.#persistents.getByHost(label);
   }
 
   async #findEndpoint({ kind, label }: TunnelHost): Promise<Endpoint | null> {

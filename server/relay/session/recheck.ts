@@ -65,8 +65,10 @@ export class Recheck {
   async #checkAccounts(): Promise<void> {
     const { accounts, sessions } = this.#options;
     const members = sessions.ofMembers();
-    const unpaid = await findAll(members.map(({ user }) => user.accountId), async (id) =>
-      await accounts.planOf(id) !== "paid");
+    const unpaid = await findAll(
+      members.map(({ user }) => user.accountId),
+      async (id) => await accounts.planOf(id) !== "paid",
+    );
     const suspended = await findAll(members.map(({ user }) => user.userId), (id) => accounts.isSuspended(id));
     for (const session of members) {
       if (suspended.has(session.user.userId)) session.end(GoAwayReason.disabled, USER_SUSPENDED);
