@@ -18,10 +18,11 @@ export const clientOptions = {
     flag: "--expose",
     short: "-e",
     metavar: "PORT",
-    parse: optionalTarget,
+    parse: targets,
     fallback: "",
+    isRepeatable: true,
     help: "give the service on this local port a public URL; an http:// or https:// URL works too, and a path in it " +
-      "is shown as part of the public one",
+      "is shown as part of the public one; with -t it can be given several times",
   },
   tunnel: {
     flag: "--tunnel",
@@ -29,7 +30,8 @@ export const clientOptions = {
     metavar: "TUNNEL",
     parse: optionalText,
     fallback: "",
-    help: "use a persistent tunnel; it needs a login",
+    help: "carry a persistent tunnel, by its name or the beginning of it: its default port, the ports of -e, or what " +
+      "-f, -fw or -w share; it needs a login",
   },
   resume: {
     flag: "--resume",
@@ -51,6 +53,12 @@ export const clientOptions = {
     help:
       "the Host that the local service sees: its own address when not set, and then Origin, redirects and cookies " +
       'agree with that; "public" keeps the one visitors ask for, and all of those as they are',
+  },
+  localhostRewrite: {
+    flag: "--localhost-rewrite",
+    parse: boolean,
+    fallback: "false",
+    help: "make links to the local host in what the local service answers public ones, as it passes",
   },
   files: {
     heading: "Sharing",
@@ -204,6 +212,52 @@ export const clientOptions = {
     fallback: "false",
     help: "list your persistent tunnels; a number typed then shows all of one",
   },
+  viewsAdd: {
+    heading: "Request views",
+    flag: "--views-add",
+    metavar: "NAME",
+    parse: optionalText,
+    bare: "-",
+    fallback: "",
+    help: "make a request view: an address that captures whatever is sent to it; it needs a login",
+  },
+  viewsList: {
+    flag: "--views-list",
+    parse: boolean,
+    fallback: "false",
+    help: "list your request views; a number typed then shows all of one",
+  },
+  viewsOpen: {
+    flag: "--views-open",
+    metavar: "VIEW",
+    parse: optionalText,
+    fallback: "",
+    help: "show a view in the browser; its id, the beginning of one, or its name says which",
+  },
+  viewsTail: {
+    flag: "--views-tail",
+    metavar: "VIEW",
+    parse: optionalText,
+    fallback: "",
+    help: "show calls as they are captured, until Ctrl+C",
+  },
+  viewsReplay: {
+    flag: "--views-replay",
+    metavar: "VIEW CAPTURE",
+    isPair: true,
+    parse: optionalPair,
+    fallback: "",
+    help: "send a captured call once more, to --forward",
+  },
+  forward: {
+    flag: "--forward",
+    metavar: "PORT",
+    parse: optionalTarget,
+    fallback: "",
+    help:
+      "with --views-tail or --views-replay: deliver captured calls, byte for byte, to this local port or URL, and " +
+      "show what it answers",
+  },
   server: {
     heading: "Server",
     flag: "--server",
@@ -252,11 +306,26 @@ export const clientOptions = {
   },
 } satisfies OptionTable;
 
+/** Two values, a line each; null when empty. */
+function optionalPair(text: string): [string, string] | null {
+  if (text === "") return null;
+  const [first, second = ""] = text.split("\n");
+  return [first, second];
+}
+
 export type ClientConfig = OptionValues<typeof clientOptions>;
 
-/** The port, or the URL, of a local service; null when empty. */
+/** Ports, or URLs, of local services, a line each. */
+function targets(text: string): readonly URL[] {
+  return text.split("\n").filter((line) => line !== "").map(parseTarget);
+}
+
+/** The same for one at most; null when empty. */
 function optionalTarget(text: string): URL | null {
-  if (text === "") return null;
+  return text === "" ? null : parseTarget(text);
+}
+
+function parseTarget(text: string): URL {
   if (/^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= 65535) {
     return new URL(`http://localhost:${Number(text)}`);
   }

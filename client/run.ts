@@ -16,13 +16,19 @@ interface Action {
 /** All that the client does, a file each; a run is for one of them. */
 const ACTIONS: readonly Action[] = [
   {
-    options: ["expose", "files", "filesWrite", "web", "resume"],
+    options: ["expose", "tunnel", "files", "filesWrite", "web", "resume"],
     load: async () => (await import("./open_tunnel.ts")).openTunnel,
   },
   { options: ["login"], load: async () => (await import("./start_login.ts")).startLogin },
   { options: ["logout"], load: async () => (await import("./end_login.ts")).endLogin },
   { options: ["whoami"], load: async () => (await import("./show_whoami.ts")).showWhoami },
   { options: ["switchAccount"], load: async () => (await import("./change_account.ts")).changeAccount },
+  { options: ["tunnelsList"], load: async () => (await import("./show_tunnels.ts")).showTunnels },
+  { options: ["viewsAdd"], load: async () => (await import("./add_view.ts")).addView },
+  { options: ["viewsList"], load: async () => (await import("./list_views.ts")).listViews },
+  { options: ["viewsOpen"], load: async () => (await import("./open_view.ts")).openView },
+  { options: ["viewsTail"], load: async () => (await import("./tail_view.ts")).tailView },
+  { options: ["viewsReplay"], load: async () => (await import("./replay_capture.ts")).replayCapture },
 ];
 
 /**
@@ -44,19 +50,24 @@ export async function runClient(run: ClientRun): Promise<number> {
 }
 
 /** Options that say nothing without another one. */
-const COMPANIONS: readonly (readonly [option: keyof ClientConfig, of: keyof ClientConfig])[] = [
+const COMPANIONS: readonly (readonly [option: keyof ClientConfig, ...of: (keyof ClientConfig)[]])[] = [
   ["token", "login"],
   ["noBrowser", "login"],
+  ["forward", "viewsTail", "viewsReplay"],
 ];
 
 function checkCompanions(config: ClientConfig): void {
-  for (const [name, of] of COMPANIONS) {
-    if (!isAsked(config, name) || isAsked(config, of)) continue;
-    throw new OptionError(`${nameFlags(clientOptions[name])} goes with ${nameFlags(clientOptions[of])}`);
+  for (const [name, ...others] of COMPANIONS) {
+    if (!isAsked(config, name) || others.some((other) => isAsked(config, other))) continue;
+    const wanted = others.map((other) => nameFlags(clientOptions[other])).join(" or ");
+    throw new OptionError(`${nameFlags(clientOptions[name])} goes with ${wanted}`);
   }
 }
 
-const isAsked = (config: ClientConfig, name: keyof ClientConfig) => config[name] !== null && config[name] !== false;
+function isAsked(config: ClientConfig, name: keyof ClientConfig): boolean {
+  const value: unknown = config[name];
+  return value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
+}
 
 function findAction(config: ClientConfig): Action {
   const asked = ACTIONS.map((action) => ({ action, names: action.options.filter((name) => isAsked(config, name)) }))

@@ -6,6 +6,7 @@ import {
   optionalDatabaseUrl,
   optionalDomain,
   optionalFolder,
+  optionalListenAddress,
   optionalOrigin,
   optionalText,
   pageOrigins,
@@ -137,6 +138,15 @@ export const serverOptions = {
     parse: choice<ListenerKind>("edge", "deno"),
     fallback: "edge",
     help: "edge is our own and fit for the Internet; deno is the runtime's, without time limits: only behind a proxy",
+  },
+  metrics: {
+    flag: "--metrics",
+    env: "PORTWAY_METRICS",
+    metavar: "ADDRESS",
+    parse: optionalListenAddress,
+    fallback: "",
+    help:
+      "tell metrics for Prometheus at http://<ADDRESS>/metrics, as 127.0.0.1:9090 or a port alone for this machine only; nobody is asked who they are there",
   },
   dataDir: {
     heading: "Storage",
@@ -586,6 +596,7 @@ export const proxyOnlyOptions = {
   tlsCert: serverOptions.tlsCert,
   tlsKey: serverOptions.tlsKey,
   trustedProxies: serverOptions.trustedProxies,
+  metrics: serverOptions.metrics,
   listener: serverOptions.listener,
   logFormat: serverOptions.logFormat,
   logLevel: serverOptions.logLevel,

@@ -8,6 +8,7 @@ import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
+import { describeRelay } from "./metrics.ts";
 import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
@@ -81,7 +82,8 @@ async function openAreas(
 ): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
-  const accounts = await openAccounts(config, store, url, log);
+  const hqUrl = config.hqUrl ?? url;
+  const accounts = await openAccounts(config, store, hqUrl, log);
   const { members = accounts, presence = new LocalPresence() } = parts;
   const relay = openRelay(config, { store, domains, url, members, presence, log });
   const captures = openCaptures(config, store, url, accounts.authenticate, log);
@@ -94,7 +96,7 @@ async function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url, accounts, readApi: api.describe });
+  const hq = createHq({ url: hqUrl, accounts, readApi: api.describe });
   return {
     areas: [
       relay,
@@ -103,6 +105,7 @@ async function openAreas(
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
+    readMetrics: () => describeRelay(relay.count(), store.fault() !== null),
     close: () => store.close(),
   };
 }
@@ -120,7 +123,7 @@ function openRelay(config: ServerConfig, { domains, url, members, ...parts }: Re
     planOf: (accountId) => members.planOf(accountId),
     isSuspended: (userId) => members.isSuspended(userId),
     readOrigin: openOriginReader(config),
-    ownHosts: [url.hostname],
+    ownHosts: [url, config.hqUrl ?? url, config.apiUrl ?? url].map(({ hostname }) => hostname),
     ephemeralUrl: domainUrl(url, domains.ephemeral),
     tunnelUrl: domainUrl(url, domains.persistent),
     monthlyBytes: config.monthlyBytes,
