@@ -86,6 +86,7 @@ async function openAreas(
   const accounts = await openAccounts(config, store, hqUrl, log);
   const { members = accounts, presence = new LocalPresence() } = parts;
   const relay = openRelay(config, { store, domains, url, members, presence, log });
+  accounts.onEnded((ended) => relay.endSessionsOf(ended));
   const captures = openCaptures(config, store, url, accounts.authenticate, log);
   const isTunnelHost = (host: string) => relay.isTunnelHost(host);
   const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });

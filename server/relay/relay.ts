@@ -13,7 +13,7 @@ import { createTunnelRoutes } from "./api/tunnel_routes.ts";
 import { type TunnelHost, TunnelHosts } from "./hosts.ts";
 import { TunnelManagement } from "./management/management.ts";
 import { describeUse, openSession } from "./session/handshake.ts";
-import { type AccountChecks, Recheck, USER_SUSPENDED } from "./session/recheck.ts";
+import { type AccountChecks, Recheck } from "./session/recheck.ts";
 import { Sessions } from "./session/sessions.ts";
 import type { Allowance } from "./tunnel/allowance.ts";
 import type { Endpoint, RelayPlace } from "./tunnel/endpoint.ts";
@@ -121,10 +121,15 @@ export class Relay implements Area {
     return this.#sessions.count();
   }
 
-  /** Ends what a user who was suspended has open on this server, at once; other servers find out in some seconds. */
-  endSessionsOf(userId: string): void {
+  /**
+   * Ends at once what a user has open on this server, who may not go on: in one account, or in all of them, with null.
+   * Other servers find out for themselves in some seconds who was suspended.
+   */
+  endSessionsOf({ userId, accountId }: { userId: string; accountId: string | null }): void {
     for (const session of this.#sessions.ofMembers()) {
-      if (session.user.userId === userId) session.end(GoAwayReason.disabled, USER_SUSPENDED);
+      const { user } = session;
+      if (user.userId !== userId || (accountId !== null && user.accountId !== accountId)) continue;
+      session.end(GoAwayReason.disabled, "your user may not use this tunnel any more");
     }
   }
 

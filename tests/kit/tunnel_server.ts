@@ -105,7 +105,7 @@ export async function expose(server: { url: string }, options: ExposeOptions): P
   const session = await openSession({
     connect,
     server: new URL(server.url),
-    tunnel: { id: options.tunnel.id, secret: options.token, url: "http://unused.test", expiresAt: Infinity },
+    tunnel: { id: options.tunnel.id, secret: options.token, expiresAt: null },
     target,
     port: options.port,
     signal: new AbortController().signal,

@@ -1,6 +1,7 @@
 import { describeError, type Logger } from "../../../common/log.ts";
 import { GoAwayReason } from "../../../protocol/mod.ts";
 import { type PersistentTunnels, StoreUnavailable } from "../../store/mod.ts";
+import type { SessionEnd } from "../tunnel/endpoint.ts";
 import type { PersistentRegistry } from "../tunnel/persistent_registry.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -71,15 +72,14 @@ export class Recheck {
     );
     const suspended = await findAll(members.map(({ user }) => user.userId), (id) => accounts.isSuspended(id));
     for (const session of members) {
-      if (suspended.has(session.user.userId)) session.end(GoAwayReason.disabled, USER_SUSPENDED);
-      else if (unpaid.has(session.user.accountId)) session.end(GoAwayReason.disabled, NOT_PAID);
+      if (suspended.has(session.user.userId)) session.end(USER_SUSPENDED.reason, USER_SUSPENDED.text);
+      else if (unpaid.has(session.user.accountId)) session.end(NOT_PAID.reason, NOT_PAID.text);
     }
   }
 }
 
-/** For the client of a user who was suspended. */
-export const USER_SUSPENDED = "your user was suspended";
-const NOT_PAID = "persistent tunnels need a paid account";
+const USER_SUSPENDED: SessionEnd = { reason: GoAwayReason.disabled, text: "your user was suspended" };
+const NOT_PAID: SessionEnd = { reason: GoAwayReason.disabled, text: "persistent tunnels need a paid account" };
 
 /** Those of the ids, each asked about once, for which it is so. */
 async function findAll(ids: readonly string[], isSo: (id: string) => Promise<boolean>): Promise<Set<string>> {
