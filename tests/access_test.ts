@@ -100,7 +100,7 @@ Deno.test("every route of the API refuses nobody, strangers, lesser and revoked 
   await store.close();
   const things = await addThings(server, owner);
   const routes = await readRoutes(server);
-  ok(routes.length >= 12, `${routes.length} routes`);
+  ok(routes.length >= 20, `${routes.length} routes`);
 
   const ask = async (route: Route, headers: Record<string, string>) => {
     const body = route.method === "GET" || route.method === "DELETE" ? undefined : "{}";
