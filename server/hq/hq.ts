@@ -81,11 +81,12 @@ export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   app.notFound(() => {
     throw nothingHere();
   });
-  // Hono would make an answer of its own.
-  app.onError((error) => {
-    throw error;
+  app.onError((error, { env, var: { viewer } }) => {
+    // What is no error of ours goes into the log first.
+    if (!(error instanceof HttpError)) throw error;
+    return refusePage(site, viewer, error, env.exchange);
   });
-  const refuse = (error: HttpError, exchange: Exchange) => refusePage(site, error, exchange);
+  const refuse = (error: HttpError, exchange: Exchange) => refusePage(site, null, error, exchange);
   return {
     pages: {
       answer(exchange) {
@@ -138,12 +139,12 @@ function answerAsset({ target, method, request }: Exchange, assets: PageAssets):
 }
 
 /** A page for what went wrong; who only has to sign in is asked to. */
-function refusePage(site: Site, error: HttpError, exchange: Exchange): Response {
+function refusePage(site: Site, viewer: Viewer | null, error: HttpError, exchange: Exchange): Response {
   if (error.code === "unauthorized") {
     const next = exchange.method === "GET" ? `?next=${encodeURIComponent(exchange.target)}` : "";
     return goTo(`/sign-in${next}`);
   }
-  return renderError(site, null, error);
+  return renderError(site, viewer, error);
 }
 
 const nothingHere = (): HttpError => new HttpError(404, "not_found", "There is nothing at this address.");

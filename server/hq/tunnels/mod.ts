@@ -6,7 +6,7 @@ import type { TunnelManagement } from "./types.ts";
 
 export { AllowancePanel } from "./list.tsx";
 export { TunnelState } from "./state.tsx";
-export type { Allowance, RecentRequest, TunnelForm, TunnelInfo, TunnelManagement } from "./types.ts";
+export type { Allowance, RecentRequest, TunnelInfo, TunnelManagement, TunnelSettings } from "./types.ts";
 
 /** The pages of persistent tunnels. */
 export function addTunnels(app: HqApp, tunnels: TunnelManagement): void {

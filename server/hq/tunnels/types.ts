@@ -19,8 +19,7 @@ export interface TunnelInfo {
 }
 
 /** What can be said of a tunnel when it is made or changed. */
-export interface TunnelForm {
-  name: string;
+export interface TunnelSettings {
   defaultPort: number;
   allowedPorts: "all" | number[];
   enabled: boolean;
@@ -49,8 +48,8 @@ export interface Allowance {
 export interface TunnelManagement {
   list(principal: Principal): Promise<readonly TunnelInfo[]>;
   get(principal: Principal, id: string): Promise<TunnelInfo>;
-  create(principal: Principal, form: TunnelForm): Promise<TunnelInfo>;
-  update(principal: Principal, id: string, form: Partial<TunnelForm>): Promise<TunnelInfo>;
+  create(principal: Principal, form: TunnelSettings & { name: string }): Promise<TunnelInfo>;
+  update(principal: Principal, id: string, form: Partial<TunnelSettings>): Promise<TunnelInfo>;
   remove(principal: Principal, id: string): Promise<void>;
   requests(principal: Principal, id: string): Promise<readonly RecentRequest[]>;
   /** One entry a day, the oldest first, days without traffic too. */
