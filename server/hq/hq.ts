@@ -6,6 +6,7 @@ import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
 import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
 import type { Face } from "../face/mod.ts";
+import type { TunnelManagement } from "../relay/mod.ts";
 import { addAccount } from "./account/mod.ts";
 import { addAdmin } from "./admin/mod.ts";
 import { addAuthorize, addDevice } from "./consent/mod.ts";
@@ -14,12 +15,14 @@ import { addInvitation, addPasswordReset, addSignIn, addSignUp } from "./entry/m
 import { isHostOf } from "./own_host.ts";
 import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
 import { addLanding } from "./start/landing.tsx";
+import { addTunnels } from "./tunnels/mod.ts";
 import type { HqEnv, Site, Viewer } from "./types.ts";
 
 export interface HqOptions {
   /** HQ's own URL: it answers at that host alone. */
   url: URL;
   accounts: Accounts;
+  tunnels: TunnelManagement;
   /** The OpenAPI document of this server. */
   readApi(): ApiObject;
 }
@@ -52,7 +55,7 @@ const PLACES: ReadonlySet<string> = new Set([
 ]);
 
 /** Opens the management site. */
-export function createHq({ url, accounts, readApi }: HqOptions): Hq {
+export function createHq({ url, accounts, tunnels, readApi }: HqOptions): Hq {
   const site: Site = {
     url,
     assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url)] }),
@@ -75,8 +78,9 @@ export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   addInvitation(app, accounts);
   addAuthorize(app, accounts);
   addDevice(app, accounts);
-  addAccount(app, accounts);
-  addAdmin(app, accounts);
+  addTunnels(app, tunnels);
+  addAccount(app, accounts, tunnels);
+  addAdmin(app, accounts, tunnels);
   addApiDocs(app, readApi);
   app.notFound(() => {
     throw nothingHere();

@@ -4,7 +4,7 @@ import type { HqApp, HqContext } from "../types.ts";
 import { CheckField, FieldSet, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
 import { PlanNotice } from "./list.tsx";
 import { formatPorts, parsePorts } from "./ports.ts";
-import type { TunnelInfo, TunnelManagement, TunnelSettings } from "./types.ts";
+import type { TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 
 /** Making a tunnel, and changing one. */
 export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
@@ -38,6 +38,13 @@ export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
       return serveEdit(context, tunnel, refuseForm(fields, error, FIELDS));
     }
   });
+}
+
+/** What can be said of a tunnel when it is made or changed, besides its name. */
+interface TunnelSettings {
+  defaultPort: number;
+  allowedPorts: "all" | number[];
+  enabled: boolean;
 }
 
 const FIELDS = ["name", "defaultPort", "allowedPorts"];
