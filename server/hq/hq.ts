@@ -64,9 +64,9 @@ export function createHq({ url, accounts, tunnels, readApi }: HqOptions): Hq {
   const app = new Hono<HqEnv>();
   app.use(async (context, next) => {
     const { exchange } = context.env;
-    if (!isHarmless(exchange)) requireOwnOrigin(exchange, url.origin);
     context.set("site", site);
     context.set("viewer", null);
+    if (!isHarmless(exchange)) requireOwnOrigin(exchange, url.origin);
     // Who may not come in may still leave.
     if (context.req.path !== "/sign-out") context.set("viewer", await findViewer(exchange, accounts));
     await next();
