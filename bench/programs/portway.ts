@@ -20,6 +20,8 @@ export interface Variant {
   /** Flags of Deno, e.g. `--preload`. */
   deno?: readonly string[];
   env?: Record<string, string>;
+  /** Flags of the client. */
+  flags?: readonly string[];
   /** Files and sockets that the server may have open; what this process may when left out. */
   descriptors?: number;
   /** The server ends TLS itself, for visitors and clients. */
@@ -60,12 +62,17 @@ export function startPortwaySilent(options: ContestantOptions): Promise<Contesta
   return startTunnel("portway, log to /dev/null", options, {}, { silent: true });
 }
 
+/** The same with links in what the service answers made public. */
+export function startPortwayRewriting(options: ContestantOptions): Promise<Contestant> {
+  return startTunnel("portway --localhost-rewrite", options, {}, { flags: ["--localhost-rewrite"] });
+}
+
 /** Server and client, each run in its own way. */
 export async function startTunnel(
   name: string,
   { service, between }: ContestantOptions,
   serverVariant: Variant = {},
-  { silent = false, deno = [], env }: Variant = {},
+  { silent = false, deno = [], env, flags = [] }: Variant = {},
 ): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-"));
   const { isSecure = false } = serverVariant;
@@ -76,7 +83,7 @@ export async function startTunnel(
   const client = startProgram(
     DENO,
     ["run", "-A", ...deno, "cli.ts", "-e", String(service), "--server", relayUrl, "--config-dir", configDir]
-      .concat(isSecure ? TRUST_FLAGS : []),
+      .concat(isSecure ? TRUST_FLAGS : [], flags),
     { cwd: ROOT, silent, env },
   );
   if (!silent) await client.until(/Waiting for connections/);
