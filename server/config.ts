@@ -113,7 +113,8 @@ export const serverOptions = {
     metavar: "FILE",
     parse: optionalText,
     fallback: "",
-    help: "PEM file of the certificate chain; with --tls-key the server ends TLS itself",
+    help:
+      "PEM file of the certificate chain; with --tls-key the server ends TLS itself, and takes up a renewed pair without a restart",
   },
   tlsKey: {
     flag: "--tls-key",
@@ -282,6 +283,23 @@ export const serverOptions = {
     parse: integer(1, MAX_INT),
     fallback: "10000",
     help: "ephemeral tunnels altogether that have not expired; more are answered with 503",
+  },
+  monthlyBytes: {
+    heading: "Persistent tunnels",
+    flag: "--monthly-bytes",
+    env: "PORTWAY_MONTHLY_BYTES",
+    metavar: "BYTES",
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+    fallback: "25000000000",
+    help: "traffic a month (UTC) of each user of an account through persistent tunnels, both directions together",
+  },
+  maxTunnelsPerAccount: {
+    flag: "--max-tunnels-per-account",
+    env: "PORTWAY_MAX_TUNNELS_PER_ACCOUNT",
+    metavar: "COUNT",
+    parse: integer(1, MAX_INT),
+    fallback: "100",
+    help: "persistent tunnels that one account may have",
   },
   maxStreams: {
     heading: "Sessions",
