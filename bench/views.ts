@@ -143,9 +143,11 @@ async function measureTails(): Promise<string[]> {
 }
 
 async function countEvents({ body }: Response, wanted: number): Promise<void> {
-  let seen = 0;
+  let seen = 0, rest = "";
   for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    seen += piece.split("event: capture\n").length - 1;
+    const parts = (rest + piece).split("event: capture\n");
+    rest = parts[parts.length - 1];
+    seen += parts.length - 1;
     if (seen >= wanted) return;
   }
 }
