@@ -204,6 +204,52 @@ export const clientOptions = {
     fallback: "false",
     help: "list your persistent tunnels; a number typed then shows all of one",
   },
+  viewsAdd: {
+    heading: "Request views",
+    flag: "--views-add",
+    metavar: "NAME",
+    parse: optionalText,
+    bare: "-",
+    fallback: "",
+    help: "make a request view: an address that captures whatever is sent to it; it needs a login",
+  },
+  viewsList: {
+    flag: "--views-list",
+    parse: boolean,
+    fallback: "false",
+    help: "list your request views; a number typed then shows all of one",
+  },
+  viewsOpen: {
+    flag: "--views-open",
+    metavar: "VIEW",
+    parse: optionalText,
+    fallback: "",
+    help: "show a view in the browser; its id, the beginning of one, or its name says which",
+  },
+  viewsTail: {
+    flag: "--views-tail",
+    metavar: "VIEW",
+    parse: optionalText,
+    fallback: "",
+    help: "show calls as they are captured, until Ctrl+C",
+  },
+  viewsReplay: {
+    flag: "--views-replay",
+    metavar: "VIEW CAPTURE",
+    isPair: true,
+    parse: optionalPair,
+    fallback: "",
+    help: "send a captured call once more, to --forward",
+  },
+  forward: {
+    flag: "--forward",
+    metavar: "PORT",
+    parse: optionalTarget,
+    fallback: "",
+    help:
+      "with --views-tail or --views-replay: deliver captured calls, byte for byte, to this local port or URL, and " +
+      "show what it answers",
+  },
   server: {
     heading: "Server",
     flag: "--server",
@@ -251,6 +297,13 @@ export const clientOptions = {
     help: "say more about what happens, on standard error",
   },
 } satisfies OptionTable;
+
+/** Two values, a line each; null when empty. */
+function optionalPair(text: string): [string, string] | null {
+  if (text === "") return null;
+  const [first, second = ""] = text.split("\n");
+  return [first, second];
+}
 
 export type ClientConfig = OptionValues<typeof clientOptions>;
 

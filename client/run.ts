@@ -23,6 +23,11 @@ const ACTIONS: readonly Action[] = [
   { options: ["logout"], load: async () => (await import("./end_login.ts")).endLogin },
   { options: ["whoami"], load: async () => (await import("./show_whoami.ts")).showWhoami },
   { options: ["switchAccount"], load: async () => (await import("./change_account.ts")).changeAccount },
+  { options: ["viewsAdd"], load: async () => (await import("./add_view.ts")).addView },
+  { options: ["viewsList"], load: async () => (await import("./list_views.ts")).listViews },
+  { options: ["viewsOpen"], load: async () => (await import("./open_view.ts")).openView },
+  { options: ["viewsTail"], load: async () => (await import("./tail_view.ts")).tailView },
+  { options: ["viewsReplay"], load: async () => (await import("./replay_capture.ts")).replayCapture },
 ];
 
 /**
@@ -44,15 +49,17 @@ export async function runClient(run: ClientRun): Promise<number> {
 }
 
 /** Options that say nothing without another one. */
-const COMPANIONS: readonly (readonly [option: keyof ClientConfig, of: keyof ClientConfig])[] = [
+const COMPANIONS: readonly (readonly [option: keyof ClientConfig, ...of: (keyof ClientConfig)[]])[] = [
   ["token", "login"],
   ["noBrowser", "login"],
+  ["forward", "viewsTail", "viewsReplay"],
 ];
 
 function checkCompanions(config: ClientConfig): void {
-  for (const [name, of] of COMPANIONS) {
-    if (!isAsked(config, name) || isAsked(config, of)) continue;
-    throw new OptionError(`${nameFlags(clientOptions[name])} goes with ${nameFlags(clientOptions[of])}`);
+  for (const [name, ...others] of COMPANIONS) {
+    if (!isAsked(config, name) || others.some((other) => isAsked(config, other))) continue;
+    const wanted = others.map((other) => nameFlags(clientOptions[other])).join(" or ");
+    throw new OptionError(`${nameFlags(clientOptions[name])} goes with ${wanted}`);
   }
 }
 

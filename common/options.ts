@@ -17,6 +17,8 @@ export interface Option<T> {
   readonly env?: string;
   /** Name of the value in help, e.g. `PORT`; left out for a switch. */
   readonly metavar?: string;
+  /** A second value follows the first one; its text has a line for each. */
+  readonly isPair?: boolean;
   /** Text to value. Throws `RangeError` or `SyntaxError` whose message says what is wanted. */
   readonly parse: (text: string) => T;
   /** The text that stands for the value when neither flag nor environment gives one. */

@@ -18,6 +18,8 @@ export const FrameType = {
   pong: 8,
   /** Session ends, stream 0: reason (2), text. */
   goAway: 9,
+  /** Relay to client, stream 0, for clients that asked for it: code (2), text for their user. */
+  notice: 10,
 } as const;
 export type FrameType = typeof FrameType[keyof typeof FrameType];
 

@@ -128,6 +128,9 @@ async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Pr
       break;
     case "GOAWAY":
       mux.sendGoAway(fields.code as GoAwayReason, fields.text);
+      break;
+    case "NOTICE":
+      mux.sendNotice(fields.code, fields.text);
   }
   await turn();
   return Uint8Array.from(end.sent.flatMap((message) => [...message]));
@@ -156,13 +159,14 @@ async function read(golden: GoldenFrame): Promise<unknown> {
   };
   const isRelay = golden.from === "client";
   const onGoAway = (code: number, text: string) => seen = ["GOAWAY", [], { code, text }];
+  const onNotice = (code: number, text: string) => seen = ["NOTICE", [], { code, text }];
   const onRequest: MuxOptions["onRequest"] = (stream, bytes, start, end, flags) => {
     assert.equal(stream.id, golden.stream);
     const head = toText(bytes.subarray(start, end));
     seen = ["REQUEST", flagsOf({ END: flags.end, UPGRADE: flags.upgrade }), { head }];
     return ignore();
   };
-  const more = golden.type === "REQUEST" ? { onRequest, onGoAway } : { onGoAway };
+  const more = { onGoAway, onNotice, ...(golden.type === "REQUEST" && { onRequest }) };
   const end = await createEnd(
     isRelay ? "relay" : "client",
     golden.stream,

@@ -25,6 +25,8 @@ export interface MuxOptions {
   onEnd(reason: GoAwayReason, text: string): void;
   /** The peer says that the session will end. Streams in flight go on. */
   onGoAway?(reason: GoAwayReason, text: string): void;
+  /** The relay has something for the client's user, by a code of {@link NoticeCode} or one that is not known yet. */
+  onNotice?(code: number, text: string): void;
   /** A request arrived: client only. The block is `frame[start, end)`; the handler gets what follows. */
   onRequest?(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler;
   /** Requests that may be open at a time. */
@@ -157,6 +159,11 @@ export class Mux implements StreamSession {
     if (!this.#over) this.frames.putReason(FrameType.goAway, 0, reason, text);
   }
 
+  /** Tells the client's user something, by a code of {@link NoticeCode}. Only to clients that take notices. */
+  sendNotice(code: number, text: string): void {
+    if (!this.#over) this.frames.putReason(FrameType.notice, 0, code, text);
+  }
+
   /** Ends the session: says why, resets every stream, then calls `onEnd`. No effect when it is over. */
   end(reason: GoAwayReason, text: string): void {
     if (this.#over) return;
@@ -255,6 +262,11 @@ export class Mux implements StreamSession {
         const reason = Object.values(GoAwayReason).find((known) => known === code) ?? GoAwayReason.closed;
         this.#drains = true;
         return this.#options.onGoAway?.(reason, text);
+      }
+      case FrameType.notice: {
+        if (this.#options.onNotice === undefined) throw new ProtocolError("nobody asked for notices");
+        const { code, text } = readReason(bytes, start, end);
+        return this.#options.onNotice(code, text);
       }
       default:
         throw new ProtocolError(`a frame of type ${type} needs a stream`);

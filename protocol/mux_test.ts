@@ -585,6 +585,7 @@ const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why:
   ["DATA on stream 0", "relay", frame(FrameType.data, 0, 0), /needs a stream/],
   ["REQUEST on stream 0", "client", frame(FrameType.request, 0, 0, ascii(HEAD_TEXT)), /needs a stream/],
   ["PING on a stream", "relay", frame(FrameType.ping, 0, 1, new Uint8Array(8)), /type 7 is unknown/],
+  ["a NOTICE that nobody asked for", "relay", frame(FrameType.notice, 0, 0, Uint8Array.of(0, 1)), /asked for notices/],
   ["GOAWAY on a stream", "relay", frame(FrameType.goAway, 0, 1, Uint8Array.of(0, 0)), /type 9 is unknown/],
   ["a short PING", "relay", frame(FrameType.ping, 0, 0, new Uint8Array(7)), /PING holds 8/],
   ["a REQUEST from the client", "relay", frame(FrameType.request, 0, 9, ascii(HEAD_TEXT)), /only the relay opens/],

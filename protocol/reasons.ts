@@ -39,5 +39,18 @@ export const GoAwayReason = {
   protocolError: 5,
   /** Heartbeats stopped, or the connection broke. Never on the wire. */
   lost: 6,
+  /** The tunnel may not be used now: switched off, suspended, or its user or account may not any more. */
+  disabled: 7,
+  /** The month's traffic of the user is used up. */
+  allowance: 8,
+  /** The tunnel was deleted. */
+  removed: 9,
 } as const;
 export type GoAwayReason = typeof GoAwayReason[keyof typeof GoAwayReason];
+
+/** What a client should tell its user while a session goes on. The numbers are the wire's. */
+export const NoticeCode = {
+  /** Most of the month's traffic is used up. */
+  allowanceLow: 1,
+} as const;
+export type NoticeCode = typeof NoticeCode[keyof typeof NoticeCode];

@@ -19,8 +19,14 @@ export interface ApiOptions {
   readHealth(): object;
 }
 
+/** The face of the API. */
+export interface ApiFace extends Face {
+  /** The OpenAPI document. */
+  describe(): ApiObject;
+}
+
 /** `/`, `/health` and everything below `/api/v1/`. Each answer here says its length, as HEAD has no body that would tell. */
-export function createApiFace({ baseUrl, areas, welcome, readHealth }: ApiOptions): Face {
+export function createApiFace({ baseUrl, areas, welcome, readHealth }: ApiOptions): ApiFace {
   const app = new Hono<ExchangeEnv>();
   app.get("/health", () => sizedJson(JSON.stringify({ status: "ok", version: RELEASE, ...readHealth() })));
   app.get("/", (context) => welcome(context.req.header("accept") ?? null));
@@ -35,6 +41,7 @@ export function createApiFace({ baseUrl, areas, welcome, readHealth }: ApiOption
     throw error;
   });
   return {
+    describe: () => describeApi(baseUrl, areas),
     answer(exchange) {
       if (!/^\/(?:(?:health)?(?:\?|$)|api\/v1\/)/.test(exchange.target)) return undefined;
       return Promise.resolve(app.fetch(exchange.request, { exchange }));

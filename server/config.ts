@@ -33,6 +33,20 @@ function optionalPassword(value: string): string | null {
   return value;
 }
 
+function optionalSmtpUrl(value: string): string | null {
+  if (value === "") return null;
+  const url = URL.parse(value);
+  if (url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== "") return value;
+  throw new SyntaxError("an smtp:// or smtps:// URL is wanted");
+}
+
+function optionalSender(value: string): string | null {
+  if (value === "") return null;
+  const address = /^[^<>\r\n]*<([^<>]+)>$/.exec(value)?.[1] ?? value;
+  if (parseEmail(address) === null) throw new SyntaxError("an email address is wanted, or Name <address>");
+  return value;
+}
+
 /** Every option of the server. Flags, environment, help and docs/configuration.md come from this table alone. */
 export const serverOptions = {
   host: {
@@ -207,6 +221,24 @@ export const serverOptions = {
     parse: choice("free", "paid"),
     fallback: "free",
     help: "plan of new accounts: free, or paid, which persistent tunnels need",
+  },
+  smtpUrl: {
+    flag: "--smtp-url",
+    env: "PORTWAY_SMTP_URL",
+    metavar: "URL",
+    parse: optionalSmtpUrl,
+    fallback: "",
+    help:
+      "mail server for invitations and new passwords, smtp://user:password@host:587, or smtps: for TLS from the start; without one, links are shown to whoever may pass them on",
+    secret: true,
+  },
+  mailFrom: {
+    flag: "--mail-from",
+    env: "PORTWAY_MAIL_FROM",
+    metavar: "ADDRESS",
+    parse: optionalSender,
+    fallback: "",
+    help: "sender of mails; Portway <portway@<host of the URL>> when not set",
   },
   ephemeralSeconds: {
     heading: "Ephemeral tunnels",
@@ -520,6 +552,13 @@ export const serverOptions = {
     fallback: "",
     help: "folder that /proxy/files/ serves and file: references of forms may name; none when not set",
   },
+} satisfies OptionTable;
+
+/** The options that say which database is copied. */
+export const backUpOptions = {
+  dataDir: serverOptions.dataDir,
+  databaseUrl: serverOptions.databaseUrl,
+  json: serverOptions.json,
 } satisfies OptionTable;
 
 /** The options that concern a server that is only a proxy. */

@@ -8,7 +8,7 @@ import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
-import { openAccounts, readViewer } from "./open_accounts.ts";
+import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { openConfiguredStore } from "./open_store.ts";
@@ -88,16 +88,12 @@ async function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({
-    url,
-    canSignUp: config.signUp === "open",
-    readViewer: (exchange) => readViewer(accounts, exchange),
-  });
+  const hq = createHq({ url, accounts, readApi: api.describe });
   return {
     areas: [
       relay,
       captures,
-      { faces: [...accounts.faces, hq.pages], close: () => {} },
+      { faces: [...accounts.faces, hq.pages], close: () => accounts.close() },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],

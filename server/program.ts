@@ -16,6 +16,16 @@ export const serverCommands: readonly Command[] = [
     run: async ({ flags }) => await (await loadRun()).runServer(flags),
   },
   {
+    name: "server backup",
+    summary: "copy the embedded database of a server, which may run meanwhile, to a new file",
+    operands: ["FILE"],
+    examples: [
+      ["portway server backup tuesday.db", "a copy that a server starts from when it is its folder's portway.db"],
+    ],
+    loadOptions: async () => (await loadConfig()).backUpOptions,
+    run: async (args) => await (await loadBackUp()).runBackUp(args),
+  },
+  {
     name: "proxy",
     summary: "run the CORS proxy alone",
     examples: [
@@ -43,6 +53,11 @@ export const serverProgram: Program = {
 async function loadConfig(): Promise<typeof import("./config.ts")> {
   const config: typeof import("./config.ts") = await import(later("./config.ts"));
   return config;
+}
+
+async function loadBackUp(): Promise<typeof import("./back_up.ts")> {
+  const backUp: typeof import("./back_up.ts") = await import(later("./back_up.ts"));
+  return backUp;
 }
 
 async function loadRun(): Promise<typeof import("./run.ts")> {

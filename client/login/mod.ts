@@ -1,3 +1,4 @@
+export { openBrowser } from "./browser.ts";
 export { chooseAccount, NoSuchAccount } from "./choose_account.ts";
 export type { DeviceCode } from "./device_flow.ts";
 export { logIn, type LogInOptions, logInWithToken } from "./log_in.ts";

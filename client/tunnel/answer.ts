@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import { giveMemory, LARGE, SMALL, takeMemory } from "../../common/buffer_pool.ts";
 import type { MuxStream } from "../../protocol/mod.ts";
 import { type ChunkedDecoder, createChunkedDecoder, type ResponseHead } from "../../common/http1/mod.ts";
 import { ConnectionBroken, type UpstreamConnection } from "../../common/upstream/mod.ts";
@@ -10,7 +11,7 @@ import { ConnectionBroken, type UpstreamConnection } from "../../common/upstream
 const GRACE_MS = 2;
 const ONE_TURN = 0;
 /** Bytes read at a time once an answer turned out to be long. */
-const BULK_SIZE = 128 * 1024;
+const BULK = LARGE;
 
 /** An answer's head, and the block that travels: reason phrase, CRLF, field lines. */
 export interface Answer {
@@ -92,11 +93,11 @@ async function pumpLength(
   const excess = Math.max(0, late.length - left);
   left -= late.length - excess;
   await stream.write(late.subarray(0, late.length - excess), left === 0);
-  const bulk = new Uint8Array(Math.min(left, BULK_SIZE));
+  using bulk = new Bulk(stream, connection, Math.min(left, BULK));
   while (left > 0) {
-    const count = await read(connection, left < bulk.length ? bulk.subarray(0, left) : bulk);
-    left -= count;
-    await stream.write(bulk.subarray(0, count), left === 0);
+    const piece = await bulk.read(left) ?? cut(null);
+    left -= piece.length;
+    await stream.write(piece, left === 0);
   }
   return head.keepAlive && excess === 0;
 }
@@ -136,7 +137,7 @@ async function pumpChunks(
 ): Promise<boolean> {
   const pieces: Uint8Array[] = [];
   const collect = (data: Uint8Array) => void pieces.push(data);
-  let memory = connection.buffer;
+  using bulk = new Bulk(stream, connection);
   for (let bytes = first;;) {
     const taken = decoder.push(bytes, collect);
     for (const piece of pieces) await stream.write(piece);
@@ -145,8 +146,7 @@ async function pumpChunks(
       stream.end(decoder.trailers);
       return taken === bytes.length;
     }
-    if (bytes.length === memory.length && memory.length < BULK_SIZE) memory = new Uint8Array(BULK_SIZE);
-    bytes = memory.subarray(0, await read(connection, memory));
+    bytes = await bulk.read() ?? cut(null);
   }
 }
 
@@ -156,15 +156,54 @@ async function pumpToClose(
   answer: Answer,
 ): Promise<boolean> {
   await respond(stream, connection.buffer, answer, answer.head.end, connection.end, false);
-  let bytes = connection.buffer;
-  for (;;) {
-    const count = await connection.readInto(bytes);
-    if (count === null) break;
-    await stream.write(bytes.subarray(0, count));
-    if (count === bytes.length && bytes.length < BULK_SIZE) bytes = new Uint8Array(BULK_SIZE);
-  }
+  using bulk = new Bulk(stream, connection);
+  for (let piece = await bulk.read(); piece !== null; piece = await bulk.read()) await stream.write(piece);
   stream.end();
   return false;
+}
+
+/**
+ * Reads a body that goes on, only while its visitor takes it: thousands who stall hold no memory here. A body that
+ * trickles, as events do, is read into little.
+ */
+class Bulk implements Disposable {
+  readonly #stream: MuxStream;
+  readonly #connection: UpstreamConnection;
+  #memory: Uint8Array<ArrayBuffer> | null = null;
+  /** Bytes read at a time: all that come, once a read has filled it. */
+  #size: number;
+
+  constructor(stream: MuxStream, connection: UpstreamConnection, size = SMALL) {
+    this.#stream = stream;
+    this.#connection = connection;
+    this.#size = size;
+  }
+
+  /**
+   * The next piece, or null at the end of the connection. It is good until the next is asked for.
+   * @param limit bytes it may have at most
+   * @throws ConnectionBroken, StreamEnded
+   */
+  async read(limit = Infinity): Promise<Uint8Array | null> {
+    if (this.#stream.room === 0) {
+      this[Symbol.dispose]();
+      await this.#stream.whenRoom();
+    }
+    const memory = this.#memory ??= takeMemory(this.#size);
+    const into = limit < memory.length ? memory.subarray(0, limit) : memory;
+    const count = await this.#connection.readInto(into).catch(cut);
+    if (count === memory.length && count < BULK) {
+      // What was read is still to be sent: it is left behind, and more room taken for the next.
+      this.#size = BULK;
+      this.#memory = null;
+    }
+    return count === null ? null : into.subarray(0, count);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#memory !== null) giveMemory(this.#memory);
+    this.#memory = null;
+  }
 }
 
 const LATER = -1;
@@ -189,10 +228,6 @@ async function soon(reading: Reading, ms: number): Promise<number> {
 async function takeRead(connection: UpstreamConnection, reading: Reading | null): Promise<Uint8Array> {
   const count = reading === null ? 0 : await reading.catch(cut) ?? cut(null);
   return connection.buffer.subarray(connection.end - count, connection.end);
-}
-
-async function read(connection: UpstreamConnection, into: Uint8Array): Promise<number> {
-  return await connection.readInto(into).catch(cut) ?? cut(null);
 }
 
 function cut(cause: unknown): never {

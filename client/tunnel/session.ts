@@ -6,6 +6,8 @@ import {
   GoAwayReason,
   Mux,
   type MuxStream,
+  NOTICES_HEADER,
+  PORT_HEADER,
   type RequestFlags,
   ResetReason,
   SESSION_PATH,
@@ -30,6 +32,8 @@ export interface SessionOptions {
   server: URL;
   tunnel: OwnedTunnel;
   target: Target;
+  /** The port that is exposed, for a persistent tunnel; its default one when left out. */
+  port?: number;
   /** Gives the opening up. */
   signal: AbortSignal;
   /** For the opening; default 10 seconds. */
@@ -38,6 +42,8 @@ export interface SessionOptions {
   onRequest(request: CarriedRequest): void;
   /** The relay says that this session will end. */
   onGoAway(reason: GoAwayReason, text: string): void;
+  /** The relay has something for the user. */
+  onNotice?(text: string): void;
   /** It has ended. */
   onEnd(reason: GoAwayReason, text: string): void;
 }
@@ -86,6 +92,8 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
       "sec-websocket-protocol": SUBPROTOCOL,
       authorization: `Bearer ${tunnel.secret}`,
       [TUNNEL_HEADER]: tunnel.id,
+      ...(options.port !== undefined && { [PORT_HEADER]: String(options.port) }),
+      ...(options.onNotice !== undefined && { [NOTICES_HEADER]: "1" }),
     },
     signal: options.signal,
     timeoutMs: options.timeoutMs,
@@ -132,6 +140,7 @@ class WebSocketSession implements ClientSession {
       maxUpgrades: MAX_UPGRADES,
       onRequest: (stream, frame, start, end, flags) => this.#onRequest(stream, frame, start, end, flags),
       onGoAway: options.onGoAway,
+      onNotice: options.onNotice && ((_code, text) => options.onNotice?.(text)),
       onEnd: (reason, text) => {
         clearInterval(this.#beat);
         this.#socket.close();

@@ -27,7 +27,9 @@ export function parseFlags(args: readonly string[], table: OptionTable): Argumen
     const [flag, attached] = splitFlag(arg, entries);
     const [name, option] = entries.get(flag) ?? fail(explainUnknown(flag, [...entries.keys()]));
     const next = attached === undefined && takesNext(option, args[at + 1]) ? args[++at] : attached;
-    flags[name] = joinTexts(flags[name], readText(option, next), option);
+    const first = readText(option, next);
+    const text = option.isPair ? `${first}\n${args[++at] ?? failPair(option)}` : first;
+    flags[name] = joinTexts(flags[name], text, option);
   }
   return { flags, operands };
 }
@@ -43,6 +45,8 @@ export const nameFlags = (option: Option<unknown>): string => flagsOf(option).jo
 function fail(message: string): never {
   throw new OptionError(message);
 }
+
+const failPair = (option: Option<unknown>) => fail(`${nameFlags(option)}: it takes two values: ${option.metavar}`);
 
 type Entries = ReadonlyMap<string, readonly [name: string, option: Option<unknown>]>;
 

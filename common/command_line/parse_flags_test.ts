@@ -9,6 +9,7 @@ const table = {
   passphrase: { flag: "--passphrase", short: "-p", metavar: "WORD", bare: "-", parse: text, fallback: "", help: "" },
   spa: { flag: "--spa", metavar: "FILE", bare: "index.html", parse: text, fallback: "", help: "" },
   header: { flag: "--header", metavar: "LINE", parse: text, fallback: "", isRepeatable: true, help: "" },
+  copy: { flag: "--copy", metavar: "FROM TO", parse: text, fallback: "", isPair: true, help: "" },
   quiet: { flag: "--quiet", parse: boolean, fallback: "false", help: "" },
   noColor: { flag: "--no-color", parse: (value: string) => value !== "", fallback: "", help: "" },
 } satisfies OptionTable;
@@ -35,6 +36,7 @@ const READ: [args: string[], flags: Record<string, string>, operands?: string[]]
   [["--spa="], { spa: "" }],
   [["--spa", "--quiet"], { spa: "index.html", quiet: "true" }],
   [["--header", "a: b=c", "--header=d: e"], { header: "a: b=c\nd: e" }],
+  [["--copy", "a", "b", "c"], { copy: "a\nb" }, ["c"]],
   [["--quiet=false"], { quiet: "false" }],
   [["a", "--quiet", "b", "-"], { quiet: "true" }, ["a", "b", "-"]],
   [["--quiet", "--", "--files", "-x"], { quiet: "true" }, ["--files", "-x"]],
@@ -60,6 +62,7 @@ const REFUSED: [args: string[], says: string][] = [
   [["-e"], "-e, --expose: a value is missing: PORT"],
   [["-e", "--quiet"], "-e, --expose: a value is missing: PORT"],
   [["-f", "-fw", "."], "-f, --files: a value is missing: PATH"],
+  [["--copy", "a"], "--copy: it takes two values: FROM TO"],
   [["-e", "5", "--expose", "6"], "-e, --expose: it is given twice"],
   [["--no-color=no"], "--no-color: it takes no value"],
 ];

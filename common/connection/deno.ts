@@ -105,7 +105,8 @@ export async function openDenoAcceptor(options: AcceptOptions): Promise<Acceptor
   if (tls === undefined) return new DenoAcceptor(Deno.listen({ hostname, port }));
   const { cert, key, protocols } = tls;
   const listener = Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols] });
-  if (setNoDelay((listener.addr as Deno.NetAddr).port)) return new DenoAcceptor(listener);
+  const { port: listens } = listener.addr as Deno.NetAddr;
+  if (setForAccepted(listens, IPPROTO_TCP, TCP_NODELAY, 1)) return new DenoAcceptor(listener);
   listener.close();
   return (await import("./node.ts")).openNodeAcceptor(options);
 }
@@ -117,28 +118,29 @@ const IPPROTO_TCP = 6;
 const TCP_NODELAY = 1;
 
 /**
- * Sets TCP_NODELAY on the socket that listens on a port, from which those that it accepts have it. Deno has no way to
- * set it in TLS, and without it the second of two small writes waits 40 ms for the peer's acknowledgement.
+ * Sets an option of the socket that listens on a port, from which those that it accepts have it (setsockopt(2)): Deno has
+ * no way to set TCP_NODELAY in TLS, and without it the second of two small writes waits 40 ms for the peer's
+ * acknowledgement.
  * @returns whether it is set; on Linux alone it can be
  */
-function setNoDelay(port: number): boolean {
+export function setForAccepted(port: number, level: number, option: number, value: number): boolean {
   if (Deno.build.os !== "linux" || Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return false;
   try {
     const fd = findListeningSocket(port);
-    return fd !== null && C_LIBRARIES.some((name) => setSocketOption(name, fd));
+    return fd !== null && C_LIBRARIES.some((name) => setSocketOption(name, fd, level, option, value));
   } catch {
     // Without /proc, or the right to read it.
     return false;
   }
 }
 
-function setSocketOption(library: string, fd: number): boolean {
+function setSocketOption(library: string, fd: number, level: number, option: number, value: number): boolean {
   try {
     const opened = Deno.dlopen(library, {
       setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
     });
-    const value = new Int32Array([1]);
-    const result = opened.symbols.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, value, value.byteLength);
+    const memory = new Int32Array([value]);
+    const result = opened.symbols.setsockopt(fd, level, option, memory, memory.byteLength);
     opened.close();
     return result === 0;
   } catch {

@@ -7,7 +7,8 @@ import { breakOff, type OutgoingRequest, type RequestFraming } from "./types.ts"
 /** A request's line and fields, as pairs. */
 export interface RequestLines {
   method: string;
-  url: URL;
+  /** Path and query have one character a byte. */
+  url: Pick<URL, "host" | "pathname" | "search">;
   /** In order. A Content-Length among them is passed over, as framing says it; nothing else may speak of framing. */
   headers: readonly (readonly [string, string])[];
 }
@@ -34,7 +35,7 @@ export function serializeRequestHead({ method, url, headers }: RequestLines, fra
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** What is beyond Latin-1 would be cut down to another byte, which may be a line break. */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-const PATH = /^\/[\x21-\x7e]*$/;
+const PATH = /^\/[\x21-\x7e\x80-\xff]*$/;
 
 function framingField(framing: RequestFraming, method: string): string {
   if (framing === "chunked") return "Transfer-Encoding: chunked\r\n";

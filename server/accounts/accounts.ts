@@ -3,6 +3,7 @@ import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { type Plan, requireOwnOrigin } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
+import { AdminForms } from "./admin.ts";
 import { Attempts } from "./attempts.ts";
 import { Audit, SERVER } from "./audit.ts";
 import { type Auth, openAuth, sessionCookieOf } from "./auth.ts";
@@ -12,6 +13,8 @@ import { ConsentForms } from "./consent.ts";
 import { EntryForms } from "./entry.ts";
 import { beginFirstStart, type FirstAdmin } from "./first_start.ts";
 import { Identifier, type Identity, toAccount, toPlan } from "./identify.ts";
+import { createMailer } from "./mail.ts";
+import { MemberForms } from "./members.ts";
 import { createOAuthFace } from "./oauth_face.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
 import { createSecret } from "./secrets.ts";
@@ -26,6 +29,8 @@ export interface AccountsOptions {
   signUp: SignUpPolicy;
   /** Of new accounts. */
   defaultPlan: Plan;
+  /** How mails go out; null where none can. */
+  mail: { url: string; from: string } | null;
   /** The first user, made when there is none yet; null for a link in the log. */
   admin: FirstAdmin | null;
 }
@@ -51,7 +56,25 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
   const onChange = () => identifier.forget();
   const identify = (exchange: Exchange) => identifier.identify(exchange);
   const attempts = new Attempts();
-  const shared = { store, call, loadAuth, identify, readOrigin, attempts, audit, onChange, now, origin };
+  const mailer = options.mail === null ? null : createMailer({ ...options.mail, log });
+  const listeners = new Set<Parameters<Accounts["onEnded"]>[0]>();
+  const onEnded = (userId: string, accountId: string | null) => {
+    for (const listener of listeners) listener({ userId, accountId });
+  };
+  const shared = {
+    store,
+    call,
+    loadAuth,
+    identify,
+    readOrigin,
+    attempts,
+    audit,
+    mailer,
+    origin,
+    now,
+    onChange,
+    onEnded,
+  };
 
   async function onPasswordReset(userId: string): Promise<void> {
     // Whoever knew the old one may have made themselves some.
@@ -87,18 +110,23 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     planOf: async (accountId) => toPlan(await identities.findPlan(accountId)),
     isSuspended: async (userId) => (await identities.findUser(userId))?.isSuspended ?? true,
     accountsOf: async ({ user }) => (await identities.findMemberships(user.id)).map(toAccount),
-    entry: new EntryForms({ ...shared, mailer: null, createResetLink, policy: options.signUp, setUp }),
+    entry: new EntryForms({ ...shared, createResetLink, policy: options.signUp, setUp }),
     consent: new ConsentForms(shared),
+    members: new MemberForms({ ...shared, switchAccount }),
     clients: new ClientForms(shared),
+    admin: new AdminForms({ ...shared, createResetLink }),
+    onEnded: (listener) => void listeners.add(listener),
+    close: () => mailer?.close(),
   };
 }
 
 async function loadBetterAuth(
-  { store, origin, defaultPlan }: AccountsOptions,
+  { store, log, origin, defaultPlan }: AccountsOptions,
   onPasswordReset: (userId: string) => Promise<void>,
 ): Promise<Auth> {
   const secret = await store.settings.getOrAdd("secret", createSecret());
-  return await openAuth({ store, origin, secret, defaultPlan, onPasswordReset });
+  const onDefect = (message: string) => log.error("sign_in_failed", { reason: message });
+  return await openAuth({ store, origin, secret, defaultPlan, onDefect, onPasswordReset });
 }
 
 /** What `load` gives, from its first call on; a failure is not kept. */

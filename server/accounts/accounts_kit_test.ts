@@ -5,6 +5,7 @@ import { readJsonBody } from "../../common/check_input.ts";
 import { type LogFields, type Logger, silentLogger } from "../../common/log.ts";
 import { createApiFace } from "../api.ts";
 import { createApp } from "../app.ts";
+import { type Plan, type Principal, requireLogin, type Role } from "../access/mod.ts";
 import type { Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
 import { type Accounts, type AccountsOptions, createAccounts } from "./mod.ts";
@@ -25,7 +26,7 @@ export const ADMIN = { email: "admin@example.com", password: "correct horse batt
 /** Starts accounts on a store, with an admin unless told otherwise. */
 export async function startAccounts(
   store: Store,
-  options: Partial<AccountsOptions> & { forms?: Readonly<Record<string, Form>> } = {},
+  options: Partial<AccountsOptions> = {},
 ): Promise<TestServer> {
   const ready = Promise.withResolvers<ReturnType<typeof createApp>>();
   const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, async (exchange) => {
@@ -39,6 +40,7 @@ export async function startAccounts(
     origin: url,
     signUp: "open",
     defaultPlan: "free",
+    mail: null,
     admin: ADMIN,
     ...options,
   });
@@ -49,7 +51,7 @@ export async function startAccounts(
     readHealth: () => ({}),
   });
   const app = createApp(
-    [...accounts.faces, createFormFace(accounts, { ...FORMS, ...options.forms }), api],
+    [...accounts.faces, createFormFace(accounts), api],
     silentLogger,
   );
   ready.resolve(app);
@@ -58,13 +60,51 @@ export async function startAccounts(
     accounts,
     browse: () => new Browser(url),
     async [Symbol.asyncDispose]() {
+      accounts.close();
       listener.abort();
       await listener.close();
     },
   };
 }
 
+async function signedIn({ authenticate }: Accounts, exchange: Exchange): Promise<Principal> {
+  return requireLogin(await authenticate(exchange));
+}
+
+/** Each function by its name. */
 const FORMS: Readonly<Record<string, Form>> = {
+  "create-account": ({ members }, exchange, body) => members.createAccount(exchange, body),
+  "rename": ({ members }, exchange, body) => members.rename(exchange, body),
+  "switch": ({ members }, exchange, { id }: { id: string }) => members.switchAccount(exchange, id),
+  "members": async (accounts, exchange) => await accounts.members.list(await signedIn(accounts, exchange)),
+  "invitations": async (accounts, exchange) => await accounts.members.invitations(await signedIn(accounts, exchange)),
+  "invite": ({ members }, exchange, body) => members.invite(exchange, body),
+  "cancel-invitation": ({ members }, exchange, { id }: { id: string }) => members.cancelInvitation(exchange, id),
+  "find-invitation": ({ members }, _, { id }: { id: string }) => members.findInvitation(id),
+  "accept-invitation": ({ members }, exchange, { id }: { id: string }) => members.acceptInvitation(exchange, id),
+  "set-role": ({ members }, exchange, { id, role }: { id: string; role: Role }) => members.setRole(exchange, id, role),
+  "remove-member": ({ members }, exchange, { id }: { id: string }) => members.remove(exchange, id),
+  "clients": async (accounts, exchange) => await accounts.clients.list(await signedIn(accounts, exchange)),
+  "revoke-client": async (accounts, exchange, { id }: { id: string }) =>
+    await accounts.clients.revoke(await signedIn(accounts, exchange), id),
+  "tokens": async (accounts, exchange) => await accounts.clients.tokens(await signedIn(accounts, exchange)),
+  "create-token": async (accounts, exchange, body) =>
+    await accounts.clients.createToken(await signedIn(accounts, exchange), body),
+  "revoke-token": async (accounts, exchange, { id }: { id: string }) =>
+    await accounts.clients.revokeToken(await signedIn(accounts, exchange), id),
+  "audit": async (accounts, exchange) => await accounts.clients.audit(await signedIn(accounts, exchange)),
+  "users": async (accounts, exchange, body) => await accounts.admin.users(await signedIn(accounts, exchange), body),
+  "set-plan": async (accounts, exchange, { id, plan }: { id: string; plan: Plan }) =>
+    await accounts.admin.setPlan(await signedIn(accounts, exchange), id, plan),
+  "suspend": async (accounts, exchange, { id, on }: { id: string; on: boolean }) =>
+    await accounts.admin.setSuspended(await signedIn(accounts, exchange), id, on),
+  "set-admin": async (accounts, exchange, { id, on }: { id: string; on: boolean }) =>
+    await accounts.admin.setAdmin(await signedIn(accounts, exchange), id, on),
+  "reset-link": async (accounts, exchange, { id }: { id: string }) => ({
+    link: await accounts.admin.createResetLink(await signedIn(accounts, exchange), id),
+  }),
+  "admin-audit": async (accounts, exchange) => await accounts.admin.audit(await signedIn(accounts, exchange)),
+  "forgot": ({ entry }, exchange, body) => entry.forgot(exchange, body),
   "sign-in": ({ entry }, exchange, body) => entry.signIn(exchange, body),
   "sign-up": ({ entry }, exchange, body) => entry.signUp(exchange, body),
   "sign-out": ({ entry }, exchange) => entry.signOut(exchange),
@@ -76,14 +116,14 @@ const FORMS: Readonly<Record<string, Form>> = {
   "device": ({ consent }, exchange, body) => consent.decideDevice(exchange, body),
 };
 
-function createFormFace(accounts: Accounts, forms: Readonly<Record<string, Form>>): Face {
+function createFormFace(accounts: Accounts): Face {
   return {
     answer(exchange) {
       const name = /^\/forms\/([\w-]+)$/.exec(exchange.target)?.[1];
       if (name === undefined) return undefined;
       return readJsonBody(exchange).then(async (body) => {
         accounts.checkOrigin(exchange);
-        const result = await forms[name](accounts, exchange, body as never) ?? {};
+        const result = await FORMS[name](accounts, exchange, body as never) ?? {};
         const response = Response.json(result);
         const cookies: unknown = Reflect.get(Object(result), "cookies");
         for (const cookie of Array.isArray(cookies) ? cookies : []) response.headers.append("set-cookie", cookie);

@@ -41,7 +41,8 @@ export class Attempts {
 /** Pairs of a network and a person that are remembered. */
 const MAX_KNOWN = 50_000;
 
-function tooManyAttempts(waitMs: number): HttpError {
+/** 429, with the time to wait. */
+export function tooManyAttempts(waitMs: number): HttpError {
   const seconds = Math.ceil(waitMs / 1000);
   return new HttpError(429, "too_many_attempts", `Too many attempts. Try again in ${seconds} s.`, {
     headers: { "retry-after": String(seconds) },

@@ -1,5 +1,5 @@
 import type { Identities, Store } from "../store/mod.ts";
-import { SCOPES } from "../access/mod.ts";
+import { type Plan, SCOPES } from "../access/mod.ts";
 import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "./cli_client.ts";
 
 export interface AuthOptions {
@@ -9,7 +9,9 @@ export interface AuthOptions {
   /** Signs cookies and queries, and encrypts keys: 32 random bytes or more, as text. */
   secret: string;
   /** The plan of new accounts. */
-  defaultPlan: string;
+  defaultPlan: Plan;
+  /** Hears of defects of better-auth; what strangers do wrong is not told. */
+  onDefect(message: string): void;
   /** A user has set a new password by a link. */
   onPasswordReset(userId: string): Promise<void>;
 }
@@ -22,7 +24,7 @@ export interface Auth {
   createUser(user: NewUser): Promise<{ id: string } | null>;
   setUser(id: string, values: { isAdmin?: boolean; suspended?: boolean }): Promise<void>;
   /** Makes an account that a user owns. */
-  createAccount(userId: string, name: string): Promise<{ id: string }>;
+  createAccount(userId: string, name: string): Promise<{ id: string; plan: Plan }>;
   /** Keeps a text for some time, for whoever knows the name: the token of a link, say. */
   remember(name: string, value: string, seconds: number): Promise<void>;
   /** What {@link remember} kept, once. */
@@ -83,6 +85,13 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
     // together mends itself: a session makes the account that its user lacks, a reset the password.
     database: { db: store.db, type: store.dialect, transaction: false },
     telemetry: { enabled: false },
+    logger: {
+      level: "error",
+      disableColors: true,
+      log: (level, message) => {
+        if (level === "error") options.onDefect(message);
+      },
+    },
     // We limit attempts ourselves, and check origins before anything gets here.
     rateLimit: { enabled: false },
     advanced: {
@@ -185,7 +194,7 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
         model: "member",
         data: { organizationId: organization.id, userId, role: "owner", createdAt },
       });
-      return { id: organization.id };
+      return { id: organization.id, plan: defaultPlan };
     },
     async remember(name, value, seconds) {
       const expiresAt = new Date(Date.now() + seconds * 1000);

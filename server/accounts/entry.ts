@@ -75,13 +75,38 @@ export class EntryForms implements Entry {
     return entered;
   }
 
-  async signUp(exchange: Exchange, { oauthQuery, ...form }: SignUpForm & { oauthQuery?: string }): Promise<Entered> {
+  async signUp(
+    exchange: Exchange,
+    { oauthQuery, invitationId, ...form }: SignUpForm & { invitationId?: string; oauthQuery?: string },
+  ): Promise<Entered> {
     const { attempts, policy, store } = this.#options;
-    attempts.take(this.#callerOf(exchange).address, readEmail(form.email));
+    const email = readEmail(form.email);
+    attempts.take(this.#callerOf(exchange).address, email);
+    const isInvited = invitationId !== undefined && await this.#isInvited(invitationId, email);
+    const mayCome = policy === "open" || (policy === "invitation" && isInvited);
     // The first user is an admin, who comes by the link in the log.
-    if (policy !== "open" || !await store.identities.hasUsers()) throw signUpClosed();
+    if (!mayCome || !await store.identities.hasUsers()) throw signUpClosed();
     await this.#addUser(form, false);
-    return await this.signIn(exchange, { ...form, oauthQuery });
+    const entered = await this.signIn(exchange, { ...form, oauthQuery });
+    if (isInvited) await this.#join(exchange, entered, invitationId, email);
+    return entered;
+  }
+
+  async #isInvited(invitationId: string, email: string): Promise<boolean> {
+    const [invitation] = await this.#options.store.identities.findInvitations({ id: invitationId });
+    return invitation?.email === email && invitation.expiresAt > Date.now();
+  }
+
+  /** Has who has just signed in join the account that they were invited to. */
+  async #join(exchange: Exchange, { cookies }: Entered, invitationId: string, email: string): Promise<void> {
+    const { audit, call, onChange, store } = this.#options;
+    const [invitation] = await store.identities.findInvitations({ id: invitationId });
+    const user = await store.identities.findUserByEmail(email);
+    const cookie = cookies.map((text) => text.split(";", 1)[0]).join("; ");
+    unwrap(await call("/organization/accept-invitation", { ...this.#callerOf(exchange), cookie }, { invitationId }));
+    onChange();
+    const { accountId = null, role } = invitation ?? {};
+    await audit.write({ id: user?.id ?? null, email }, "member_added", `${email} (${role})`, accountId);
   }
 
   async signOut(exchange: Exchange): Promise<Entered> {

@@ -1,13 +1,63 @@
+import { describeError, type Logger } from "../../common/log.ts";
+
 /** One mail, in plain text. */
 export interface Mail {
   subject: string;
   text: string;
 }
 
-/** Sends mails, one after the other, and logs those that cannot be sent. */
+/** Sends mails, and logs those that cannot be sent. */
 export interface Mailer {
+  /** Returns at once. */
   send(to: string, mail: Mail): void;
   close(): void;
+}
+
+export interface MailerOptions {
+  /** Of the mail server, as `smtp://user:password@mail.example.com:587`; `smtps:` for TLS from the start. */
+  url: string;
+  /** Who the mails are from. */
+  from: string;
+  log: Logger;
+}
+
+/** Mails that wait; more are not sent. */
+const MAX_WAITING = 1000;
+const TIMEOUT_MS = 30_000;
+
+/** Sends by SMTP, over at most two connections. */
+export function createMailer({ url, from, log }: MailerOptions): Mailer {
+  const transport = onFirstUse(async () =>
+    (await import("nodemailer")).createTransport({
+      url,
+      pool: true,
+      maxConnections: 2,
+      connectionTimeout: TIMEOUT_MS,
+      greetingTimeout: TIMEOUT_MS,
+      socketTimeout: TIMEOUT_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    })
+  );
+  let waiting = 0;
+  const failed = (reason: string) => log.error("mail_failed", { reason });
+  return {
+    send(to, { subject, text }) {
+      if (waiting >= MAX_WAITING) return failed("too many mails wait");
+      waiting++;
+      transport.get().then((one) => one.sendMail({ from, to, subject, text }))
+        .catch((error) => failed(describeError(error)))
+        .finally(() => waiting--);
+    },
+    close() {
+      transport.peek()?.then((one) => one.close(), () => {});
+    },
+  };
+}
+
+function onFirstUse<T>(open: () => Promise<T>): { get(): Promise<T>; peek(): Promise<T> | null } {
+  let opened: Promise<T> | null = null;
+  return { get: () => opened ??= open(), peek: () => opened };
 }
 
 /** For somebody who forgot their password. */
@@ -21,6 +71,21 @@ somebody, probably you, asked for a new password for Portway. Set it here within
 ${link}
 
 Without that nothing changes.
+`,
+  };
+}
+
+/** For somebody who may join an account. */
+export function invitationMail(inviter: string, account: string, link: string): Mail {
+  return {
+    subject: `${inviter} invites you to ${account} on Portway`,
+    text: `Hello,
+
+${inviter} invites you to the account ${account} on Portway. Join here within a week:
+
+${link}
+
+Without that nothing happens.
 `,
   };
 }

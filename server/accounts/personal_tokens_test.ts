@@ -1,17 +1,9 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import { requireLogin } from "../access/mod.ts";
 import { testStores } from "../store/stores_kit_test.ts";
 import { ADMIN, startAccounts } from "./accounts_kit_test.ts";
 
 testStores("a personal token works for its account with its scopes, until it is revoked", async (store) => {
-  await using server = await startAccounts(store, {
-    forms: {
-      "create-token": async ({ authenticate, clients }, exchange, body) =>
-        await clients.createToken(requireLogin(await authenticate(exchange)), body),
-      "revoke-token": async ({ authenticate, clients }, exchange, { id }: { id: string }) =>
-        await clients.revokeToken(requireLogin(await authenticate(exchange)), id),
-    },
-  });
+  await using server = await startAccounts(store);
   const browser = server.browse();
   await browser.post("sign-in", ADMIN);
   const { body } = await browser.post("create-token", { name: "CI", scopes: ["views:read"], days: 30 });

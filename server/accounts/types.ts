@@ -28,7 +28,15 @@ export interface Accounts {
   accountsOf(principal: Principal): Promise<Principal["account"][]>;
   readonly entry: Entry;
   readonly consent: Consent;
+  readonly members: Members;
   readonly clients: Clients;
+  readonly admin: Admin;
+  /**
+   * Has it told, in this process and at once, when somebody may do nothing more: everywhere, after a suspension, or in
+   * one account, which they are no member of any more. What they have open there is to end.
+   */
+  onEnded(listener: (ended: { userId: string; accountId: string | null }) => void): void;
+  close(): void;
 }
 
 /** What a form led to. */

@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import type { z } from "zod";
 import { HttpError } from "../../common/http_error.ts";
 import type { HqContext } from "./types.ts";
 
@@ -13,10 +12,12 @@ export type FormProblems = Readonly<Record<string, string | undefined>>;
 export interface FormState {
   values: Readonly<Record<string, string>>;
   problems: FormProblems;
+  /** 200, or that of the error. */
+  status: number;
 }
 
 /** A form that nobody has filled in. */
-export const EMPTY_FORM: FormState = { values: {}, problems: {} };
+export const EMPTY_FORM: FormState = { values: {}, problems: {}, status: 200 };
 
 /**
  * The fields of a posted form.
@@ -38,19 +39,6 @@ export async function readForm(context: HqContext): Promise<URLSearchParams> {
   return new URLSearchParams(Buffer.concat(pieces).toString("utf8"));
 }
 
-/** The values of a form by its schema, or the form with what is wrong. A name that came several times counts once. */
-export function checkForm<S extends z.ZodType>(
-  schema: S,
-  fields: URLSearchParams,
-): { values: z.output<S>; state: null } | { values: null; state: FormState } {
-  const values = Object.fromEntries(fields);
-  const result = schema.safeParse(values);
-  if (result.success) return { values: result.data, state: null };
-  const problems: Record<string, string> = {};
-  for (const { path, message } of result.error.issues) problems[String(path[0] ?? "form")] ??= message;
-  return { values: null, state: { values, problems } };
-}
-
 /**
  * The form with what a function said against it, for the fields it may name.
  * @throws `error` when it is nothing that a form could mend
@@ -60,8 +48,11 @@ export function refuseForm(fields: URLSearchParams, error: unknown, names: reado
   const text = error.details === undefined ? error.message : `${error.message} ${error.details}`;
   const named = fieldOf(error);
   const field = named !== undefined && names.includes(named) ? named : "form";
-  return { values: Object.fromEntries(fields), problems: { [field]: text } };
+  return { values: Object.fromEntries(fields), problems: { [field]: text }, status: error.status };
 }
+
+/** A field of a form; "" when it was not sent. */
+export const textOf = (fields: URLSearchParams, name: string): string => fields.get(name) ?? "";
 
 /** The field that an error is about, as programs are told it. */
 function fieldOf({ body }: HttpError): string | undefined {

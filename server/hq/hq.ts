@@ -1,9 +1,16 @@
 import { Hono } from "hono";
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
+import type { ApiObject } from "../../common/open_api.ts";
 import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
+import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
+import type { Accounts } from "../accounts/mod.ts";
 import type { Face } from "../face/mod.ts";
-import { checkSameOrigin, isHostOf } from "./guard.ts";
+import { addAccount } from "./account/mod.ts";
+import { addAuthorize, addDevice } from "./consent/mod.ts";
+import { addApiDocs } from "./docs/api_docs.tsx";
+import { addPasswordReset, addSignIn, addSignUp } from "./entry/mod.ts";
+import { isHostOf } from "./own_host.ts";
 import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
 import { addLanding } from "./start/landing.tsx";
 import type { HqEnv, Site, Viewer } from "./types.ts";
@@ -11,10 +18,9 @@ import type { HqEnv, Site, Viewer } from "./types.ts";
 export interface HqOptions {
   /** HQ's own URL: it answers at that host alone. */
   url: URL;
-  /** Whether strangers can make a user here. */
-  canSignUp: boolean;
-  /** Who looks. @throws HttpError 403 for a user who was suspended */
-  readViewer(exchange: Exchange): Promise<Viewer | null>;
+  accounts: Accounts;
+  /** The OpenAPI document of this server. */
+  readApi(): ApiObject;
 }
 
 /** The management site. */
@@ -45,22 +51,30 @@ const PLACES: ReadonlySet<string> = new Set([
 ]);
 
 /** Opens the management site. */
-export function createHq({ url, canSignUp, readViewer }: HqOptions): Hq {
+export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   const site: Site = {
     url,
     assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url)] }),
-    canSignUp,
+    canSignUp: accounts.entry.policy === "open",
   };
   const app = new Hono<HqEnv>();
   app.use(async (context, next) => {
-    checkSameOrigin(context.env.exchange, url);
+    const { exchange } = context.env;
+    if (!isHarmless(exchange)) requireOwnOrigin(exchange, url.origin);
     context.set("site", site);
     context.set("viewer", null);
     // Who may not come in may still leave.
-    if (context.req.path !== "/sign-out") context.set("viewer", await findViewer(context.env.exchange, readViewer));
+    if (context.req.path !== "/sign-out") context.set("viewer", await findViewer(exchange, accounts));
     await next();
   });
-  addLanding(app);
+  addLanding(app, accounts);
+  addSignIn(app, accounts);
+  addSignUp(app, { entry: accounts.entry, findInvitation: () => Promise.resolve(null) });
+  addPasswordReset(app, accounts);
+  addAuthorize(app, accounts);
+  addDevice(app, accounts);
+  addAccount(app, accounts);
+  addApiDocs(app, readApi);
   app.notFound(() => {
     throw nothingHere();
   });
@@ -87,11 +101,12 @@ export function createHq({ url, canSignUp, readViewer }: HqOptions): Hq {
   };
 }
 
-async function findViewer(exchange: Exchange, readViewer: HqOptions["readViewer"]): Promise<Viewer | null> {
+async function findViewer(exchange: Exchange, { authenticate, accountsOf }: Accounts): Promise<Viewer | null> {
   if (exchange.header("cookie") === null) return null;
-  const viewer = await readViewer(exchange);
+  const principal = await authenticate(exchange);
   // Tokens are for the API.
-  return viewer?.via === "session" ? viewer : null;
+  if (principal?.via !== "session") return null;
+  return { ...principal, accounts: await accountsOf(principal) };
 }
 
 /** Whether a path is HQ's. The root is so for browsers alone: programs get a text that greets them. */

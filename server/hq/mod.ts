@@ -1,2 +1,1 @@
 export { createHq, type Hq, type HqOptions } from "./hq.ts";
-export type { AccountSummary, Viewer } from "./types.ts";

@@ -72,8 +72,10 @@ function pageHeaders({ url }: Site, formTargets: readonly string[] = []): Record
 }
 
 /** Goes on to another page of HQ after a form. @param path a path of ours, never text of strangers: see {@link safeNext} */
-export function goTo(path: string): Response {
-  return new Response(null, { status: 303, headers: { location: path, "cache-control": "no-store" } });
+export function goTo(path: string, cookies: readonly string[] = []): Response {
+  const headers = new Headers({ location: path, "cache-control": "no-store" });
+  for (const cookie of cookies) headers.append("set-cookie", cookie);
+  return new Response(null, { status: 303, headers });
 }
 
 /** Where to go on after signing in: a path of ours, else `fallback`. Anything that could lead to another site is refused. */

@@ -8,6 +8,16 @@ export class LabelTaken extends Error {
   override name = "LabelTaken";
 }
 
+/** The account has a tunnel of that name. */
+export class NameTaken extends Error {
+  override name = "NameTaken";
+}
+
+/** An account has as many tunnels as it may. */
+export class TooManyTunnels extends Error {
+  override name = "TooManyTunnels";
+}
+
 /** An account has as many views as it may. */
 export class TooManyViews extends Error {
   override name = "TooManyViews";

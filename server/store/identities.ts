@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Database, Moment, Switch, TextList } from "./schema/mod.ts";
 
 /** A user. */
@@ -10,6 +10,12 @@ export interface User {
   isAdmin: boolean;
   /** May do nothing until an admin lets them again. */
   isSuspended: boolean;
+}
+
+/** A user, and since when. */
+export interface KnownUser extends User {
+  /** Unix milliseconds. */
+  createdAt: number;
 }
 
 /** An account as one of its members sees it. */
@@ -32,6 +38,28 @@ export interface Grant {
   expiresAt: number;
 }
 
+/** A member of an account. */
+export interface AccountMember {
+  id: string;
+  userId: string;
+  name: string;
+  email: string;
+  role: string;
+}
+
+/** An invitation that is neither accepted nor cancelled; it may have expired. */
+export interface PendingInvitation {
+  id: string;
+  accountId: string;
+  accountName: string;
+  /** In lower case. */
+  email: string;
+  role: string;
+  inviter: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
 /** Reads the tables that better-auth keeps, and changes in them what it has no functions for. */
 export interface Identities {
   hasUsers(): Promise<boolean>;
@@ -42,7 +70,15 @@ export interface Identities {
   findMemberships(userId: string): Promise<Membership[]>;
   /** The plan of an account, or null where there is none. */
   findPlan(accountId: string): Promise<string | null>;
+  /** False where there is none. */
   setPlan(accountId: string, plan: string): Promise<boolean>;
+  setAccountName(accountId: string, name: string): Promise<void>;
+  /** The first one first. */
+  listMembers(accountId: string): Promise<AccountMember[]>;
+  /** By its id, or all of an account. */
+  findInvitations(which: { id: string } | { accountId: string }): Promise<PendingInvitation[]>;
+  /** A page of users by name, and how many there are. `search` is a part of a name or an address. */
+  listUsers(query: { search: string; offset: number; limit: number }): Promise<{ users: KnownUser[]; total: number }>;
   /** By the hash of an access token. */
   findGrant(tokenHash: string): Promise<Grant | null>;
   /** By the hash of a refresh token, used up or not, or of an access token. */
@@ -59,8 +95,8 @@ export interface Identities {
   nameGrant(tokenHash: string, grantId: string, accountId: string): Promise<void>;
   /** Ends grants: of a user, or for one account of theirs, or one alone. */
   endGrants(which: { userId: string; accountId?: string } | { grantId: string }): Promise<void>;
-  /** Ends the browser sessions of a user, all but one. */
-  endSessions(userId: string, exceptToken: string | null): Promise<void>;
+  /** Ends the browser sessions of a user. */
+  endSessions(userId: string): Promise<void>;
   /** Has a browser's session work for another account. */
   moveSession(token: string, accountId: string): Promise<void>;
 }
@@ -92,13 +128,54 @@ export function createIdentities(db: Kysely<Database>): Identities {
       const result = await db.updateTable("organization").set({ plan }).where("id", "=", accountId).executeTakeFirst();
       return result.numUpdatedRows > 0n;
     },
+    ...createMembers(db),
     ...createGrants(db),
-    async endSessions(userId, exceptToken) {
-      const sessions = db.deleteFrom("session").where("userId", "=", userId);
-      await (exceptToken === null ? sessions : sessions.where("token", "!=", exceptToken)).execute();
+    async endSessions(userId) {
+      await db.deleteFrom("session").where("userId", "=", userId).execute();
     },
     async moveSession(token, accountId) {
       await db.updateTable("session").set({ activeOrganizationId: accountId }).where("token", "=", token).execute();
+    },
+  };
+}
+
+type Members = Pick<Identities, "setAccountName" | "listMembers" | "findInvitations" | "listUsers">;
+
+function createMembers(db: Kysely<Database>): Members {
+  return {
+    async setAccountName(accountId, name) {
+      await db.updateTable("organization").set({ name }).where("id", "=", accountId).execute();
+    },
+    async listMembers(accountId) {
+      return await db.selectFrom("member").innerJoin("user", "user.id", "member.userId")
+        .select(["member.id", "userId", "name", "email", "role"]).where("organizationId", "=", accountId)
+        .orderBy("member.createdAt").orderBy("member.id").execute();
+    },
+    async findInvitations(which) {
+      const invitations = db.selectFrom("invitation")
+        .innerJoin("organization", "organization.id", "invitation.organizationId")
+        .innerJoin("user", "user.id", "invitation.inviterId")
+        .select(["invitation.id", "organizationId as accountId", "organization.name as accountName"])
+        .select(["invitation.email", "role", "user.name as inviter", "expiresAt"])
+        .where("status", "=", "pending").orderBy("invitation.email");
+      const rows = "id" in which
+        ? await invitations.where("invitation.id", "=", which.id).execute()
+        : await invitations.where("organizationId", "=", which.accountId).execute();
+      return rows.map((row) => ({ ...row, role: row.role ?? "", expiresAt: new Date(row.expiresAt).getTime() }));
+    },
+    async listUsers({ search, offset, limit }) {
+      const part = `%${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+      const users = db.selectFrom("user").where((is) =>
+        is.or([
+          sql<boolean>`lower(name) like ${part} escape ${"\\"}`,
+          sql<boolean>`email like ${part} escape ${"\\"}`,
+        ])
+      );
+      const { total } = await users.select((from) => from.fn.countAll().as("total")).executeTakeFirstOrThrow();
+      const rows = await users.select([...USER, "createdAt"]).orderBy("name").orderBy("id").offset(offset).limit(limit)
+        .execute();
+      const found = rows.map((row) => ({ ...readUser(row), createdAt: new Date(row.createdAt).getTime() }));
+      return { users: found, total: Number(total) };
     },
   };
 }

@@ -2,6 +2,8 @@ import type { Kysely } from "kysely";
 import type { Database } from "./schema/mod.ts";
 // Tunnels
 import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
+import { createPersistentTunnels, type PersistentTunnels } from "./persistent_tunnels.ts";
+import { createUsage, type Usage } from "./usage.ts";
 // Accounts
 import { type AuditLog, createAuditLog } from "./audit_log.ts";
 import { createIdentities, type Identities } from "./identities.ts";
@@ -16,6 +18,8 @@ import { createViews, type Views } from "./views.ts";
 export interface Records {
   // Tunnels
   readonly ephemeralTunnels: EphemeralTunnels;
+  readonly persistentTunnels: PersistentTunnels;
+  readonly usage: Usage;
   // Accounts
   readonly identities: Identities;
   readonly personalTokens: PersonalTokens;
@@ -31,6 +35,8 @@ export function createRecords(db: Kysely<Database>): Records {
   return {
     // Tunnels
     ephemeralTunnels: createEphemeralTunnels(db),
+    persistentTunnels: createPersistentTunnels(db),
+    usage: createUsage(db),
     // Accounts
     identities: createIdentities(db),
     personalTokens: createPersonalTokens(db),

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
@@ -16,7 +16,7 @@ const LOCK_WAIT_MS = 1000;
 export async function openSqliteStore(dataDir: string | null): Promise<Store> {
   const path = dataDir === null ? ":memory:" : join(dataDir, "portway.db");
   try {
-    if (dataDir !== null) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (dataDir !== null) makeFile(dataDir, path);
     const watch = new StoreWatch(dataDir === null ? null : path);
     const db = await openDatabase(path, watch);
     watch.begin();
@@ -24,6 +24,12 @@ export async function openSqliteStore(dataDir: string | null): Promise<Store> {
   } catch (cause) {
     throw new Error(`cannot open the database ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
+}
+
+/** For its owner alone, in a folder that was there before too: what SQLite puts beside it goes by it. */
+function makeFile(dataDir: string, path: string): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
 }
 
 /** Codes of SQLite (https://sqlite.org/rescode.html) for what the machine refuses: BUSY, LOCKED, NOMEM, READONLY, ... */

@@ -1,6 +1,21 @@
 import { deepEqual, equal } from "node:assert/strict";
+import { chmodSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { openStore } from "./mod.ts";
 import { withFolder } from "./stores_kit_test.ts";
+
+Deno.test({
+  name: "SQLite in a file: nobody else may read it, wherever it lies",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    withFolder(async (dir) => {
+      chmodSync(dir, 0o755);
+      const store = await openStore({ dataDir: dir });
+      const modes = readdirSync(dir).map((file) => [file, statSync(join(dir, file)).mode & 0o777]);
+      deepEqual(modes.sort(), [["portway.db", 0o600], ["portway.db-shm", 0o600], ["portway.db-wal", 0o600]]);
+      await store.close();
+    }),
+});
 
 Deno.test("SQLite in a file: several servers may start at once, and what one kept is there for the next", () =>
   withFolder(async (dir) => {

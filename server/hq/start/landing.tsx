@@ -1,25 +1,43 @@
+import type { Accounts } from "../../accounts/mod.ts";
 import { servePage } from "../page.tsx";
 import type { HqApp } from "../types.ts";
-import { CopyText, type Html, Icon, type IconName } from "../ui/mod.ts";
+import { CopyText, type Html, Icon, type IconName, Notice } from "../ui/mod.ts";
 
 /** The first page of all. */
-export function addLanding(app: HqApp): void {
-  app.get("/", (context) => {
+export function addLanding(app: HqApp, { entry }: Accounts): void {
+  app.get("/", async (context) => {
     const { viewer, site } = context.var;
     return servePage(context, {
       title: "Reach your machine from anywhere",
       shape: "landing",
       styles: ["landing.css"],
-      content: <Landing url={site.url.origin} canSignUp={site.canSignUp} isSignedIn={viewer !== null} />,
+      content: (
+        <Landing
+          url={site.url.origin}
+          canSignUp={site.canSignUp}
+          isSignedIn={viewer !== null}
+          needsSetUp={viewer === null && await entry.needsSetUp()}
+        />
+      ),
     });
   });
 }
 
 function Landing(
-  { url, canSignUp, isSignedIn }: { url: string; canSignUp: boolean; isSignedIn: boolean },
+  { url, canSignUp, isSignedIn, needsSetUp }: {
+    url: string;
+    canSignUp: boolean;
+    isSignedIn: boolean;
+    needsSetUp: boolean;
+  },
 ): Html {
   return (
     <>
+      {needsSetUp && (
+        <Notice tone="accent">
+          Nobody has an account here yet. Open the set-up link that the server has written to its log to make the first.
+        </Notice>
+      )}
       <section class="hero">
         <div>
           <h1>Your local machine, on the Internet.</h1>

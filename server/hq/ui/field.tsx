@@ -24,11 +24,13 @@ export interface TextFieldProps extends FieldTexts {
   inputmode?: "numeric" | "text" | "email";
   /** Letters of one width, for codes and names of hosts. */
   mono?: boolean;
+  /** A further class of the line. */
+  class?: string;
 }
 
 /** A label with a line of text, what it is for, and what is wrong with it. A password never comes back with its value. */
 export function TextField(
-  { label, name, hint, error, mono, type = "text", value, ...rest }: TextFieldProps,
+  { label, name, hint, error, mono, class: extra, type = "text", value, ...rest }: TextFieldProps,
 ): Html {
   const shown = type === "password" ? undefined : value;
   return (
@@ -40,7 +42,7 @@ export function TextField(
           name={name}
           type={type}
           value={shown}
-          class={mono ? "mono" : undefined}
+          class={extra ?? (mono ? "mono" : undefined)}
           {...describedBy(name, hint, error)}
           {...rest}
         />

@@ -95,8 +95,9 @@ function ViewerMenu({ viewer }: { viewer: Viewer }): Html {
   const { user, account, accounts } = viewer;
   return (
     <details class="menu">
-      <summary aria-label={`${user.name}, account ${account.name}`}>
+      <summary>
         <span class="avatar" aria-hidden="true">{initialsOf(user.name)}</span>
+        <span class="unseen">{`${user.name} in `}</span>
         <span class="who">{account.name}</span>
         <Icon name="chevron" />
       </summary>

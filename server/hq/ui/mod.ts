@@ -1,3 +1,4 @@
+export { AuditTable } from "./audit.tsx";
 export { type DayBar, DayChart, Meter } from "./chart.tsx";
 export { CheckField, FieldSet, SelectField, TextField } from "./field.tsx";
 export type { Html } from "./html.ts";
@@ -7,8 +8,8 @@ export {
   ActionButton,
   AskButton,
   AskDialog,
-  AskForm,
   Badge,
+  CopyButton,
   CopyText,
   EmptyState,
   Facts,

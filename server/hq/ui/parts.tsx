@@ -86,10 +86,17 @@ export function CopyText({ text, label, block }: { text: string; label: string; 
   return (
     <span class={block ? "copy block" : "copy"}>
       <code>{text}</code>
-      <button type="button" class="tool" data-copy={text} aria-label={`Copy ${label}`} hidden>
-        <Icon name="copy" />
-      </button>
+      <CopyButton text={text} label={label} />
     </span>
+  );
+}
+
+/** The button of {@link CopyText} alone. */
+export function CopyButton({ text, label }: { text: string; label: string }): Html {
+  return (
+    <button type="button" class="tool" data-copy={text} aria-label={`Copy ${label}`} hidden>
+      <Icon name="copy" />
+    </button>
   );
 }
 
@@ -109,46 +116,36 @@ export interface DialogProps {
   confirm: string;
   /** Hidden fields. */
   values?: Readonly<Record<string, string>>;
+  /** The dialog that the page's address asks for: see {@link AskButton}. */
+  asked?: string;
 }
 
-/**
- * A question before something that cannot be undone. It opens from {@link AskButton}; where no scripts run, that is a link to a
- * page which asks the same with {@link AskForm}.
- */
-export function AskDialog({ id, title, children, ...form }: PropsWithChildren<DialogProps>): Html {
+/** A question before something that cannot be undone, opened by {@link AskButton}. */
+export function AskDialog(
+  { id, title, action, confirm, values = {}, asked, children }: PropsWithChildren<DialogProps>,
+): Html {
   return (
-    <dialog id={id} class="dialog" aria-labelledby={`${id}-title`}>
+    <dialog id={id} class="dialog" aria-labelledby={`${id}-title`} open={asked === id}>
       <h2 id={`${id}-title`}>{title}</h2>
-      <AskForm {...form} cancel={<button type="button" class="button" data-close>Cancel</button>}>{children}</AskForm>
+      <form method="post" action={action}>
+        {Object.entries(values).map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
+        <div class="words">{children}</div>
+        <div class="buttons">
+          <a class="button" href="?" data-close>Cancel</a>
+          <button type="submit" class="danger">{confirm}</button>
+        </div>
+      </form>
     </dialog>
   );
 }
 
-/** The form of {@link AskDialog}, for a page of its own. */
-export function AskForm(
-  { action, confirm, values = {}, cancel, children }: PropsWithChildren<
-    Pick<DialogProps, "action" | "confirm" | "values"> & { cancel: Child }
-  >,
-): Html {
-  return (
-    <form method="post" action={action}>
-      {Object.entries(values).map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
-      <div class="words">{children}</div>
-      <div class="buttons">
-        {cancel}
-        <button type="submit" class="danger">{confirm}</button>
-      </div>
-    </form>
-  );
-}
-
-/** Opens a dialog, or the page that asks the same. */
+/** Opens a dialog: where no scripts run by an address, `?ask=<dialog>`, at which the page shows it. */
 export function AskButton(
-  { dialog, href, class: look = "button", children }: PropsWithChildren<
-    { dialog: string; href: string; class?: string }
+  { dialog, class: look = "button", label, children }: PropsWithChildren<
+    { dialog: string; class?: string; label?: string }
   >,
 ): Html {
-  return <a class={look} href={href} data-dialog={dialog}>{children}</a>;
+  return <a class={look} href={`?ask=${dialog}`} role="button" data-dialog={dialog} aria-label={label}>{children}</a>;
 }
 
 /** Ways to the newer and the older part of a long list. */

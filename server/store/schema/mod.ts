@@ -5,6 +5,7 @@
 import type { Migration } from "./types.ts";
 // Tunnels
 import { ephemeralTunnels, type EphemeralTunnelTables } from "./ephemeral_tunnels.ts";
+import { tunnels, type TunnelTables } from "./tunnels.ts";
 // Accounts
 import { accounts, type AccountTables } from "./accounts.ts";
 import { signIn, type SignInTables } from "./sign_in.ts";
@@ -17,6 +18,7 @@ export type { Dialect, Migration } from "./types.ts";
 export interface Database extends
   // Tunnels
   EphemeralTunnelTables,
+  TunnelTables,
   // Accounts
   SignInTables,
   AccountTables,
@@ -29,6 +31,7 @@ export interface Database extends
 export const MIGRATIONS: readonly Migration[] = [
   // Tunnels
   ephemeralTunnels,
+  tunnels,
   // Accounts
   signIn,
   accounts,

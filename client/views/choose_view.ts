@@ -1,0 +1,35 @@
+import type { View } from "./records.ts";
+
+/** No view, or more than one, goes by what was given. The message is a line for the user. */
+export class NoSuchView extends Error {
+  override name = "NoSuchView";
+}
+
+/** Characters of an id that tell views apart well enough to be shown. */
+const SHOWN_ID = 8;
+
+/**
+ * The view that the user means: by its id, the beginning of one, or its name; capitals of names do not matter where they
+ * leave no doubt.
+ * @throws NoSuchView
+ */
+export function chooseView(views: readonly View[], given: string): View {
+  const asked = given.trim(), lower = asked.toLowerCase();
+  const rules: ((view: View) => boolean)[] = [
+    ({ id }) => id === lower,
+    ({ name }) => name === asked,
+    ({ name }) => name.toLowerCase() === lower,
+    ({ id }) => lower !== "" && id.startsWith(lower),
+  ];
+  for (const rule of rules) {
+    const found = views.filter(rule);
+    if (found.length === 1) return found[0];
+    if (found.length > 1) throw new NoSuchView(`"${asked}" is more than one view: ${describe(found)}`);
+  }
+  const known = views.length === 0 ? "there is none yet: --views-add makes one" : describe(views);
+  throw new NoSuchView(`there is no view "${asked}" in this account: ${known}`);
+}
+
+const describe = (views: readonly View[]) =>
+  views.slice(0, 10).map(({ id, name }) => `${id.slice(0, SHOWN_ID)} ${name}`).join(", ") +
+  (views.length > 10 ? ", …" : "");

@@ -1,0 +1,153 @@
+import { Buffer } from "node:buffer";
+import { aborted } from "../../common/delay.ts";
+import type { Connect } from "../../common/connection/mod.ts";
+import { ConnectError } from "../../common/connection/mod.ts";
+import { CONNECTION_FIELDS, ResponseSyntaxError } from "../../common/http1/mod.ts";
+import { describeError } from "../../common/log.ts";
+import {
+  type Ending,
+  exchange,
+  type RequestFraming,
+  serializeRequestHead,
+  type UpstreamAnswer,
+  UpstreamConnection,
+} from "../../common/upstream/mod.ts";
+import type { ShownBody } from "./capture_body.ts";
+import { type Capture, targetBelowView } from "./records.ts";
+
+/** How long a service may take for its answer. */
+const TIMEOUT_MS = 60_000;
+/** Bytes of an answer that are kept to be shown. */
+const SHOWN_BYTES = 16 * 1024;
+/** Fields that the server tells by which captures go round in a circle. */
+const VIA_FIELD = "Portway-Capture";
+
+export interface DeliverOptions {
+  connect: Connect;
+  /** Where to; a path in it comes before that of the capture. */
+  target: URL;
+  viewId: string;
+  capture: Capture;
+  /** The bytes of the capture's body. */
+  body: AsyncIterable<Uint8Array>;
+  /** The Host that the service sees; null: the one that the capture came with. */
+  hostHeader: string | null;
+  signal: AbortSignal;
+}
+
+/** What a service answered to a delivered capture. */
+export interface Delivered {
+  status: number;
+  statusText: string;
+  contentType: string | null;
+  body: ShownBody;
+  /** Bytes of the body that were read. */
+  size: number;
+  durationMs: number;
+}
+
+/** The service gave no answer. The message is a line for the user. */
+export class NotDelivered extends Error {
+  override name = "NotDelivered";
+}
+
+/**
+ * Sends a captured call to a service as it came: method, path and query below the view, the body's bytes, and all header
+ * fields in their order and case but those of one connection and Host.
+ * @throws NotDelivered
+ */
+export async function deliver(options: DeliverOptions): Promise<Delivered> {
+  const { target, capture, signal } = options;
+  const ending = new TimedEnding(AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+  const startedAt = performance.now();
+  try {
+    const { hostname, protocol } = target, isTls = protocol === "https:";
+    const port = target.port === "" ? (isTls ? 443 : 80) : Number(target.port);
+    const tls = isTls ? { allowSelfSigned: true } : undefined;
+    const connection = new UpstreamConnection(
+      await options.connect({ hostname, port, tls, signal: ending.signal }),
+      "",
+      () => {},
+    );
+    try {
+      const answer = await exchange(connection, { ...composeRequest(options), ending }, {
+        release: (released) => released.close(),
+        explain: (error) => error,
+      });
+      return { ...await readAnswer(answer), durationMs: performance.now() - startedAt };
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    throw explainFailure(error, target, ending, capture);
+  }
+}
+
+function composeRequest({ target, viewId, capture, body, hostHeader }: DeliverOptions) {
+  const { method, headers, bodySize } = capture;
+  const own = headers.find(([name]) => name.toLowerCase() === "host")?.[1] ?? capture.host;
+  const named = headers.filter(([name]) => name.toLowerCase() === "connection")
+    .flatMap(([, value]) => value.split(",").map((word) => word.trim().toLowerCase()));
+  const left = new Set([...CONNECTION_FIELDS, ...named, "host", "expect"]);
+  // A body that was announced as empty is announced as such again.
+  const saidLength = headers.some(([name]) => name.toLowerCase() === "content-length");
+  const framing: RequestFraming = bodySize > 0 || saidLength ? { length: bodySize } : "none";
+  const below = targetBelowView(capture), mark = below.indexOf("?");
+  const path = joinPath(target.pathname, mark < 0 ? below : below.slice(0, mark));
+  const fields: [string, string][] = [
+    ["Host", hostHeader ?? own],
+    ...headers.filter(([name]) => !left.has(name.toLowerCase())),
+    [VIA_FIELD, viewId],
+    ["Connection", "close"],
+  ];
+  const url = { host: target.host, pathname: path, search: mark < 0 ? "" : below.slice(mark) };
+  const head = serializeRequestHead({ method, url, headers: fields }, framing);
+  return { method, head, framing, body: bodySize === 0 ? null : body, upgrade: false };
+}
+
+/** The service's path before the capture's, with one slash between them. */
+function joinPath(base: string, below: string): string {
+  return below === "" ? base : base.replace(/\/$/, "") + below;
+}
+
+async function readAnswer({ head, statusText, headers, body }: UpstreamAnswer): Promise<Omit<Delivered, "durationMs">> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for (let taken = await body.take(); taken !== null; taken = await body.take()) {
+    for (const piece of taken) {
+      if (size < SHOWN_BYTES) pieces.push(piece.slice());
+      size += piece.length;
+    }
+  }
+  const bytes = Uint8Array.from(Buffer.concat(pieces)).subarray(0, SHOWN_BYTES);
+  const contentType = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? null;
+  return { status: head.status, statusText, contentType, body: { bytes, isWhole: size <= SHOWN_BYTES }, size };
+}
+
+/** Ends a request when its time is over or the user stops. */
+class TimedEnding implements Ending {
+  readonly signal: AbortSignal;
+  #end: ((reason: Error) => void) | null = null;
+
+  constructor(signal: AbortSignal) {
+    this.signal = signal;
+    void aborted(signal).then(() => {
+      if (this.reason !== null) this.#end?.(this.reason);
+    });
+  }
+
+  get reason(): Error | null {
+    return this.signal.aborted ? new Error(`no answer within ${TIMEOUT_MS / 1000} s`) : null;
+  }
+
+  onEnd(end: ((reason: Error) => void) | null): void {
+    this.#end = end;
+    if (end !== null && this.reason !== null) end(this.reason);
+  }
+}
+
+function explainFailure(error: unknown, target: URL, ending: Ending, { id }: Capture): NotDelivered {
+  const reason = ending.reason?.message ??
+    (error instanceof ConnectError || error instanceof ResponseSyntaxError ? error.message : describeError(error));
+  return new NotDelivered(`capture ${id} was not delivered to ${target.origin}: ${reason}`, { cause: error });
+}

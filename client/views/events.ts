@@ -1,0 +1,65 @@
+/** One server-sent event. */
+export interface ServerEvent {
+  type: string;
+  id: string;
+  data: string;
+}
+
+/** A line of an event is longer than any that the server sends. */
+export class EventTooLong extends Error {
+  override name = "EventTooLong";
+}
+
+/** Characters that one event may have. */
+const MAX_EVENT = 4 * 1024 * 1024;
+
+/** Takes a stream of server-sent events apart, as its pieces come. */
+export class EventReader {
+  readonly #decoder = new TextDecoder();
+  /** Pieces of the line that is not complete yet. */
+  #line: string[] = [];
+  #length = 0;
+  #type = "";
+  #id = "";
+  #data: string[] = [];
+
+  /** The events that a piece completes. @throws EventTooLong */
+  push(piece: Uint8Array): ServerEvent[] {
+    const events: ServerEvent[] = [];
+    const [first, ...lines] = this.#decoder.decode(piece, { stream: true }).split("\n");
+    this.#keep(first);
+    for (const next of lines) {
+      const event = this.#endLine(this.#line.join("").replace(/\r$/, ""));
+      if (event !== null) events.push(event);
+      this.#line = [];
+      this.#keep(next);
+    }
+    return events;
+  }
+
+  #keep(text: string): void {
+    this.#length += text.length;
+    if (this.#length > MAX_EVENT) throw new EventTooLong("an event of the server is too long");
+    this.#line.push(text);
+  }
+
+  #endLine(line: string): ServerEvent | null {
+    if (line === "") return this.#endEvent();
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (name === "event") this.#type = value;
+    else if (name === "id") this.#id = value;
+    else if (name === "data") this.#data.push(value);
+    return null;
+  }
+
+  #endEvent(): ServerEvent | null {
+    const event = { type: this.#type || "message", id: this.#id, data: this.#data.join("\n") };
+    const isEmpty = this.#data.length === 0;
+    this.#type = "";
+    this.#data = [];
+    this.#length = 0;
+    return isEmpty ? null : event;
+  }
+}

@@ -1,0 +1,65 @@
+import { formatBytes, printable } from "../../common/format.ts";
+import { hexLines } from "../../common/readable/hex_lines.js";
+import { readBody } from "../../common/readable/readable_body.js";
+import type { ShownBody } from "./capture_body.ts";
+
+/** What of a body is shown at most: the whole of it is in the browser. */
+const MAX_LINES = 400;
+const MAX_LINE = 2000;
+const HEX_BYTES = 256;
+
+/**
+ * A body as lines for a terminal, none of which can steer it: JSON and XML indented, forms and parts by their fields, and
+ * bytes that are no text in hexadecimal.
+ * @param size of all of it, in bytes
+ */
+export function formatBody({ bytes, isWhole }: ShownBody, contentType: string | null, size: number): string[] {
+  const body = readBody(bytes, contentType, isWhole);
+  switch (body.kind) {
+    case "empty":
+      return [];
+    case "binary":
+      return [
+        ...hexLines(bytes.subarray(0, HEX_BYTES)),
+        ...(size > HEX_BYTES ? [`… ${formatBytes(size)} in all`] : []),
+      ];
+    case "form":
+      return limit(body.fields.map(([name, value]) => `${name} = ${value}`), size);
+    case "multipart":
+      return limit(body.parts.flatMap((part) => formatPart(part)), size);
+    case "json":
+    case "xml":
+    case "text":
+      return limit(body.text.replace(/\r?\n$/, "").split(/\r?\n/), isWhole ? 0 : size);
+  }
+}
+
+interface Part {
+  name: string;
+  fileName: string | null;
+  type: string | null;
+  body: Uint8Array<ArrayBuffer>;
+  isWhole: boolean;
+}
+
+function formatPart({ name, fileName, type, body, isWhole }: Part): string[] {
+  if (fileName === null && type === null) {
+    const lines = formatBody({ bytes: body, isWhole }, null, body.length);
+    return lines.length > 1 ? [`${name} =`, ...lines.map((line) => `  ${line}`)] : [`${name} = ${lines[0] ?? ""}`];
+  }
+  const about = [fileName === null ? null : `file "${fileName}"`, type, isWhole ? formatBytes(body.length) : "cut"];
+  return [`${name}: ${about.filter((word) => word !== null).join(", ")}`];
+}
+
+/** @param cutSize of all of the body, where not all of it is in the lines */
+function limit(lines: readonly string[], cutSize: number): string[] {
+  const shown = lines.slice(0, MAX_LINES).map(makeHarmless);
+  const isCut = lines.length > MAX_LINES || lines.some((line) => line.length > MAX_LINE) || cutSize > 256 * 1024;
+  return isCut ? [...shown, cutSize > 0 ? `… ${formatBytes(cutSize)} in all` : "…"] : shown;
+}
+
+/** Text of strangers as one line of a terminal. */
+export function makeHarmless(text: string): string {
+  const line = printable(text.slice(0, MAX_LINE).replaceAll("\t", "  "));
+  return text.length > MAX_LINE ? `${line}…` : line;
+}

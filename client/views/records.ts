@@ -1,0 +1,113 @@
+import { asRecord } from "../api/mod.ts";
+
+/** A view, as far as the commands show it. */
+export interface View {
+  id: string;
+  name: string;
+  captureUrl: string;
+  browserUrl: string;
+  createdAt: string;
+  captures: number;
+  bytes: number;
+  lastCaptureAt: string | null;
+  /** Status that its capture URL answers with. */
+  status: number;
+  retentionDays: number;
+  maxCaptures: number;
+}
+
+/** A call that was captured. Texts of the head have one character a byte. */
+export interface Capture {
+  id: string;
+  /** Counts up within its view. */
+  cursor: number;
+  receivedAt: string;
+  method: string;
+  host: string;
+  /** As it was sent, with `/req/<view>`. */
+  path: string;
+  query: string | null;
+  httpVersion: string;
+  headers: [string, string][];
+  address: string;
+  bodySize: number;
+  contentType: string | null;
+  /** Base64; null where it is too long to be sent along. */
+  body: string | null;
+}
+
+/** What the server said is not what this client understands. */
+export class NotUnderstood extends Error {
+  override name = "NotUnderstood";
+}
+
+/** @throws NotUnderstood */
+export function parseView(value: unknown): View {
+  const view = asRecord(value);
+  return {
+    id: text(view, "id"),
+    name: text(view, "name"),
+    captureUrl: text(view, "captureUrl"),
+    browserUrl: text(view, "browserUrl"),
+    createdAt: text(view, "createdAt"),
+    captures: count(view, "captures"),
+    bytes: count(view, "bytes"),
+    lastCaptureAt: view.lastCaptureAt === null ? null : text(view, "lastCaptureAt"),
+    status: count(asRecord(view.answer), "status"),
+    retentionDays: count(view, "retentionDays"),
+    maxCaptures: count(view, "maxCaptures"),
+  };
+}
+
+/** @throws NotUnderstood */
+export function parseViews(value: unknown): View[] {
+  const { views } = asRecord(value);
+  if (!Array.isArray(views)) throw missing("views");
+  return views.map(parseView);
+}
+
+/** @throws NotUnderstood */
+export function parseCapture(value: unknown): Capture {
+  const capture = asRecord(value);
+  const { headers } = capture;
+  if (!Array.isArray(headers)) throw missing("headers");
+  return {
+    id: text(capture, "id"),
+    cursor: count(capture, "cursor"),
+    receivedAt: text(capture, "receivedAt"),
+    method: text(capture, "method"),
+    host: text(capture, "host"),
+    path: text(capture, "path"),
+    query: capture.query === null ? null : text(capture, "query"),
+    httpVersion: text(capture, "httpVersion"),
+    headers: headers.map((pair: unknown) => {
+      const { 0: name, 1: value } = Array.isArray(pair) ? pair : [];
+      if (typeof name !== "string" || typeof value !== "string") throw missing("headers");
+      return [name, value];
+    }),
+    address: text(capture, "address"),
+    bodySize: count(capture, "bodySize"),
+    contentType: typeof capture.contentType === "string" ? capture.contentType : null,
+    body: typeof capture.body === "string" ? capture.body : null,
+  };
+}
+
+/** Path and query as they were sent, below the view. */
+export function targetBelowView({ path, query }: Pick<Capture, "path" | "query">): string {
+  const below = /^\/req\/[^/]*(.*)$/.exec(path)?.[1] ?? path;
+  return `${below}${query === null ? "" : `?${query}`}`;
+}
+
+function text(record: Record<string, unknown>, name: string): string {
+  const value = record[name];
+  if (typeof value !== "string") throw missing(name);
+  return value;
+}
+
+function count(record: Record<string, unknown>, name: string): number {
+  const value = record[name];
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw missing(name);
+  return value;
+}
+
+const missing = (name: string) => new NotUnderstood(`the server's answer has no "${name}" that can be used`);

@@ -1,0 +1,49 @@
+// @ts-check
+// XML with line breaks and indents, for reading: elements that hold text alone stay on one line.
+
+const TOKENS = /<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<[^>]*>|[^<]+/g;
+const MAX_DEPTH = 100;
+
+/**
+ * The text indented by two; null when it does not look like XML.
+ * @param {string} text
+ */
+export function indentXml(text) {
+  if (!/^\s*</.test(text)) return null;
+  /** @type {string[]} */
+  const lines = [];
+  let depth = 0;
+  // What the element that was opened last holds, while that is nothing but text.
+  let held = "";
+  let isHeld = false;
+  /** @param {string} line */
+  const add = (line) => lines.push("  ".repeat(Math.min(depth, MAX_DEPTH)) + line);
+  const flush = () => {
+    if (held.trim() !== "") add(held.trim());
+    held = "";
+    isHeld = false;
+  };
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (!token.startsWith("<") || token.startsWith("<![CDATA[")) held += token;
+    else if (token.startsWith("</")) {
+      depth = Math.max(0, depth - 1);
+      if (isHeld) lines[lines.length - 1] += held.trim() + token;
+      else {
+        depth++;
+        flush();
+        depth--;
+        add(token);
+      }
+      held = "";
+      isHeld = false;
+    } else {
+      flush();
+      add(token);
+      if (/^<[?!]|\/>$/.test(token)) continue;
+      depth++;
+      isHeld = true;
+    }
+  }
+  flush();
+  return lines.join("\n") + "\n";
+}

@@ -1,0 +1,244 @@
+import type { Accounts, AuthorizedClient, TokenInfo } from "../../accounts/mod.ts";
+import { type Scope, SCOPES } from "../../access/mod.ts";
+import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
+import { goTo, requireViewer } from "../page.tsx";
+import type { HqApp, HqContext } from "../types.ts";
+import {
+  ActionButton,
+  CheckField,
+  CopyText,
+  EmptyState,
+  FieldSet,
+  type Html,
+  Notice,
+  Panel,
+  SelectField,
+  Table,
+  TextField,
+  Time,
+} from "../ui/mod.ts";
+import { serveAccountPage } from "./frame.tsx";
+
+/** What programs may do for a user: clients that they have authorized, and tokens that they made. */
+export function addClients(app: HqApp, { clients }: Accounts): void {
+  app.get("/account/clients", async (context) => {
+    const list = await clients.list(requireViewer(context));
+    return serveAccountPage(context, {
+      path: "/account/clients",
+      title: "Clients",
+      content: <ClientList list={list} />,
+    });
+  });
+  app.post("/account/clients/:id/revoke", async (context) => {
+    await clients.revoke(requireViewer(context), context.req.param("id"));
+    return goTo("/account/clients?done=revoked");
+  });
+  addTokens(app, clients);
+}
+
+function addTokens(app: HqApp, clients: Accounts["clients"]): void {
+  const serve = async (context: HqContext, form: FormState, made?: string) => {
+    const list = await clients.tokens(requireViewer(context));
+    return serveAccountPage(context, {
+      path: "/account/tokens",
+      title: "Tokens",
+      problem: form.problems.form,
+      status: form.status,
+      content: <TokenContent {...{ list, form, made }} />,
+    });
+  };
+  app.get("/account/tokens", (context) => serve(context, EMPTY_FORM));
+  app.post("/account/tokens", async (context) => {
+    const viewer = requireViewer(context);
+    const fields = await readForm(context);
+    try {
+      const scopes = fields.getAll("scope").filter(isScope);
+      const days = fields.get("days");
+      const form = { name: textOf(fields, "name"), scopes, days: days === "never" ? null : Number(days) };
+      const { token } = await clients.createToken(viewer, form);
+      // Shown by this very answer: a redirect would have to keep it somewhere.
+      return await serve(context, EMPTY_FORM, token);
+    } catch (error) {
+      const state = refuseForm(fields, error, ["name", "scopes", "days"]);
+      return await serve(context, { ...state, values: { ...state.values, scopes: fields.getAll("scope").join(" ") } });
+    }
+  });
+  app.post("/account/tokens/:id/revoke", async (context) => {
+    await clients.revokeToken(requireViewer(context), context.req.param("id"));
+    return goTo("/account/tokens?done=revoked");
+  });
+}
+
+function isScope(text: string): text is Scope {
+  return Object.hasOwn(SCOPES, text);
+}
+
+function ClientList({ list }: { list: readonly AuthorizedClient[] }): Html {
+  if (list.length === 0) {
+    return (
+      <Panel>
+        <EmptyState icon="device" title="No clients yet">
+          Run <code>portway --login</code> on a machine, and it appears here.
+        </EmptyState>
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="Authorized clients" about="Each is one login on one machine. Revoking one ends what it runs." flush>
+      <Table
+        caption="Authorized clients"
+        rows={list}
+        keyOf={({ id }) =>
+          id}
+        columns={[
+          {
+            head: "Client",
+            cell: ({ client, account }) => (
+              <>
+                <b>{client}</b>
+                <small>for {account}</small>
+              </>
+            ),
+          },
+          { head: "May", cell: ({ scopes }) => <ScopeWords scopes={scopes} /> },
+          { head: "Last used", cell: ({ usedAt }) => <Time ms={usedAt} /> },
+          { head: "Until", cell: ({ expiresAt }) => <Time ms={expiresAt} />, minor: true },
+          {
+            head: "Actions",
+            isHeadHidden: true,
+            align: "end",
+            cell: ({ id, client }) => (
+              <ActionButton
+                action={`/account/clients/${encodeURIComponent(id)}/revoke`}
+                class="button small risky"
+                label={`Revoke ${client}`}
+              >
+                Revoke
+              </ActionButton>
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Scopes in words; one that this version does not know by its name. */
+function ScopeWords({ scopes }: { scopes: readonly string[] }): Html {
+  const known = scopes.filter(isScope);
+  return (
+    <ul class="words-list">
+      {known.map((scope) => <li key={scope}>{SCOPES[scope]}</li>)}
+    </ul>
+  );
+}
+
+function TokenContent({ list, form, made }: { list: readonly TokenInfo[]; form: FormState; made?: string }): Html {
+  return (
+    <>
+      {made !== undefined && (
+        <Notice tone="good">
+          <p>
+            <b>Your new token.</b> Copy it now: it is not shown again.
+          </p>
+          <CopyText text={made} label="the token" block />
+        </Notice>
+      )}
+      <Panel
+        title="Tokens"
+        about="For machines without a person, such as CI: set one as PORTWAY_TOKEN."
+        flush={list.length > 0}
+      >
+        {list.length === 0 ? <p class="under">There are none.</p> : <TokenTable list={list} />}
+      </Panel>
+      <TokenForm form={form} />
+    </>
+  );
+}
+
+function TokenTable({ list }: { list: readonly TokenInfo[] }): Html {
+  return (
+    <Table
+      caption="Tokens"
+      rows={list}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: "Name",
+          cell: ({ name, account }) => (
+            <>
+              <b>{name}</b>
+              <small>for {account}</small>
+            </>
+          ),
+        },
+        { head: "May", cell: ({ scopes }) => <ScopeWords scopes={scopes} /> },
+        { head: "Last used", cell: ({ usedAt }) => usedAt === null ? "never" : <Time ms={usedAt} /> },
+        { head: "Until", cell: ({ expiresAt }) => expiresAt === null ? "it is revoked" : <Time ms={expiresAt} /> },
+        {
+          head: "Actions",
+          isHeadHidden: true,
+          align: "end",
+          cell: ({ id, name }) => (
+            <ActionButton
+              action={`/account/tokens/${encodeURIComponent(id)}/revoke`}
+              class="button small risky"
+              label={`Revoke ${name}`}
+            >
+              Revoke
+            </ActionButton>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+const LIFETIMES = [
+  { value: "30", label: "30 days" },
+  { value: "90", label: "90 days" },
+  { value: "365", label: "1 year" },
+  { value: "never", label: "until it is revoked" },
+];
+
+function TokenForm({ form: { values, problems } }: { form: FormState }): Html {
+  const ticked = values.scopes?.split(" ") ?? ["tunnels:use"];
+  return (
+    <Panel title="New token">
+      <form method="post" action="/account/tokens" class="fields">
+        <TextField
+          label="Name"
+          name="name"
+          value={values.name}
+          error={problems.name}
+          hint="Where it is used, to know it again."
+          maxlength={100}
+          autocomplete="off"
+          required
+        />
+        <FieldSet legend="It may" error={problems.scopes}>
+          {Object.entries(SCOPES).map(([scope, words]) => (
+            <CheckField
+              key={scope}
+              name="scope"
+              value={scope}
+              label={words}
+              hint={scope}
+              checked={ticked.includes(scope)}
+            />
+          ))}
+        </FieldSet>
+        <SelectField
+          label="Good for"
+          name="days"
+          value={values.days ?? "90"}
+          error={problems.days}
+          options={LIFETIMES}
+        />
+        <div>
+          <button type="submit" class="primary">Create the token</button>
+        </div>
+      </form>
+    </Panel>
+  );
+}

@@ -1,0 +1,65 @@
+import type { Child } from "hono/jsx";
+import { doneNotice, requireViewer, servePage } from "../page.tsx";
+import type { HqContext } from "../types.ts";
+import { Badge, Notice, PageHead, Tabs } from "../ui/mod.ts";
+
+/** What a page of the account section has of its own. */
+export interface AccountPage {
+  /** Its address, for the tabs. */
+  path: string;
+  title: string;
+  content: Child;
+  /** What went wrong with what was asked for last. */
+  problem?: string;
+  status?: number;
+}
+
+/** Messages after forms of this section. */
+const DONE = {
+  joined: "You have joined this account.",
+  renamed: "The account has its new name.",
+  created: "The account is made, and you are in it now.",
+  switched: "You work in this account now.",
+  invited: "The invitation is on its way.",
+  "invitation-made": "The invitation is made. Hand its link on: this server sends no mail.",
+  cancelled: "The invitation is taken back.",
+  role: "The role is changed.",
+  removed: "The member is removed.",
+  revoked: "Access is revoked.",
+  password: "Your password is changed, and all other sessions have ended.",
+  "session-ended": "The session has ended.",
+};
+
+/** A page of the account section. */
+export function serveAccountPage(context: HqContext, page: AccountPage): Response {
+  const { account } = requireViewer(context);
+  const isManager = account.role !== "member";
+  const tabs: (readonly [string, string])[] = [
+    ["/account", "Members"],
+    ["/account/usage", "Usage"],
+    ["/account/clients", "Clients"],
+    ["/account/tokens", "Tokens"],
+    ["/account/security", "Security"],
+  ];
+  if (isManager) tabs.push(["/account/audit", "Audit log"]);
+  return servePage(context, {
+    title: page.title,
+    section: "account",
+    status: page.status,
+    content: (
+      <>
+        <PageHead
+          title={
+            <>
+              {account.name} <Badge tone={account.plan === "paid" ? "accent" : "plain"}>{account.plan} plan</Badge>
+            </>
+          }
+        />
+        <Tabs label="Account" current={page.path} tabs={tabs} />
+        {doneNotice(context, DONE)}
+        {page.problem !== undefined && <Notice tone="bad">{page.problem}</Notice>}
+        {page.content}
+      </>
+    ),
+  });
+}

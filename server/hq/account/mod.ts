@@ -1,0 +1,12 @@
+import type { Accounts } from "../../accounts/mod.ts";
+import type { HqApp } from "../types.ts";
+import { addAccountAudit } from "./audit.tsx";
+import { addClients } from "./clients.tsx";
+import { addSecurity } from "./security.tsx";
+
+/** The pages of an account and its user. */
+export function addAccount(app: HqApp, accounts: Accounts): void {
+  addClients(app, accounts);
+  addSecurity(app, accounts);
+  addAccountAudit(app, accounts);
+}

@@ -1,0 +1,64 @@
+import type { Accounts } from "../../accounts/mod.ts";
+import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
+import { goTo, requireViewer } from "../page.tsx";
+import type { HqApp, HqContext } from "../types.ts";
+import { type Html, Panel, TextField } from "../ui/mod.ts";
+import { serveAccountPage } from "./frame.tsx";
+
+/** The password, and where somebody is signed in. */
+export function addSecurity(app: HqApp, { entry }: Accounts): void {
+  const serve = (context: HqContext, form: FormState) => {
+    const { user } = requireViewer(context);
+    return serveAccountPage(context, {
+      path: "/account/security",
+      title: "Security",
+      status: form.status,
+      problem: form.problems.form,
+      content: <PasswordForm email={user.email} form={form} />,
+    });
+  };
+  app.get("/account/security", (context) => serve(context, EMPTY_FORM));
+  app.post("/account/security", async (context) => {
+    requireViewer(context);
+    const fields = await readForm(context);
+    try {
+      const form = { current: textOf(fields, "current"), password: textOf(fields, "password") };
+      const { cookies } = await entry.changePassword(context.env.exchange, form);
+      return goTo("/account/security?done=password", cookies);
+    } catch (error) {
+      return serve(context, refuseForm(fields, error, ["current", "password"]));
+    }
+  });
+}
+
+function PasswordForm({ email, form: { problems } }: { email: string; form: FormState }): Html {
+  return (
+    <Panel title="Password" about="Changing it ends all other sessions, and the access of all clients.">
+      <form method="post" action="/account/security" class="fields narrow-form">
+        <input type="text" name="username" autocomplete="username" value={email} hidden readonly />
+        <TextField
+          label="Current password"
+          name="current"
+          type="password"
+          autocomplete="current-password"
+          error={problems.current}
+          required
+        />
+        <TextField
+          label="New password"
+          name="password"
+          type="password"
+          autocomplete="new-password"
+          hint="8 characters at least."
+          error={problems.password}
+          minlength={8}
+          maxlength={128}
+          required
+        />
+        <div>
+          <button type="submit" class="primary">Change the password</button>
+        </div>
+      </form>
+    </Panel>
+  );
+}

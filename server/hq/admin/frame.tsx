@@ -1,0 +1,85 @@
+import type { Child } from "hono/jsx";
+import { HttpError } from "../../../common/http_error.ts";
+import { doneNotice, requireViewer, servePage } from "../page.tsx";
+import type { HqContext, Viewer } from "../types.ts";
+import { Notice, PageHead, Tabs } from "../ui/mod.ts";
+
+/** What a page of the admin section has of its own. */
+export interface AdminPage {
+  /** Its address, for the tabs. */
+  path: string;
+  title: string;
+  content: Child;
+  problem?: string;
+  status?: number;
+}
+
+/** Things on one page of a list. */
+export const PAGE_SIZE = 50;
+
+/** Messages after forms of this section. */
+const DONE = {
+  plan: "The plan is changed.",
+  suspended: "The user is suspended, and all they had open has ended.",
+  restored: "The user may come in again.",
+  admin: "What the user may do is changed.",
+  "tunnel-suspended": "The tunnel is suspended, and its sessions have ended.",
+  "tunnel-restored": "The tunnel may be used again.",
+};
+
+const TABS: readonly (readonly [string, string])[] = [
+  ["/admin", "Users"],
+  ["/admin/tunnels", "Tunnels"],
+  ["/admin/usage", "Usage"],
+  ["/admin/audit", "Audit log"],
+];
+
+/**
+ * The viewer, who looks after this server.
+ * @throws HttpError 401 for nobody, 403 for any other user
+ */
+export function requireAdmin(context: HqContext): Viewer {
+  const viewer = requireViewer(context);
+  if (viewer.user.isAdmin) return viewer;
+  throw new HttpError(403, "not_allowed", "This page is for the admins of this server.");
+}
+
+/** A page of the admin section. */
+export function serveAdminPage(context: HqContext, page: AdminPage): Response {
+  return servePage(context, {
+    title: page.title,
+    section: "admin",
+    status: page.status,
+    content: (
+      <>
+        <PageHead title="Admin" about="All users and tunnels of this server." />
+        <Tabs label="Admin" current={page.path} tabs={TABS} />
+        {doneNotice(context, DONE)}
+        {page.problem !== undefined && <Notice tone="bad">{page.problem}</Notice>}
+        {page.content}
+      </>
+    ),
+  });
+}
+
+/** What a list is asked for by its address: a text to search for, and which page. */
+export function readListQuery(context: HqContext): { search: string; page: number } {
+  const page = Number(context.req.query("page") ?? "1");
+  return {
+    search: (context.req.query("search") ?? "").trim().slice(0, 100),
+    page: Number.isInteger(page) && page >= 1 && page <= 100_000 ? page : 1,
+  };
+}
+
+/** Ways to the pages before and behind this one. */
+export function pagesOf(
+  path: string,
+  { search, page }: { search: string; page: number },
+  total: number,
+): { newer: string | null; older: string | null } {
+  const to = (number: number) => {
+    const query = new URLSearchParams({ ...(search !== "" && { search }), page: String(number) });
+    return `${path}?${query}`;
+  };
+  return { newer: page > 1 ? to(page - 1) : null, older: page * PAGE_SIZE < total ? to(page + 1) : null };
+}

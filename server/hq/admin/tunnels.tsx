@@ -1,0 +1,135 @@
+import { readForm } from "../form.ts";
+import { goTo } from "../page.tsx";
+import { TunnelState } from "../tunnels/mod.ts";
+import type { HqApp } from "../types.ts";
+import {
+  ActionButton,
+  AskButton,
+  AskDialog,
+  DayChart,
+  EmptyState,
+  type Html,
+  Pagination,
+  Panel,
+  Table,
+  Time,
+} from "../ui/mod.ts";
+import { formatBytes } from "../../../common/format.ts";
+import { pagesOf, readListQuery, requireAdmin, serveAdminPage } from "./frame.tsx";
+import { SearchForm } from "./search.tsx";
+import type { AnyTunnel, TunnelAdministration } from "./types.ts";
+
+const DAYS = 30;
+
+/** Persistent tunnels of all accounts, and what they carry. */
+export function addAdminTunnels(app: HqApp, tunnels: TunnelAdministration): void {
+  app.get("/admin/tunnels", async (context) => {
+    requireAdmin(context);
+    const query = readListQuery(context);
+    const { tunnels: list, total } = await tunnels.listAll(query);
+    const title = `${total} persistent ${total === 1 ? "tunnel" : "tunnels"}`;
+    return serveAdminPage(context, {
+      path: "/admin/tunnels",
+      title: "Tunnels",
+      content: (
+        <>
+          <Panel
+            title={title}
+            actions={<SearchForm action="/admin/tunnels" label="Search tunnels" value={query.search} />}
+            flush
+          >
+            {list.length === 0
+              ? <EmptyState icon="tunnel" title="No tunnels">There is none, or none that fits the search.</EmptyState>
+              : <TunnelTable list={list} />}
+          </Panel>
+          <Pagination {...pagesOf("/admin/tunnels", query, total)} />
+          {list.map((tunnel) => <SuspendDialog key={tunnel.id} tunnel={tunnel} asked={context.req.query("ask")} />)}
+        </>
+      ),
+    });
+  });
+  app.post("/admin/tunnels/:id/suspended", async (context) => {
+    requireAdmin(context);
+    const isSuspended = (await readForm(context)).get("suspended") === "yes";
+    await tunnels.setSuspended(context.req.param("id"), isSuspended);
+    return goTo(`/admin/tunnels?done=${isSuspended ? "tunnel-suspended" : "tunnel-restored"}`);
+  });
+  app.get("/admin/usage", async (context) => {
+    requireAdmin(context);
+    const days = await tunnels.usageOfAll(DAYS);
+    const sum = (key: "bytes" | "requests") => days.reduce((total, day) => total + day[key], 0);
+    return serveAdminPage(context, {
+      path: "/admin/usage",
+      title: "Usage",
+      content: (
+        <Panel
+          title="All persistent tunnels"
+          about={`${formatBytes(sum("bytes"))} and ${sum("requests").toLocaleString("en")} requests in ${DAYS} days`}
+        >
+          <DayChart days={days} />
+        </Panel>
+      ),
+    });
+  });
+}
+
+function TunnelTable({ list }: { list: readonly AnyTunnel[] }): Html {
+  return (
+    <Table
+      caption="Tunnels"
+      rows={list}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: "Tunnel",
+          cell: ({ name, url }) => (
+            <>
+              <b>{name}</b>
+              <small>{url.replace(/^https?:\/\/|\/$/g, "")}</small>
+            </>
+          ),
+        },
+        { head: "Account", cell: ({ accountName }) => accountName },
+        { head: "State", cell: (tunnel) => <TunnelState tunnel={tunnel} /> },
+        { head: "Created", cell: ({ createdAt }) => <Time ms={Date.parse(createdAt)} />, minor: true },
+        {
+          head: "Actions",
+          isHeadHidden: true,
+          align: "end",
+          cell: ({ id, name, suspended }) =>
+            suspended
+              ? (
+                <ActionButton
+                  action={`/admin/tunnels/${id}/suspended`}
+                  values={{ suspended: "no" }}
+                  class="button small"
+                  label={`Allow again: ${name}`}
+                >
+                  Allow again
+                </ActionButton>
+              )
+              : (
+                <AskButton dialog={`suspend-${id}`} class="button small risky" label={`Suspend ${name}`}>
+                  Suspend
+                </AskButton>
+              ),
+        },
+      ]}
+    />
+  );
+}
+
+function SuspendDialog({ tunnel: { id, name, accountName }, asked }: { tunnel: AnyTunnel; asked?: string }): Html {
+  return (
+    <AskDialog
+      id={`suspend-${id}`}
+      title={`Suspend ${name}?`}
+      action={`/admin/tunnels/${id}/suspended`}
+      values={{ suspended: "yes" }}
+      confirm="Suspend"
+      asked={asked}
+    >
+      <p>It answers 403 at once, also to visitors it has now. The members of {accountName} see that it is suspended.</p>
+    </AskDialog>
+  );
+}

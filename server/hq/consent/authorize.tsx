@@ -1,0 +1,30 @@
+import type { Accounts } from "../../accounts/mod.ts";
+import { formTargetsOf } from "../entry/mod.ts";
+import { readForm, textOf } from "../form.ts";
+import { goTo, requireViewer, servePage } from "../page.tsx";
+import type { HqApp } from "../types.ts";
+import { ConsentCard, readAnswer } from "./consent_card.tsx";
+
+/** The screen that a client's login leads to. */
+export function addAuthorize(app: HqApp, { consent }: Accounts): void {
+  app.get("/authorize", async (context) => {
+    const query = new URL(context.req.url).search.slice(1);
+    const viewer = requireViewer(context);
+    const request = await consent.describe(query);
+    return servePage(context, {
+      title: `Authorize ${request.client}`,
+      shape: "narrow",
+      formTargets: formTargetsOf(query),
+      content: <ConsentCard action="/authorize" request={request} viewer={viewer} values={{ query }} />,
+    });
+  });
+  app.post("/authorize", async (context) => {
+    requireViewer(context);
+    const fields = await readForm(context);
+    const { next } = await consent.decide(context.env.exchange, {
+      query: textOf(fields, "query"),
+      ...readAnswer(fields),
+    });
+    return goTo(next ?? "/account/clients");
+  });
+}

@@ -1,0 +1,2 @@
+export { addAuthorize } from "./authorize.tsx";
+export { addDevice } from "./device.tsx";

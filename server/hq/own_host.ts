@@ -1,0 +1,6 @@
+/** Whether a Host header, whatever its port and case, names the host of a URL. */
+export function isHostOf(host: string, { hostname }: URL): boolean {
+  const colon = host.lastIndexOf(":");
+  const name = colon > host.lastIndexOf("]") ? host.slice(0, colon) : host;
+  return (name.endsWith(".") ? name.slice(0, -1) : name).toLowerCase() === hostname;
+}

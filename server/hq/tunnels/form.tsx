@@ -1,0 +1,190 @@
+import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
+import { goTo, requireViewer, servePage } from "../page.tsx";
+import type { HqApp, HqContext } from "../types.ts";
+import { CheckField, FieldSet, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
+import { PlanNotice } from "./list.tsx";
+import { formatPorts, parsePorts } from "./ports.ts";
+import type { TunnelForm, TunnelInfo, TunnelManagement } from "./types.ts";
+
+/** Making a tunnel, and changing one. */
+export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
+  app.get("/tunnels/new", (context) => serveNew(context, { ...EMPTY_FORM, values: NEW_VALUES }));
+  app.post("/tunnels", async (context) => {
+    const viewer = requireViewer(context);
+    const fields = await readForm(context);
+    const read = readTunnelForm(fields);
+    if ("problems" in read) return serveNew(context, read);
+    try {
+      const { id } = await tunnels.create(viewer, read);
+      return goTo(`/tunnels/${id}?done=created`);
+    } catch (error) {
+      return serveNew(context, refuseForm(fields, error, FIELDS));
+    }
+  });
+  app.get("/tunnels/:id/edit", async (context) => {
+    const tunnel = await tunnels.get(requireViewer(context), context.req.param("id"));
+    return serveEdit(context, tunnel, { ...EMPTY_FORM, values: valuesOf(tunnel) });
+  });
+  app.post("/tunnels/:id/edit", async (context) => {
+    const viewer = requireViewer(context);
+    const tunnel = await tunnels.get(viewer, context.req.param("id"));
+    const fields = await readForm(context);
+    const read = readTunnelForm(fields);
+    if ("problems" in read) return serveEdit(context, tunnel, read);
+    try {
+      await tunnels.update(viewer, tunnel.id, read);
+      return goTo(`/tunnels/${tunnel.id}?done=changed`);
+    } catch (error) {
+      return serveEdit(context, tunnel, refuseForm(fields, error, FIELDS));
+    }
+  });
+}
+
+const FIELDS = ["name", "defaultPort", "allowedPorts"];
+const NEW_VALUES = { ports: "all", enabled: "yes" };
+
+function valuesOf({ name, defaultPort, allowedPorts, enabled }: TunnelInfo): Record<string, string> {
+  return {
+    name,
+    defaultPort: String(defaultPort),
+    ports: allowedPorts === "all" ? "all" : "some",
+    allowedPorts: allowedPorts === "all" ? "" : formatPorts(allowedPorts),
+    ...(enabled && { enabled: "yes" }),
+  };
+}
+
+/** What a form says, or the form with what is wrong. The name is checked by who makes tunnels. */
+export function readTunnelForm(fields: URLSearchParams): TunnelForm | FormState {
+  const problems: Record<string, string> = {};
+  const portText = textOf(fields, "defaultPort").trim();
+  const defaultPort = /^\d{1,5}$/.test(portText) ? Number(portText) : 0;
+  if (defaultPort < 1 || defaultPort > 65535) problems.defaultPort = "A port is a number from 1 to 65535.";
+  const listed = fields.get("ports") === "some" ? parsePorts(textOf(fields, "allowedPorts")) : "all" as const;
+  const isListed = Array.isArray(listed);
+  if (!isListed && listed !== "all") problems.allowedPorts = listed;
+  if (isListed && problems.defaultPort === undefined && !listed.includes(defaultPort)) {
+    problems.allowedPorts = `The default port, ${defaultPort}, has to be among them.`;
+  }
+  if (Object.keys(problems).length > 0) return { values: Object.fromEntries(fields), problems, status: 400 };
+  return {
+    name: textOf(fields, "name").trim(),
+    defaultPort,
+    allowedPorts: isListed ? listed : "all",
+    enabled: fields.has("enabled"),
+  };
+}
+
+function serveNew(context: HqContext, form: FormState): Response {
+  const { account } = requireViewer(context);
+  return servePage(context, {
+    title: "New tunnel",
+    section: "tunnels",
+    status: form.status,
+    content: (
+      <>
+        <PageHead title="New tunnel" back={{ href: "/tunnels", text: "Tunnels" }} />
+        {account.plan === "free" && <PlanNotice account={account.name} />}
+        <TunnelFormPanel action="/tunnels" form={form} submit="Create the tunnel" cancel="/tunnels" />
+      </>
+    ),
+  });
+}
+
+function serveEdit(context: HqContext, { id, name, label }: TunnelInfo, form: FormState): Response {
+  return servePage(context, {
+    title: `Edit ${name}`,
+    section: "tunnels",
+    status: form.status,
+    content: (
+      <>
+        <PageHead title={`Edit ${name}`} back={{ href: `/tunnels/${id}`, text: name }} />
+        <TunnelFormPanel
+          action={`/tunnels/${id}/edit`}
+          form={form}
+          submit="Save"
+          cancel={`/tunnels/${id}`}
+          label={label}
+        />
+      </>
+    ),
+  });
+}
+
+interface TunnelFormPanelProps {
+  action: string;
+  form: FormState;
+  submit: string;
+  cancel: string;
+  /** The host label that a tunnel has already. */
+  label?: string;
+}
+
+function TunnelFormPanel({ action, form: { values, problems }, submit, cancel, label }: TunnelFormPanelProps): Html {
+  return (
+    <Panel>
+      {problems.form !== undefined && <Notice tone="bad">{problems.form}</Notice>}
+      <form method="post" action={action} class="fields form-width">
+        <TextField
+          label="Name"
+          name="name"
+          value={values.name}
+          error={problems.name}
+          hint={label === undefined
+            ? "Lower-case letters, digits and hyphens. The URL begins with it, and a part that nobody can guess follows."
+            : `For -t. The URL stays as it is: ${label}…`}
+          maxlength={32}
+          autocomplete="off"
+          required
+          autofocus
+          mono
+        />
+        <TextField
+          label="Default port"
+          name="defaultPort"
+          value={values.defaultPort}
+          error={problems.defaultPort}
+          hint="The port on your machine that the tunnel leads to when none is named."
+          placeholder="3000"
+          inputmode="numeric"
+          maxlength={5}
+          autocomplete="off"
+          required
+          mono
+        />
+        <FieldSet legend="Allowed ports">
+          <CheckField
+            name="ports"
+            value="all"
+            label="All"
+            hint="Every port of your machine may be exposed through this tunnel."
+            checked={values.ports !== "some"}
+            isRadio
+          />
+          <CheckField name="ports" value="some" label="Only these" checked={values.ports === "some"} isRadio />
+          <div class="indent">
+            <TextField
+              label="Ports"
+              name="allowedPorts"
+              value={values.allowedPorts}
+              error={problems.allowedPorts}
+              hint="Numbers and ranges, the default port among them."
+              placeholder="3000, 8080-8083"
+              autocomplete="off"
+              mono
+            />
+          </div>
+        </FieldSet>
+        <CheckField
+          name="enabled"
+          label="Enabled"
+          hint="A disabled tunnel answers 403, also while a client carries it."
+          checked={values.enabled !== undefined}
+        />
+        <div class="buttons">
+          <button type="submit" class="primary">{submit}</button>
+          <a class="button" href={cancel}>Cancel</a>
+        </div>
+      </form>
+    </Panel>
+  );
+}

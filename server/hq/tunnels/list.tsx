@@ -1,0 +1,113 @@
+import { doneNotice, requireViewer, servePage } from "../page.tsx";
+import type { HqApp } from "../types.ts";
+import { EmptyState, type Html, Icon, Meter, Notice, PageHead, Panel, Table, Time } from "../ui/mod.ts";
+import { formatPorts } from "./ports.ts";
+import { TunnelState } from "./state.tsx";
+import type { Allowance, TunnelInfo, TunnelManagement } from "./types.ts";
+
+/** All tunnels of the account. */
+export function addTunnelList(app: HqApp, tunnels: TunnelManagement): void {
+  app.get("/tunnels", async (context) => {
+    const viewer = requireViewer(context);
+    const list = await tunnels.list(viewer), allowance = await tunnels.allowance(viewer);
+    const isPaid = viewer.account.plan === "paid";
+    return servePage(context, {
+      title: "Tunnels",
+      section: "tunnels",
+      content: (
+        <>
+          <PageHead
+            title="Tunnels"
+            about="Each keeps its public URL, whatever machine its client runs on."
+            actions={isPaid && (
+              <a class="primary" href="/tunnels/new">
+                <Icon name="plus" /> New tunnel
+              </a>
+            )}
+          />
+          {doneNotice(context, { deleted: "The tunnel is deleted. Its URL answers 404 from now on." })}
+          {!isPaid && <PlanNotice account={viewer.account.name} />}
+          <TunnelList list={list} isPaid={isPaid} />
+          {isPaid && <AllowancePanel allowance={allowance} />}
+        </>
+      ),
+    });
+  });
+}
+
+/** What a free plan lacks. */
+export function PlanNotice({ account }: { account: string }): Html {
+  return (
+    <Notice tone="accent">
+      <b>{account}</b>{" "}
+      is on the free plan. Persistent tunnels need a paid one, which an admin of this server gives. Ephemeral tunnels
+      are open to everybody: <code>portway -e 3000</code>
+    </Notice>
+  );
+}
+
+function TunnelList({ list, isPaid }: { list: readonly TunnelInfo[]; isPaid: boolean }): Html {
+  if (list.length === 0) {
+    return (
+      <Panel>
+        <EmptyState
+          icon="tunnel"
+          title="No tunnels yet"
+          action={isPaid && <a class="primary" href="/tunnels/new">Create a tunnel</a>}
+        >
+          A persistent tunnel has a name and a URL that stay, several ports, and a monthly allowance.
+        </EmptyState>
+      </Panel>
+    );
+  }
+  return (
+    <section class="panel flush" id="list" data-live>
+      <Table
+        caption="Tunnels"
+        rows={list}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            head: "Name",
+            cell: ({ id, name, url }) => (
+              <>
+                <a class="strong" href={`/tunnels/${id}`}>{name}</a>
+                <small>{url.replace(/^https?:\/\/|\/$/g, "")}</small>
+              </>
+            ),
+          },
+          { head: "State", cell: (tunnel) => <TunnelState tunnel={tunnel} /> },
+          { head: "Default port", cell: ({ defaultPort }) => String(defaultPort) },
+          { head: "Allowed ports", cell: (tunnel) => portsOf(tunnel) },
+          { head: "Created", cell: ({ createdAt }) => <Time ms={Date.parse(createdAt)} />, minor: true },
+        ]}
+      />
+    </section>
+  );
+}
+
+/** The allowed ports in words. */
+export function portsOf({ allowedPorts }: Pick<TunnelInfo, "allowedPorts">): string {
+  return allowedPorts === "all" ? "All" : formatPorts(allowedPorts);
+}
+
+/** What is left of the month. */
+export function AllowancePanel({ allowance }: { allowance: Allowance }): Html {
+  const { bytes, bytesLimit, resetsAt } = allowance;
+  const share = bytes / bytesLimit;
+  return (
+    <Panel title="Allowance of this month" about="Traffic of your persistent tunnels, both directions together.">
+      {share >= 0.8 && (
+        <Notice tone={share >= 1 ? "bad" : "warn"}>
+          {share >= 1
+            ? "It is used up: your persistent tunnels answer 429 until it begins anew."
+            : "More than 80 % is used. At 100 % your persistent tunnels answer 429."}
+        </Notice>
+      )}
+      <Meter used={bytes} limit={bytesLimit} label="Part of the allowance that is used" />
+      <p class="under">
+        It begins anew on <Time ms={Date.parse(resetsAt)} />.
+      </p>
+    </Panel>
+  );
+}

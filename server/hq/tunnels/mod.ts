@@ -1,0 +1,17 @@
+import type { HqApp } from "../types.ts";
+import { addTunnelDetail } from "./detail.tsx";
+import { addTunnelForms } from "./form.tsx";
+import { addTunnelList } from "./list.tsx";
+import type { TunnelManagement } from "./types.ts";
+
+export { AllowancePanel } from "./list.tsx";
+export { TunnelState } from "./state.tsx";
+export type { Allowance, RecentRequest, TunnelForm, TunnelInfo, TunnelManagement } from "./types.ts";
+
+/** The pages of persistent tunnels. */
+export function addTunnels(app: HqApp, tunnels: TunnelManagement): void {
+  addTunnelList(app, tunnels);
+  // Before the page of one: "new" is no tunnel's id.
+  addTunnelForms(app, tunnels);
+  addTunnelDetail(app, tunnels);
+}

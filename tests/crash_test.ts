@@ -1,0 +1,177 @@
+/**
+ * Servers that share one database, and servers that are killed in the middle of it all: what was acknowledged is there,
+ * and what was counted is off by no more than what a second carries.
+ */
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { findFreePort } from "./kit/free_port.ts";
+import {
+  makeTempDir,
+  postgresMissing,
+  type Server,
+  startPostgres,
+  startServer,
+  startSite,
+  startTunnel,
+  visit,
+} from "./kit.ts";
+
+/** Each kind of database: where a server keeps things, as its options say. */
+interface Place extends AsyncDisposable {
+  dataDir: string;
+  env: Record<string, string>;
+}
+
+const PLACES: Record<string, () => Promise<Place>> = {
+  SQLite: async () => {
+    const { path, [Symbol.asyncDispose]: dispose } = await makeTempDir();
+    return { dataDir: path, env: {}, [Symbol.asyncDispose]: dispose };
+  },
+  PostgreSQL: async () => {
+    await using stack = new AsyncDisposableStack();
+    const postgres = stack.use(await startPostgres());
+    const { path } = stack.use(await makeTempDir());
+    const env = { PORTWAY_DATABASE_URL: await postgres.createDatabase() };
+    const owned = stack.move();
+    return { dataDir: path, env, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  },
+};
+
+function test(name: string, run: (place: Place) => Promise<void>): void {
+  for (const [kind, open] of Object.entries(PLACES)) {
+    const ignore = kind === "PostgreSQL" && postgresMissing() !== null;
+    Deno.test({
+      name: `${kind}: ${name}`,
+      ignore,
+      async fn() {
+        await using place = await open();
+        await run(place);
+      },
+    });
+  }
+}
+
+interface Owned {
+  id: string;
+  secret: string;
+}
+
+async function makeTunnel(server: Server): Promise<Owned> {
+  const answer = await visit(`${server.url}/api/v1/tunnels/ephemeral`, { method: "POST" });
+  assert.equal(answer.status, 201);
+  return await answer.json() as Owned;
+}
+
+/** What a server knows of a tunnel: null when nothing. */
+async function askFor(server: Server, { id, secret }: Owned): Promise<{ bytesUsed: number } | null> {
+  const headers = { authorization: `Bearer ${secret}` };
+  const answer = await visit(`${server.url}/api/v1/tunnels/ephemeral/${id}`, { headers });
+  return answer.status === 200 ? await answer.json() as { bytesUsed: number } : null;
+}
+
+test("servers that start at once on a fresh database make its tables once, and see each other's tunnels", async (place) => {
+  await using stack = new AsyncDisposableStack();
+  const servers = await Promise.all([1, 2, 3].map(async () => stack.use(await startServer(place))));
+  const tunnels = await Promise.all(servers.map(makeTunnel));
+  for (const server of servers) {
+    for (const tunnel of tunnels) assert.notEqual(await askFor(server, tunnel), null);
+    assert.equal((await server.health()).status, "ok");
+    assert.doesNotMatch(server.errors.text, /error|failed/i);
+  }
+});
+
+/** More of them by PORTWAY_TEST_KILLS. */
+const KILLS = Number(process.env.PORTWAY_TEST_KILLS ?? 4);
+/** Traffic is kept once a second; the rest is what a busy machine takes for it. */
+const UNSAVED_MS = 1500;
+const ARGS = ["--tunnels-per-minute", "1000000", "--max-tunnels", "1000000", "--ephemeral-bytes", "1000000000000"];
+
+test("a server that is killed under writes has lost nothing that it acknowledged", async (place) => {
+  await using site = startSite();
+  await using config = await makeTempDir();
+  const port = findFreePort();
+  const start = () => startServer({ ...place, port, args: ARGS });
+  let server = await start();
+  try {
+    await using client = await startTunnel({ server, target: site, configDir: config.path });
+    const carried = await readOwned(config.path);
+    const size = await measureVisit(server, client.url, carried);
+    const acknowledged: Owned[] = [];
+    // When each visit ended that the usage of before the last kill does not have.
+    let visits = [performance.now()];
+    let saved = 0, worstMs = 0;
+    for (let kill = 0; kill < KILLS; kill++) {
+      await server.whenHealth(({ sessions }) => sessions === 1);
+      const writers = [1, 2, 3].map(() => repeat(async () => void acknowledged.push(await makeTunnel(server))));
+      const visitor = repeat(async () => {
+        await (await visit(visitUrl(client.url))).bytes();
+        visits.push(performance.now());
+      });
+      await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 2000));
+      const killedAt = performance.now();
+      server.kill("SIGKILL");
+      await server.ended;
+      await Promise.all([...writers, visitor]);
+
+      await using killed = server;
+      void killed;
+      server = await start();
+      const usage = (await askFor(server, carried))?.bytesUsed ?? -1;
+      const kept = Math.floor((usage - saved) / size);
+      assert.ok(
+        usage >= saved && kept <= visits.length + 1,
+        `kill ${kill}: ${kept} of ${visits.length} visits counted`,
+      );
+      const lostMs = kept < visits.length ? killedAt - visits[kept] : 0;
+      assert.ok(lostMs <= UNSAVED_MS, `kill ${kill}: ${lostMs} ms of traffic are lost`);
+      worstMs = Math.max(worstMs, lostMs);
+      [saved, visits] = [usage, []];
+    }
+    assert.ok(acknowledged.length > KILLS, "there were writes");
+    assert.equal(await countLost(server, acknowledged), 0, `of ${acknowledged.length} acknowledged tunnels`);
+    const lost = `usage lost of ${worstMs.toFixed()} ms at most`;
+    process.stdout.write(`${KILLS} kills: ${acknowledged.length} tunnels acknowledged, all there; ${lost}\n`);
+  } finally {
+    await server[Symbol.asyncDispose]();
+  }
+});
+
+const visitUrl = (tunnelUrl: string) => `${tunnelUrl}/noise?size=3000&seed=1`;
+
+/** What one visit adds to the usage. */
+async function measureVisit(server: Server, tunnelUrl: string, owned: Owned): Promise<number> {
+  const before = (await askFor(server, owned))?.bytesUsed ?? 0;
+  await (await visit(visitUrl(tunnelUrl))).bytes();
+  const after = (await askFor(server, owned))?.bytesUsed ?? 0;
+  assert.ok(after - before > 3000);
+  return after - before;
+}
+
+async function countLost(server: Server, tunnels: readonly Owned[]): Promise<number> {
+  let lost = 0;
+  const left = tunnels[Symbol.iterator]();
+  await Promise.all([1, 2, 3, 4].map(async () => {
+    for (const tunnel of left) if (await askFor(server, tunnel) === null) lost++;
+  }));
+  return lost;
+}
+
+/** Does it until it fails, as it does when the server has gone. */
+async function repeat(act: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await act();
+    } catch {
+      return;
+    }
+  }
+}
+
+/** What the client keeps of its tunnel. */
+async function readOwned(configDir: string): Promise<Owned> {
+  const folder = join(configDir, "tunnels");
+  const [file] = await readdir(folder);
+  return JSON.parse(await readFile(join(folder, file), "utf8")) as Owned;
+}

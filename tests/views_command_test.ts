@@ -1,0 +1,110 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { within } from "./kit.ts";
+import { startViewsServer } from "./views_kit.ts";
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+async function run({ startClient }: Awaited<ReturnType<typeof startViewsServer>>, ...args: string[]) {
+  await using client = startClient(args);
+  const { code } = await within(args.join(" "), client.ended);
+  return { code, output: client.output.text, errors: client.errors.text };
+}
+
+Deno.test("views are added, listed and opened from the command line", async () => {
+  await using views = await startViewsServer();
+  const { url } = views.server;
+  const added = JSON.parse((await run(views, "--views-add", "--json")).output);
+  deepEqual([added.event, added.name], ["view", "Unnamed view #1"]);
+  match(added.id, ID);
+  equal(added.captureUrl, `${url}/req/${added.id}`);
+  equal(added.browserUrl, `${url}/views/${added.id}/capture`);
+  const named = await run(views, "--views-add", "Stripe events");
+  equal(named.code, 0);
+  match(
+    named.output,
+    /^ {2}Name {9}Stripe events\n {2}ID {11}[0-9a-f-]{36}\n {2}Capture URL {2}http.*\n {2}Browser URL {2}http/,
+  );
+  match((await run(views, "--views-list")).output, /^ {2}1 {2}Unnamed view #1\n {5}http.*\n {2}2 {2}Stripe events\n/);
+  equal((await run(views, "--views-open", added.id.slice(0, 8))).output.trim(), added.browserUrl);
+});
+
+Deno.test("what goes by no view or no capture is one line and exit code 1", async () => {
+  await using views = await startViewsServer();
+  const none = await run(views, "--views-tail", "nothing");
+  deepEqual([none.code, none.errors.trim()], [
+    1,
+    'portway: there is no view "nothing" in this account: there is none yet: --views-add makes one',
+  ]);
+  const { id } = await views.addView();
+  const replay = await run(views, "--views-replay", id, "5", "--forward", "1");
+  equal(replay.code, 1);
+  match(replay.errors, /^portway: This view has no such capture\./);
+  const wrong = await run(views, "--forward", "80", "--views-list");
+  deepEqual([wrong.code, wrong.errors.trim()], [2, "portway: --forward goes with --views-tail or --views-replay"]);
+});
+
+Deno.test("a tail shows calls as they come, with details, headers and payload", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView("Orders");
+  await using tail = views.startClient(["--views-tail", "orders"]);
+  await tail.output.waitFor((line) => line.includes("Press Ctrl+C"));
+  const headers = { "content-type": "application/json", "x-evil": "a\u00ff" };
+  await (await fetch(`${captureUrl}/new?x=1`, { method: "POST", body: '{"b":[1,{"c":"\\u001b"}]}', headers })).text();
+  await tail.output.waitFor((line) => line === "}");
+  const { text } = tail.output;
+  match(text, /─ \d\d:\d\d:\d\d ─/);
+  match(text, /Request Details\n {2}Host {5}localhost:\d+\n {2}Method {3}POST\n {2}Path {5}\/new\?x=1\n/);
+  match(text, /Request Headers\n(?: {2}\S.*\n)* {2}content-type +application\/json\n/i);
+  match(text, /Body Payload\n\{\n {2}"b": \[\n {4}1,\n {4}\{\n/);
+  equal(text.includes(id), true);
+  tail.kill("SIGINT");
+  equal((await tail.ended).code, 0);
+});
+
+Deno.test("a tail delivers captures byte for byte to a local service, and one can be sent again", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  const came: { url: string; headers: string[]; body: Buffer }[] = [];
+  const service = createServer(async (request, response) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece);
+    came.push({ url: request.url ?? "", headers: request.rawHeaders, body: Buffer.concat(pieces) });
+    response.writeHead(201, { "content-type": "text/plain" }).end("thanks");
+  }).listen(0, "127.0.0.1");
+  service.on("close", resolve);
+  await new Promise<void>((resolve) => service.on("listening", resolve));
+  const { port } = service.address() as AddressInfo;
+  try {
+    await using tail = views.startClient(["--views-tail", id, "--forward", String(port), "--json"]);
+    await tail.events.waitFor("tailing");
+    const body = crypto.getRandomValues(new Uint8Array(60_000));
+    const long = new Uint8Array(3_000_000).fill(0xfe);
+    await (await fetch(`${captureUrl}/a%20b?c=%ff`, { method: "PUT", body, headers: { "X-Odd": "1" } })).text();
+    const first = await tail.events.waitFor("delivered");
+    deepEqual([first.status, first.body, first.capture], [201, "thanks", "1"]);
+    await (await fetch(captureUrl, { method: "POST", body: long })).text();
+    await tail.events.waitFor("delivered", (event) => event.capture === "2");
+    equal(came[0].url, "/a%20b?c=%ff");
+    equal(Buffer.compare(came[0].body, body), 0);
+    equal(Buffer.compare(came[1].body, long), 0);
+    const replayed = await run(
+      views,
+      "--views-replay",
+      id.slice(0, 10),
+      "1",
+      "--forward",
+      `http://127.0.0.1:${port}/x`,
+    );
+    deepEqual([replayed.code, replayed.errors], [0, ""]);
+    match(replayed.output, /^Answer of http:\/\/127\.0\.0\.1:\d+\/x: 201 Created, .*, 6 B\nthanks\n/);
+    equal(came[2].url, "/x/a%20b?c=%ff");
+  } finally {
+    service.close();
+    service.closeAllConnections();
+    await stopped;
+  }
+});
