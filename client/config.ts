@@ -18,10 +18,11 @@ export const clientOptions = {
     flag: "--expose",
     short: "-e",
     metavar: "PORT",
-    parse: optionalTarget,
+    parse: targets,
     fallback: "",
+    isRepeatable: true,
     help: "give the service on this local port a public URL; an http:// or https:// URL works too, and a path in it " +
-      "is shown as part of the public one",
+      "is shown as part of the public one; with -t it can be given several times",
   },
   tunnel: {
     flag: "--tunnel",
@@ -29,7 +30,8 @@ export const clientOptions = {
     metavar: "TUNNEL",
     parse: optionalText,
     fallback: "",
-    help: "use a persistent tunnel; it needs a login",
+    help: "carry a persistent tunnel, by its name or the beginning of it: its default port, the ports of -e, or what " +
+      "-f, -fw or -w share; it needs a login",
   },
   resume: {
     flag: "--resume",
@@ -51,6 +53,12 @@ export const clientOptions = {
     help:
       "the Host that the local service sees: its own address when not set, and then Origin, redirects and cookies " +
       'agree with that; "public" keeps the one visitors ask for, and all of those as they are',
+  },
+  localhostRewrite: {
+    flag: "--localhost-rewrite",
+    parse: boolean,
+    fallback: "false",
+    help: "make links to the local host in what the local service answers public ones, as it passes",
   },
   files: {
     heading: "Sharing",
@@ -307,9 +315,17 @@ function optionalPair(text: string): [string, string] | null {
 
 export type ClientConfig = OptionValues<typeof clientOptions>;
 
-/** The port, or the URL, of a local service; null when empty. */
+/** Ports, or URLs, of local services, a line each. */
+function targets(text: string): readonly URL[] {
+  return text.split("\n").filter((line) => line !== "").map(parseTarget);
+}
+
+/** The same for one at most; null when empty. */
 function optionalTarget(text: string): URL | null {
-  if (text === "") return null;
+  return text === "" ? null : parseTarget(text);
+}
+
+function parseTarget(text: string): URL {
   if (/^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= 65535) {
     return new URL(`http://localhost:${Number(text)}`);
   }

@@ -8,6 +8,7 @@ import { explainNotKept, type OpenRelay, openRelay, type StartEmbeddedRelay } fr
 import { type ClientConfig, defaultConfigDir } from "./config.ts";
 import type { Connect } from "../common/connection/mod.ts";
 import { ApiRefused, ApiUnreachable } from "./api/mod.ts";
+import { exitCodeOf, explainEnd } from "./tunnel_end.ts";
 import { openLineWriter, openOutput } from "../common/output/mod.ts";
 import {
   createJsonScreen,
@@ -24,7 +25,6 @@ import {
   type SavedTunnel,
   SavedTunnels,
   type Target,
-  type TunnelEnd,
 } from "./tunnel/mod.ts";
 
 export interface ExposeOptions {
@@ -45,8 +45,6 @@ export type Note = (text: string) => void;
 
 /** The exit code of who was stopped before there was a tunnel. */
 const STOPPED_EARLY = 1;
-/** The exit code of who lost a tunnel that was theirs. */
-const REFUSED = 1;
 
 /**
  * Opens a tunnel, shows what passes through it until it ends, and prints the summary.
@@ -79,6 +77,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     const leadsTo = {
       target: options.targetUrl ?? resumed?.target ?? null,
       hostHeader: config.hostHeader ?? resumed?.hostHeader ?? null,
+      localhostRewrite: config.localhostRewrite || resumed?.localhostRewrite === true,
     };
     const isKept = saved !== null && relay.place !== null &&
       keepForResume(saved, { ...tunnel, ...relay.place, ...leadsTo }, screen.note);
@@ -175,17 +174,10 @@ async function carry({ resumed, isKept, ...run }: CarryOptions, screen: Screen):
         ),
     },
   });
-  screen.closed(end === "stopped" && isKept ? `${REASONS[end]} ${HOW_TO_RESUME}` : REASONS[end], summary);
-  return end === "refused" ? REFUSED : 0;
+  const reason = explainEnd(end);
+  screen.closed(end.cause === "stopped" && isKept ? `${reason} ${HOW_TO_RESUME}` : reason, summary);
+  return exitCodeOf(end);
 }
-
-const REASONS: Readonly<Record<TunnelEnd, string>> = {
-  stopped: "The tunnel was stopped.",
-  expired: "The tunnel has expired.",
-  exhausted: "The traffic of the tunnel is used up.",
-  replaced: "Another client of yours has taken this tunnel over.",
-  refused: "The server no longer knows this tunnel.",
-};
 
 const HOW_TO_RESUME = "--resume takes it back until it expires.";
 

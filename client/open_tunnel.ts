@@ -1,18 +1,15 @@
-import { openConnector } from "../common/connection/mod.ts";
 import { later } from "../common/later.ts";
-import type { Logger } from "../common/log.ts";
 import type { ActionContext } from "./action.ts";
 import { CommandError } from "./command_error.ts";
-import type { ClientConfig } from "./config.ts";
 import { expose, type ExposeOptions, type Note, openScreen } from "./expose.ts";
-import { logConnect } from "./log_connect.ts";
+import { openLocalService, portOf } from "./local_service.ts";
 import { openShared } from "./shared.ts";
-import { createHandlerTarget, createUpstream, type SavedTunnel } from "./tunnel/mod.ts";
+import { createHandlerTarget, exposeOne, type SavedTunnel } from "./tunnel/mod.ts";
 
 /**
  * Gives a local service, a folder or a site a public URL until Ctrl+C, or an address in the local network.
  * @returns the exit code
- * @throws OptionError for options that do not go together, and what `expose` and `shareLocally` throw
+ * @throws OptionError for options that do not go together, and what `expose`, `carryPersistent` and `shareLocally` throw
  */
 export async function openTunnel(context: ActionContext): Promise<number> {
   const { config, flags, env, startEmbeddedRelay, isKept, log } = context;
@@ -21,12 +18,17 @@ export async function openTunnel(context: ActionContext): Promise<number> {
     const { shareLocally }: typeof import("./share_locally.ts") = await import(later("./share_locally.ts"));
     return await shareLocally(config, shared, openScreen(config), log);
   }
+  if (config.tunnel !== null) {
+    const { openPersistent }: typeof import("./open_persistent.ts") = await import(later("./open_persistent.ts"));
+    return await openPersistent(context, config.tunnel, shared);
+  }
+  const [url = null] = config.expose;
   return await expose({
     config,
     env,
-    targetUrl: config.expose === null ? null : `${config.expose.origin}${config.expose.pathname}`.replace(/\/+$/, ""),
+    targetUrl: url === null ? null : `${url.origin}${url.pathname}`.replace(/\/+$/, ""),
     createTarget(note, resumed) {
-      if (shared === null) return createLocalService(config, note, resumed, log);
+      if (shared === null) return createLocalService(context, note, resumed);
       if (shared.note !== null) note(shared.note);
       return createHandlerTarget(shared.name, shared.target);
     },
@@ -37,21 +39,18 @@ export async function openTunnel(context: ActionContext): Promise<number> {
 }
 
 function createLocalService(
-  config: ClientConfig,
+  { config, log }: ActionContext,
   note: Note,
   resumed: SavedTunnel | null,
-  log: Logger,
 ): ReturnType<ExposeOptions["createTarget"]> {
-  const url = config.expose ?? (resumed?.target ? new URL(resumed.target) : null);
+  const url = config.expose[0] ?? (resumed?.target ? new URL(resumed.target) : null);
   if (url === null) throw new CommandError("the tunnel to resume shared files: name them again, with -f or -w");
-  const hostHeader = config.hostHeader ?? resumed?.hostHeader ?? url.host;
-  return createUpstream({
+  const isRewritten = config.localhostRewrite || resumed?.localhostRewrite === true;
+  return openLocalService({
     url,
-    // Straight to it, whatever proxy stands between this machine and the server.
-    connect: logConnect(openConnector(), "service", log),
-    hostHeader: hostHeader === "public" ? null : hostHeader,
-    onReachable: (reachable, reason) =>
-      note(reachable ? `${url.origin} answers now.` : `Visitors get 502 until ${url.origin} runs: ${reason}`),
-    onTls: () => note(`${url.origin} speaks HTTPS. Stop this tunnel and use -e https://${url.host}`),
+    hostHeader: config.hostHeader ?? resumed?.hostHeader ?? null,
+    rewrite: isRewritten ? exposeOne(portOf(url)) : null,
+    note,
+    log,
   });
 }

@@ -16,13 +16,14 @@ interface Action {
 /** All that the client does, a file each; a run is for one of them. */
 const ACTIONS: readonly Action[] = [
   {
-    options: ["expose", "files", "filesWrite", "web", "resume"],
+    options: ["expose", "tunnel", "files", "filesWrite", "web", "resume"],
     load: async () => (await import("./open_tunnel.ts")).openTunnel,
   },
   { options: ["login"], load: async () => (await import("./start_login.ts")).startLogin },
   { options: ["logout"], load: async () => (await import("./end_login.ts")).endLogin },
   { options: ["whoami"], load: async () => (await import("./show_whoami.ts")).showWhoami },
   { options: ["switchAccount"], load: async () => (await import("./change_account.ts")).changeAccount },
+  { options: ["tunnelsList"], load: async () => (await import("./show_tunnels.ts")).showTunnels },
   { options: ["viewsAdd"], load: async () => (await import("./add_view.ts")).addView },
   { options: ["viewsList"], load: async () => (await import("./list_views.ts")).listViews },
   { options: ["viewsOpen"], load: async () => (await import("./open_view.ts")).openView },
@@ -63,7 +64,10 @@ function checkCompanions(config: ClientConfig): void {
   }
 }
 
-const isAsked = (config: ClientConfig, name: keyof ClientConfig) => config[name] !== null && config[name] !== false;
+function isAsked(config: ClientConfig, name: keyof ClientConfig): boolean {
+  const value: unknown = config[name];
+  return value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
+}
 
 function findAction(config: ClientConfig): Action {
   const asked = ACTIONS.map((action) => ({ action, names: action.options.filter((name) => isAsked(config, name)) }))

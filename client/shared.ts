@@ -64,9 +64,10 @@ export function selectEnv(flags: FlagTexts, env: Env): Env {
 type Env = Readonly<Record<string, string | undefined>>;
 
 function checkTogether(config: ClientConfig, flags: FlagTexts): void {
-  const given = KINDS.filter((kind) => config[kind] !== null);
+  const given = KINDS.filter((kind) => config[kind] !== null && !(kind === "expose" && config.expose.length === 0));
   if (given.length > 1) throw new OptionError("only one of -e, -f, -fw and -w can be given");
   const isShared = config.files !== null || config.filesWrite !== null || config.web !== null;
+  if (isShared && config.localhostRewrite) throw new OptionError("--localhost-rewrite goes with -e and -t");
   if (config.web === null && (config.spa !== null || config.live)) throw new OptionError("--spa and --live go with -w");
   if (config.filesWrite === null && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
   if (config.filesWrite === null && config.drop) throw new OptionError("--drop goes with -fw");
@@ -78,7 +79,13 @@ function checkTogether(config: ClientConfig, flags: FlagTexts): void {
   if (!isShared && config.cors) throw new OptionError("--cors goes with -f, -fw or -w");
   if (!isShared && config.header.length > 0) throw new OptionError("--header goes with -f, -fw or -w");
   checkLocal(config, flags, isShared);
-  if (config.tunnel !== null) throw new OptionError("-t needs a login, and this release has none yet");
+  if (config.tunnel !== null && config.resume) throw new OptionError("--resume: a persistent tunnel is opened with -t");
+  if (config.tunnel !== null && config.local !== null) {
+    throw new OptionError("--local goes without a tunnel, so without -t");
+  }
+  if (config.tunnel === null && config.expose.length > 1) {
+    throw new OptionError("several -e go with -t: a tunnel without a login leads to one port");
+  }
 }
 
 function checkLocal({ local, resume }: ClientConfig, { localHost }: FlagTexts, isShared: boolean): void {

@@ -161,6 +161,20 @@ export function origin(value: string): URL {
 /** {@link origin}, or null when empty. */
 export const optionalOrigin = (value: string): URL | null => value === "" ? null : origin(value);
 
+/** Where a program listens. */
+export interface ListenAddress {
+  hostname: string;
+  port: number;
+}
+
+/** `127.0.0.1:9090` or `[::1]:9090`, a port alone for this machine only, null when empty; port 0 takes a free one. */
+export function optionalListenAddress(value: string): ListenAddress | null {
+  if (value === "") return null;
+  const parts = /^(?:(?:\[([\da-f:.]+)\]|([^:[\]]+)):)?(\d{1,5})$/i.exec(value);
+  if (parts === null) throw new SyntaxError("a port or an address with a port, such as 127.0.0.1:9090, is wanted");
+  return { hostname: parts[1] ?? parts[2] ?? "127.0.0.1", port: integer(0, 65535)(parts[3]) };
+}
+
 /** The URL of a PostgreSQL, or null when empty. What it says is checked where it is used. */
 export function optionalDatabaseUrl(value: string): string | null {
   if (value === "") return null;

@@ -27,6 +27,7 @@ const ROWS: readonly (readonly string[])[] = [
     "client/tunnel",
     "client/files",
     "client/login",
+    "client/persistent",
     "client/views",
   ],
   [

@@ -8,12 +8,13 @@ import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
+import { describeRelay } from "./metrics.ts";
 import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
 import { openConfiguredStore } from "./open_store.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
-import { Relay } from "./relay/mod.ts";
+import { Relay, type RelayOptions } from "./relay/mod.ts";
 import { type Opened, type Place, type RunningServer, serve } from "./serve.ts";
 import type { Store } from "./store/mod.ts";
 
@@ -23,7 +24,12 @@ export type { RunningServer };
 export interface ServerParts {
   /** Which session carries what; a server that stands alone when left out. */
   presence?: Presence;
+  /** Who may use persistent tunnels; the server's own accounts when left out. */
+  members?: Members;
 }
+
+/** What tunnels ask of accounts. */
+type Members = Pick<RelayOptions, "authenticate" | "planOf" | "isSuspended">;
 
 /**
  * Opens the store, listens and serves.
@@ -76,8 +82,11 @@ async function openAreas(
 ): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
-  const relay = openRelay(config, store, domains, url, parts, log);
-  const accounts = await openAccounts(config, store, url, log);
+  const hqUrl = config.hqUrl ?? url;
+  const accounts = await openAccounts(config, store, hqUrl, log);
+  const { members = accounts, presence = new LocalPresence() } = parts;
+  const relay = openRelay(config, { store, domains, url, members, presence, log });
+  accounts.onEnded((ended) => relay.endSessionsOf(ended));
   const captures = openCaptures(config, store, url, accounts.authenticate, log);
   const isTunnelHost = (host: string) => relay.isTunnelHost(host);
   const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
@@ -88,7 +97,7 @@ async function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url, accounts, readApi: api.describe });
+  const hq = createHq({ url: hqUrl, accounts, readApi: api.describe });
   return {
     areas: [
       relay,
@@ -97,26 +106,29 @@ async function openAreas(
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
+    readMetrics: () => describeRelay(relay.count(), store.fault() !== null),
     close: () => store.close(),
   };
 }
 
-function openRelay(
-  config: ServerConfig,
-  store: Store,
-  domains: Domains,
-  url: URL,
-  { presence = new LocalPresence() }: ServerParts,
-  log: Logger,
-): Relay {
+interface RelayParts extends Pick<RelayOptions, "store" | "presence" | "log"> {
+  domains: Domains;
+  url: URL;
+  members: Members;
+}
+
+function openRelay(config: ServerConfig, { domains, url, members, ...parts }: RelayParts): Relay {
   return new Relay({
-    store,
-    presence,
-    log,
+    ...parts,
+    authenticate: (exchange) => members.authenticate(exchange),
+    planOf: (accountId) => members.planOf(accountId),
+    isSuspended: (userId) => members.isSuspended(userId),
     readOrigin: openOriginReader(config),
-    ownHosts: [url.hostname],
+    ownHosts: [url, config.hqUrl ?? url, config.apiUrl ?? url].map(({ hostname }) => hostname),
     ephemeralUrl: domainUrl(url, domains.ephemeral),
     tunnelUrl: domainUrl(url, domains.persistent),
+    monthlyBytes: config.monthlyBytes,
+    maxTunnelsPerAccount: config.maxTunnelsPerAccount,
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,
     ephemeralBytes: config.ephemeralBytes,
     tunnelsPerMinute: config.tunnelsPerMinute,

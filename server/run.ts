@@ -43,10 +43,11 @@ async function serveUntil(
   server: RunningServer,
   log: Logger,
 ): Promise<number> {
-  const { hostname, port } = server.address;
+  const { hostname, port } = server.address, metrics = server.metricsUrl?.href;
   const line = config.json
-    ? JSON.stringify({ event: "listening", url: server.url.origin, hostname, port })
-    : `Listening on ${hostname} port ${port}, as ${server.url.origin}`;
+    ? JSON.stringify({ event: "listening", url: server.url.origin, hostname, port, metrics })
+    : `Listening on ${hostname} port ${port}, as ${server.url.origin}` +
+      (metrics === undefined ? "" : `, metrics at ${metrics}`);
   await writeText(process.stdout, line + "\n").catch((error) =>
     log.warn("output_failed", { reason: describeError(error) })
   );

@@ -1,10 +1,11 @@
 import { aborted } from "../common/delay.ts";
-import { type ExchangeHandler, listen, type Listener, type ListenOptions } from "../common/listener/mod.ts";
+import { type ExchangeHandler, listen, type ListenOptions, Traffic } from "../common/listener/mod.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { createApp } from "./app.ts";
 import type { ProxyConfig } from "./config.ts";
 import type { Area } from "./face/mod.ts";
 import { openTrustCheck } from "./open_origin_reader.ts";
+import { describeProcess, describeTraffic, type Metric, openMetrics } from "./metrics.ts";
 import { readTls } from "./read_tls.ts";
 
 /** A server that runs. */
@@ -13,6 +14,8 @@ export interface RunningServer {
   url: URL;
   /** Where it listens. */
   address: { hostname: string; port: number };
+  /** Where its metrics are, when they are told. */
+  metricsUrl: URL | null;
   /**
    * Takes nothing new, tells clients, waits for what is in flight up to the configured time, stores what is not
    * stored, and ends.
@@ -34,6 +37,8 @@ export interface Place {
 export interface Opened {
   /** In the order in which their faces are asked. */
   areas: readonly Area[];
+  /** Figures of theirs for whoever watches the server. */
+  readMetrics?(): readonly Metric[];
   /** Closes what the areas stand on, after all of them. */
   close(): Promise<void>;
 }
@@ -53,13 +58,19 @@ export async function serve(
   // The port may be any free one, and URLs name it: who comes before the areas are open waits.
   const ready = Promise.withResolvers<ExchangeHandler>();
   let handler: ExchangeHandler = async (exchange) => (await ready.promise)(exchange);
-  const address = listenOptions(config, tls, log);
+  const traffic = new Traffic();
+  const address = listenOptions(config, tls, config.metrics === null ? undefined : traffic, log);
   const listener = await listen(config.listener, address, (exchange) => handler(exchange)).catch((cause) => {
     throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
   });
   const { hostname, port } = listener;
   const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${port}`);
-  const { areas, close } = await openOrAbort(() => open({ url, port }), listener);
+  let opened: Opened | null = null;
+  const metrics = await openOrAbort(() => {
+    const read = () => [...describeProcess(), ...describeTraffic(traffic, listener), ...opened?.readMetrics?.() ?? []];
+    return config.metrics === null ? null : openMetrics(config.metrics, log, read);
+  }, [listener]);
+  const { areas, close } = opened = await openOrAbort(() => open({ url, port }), [listener, metrics]);
   handler = createApp(areas.flatMap(({ faces }) => faces), log);
   ready.resolve(handler);
 
@@ -70,22 +81,30 @@ export async function serve(
     // Behind the areas: closing the listener cuts every WebSocket, and with the sessions all that they carry.
     await Promise.race([listener.close(), aborted(timeUp)]);
     listener.abort();
+    metrics?.abort();
     await close();
   }
 
-  return { url, address: { hostname, port }, drain: () => end(config.drainSeconds * 1000), close: () => end(0) };
+  const metricsUrl = metrics?.url ?? null;
+  const drain = () => end(config.drainSeconds * 1000);
+  return { url, address: { hostname, port }, metricsUrl, drain, close: () => end(0) };
 }
 
-async function openOrAbort<T>(open: () => T | Promise<T>, listener: Listener): Promise<T> {
+async function openOrAbort<T>(open: () => T | Promise<T>, others: readonly ({ abort(): void } | null)[]): Promise<T> {
   try {
     return await open();
   } catch (error) {
-    listener.abort();
+    for (const other of others) other?.abort();
     throw error;
   }
 }
 
-function listenOptions(config: ProxyConfig, tls: ListenOptions["tls"], log: Logger): ListenOptions {
+function listenOptions(
+  config: ProxyConfig,
+  tls: ListenOptions["tls"],
+  traffic: Traffic | undefined,
+  log: Logger,
+): ListenOptions {
   const limits = {
     handshakeSeconds: config.handshakeSeconds,
     headSeconds: config.headSeconds,
@@ -98,5 +117,5 @@ function listenOptions(config: ProxyConfig, tls: ListenOptions["tls"], log: Logg
     maxHeadBytes: config.maxHeadBytes,
     maxFields: config.maxHeadFields,
   };
-  return { hostname: config.host, port: config.port, tls, limits, isTrusted: openTrustCheck(config), log };
+  return { hostname: config.host, port: config.port, tls, limits, isTrusted: openTrustCheck(config), traffic, log };
 }

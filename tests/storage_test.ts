@@ -36,7 +36,7 @@ Deno.test({
   ignore: Deno.build.os !== "linux",
   async fn() {
     await using data = await makeTempDir();
-    const limits = `trap '' XFSZ; ulimit -f 256; exec "$0" "$@"`;
+    const limits = `trap '' XFSZ; ulimit -f 2048; exec "$0" "$@"`;
     const args = ["run", "-A", SERVER, "--json", "--port", "0", "--data-dir", data.path];
     const child = new Deno.Command("sh", {
       args: ["-c", limits, Deno.execPath(), ...args, "--tunnels-per-minute", "100000"],

@@ -17,12 +17,17 @@ export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
       print("open", { url, target, expiresAt: new Date(expiresAt).toISOString(), id, resumed });
       return Promise.resolve();
     },
+    openedPersistent({ id, name, ports, usage: { bytes, bytesLimit } }) {
+      const [{ url, target }] = ports;
+      print("open", { url, target, id, name, ports, usage: { bytes, bytesLimit } });
+      return Promise.resolve();
+    },
     served(target, urls) {
       print("serving", { target, url: urls[0], urls });
       return Promise.resolve();
     },
     // An upgrade is told of twice: when it was granted, and as a request when it has ended.
-    request: ({ method, target, status, durationMs, bytes, upgrade }) =>
+    request: ({ method, target, status, durationMs, bytes, upgrade, port }) =>
       print(upgrade === "open" ? "upgrade" : "request", {
         time: new Date().toISOString(),
         method,
@@ -30,6 +35,7 @@ export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
         status,
         durationMs: Math.round(durationMs * 1000) / 1000,
         bytes,
+        port,
       }),
     reconnecting: (reason, delayMs) => print("reconnecting", { reason, delayMs: Math.round(delayMs) }),
     reconnected: () => print("reconnected", {}),

@@ -9,6 +9,16 @@ export interface OpenedTunnel {
   resumed: boolean;
 }
 
+/** What is shown of a persistent tunnel that opened. */
+export interface OpenedPersistent {
+  id: string;
+  name: string;
+  /** At least one. */
+  ports: readonly { port: number; url: string; target: string }[];
+  /** What the user has used of the month's traffic, in words and in bytes. */
+  usage: { text: string; bytes: number; bytesLimit: number | null };
+}
+
 /** What is shown of one request. */
 export interface CarriedLine {
   method: string;
@@ -19,6 +29,8 @@ export interface CarriedLine {
   bytes: number;
   /** Of an upgrade that was granted, as of a WebSocket: whether it begins or has ended; null for all else. */
   upgrade: "open" | "closed" | null;
+  /** Where several are carried. */
+  port?: number;
 }
 
 export interface Summary {
@@ -30,6 +42,7 @@ export interface Summary {
 /** Where a running tunnel shows itself: lines for people or JSON for scripts. */
 export interface Screen {
   opened(tunnel: OpenedTunnel): Promise<void>;
+  openedPersistent(tunnel: OpenedPersistent): Promise<void>;
   /** Something is served on the local network, at these addresses. */
   served(target: string, urls: readonly string[]): Promise<void>;
   request(line: CarriedLine): void;

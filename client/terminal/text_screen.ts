@@ -38,6 +38,17 @@ export function createTextScreen(options: TextScreenOptions): Screen {
       if (showQr) await writeQr(url);
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
+    async openedPersistent({ name, ports, usage }) {
+      out.write("");
+      field("Tunnel", paint(BOLD, printable(name)));
+      for (const { url, target } of ports) {
+        field("Public endpoint", paint(BOLD, url));
+        field("Local service", target);
+      }
+      field("Data used", usage.text);
+      if (showQr) await writeQr(ports[0].url);
+      out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
+    },
     async served(target, urls) {
       out.write("");
       field("Shared", target);
@@ -46,13 +57,14 @@ export function createTextScreen(options: TextScreenOptions): Screen {
       if (showQr) await writeQr(urls[1] ?? urls[0]);
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
-    request: ({ method, target, status, durationMs, upgrade }) => {
+    request: ({ method, target, status, durationMs, upgrade, port }) => {
       const duration = paint(
         DIM,
         upgrade === "open" ? "open" : formatDuration(durationMs) + (upgrade ? ", closed" : ""),
       );
       out.write(
-        `${timestamp(now())} ${method} ${escapeTarget(target)} ${paint(colorOf(status), String(status))} ${duration}`,
+        `${timestamp(now())} ${method} ${escapeTarget(target)} ${paint(colorOf(status), String(status))} ${duration}` +
+          (port === undefined ? "" : paint(DIM, ` :${port}`)),
       );
     },
     reconnecting: (reason, delayMs) =>

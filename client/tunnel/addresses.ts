@@ -2,7 +2,7 @@ import { decodeLatin1, encodeLatin1, type RequestHead, skipSpace, trimSpace } fr
 import { copyBytes } from "../../protocol/mod.ts";
 
 /** Where the value of a field lies, without the white space around it. */
-interface ValueAt {
+export interface ValueAt {
   readonly start: number;
   readonly end: number;
 }
@@ -24,6 +24,7 @@ export class Addresses {
   readonly #origin: Uint8Array;
   readonly #host: Uint8Array;
   readonly #proto: Uint8Array;
+  readonly #findOther: FindOther;
   /** The public host seen last, and its base as text: nearly always there is one. */
   #lastHost: Uint8Array = new Uint8Array(0);
   #lastBases: PublicBase | null = null;
@@ -31,8 +32,9 @@ export class Addresses {
   /**
    * @param service where the service is
    * @param hostHeader the Host that it sees
+   * @param findOther finds what is public besides the service
    */
-  constructor(service: URL, hostHeader: string) {
+  constructor(service: URL, hostHeader: string, findOther: FindOther = () => null) {
     const { port } = service, hostname = hostHeader.replace(/:\d+$/, "");
     this.#hostnames = new Set([...LOCAL_NAMES, service.hostname, hostname].map((name) => name.toLowerCase()));
     // A service behind a port mapping does not know the port it is reached at, and leaves it out.
@@ -42,6 +44,7 @@ export class Addresses {
     this.#origin = ENCODER.encode(`${proto}://${hostHeader}`);
     this.#host = ENCODER.encode(hostHeader);
     this.#proto = ENCODER.encode(proto);
+    this.#findOther = findOther;
   }
 
   /**
@@ -78,7 +81,8 @@ export class Addresses {
     this.#lastHost = bytes.slice(host.start, host.end);
     const text = DECODER.decode(this.#lastHost);
     const hostname = text.replace(/:\d+$/, "");
-    return this.#lastBases = { isSecure, origin: `${isSecure ? "https" : "http"}://${text}`, hostname };
+    const origin = `${isSecure ? "https" : "http"}://${text}`;
+    return this.#lastBases = { isSecure, origin, host: text.toLowerCase(), hostname };
   }
 
   /**
@@ -117,8 +121,10 @@ export class Addresses {
     }
     return text.replace(
       PLACES[name],
-      (whole, before: string, authority: string) =>
-        this.#authorities.has(authority.toLowerCase()) ? before + base.origin : whole,
+      (whole, before: string, authority: string) => {
+        const origin = this.#authorities.has(authority.toLowerCase()) ? base.origin : this.#findOther(authority, base);
+        return origin === null ? whole : before + origin;
+      },
     );
   }
 }
@@ -128,8 +134,13 @@ export interface PublicBase {
   readonly isSecure: boolean;
   /** Scheme, host and port, without a slash. */
   readonly origin: string;
+  /** With its port, in lower case. */
+  readonly host: string;
   readonly hostname: string;
 }
+
+/** The public origin of `host:port`, when it is one that this machine's other services are known by; else null. */
+export type FindOther = (authority: string, base: PublicBase) => string | null;
 
 /** Every name of this machine that a service may call itself by. */
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
@@ -173,7 +184,8 @@ function findValue(head: RequestHead, name: string): ValueAt | null {
   return field < 0 ? null : readValue(head, field);
 }
 
-function readValue(head: RequestHead, field: number): ValueAt {
+/** Where the value of the field line with that number lies. */
+export function readValue(head: RequestHead, field: number): ValueAt {
   const end = head.valueEnd(field), start = skipSpace(head.bytes, head.nameEnd(field) + 1, end);
   return { start, end: trimSpace(head.bytes, start, end) };
 }

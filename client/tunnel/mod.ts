@@ -1,7 +1,9 @@
+export type { CarriedTunnel } from "./carried_tunnel.ts";
 export { createHandlerTarget } from "./handler_target.ts";
 export { createEphemeralTunnel, fetchEphemeralTunnel, type OwnedTunnel } from "./relay_api.ts";
+export { exposeOne, exposeSeveral, type PublicPorts, type TunnelPorts } from "./rewrite/mod.ts";
 export { type SavedTunnel, SavedTunnels } from "./saved_tunnels.ts";
 export type { CarriedRequest } from "./session.ts";
 export type { Target } from "./target.ts";
-export { runTunnel, type RunTunnelOptions, type TunnelEnd, type TunnelEvents } from "./tunnel.ts";
+export { type EndCause, runTunnel, type RunTunnelOptions, type TunnelEnd, type TunnelEvents } from "./tunnel.ts";
 export { createUpstream, type UpstreamOptions } from "./upstream.ts";

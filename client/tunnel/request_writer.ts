@@ -20,11 +20,14 @@ export class RequestHeadWriter {
     this.#addresses = addresses;
   }
 
-  /** @param scratch memory for the head, used when it is large enough; it must not change until it has been sent */
-  write(request: TunnelRequest, scratch: Uint8Array | null): Uint8Array {
+  /**
+   * @param scratch memory for the head, used when it is large enough; it must not change until it has been sent
+   * @param more values that change besides; of others than those that must agree with the Host
+   */
+  write(request: TunnelRequest, scratch: Uint8Array | null, more: readonly Edit[] = NO_EDITS): Uint8Array {
     const { bytes, start, end, fieldsStart } = request.head;
-    const edits = this.#addresses?.editRequest(request.head) ?? null;
-    if (edits !== null) return this.#writeEdited(request, edits);
+    const edits = this.#addresses?.editRequest(request.head) ?? NO_EDITS;
+    if (edits.length > 0 || more.length > 0) return this.#writeEdited(request, edits, more);
     const added = addedLine(request);
     const hostLine = this.#hostLine, hostEnd = hostLineEnd(request.head);
     const hostSize = hostLine === null ? hostEnd - fieldsStart : hostLine.length;
@@ -43,9 +46,9 @@ export class RequestHeadWriter {
     return written;
   }
 
-  #writeEdited(request: TunnelRequest, edits: Edit[]): Uint8Array {
+  #writeEdited(request: TunnelRequest, edits: readonly Edit[], more: readonly Edit[]): Uint8Array {
     const { bytes, start, end, fieldsStart } = request.head;
-    const all = [...edits];
+    const all = [...edits, ...more].sort((one, other) => one.start - other.start);
     if (this.#hostLine !== null) {
       all.unshift({ start: fieldsStart, end: hostLineEnd(request.head), bytes: this.#hostLine });
     }
@@ -62,6 +65,7 @@ function hostLineEnd(head: RequestHead): number {
 
 const ENCODER = new TextEncoder();
 const NOTHING = new Uint8Array(0);
+const NO_EDITS: readonly Edit[] = [];
 const CHUNKED = ENCODER.encode("transfer-encoding: chunked\r\n");
 
 /** A body without a length travels in chunks. */

@@ -12,6 +12,8 @@ export interface SavedTunnel extends OwnedTunnel {
   target: string | null;
   /** The Host that the service was to see, as `--host-header` said it; null when nothing was said. */
   hostHeader: string | null;
+  /** Whether links in its answers became public ones; left out by releases that did not know of it. */
+  localhostRewrite?: boolean;
 }
 
 /** Tunnels kept at most; older ones have expired long before. */
@@ -116,7 +118,7 @@ function parseJson(text: string): unknown {
 
 function isSavedTunnel(value: unknown): value is SavedTunnel & { savedAt: number } {
   const fields = (value ?? {}) as Record<string, unknown>;
-  const { id, secret, url, expiresAt, server, embeddedPort, target, hostHeader, savedAt } = fields;
+  const { id, secret, url, expiresAt, server, embeddedPort, target, hostHeader, localhostRewrite, savedAt } = fields;
   const isText = (field: unknown) => typeof field === "string";
   const isUrl = (field: unknown) => typeof field === "string" && URL.canParse(field);
   // It becomes a header.
@@ -124,5 +126,5 @@ function isSavedTunnel(value: unknown): value is SavedTunnel & { savedAt: number
   const isPort = Number.isInteger(embeddedPort) && Number(embeddedPort) >= 0 && Number(embeddedPort) <= 65_535;
   return isText(id) && isText(secret) && isUrl(url) && typeof expiresAt === "number" && typeof savedAt === "number" &&
     (server === null ? isPort : isUrl(server)) && (target === null || isUrl(target)) &&
-    (hostHeader === null || isHost(hostHeader));
+    (hostHeader === null || isHost(hostHeader)) && ["undefined", "boolean"].includes(typeof localhostRewrite);
 }

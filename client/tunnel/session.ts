@@ -17,8 +17,17 @@ import {
   TUNNEL_HEADER,
 } from "../../protocol/mod.ts";
 import type { Connect } from "../../common/connection/mod.ts";
-import { call, explainCallFailure, notPortway, parseRefusal, readField, type UpgradedCall } from "../api/mod.ts";
-import type { OwnedTunnel } from "./relay_api.ts";
+import {
+  ApiRefused,
+  call,
+  explainCallFailure,
+  LoginNeeded,
+  notPortway,
+  parseRefusal,
+  readField,
+  type UpgradedCall,
+} from "../api/mod.ts";
+import type { CarriedTunnel } from "./carried_tunnel.ts";
 import { readRequestHead } from "./request_head.ts";
 import type { Target } from "./target.ts";
 
@@ -30,7 +39,7 @@ const BEAT_MS = 1000;
 export interface SessionOptions {
   connect: Connect;
   server: URL;
-  tunnel: OwnedTunnel;
+  tunnel: CarriedTunnel;
   target: Target;
   /** The port that is exposed, for a persistent tunnel; its default one when left out. */
   port?: number;
@@ -76,9 +85,23 @@ export interface ClientSession {
 
 /**
  * Connects to the relay and answers what comes through the tunnel until the session ends.
- * @throws ApiUnreachable, ApiRefused
+ * @throws ApiUnreachable, ApiRefused, and for a user's tunnel LoginNeeded
  */
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
+  const { server, tunnel: { secret } } = options;
+  if (typeof secret === "string") return await connectWith(options, secret);
+  const token = await secret.current();
+  try {
+    return await connectWith(options, token);
+  } catch (error) {
+    if (!(error instanceof ApiRefused) || error.status !== 401) throw error;
+    const renewed = await secret.renew(token);
+    if (renewed === null) throw new LoginNeeded(secret.explainRefused(server), { cause: error });
+    return await connectWith(options, renewed);
+  }
+}
+
+async function connectWith(options: SessionOptions, secret: string): Promise<ClientSession> {
   const { server, tunnel } = options;
   const key = createWebSocketKey();
   const { status, text, upgraded } = await call(options.connect, {
@@ -90,7 +113,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
       "sec-websocket-version": "13",
       "sec-websocket-key": key,
       "sec-websocket-protocol": SUBPROTOCOL,
-      authorization: `Bearer ${tunnel.secret}`,
+      authorization: `Bearer ${secret}`,
       [TUNNEL_HEADER]: tunnel.id,
       ...(options.port !== undefined && { [PORT_HEADER]: String(options.port) }),
       ...(options.onNotice !== undefined && { [NOTICES_HEADER]: "1" }),

@@ -278,7 +278,7 @@ Deno.test("a tunnel whose session ends right behind its handshake connects again
   assert.equal(await reconnecting.promise, "the server closed the connection");
   assert.equal(connected, 1);
   stop.abort();
-  assert.equal(await running, "stopped");
+  assert.equal((await running).cause, "stopped");
 });
 
 Deno.test("a tunnel whose new connection is never answered gives it up and tries again", async () => {
@@ -316,7 +316,7 @@ Deno.test("a tunnel whose new connection is never answered gives it up and tries
   assert.equal(reasons[1], "cannot reach the server http://127.0.0.1:1: no answer within 0.3 seconds");
   assert.deepEqual(script.connections.map(({ closed }) => closed).slice(1), [true, false]);
   stop.abort();
-  assert.equal(await running, "stopped");
+  assert.equal((await running).cause, "stopped");
 });
 
 for (
@@ -335,7 +335,7 @@ for (
     await script.whenConnected(2);
     const body = JSON.stringify({ error: { code, message: "so it is" } });
     script.connections[1].send(latin1(`HTTP/1.1 ${status} x\r\ncontent-length: ${body.length}\r\n\r\n${body}`));
-    assert.equal(await running, end);
+    assert.equal((await running).cause, end);
   });
 }
 

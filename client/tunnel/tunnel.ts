@@ -3,8 +3,8 @@ import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
 import type { Connect } from "../../common/connection/mod.ts";
-import { ApiRefused } from "../api/mod.ts";
-import type { OwnedTunnel } from "./relay_api.ts";
+import { ApiRefused, LoginNeeded } from "../api/mod.ts";
+import type { CarriedTunnel } from "./carried_tunnel.ts";
 import { type CarriedRequest, type ClientSession, openSession } from "./session.ts";
 import type { Target } from "./target.ts";
 
@@ -19,16 +19,39 @@ export interface TunnelEvents {
   onReconnecting(reason: string, delayMs: number): void;
   /** It was stopped, and waits for as many answers under way, `ms` at the most. */
   onDraining(active: number, ms: number): void;
+  /** The relay has something for the user. */
+  onNotice?(text: string): void;
+}
+
+/** How a tunnel ended. */
+export interface TunnelEnd {
+  cause: EndCause;
+  /** What the relay, or the login, says of it; may be empty. */
+  text: string;
 }
 
 /** Why a tunnel ended. */
-export type TunnelEnd = "stopped" | "expired" | "exhausted" | "replaced" | "refused";
+export type EndCause =
+  | "stopped"
+  | "expired"
+  | "exhausted"
+  | "replaced"
+  | "refused"
+  /** Switched off, suspended, or its user may not use it any more. */
+  | "disabled"
+  /** The traffic of the user's month is used up. */
+  | "allowance"
+  | "removed"
+  /** The login has ended. */
+  | "loggedOut";
 
 export interface RunTunnelOptions {
   connect: Connect;
   server: URL;
-  tunnel: OwnedTunnel;
+  tunnel: CarriedTunnel;
   target: Target;
+  /** The port that is exposed, for a persistent tunnel; its default one when left out. */
+  port?: number;
   /** Stops it. */
   signal: AbortSignal;
   /** For each attempt to connect; default 10 seconds. */
@@ -44,7 +67,7 @@ const EXPIRY_GRACE_MS = 5000;
 /**
  * Keeps a tunnel connected under its URL until it is over: reconnects after every loss, and moves to a new session
  * when the relay drains while the old one finishes what it carries.
- * @throws ApiRefused or ApiUnreachable when the first attempt fails
+ * @throws ApiRefused, ApiUnreachable or LoginNeeded when the first attempt fails
  */
 export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
   const { signal, tunnel, events } = options;
@@ -52,18 +75,20 @@ export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
   const backoff = createBackoff({ initialMs: FIRST_WAIT_MS, maxMs: LONGEST_WAIT_MS });
   const expiry = new AbortController();
   const isOver = new AbortController();
-  void delay(tunnel.expiresAt + EXPIRY_GRACE_MS - Date.now(), isOver.signal).then(() => expiry.abort());
+  if (tunnel.expiresAt !== null) {
+    void delay(tunnel.expiresAt + EXPIRY_GRACE_MS - Date.now(), isOver.signal).then(() => expiry.abort());
+  }
   const stop = AbortSignal.any([signal, expiry.signal]);
   try {
     for (let isFirst = true;; isFirst = false) {
       const lost = await connectOnce(options, sessions, stop, isFirst);
-      if (stop.aborted) return signal.aborted ? "stopped" : "expired";
-      if (lost.end !== null) return lost.end;
+      if (stop.aborted) return { cause: signal.aborted ? "stopped" : "expired", text: "" };
+      if (lost.end !== null) return { cause: lost.end, text: lost.reason };
       if (lost.connected) backoff.reset();
       const waitMs = backoff.next();
       events.onReconnecting(lost.reason, waitMs);
       await delay(waitMs, stop);
-      if (stop.aborted) return signal.aborted ? "stopped" : "expired";
+      if (stop.aborted) return { cause: signal.aborted ? "stopped" : "expired", text: "" };
     }
   } finally {
     isOver.abort();
@@ -88,7 +113,7 @@ interface Lost {
   reason: string;
   connected: boolean;
   /** Set when there is no use in another attempt. */
-  end: TunnelEnd | null;
+  end: EndCause | null;
 }
 
 /** Opens a session and resolves when a new one is wanted, which for a relay that drains is before the old one ended. */
@@ -109,6 +134,7 @@ async function connectOnce(
       ...options,
       signal: stop,
       onRequest: (request) => options.events.onRequest(request),
+      onNotice: options.events.onNotice?.bind(options.events),
       onGoAway: end,
       onEnd: (reason, text) => {
         // It may end before its opening has come back to us.
@@ -123,9 +149,9 @@ async function connectOnce(
   } catch (error) {
     if (stop.aborted) return await wanted.promise;
     if (isFirst) throw error;
-    if (error instanceof ApiRefused && GONE.has(error.status)) {
-      return { reason: error.message, connected: false, end: ENDS.get(error.code) ?? "refused" };
-    }
+    if (error instanceof LoginNeeded) return { reason: error.message, connected: false, end: "loggedOut" };
+    const isRefused = error instanceof ApiRefused && (GONE.has(error.status) || ENDS.has(error.code));
+    if (isRefused) return { reason: error.message, connected: false, end: ENDS.get(error.code) ?? "refused" };
     return { reason: describeError(error), connected: false, end: null };
   } finally {
     stop.removeEventListener("abort", onStop);
@@ -135,12 +161,17 @@ async function connectOnce(
 /** Statuses after which the tunnel will not come back. */
 const GONE: ReadonlySet<number> = new Set([401, 403, 404, 410, 426]);
 /** What a client learns by them that missed the relay's word, as one may whose session broke off. */
-const ENDS: ReadonlyMap<string, TunnelEnd> = new Map([
+const ENDS: ReadonlyMap<string, EndCause> = new Map<string, EndCause>([
   ["tunnel_expired", "expired"],
   ["tunnel_traffic_exhausted", "exhausted"],
+  ["tunnel_disabled", "disabled"],
+  ["tunnel_suspended", "disabled"],
+  ["plan_required", "disabled"],
+  ["port_not_allowed", "disabled"],
+  ["allowance_exhausted", "allowance"],
 ]);
 
-function endOf(reason: GoAwayReason): TunnelEnd | null {
+function endOf(reason: GoAwayReason): EndCause | null {
   switch (reason) {
     case GoAwayReason.expired:
       return "expired";
@@ -148,6 +179,12 @@ function endOf(reason: GoAwayReason): TunnelEnd | null {
       return "exhausted";
     case GoAwayReason.replaced:
       return "replaced";
+    case GoAwayReason.disabled:
+      return "disabled";
+    case GoAwayReason.allowance:
+      return "allowance";
+    case GoAwayReason.removed:
+      return "removed";
     default:
       return null;
   }

@@ -24,6 +24,14 @@ import {
   UpstreamPool,
 } from "../../common/upstream/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
+import {
+  isBodyRewritten,
+  type PublicPorts,
+  pumpRewritten,
+  Rewriting,
+  type RewrittenExchange,
+  sendRewritten,
+} from "./rewrite/mod.ts";
 import { createTlsProbe } from "./tls_probe.ts";
 import { Splice } from "./splice.ts";
 
@@ -33,6 +41,8 @@ export interface UpstreamOptions {
   connect: Connect;
   /** The Host that the service sees; `null` keeps the one the visitor asked for, and all addresses as they are. */
   hostHeader: string | null;
+  /** Makes links to these ports of this machine public in what the service answers; null leaves bodies as they are. */
+  rewrite?: PublicPorts | null;
   /** The service was found to be up or down: told when that changes. */
   onReachable?(reachable: boolean, reason: string): void;
   /** The service was found to speak TLS, although its URL says `http:`. Told once. */
@@ -51,22 +61,27 @@ interface Service {
   connect(signal: AbortSignal): Promise<Connection>;
   readonly heads: RequestHeadWriter;
   readonly addresses: Addresses | null;
+  readonly rewriting: Rewriting | null;
   setReachable(reachable: boolean, reason: string): void;
   onNoHttp(): void;
 }
 
 /** A service on this machine, over keep-alive connections that carry heads and bodies as they are. */
 export function createUpstream(options: UpstreamOptions): Target {
-  const { url, connect, hostHeader, onReachable, onTls } = options;
+  const { url, connect, hostHeader, rewrite = null, onReachable, onTls } = options;
   const isTls = url.protocol === "https:";
   const { hostname } = url, port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
-  const addresses = hostHeader === null ? null : new Addresses(url, hostHeader);
+  const rewriting = rewrite === null ? null : new Rewriting({ service: url, hostHeader, ports: rewrite });
+  const addresses = hostHeader === null && rewriting === null
+    ? null
+    : new Addresses(url, hostHeader ?? url.host, rewriting?.findOrigin.bind(rewriting));
   let reachable = true;
   const service: Service = {
     pool: new UpstreamPool(LIMITS),
     connect: (signal) => connect({ hostname, port, tls: isTls ? { allowSelfSigned: true } : undefined, signal }),
-    heads: new RequestHeadWriter({ hostHeader, addresses }),
+    heads: new RequestHeadWriter({ hostHeader, addresses: hostHeader === null ? null : addresses }),
     addresses,
+    rewriting,
     setReachable(now, reason) {
       if (now !== reachable) onReachable?.(now, reason);
       reachable = now;
@@ -94,6 +109,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   /** The head as the service gets it. */
   readonly #head: Uint8Array;
   readonly #base: PublicBase | null;
+  readonly #rewriting: RewrittenExchange | null;
   #connection: UpstreamConnection | null = null;
   #connecting: AbortController | null = null;
   #splice: Splice | null = null;
@@ -106,10 +122,11 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
     this.#stream = stream;
     this.#service = service;
     this.#base = service.addresses?.readBase(head) ?? null;
+    this.#rewriting = this.#base === null || upgrade ? null : service.rewriting?.begin(head, this.#base) ?? null;
     const framing = head.hasLength ? { length: head.length } : "chunked";
     this.#body = bodyless || upgrade ? null : new BodyWriter(framing, this);
     const idle = service.pool.take(KEY);
-    this.#head = service.heads.write(request, idle?.scratch ?? null);
+    this.#head = service.heads.write(request, idle?.scratch ?? null, this.#rewriting?.edits);
     if (idle === null) this.#connect();
     else this.#send(idle);
   }
@@ -208,15 +225,33 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   }
 
   #onHead(connection: UpstreamConnection, head: ResponseHead): void {
-    const answer = this.#toAnswer(connection.buffer, head);
+    const asItIs = this.#toAnswer(connection.buffer, head);
+    const answer = this.#rewriting === null ? asItIs : this.#rewrite(connection, asItIs, this.#rewriting);
+    if (answer === null) return;
     if (isWhole(head, connection) && this.#stream.room >= head.length) {
       respondWhole(this.#stream, connection, answer);
       return this.#finish(connection, head.keepAlive && connection.end === head.end + head.length);
     }
     if (head.framing === "upgrade") return this.#switch(connection, answer);
-    pumpAnswer(this.#stream, connection, answer)
-      .then((clean) => this.#finish(connection, clean))
-      .catch((error) => this.#fail(error));
+    this.#follow(connection, pumpAnswer(this.#stream, connection, answer));
+  }
+
+  #follow(connection: UpstreamConnection, pump: Promise<boolean>): void {
+    pump.then((clean) => this.#finish(connection, clean)).catch((error) => this.#fail(error));
+  }
+
+  /** Returns the answer to send when its body passes as it is; null when it is on its way, rewritten. */
+  #rewrite(connection: UpstreamConnection, answer: Answer, exchange: RewrittenExchange): Answer | null {
+    const { head, block, blockStart, blockEnd } = answer, stream = this.#stream;
+    const rewritten = exchange.readHead(head.status, block, blockStart, blockEnd);
+    if (!isBodyRewritten(rewritten)) {
+      const bytes = rewritten.head.toBytes();
+      return { head, block: bytes, blockStart: 0, blockEnd: bytes.length };
+    }
+    const rewriting = { stream, connection, head, exchange, rewritten };
+    if (!sendRewritten(rewriting)) this.#follow(connection, pumpRewritten(rewriting));
+    else this.#finish(connection, head.keepAlive && connection.end === head.end + head.length);
+    return null;
   }
 
   /** From here on both directions are bytes. */

@@ -4,6 +4,7 @@ import { describeError, type Logger, stackOf } from "../log.ts";
 import { DenoExchange, type DenoExchangeOptions } from "./deno_exchange.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { sendResponse } from "./send_response.ts";
+import type { Traffic } from "./traffic.ts";
 import { BodyCut } from "./types.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
 
@@ -14,11 +15,11 @@ import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
  * answers nor trailers, reason phrases or an answer of 205. In TLS the second of two small writes waits 40 ms.
  */
 export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
-  const secure = options.tls !== undefined, limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const { traffic } = options, secure = options.tls !== undefined, limits = { ...DEFAULT_LIMITS, ...options.limits };
   const server = serve(options, (request, { remoteAddr, completed }) => {
     const isHttp2 = secure && (request.headers.has("host") ? null : true);
     const exchange = createExchange(request, remoteAddr.hostname, { secure, isHttp2, limits });
-    return answerRequest(exchange, completed, handler);
+    return answerRequest(exchange, completed, handler, traffic);
   });
   return Promise.resolve({ ...server, connections: -1 });
 }
@@ -113,6 +114,17 @@ export function createExchange(
 
 /** What the handler answers, by whichever of the two ways. `completed` settles once the answer is out. */
 export async function answerRequest(
+  exchange: DenoExchange,
+  completed: Promise<void>,
+  handler: ExchangeHandler,
+  traffic?: Traffic,
+): Promise<Response> {
+  const answer = await findAnswer(exchange, completed, handler);
+  traffic?.countAnswer(answer.status);
+  return answer;
+}
+
+async function findAnswer(
   exchange: DenoExchange,
   completed: Promise<void>,
   handler: ExchangeHandler,

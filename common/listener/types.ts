@@ -2,6 +2,7 @@ import type { Connection } from "../connection/mod.ts";
 import type { RequestHead } from "../http1/mod.ts";
 import type { Logger } from "../log.ts";
 import type { ListenerLimits } from "./limits.ts";
+import type { Traffic } from "./traffic.ts";
 
 /**
  * One HTTP request as a listener received it, already checked: one Host, one well-formed length.
@@ -120,6 +121,8 @@ export interface ListenOptions {
   limits?: Partial<ListenerLimits>;
   /** Whether a peer is a reverse proxy of the operator's: it speaks for many, and has no limit of its own. */
   isTrusted?: (address: string) => boolean;
+  /** Counts what passes; nothing is counted when left out. Bytes not where the runtime listens. */
+  traffic?: Traffic;
   log: Logger;
 }
 

@@ -93,6 +93,8 @@ export interface AnswerBodyOptions {
   explain(error: unknown): unknown;
 }
 
+const NO_TRAILERS = new Uint8Array(0);
+
 /** The body of an answer, read from its connection as it is asked for. */
 export class AnswerBody {
   readonly #options: AnswerBodyOptions;
@@ -128,6 +130,11 @@ export class AnswerBody {
     }
     if (this.#failure) throw this.#failure.error;
     return null;
+  }
+
+  /** The field lines behind a body in chunks, each with its CRLF; to be used at its end. */
+  get trailers(): Uint8Array {
+    return this.#decoder?.trailers ?? NO_TRAILERS;
   }
 
   /** Gives the rest up. */

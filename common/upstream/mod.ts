@@ -1,4 +1,4 @@
-export type { AnswerBody } from "./answer.ts";
+export { AnswerBody } from "./answer.ts";
 export { type BodyOwner, BodyWriter } from "./body_writer.ts";
 export { type Reader, UpstreamConnection } from "./connection.ts";
 export { exchange, type UpstreamAnswer } from "./exchange.ts";

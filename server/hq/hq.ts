@@ -7,9 +7,10 @@ import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
 import type { Face } from "../face/mod.ts";
 import { addAccount } from "./account/mod.ts";
+import { addAdmin } from "./admin/mod.ts";
 import { addAuthorize, addDevice } from "./consent/mod.ts";
 import { addApiDocs } from "./docs/api_docs.tsx";
-import { addPasswordReset, addSignIn, addSignUp } from "./entry/mod.ts";
+import { addInvitation, addPasswordReset, addSignIn, addSignUp } from "./entry/mod.ts";
 import { isHostOf } from "./own_host.ts";
 import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
 import { addLanding } from "./start/landing.tsx";
@@ -69,11 +70,13 @@ export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   });
   addLanding(app, accounts);
   addSignIn(app, accounts);
-  addSignUp(app, { entry: accounts.entry, findInvitation: () => Promise.resolve(null) });
+  addSignUp(app, accounts);
   addPasswordReset(app, accounts);
+  addInvitation(app, accounts);
   addAuthorize(app, accounts);
   addDevice(app, accounts);
   addAccount(app, accounts);
+  addAdmin(app, accounts);
   addApiDocs(app, readApi);
   app.notFound(() => {
     throw nothingHere();

@@ -1,5 +1,6 @@
 import { HttpError } from "../../common/http_error.ts";
 import { ResetReason } from "../../protocol/mod.ts";
+import { startOfNextMonth } from "./calendar.ts";
 
 /** What a visitor gets when a tunnel cannot work: design.md's table, in one place. */
 
@@ -70,4 +71,29 @@ export function fromReset(reason: ResetReason, text: string): HttpError {
     case ResetReason.internal:
       return new HttpError(502, "service_broke_off", "The local service broke off before it answered.", { details });
   }
+}
+
+export const tunnelDisabled = (): HttpError =>
+  new HttpError(403, "tunnel_disabled", "This tunnel is switched off.", { details: "Its owner can switch it on." });
+
+export const tunnelSuspended = (): HttpError =>
+  new HttpError(403, "tunnel_suspended", "This tunnel was suspended by the operator of this server.");
+
+export const portNotAllowed = (port: number): HttpError =>
+  new HttpError(403, "port_not_allowed", `Port ${port} may not be reached through this tunnel.`, {
+    details: "Its owner says which ports may.",
+  });
+
+export const planRequired = (): HttpError =>
+  new HttpError(403, "plan_required", "Persistent tunnels need a paid account.", {
+    details: "Ephemeral tunnels need none.",
+  });
+
+/** @param now Unix milliseconds */
+export function allowanceExhausted(now: number): HttpError {
+  const resetsAt = startOfNextMonth(now);
+  return new HttpError(429, "allowance_exhausted", "The traffic of this tunnel's user is used up for this month.", {
+    details: `It begins anew on ${new Date(resetsAt).toISOString().slice(0, 10)} (UTC).`,
+    headers: { "retry-after": String(Math.ceil((resetsAt - now) / 1000)) },
+  });
 }

@@ -2,22 +2,30 @@ import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
-import { SESSION_PATH } from "../../protocol/mod.ts";
+import { GoAwayReason, NoticeCode, SESSION_PATH } from "../../protocol/mod.ts";
+import type { Authenticate } from "../access/mod.ts";
 import type { Presence } from "../cluster/mod.ts";
 import type { ApiArea, Area, Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
-import { EPHEMERAL_API } from "./api/ephemeral_open_api.ts";
 import { createEphemeralRoutes } from "./api/ephemeral_routes.ts";
+import { TUNNELS_API } from "./api/open_api.ts";
+import { createTunnelRoutes } from "./api/tunnel_routes.ts";
 import { type TunnelHost, TunnelHosts } from "./hosts.ts";
-import { openSession } from "./session/handshake.ts";
+import { TunnelManagement } from "./management/management.ts";
+import { describeUse, openSession } from "./session/handshake.ts";
+import { type AccountChecks, Recheck } from "./session/recheck.ts";
 import { Sessions } from "./session/sessions.ts";
+import type { Allowance } from "./tunnel/allowance.ts";
 import type { Endpoint, RelayPlace } from "./tunnel/endpoint.ts";
 import { EphemeralRegistry } from "./tunnel/ephemeral_registry.ts";
+import { PersistentRegistry } from "./tunnel/persistent_registry.ts";
+import { UsageSaver } from "./tunnel/usage_saver.ts";
 import { Visits } from "./visit/visits.ts";
 
-export interface RelayOptions {
+export interface RelayOptions extends AccountChecks {
   store: Store;
   presence: Presence;
+  authenticate: Authenticate;
   log: Logger;
   readOrigin: OriginReader;
   /** The names that this server itself has, lower case. */
@@ -28,6 +36,10 @@ export interface RelayOptions {
   ephemeralBytes: number;
   /** Where persistent tunnels appear, likewise. */
   tunnelUrl: URL;
+  /** Bytes that each user of an account may carry a month through persistent tunnels. */
+  monthlyBytes: number;
+  /** Persistent tunnels of one account. */
+  maxTunnelsPerAccount: number;
   tunnelsPerMinute: number;
   /** Ephemeral tunnels altogether. */
   maxTunnels: number;
@@ -48,50 +60,49 @@ export class Relay implements Area {
   /** Visitors, below the hosts of tunnels, and then clients that open a session. */
   readonly faces: readonly Face[];
   readonly api: ApiArea;
+  /** What members of accounts do with their tunnels, for pages. */
+  readonly management: TunnelManagement;
   readonly #options: RelayOptions;
   readonly #hosts: TunnelHosts;
   readonly #ephemerals: EphemeralRegistry;
+  readonly #persistents: PersistentRegistry;
   readonly #sessions: Sessions;
-  readonly #visits: Visits;
+  readonly #saver: UsageSaver;
+  readonly #recheck: Recheck;
   readonly #sweeper: ReturnType<typeof setInterval>;
   #sweeping: Promise<void> | null = null;
   #fault: string | null = null;
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    const { store, presence, log, readOrigin, now = Date.now } = options;
+    const { store, presence, log, tunnelUrl, now = Date.now } = options;
     const place: RelayPlace = { presence, now, startedAt: now() };
     this.#hosts = new TunnelHosts({
       ephemeral: options.ephemeralUrl.hostname,
-      persistent: options.tunnelUrl.hostname,
+      persistent: tunnelUrl.hostname,
       ownHosts: options.ownHosts,
     });
-    this.#ephemerals = new EphemeralRegistry(store.ephemeralTunnels, place, log);
-    this.#sessions = new Sessions({ ...options, maxPerAddress: options.maxSessionsPerAddress });
-    this.#visits = new Visits({
-      ...options,
-      getEndpoint: (host) => this.#getEndpoint(host),
-      findEndpoint: (host) => this.#findEndpoint(host),
-      sessions: this.#sessions,
+    const { persistentTunnels, usage, ephemeralTunnels } = store;
+    this.#ephemerals = new EphemeralRegistry(ephemeralTunnels, place, log);
+    const { monthlyBytes } = options;
+    const registry = this.#persistents = new PersistentRegistry({
+      store: persistentTunnels,
+      usage,
+      place,
+      monthlyBytes,
     });
-    this.faces = [
-      { answer: (exchange) => this.#answerVisitor(exchange) },
-      { answer: (exchange) => this.#answerClient(exchange) },
-    ];
-    this.api = {
-      routes: createEphemeralRoutes({
-        ephemerals: this.#ephemerals,
-        sessions: this.#sessions,
-        readOrigin,
-        limiter: createRateLimiter({ burst: options.tunnelsPerMinute, perMinute: options.tunnelsPerMinute }),
-        urlOf: (label) => urlBelow(options.ephemeralUrl, label),
-        lifetimeMs: options.ephemeralLifetimeMs,
-        bytesLimit: options.ephemeralBytes,
-        maxTunnels: options.maxTunnels,
-        now,
-      }),
-      describe: EPHEMERAL_API,
-    };
+    const sessions = this.#sessions = new Sessions({ ...options, maxPerAddress: options.maxSessionsPerAddress });
+    this.#saver = new UsageSaver({ usage, registry, now, log, onLow: (allowance) => this.#warn(allowance) });
+    this.#recheck = new Recheck({ sessions, registry, store: persistentTunnels, accounts: options, now, log });
+    this.management = new TunnelManagement({
+      store,
+      registry,
+      urlOf: (label) => urlBelow(tunnelUrl, label),
+      maxPerAccount: options.maxTunnelsPerAccount,
+      now,
+    });
+    this.faces = this.#createFaces();
+    this.api = this.#createApi(now);
     this.#sweeper = setInterval(() => this.#sweepSoon(), SWEEP_MS);
   }
 
@@ -111,6 +122,18 @@ export class Relay implements Area {
   }
 
   /**
+   * Ends at once what a user has open on this server, who may not go on: in one account, or in all of them, with null.
+   * Other servers find out for themselves in some seconds who was suspended.
+   */
+  endSessionsOf({ userId, accountId }: { userId: string; accountId: string | null }): void {
+    for (const session of this.#sessions.ofMembers()) {
+      const { user } = session;
+      if (user.userId !== userId || (accountId !== null && user.accountId !== accountId)) continue;
+      session.end(GoAwayReason.disabled, "your user may not use this tunnel any more");
+    }
+  }
+
+  /**
    * Takes no new sessions and visitors, and tells clients to connect elsewhere. Resolves when no request is in flight,
    * or when `signal` aborts.
    */
@@ -126,25 +149,68 @@ export class Relay implements Area {
     await this.#sweep();
   }
 
-  #answerVisitor(exchange: Exchange): ReturnType<Face["answer"]> {
-    const host = this.#hosts.find(exchange.host);
-    return host === null ? undefined : this.#visits.answer(exchange, host);
+  #createFaces(): Face[] {
+    const visits = new Visits({
+      ...this.#options,
+      getEndpoint: (host) => this.#getEndpoint(host),
+      findEndpoint: (host) => this.#findEndpoint(host),
+      sessions: this.#sessions,
+    });
+    return [{
+      answer: (exchange) => {
+        const host = this.#hosts.find(exchange.host);
+        return host === null ? undefined : visits.answer(exchange, host);
+      },
+    }, {
+      answer: (exchange) => isSession(exchange) ? this.#openSession(exchange) : undefined,
+    }];
   }
 
-  #answerClient(exchange: Exchange): ReturnType<Face["answer"]> {
-    const { target } = exchange;
-    if (target !== SESSION_PATH && !target.startsWith(`${SESSION_PATH}?`)) return undefined;
-    const { readOrigin } = this.#options;
-    return openSession(exchange, { ephemerals: this.#ephemerals, sessions: this.#sessions, readOrigin })
-      .then(() => null);
+  #createApi(now: () => number): ApiArea {
+    const { tunnelsPerMinute, ephemeralUrl, authenticate } = this.#options;
+    const routes = createEphemeralRoutes({
+      ...this.#options,
+      ephemerals: this.#ephemerals,
+      sessions: this.#sessions,
+      limiter: createRateLimiter({ burst: tunnelsPerMinute, perMinute: tunnelsPerMinute }),
+      urlOf: (label) => urlBelow(ephemeralUrl, label),
+      lifetimeMs: this.#options.ephemeralLifetimeMs,
+      bytesLimit: this.#options.ephemeralBytes,
+      now,
+    });
+    return { routes: routes.route("/", createTunnelRoutes(this.management, authenticate)), describe: TUNNELS_API };
+  }
+
+  async #openSession(exchange: Exchange): Promise<null> {
+    const { authenticate, readOrigin, store } = this.#options;
+    await openSession(exchange, {
+      ephemerals: this.#ephemerals,
+      persistents: this.#persistents,
+      store: store.persistentTunnels,
+      sessions: this.#sessions,
+      authenticate,
+      readOrigin,
+    });
+    return null;
   }
 
   #getEndpoint({ kind, label }: TunnelHost): Endpoint | undefined {
-    return kind === "ephemeral" ? this.#ephemerals.getByLabel(label)?.endpoint : undefined;
+    return kind === "ephemeral" ? this.#ephemerals.getByLabel(label)?.endpoint : this.#persistents.getByHost(label);
   }
 
   async #findEndpoint({ kind, label }: TunnelHost): Promise<Endpoint | null> {
-    return kind === "ephemeral" ? (await this.#ephemerals.findByLabel(label))?.endpoint ?? null : null;
+    if (kind === "persistent") return await this.#persistents.findByHost(label);
+    return (await this.#ephemerals.findByLabel(label))?.endpoint ?? null;
+  }
+
+  /** Tells the clients of a user who has little left. */
+  #warn(allowance: Allowance): void {
+    const { accountId, userId } = allowance.user;
+    for (const session of this.#sessions.ofMembers()) {
+      const { user } = session;
+      if (user.accountId !== accountId || user.userId !== userId) continue;
+      session.notify(NoticeCode.allowanceLow, describeUse(allowance));
+    }
   }
 
   /** A store that is slow must not gather sweeps that wait for it. */
@@ -155,6 +221,9 @@ export class Relay implements Area {
 
   async #sweep(): Promise<void> {
     await this.#ephemerals.sweep();
+    await this.#saver.save();
+    this.#persistents.sweep();
+    await this.#recheck.run();
   }
 
   #noteFault(): void {
@@ -164,6 +233,10 @@ export class Relay implements Area {
     if (reason === null) return log.info("storage_works");
     log.error("storage_failed", { reason, hint: "tunnels go on, but nothing is kept and none can be made" });
   }
+}
+
+function isSession({ target }: Exchange): boolean {
+  return target === SESSION_PATH || target.startsWith(`${SESSION_PATH}?`);
 }
 
 /** The URL of a label below a domain. */

@@ -3,6 +3,7 @@ import { delay } from "../../delay.ts";
 import { describeError } from "../../log.ts";
 import { networkOf } from "../../network.ts";
 import { DEFAULT_LIMITS, type ListenerLimits } from "../limits.ts";
+import type { Traffic } from "../traffic.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "../types.ts";
 import { EdgeConnection, type Front } from "./connection.ts";
 import { readConnectionLimit } from "./connection_limit.ts";
@@ -54,6 +55,7 @@ class EdgeListener implements Listener, Front {
   readonly hostname: string;
   readonly port: number;
   readonly limits: ListenerLimits;
+  readonly traffic: Traffic | null;
   readonly handler: ExchangeHandler;
   readonly log: ListenOptions["log"];
   tick = 0;
@@ -87,6 +89,7 @@ class EdgeListener implements Listener, Front {
     this.log = options.log;
     this.hostname = acceptor.hostname;
     this.port = acceptor.port;
+    this.traffic = options.traffic ?? null;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.limits.maxConnections = Math.min(this.limits.maxConnections, readConnectionLimit());
     this.#isTrusted = options.isTrusted ?? (() => false);
@@ -164,7 +167,8 @@ class EdgeListener implements Listener, Front {
     const network = networkOf(remoteAddress);
     const room = this.#makeRoom(network, remoteAddress);
     if (room === "none") return socket.close();
-    const connection = new EdgeConnection(this, socket, remoteAddress, network, this.#secure);
+    const watched = this.traffic?.watch(socket) ?? socket;
+    const connection = new EdgeConnection(this, watched, remoteAddress, network, this.#secure);
     connection.isCrowded = room === "reserved";
     this.#connections.add(connection);
     this.#countFor(network, 1);

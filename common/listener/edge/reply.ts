@@ -48,6 +48,7 @@ export class EdgeReply implements Reply {
     if (this.begun || this.#isGone) return;
     this.begun = true;
     const connection = this.#connection;
+    connection.traffic?.countAnswer(status);
     this.#framing = this.#chooseFraming(status, length);
     this.#left = length ?? 0;
     // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
@@ -101,6 +102,7 @@ export class EdgeReply implements Reply {
 
   switchProtocols(block: Uint8Array): Connection {
     this.begun = this.#isOver = true;
+    this.#connection.traffic?.countAnswer(101);
     const out = takeMemory(block.length + AROUND_BLOCK);
     let at = writeStatus(out, 101);
     at = put(out, at, block);

@@ -1,4 +1,4 @@
-import type { Entry, Invitation, Member, Members } from "../../accounts/mod.ts";
+import type { Accounts, Invitation, Member } from "../../accounts/mod.ts";
 import type { Role } from "../../access/mod.ts";
 import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { goTo, requireViewer } from "../page.tsx";
@@ -19,7 +19,7 @@ import {
 import { serveAccountPage } from "./frame.tsx";
 
 /** Who is in the account, and who is to be. */
-export function addMembers(app: HqApp, { members, entry }: { members: Members; entry: Entry }): void {
+export function addMembers(app: HqApp, { members, entry }: Accounts): void {
   const serve = async (context: HqContext, form: FormState = EMPTY_FORM) => {
     const viewer = requireViewer(context);
     const isManager = viewer.account.role !== "member";
@@ -159,6 +159,7 @@ function MemberTable(
             return isManager || isSelf
               ? (
                 <AskButton
+                  page="/account"
                   dialog={`remove-${id}`}
                   class="button small risky"
                   label={isSelf ? "Leave" : `Remove ${name}`}
@@ -294,6 +295,7 @@ function RemoveDialog({ member, viewer, asked }: { member: Member; viewer: Viewe
       title={isSelf ? `Leave ${viewer.account.name}?` : `Remove ${member.name}?`}
       action={`/account/members/${encodeURIComponent(member.id)}/remove`}
       confirm={isSelf ? "Leave" : "Remove"}
+      page="/account"
       asked={asked}
     >
       <p>

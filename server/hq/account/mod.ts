@@ -2,10 +2,12 @@ import type { Accounts } from "../../accounts/mod.ts";
 import type { HqApp } from "../types.ts";
 import { addAccountAudit } from "./audit.tsx";
 import { addClients } from "./clients.tsx";
+import { addMembers } from "./members.tsx";
 import { addSecurity } from "./security.tsx";
 
 /** The pages of an account and its user. */
 export function addAccount(app: HqApp, accounts: Accounts): void {
+  addMembers(app, accounts);
   addClients(app, accounts);
   addSecurity(app, accounts);
   addAccountAudit(app, accounts);

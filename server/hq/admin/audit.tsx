@@ -1,10 +1,10 @@
-import type { Admin } from "../../accounts/mod.ts";
+import type { Accounts } from "../../accounts/mod.ts";
 import type { HqApp } from "../types.ts";
 import { AuditTable, Panel } from "../ui/mod.ts";
 import { requireAdmin, serveAdminPage } from "./frame.tsx";
 
 /** What changed on the whole server. */
-export function addAdminAudit(app: HqApp, admin: Admin): void {
+export function addAdminAudit(app: HqApp, { admin }: Accounts): void {
   app.get("/admin/audit", async (context) => {
     const entries = await admin.audit(requireAdmin(context));
     return serveAdminPage(context, {

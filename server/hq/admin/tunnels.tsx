@@ -109,7 +109,12 @@ function TunnelTable({ list }: { list: readonly AnyTunnel[] }): Html {
                 </ActionButton>
               )
               : (
-                <AskButton dialog={`suspend-${id}`} class="button small risky" label={`Suspend ${name}`}>
+                <AskButton
+                  page="/admin/tunnels"
+                  dialog={`suspend-${id}`}
+                  class="button small risky"
+                  label={`Suspend ${name}`}
+                >
                   Suspend
                 </AskButton>
               ),
@@ -127,6 +132,7 @@ function SuspendDialog({ tunnel: { id, name, accountName }, asked }: { tunnel: A
       action={`/admin/tunnels/${id}/suspended`}
       values={{ suspended: "yes" }}
       confirm="Suspend"
+      page="/admin/tunnels"
       asked={asked}
     >
       <p>It answers 403 at once, also to visitors it has now. The members of {accountName} see that it is suspended.</p>

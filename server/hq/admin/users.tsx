@@ -1,4 +1,4 @@
-import type { Admin, SignUpPolicy, UserInfo } from "../../accounts/mod.ts";
+import type { Accounts, SignUpPolicy, UserInfo } from "../../accounts/mod.ts";
 import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { goTo } from "../page.tsx";
 import type { HqApp, HqContext, Viewer } from "../types.ts";
@@ -20,7 +20,7 @@ import { pagesOf, readListQuery, requireAdmin, serveAdminPage } from "./frame.ts
 import { SearchForm } from "./search.tsx";
 
 /** Users: their accounts' plans, who is suspended, who is an admin. */
-export function addUsers(app: HqApp, { admin, policy }: { admin: Admin; policy: SignUpPolicy }): void {
+export function addUsers(app: HqApp, { admin, entry }: Accounts): void {
   const serve = async (context: HqContext, form: FormState = EMPTY_FORM, link?: string) => {
     const viewer = requireAdmin(context);
     const query = readListQuery(context);
@@ -33,7 +33,7 @@ export function addUsers(app: HqApp, { admin, policy }: { admin: Admin; policy: 
       content: (
         <>
           {link !== undefined && <ResetLink link={link} />}
-          <UserList {...{ users, total, query, viewer, policy, asked: context.req.query("ask") }} />
+          <UserList {...{ users, total, query, viewer, policy: entry.policy, asked: context.req.query("ask") }} />
         </>
       ),
     });
@@ -125,6 +125,7 @@ function UserList({ users, total, query, viewer, policy, asked }: UserListProps)
           action={`/admin/users/${encodeURIComponent(id)}/suspended`}
           values={{ suspended: "yes" }}
           confirm="Suspend"
+          page="/admin"
           asked={asked}
         >
           <p>Their sessions, clients and tunnels end at once, and they cannot come in until you lift it.</p>
@@ -211,7 +212,11 @@ function UserActions({ user, viewer }: { user: UserInfo; viewer: Viewer }): Html
             Let in again
           </ActionButton>
         )
-        : <AskButton dialog={`suspend-${id}`} class="button small risky" label={`Suspend ${name}`}>Suspend</AskButton>}
+        : (
+          <AskButton page="/admin" dialog={`suspend-${id}`} class="button small risky" label={`Suspend ${name}`}>
+            Suspend
+          </AskButton>
+        )}
     </div>
   );
 }

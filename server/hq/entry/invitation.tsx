@@ -1,4 +1,4 @@
-import type { Members } from "../../accounts/mod.ts";
+import type { Accounts } from "../../accounts/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, Viewer } from "../types.ts";
@@ -6,7 +6,7 @@ import { type Html, Notice } from "../ui/mod.ts";
 import { EntryCard } from "./card.tsx";
 
 /** The page that an invitation's link leads to. */
-export function addInvitation(app: HqApp, members: Members): void {
+export function addInvitation(app: HqApp, { members }: Accounts): void {
   app.get("/invitation/:id", async (context) => {
     const id = context.req.param("id");
     const found = await members.findInvitation(id);

@@ -1,4 +1,4 @@
-import type { Entry, Members } from "../../accounts/mod.ts";
+import type { Accounts } from "../../accounts/mod.ts";
 import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { goTo, servePage } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
@@ -7,22 +7,16 @@ import { EntryCard } from "./card.tsx";
 import { oauthOf, WayFields } from "./sign_in.tsx";
 import { entryUrl, formTargetsOf, goOn, readWay, type Way, wayOfForm } from "./ways.ts";
 
-/** Who can make users. */
-export interface EntryAccounts {
-  entry: Entry;
-  findInvitation: Members["findInvitation"];
-}
-
 /** Making a user: whoever comes, who was invited, and the first one of all. */
-export function addSignUp(app: HqApp, accounts: EntryAccounts): void {
+export function addSignUp(app: HqApp, accounts: Accounts): void {
   addOpenSignUp(app, accounts);
   addSetUp(app, accounts);
 }
 
-function addOpenSignUp(app: HqApp, { entry, findInvitation }: EntryAccounts): void {
+function addOpenSignUp(app: HqApp, { entry, members }: Accounts): void {
   app.get("/sign-up", async (context) => {
     const way = readWay(context.req.url);
-    const found = way.invitation === "" ? null : await findInvitation(way.invitation);
+    const found = way.invitation === "" ? null : await members.findInvitation(way.invitation);
     if (entry.policy !== "open" && found === null) return serveNoSignUp(context, entry.policy === "invitation");
     const form = found === null ? EMPTY_FORM : { ...EMPTY_FORM, values: { email: found.email } };
     return serveSignUp(context, way, form, found?.account);
@@ -40,7 +34,7 @@ function addOpenSignUp(app: HqApp, { entry, findInvitation }: EntryAccounts): vo
   });
 }
 
-function addSetUp(app: HqApp, { entry }: EntryAccounts): void {
+function addSetUp(app: HqApp, { entry }: Accounts): void {
   app.get("/setup", async (context) => {
     if (!await entry.needsSetUp()) return goTo("/sign-in");
     const token = context.req.query("token") ?? "";

@@ -100,7 +100,7 @@ function TunnelHead({ tunnel }: { tunnel: TunnelInfo }): Html {
             {enabled ? "Disable" : "Enable"}
           </ActionButton>
           <a class="button" href={`/tunnels/${id}/edit`}>Edit</a>
-          <AskButton dialog="delete" class="button risky">Delete</AskButton>
+          <AskButton page={`/tunnels/${id}`} dialog="delete" class="button risky">Delete</AskButton>
         </>
       }
     />
@@ -197,6 +197,7 @@ function RequestTable({ requests }: { requests: readonly RecentRequest[] }): Htm
   return (
     <Table
       caption="Recent requests"
+      isCompact
       rows={requests}
       keyOf={({ at, path }) => `${at} ${path}`}
       columns={[
@@ -229,6 +230,7 @@ function DeleteDialog({ tunnel: { id, name, url }, asked }: { tunnel: TunnelInfo
       title={`Delete ${name}?`}
       action={`/tunnels/${id}/delete`}
       confirm="Delete the tunnel"
+      page={`/tunnels/${id}`}
       asked={asked}
     >
       <p>

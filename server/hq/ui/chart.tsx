@@ -8,73 +8,66 @@ export interface DayBar {
   requests: number;
 }
 
-const WIDTH = 720, HEIGHT = 180, FOOT = 22, HEAD = 18;
+/** Units of the drawing's height; it is stretched to the width that there is. */
+const HEIGHT = 100;
 
 /** Bytes a day as bars, with the same as a table for who cannot see them. Days come in their order. */
 export function DayChart({ days }: { days: readonly DayBar[] }): Html {
   const most = niceLimit(Math.max(0, ...days.map(({ bytes }) => bytes)));
-  const step = WIDTH / Math.max(1, days.length);
-  const scale = (HEIGHT - FOOT - HEAD) / most;
   return (
     <figure class="chart">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
-        {[0, 0.5, 1].map((share) => {
-          const y = HEIGHT - FOOT - share * most * scale;
-          return (
-            <g key={String(share)}>
-              <line class="rule" x1="0" x2={WIDTH} y1={y} y2={y} />
-              {share > 0 && <text class="mark" x="0" y={y - 4}>{formatBytes(share * most)}</text>}
-            </g>
-          );
-        })}
-        {days.map(({ day, bytes, requests }, index) => {
-          // What is there at all is seen.
-          const height = bytes === 0 ? 0 : Math.max(2, bytes * scale);
-          return (
-            <g key={day}>
-              <rect
-                class="bar"
-                x={index * step + step * 0.15}
-                y={HEIGHT - FOOT - height}
-                width={step * 0.7}
-                height={height}
-                rx="2"
-              />
-              <rect class="reach" x={index * step} y={HEAD} width={step} height={HEIGHT - HEAD - FOOT}>
-                <title>{`${day}: ${formatBytes(bytes)}, ${requests} requests`}</title>
-              </rect>
-            </g>
-          );
-        })}
-        {days.length > 0 && (
-          <>
-            <text class="mark" x="0" y={HEIGHT - 5}>{days[0].day}</text>
-            <text class="mark last" x={WIDTH} y={HEIGHT - 5}>{days[days.length - 1].day}</text>
-          </>
-        )}
+      <div class="marks" aria-hidden="true">
+        <span>{formatBytes(most)}</span>
+        <span>{formatBytes(most / 2)}</span>
+      </div>
+      <svg viewBox={`0 0 ${Math.max(1, days.length)} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        {days.map((day, index) => <Bar key={day.day} {...{ day, index, most }} />)}
       </svg>
+      <div class="ends" aria-hidden="true">
+        <span>{days[0]?.day}</span>
+        <span>{days.at(-1)?.day}</span>
+      </div>
       <figcaption class="unseen">
-        <table>
-          <caption>Traffic a day</caption>
-          <thead>
-            <tr>
-              <th scope="col">Day</th>
-              <th scope="col">Traffic</th>
-              <th scope="col">Requests</th>
-            </tr>
-          </thead>
-          <tbody>
-            {days.map(({ day, bytes, requests }) => (
-              <tr key={day}>
-                <td>{day}</td>
-                <td>{formatBytes(bytes)}</td>
-                <td>{String(requests)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <DayTable days={days} />
       </figcaption>
     </figure>
+  );
+}
+
+function Bar({ day: { day, bytes, requests }, index, most }: { day: DayBar; index: number; most: number }): Html {
+  // What is there at all is seen.
+  const height = bytes === 0 ? 0 : Math.max(1, bytes / most * HEIGHT);
+  return (
+    <g>
+      <rect class="bar" x={index + 0.15} y={HEIGHT - height} width="0.7" height={height} />
+      <rect class="reach" x={index} y="0" width="1" height={HEIGHT}>
+        <title>{`${day}: ${formatBytes(bytes)}, ${requests} requests`}</title>
+      </rect>
+    </g>
+  );
+}
+
+function DayTable({ days }: { days: readonly DayBar[] }): Html {
+  return (
+    <table>
+      <caption>Traffic a day</caption>
+      <thead>
+        <tr>
+          <th scope="col">Day</th>
+          <th scope="col">Traffic</th>
+          <th scope="col">Requests</th>
+        </tr>
+      </thead>
+      <tbody>
+        {days.map(({ day, bytes, requests }) => (
+          <tr key={day}>
+            <td>{day}</td>
+            <td>{formatBytes(bytes)}</td>
+            <td>{String(requests)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -116,13 +116,15 @@ export interface DialogProps {
   confirm: string;
   /** Hidden fields. */
   values?: Readonly<Record<string, string>>;
+  /** Path of the page that it is on. */
+  page: string;
   /** The dialog that the page's address asks for: see {@link AskButton}. */
   asked?: string;
 }
 
 /** A question before something that cannot be undone, opened by {@link AskButton}. */
 export function AskDialog(
-  { id, title, action, confirm, values = {}, asked, children }: PropsWithChildren<DialogProps>,
+  { id, title, action, confirm, values = {}, page, asked, children }: PropsWithChildren<DialogProps>,
 ): Html {
   return (
     <dialog id={id} class="dialog" aria-labelledby={`${id}-title`} open={asked === id}>
@@ -131,7 +133,7 @@ export function AskDialog(
         {Object.entries(values).map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
         <div class="words">{children}</div>
         <div class="buttons">
-          <a class="button" href="?" data-close>Cancel</a>
+          <a class="button" href={page} data-close>Cancel</a>
           <button type="submit" class="danger">{confirm}</button>
         </div>
       </form>
@@ -141,11 +143,13 @@ export function AskDialog(
 
 /** Opens a dialog: where no scripts run by an address, `?ask=<dialog>`, at which the page shows it. */
 export function AskButton(
-  { dialog, class: look = "button", label, children }: PropsWithChildren<
-    { dialog: string; class?: string; label?: string }
+  { dialog, page, class: look = "button", label, children }: PropsWithChildren<
+    { dialog: string; page: string; class?: string; label?: string }
   >,
 ): Html {
-  return <a class={look} href={`?ask=${dialog}`} role="button" data-dialog={dialog} aria-label={label}>{children}</a>;
+  return (
+    <a class={look} href={`${page}?ask=${dialog}`} role="button" data-dialog={dialog} aria-label={label}>{children}</a>
+  );
 }
 
 /** Ways to the newer and the older part of a long list. */

@@ -20,14 +20,16 @@ export interface TableProps<T> {
   columns: readonly Column<T>[];
   rows: readonly T[];
   keyOf(row: T): string;
+  /** On phones what follows the first column stands on one line, without names. */
+  isCompact?: boolean;
 }
 
 /** Rows of things of one kind. On phones each row becomes a card, with the columns' names before the values. */
-export function Table<T>({ caption, columns, rows, keyOf }: TableProps<T>): Html {
+export function Table<T>({ caption, columns, rows, keyOf, isCompact }: TableProps<T>): Html {
   const classOf = ({ align, minor }: Column<T>) =>
     [align, minor && "minor"].filter((name) => name).join(" ") || undefined;
   return (
-    <div class="table">
+    <div class={isCompact ? "table compact" : "table"}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>

@@ -6,7 +6,7 @@ import { networkOf } from "../../../common/network.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
 import { LabelTaken } from "../../store/mod.ts";
 import { serverRestarting } from "../errors.ts";
-import { findOwned } from "../session/handshake.ts";
+import { checkSecret } from "../session/handshake.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Ephemeral } from "../tunnel/ephemeral.ts";
 import type { EphemeralRegistry } from "../tunnel/ephemeral_registry.ts";
@@ -43,7 +43,7 @@ export function createEphemeralRoutes(options: EphemeralApiOptions): Hono<Exchan
   });
 
   routes.get("/api/v1/tunnels/ephemeral/:id", async (context) => {
-    const tunnel = await findOwned(ephemerals, context.req.param("id"), context.env.exchange);
+    const tunnel = checkSecret(await ephemerals.findById(context.req.param("id")), context.env.exchange);
     const fault = tunnel.gate();
     if (fault !== null) throw fault;
     return context.json(describe(tunnel, options), 200, NO_STORE);

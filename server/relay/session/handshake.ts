@@ -1,46 +1,103 @@
 import type { OriginReader } from "../../../common/forwarded.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
-import { SUBPROTOCOL, TUNNEL_HEADER } from "../../../protocol/mod.ts";
-import { noSuchTunnel } from "../errors.ts";
-import type { EphemeralRegistry } from "../tunnel/ephemeral_registry.ts";
+import { NoticeCode, PORT_HEADER, SUBPROTOCOL, TUNNEL_HEADER } from "../../../protocol/mod.ts";
+import { type Authenticate, requireScope } from "../../access/mod.ts";
+import type { AccountUser, PersistentTunnels } from "../../store/mod.ts";
+import { noSuchTunnel, planRequired } from "../errors.ts";
+import type { Allowance } from "../tunnel/allowance.ts";
 import type { Ephemeral } from "../tunnel/ephemeral.ts";
+import type { EphemeralRegistry } from "../tunnel/ephemeral_registry.ts";
+import type { Persistent } from "../tunnel/persistent.ts";
+import type { PersistentRegistry } from "../tunnel/persistent_registry.ts";
 import { isSecretOf } from "../tunnel/secrets.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface HandshakeOptions {
   ephemerals: EphemeralRegistry;
+  persistents: PersistentRegistry;
+  store: Pick<PersistentTunnels, "update">;
   sessions: Sessions;
+  authenticate: Authenticate;
   readOrigin: OriginReader;
 }
 
 /**
- * Turns an owner's WebSocket handshake into the session that carries their tunnel.
+ * Turns an owner's WebSocket handshake into the session that carries their tunnel, or one port of it.
  * @throws HttpError when it is none, or not theirs, or may not be opened now
  */
 export async function openSession(exchange: Exchange, options: HandshakeOptions): Promise<void> {
   checkHandshake(exchange);
-  const { ephemerals, sessions, readOrigin } = options;
+  if (exchange.header("authorization") === null) throw secretWanted();
+  const { ephemerals, persistents, sessions, readOrigin } = options;
   const id = exchange.header(TUNNEL_HEADER) ?? "";
-  const tunnel = await findOwned(ephemerals, id, exchange);
-  sessions.accept(exchange, tunnel.endpoint, { address: readOrigin(exchange).address, userId: null, tunnel: id });
+  const ephemeral = await ephemerals.findById(id);
+  const persistent = ephemeral === null ? await persistents.findById(id) : null;
+  if (persistent !== null) return await openPersistent(exchange, persistent, options);
+  const { endpoint } = checkSecret(ephemeral, exchange);
+  sessions.accept(exchange, endpoint, { address: readOrigin(exchange).address, user: null, tunnel: id });
+}
+
+/** What a client exposes of a persistent tunnel. Who is no member of its account is told that there is none. */
+async function openPersistent(exchange: Exchange, tunnel: Persistent, options: HandshakeOptions): Promise<void> {
+  const { account, user } = requireScope(await options.authenticate(exchange), "tunnels:use");
+  const { record } = tunnel;
+  if (account.id !== record.accountId) throw noSuchTunnel();
+  if (account.plan !== "paid") throw planRequired();
+  const port = readPort(exchange) ?? record.defaultPort;
+  const carrier = { accountId: account.id, userId: user.id };
+  const allowance = await options.persistents.findAllowance(carrier);
+  const fault = tunnel.gate(port, allowance);
+  if (fault !== null) throw fault;
+  await assign(tunnel, carrier, allowance, options);
+  const address = options.readOrigin(exchange).address;
+  const session = options.sessions.accept(exchange, tunnel.endpointOf(port), {
+    address,
+    user: carrier,
+    tunnel: record.id,
+  });
+  if (allowance.isLow) session.notify(NoticeCode.allowanceLow, describeUse(allowance));
+}
+
+/** From here on it counts on the allowance of who carries it. */
+async function assign(
+  tunnel: Persistent,
+  { userId }: AccountUser,
+  allowance: Allowance,
+  { store }: HandshakeOptions,
+): Promise<void> {
+  if (tunnel.record.userId === userId) return;
+  const record = await store.update(tunnel.record.id, { userId });
+  if (record === null) throw noSuchTunnel();
+  tunnel.record = record;
+  tunnel.allowance = allowance;
+}
+
+/** How much of an allowance is used, for its user. */
+export function describeUse({ used, limit }: Allowance): string {
+  return `${Math.min(100, Math.floor(used / limit * 100))} % of this month's traffic is used`;
 }
 
 /**
- * The ephemeral tunnel whose secret the request shows. An unknown one and a wrong secret answer alike.
+ * Lets through whoever shows the secret of an ephemeral tunnel. An unknown one and a wrong secret answer alike.
  * @throws HttpError 401 without a secret, 404
  */
-export async function findOwned(ephemerals: EphemeralRegistry, id: string, exchange: Exchange): Promise<Ephemeral> {
-  const secret = readBearer(exchange);
-  const tunnel = await ephemerals.findById(id);
-  if (tunnel === null || !isSecretOf(tunnel.record.secretHash, secret)) throw noSuchTunnel();
+export function checkSecret(tunnel: Ephemeral | null, exchange: Exchange): Ephemeral {
+  const bearer = /^Bearer +(\S+)$/i.exec(exchange.header("authorization") ?? "")?.[1];
+  if (bearer === undefined) throw secretWanted();
+  if (tunnel === null || !isSecretOf(tunnel.record.secretHash, bearer)) throw noSuchTunnel();
   return tunnel;
 }
 
-function readBearer(exchange: Exchange): string {
-  const secret = /^Bearer +([\w-]{1,128})$/i.exec(exchange.header("authorization") ?? "")?.[1];
-  if (secret !== undefined) return secret;
-  throw new HttpError(401, "unauthorized", "The tunnel's secret is wanted as a Bearer token.");
+const secretWanted = (): HttpError =>
+  new HttpError(401, "unauthorized", "The tunnel's secret, or an access token, is wanted as a Bearer token.");
+
+function readPort(exchange: Exchange): number | null {
+  const text = exchange.header(PORT_HEADER);
+  if (text === null) return null;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65535) return port;
+  throw new HttpError(400, "bad_request", "Portway-Port must be a port, from 1 to 65535.");
 }
 
 function checkHandshake(exchange: Exchange): void {

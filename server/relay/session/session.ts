@@ -5,16 +5,20 @@ import {
   type HeadWriter,
   Mux,
   type MuxStream,
+  type NoticeCode,
   type RequestFlags,
   type StreamHandler,
 } from "../../../protocol/mod.ts";
 import type { Carrier } from "../../cluster/mod.ts";
+import type { AccountUser } from "../../store/mod.ts";
 
 export interface SessionOptions {
   /** Address the client connected from. */
   address: string;
   /** Who opened it; null for the holder of an ephemeral tunnel's secret. */
-  userId: string | null;
+  user: AccountUser | null;
+  /** Whether the client takes notices. */
+  takesNotices: boolean;
   /** Plain requests that may be open at a time. */
   maxStreams: number;
   /** Upgrades that may be open at a time, besides those. */
@@ -33,11 +37,13 @@ export interface SessionOptions {
 export class Session implements Carrier {
   readonly mux: Mux;
   readonly address: string;
-  readonly userId: string | null;
+  readonly user: AccountUser | null;
+  readonly #takesNotices: boolean;
 
   constructor(connection: Connection, options: SessionOptions) {
     this.address = options.address;
-    this.userId = options.userId;
+    this.user = options.user;
+    this.#takesNotices = options.takesNotices;
     const socket = new FrameSocket({
       connection,
       masking: "bare",
@@ -75,6 +81,11 @@ export class Session implements Carrier {
 
   open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
     return this.mux.open(head, flags, handler);
+  }
+
+  /** Tells the client's user something, if the client can. */
+  notify(code: NoticeCode, text: string): void {
+    if (this.#takesNotices) this.mux.sendNotice(code, text);
   }
 
   end(reason: GoAwayReason, text: string): void {

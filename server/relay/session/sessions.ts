@@ -4,9 +4,10 @@ import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../../common/log.ts";
 import { acceptWebSocket } from "../../../common/websocket/mod.ts";
-import { GoAwayReason, SUBPROTOCOL } from "../../../protocol/mod.ts";
+import { GoAwayReason, NOTICES_HEADER, SUBPROTOCOL } from "../../../protocol/mod.ts";
 import { serverRestarting } from "../errors.ts";
-import type { Endpoint, SessionEnd } from "../tunnel/endpoint.ts";
+import type { AccountUser } from "../../store/mod.ts";
+import type { Endpoint } from "../tunnel/endpoint.ts";
 import { Session } from "./session.ts";
 
 export interface SessionsOptions {
@@ -23,7 +24,7 @@ export interface SessionOwner {
   /** Address the client connected from. */
   readonly address: string;
   /** Null for the holder of an ephemeral tunnel's secret. */
-  readonly userId: string | null;
+  readonly user: AccountUser | null;
   /** The tunnel's id, for the log. */
   readonly tunnel: string;
 }
@@ -66,12 +67,13 @@ export class Sessions {
     const fault = endpoint.gate();
     if (fault !== null) throw fault;
     const { maxStreams, maxUpgrades, log } = this.#options;
-    const { address, userId, tunnel } = owner;
+    const { address, user, tunnel } = owner;
     const network = networkOf(address);
     this.#checkPlace(network, endpoint);
     const session = new Session(acceptWebSocket(exchange, SUBPROTOCOL), {
       address,
-      userId,
+      user,
+      takesNotices: exchange.header(NOTICES_HEADER) === "1",
       maxStreams,
       maxUpgrades,
       onDrain: (session) => endpoint.detach(session),
@@ -97,9 +99,11 @@ export class Sessions {
     return { sessions: this.#sessions.size, streams };
   }
 
-  /** Ends those that a user has opened. */
-  endOf(userId: string, { reason, text }: SessionEnd): void {
-    for (const session of this.#sessions) if (session.userId === userId) session.end(reason, text);
+  /** Those that members of accounts have opened. */
+  ofMembers(): (Session & { readonly user: AccountUser })[] {
+    return [...this.#sessions].filter((session): session is Session & { readonly user: AccountUser } =>
+      session.user !== null
+    );
   }
 
   /**

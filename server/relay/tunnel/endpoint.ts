@@ -27,6 +27,8 @@ export interface TunnelGate {
   meter(bytes: number): void;
   /** What visitors asked for lately; null for kinds that keep nothing of it. */
   readonly requests: RequestLog | null;
+  /** Told when somebody begins to carry one of its endpoints. */
+  onCarried?(endpoint: Endpoint): void;
 }
 
 /** Visitors that wait for the session of one endpoint. */
@@ -36,8 +38,8 @@ const MAX_HELD = 256;
  * One public address of a tunnel: who carries it, and the gate that every visitor passes on the way there, whatever they
  * come for.
  */
-export class Endpoint<T extends TunnelGate = TunnelGate> {
-  readonly tunnel: T;
+export class Endpoint {
+  readonly tunnel: TunnelGate;
   /** The port of the client's machine; 0 for a tunnel that has but one address. */
   readonly port: number;
   /** Who carries it as far as this node has seen. Whoever is to carry a visitor is found by {@link find}. */
@@ -51,7 +53,7 @@ export class Endpoint<T extends TunnelGate = TunnelGate> {
   #held = 0;
 
   /** @param key what presence knows it by */
-  constructor(tunnel: T, port: number, key: string, place: RelayPlace) {
+  constructor(tunnel: TunnelGate, port: number, key: string, place: RelayPlace) {
     this.tunnel = tunnel;
     this.port = port;
     this.#key = key;
@@ -128,6 +130,7 @@ export class Endpoint<T extends TunnelGate = TunnelGate> {
     this.carrier = carrier;
     // A session of another node drops off without a word to this one: it was there now at least.
     this.since = this.droppedAt = this.#place.now();
+    this.tunnel.onCarried?.(this);
     return carrier;
   }
 }

@@ -7,7 +7,7 @@ import { Endpoint, type RelayPlace, type SessionEnd, type TunnelGate } from "./e
 /** An ephemeral tunnel in memory: one address, and an end by time or by traffic. */
 export class Ephemeral implements TunnelGate {
   readonly record: EphemeralTunnel;
-  readonly endpoint: Endpoint<Ephemeral>;
+  readonly endpoint: Endpoint;
   readonly requests = null;
   /** When it was last connected or asked for, in Unix milliseconds. */
   seenAt = 0;
@@ -18,7 +18,7 @@ export class Ephemeral implements TunnelGate {
 
   constructor(record: EphemeralTunnel, place: RelayPlace) {
     this.record = record;
-    this.endpoint = new Endpoint<Ephemeral>(this, 0, record.id, place);
+    this.endpoint = new Endpoint(this, 0, record.id, place);
     this.#used = this.#saved = record.bytesUsed;
     this.#now = place.now;
   }

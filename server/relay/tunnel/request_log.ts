@@ -36,6 +36,11 @@ export class RequestLog {
     return this.#requests.toReversed();
   }
 
+  /** Whether the store knows of all. */
+  get isSaved(): boolean {
+    return this.#unsaved === 0;
+  }
+
   /** How many ended since the last call, to be added in the store. */
   takeUnsaved(): number {
     const unsaved = this.#unsaved;

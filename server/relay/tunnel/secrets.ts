@@ -19,3 +19,8 @@ export const hashSecret = (secret: string): string => createHash("sha256").updat
 export function isSecretOf(hash: string, secret: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(hash));
 }
+
+/** A host label that begins with a name, and ends in 40 random bits. */
+export function createNamedLabel(name: string): string {
+  return `${name}-${createLabel().slice(0, 8)}`;
+}

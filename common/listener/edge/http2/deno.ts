@@ -20,7 +20,7 @@ const LINGER_BYTES = 1024 * 1024;
  * It has no interim answers and no trailers, sorts and joins a request's fields, and refuses a body with GET.
  */
 export function openDenoHttp2(options: ListenOptions, handler: ExchangeHandler): Http2Front {
-  const { log } = options, limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const { log, traffic } = options, limits = { ...DEFAULT_LIMITS, ...options.limits };
   const visitors = new Map<number, Visitor>();
   const handle: ExchangeHandler = (exchange) => {
     void respond(exchange, handler, log);
@@ -31,7 +31,7 @@ export function openDenoHttp2(options: ListenOptions, handler: ExchangeHandler):
     if (visitor === undefined) return new Response(null, { status: 403 });
     const exchange = createExchange(request, visitor.remoteAddress, { secure: true, isHttp2: true, limits });
     visitor.began(exchange, completed);
-    return answerRequest(exchange, completed, handle);
+    return answerRequest(exchange, completed, handle, traffic);
   });
   return {
     descriptors: 2,

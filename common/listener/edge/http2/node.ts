@@ -12,6 +12,7 @@ import { errorResponse, HttpError } from "../../../http_error.ts";
 import { describeError, type Logger, stackOf } from "../../../log.ts";
 import { DEFAULT_LIMITS, type ListenerLimits } from "../../limits.ts";
 import { sendResponse } from "../../send_response.ts";
+import type { Traffic } from "../../traffic.ts";
 import { BodyCut, type ExchangeHandler, type ListenOptions } from "../../types.ts";
 import { FrameWatch } from "./frame_watch.ts";
 import { NodeExchange } from "./node_exchange.ts";
@@ -21,7 +22,7 @@ import type { Http2Connection, Http2Front } from "./types.ts";
 const MAX_STREAMS = 200;
 
 /** HTTP/2 by node:http2, over the connections that the edge has accepted. */
-export function openNodeHttp2({ limits, log }: ListenOptions, handler: ExchangeHandler): Http2Front {
+export function openNodeHttp2({ limits, traffic, log }: ListenOptions, handler: ExchangeHandler): Http2Front {
   const { maxFields, maxHeadBytes } = { ...DEFAULT_LIMITS, ...limits };
   const visitors = new Set<Visitor>();
   const server = createServer({
@@ -40,6 +41,7 @@ export function openNodeHttp2({ limits, log }: ListenOptions, handler: ExchangeH
           const hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0;
           const exchange = new NodeExchange(stream, { fields, raw, hasBody, remoteAddress, maxFields });
           visitor.began(exchange, stream);
+          if (traffic !== undefined) stream.once("close", () => countAnswer(stream, traffic));
           void respond(exchange, handler, log);
         });
       });
@@ -70,6 +72,11 @@ async function respond(exchange: NodeExchange, handler: ExchangeHandler, log: Lo
     const failure = new HttpError(500, "internal_error", "The server failed to answer this request.");
     await sendResponse(exchange, errorResponse(failure, null));
   }
+}
+
+function countAnswer({ sentHeaders }: ServerHttp2Stream, traffic: Traffic): void {
+  // There are none when the visitor left before.
+  traffic.countAnswer(Number(sentHeaders?.[":status"] ?? 0));
 }
 
 type OnStream = (stream: ServerHttp2Stream, fields: IncomingHttpHeaders, flags: number, raw: string[]) => void;

@@ -1,4 +1,5 @@
 import { type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
+import { TUNNEL_PATHS, TUNNEL_SCHEMAS } from "./tunnel_open_api.ts";
 
 const EPHEMERAL_TUNNEL: ApiObject = {
   type: "object",
@@ -14,10 +15,11 @@ const EPHEMERAL_TUNNEL: ApiObject = {
   },
 };
 
-/** What the OpenAPI document says of ephemeral tunnels. */
-export const EPHEMERAL_API: ApiPart = {
+/** What the OpenAPI document says of the relay's routes. */
+export const TUNNELS_API: ApiPart = {
   tag: { name: "tunnels", description: "public URLs for what runs on a client's machine" },
   paths: {
+    ...TUNNEL_PATHS,
     "/api/v1/tunnels/ephemeral": {
       post: {
         tags: ["tunnels"],
@@ -47,6 +49,7 @@ export const EPHEMERAL_API: ApiPart = {
     },
   },
   schemas: {
+    ...TUNNEL_SCHEMAS,
     EphemeralTunnel: EPHEMERAL_TUNNEL,
     OwnedEphemeralTunnel: {
       allOf: [{ $ref: "#/components/schemas/EphemeralTunnel" }, {

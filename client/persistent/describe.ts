@@ -1,0 +1,37 @@
+import type { PersistentTunnel } from "./tunnels.ts";
+
+/** A line a tunnel, with numbers from 1. */
+export function listTunnels(tunnels: readonly PersistentTunnel[]): string[] {
+  const digits = String(tunnels.length).length;
+  const names = Math.max(...tunnels.map(({ name }) => name.length));
+  const urls = Math.max(...tunnels.map(({ url }) => url.length));
+  return tunnels.map((tunnel, at) =>
+    [String(at + 1).padStart(digits), tunnel.name.padEnd(names), tunnel.url.padEnd(urls), describeState(tunnel)].join(
+      "  ",
+    )
+  );
+}
+
+/** All of one tunnel, by the names that its page on the server's site has too. */
+export function detailTunnel(tunnel: PersistentTunnel): [name: string, value: string][] {
+  const { name, defaultPort, allowedPorts, enabled, suspended, url, live } = tunnel;
+  return [
+    ["Name", name],
+    ["Default port", String(defaultPort)],
+    ["Allowed ports", allowedPorts === "all" ? "All" : allowedPorts.join(", ")],
+    ["Enabled", `${enabled}${suspended ? ", suspended by an admin of the server" : ""}`],
+    ["Public URL", url],
+    ["Live", live.length === 0 ? "no" : live.map(describeLive).join(", ")],
+  ];
+}
+
+const describeLive = ({ port, since }: PersistentTunnel["live"][number]) =>
+  since === null ? `port ${port}` : `port ${port} since ${since.slice(0, 16).replace("T", " ")} UTC`;
+
+function describeState({ enabled, suspended, live, defaultPort }: PersistentTunnel): string {
+  if (suspended) return "suspended";
+  if (!enabled) return "off";
+  if (live.length === 0) return "on";
+  const isPlain = live.length === 1 && live[0].port === defaultPort;
+  return isPlain ? "on, live" : `on, live on ${live.map(({ port }) => port).join(", ")}`;
+}

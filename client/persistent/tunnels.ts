@@ -1,0 +1,83 @@
+import { type ApiClient, asRecord, notPortway } from "../api/mod.ts";
+
+/** A persistent tunnel as its user sees it. */
+export interface PersistentTunnel {
+  id: string;
+  name: string;
+  /** Of its default port. */
+  url: string;
+  defaultPort: number;
+  /** The local ports that may be carried, the default one besides. */
+  allowedPorts: "all" | number[];
+  enabled: boolean;
+  /** By an admin of the server. */
+  suspended: boolean;
+  /** What is carried now. */
+  live: { port: number; since: string | null }[];
+}
+
+/** The traffic of a user in this month. */
+export interface Usage {
+  bytes: number;
+  /** Null for no limit. */
+  bytesLimit: number | null;
+  /** When it starts again, as an ISO date; null when that is not told. */
+  resetsAt: string | null;
+}
+
+/** The persistent tunnels of the account in use. Throws what the client throws. */
+export async function fetchTunnels(api: ApiClient): Promise<PersistentTunnel[]> {
+  const { tunnels } = asRecord(await api.get("/api/v1/tunnels"));
+  if (!Array.isArray(tunnels)) throw notPortway(api.server);
+  return tunnels.map((one) => {
+    const tunnel = parseTunnel(one);
+    if (tunnel === null) throw notPortway(api.server);
+    return tunnel;
+  });
+}
+
+/** The traffic of the user who asks. Throws what the client throws. */
+export async function fetchUsage(api: ApiClient): Promise<Usage> {
+  const { bytes, bytesLimit, resetsAt } = asRecord(await api.get("/api/v1/usage"));
+  if (typeof bytes !== "number") throw notPortway(api.server);
+  return {
+    bytes,
+    bytesLimit: typeof bytesLimit === "number" ? bytesLimit : null,
+    resetsAt: typeof resetsAt === "string" || typeof resetsAt === "number" ? toIsoDate(resetsAt) : null,
+  };
+}
+
+function toIsoDate(time: string | number): string | null {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+/** Null for what is no tunnel. A URL that could steer a terminal is none. */
+function parseTunnel(value: unknown): PersistentTunnel | null {
+  const { id, name, url, defaultPort, allowedPorts, enabled, suspended, live } = asRecord(value);
+  if (typeof id !== "string" || typeof name !== "string" || typeof url !== "string" || !isPlainUrl(url)) return null;
+  if (!isPort(defaultPort) || typeof enabled !== "boolean") return null;
+  const ports = allowedPorts === "all" ? "all" : Array.isArray(allowedPorts) ? allowedPorts.filter(isPort) : null;
+  if (ports === null) return null;
+  return {
+    id,
+    name,
+    url,
+    defaultPort,
+    allowedPorts: ports,
+    enabled,
+    suspended: suspended === true,
+    live: Array.isArray(live) ? live.map(parseLive).filter((one) => one !== null) : [],
+  };
+}
+
+function parseLive(value: unknown): { port: number; since: string | null } | null {
+  const { port, since } = asRecord(value);
+  if (!isPort(port)) return null;
+  return { port, since: typeof since === "string" || typeof since === "number" ? toIsoDate(since) : null };
+}
+
+const isPort = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 65_535;
+
+const isPlainUrl = (url: string) => /^https?:\/\/[\x21-\x7e]+$/.test(url) && URL.canParse(url);

@@ -1,0 +1,41 @@
+import { decodeLatin1, encodeLatin1 } from "../../../common/http1/mod.ts";
+import { LinkGrammar } from "./link_grammar.ts";
+import { LinkRewriter } from "./link_rewriter.ts";
+import { Links } from "./links.ts";
+import { exposeSeveral } from "./public_ports.ts";
+
+/** For the tests: a service on port 3000 of `https://app-x1.t.example`, whose ports 4000, 80 and 443 are public too. */
+const PORTS = exposeSeveral({ defaultPort: 3000, allowed: [4000, 80, 443] });
+const OWN = { port: 3000, scheme: "http", authorities: new Set(["shop.test:3000"]) };
+const GRAMMAR = new LinkGrammar(["shop.test"]);
+
+export interface RewriteTextOptions {
+  /** What visitors come to; `app-x1.t.example`, by https, when not given. */
+  base?: string;
+  isSecure?: boolean;
+}
+
+export function createTestRewriter(
+  { base = "app-x1.t.example", isSecure = true }: RewriteTextOptions = {},
+): LinkRewriter {
+  return new LinkRewriter(GRAMMAR, new Links(PORTS, OWN, base, isSecure));
+}
+
+/** The text, one character a byte, rewritten whole. */
+export function rewriteText(text: string, options?: RewriteTextOptions): string {
+  const bytes = createTestRewriter(options).rewriteWhole(encodeLatin1(text));
+  return decodeLatin1(bytes, 0, bytes.length);
+}
+
+/** The same in pieces, and the most bytes that were held. */
+export function rewritePieces(pieces: readonly string[]): { text: string; mostHeld: number } {
+  const rewriter = createTestRewriter();
+  let text = "", mostHeld = 0;
+  for (const piece of pieces) {
+    const bytes = rewriter.push(encodeLatin1(piece));
+    text += decodeLatin1(bytes, 0, bytes.length);
+    mostHeld = Math.max(mostHeld, rewriter.held);
+  }
+  const last = rewriter.end();
+  return { text: text + decodeLatin1(last, 0, last.length), mostHeld };
+}

@@ -1,0 +1,26 @@
+/**
+ * Whether answers of a type are text that links can be rewritten in: HTML, CSS, scripts, JSON, XML, event streams,
+ * manifests, plain text. Only where bytes below 0x80 are ASCII: UTF-16 and a few others pass as they are.
+ * @param contentType the field's value
+ */
+export function isRewritable(contentType: string): boolean {
+  const [type, ...parameters] = contentType.toLowerCase().split(";").map((part) => part.trim());
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length);
+  return TEXT.test(type) && (charset === undefined || ASCII_BASED.test(charset.replace(/^"(.*)"$/, "$1")));
+}
+
+export function isEventStream(contentType: string): boolean {
+  return /^text\/event-stream\s*(?:;|$)/i.test(contentType);
+}
+
+/** `application/vnd.apple.mpegurl` and its like are playlists, whose entries are links. */
+const TEXT = new RegExp(
+  "^(?:text/.+|.+\\+(?:json|xml|yaml)|application/(?:(?:x-)?(?:json|javascript|ecmascript|yaml|ndjson|toml|mpegurl)|" +
+    "xml|jsonl|json-seq|typescript|graphql|manifest|vnd\\.apple\\.mpegurl|x-www-form-urlencoded)|audio/(?:x-)?mpegurl|" +
+    "audio/vnd\\.apple\\.mpegurl)$",
+);
+
+const ASCII_BASED = new RegExp(
+  "^(?:utf-?8|(?:us-)?ascii|iso[-_]?8859-\\d{1,2}|latin-?\\d|(?:windows|cp)-?125\\d|koi8-[ru]|macintosh|" +
+    "gbk|gb2312|gb18030|big5|euc-(?:jp|kr)|shift[-_]jis)$",
+);

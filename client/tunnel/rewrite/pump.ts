@@ -1,0 +1,93 @@
+import { type ResponseHead, ResponseSyntaxError } from "../../../common/http1/mod.ts";
+import { AnswerBody, ConnectionBroken, type UpstreamConnection } from "../../../common/upstream/mod.ts";
+import { MAX_HEAD, type MuxStream, StreamEnded } from "../../../protocol/mod.ts";
+import { isWhole } from "../answer.ts";
+import { type AnswerHead, dropDigests } from "./answer_head.ts";
+import { type Coding, recode } from "./recode.ts";
+import type { RewrittenAnswer, RewrittenExchange } from "./rewriting.ts";
+
+const NOTHING = new Uint8Array(0);
+
+/** An answer that is being rewritten, and where it comes from. */
+export interface RewritingAnswer {
+  readonly stream: MuxStream;
+  readonly connection: UpstreamConnection;
+  readonly head: ResponseHead;
+  readonly exchange: RewrittenExchange;
+  readonly rewritten: RewrittenAnswer & { readonly coding: Coding | "identity" };
+}
+
+/**
+ * Sends an answer in one frame, with the length that it has now, when all of it is there and may be sent.
+ * @returns whether it did; else {@link pumpRewritten} does
+ * @throws ResponseSyntaxError when the head is too large
+ */
+export function sendRewritten({ stream, connection, head, exchange, rewritten }: RewritingAnswer): boolean {
+  if (!isWhole(head, connection)) return false;
+  const original = connection.buffer.subarray(head.end, head.end + head.length);
+  if (original.length > 0 && rewritten.coding !== "identity") return false;
+  const body = exchange.createRewriter().rewriteWhole(original);
+  if (body.length > stream.room) return false;
+  rewritten.head.describeRewritten(head.framing === "length" ? body.length : null);
+  const block = serialize(rewritten.head);
+  stream.respond(head.status, block, 0, block.length, body, 0, body.length, true);
+  return true;
+}
+
+/**
+ * Carries an answer as it comes, rewritten, into its stream. How long it will be nobody knows.
+ * @returns whether the connection can carry another request
+ * @throws ConnectionBroken, ResponseSyntaxError, StreamEnded
+ */
+export async function pumpRewritten(answer: RewritingAnswer): Promise<boolean> {
+  const { stream, connection, head, rewritten } = answer;
+  rewritten.head.describeRewritten(null);
+  const block = serialize(rewritten.head);
+  if (stream.room === 0) await stream.whenRoom();
+  stream.respond(head.status, block, 0, block.length, NOTHING, 0, 0, false);
+  let isClean = false;
+  connection.start = head.end;
+  const body = new AnswerBody({ connection, head, onEnd: (reusable) => isClean = reusable, explain: explainBroken });
+  try {
+    await pumpBody(answer, body);
+  } finally {
+    body.cancel();
+  }
+  stream.end(dropDigests(body.trailers));
+  return isClean;
+}
+
+async function pumpBody({ stream, connection, exchange, rewritten }: RewritingAnswer, body: AnswerBody): Promise<void> {
+  const rewriter = exchange.createRewriter(), { coding } = rewritten;
+  if (coding === "identity") {
+    for await (const piece of readPieces(body)) {
+      const ready = rewriter.push(piece);
+      if (ready.length > 0) await stream.write(ready);
+    }
+    return await stream.write(rewriter.end());
+  }
+  // Who waits for more of what is broken already may wait for long.
+  const recoding = { coding, rewriter, onBroken: () => connection.close() };
+  await recode(readPieces(body), recoding, (bytes) => stream.write(bytes)).catch((error) => {
+    throw isKnown(error) ? error : new ConnectionBroken(`what it sends is not ${coding}`, { cause: error });
+  });
+}
+
+async function* readPieces(body: AnswerBody): AsyncGenerator<Uint8Array, void> {
+  for (let pieces = await body.take(); pieces !== null; pieces = await body.take()) yield* pieces;
+}
+
+function serialize(head: AnswerHead): Uint8Array {
+  const block = head.toBytes();
+  if (block.length > MAX_HEAD) throw new ResponseSyntaxError("the head is too large");
+  return block;
+}
+
+const isKnown = (error: unknown) =>
+  error instanceof StreamEnded || error instanceof ConnectionBroken || error instanceof ResponseSyntaxError;
+
+function explainBroken(error: unknown): unknown {
+  return isKnown(error)
+    ? error
+    : new ConnectionBroken("it closed the connection in the middle of its answer", { cause: error });
+}

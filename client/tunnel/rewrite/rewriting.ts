@@ -1,0 +1,116 @@
+import type { RequestHead } from "../../../common/http1/mod.ts";
+import type { Edit, PublicBase } from "../addresses.ts";
+import { AnswerHead } from "./answer_head.ts";
+import { isLocalHost, LinkGrammar } from "./link_grammar.ts";
+import { LinkRewriter } from "./link_rewriter.ts";
+import { Links, type OwnHosts } from "./links.ts";
+import type { PublicPorts } from "./public_ports.ts";
+import type { Coding } from "./recode.ts";
+import { editRequest } from "./request_edits.ts";
+
+export interface RewritingOptions {
+  /** Where the service is. */
+  readonly service: URL;
+  /** The Host that it sees; null when that is the visitor's own. */
+  readonly hostHeader: string | null;
+  readonly ports: PublicPorts;
+}
+
+/** Makes links to the local host in the answers of one service public. */
+export class Rewriting {
+  readonly #grammar: LinkGrammar;
+  readonly #own: OwnHosts;
+  readonly #ports: PublicPorts;
+  readonly #isTranslated: boolean;
+  /** Of the public URL that was seen last: nearly always there is one. */
+  #last: { base: PublicBase; links: Links } | null = null;
+
+  constructor({ service, hostHeader, ports }: RewritingOptions) {
+    const authorities = [service.host, hostHeader ?? service.host].map((host) => host.toLowerCase());
+    const names = authorities.map((authority) => authority.replace(/:\d+$/, "")).filter((name) => !isLocalHost(name));
+    this.#grammar = new LinkGrammar([...new Set(names)]);
+    const scheme = service.protocol.slice(0, -1);
+    const port = service.port === "" ? (scheme === "https" ? 443 : 80) : Number(service.port);
+    this.#own = { port, scheme, authorities: new Set(authorities) };
+    this.#ports = ports;
+    this.#isTranslated = hostHeader !== null;
+  }
+
+  /** Begins an exchange with a visitor's request to `base`. */
+  begin(head: RequestHead, base: PublicBase): RewrittenExchange {
+    const restored = new Set<string>();
+    const origins = this.#isTranslated ? { toLocal: (host: string) => this.#toLocalOrigin(host, base) } : null;
+    const edits = editRequest(head, origins, restored);
+    return new RewrittenExchange(this.#grammar, this.#linksOf(base), edits, restored);
+  }
+
+  /** The public origin of another local port that an answer's head names; null for all else. */
+  findOrigin(authority: string, base: PublicBase): string | null {
+    const [, host, port] = AUTHORITY.exec(authority.toLowerCase()) ?? [];
+    if (host === undefined || !isLocalHost(host)) return null;
+    const publicHost = this.#linksOf(base).hostOf(Number(port));
+    return publicHost === null ? null : `${base.isSecure ? "https" : "http"}://${publicHost}`;
+  }
+
+  #linksOf(base: PublicBase): Links {
+    if (this.#last?.base !== base) {
+      const links = new Links(this.#ports, this.#own, base.host, base.isSecure);
+      this.#last = { base, links };
+    }
+    return this.#last.links;
+  }
+
+  #toLocalOrigin(host: string, base: PublicBase): string | null {
+    const port = host === base.host ? null : this.#ports.toLocal(host, base.host);
+    if (port === null) return null;
+    return port === 443 ? "https://localhost" : `http://localhost${port === 80 ? "" : `:${port}`}`;
+  }
+}
+
+const NOT_MODIFIED = 304;
+
+/** `localhost:4000` and its like. */
+const AUTHORITY = /^(.+):(\d{1,5})$/;
+
+/** How an answer is rewritten. */
+export interface RewrittenAnswer {
+  readonly head: AnswerHead;
+  /** Of its body; null when that passes as it is, and the head has changed as far as it does. */
+  readonly coding: Coding | "identity" | null;
+}
+
+/** Whether the body is rewritten too. */
+export function isBodyRewritten(
+  answer: RewrittenAnswer,
+): answer is RewrittenAnswer & { readonly coding: Coding | "identity" } {
+  return answer.coding !== null;
+}
+
+/** One request and its answer. */
+export class RewrittenExchange {
+  /** What changes in the request, in order. */
+  readonly edits: readonly Edit[];
+  readonly #grammar: LinkGrammar;
+  readonly #links: Links;
+  readonly #restored: ReadonlySet<string>;
+
+  constructor(grammar: LinkGrammar, links: Links, edits: readonly Edit[], restored: ReadonlySet<string>) {
+    this.#grammar = grammar;
+    this.#links = links;
+    this.edits = edits;
+    this.#restored = restored;
+  }
+
+  /** @param block of a final answer: reason phrase, CRLF, field lines, `block[start, end)` */
+  readHead(status: number, block: Uint8Array, start: number, end: number): RewrittenAnswer {
+    const head = new AnswerHead(block, start, end);
+    head.rewriteFields(this.#links);
+    const coding = head.findRewritableCoding(status);
+    if (status === NOT_MODIFIED) head.markRestoredTag(this.#restored);
+    return { head, coding: status === NOT_MODIFIED ? null : coding };
+  }
+
+  createRewriter(): LinkRewriter {
+    return new LinkRewriter(this.#grammar, this.#links);
+  }
+}

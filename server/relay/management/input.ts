@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { badField, checkInput } from "../../../common/check_input.ts";
+import type { AllowedPorts, PersistentTunnel } from "../../store/mod.ts";
+
+/** Ports that a list may name. */
+export const MAX_ALLOWED_PORTS = 100;
+
+/** With what is generated, and a port, it has to fit into a host label of 63 characters. */
+export const MAX_NAME = 40;
+
+/** Lower-case letters and digits, and single dashes between them. */
+export const NAME_PATTERN = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
+
+const port = z.int().min(1).max(65535);
+const allowedPorts = z.union([z.literal("all"), z.array(port).min(1).max(MAX_ALLOWED_PORTS)]);
+
+const newTunnel = z.strictObject({
+  name: z.string().min(1).max(MAX_NAME).regex(
+    new RegExp(NAME_PATTERN),
+    "must be lower-case letters and digits, with single dashes between them",
+  ),
+  defaultPort: port,
+  allowedPorts: allowedPorts.optional(),
+  enabled: z.boolean().optional(),
+});
+
+const change = z.strictObject({
+  name: z.string().optional(),
+  defaultPort: port.optional(),
+  allowedPorts: allowedPorts.optional(),
+  enabled: z.boolean().optional(),
+});
+
+/** What an owner says of a tunnel. */
+export type TunnelSettings = Pick<PersistentTunnel, "defaultPort" | "allowedPorts" | "enabled">;
+
+/**
+ * Checks what a new tunnel is to be: all ports and switched on when that is left out.
+ * @throws HttpError 400 with the field
+ */
+export function parseNewTunnel(input: unknown): TunnelSettings & Pick<PersistentTunnel, "name"> {
+  const { name, defaultPort, allowedPorts = "all", enabled = true } = checkInput(newTunnel, input);
+  return { name, ...checkPorts({ defaultPort, allowedPorts, enabled }) };
+}
+
+/**
+ * Checks what is to change of a tunnel. Its name stays, as its address has it.
+ * @throws HttpError 400 with the field
+ */
+export function parseTunnelChange(
+  input: unknown,
+  present: TunnelSettings & Pick<PersistentTunnel, "name">,
+): TunnelSettings {
+  const { name = present.name, ...wanted } = checkInput(change, input);
+  if (name !== present.name) throw badField("name", "cannot be changed, as the public address has it");
+  const { defaultPort, allowedPorts, enabled } = present;
+  return checkPorts({ defaultPort, allowedPorts, enabled, ...withoutGaps(wanted) });
+}
+
+/** The days that usage is asked for: 30 when left out. @throws HttpError 400 with the field */
+export function parseDays(text: string | undefined): number {
+  const days = text === undefined ? 30 : /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (days < 1 || days > MAX_DAYS) throw badField("days", `must be from 1 to ${MAX_DAYS}`);
+  return days;
+}
+
+/** Usage is kept a little longer than this. */
+export const MAX_DAYS = 366;
+
+function checkPorts(settings: TunnelSettings): TunnelSettings {
+  const ports = sortPorts(settings.allowedPorts);
+  if (ports !== "all" && !ports.includes(settings.defaultPort)) {
+    throw badField("allowedPorts", "must have the default port among them");
+  }
+  return { ...settings, allowedPorts: ports };
+}
+
+function sortPorts(ports: AllowedPorts): AllowedPorts {
+  return ports === "all" ? ports : [...new Set(ports)].sort((one, two) => one - two);
+}
+
+/** Fields that were left out leave what there is. */
+function withoutGaps<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

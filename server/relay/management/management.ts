@@ -1,0 +1,246 @@
+import { HttpError } from "../../../common/http_error.ts";
+import { type Principal, requireScope } from "../../access/mod.ts";
+import {
+  type AccountUser,
+  type AllowedPorts,
+  LabelTaken,
+  NameTaken,
+  type PersistentTunnel,
+  type Store,
+  TooManyTunnels,
+  type UsageDay,
+} from "../../store/mod.ts";
+import { dayOf, monthOf, startOfNextMonth } from "../calendar.ts";
+import { noSuchTunnel, planRequired } from "../errors.ts";
+import type { PersistentRegistry } from "../tunnel/persistent_registry.ts";
+import type { RecentRequest } from "../tunnel/request_log.ts";
+import { createNamedLabel } from "../tunnel/secrets.ts";
+import { parseNewTunnel, parseTunnelChange } from "./input.ts";
+
+/** A persistent tunnel as its account's members see it. Times are in ISO 8601. */
+export interface TunnelInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly label: string;
+  /** Where visitors reach the default port. */
+  readonly url: string;
+  readonly defaultPort: number;
+  readonly allowedPorts: AllowedPorts;
+  readonly enabled: boolean;
+  readonly suspended: boolean;
+  readonly createdAt: string;
+  /** Ports that clients expose now, as far as this server knows. */
+  readonly live: readonly { readonly port: number; readonly since: string }[];
+}
+
+/** A visitor's request as the account's members see it. */
+export interface RequestInfo extends Omit<RecentRequest, "at"> {
+  readonly at: string;
+}
+
+/** What a user of an account may carry this month. */
+export interface AllowanceInfo {
+  /** Such as 2026-11, in UTC. */
+  readonly month: string;
+  readonly bytes: number;
+  readonly bytesLimit: number;
+  readonly resetsAt: string;
+  /** Whether so much is used that the user should know. */
+  readonly warning: boolean;
+}
+
+/** A tunnel as the operator sees it. */
+export interface OwnedTunnelInfo extends TunnelInfo {
+  readonly accountId: string;
+  /** Whose allowance it counts on. */
+  readonly userId: string;
+}
+
+/** Who asks; null for nobody. */
+type Asking = Principal | null;
+
+export interface TunnelManagementOptions {
+  store: Pick<Store, "persistentTunnels" | "usage">;
+  registry: PersistentRegistry;
+  /** Public URL of a label. */
+  urlOf(label: string): string;
+  /** Tunnels that an account may have. */
+  maxPerAccount: number;
+  /** Unix milliseconds. */
+  now(): number;
+}
+
+/** Rows of {@link TunnelManagement.listAll}. */
+const PAGE = 50;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * What members of accounts do with persistent tunnels, for the API and for pages alike: the same checks, the same
+ * refusals. Every method but those for the operator throws HttpError 401 for nobody, 403 `scope_missing`, and 404
+ * `tunnel_not_found` for what is not there or another account's.
+ */
+export class TunnelManagement {
+  readonly #options: TunnelManagementOptions;
+
+  constructor(options: TunnelManagementOptions) {
+    this.#options = options;
+  }
+
+  /** The account's tunnels, by name. */
+  async list(asking: Asking): Promise<TunnelInfo[]> {
+    const { account } = requireScope(asking, "tunnels:use");
+    return (await this.#options.store.persistentTunnels.list(account.id)).map((record) => this.#describe(record));
+  }
+
+  async get(asking: Asking, id: string): Promise<TunnelInfo> {
+    return this.#describe(await this.#find(requireScope(asking, "tunnels:use"), id));
+  }
+
+  /**
+   * Makes a tunnel of `{name, defaultPort, allowedPorts, enabled}`.
+   * @throws HttpError 400 with the field, 403 `plan_required` or `too_many_tunnels`, 409 `name_taken`
+   */
+  async create(asking: Asking, input: unknown): Promise<TunnelInfo> {
+    const { account, user } = requireScope(asking, "tunnels:write");
+    if (account.plan !== "paid") throw planRequired();
+    const settings = parseNewTunnel(input);
+    const { now, store, maxPerAccount } = this.#options;
+    for (;;) {
+      const record: PersistentTunnel = {
+        id: crypto.randomUUID(),
+        accountId: account.id,
+        userId: user.id,
+        label: createNamedLabel(settings.name),
+        suspended: false,
+        createdAt: now(),
+        ...settings,
+      };
+      try {
+        await store.persistentTunnels.insert(record, maxPerAccount);
+        return this.#describe(record);
+      } catch (error) {
+        if (error instanceof NameTaken) throw nameTaken(settings.name);
+        if (error instanceof TooManyTunnels) throw tooManyTunnels(maxPerAccount);
+        if (!(error instanceof LabelTaken)) throw error;
+      }
+    }
+  }
+
+  /**
+   * Changes `{defaultPort, allowedPorts, enabled}`, or some of them. Sessions that may not go on end at once.
+   * @throws HttpError 400 with the field
+   */
+  async update(asking: Asking, id: string, input: unknown): Promise<TunnelInfo> {
+    const present = await this.#find(requireScope(asking, "tunnels:write"), id);
+    return await this.#change(id, parseTunnelChange(input, present));
+  }
+
+  /** Deletes a tunnel with its usage by day, and ends its sessions. */
+  async remove(asking: Asking, id: string): Promise<void> {
+    await this.#find(requireScope(asking, "tunnels:write"), id);
+    const { store, registry } = this.#options;
+    if (!await store.persistentTunnels.remove(id)) throw noSuchTunnel();
+    registry.drop(id);
+  }
+
+  /** The last requests that this server has seen, newest first. */
+  async requests(asking: Asking, id: string): Promise<RequestInfo[]> {
+    await this.#find(requireScope(asking, "tunnels:use"), id);
+    const requests = this.#options.registry.getById(id)?.requests.list() ?? [];
+    return requests.map((request) => ({ ...request, at: new Date(request.at).toISOString() }));
+  }
+
+  /** Usage of the last days, oldest first; days without visitors have zeros. @param days from 1 to 366 */
+  async usage(asking: Asking, id: string, days: number): Promise<UsageDay[]> {
+    await this.#find(requireScope(asking, "tunnels:use"), id);
+    const wanted = lastDays(this.#options.now(), days);
+    return fillDays(wanted, await this.#options.store.usage.ofTunnel(id, wanted[0]));
+  }
+
+  /** What the asking user has carried this month in this account. */
+  async allowance(asking: Asking): Promise<AllowanceInfo> {
+    const { account, user } = requireScope(asking, "tunnels:use");
+    const who: AccountUser = { accountId: account.id, userId: user.id };
+    const { used, limit, isLow } = await this.#options.registry.findAllowance(who);
+    const now = this.#options.now();
+    return {
+      month: monthOf(now),
+      bytes: used,
+      bytesLimit: limit,
+      resetsAt: new Date(startOfNextMonth(now)).toISOString(),
+      warning: isLow,
+    };
+  }
+
+  /** For the operator, whom the caller has made sure of: all tunnels, newest first. @param page from 1 on */
+  async listAll({ search = "", page = 1 }: { search?: string; page?: number } = {}): Promise<
+    { tunnels: OwnedTunnelInfo[]; total: number }
+  > {
+    const { tunnels, total } = await this.#options.store.persistentTunnels.listAll(search, (page - 1) * PAGE, PAGE);
+    const describe = (record: PersistentTunnel) => {
+      const { accountId, userId } = record;
+      return { ...this.#describe(record), accountId, userId };
+    };
+    return { tunnels: tunnels.map(describe), total };
+  }
+
+  /** For the operator: suspends a tunnel, which ends its sessions at once, or lets it go on. @throws HttpError 404 */
+  async setSuspended(id: string, suspended: boolean): Promise<void> {
+    await this.#change(id, { suspended });
+  }
+
+  /** For the operator: what all tunnels carried in the last days, oldest first. @param days from 1 to 366 */
+  async usageOfAll(days: number): Promise<UsageDay[]> {
+    const wanted = lastDays(this.#options.now(), days);
+    return fillDays(wanted, await this.#options.store.usage.ofAll(wanted[0]));
+  }
+
+  async #find({ account }: Principal, id: string): Promise<PersistentTunnel> {
+    const record = await this.#options.store.persistentTunnels.findById(id);
+    if (record === null || record.accountId !== account.id) throw noSuchTunnel();
+    return record;
+  }
+
+  async #change(id: string, change: Partial<PersistentTunnel>): Promise<TunnelInfo> {
+    const { store, registry } = this.#options;
+    const record = await store.persistentTunnels.update(id, change);
+    if (record === null) throw noSuchTunnel();
+    await registry.apply(record);
+    return this.#describe(record);
+  }
+
+  #describe(record: PersistentTunnel): TunnelInfo {
+    const { id, name, label, defaultPort, allowedPorts, enabled, suspended, createdAt } = record;
+    const live = this.#options.registry.getById(id)?.live() ?? [];
+    return {
+      id,
+      name,
+      label,
+      url: this.#options.urlOf(label),
+      defaultPort,
+      allowedPorts,
+      enabled,
+      suspended,
+      createdAt: new Date(createdAt).toISOString(),
+      live: live.map(({ port, since }) => ({ port, since: new Date(since).toISOString() })),
+    };
+  }
+}
+
+/** The days up to today, oldest first. */
+function lastDays(now: number, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => dayOf(now - (count - 1 - at) * DAY_MS));
+}
+
+function fillDays(wanted: readonly string[], known: readonly UsageDay[]): UsageDay[] {
+  const byDay = new Map(known.map((day) => [day.day, day]));
+  return wanted.map((day) => byDay.get(day) ?? { day, bytes: 0, requests: 0 });
+}
+
+function nameTaken(name: string): HttpError {
+  const message = `This account has a tunnel called "${name}".`;
+  return new HttpError(409, "name_taken", message, { body: { error: { code: "name_taken", message, field: "name" } } });
+}
+
+const tooManyTunnels = (max: number): HttpError =>
+  new HttpError(403, "too_many_tunnels", `An account may have ${max} tunnels.`, { details: "Delete one first." });

@@ -1,0 +1,89 @@
+import { describeError, type Logger } from "../../../common/log.ts";
+import { GoAwayReason } from "../../../protocol/mod.ts";
+import { type PersistentTunnels, StoreUnavailable } from "../../store/mod.ts";
+import type { SessionEnd } from "../tunnel/endpoint.ts";
+import type { PersistentRegistry } from "../tunnel/persistent_registry.ts";
+import type { Sessions } from "./sessions.ts";
+
+/** What is asked of accounts while sessions last. */
+export interface AccountChecks {
+  planOf(accountId: string): Promise<"free" | "paid">;
+  /** Whether a user may do nothing for the time being. */
+  isSuspended(userId: string): Promise<boolean>;
+}
+
+export interface RecheckOptions {
+  sessions: Sessions;
+  registry: PersistentRegistry;
+  store: Pick<PersistentTunnels, "findByIds">;
+  accounts: AccountChecks;
+  /** Unix milliseconds. */
+  now(): number;
+  log: Logger;
+}
+
+const EVERY_MS = 5000;
+
+/**
+ * Looks now and then whether running sessions of persistent tunnels may go on: what was changed through another server is
+ * seen only in the store, and requests ask nobody.
+ */
+export class Recheck {
+  readonly #options: RecheckOptions;
+  #ranAt: number;
+
+  constructor(options: RecheckOptions) {
+    this.#options = options;
+    this.#ranAt = options.now();
+  }
+
+  /** Call it about once a second: it does its work every five. */
+  async run(): Promise<void> {
+    const { now, log } = this.#options;
+    if (now() - this.#ranAt < EVERY_MS) return;
+    this.#ranAt = now();
+    try {
+      await this.#checkTunnels();
+      await this.#checkAccounts();
+    } catch (error) {
+      // Sessions go on while the store fails; its own fault is told once, by whoever watches it.
+      if (!(error instanceof StoreUnavailable)) log.error("recheck_failed", { reason: describeError(error) });
+    }
+  }
+
+  async #checkTunnels(): Promise<void> {
+    const { registry, store } = this.#options;
+    const live = [...registry.tunnels()].filter((tunnel) => tunnel.live().length > 0);
+    if (live.length === 0) return;
+    const records = new Map((await store.findByIds(live.map(({ record }) => record.id))).map((one) => [one.id, one]));
+    for (const { record: { id } } of live) {
+      const record = records.get(id);
+      if (record === undefined) registry.drop(id);
+      else await registry.apply(record);
+    }
+  }
+
+  async #checkAccounts(): Promise<void> {
+    const { accounts, sessions } = this.#options;
+    const members = sessions.ofMembers();
+    const unpaid = await findAll(
+      members.map(({ user }) => user.accountId),
+      async (id) => await accounts.planOf(id) !== "paid",
+    );
+    const suspended = await findAll(members.map(({ user }) => user.userId), (id) => accounts.isSuspended(id));
+    for (const session of members) {
+      if (suspended.has(session.user.userId)) session.end(USER_SUSPENDED.reason, USER_SUSPENDED.text);
+      else if (unpaid.has(session.user.accountId)) session.end(NOT_PAID.reason, NOT_PAID.text);
+    }
+  }
+}
+
+const USER_SUSPENDED: SessionEnd = { reason: GoAwayReason.disabled, text: "your user was suspended" };
+const NOT_PAID: SessionEnd = { reason: GoAwayReason.disabled, text: "persistent tunnels need a paid account" };
+
+/** Those of the ids, each asked about once, for which it is so. */
+async function findAll(ids: readonly string[], isSo: (id: string) => Promise<boolean>): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const id of new Set(ids)) if (await isSo(id)) found.add(id);
+  return found;
+}

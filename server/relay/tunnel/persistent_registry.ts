@@ -1,0 +1,153 @@
+import { GoAwayReason } from "../../../protocol/mod.ts";
+import type { AccountUser, PersistentTunnel, PersistentTunnels, Usage } from "../../store/mod.ts";
+import { monthOf } from "../calendar.ts";
+import { Allowance } from "./allowance.ts";
+import type { Endpoint, RelayPlace, SessionEnd } from "./endpoint.ts";
+import { Persistent } from "./persistent.ts";
+
+/** How long a tunnel that nobody uses stays in memory. */
+const FORGET_MS = 60_000;
+
+export interface PersistentRegistryOptions {
+  store: PersistentTunnels;
+  usage: Pick<Usage, "ofUser">;
+  place: RelayPlace;
+  /** Bytes that each user of an account may carry a month. */
+  monthlyBytes: number;
+}
+
+/** Persistent tunnels in memory, in front of the store, and the allowances that they live on. */
+export class PersistentRegistry {
+  readonly #options: PersistentRegistryOptions;
+  readonly #byId = new Map<string, Persistent>();
+  readonly #idOfLabel = new Map<string, string>();
+  /** Endpoints that are carried, by what stands before the domain in their hosts. */
+  readonly #hosts = new Map<string, Endpoint>();
+  readonly #allowances = new Map<string, Allowance>();
+
+  constructor(options: PersistentRegistryOptions) {
+    this.#options = options;
+  }
+
+  /** The endpoint at an address when it is carried, for the fast path. */
+  getByHost(label: string): Endpoint | undefined {
+    return this.#hosts.get(label);
+  }
+
+  /** The endpoint at an address: `<label>` for a tunnel's default port, `<label>--<port>` for any. */
+  async findByHost(host: string): Promise<Endpoint | null> {
+    const parts = /^(.*?)(?:--([1-9]\d{0,4}))?$/.exec(host);
+    if (parts === null) return null;
+    const tunnel = await this.#findByLabel(parts[1]);
+    if (tunnel === null) return null;
+    const port = parts[2] === undefined ? tunnel.record.defaultPort : Number(parts[2]);
+    if (port > MAX_PORT) return null;
+    const endpoint = tunnel.endpointOf(port);
+    if (tunnel.keeps(port)) this.#hosts.set(host, endpoint);
+    return endpoint;
+  }
+
+  /** The one in memory. */
+  getById(id: string): Persistent | undefined {
+    return this.#byId.get(id);
+  }
+
+  async findById(id: string): Promise<Persistent | null> {
+    const known = this.#byId.get(id);
+    return known ?? await this.#load(await this.#options.store.findById(id));
+  }
+
+  /** The allowance of a user in an account, one object however many ask. */
+  async findAllowance(user: AccountUser): Promise<Allowance> {
+    const { usage, place, monthlyBytes } = this.#options;
+    const key = `${user.accountId} ${user.userId}`;
+    const known = this.#allowances.get(key);
+    if (known !== undefined) return known;
+    const month = monthOf(place.now()), used = await usage.ofUser(user, month);
+    const { accountId, userId } = user;
+    const allowance = this.#allowances.get(key) ?? new Allowance({ accountId, userId }, monthlyBytes, month, used);
+    this.#allowances.set(key, allowance);
+    return allowance;
+  }
+
+  /** Takes a record as it has become: what may not go on ends at once. */
+  async apply(record: PersistentTunnel): Promise<void> {
+    const tunnel = this.#byId.get(record.id);
+    if (tunnel === undefined) return;
+    if (tunnel.record.userId !== record.userId) tunnel.allowance = await this.findAllowance(record);
+    if (tunnel.record.defaultPort !== record.defaultPort) this.#forgetHosts(tunnel);
+    tunnel.record = record;
+    tunnel.endIfOver();
+  }
+
+  /** Ends and forgets a tunnel that is in the store no more. */
+  drop(id: string): void {
+    const tunnel = this.#byId.get(id);
+    if (tunnel === undefined) return;
+    tunnel.end(REMOVED);
+    // Whoever is on the way to it already finds it closed.
+    tunnel.record = { ...tunnel.record, enabled: false };
+    this.#forget(tunnel);
+  }
+
+  tunnels(): Iterable<Persistent> {
+    return this.#byId.values();
+  }
+
+  allowances(): Iterable<Allowance> {
+    return this.#allowances.values();
+  }
+
+  /** Ends what may not go on, and forgets what is idle and stored. */
+  sweep(): void {
+    const now = this.#options.place.now();
+    const used = new Set<Allowance>();
+    for (const tunnel of [...this.#byId.values()]) {
+      if (tunnel.live().length > 0) tunnel.seenAt = now;
+      const idle = new Set(tunnel.forgetIdle());
+      if (idle.size > 0) this.#forgetHosts(tunnel);
+      if (now - tunnel.seenAt > FORGET_MS && tunnel.isSaved) this.#forget(tunnel);
+      else used.add(tunnel.allowance);
+    }
+    for (const [key, allowance] of this.#allowances) {
+      if (!used.has(allowance) && allowance.isSaved) this.#allowances.delete(key);
+    }
+  }
+
+  async #findByLabel(label: string): Promise<Persistent | null> {
+    const id = this.#idOfLabel.get(label);
+    const known = id === undefined ? undefined : this.#byId.get(id);
+    return known ?? await this.#load(await this.#options.store.findByLabel(label));
+  }
+
+  /** One object a record, however many ask at once. */
+  async #load(record: PersistentTunnel | null): Promise<Persistent | null> {
+    if (record === null) return null;
+    const allowance = await this.findAllowance(record);
+    const { place } = this.#options;
+    const tunnel = this.#byId.get(record.id) ??
+      new Persistent(record, allowance, place, (exhausted) => this.#endAllOf(exhausted));
+    this.#byId.set(record.id, tunnel);
+    this.#idOfLabel.set(record.label, record.id);
+    tunnel.seenAt = place.now();
+    return tunnel;
+  }
+
+  #endAllOf(allowance: Allowance): void {
+    for (const tunnel of this.#byId.values()) if (tunnel.allowance === allowance) tunnel.endIfOver();
+  }
+
+  #forget(tunnel: Persistent): void {
+    const { id, label } = tunnel.record;
+    this.#byId.delete(id);
+    this.#idOfLabel.delete(label);
+    this.#forgetHosts(tunnel);
+  }
+
+  #forgetHosts(tunnel: Persistent): void {
+    for (const [host, endpoint] of this.#hosts) if (endpoint.tunnel === tunnel) this.#hosts.delete(host);
+  }
+}
+
+const MAX_PORT = 65535;
+const REMOVED: SessionEnd = { reason: GoAwayReason.removed, text: "this tunnel was deleted" };

@@ -1,0 +1,96 @@
+/** What Prometheus reads of a server. */
+import assert from "node:assert/strict";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { rawRequest, runProgram, type Server, startServer, startSite, startTunnel, visit } from "./kit.ts";
+
+/** Values by name and labels. The format is checked on the way. */
+async function readMetrics(url: string): Promise<Map<string, number>> {
+  const answer = await visit(url);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+  const values = new Map<string, number>();
+  const text = await answer.text();
+  assert.match(text, /\n$/);
+  let name = "";
+  for (const line of text.slice(0, -1).split("\n")) {
+    name = /^# HELP ([a-z_]+) .+\.$/.exec(line)?.[1] ?? name;
+    if (line.startsWith("# HELP")) continue;
+    if (line.startsWith("# TYPE")) assert.match(line, new RegExp(`^# TYPE ${name} (counter|gauge)$`));
+    else {
+      const [, key, value] = new RegExp(`^(${name}(?:\\{[a-z]+="[^"]*"\\})?) ([\\d.e+-]+)$`).exec(line) ?? [];
+      assert.ok(key !== undefined && Number.isFinite(Number(value)), line);
+      values.set(key, Number(value));
+    }
+  }
+  return values;
+}
+
+async function startMetered(args: string[] = []): Promise<{ server: Server; url: string }> {
+  const server = await startServer({ args: ["--metrics", "0", ...args] });
+  const [{ metrics }] = server.events.all();
+  return { server, url: String(metrics) };
+}
+
+for (const listener of ["edge", "deno"]) {
+  Deno.test(`metrics count sessions, streams, answers by class and what fails (listener ${listener})`, async () => {
+    await using site = startSite();
+    const { server: started, url } = await startMetered(["--listener", listener]);
+    await using server = started;
+    await using tunnel = await startTunnel({ server, target: site });
+    const before = await readMetrics(url);
+    assert.equal(before.get("portway_sessions"), 1);
+    assert.equal(before.get("portway_streams"), 0);
+    assert.equal(before.get("portway_store_failing"), 0);
+    assert.ok((before.get("process_resident_memory_bytes") ?? 0) > 10_000_000);
+    assert.equal(before.get('portway_build_info{version="dev"}'), 1);
+
+    for (const path of ["/text", "/text", "/status/404", "/status/503"]) await (await visit(tunnel.url + path)).bytes();
+    await (await visit(`${tunnel.url}/noise?size=1000000`)).bytes();
+    const after = await readMetrics(url);
+    const grown = (key: string) => (after.get(key) ?? NaN) - (before.get(key) ?? NaN);
+    const classes = ["2xx", "4xx", "5xx"].map((name) => grown(`portway_answers_total{class="${name}"}`));
+    assert.deepEqual(classes, [3, 1, 1]);
+    if (listener === "edge") {
+      assert.ok(grown("portway_sent_bytes_total") > 1_000_000 && grown("portway_received_bytes_total") > 1_000_000);
+      assert.ok((after.get("portway_connections") ?? 0) >= 1);
+    }
+
+    const database = join(server.dataDir, "portway.db");
+    await rename(database, `${database}.gone`);
+    await server.whenHealth(({ status }) => status === "storage_failed");
+    assert.equal((await readMetrics(url)).get("portway_store_failing"), 1);
+  });
+}
+
+Deno.test("metrics are on an address of their own, and nowhere else", async () => {
+  const { server: started, url } = await startMetered();
+  await using server = started;
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
+  assert.equal((await visit(`${server.url}/metrics`)).status, 404);
+  assert.equal((await visit(new URL("/health", url).href)).status, 404);
+  assert.equal((await visit(url, { method: "POST" })).status, 404);
+});
+
+Deno.test("what strangers send makes no series of metrics", async () => {
+  const { server: started, url } = await startMetered();
+  await using server = started;
+  const before = await readMetrics(url);
+  for (let turn = 0; turn < 20; turn++) {
+    await rawRequest(server.port, `M${turn} /${turn}?secret HTTP/1.1\r\nhost: h${turn}.try.localhost\r\n\r\n`);
+  }
+  assert.deepEqual([...(await readMetrics(url)).keys()], [...before.keys()]);
+});
+
+Deno.test("an address of metrics that is none, or taken, is told in a line", async () => {
+  const wrong = await runProgram({ entry: "server.ts", args: ["--metrics", "here:there"] });
+  assert.deepEqual([wrong.code, wrong.errors], [
+    2,
+    'portway: --metrics: cannot use "here:there": a port or an address with a port, such as 127.0.0.1:9090, is wanted',
+  ]);
+  await using server = await startServer();
+  const args = ["--port", "0", "--data-dir", ":memory:", "--metrics", String(server.port)];
+  const taken = await runProgram({ entry: "server.ts", args });
+  assert.equal(taken.code, 1);
+  assert.match(taken.errors, new RegExp(`^portway: cannot listen for metrics on 127.0.0.1 port ${server.port}: .*$`));
+});
