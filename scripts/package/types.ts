@@ -1,0 +1,1 @@
+export function emitTypes(_stage: string, _folder: string): void {}
