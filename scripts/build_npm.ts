@@ -4,7 +4,7 @@
  * inside, in the versions that were tested. `--version <release>` stamps one; `--out <folder>` puts it elsewhere.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { copyPackages, findPackageNames, loadPackages, type NpmPackage } from "./package/npm_packages.ts";
@@ -40,6 +40,7 @@ export function buildNpm(out: string, version: string): BuiltPackage {
     );
     run("tar", ["xzf", join(stage, "p.tgz"), "-C", work], work);
     const folder = join(work, "package");
+    removeSources(folder);
     finishModules(files, folder);
     emitTypes(stage, folder);
     const packages = findPackages(files);
@@ -67,6 +68,13 @@ function stageFiles(files: readonly string[], stage: string, version: string): v
   const { exports, license, unstable, compilerOptions, imports } = readJson(join(ROOT, "deno.json"));
   const config = { name: "@portway/portway", version, exports, license, unstable, compilerOptions, imports };
   writeFileSync(join(stage, "deno.json"), JSON.stringify({ ...config, nodeModulesDir: "none" }));
+}
+
+/** What the packer did not make JavaScript of, since nothing imports it, and took along as it is. */
+function removeSources(folder: string): void {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (/(?<!\.d)\.tsx?$|(?:^|\/)deno\.(?:json|lock)$/.test(name)) rmSync(join(folder, name));
+  }
 }
 
 /** Imports that the packer cannot see, and the line by which a shell runs the command. */
