@@ -11,12 +11,12 @@ import { readPeakMemory } from "./measure/process_stats.ts";
 import { startDirect } from "./programs/direct.ts";
 import { createFloor } from "./programs/floor.ts";
 import { startDelay, startService } from "./programs/helpers.ts";
-import { startPortway, startPortwaySilent } from "./programs/portway.ts";
+import { startPortway, startPortwayRewriting, startPortwaySilent } from "./programs/portway.ts";
 import { startIdlePortway } from "./programs/portway_idle.ts";
 import type { Contestant, StartContestant } from "./programs/types.ts";
 import { formatGoals, type Goal } from "./report/goals.ts";
 import { formatNumber, formatTable } from "./report/table.ts";
-import { type BulkResult, measureDownload, measureUpload } from "./workloads/bulk.ts";
+import { type BulkResult, measureDownload, measureText, measureUpload } from "./workloads/bulk.ts";
 import { measureIdleTunnels } from "./workloads/idle.ts";
 import { measureFirstByte, measureKeptAlive } from "./workloads/latency.ts";
 import { measureRequests, type RequestsResult } from "./workloads/requests.ts";
@@ -53,10 +53,11 @@ async function main(): Promise<void> {
   const bulk = await benchBulk(contestants, plan);
   await benchFirstByte(contestants, plan);
   for (const contestant of contestants) await contestant.stop();
+  const rewritten = await benchRewriting(service.port, plan);
   const overRoundTrips = await benchDelay(starts, service.port, plan);
   await service.stop();
   const idle = await benchIdle();
-  print(formatGoals(createGoals(requests, bulk, overRoundTrips, idle)));
+  print(formatGoals(createGoals(requests, bulk, rewritten, overRoundTrips, idle)));
 }
 
 async function benchRequests(all: readonly Contestant[], plan: Plan): Promise<Found<RequestsResult>> {
@@ -109,6 +110,18 @@ async function benchFirstByte(all: readonly Contestant[], { rounds }: Plan): Pro
   print(formatTable(["first byte of a streamed answer", "ms"], rows));
 }
 
+/** Plain text as it is and with links in it rewritten. Returns the MB/s of the latter. */
+async function benchRewriting(service: number, { rounds }: Plan): Promise<number> {
+  const contestants = [await startPortway({ service }), await startPortwayRewriting({ service })];
+  const found = await runRounds(contestants, rounds, (contestant) => measureText(contestant, BULK_BYTES), fail);
+  const rows = medians(found).map((
+    [{ name, client }, result],
+  ) => [name, ...[...Object.values(result), mb(client)].map(formatNumber)]);
+  print(formatTable(["plain text", "MB/s", "CPU ms/100 MB", "client peak MB"], rows));
+  for (const contestant of contestants) await contestant.stop();
+  return median(found.get(contestants[1])?.map(({ mbPerSecond }) => mbPerSecond) ?? []);
+}
+
 /** Returns how many round trips above the one that cannot be saved a small answer of ours takes. */
 async function benchDelay(starts: readonly StartContestant[], service: number, plan: Plan): Promise<number> {
   const rows: string[][] = [];
@@ -145,6 +158,7 @@ async function benchIdle(): Promise<number> {
 function createGoals(
   requests: Found<RequestsResult>,
   bulk: Found<BulkResult>,
+  rewritten: number,
   roundTrips: number,
   idle: number,
 ): Goal[] {
@@ -159,6 +173,7 @@ function createGoals(
       bound: 0.9,
       kind: "at least",
     },
+    { name: "plain text with links rewritten, MB/s", value: rewritten, bound: 200, kind: "at least" },
     { name: "p99 at 32 connections, ms", value: p99("portway plain 32"), bound: 20, kind: "at most" },
     { name: "p99 at 128 connections, ms", value: p99("portway plain 128"), bound: 20, kind: "at most" },
     { name: "relay memory of an idle tunnel, kB", value: idle / 1000, bound: 40, kind: "at most" },

@@ -92,11 +92,13 @@ function openPort(
   tunnel: PersistentTunnel,
   { port, url }: PlannedPort,
   shared: Shared | null,
-  { config: { hostHeader, localhostRewrite }, log }: ActionContext,
+  { config: { expose, hostHeader, localhostRewrite }, log }: ActionContext,
   { note }: Screen,
 ): CarriedPort {
   if (shared !== null && shared.note !== null) note(shared.note);
-  const { defaultPort, allowedPorts: allowed } = tunnel;
+  const { defaultPort } = tunnel;
+  // With -e nothing else is exposed.
+  const allowed = expose.length === 0 ? tunnel.allowedPorts : expose.map(portOf);
   const rewrite = localhostRewrite ? exposeSeveral({ defaultPort, allowed }) : null;
   const target: Target = shared === null
     ? openLocalService({ url, hostHeader, rewrite, note, log })

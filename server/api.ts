@@ -27,6 +27,7 @@ export interface ApiFace extends Face {
 
 /** `/`, `/health` and everything below `/api/v1/`. Each answer here says its length, as HEAD has no body that would tell. */
 export function createApiFace({ baseUrl, areas, welcome, readHealth }: ApiOptions): ApiFace {
+  areas.forEach(checkDescribed);
   const app = new Hono<ExchangeEnv>();
   app.get("/health", () => sizedJson(JSON.stringify({ status: "ok", version: RELEASE, ...readHealth() })));
   app.get("/", (context) => welcome(context.req.header("accept") ?? null));
@@ -47,6 +48,14 @@ export function createApiFace({ baseUrl, areas, welcome, readHealth }: ApiOption
       return Promise.resolve(app.fetch(exchange.request, { exchange }));
     },
   };
+}
+
+/** What the document does not tell of is not tested either for who may call it. @throws Error for such a route */
+function checkDescribed({ routes, describe }: ApiArea): void {
+  for (const { method, path } of routes?.routes ?? []) {
+    const item = describe.paths[path.replace(/:(\w+)/g, "{$1}")];
+    if (item?.[method.toLowerCase()] === undefined) throw new Error(`${method} ${path}: no area describes it`);
+  }
 }
 
 /** The OpenAPI document of a server: one part an area. */

@@ -113,7 +113,8 @@ export const serverOptions = {
     metavar: "FILE",
     parse: optionalText,
     fallback: "",
-    help: "PEM file of the certificate chain; with --tls-key the server ends TLS itself",
+    help:
+      "PEM file of the certificate chain; with --tls-key the server ends TLS itself, and takes up a renewed pair without a restart",
   },
   tlsKey: {
     flag: "--tls-key",

@@ -7,6 +7,7 @@ import type { Area } from "./face/mod.ts";
 import { openTrustCheck } from "./open_origin_reader.ts";
 import { describeProcess, describeTraffic, type Metric, openMetrics } from "./metrics.ts";
 import { readTls } from "./read_tls.ts";
+import { watchTls } from "./renew_tls.ts";
 
 /** A server that runs. */
 export interface RunningServer {
@@ -73,9 +74,11 @@ export async function serve(
   const { areas, close } = opened = await openOrAbort(() => open({ url, port }), [listener, metrics]);
   handler = createApp(areas.flatMap(({ faces }) => faces), log);
   ready.resolve(handler);
+  const stopWatching = watchTls(config, listener, log);
 
   async function end(waitMs: number): Promise<void> {
     const timeUp = AbortSignal.timeout(waitMs);
+    stopWatching();
     await Promise.all(areas.map((area) => area.drain?.(timeUp)));
     for (const area of areas.toReversed()) await area.close();
     // Behind the areas: closing the listener cuts every WebSocket, and with the sessions all that they carry.

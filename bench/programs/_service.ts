@@ -1,6 +1,7 @@
 // The local service that every contestant leads to. Prints its port.
 //   /            12 bytes                     /json        10 KB of JSON
 //   /bytes/<n>   n bytes, with a length       /stream      a piece at once, the next one a second later
+//   /text/<n>    the same as lines of text, some with links to its own address
 //   /sink        reads what is sent           /echo        a WebSocket that sends back what it gets
 const PIECE = new Uint8Array(256 * 1024).fill(120);
 const SMALL = new TextEncoder().encode("hello world\n");
@@ -15,19 +16,32 @@ function createJson(size: number): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text.padEnd(size));
 }
 
-function answerBytes(size: number): Response {
+/** Lines of text; one in a hundred has a link, as in a long page. */
+const createText = (port: number) =>
+  new TextEncoder().encode(
+    `${"It was the best of times, it was the worst of times: the season of light, and of darkness.\n".repeat(99)}` +
+      `See http://localhost:${port}/chapters/2.\n`,
+  );
+
+function answerBytes(size: number, type = "application/octet-stream", piece = PIECE): Response {
   let left = size;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      const piece = left < PIECE.length ? PIECE.subarray(0, left) : PIECE;
-      left -= piece.length;
-      if (piece.length > 0) controller.enqueue(piece);
+      const next = left < piece.length ? piece.subarray(0, left) : piece;
+      left -= next.length;
+      if (next.length > 0) controller.enqueue(next);
       if (left === 0) controller.close();
     },
   }, { highWaterMark: 0 });
   return new Response(body, {
-    headers: { "content-type": "application/octet-stream", "content-length": String(size) },
+    headers: { "content-type": type, "content-length": String(size) },
   });
+}
+
+function fill(size: number, pattern: Uint8Array): Uint8Array<ArrayBuffer> {
+  const filled = new Uint8Array(size);
+  for (let at = 0; at < size; at += pattern.length) filled.set(pattern.subarray(0, size - at), at);
+  return filled;
 }
 
 function answerStream(): Response {
@@ -72,9 +86,11 @@ function answer(request: Request): Response | Promise<Response> {
   if (path === "/stream") return answerStream();
   if (path === "/sink") return drink(request);
   if (path === "/echo") return echo(request);
-  const size = /^\/bytes\/(\d+)$/.exec(path)?.[1];
-  return size === undefined ? new Response("no such path\n", { status: 404 }) : answerBytes(Number(size));
+  const [, kind, size] = /^\/(bytes|text)\/(\d+)$/.exec(path) ?? [];
+  if (kind === "text") return answerBytes(Number(size), "text/plain", text);
+  return kind === "bytes" ? answerBytes(Number(size)) : new Response("no such path\n", { status: 404 });
 }
 
 const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, answer);
+const text = fill(PIECE.length, createText(server.addr.port));
 Deno.stdout.writeSync(new TextEncoder().encode(`port ${server.addr.port}\n`));

@@ -20,9 +20,17 @@ export interface Variant {
   /** Flags of Deno, e.g. `--preload`. */
   deno?: readonly string[];
   env?: Record<string, string>;
+  /** Flags of the client. */
+  flags?: readonly string[];
   /** Files and sockets that the server may have open; what this process may when left out. */
   descriptors?: number;
+  /** The server ends TLS itself, for visitors and clients. */
+  isSecure?: boolean;
 }
+
+const CERTIFICATES = join(ROOT, "common/connection/testdata");
+const TLS_FLAGS = ["--tls-cert", join(CERTIFICATES, "leaf.pem"), "--tls-key", join(CERTIFICATES, "leaf.key")];
+const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
 
 /** As `deno task start` has it: docs/performance.md says why. */
 const SERVER_FLAGS = ["--v8-flags=--no-allocation-site-pretenuring"];
@@ -54,20 +62,28 @@ export function startPortwaySilent(options: ContestantOptions): Promise<Contesta
   return startTunnel("portway, log to /dev/null", options, {}, { silent: true });
 }
 
+/** The same with links in what the service answers made public. */
+export function startPortwayRewriting(options: ContestantOptions): Promise<Contestant> {
+  return startTunnel("portway --localhost-rewrite", options, {}, { flags: ["--localhost-rewrite"] });
+}
+
 /** Server and client, each run in its own way. */
 export async function startTunnel(
   name: string,
   { service, between }: ContestantOptions,
   serverVariant: Variant = {},
-  { silent = false, deno = [], env }: Variant = {},
+  { silent = false, deno = [], env, flags = [] }: Variant = {},
 ): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-"));
-  const server = await startPortwayServer(folder, [], serverVariant);
-  const configDir = join(folder, "client"),
-    relayUrl = `http://127.0.0.1:${await between?.(server.port) ?? server.port}`;
+  const { isSecure = false } = serverVariant;
+  const server = await startPortwayServer(folder, isSecure ? TLS_FLAGS : [], serverVariant);
+  const configDir = join(folder, "client");
+  const port = await between?.(server.port) ?? server.port;
+  const relayUrl = isSecure ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   const client = startProgram(
     DENO,
-    ["run", "-A", ...deno, "cli.ts", "-e", String(service), "--server", relayUrl, "--config-dir", configDir],
+    ["run", "-A", ...deno, "cli.ts", "-e", String(service), "--server", relayUrl, "--config-dir", configDir]
+      .concat(isSecure ? TRUST_FLAGS : [], flags),
     { cwd: ROOT, silent, env },
   );
   if (!silent) await client.until(/Waiting for connections/);

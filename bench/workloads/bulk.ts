@@ -20,6 +20,13 @@ export const measureDownload = (contestant: Contestant, size: number, count = 1)
     }
   });
 
+/** One text of `size` bytes from the service to a visitor, who may get a longer one. */
+export const measureText = (contestant: Contestant, size: number): Promise<BulkResult> =>
+  measure(contestant, size, async (connection) => {
+    await connection.write(encodeRequest(contestant.endpoint, "GET", `/text/${size}`));
+    await finish(connection, size);
+  });
+
 /** One body of `size` bytes from a visitor to the service, `count` times over one connection. */
 export const measureUpload = (contestant: Contestant, size: number, count = 1): Promise<BulkResult> =>
   measure(contestant, size * count, async (connection) => {

@@ -30,7 +30,7 @@ function answer(origin: string, { path, body, authorization }: Got, pages: URL[]
     case "/device":
       return [200, { device_code: "d", user_code: "AB-CD", verification_uri: `${origin}/d`, interval: 0.01 }];
     case "/revoke":
-      return [200, {}];
+      return form.get("token")?.startsWith("a") ? [400, { error: "invalid_request" }] : [200, {}];
     case "/api/v1/whoami":
       return /^Bearer (a-|personal)/.test(authorization ?? "") ? [200, WHOAMI] : [401, { error: {} }];
   }
@@ -234,12 +234,12 @@ Deno.test("a new login at a server ends the one before, and a logout the last on
     logins.save({ server: origin, accessToken: "a0", refreshToken: "r0", expiresAt: 1, loggedInAt: 1 });
     await logIn(() => Promise.resolve(), false);
     assert.deepEqual(revoked(), [
-      "client_id=portway-cli&token=r0&token_type_hint=refresh_token",
       "client_id=portway-cli&token=a0&token_type_hint=access_token",
+      "client_id=portway-cli&token=r0&token_type_hint=refresh_token",
     ]);
     assert.deepEqual(await logOut({ server, connect, logins }), { end: "revoked" });
     assert.equal(revoked().length, 4);
-    assert.match(revoked()[2], /token=r-device/);
+    assert.match(revoked()[3], /token=r-device/);
     assert.equal(logins.load(server), null);
     assert.deepEqual(await logOut({ server, connect, logins }), { end: "none" });
   }));

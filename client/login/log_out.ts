@@ -48,11 +48,8 @@ export async function revokeLogin(
   try {
     const { revocation } = await discoverOAuth(connect, server);
     if (revocation === null) return "it has no way to end one";
-    const tokens = [["refresh_token", login.refreshToken], ["access_token", login.accessToken]] as const;
-    for (const [kind, token] of tokens) {
-      if (token === null) continue;
-      await postForm(connect, revocation, { client_id: CLIENT_ID, token, token_type_hint: kind });
-    }
+    const tokens = [["access_token", login.accessToken], ["refresh_token", login.refreshToken]] as const;
+    for (const [kind, token] of tokens) if (token !== null) await revoke(connect, revocation, token, kind);
     return null;
   } catch (error) {
     const isExpected = error instanceof ApiUnreachable || error instanceof ApiRefused || error instanceof OAuthRefused;
@@ -60,3 +57,14 @@ export async function revokeLogin(
     return error.message;
   }
 }
+
+async function revoke(connect: Connect, endpoint: URL, token: string, kind: string): Promise<void> {
+  try {
+    await postForm(connect, endpoint, { client_id: CLIENT_ID, token, token_type_hint: kind });
+  } catch (error) {
+    // A token that has expired, or was revoked on the server's site, is what was wanted.
+    if (!(error instanceof OAuthRefused && OVER.has(error.code))) throw error;
+  }
+}
+
+const OVER: ReadonlySet<string> = new Set(["invalid_request", "invalid_grant", "invalid_token"]);

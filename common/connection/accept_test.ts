@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { connect } from "node:net";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { openAcceptor } from "./open_acceptor.ts";
+import type { Connection } from "./types.ts";
 
 Deno.test("an acceptor passes over peers who left before their turn", async () => {
   const acceptor = await openAcceptor({ hostname: "127.0.0.1", port: 0 });
@@ -23,4 +26,52 @@ Deno.test("an acceptor passes over peers who left before their turn", async () =
   }
   stayed.destroy();
   acceptor.close();
+});
+
+const pem = (name: string) => ({
+  cert: readFileSync(new URL(`testdata/${name}.pem`, import.meta.url), "utf8"),
+  key: readFileSync(new URL(`testdata/${name}.key`, import.meta.url), "utf8"),
+});
+
+Deno.test("an acceptor takes another certificate for those who come next, and refuses what is no pair", async () => {
+  const acceptor = await openAcceptor({
+    hostname: "127.0.0.1",
+    port: 0,
+    tls: { ...pem("leaf"), protocols: ["http/1.1"] },
+  });
+  const accepting = acceptAll();
+  const [leaf, open] = await look();
+  assert.throws(() => acceptor.setCertificate({ cert: pem("leaf").cert, key: "nonsense" }));
+  assert.equal((await look())[0], leaf);
+  for (const name of ["self_signed", "leaf", "self_signed"]) {
+    acceptor.setCertificate(pem(name));
+    assert.equal((await look())[0] === leaf, name === "leaf");
+  }
+  open.write("x");
+  assert.equal(String(await once(open, "data")), "x");
+  acceptor.close();
+  for (const connection of await accepting) connection.close();
+
+  /** Whoever comes while one takes the other's place is refused. */
+  async function look(): ReturnType<typeof lookOnce> {
+    return await lookOnce().catch(look);
+  }
+
+  async function lookOnce() {
+    const socket = connectTls({ port: acceptor.port, host: "127.0.0.1", rejectUnauthorized: false });
+    await once(socket, "secureConnect");
+    return [socket.getPeerCertificate().fingerprint256, socket] as const;
+  }
+
+  async function acceptAll() {
+    const connections: Connection[] = [];
+    for (let next = await acceptor.accept(); next !== null; next = await acceptor.accept()) {
+      const { connection } = next;
+      connections.push(connection);
+      await next.handshake();
+      const into = new Uint8Array(1);
+      connection.read(into).then((count) => count === null ? undefined : connection.write(into)).catch(() => {});
+    }
+    return connections;
+  }
 });

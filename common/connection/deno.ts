@@ -1,5 +1,14 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
-import type { Accepted, AcceptOptions, Acceptor, Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
+import type {
+  Accepted,
+  AcceptOptions,
+  Acceptor,
+  Certificate,
+  Connection,
+  Driver,
+  PlainConnection,
+  TlsOptions,
+} from "./types.ts";
 
 /** Connections of Deno's own. Its TLS takes no self-signed certificate; the Node driver does. */
 export const denoDriver: Driver = { openTcp };
@@ -102,13 +111,19 @@ function closeQuietly(conn: Deno.Conn): void {
  */
 export async function openDenoAcceptor(options: AcceptOptions): Promise<Acceptor> {
   const { hostname, port, tls } = options;
-  if (tls === undefined) return new DenoAcceptor(Deno.listen({ hostname, port }));
-  const { cert, key, protocols } = tls;
-  const listener = Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols] });
+  if (tls === undefined) return new DenoAcceptor(Deno.listen({ hostname, port }), null);
+  const listener = listenTls(options, tls);
   const { port: listens } = listener.addr as Deno.NetAddr;
-  if (setForAccepted(listens, IPPROTO_TCP, TCP_NODELAY, 1)) return new DenoAcceptor(listener);
+  if (setForAccepted(listens, IPPROTO_TCP, TCP_NODELAY, 1)) return new DenoAcceptor(listener, tls);
   listener.close();
   return (await import("./node.ts")).openNodeAcceptor(options);
+}
+
+type Secured = NonNullable<AcceptOptions["tls"]>;
+
+function listenTls(place: { hostname: string; port: number }, { cert, key, protocols }: Secured): Deno.TlsListener {
+  const { hostname, port } = place;
+  return Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols] });
 }
 
 /** The C library, by the name that it has on most systems, and where it is musl's. */
@@ -183,11 +198,14 @@ function readLink(path: string): string {
 class DenoAcceptor implements Acceptor {
   readonly hostname: string;
   readonly port: number;
-  readonly #listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn>;
+  /** Null until the next {@link accept}, where another is to take its place. */
+  #listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn> | null;
+  #tls: Secured | null;
   #closed = false;
 
-  constructor(listener: Deno.Listener<Deno.TcpConn> | Deno.TlsListener) {
+  constructor(listener: Deno.Listener<Deno.TcpConn> | Deno.TlsListener, tls: Secured | null) {
     this.#listener = listener;
+    this.#tls = tls;
     // Both listen on TCP.
     const address = listener.addr as Deno.NetAddr;
     this.hostname = address.hostname;
@@ -195,20 +213,42 @@ class DenoAcceptor implements Acceptor {
   }
 
   async accept(): Promise<Accepted | null> {
-    for (;;) {
+    while (!this.#closed) {
+      const listener = this.#listener ??= this.#listenAgain();
       try {
-        return accepted(await this.#listener.accept());
+        return accepted(await listener.accept());
       } catch (error) {
-        if (this.#closed) return null;
-        if (!hasLeft(error)) throw error;
+        if (!this.#closed && listener === this.#listener && !hasLeft(error)) throw error;
       }
     }
+    return null;
+  }
+
+  /**
+   * A listener of Deno's keeps its certificate, so another one takes its place: as soon as the one of before has ended,
+   * as Deno's TLS cannot share a port. Peers whose connection is not there yet at that moment are refused once.
+   */
+  setCertificate(pem: Certificate): void {
+    if (this.#tls === null || this.#closed) throw new Error("there is no TLS here");
+    const tls = { ...this.#tls, ...pem };
+    // What is no pair is refused before anything is given up.
+    listenTls({ hostname: this.hostname, port: 0 }, tls).close();
+    this.#tls = tls;
+    this.#listener?.close();
+    this.#listener = null;
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#listener.close();
+    this.#listener?.close();
+  }
+
+  #listenAgain(): Deno.TlsListener {
+    if (this.#tls === null) throw new Error("there is no TLS here");
+    const listener = listenTls(this, this.#tls);
+    setForAccepted(this.port, IPPROTO_TCP, TCP_NODELAY, 1);
+    return listener;
   }
 }
 

@@ -9,6 +9,7 @@ export {
   type Accepted,
   type AcceptOptions,
   type Acceptor,
+  type Certificate,
   type Connect,
   ConnectError,
   type ConnectFailure,

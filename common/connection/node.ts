@@ -1,7 +1,16 @@
 import net from "node:net";
 import tls, { rootCertificates } from "node:tls";
 import { describeAbort, describeFailure, describeTlsFailure } from "./_failure.ts";
-import type { Accepted, AcceptOptions, Acceptor, Connection, Driver, PlainConnection, TlsOptions } from "./types.ts";
+import type {
+  Accepted,
+  AcceptOptions,
+  Acceptor,
+  Certificate,
+  Connection,
+  Driver,
+  PlainConnection,
+  TlsOptions,
+} from "./types.ts";
 
 /** Connections of node:net and node:tls, which Deno has as well. */
 export const nodeDriver: Driver = { openTcp };
@@ -155,7 +164,7 @@ class NodeAcceptor implements Acceptor {
   readonly hostname: string;
   readonly port: number;
   readonly #server: net.Server;
-  readonly #tls: AcceptOptions["tls"];
+  #tls: AcceptOptions["tls"];
   readonly #arrived: net.Socket[] = [];
   #failure: Error | null = null;
   #closed = false;
@@ -190,6 +199,12 @@ class NodeAcceptor implements Acceptor {
       if (failure !== null) throw failure;
       await new Promise<void>((resolve) => this.#wake = resolve);
     }
+  }
+
+  setCertificate(pem: Certificate): void {
+    if (this.#tls === undefined) throw new Error("there is no TLS here");
+    tls.createSecureContext(pem);
+    this.#tls = { ...this.#tls, ...pem };
   }
 
   close(): void {

@@ -107,6 +107,11 @@ export interface Acceptor {
    * @throws what the system says when it cannot accept now, as when descriptors have run out; it may be asked again
    */
   accept(): Promise<Accepted | null>;
+  /**
+   * Ends TLS with another certificate from now on; connections that are open keep theirs. Only where there is TLS.
+   * @throws what the system says when it cannot be used: then the one of before stays
+   */
+  setCertificate(pem: Certificate): void;
   /** Accepts no more. */
   close(): void;
 }
@@ -116,5 +121,11 @@ export interface AcceptOptions {
   /** 0 takes a free one. */
   port: number;
   /** PEM texts, and the protocols offered by ALPN, the preferred one first. */
-  tls?: { cert: string; key: string; protocols: readonly string[] };
+  tls?: Certificate & { protocols: readonly string[] };
+}
+
+/** A certificate chain and its private key, PEM texts. */
+export interface Certificate {
+  cert: string;
+  key: string;
 }

@@ -1,4 +1,4 @@
-import type { Connection } from "../connection/mod.ts";
+import type { Certificate, Connection } from "../connection/mod.ts";
 import type { RequestHead } from "../http1/mod.ts";
 import type { Logger } from "../log.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -116,7 +116,7 @@ export interface ListenOptions {
   /** 0 takes a free one. */
   port: number;
   /** PEM texts; with both, the listener ends TLS itself (HTTP/1.1 and HTTP/2). */
-  tls?: { cert: string; key: string };
+  tls?: Certificate;
   /** What one visitor, and all of them, may take; {@link DEFAULT_LIMITS} for what is left out. */
   limits?: Partial<ListenerLimits>;
   /** Whether a peer is a reverse proxy of the operator's: it speaks for many, and has no limit of its own. */
@@ -132,6 +132,12 @@ export interface Listener {
   readonly port: number;
   /** Connections open now; -1 where the runtime does not tell. */
   readonly connections: number;
+  /**
+   * Ends TLS with another certificate from now on; connections that are open keep theirs. Left out where the runtime
+   * has no way to.
+   * @throws what the system says when it cannot be used: then the one of before stays
+   */
+  setCertificate?(pem: Certificate): void;
   /** Stops accepting and waits until running exchanges are done. */
   close(): Promise<void>;
   /** Ends everything now, upgraded connections excepted: those are their owners'. */

@@ -1,6 +1,7 @@
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import { ADDRESS_HEADER, type Auth, USER_SUSPENDED } from "./auth.ts";
+import type { Auth } from "./auth.ts";
+import { ADDRESS_HEADER, USER_SUSPENDED } from "./auth_options.ts";
 
 /** What a call of better-auth needs to know of the request that it is made for. */
 export interface Caller {

@@ -1,6 +1,6 @@
 import { parseEmail } from "../../common/email.ts";
 import { HttpError } from "../../common/http_error.ts";
-import { MAX_PASSWORD, MIN_PASSWORD } from "./auth.ts";
+import { MAX_PASSWORD, MIN_PASSWORD } from "./auth_options.ts";
 
 /** A field of a form, or of a body in JSON, that cannot be used. */
 export const badField = (field: string, message: string): HttpError =>

@@ -10,7 +10,7 @@ import {
   SCOPES,
 } from "../access/mod.ts";
 import type { Membership, Store, User } from "../store/mod.ts";
-import { ACCESS_TOKEN_PREFIX } from "./auth.ts";
+import { ACCESS_TOKEN_PREFIX } from "./auth_options.ts";
 import { type Call, textOf, userSuspended } from "./call.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
 import { hashToken } from "./secrets.ts";

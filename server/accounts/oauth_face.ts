@@ -5,7 +5,9 @@ import { networkOf } from "../../common/network.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
-import { ACCESS_TOKEN_PREFIX, ADDRESS_HEADER, type Auth, REFRESH_TOKEN_PREFIX, REUSE_SECONDS } from "./auth.ts";
+import type { Auth } from "./auth.ts";
+import { ACCESS_TOKEN_PREFIX, ADDRESS_HEADER, REFRESH_TOKEN_PREFIX, REUSE_SECONDS } from "./auth_options.ts";
+import { CLI_CLIENT_ID } from "./cli_client.ts";
 import { deviceAccountOf } from "./device_account.ts";
 import { createSecret, hashToken } from "./secrets.ts";
 
@@ -39,8 +41,25 @@ const METADATA: ReadonlySet<string> = new Set([
   "/.well-known/oauth-authorization-server/api/auth",
 ]);
 
-/** Fields of the metadata that tell of what we keep shut. */
-const SHUT = ["introspection_endpoint", "end_session_endpoint", "registration_endpoint"];
+/** Fields of the metadata that are as better-auth says; the others tell of what we keep shut. */
+const TOLD = [
+  "issuer",
+  "authorization_endpoint",
+  "token_endpoint",
+  "device_authorization_endpoint",
+  "revocation_endpoint",
+  "userinfo_endpoint",
+  "jwks_uri",
+  "scopes_supported",
+  "response_types_supported",
+  "response_modes_supported",
+  "grant_types_supported",
+  "code_challenge_methods_supported",
+  "authorization_response_iss_parameter_supported",
+  "subject_types_supported",
+  "id_token_signing_alg_values_supported",
+  "claims_supported",
+];
 
 const MAX_FORM_BYTES = 16 * 1024;
 
@@ -81,7 +100,12 @@ async function readMetadata(auth: Auth, origin: string): Promise<string> {
   const response = await auth.handle(new Request(`${origin}/.well-known/openid-configuration`));
   const metadata: unknown = await response.json();
   if (!response.ok || typeof metadata !== "object" || metadata === null) throw new Error("better-auth has no metadata");
-  return JSON.stringify(Object.fromEntries(Object.entries(metadata).filter(([name]) => !SHUT.includes(name))));
+  return JSON.stringify({
+    ...Object.fromEntries(Object.entries(metadata).filter(([name]) => TOLD.includes(name))),
+    // The one client is public.
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+  });
 }
 
 /** The begin of a login: leads to the page for signing in, or to the one that asks whether the client may. */
@@ -114,11 +138,11 @@ async function answerClient(
   }
   const body = exchange.method === "POST" ? await readForm(exchange) : undefined;
   const form = new URLSearchParams(body ?? "");
+  if (path.endsWith("/revoke")) return withoutStore(await revoke(options, form));
   const request = new Request(new URL(exchange.target, options.origin), { method: exchange.method, headers, body });
   const auth = await options.loadAuth();
   const respond = () => auth.handle(request);
   if (path.endsWith("/token")) return withoutStore(await answerToken(options, auth, form, respond));
-  if (path.endsWith("/revoke")) return withoutStore(await revoke(options, form, respond));
   return withoutStore(await respond());
 }
 
@@ -163,17 +187,19 @@ async function bindDevice(
   for (const text of texts) await identities.nameGrant(hashToken(withoutPrefix(text)), grantId, accountId);
 }
 
-/** Ends all tokens of the login that the token belongs to (RFC 7009, section 2.1). */
-async function revoke(
-  { store, onChange }: OAuthFaceOptions,
-  form: URLSearchParams,
-  respond: () => Promise<Response>,
-): Promise<Response> {
-  const grantId = await store.identities.findGrantId(hashToken(withoutPrefix(form.get("token") ?? "")));
-  const response = await respond();
-  if (response.ok && grantId !== null) await store.identities.endGrants({ grantId });
+/**
+ * Ends all tokens of the login that the token belongs to; a token that nobody knows is answered alike (RFC 7009, sections
+ * 2.1 and 2.2). Better-auth would end all logins of that user for a refresh token that was used up, and refuses unknown
+ * ones.
+ */
+async function revoke({ store, onChange }: OAuthFaceOptions, form: URLSearchParams): Promise<Response> {
+  const token = form.get("token");
+  if (form.get("client_id") !== CLI_CLIENT_ID) return Response.json({ error: "invalid_client" }, { status: 401 });
+  if (token === null) return Response.json({ error: "invalid_request" }, { status: 400 });
+  const grantId = await store.identities.findGrantId(hashToken(withoutPrefix(token)));
+  if (grantId !== null) await store.identities.endGrants({ grantId });
   onChange();
-  return response;
+  return new Response(null, { status: 200 });
 }
 
 function withoutPrefix(token: string): string {

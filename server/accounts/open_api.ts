@@ -1,4 +1,4 @@
-import { type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../common/open_api.ts";
+import { ACCOUNT_SECURITY, type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../common/open_api.ts";
 import { SCOPES } from "../access/mod.ts";
 
 const ACCOUNT: ApiObject = {
@@ -32,9 +32,6 @@ const WHOAMI: ApiObject = {
   },
 };
 
-/** Any login will do: an OAuth access token, a personal token, or the session of a browser at HQ. */
-const LOGIN = [{ accessToken: [] }, { session: [] }];
-
 /** What the OpenAPI document says of accounts. */
 export const ACCOUNTS_API: ApiPart = {
   tag: { name: "accounts", description: "who asks, and for which of their accounts" },
@@ -44,7 +41,7 @@ export const ACCOUNTS_API: ApiPart = {
         tags: ["accounts"],
         operationId: "whoami",
         summary: "Who the token or session stands for",
-        security: LOGIN,
+        security: ACCOUNT_SECURITY,
         responses: {
           200: jsonAnswerOf("Whoami", "who"),
           401: errorAnswer("nobody, or the token is unknown, expired or revoked"),
@@ -58,7 +55,7 @@ export const ACCOUNTS_API: ApiPart = {
         operationId: "switchAccount",
         summary: "Work for another account from now on",
         description: "The login of the token, or the session, keeps it; personal tokens stay with their account.",
-        security: LOGIN,
+        security: ACCOUNT_SECURITY,
         parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
         responses: {
           200: jsonAnswerOf("Whoami", "done"),
@@ -70,13 +67,4 @@ export const ACCOUNTS_API: ApiPart = {
     },
   },
   schemas: { Account: ACCOUNT, Whoami: WHOAMI },
-  securitySchemes: {
-    accessToken: {
-      type: "http",
-      scheme: "bearer",
-      description: "of OAuth 2.1, for the client portway-cli, or a personal token; scopes: " +
-        Object.keys(SCOPES).join(", "),
-    },
-    session: { type: "apiKey", in: "cookie", name: "session", description: "of a browser that signed in at HQ" },
-  },
 };

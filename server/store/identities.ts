@@ -73,6 +73,8 @@ export interface Identities {
   /** False where there is none. */
   setPlan(accountId: string, plan: string): Promise<boolean>;
   setAccountName(accountId: string, name: string): Promise<void>;
+  /** Names of accounts by their ids; those that are gone are left out. */
+  findAccountNames(ids: readonly string[]): Promise<Map<string, string>>;
   /** The first one first. */
   listMembers(accountId: string): Promise<AccountMember[]>;
   /** By its id, or all of an account. */
@@ -97,6 +99,8 @@ export interface Identities {
   endGrants(which: { userId: string; accountId?: string } | { grantId: string }): Promise<void>;
   /** Ends the browser sessions of a user. */
   endSessions(userId: string): Promise<void>;
+  /** Removes sessions, tokens, codes and links that expired before `time`, in Unix milliseconds. */
+  removeExpired(time: number): Promise<void>;
   /** Has a browser's session work for another account. */
   moveSession(token: string, accountId: string): Promise<void>;
 }
@@ -133,18 +137,33 @@ export function createIdentities(db: Kysely<Database>): Identities {
     async endSessions(userId) {
       await db.deleteFrom("session").where("userId", "=", userId).execute();
     },
+    async removeExpired(time) {
+      const until = new Date(time).toISOString();
+      for (const table of ["deviceCode", "oauthAccessToken", "oauthRefreshToken", "session", "verification"] as const) {
+        await db.deleteFrom(table).where("expiresAt", "<", until).execute();
+      }
+    },
     async moveSession(token, accountId) {
       await db.updateTable("session").set({ activeOrganizationId: accountId }).where("token", "=", token).execute();
     },
   };
 }
 
-type Members = Pick<Identities, "setAccountName" | "listMembers" | "findInvitations" | "listUsers">;
+type Members = Pick<
+  Identities,
+  "setAccountName" | "findAccountNames" | "listMembers" | "findInvitations" | "listUsers"
+>;
 
 function createMembers(db: Kysely<Database>): Members {
   return {
     async setAccountName(accountId, name) {
       await db.updateTable("organization").set({ name }).where("id", "=", accountId).execute();
+    },
+    async findAccountNames(ids) {
+      if (ids.length === 0) return new Map();
+      const rows = await db.selectFrom("organization").select(["id", "name"]).where("id", "in", [...new Set(ids)])
+        .execute();
+      return new Map(rows.map(({ id, name }) => [id, name]));
     },
     async listMembers(accountId) {
       return await db.selectFrom("member").innerJoin("user", "user.id", "member.userId")

@@ -37,6 +37,11 @@ const rewritten: [text: string, expected: string][] = [
   ["http://%5B::1%5D:3000/", `https://${PUBLIC}/`],
   ["http:&#x2F;&#x2F;localhost:3000&#x2F;a", `https:&#x2F;&#x2F;${PUBLIC}&#x2F;a`],
   ["http:&#47;&#47;localhost:3000&#47;a", `https:&#47;&#47;${PUBLIC}&#47;a`],
+  // The longest there is.
+  [
+    String.raw`https\\u003a\\u002f\\u002f%255b%253a%253a1%255d\\u003a4000%2f`,
+    String.raw`https\\u003a\\u002f\\u002fapp-x1--4000.t.example%2f`,
+  ],
   // What ends before a link begins.
   [String.raw`"Open:\nhttp://localhost:3000\n"`, String.raw`"Open:\nhttps://${PUBLIC}\n"`],
   [String.raw`\u0022http://localhost:3000\u0022`, String.raw`\u0022https://${PUBLIC}\u0022`],

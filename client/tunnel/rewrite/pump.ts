@@ -1,3 +1,4 @@
+import { giveBackTaken } from "../../../common/chunk_memory.ts";
 import { type ResponseHead, ResponseSyntaxError } from "../../../common/http1/mod.ts";
 import { AnswerBody, ConnectionBroken, type UpstreamConnection } from "../../../common/upstream/mod.ts";
 import { MAX_HEAD, type MuxStream, StreamEnded } from "../../../protocol/mod.ts";
@@ -60,7 +61,7 @@ export async function pumpRewritten(answer: RewritingAnswer): Promise<boolean> {
 async function pumpBody({ stream, connection, exchange, rewritten }: RewritingAnswer, body: AnswerBody): Promise<void> {
   const rewriter = exchange.createRewriter(), { coding } = rewritten;
   if (coding === "identity") {
-    for await (const piece of readPieces(body)) {
+    for await (const piece of giveBackTaken(readPieces(body))) {
       const ready = rewriter.push(piece);
       if (ready.length > 0) await stream.write(ready);
     }
@@ -73,8 +74,13 @@ async function pumpBody({ stream, connection, exchange, rewritten }: RewritingAn
   });
 }
 
+/** Bytes that are searched at a time: as text, larger ones cost the garbage collector more than all else. */
+const SLICE = 64 * 1024;
+
 async function* readPieces(body: AnswerBody): AsyncGenerator<Uint8Array, void> {
-  for (let pieces = await body.take(); pieces !== null; pieces = await body.take()) yield* pieces;
+  for (let pieces = await body.take(); pieces !== null; pieces = await body.take()) {
+    for (const piece of pieces) for (let at = 0; at < piece.length; at += SLICE) yield piece.subarray(at, at + SLICE);
+  }
 }
 
 function serialize(head: AnswerHead): Uint8Array {

@@ -1,4 +1,4 @@
-import { type Accepted, type Acceptor, openAcceptor } from "../../connection/mod.ts";
+import { type Accepted, type Acceptor, type Certificate, openAcceptor } from "../../connection/mod.ts";
 import { delay } from "../../delay.ts";
 import { describeError } from "../../log.ts";
 import { networkOf } from "../../network.ts";
@@ -107,6 +107,10 @@ class EdgeListener implements Listener, Front {
     this.#http2Descriptors -= connection.descriptors - 1;
     this.#countFor(connection.network, -1);
     this.#settleDrain();
+  }
+
+  setCertificate(pem: Certificate): void {
+    this.#acceptor.setCertificate(pem);
   }
 
   async close(): Promise<void> {

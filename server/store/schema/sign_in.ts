@@ -27,9 +27,14 @@ export interface SignInTables {
     inviterId: string;
   };
   oauthClient: { id: string; clientId: string; name: string | null };
-  oauthRefreshToken: Grant & { revoked: Moment | null };
+  oauthRefreshToken: Grant & {
+    revoked: Moment | null;
+    rotatedAt: Moment | null;
+    rotationReplayExpiresAt: Moment | null;
+  };
   oauthAccessToken: Omit<Grant, "userId"> & { userId: string | null };
-  deviceCode: { id: string; deviceCode: string; userCode: string; userId: string | null };
+  deviceCode: { id: string; deviceCode: string; userCode: string; lastPolledAt: Moment | null; expiresAt: Moment };
+  verification: { id: string; expiresAt: Moment };
   oauthConsent: { id: string; clientId: string; userId: string | null; referenceId: string | null };
 }
 
