@@ -1,13 +1,10 @@
 import { deepEqual } from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import type { AxeResults } from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { drop } from "./files_browser_kit.ts";
 import { openFolder, startLocal } from "./files_kit.ts";
-import { openBrowser } from "./kit/mod.ts";
-
-const AXE = fs.readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+import { findProblems, openBrowser } from "./kit/mod.ts";
 
 function plant(folder: string): void {
   const files = {
@@ -29,16 +26,6 @@ function plant(folder: string): void {
     fs.writeFileSync(path.join(folder, name), content);
   }
   fs.mkdirSync(path.join(folder, "empty"));
-}
-
-/** Serious and critical findings, each with where it is. */
-async function findProblems(page: Page, state: string): Promise<string[]> {
-  // A transition between two colours has contrasts of its own.
-  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {}))));
-  await page.evaluate(AXE);
-  const { violations }: AxeResults = await page.evaluate("axe.run({ iframes: false })");
-  return violations.filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${state}: ${id}: ${html.slice(0, 160)}`));
 }
 
 /** Goes through the states of the page, and calls `look` in each. */

@@ -66,6 +66,16 @@ export class AdminForms implements Admin {
     await audit.write(principal.user, isSuspended ? "user_suspended" : "user_restored", user.email);
   }
 
+  async accountNames(principal: Principal, ids: readonly string[]): Promise<Map<string, string>> {
+    requireAdmin(principal);
+    return await this.#options.store.identities.findAccountNames(ids);
+  }
+
+  async noteTunnelSuspended(principal: Principal, tunnel: string, isSuspended: boolean): Promise<void> {
+    requireAdmin(principal);
+    await this.#options.audit.write(principal.user, isSuspended ? "tunnel_suspended" : "tunnel_restored", tunnel);
+  }
+
   async setAdmin(principal: Principal, userId: string, isAdmin: boolean): Promise<void> {
     const user = await this.#findOther(principal, userId);
     await (await this.#options.loadAuth()).setUser(userId, { isAdmin });

@@ -213,6 +213,10 @@ export interface Admin {
   setSuspended(principal: Principal, userId: string, isSuspended: boolean): Promise<void>;
   /** @throws HttpError 409 `own_user` */
   setAdmin(principal: Principal, userId: string, isAdmin: boolean): Promise<void>;
+  /** Names of accounts by their ids; those that are gone are left out. */
+  accountNames(principal: Principal, ids: readonly string[]): Promise<Map<string, string>>;
+  /** Keeps in the audit log that an admin has suspended a tunnel, or lets it again. */
+  noteTunnelSuspended(principal: Principal, tunnel: string, isSuspended: boolean): Promise<void>;
   /** A link by which that user sets a new password, for a day, to be passed on. */
   createResetLink(principal: Principal, userId: string): Promise<string>;
   audit(principal: Principal): Promise<AuditEntry[]>;

@@ -45,7 +45,9 @@ export async function readForm(context: HqContext): Promise<URLSearchParams> {
  */
 export function refuseForm(fields: URLSearchParams, error: unknown, names: readonly string[] = []): FormState {
   if (!(error instanceof HttpError) || error.status >= 500) throw error;
-  const text = error.details === undefined ? error.message : `${error.message} ${error.details}`;
+  // As programs are told it; here the field says itself which it is.
+  const message = error.message.replace(/^Field "[^"]*" /, "It ");
+  const text = error.details === undefined ? message : `${message} ${error.details}`;
   const named = fieldOf(error);
   const field = named !== undefined && names.includes(named) ? named : "form";
   return { values: Object.fromEntries(fields), problems: { [field]: text }, status: error.status };

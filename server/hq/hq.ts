@@ -6,6 +6,7 @@ import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
 import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
 import type { Face } from "../face/mod.ts";
+import type { TunnelManagement } from "../relay/mod.ts";
 import { addAccount } from "./account/mod.ts";
 import { addAdmin } from "./admin/mod.ts";
 import { addAuthorize, addDevice } from "./consent/mod.ts";
@@ -14,12 +15,14 @@ import { addInvitation, addPasswordReset, addSignIn, addSignUp } from "./entry/m
 import { isHostOf } from "./own_host.ts";
 import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
 import { addLanding } from "./start/landing.tsx";
+import { addTunnels } from "./tunnels/mod.ts";
 import type { HqEnv, Site, Viewer } from "./types.ts";
 
 export interface HqOptions {
   /** HQ's own URL: it answers at that host alone. */
   url: URL;
   accounts: Accounts;
+  tunnels: TunnelManagement;
   /** The OpenAPI document of this server. */
   readApi(): ApiObject;
 }
@@ -52,7 +55,7 @@ const PLACES: ReadonlySet<string> = new Set([
 ]);
 
 /** Opens the management site. */
-export function createHq({ url, accounts, readApi }: HqOptions): Hq {
+export function createHq({ url, accounts, tunnels, readApi }: HqOptions): Hq {
   const site: Site = {
     url,
     assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url)] }),
@@ -61,9 +64,9 @@ export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   const app = new Hono<HqEnv>();
   app.use(async (context, next) => {
     const { exchange } = context.env;
-    if (!isHarmless(exchange)) requireOwnOrigin(exchange, url.origin);
     context.set("site", site);
     context.set("viewer", null);
+    if (!isHarmless(exchange)) requireOwnOrigin(exchange, url.origin);
     // Who may not come in may still leave.
     if (context.req.path !== "/sign-out") context.set("viewer", await findViewer(exchange, accounts));
     await next();
@@ -75,17 +78,19 @@ export function createHq({ url, accounts, readApi }: HqOptions): Hq {
   addInvitation(app, accounts);
   addAuthorize(app, accounts);
   addDevice(app, accounts);
-  addAccount(app, accounts);
-  addAdmin(app, accounts);
+  addTunnels(app, tunnels);
+  addAccount(app, accounts, tunnels);
+  addAdmin(app, accounts, tunnels);
   addApiDocs(app, readApi);
   app.notFound(() => {
     throw nothingHere();
   });
-  // Hono would make an answer of its own.
-  app.onError((error) => {
-    throw error;
+  app.onError((error, { env, var: { viewer } }) => {
+    // What is no error of ours goes into the log first.
+    if (!(error instanceof HttpError)) throw error;
+    return refusePage(site, viewer, error, env.exchange);
   });
-  const refuse = (error: HttpError, exchange: Exchange) => refusePage(site, error, exchange);
+  const refuse = (error: HttpError, exchange: Exchange) => refusePage(site, null, error, exchange);
   return {
     pages: {
       answer(exchange) {
@@ -138,12 +143,12 @@ function answerAsset({ target, method, request }: Exchange, assets: PageAssets):
 }
 
 /** A page for what went wrong; who only has to sign in is asked to. */
-function refusePage(site: Site, error: HttpError, exchange: Exchange): Response {
+function refusePage(site: Site, viewer: Viewer | null, error: HttpError, exchange: Exchange): Response {
   if (error.code === "unauthorized") {
     const next = exchange.method === "GET" ? `?next=${encodeURIComponent(exchange.target)}` : "";
     return goTo(`/sign-in${next}`);
   }
-  return renderError(site, null, error);
+  return renderError(site, viewer, error);
 }
 
 const nothingHere = (): HttpError => new HttpError(404, "not_found", "There is nothing at this address.");

@@ -73,6 +73,8 @@ export interface Identities {
   /** False where there is none. */
   setPlan(accountId: string, plan: string): Promise<boolean>;
   setAccountName(accountId: string, name: string): Promise<void>;
+  /** Names of accounts by their ids; those that are gone are left out. */
+  findAccountNames(ids: readonly string[]): Promise<Map<string, string>>;
   /** The first one first. */
   listMembers(accountId: string): Promise<AccountMember[]>;
   /** By its id, or all of an account. */
@@ -139,12 +141,21 @@ export function createIdentities(db: Kysely<Database>): Identities {
   };
 }
 
-type Members = Pick<Identities, "setAccountName" | "listMembers" | "findInvitations" | "listUsers">;
+type Members = Pick<
+  Identities,
+  "setAccountName" | "findAccountNames" | "listMembers" | "findInvitations" | "listUsers"
+>;
 
 function createMembers(db: Kysely<Database>): Members {
   return {
     async setAccountName(accountId, name) {
       await db.updateTable("organization").set({ name }).where("id", "=", accountId).execute();
+    },
+    async findAccountNames(ids) {
+      if (ids.length === 0) return new Map();
+      const rows = await db.selectFrom("organization").select(["id", "name"]).where("id", "in", [...new Set(ids)])
+        .execute();
+      return new Map(rows.map(({ id, name }) => [id, name]));
     },
     async listMembers(accountId) {
       return await db.selectFrom("member").innerJoin("user", "user.id", "member.userId")

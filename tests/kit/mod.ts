@@ -1,3 +1,4 @@
+export { findProblems } from "./axe.ts";
 export { type Browser, openBrowser } from "./browser.ts";
 export { type EventLog, type JsonEvent, LineLog } from "./events.ts";
 export { type Program, type ProgramOptions, runProgram, startProgram } from "./program.ts";

@@ -36,6 +36,7 @@ export function serveAccountPage(context: HqContext, page: AccountPage): Respons
   const isManager = account.role !== "member";
   const tabs: (readonly [string, string])[] = [
     ["/account", "Members"],
+    ["/account/usage", "Usage"],
     ["/account/clients", "Clients"],
     ["/account/tokens", "Tokens"],
     ["/account/security", "Security"],

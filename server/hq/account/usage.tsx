@@ -1,5 +1,6 @@
+import type { TunnelManagement } from "../../relay/mod.ts";
 import { requireViewer } from "../page.tsx";
-import { AllowancePanel, type TunnelManagement } from "../tunnels/mod.ts";
+import { AllowancePanel } from "../tunnels/mod.ts";
 import type { HqApp } from "../types.ts";
 import { serveAccountPage } from "./frame.tsx";
 

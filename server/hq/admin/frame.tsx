@@ -29,6 +29,8 @@ const DONE = {
 
 const TABS: readonly (readonly [string, string])[] = [
   ["/admin", "Users"],
+  ["/admin/tunnels", "Tunnels"],
+  ["/admin/usage", "Usage"],
   ["/admin/audit", "Audit log"],
 ];
 

@@ -1,10 +1,13 @@
 import type { Accounts } from "../../accounts/mod.ts";
+import type { TunnelManagement } from "../../relay/mod.ts";
 import type { HqApp } from "../types.ts";
 import { addAdminAudit } from "./audit.tsx";
+import { addAdminTunnels } from "./tunnels.tsx";
 import { addUsers } from "./users.tsx";
 
 /** The pages for who looks after the server. */
-export function addAdmin(app: HqApp, accounts: Accounts): void {
+export function addAdmin(app: HqApp, accounts: Accounts, tunnels: TunnelManagement): void {
   addUsers(app, accounts);
+  addAdminTunnels(app, accounts, tunnels);
   addAdminAudit(app, accounts);
 }

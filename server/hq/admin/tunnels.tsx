@@ -1,3 +1,5 @@
+import type { Accounts } from "../../accounts/mod.ts";
+import type { OwnedTunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 import { readForm } from "../form.ts";
 import { goTo } from "../page.tsx";
 import { TunnelState } from "../tunnels/mod.ts";
@@ -17,16 +19,20 @@ import {
 import { formatBytes } from "../../../common/format.ts";
 import { pagesOf, readListQuery, requireAdmin, serveAdminPage } from "./frame.tsx";
 import { SearchForm } from "./search.tsx";
-import type { AnyTunnel, TunnelAdministration } from "./types.ts";
 
 const DAYS = 30;
 
+/** A tunnel with the name of its account. */
+type AnyTunnel = OwnedTunnelInfo & { account: string };
+
 /** Persistent tunnels of all accounts, and what they carry. */
-export function addAdminTunnels(app: HqApp, tunnels: TunnelAdministration): void {
+export function addAdminTunnels(app: HqApp, { admin }: Accounts, tunnels: TunnelManagement): void {
   app.get("/admin/tunnels", async (context) => {
-    requireAdmin(context);
+    const viewer = requireAdmin(context);
     const query = readListQuery(context);
-    const { tunnels: list, total } = await tunnels.listAll(query);
+    const { tunnels: found, total } = await tunnels.listAll(query);
+    const names = await admin.accountNames(viewer, found.map(({ accountId }) => accountId));
+    const list = found.map((tunnel) => ({ ...tunnel, account: names.get(tunnel.accountId) ?? "none" }));
     const title = `${total} persistent ${total === 1 ? "tunnel" : "tunnels"}`;
     return serveAdminPage(context, {
       path: "/admin/tunnels",
@@ -49,9 +55,10 @@ export function addAdminTunnels(app: HqApp, tunnels: TunnelAdministration): void
     });
   });
   app.post("/admin/tunnels/:id/suspended", async (context) => {
-    requireAdmin(context);
+    const viewer = requireAdmin(context);
     const isSuspended = (await readForm(context)).get("suspended") === "yes";
-    await tunnels.setSuspended(context.req.param("id"), isSuspended);
+    const { label } = await tunnels.setSuspended(context.req.param("id"), isSuspended);
+    await admin.noteTunnelSuspended(viewer, label, isSuspended);
     return goTo(`/admin/tunnels?done=${isSuspended ? "tunnel-suspended" : "tunnel-restored"}`);
   });
   app.get("/admin/usage", async (context) => {
@@ -89,7 +96,7 @@ function TunnelTable({ list }: { list: readonly AnyTunnel[] }): Html {
             </>
           ),
         },
-        { head: "Account", cell: ({ accountName }) => accountName },
+        { head: "Account", cell: ({ account }) => account },
         { head: "State", cell: (tunnel) => <TunnelState tunnel={tunnel} /> },
         { head: "Created", cell: ({ createdAt }) => <Time ms={Date.parse(createdAt)} />, minor: true },
         {
@@ -124,7 +131,7 @@ function TunnelTable({ list }: { list: readonly AnyTunnel[] }): Html {
   );
 }
 
-function SuspendDialog({ tunnel: { id, name, accountName }, asked }: { tunnel: AnyTunnel; asked?: string }): Html {
+function SuspendDialog({ tunnel: { id, name, account }, asked }: { tunnel: AnyTunnel; asked?: string }): Html {
   return (
     <AskDialog
       id={`suspend-${id}`}
@@ -135,7 +142,7 @@ function SuspendDialog({ tunnel: { id, name, accountName }, asked }: { tunnel: A
       page="/admin/tunnels"
       asked={asked}
     >
-      <p>It answers 403 at once, also to visitors it has now. The members of {accountName} see that it is suspended.</p>
+      <p>It answers 403 at once, also to visitors it has now. The members of {account} see that it is suspended.</p>
     </AskDialog>
   );
 }

@@ -23,7 +23,7 @@ import {
 } from "../ui/mod.ts";
 import { portsOf } from "./list.tsx";
 import { TunnelState } from "./state.tsx";
-import type { RecentRequest, TunnelInfo, TunnelManagement } from "./types.ts";
+import type { RequestInfo, TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 
 const DAYS = 30;
 
@@ -175,7 +175,7 @@ function CommandsPanel({ tunnel: { name, defaultPort, allowedPorts } }: { tunnel
   );
 }
 
-function RequestsPanel({ requests, tunnel }: { requests: readonly RecentRequest[]; tunnel: TunnelInfo }): Html {
+function RequestsPanel({ requests, tunnel }: { requests: readonly RequestInfo[]; tunnel: TunnelInfo }): Html {
   return (
     <Panel title="Recent requests" about="The last 100, kept in memory." flush>
       <div id="requests" data-live>
@@ -193,7 +193,7 @@ function RequestsPanel({ requests, tunnel }: { requests: readonly RecentRequest[
   );
 }
 
-function RequestTable({ requests }: { requests: readonly RecentRequest[] }): Html {
+function RequestTable({ requests }: { requests: readonly RequestInfo[] }): Html {
   return (
     <Table
       caption="Recent requests"

@@ -4,7 +4,7 @@ import type { HqApp, HqContext } from "../types.ts";
 import { CheckField, FieldSet, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
 import { PlanNotice } from "./list.tsx";
 import { formatPorts, parsePorts } from "./ports.ts";
-import type { TunnelForm, TunnelInfo, TunnelManagement } from "./types.ts";
+import type { TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 
 /** Making a tunnel, and changing one. */
 export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
@@ -15,7 +15,7 @@ export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
     const read = readTunnelForm(fields);
     if ("problems" in read) return serveNew(context, read);
     try {
-      const { id } = await tunnels.create(viewer, read);
+      const { id } = await tunnels.create(viewer, { name: textOf(fields, "name").trim(), ...read });
       return goTo(`/tunnels/${id}?done=created`);
     } catch (error) {
       return serveNew(context, refuseForm(fields, error, FIELDS));
@@ -40,12 +40,18 @@ export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
   });
 }
 
+/** What can be said of a tunnel when it is made or changed, besides its name. */
+interface TunnelSettings {
+  defaultPort: number;
+  allowedPorts: "all" | number[];
+  enabled: boolean;
+}
+
 const FIELDS = ["name", "defaultPort", "allowedPorts"];
 const NEW_VALUES = { ports: "all", enabled: "yes" };
 
-function valuesOf({ name, defaultPort, allowedPorts, enabled }: TunnelInfo): Record<string, string> {
+function valuesOf({ defaultPort, allowedPorts, enabled }: TunnelInfo): Record<string, string> {
   return {
-    name,
     defaultPort: String(defaultPort),
     ports: allowedPorts === "all" ? "all" : "some",
     allowedPorts: allowedPorts === "all" ? "" : formatPorts(allowedPorts),
@@ -53,8 +59,8 @@ function valuesOf({ name, defaultPort, allowedPorts, enabled }: TunnelInfo): Rec
   };
 }
 
-/** What a form says, or the form with what is wrong. The name is checked by who makes tunnels. */
-export function readTunnelForm(fields: URLSearchParams): TunnelForm | FormState {
+/** What a form says, or the form with what is wrong. What a name may be is for who makes tunnels. */
+export function readTunnelForm(fields: URLSearchParams): TunnelSettings | FormState {
   const problems: Record<string, string> = {};
   const portText = textOf(fields, "defaultPort").trim();
   const defaultPort = /^\d{1,5}$/.test(portText) ? Number(portText) : 0;
@@ -66,12 +72,7 @@ export function readTunnelForm(fields: URLSearchParams): TunnelForm | FormState 
     problems.allowedPorts = `The default port, ${defaultPort}, has to be among them.`;
   }
   if (Object.keys(problems).length > 0) return { values: Object.fromEntries(fields), problems, status: 400 };
-  return {
-    name: textOf(fields, "name").trim(),
-    defaultPort,
-    allowedPorts: isListed ? listed : "all",
-    enabled: fields.has("enabled"),
-  };
+  return { defaultPort, allowedPorts: isListed ? listed : "all", enabled: fields.has("enabled") };
 }
 
 function serveNew(context: HqContext, form: FormState): Response {
@@ -84,13 +85,13 @@ function serveNew(context: HqContext, form: FormState): Response {
       <>
         <PageHead title="New tunnel" back={{ href: "/tunnels", text: "Tunnels" }} />
         {account.plan === "free" && <PlanNotice account={account.name} />}
-        <TunnelFormPanel action="/tunnels" form={form} submit="Create the tunnel" cancel="/tunnels" />
+        <TunnelFormPanel action="/tunnels" form={form} submit="Create the tunnel" cancel="/tunnels" isNew />
       </>
     ),
   });
 }
 
-function serveEdit(context: HqContext, { id, name, label }: TunnelInfo, form: FormState): Response {
+function serveEdit(context: HqContext, { id, name }: TunnelInfo, form: FormState): Response {
   return servePage(context, {
     title: `Edit ${name}`,
     section: "tunnels",
@@ -103,7 +104,6 @@ function serveEdit(context: HqContext, { id, name, label }: TunnelInfo, form: Fo
           form={form}
           submit="Save"
           cancel={`/tunnels/${id}`}
-          label={label}
         />
       </>
     ),
@@ -115,29 +115,29 @@ interface TunnelFormPanelProps {
   form: FormState;
   submit: string;
   cancel: string;
-  /** The host label that a tunnel has already. */
-  label?: string;
+  /** A tunnel keeps the name that it was made with: its URL has it. */
+  isNew?: boolean;
 }
 
-function TunnelFormPanel({ action, form: { values, problems }, submit, cancel, label }: TunnelFormPanelProps): Html {
+function TunnelFormPanel({ action, form: { values, problems }, submit, cancel, isNew }: TunnelFormPanelProps): Html {
   return (
     <Panel>
       {problems.form !== undefined && <Notice tone="bad">{problems.form}</Notice>}
       <form method="post" action={action} class="fields form-width">
-        <TextField
-          label="Name"
-          name="name"
-          value={values.name}
-          error={problems.name}
-          hint={label === undefined
-            ? "Lower-case letters, digits and hyphens. The URL begins with it, and a part that nobody can guess follows."
-            : `For -t. The URL stays as it is: ${label}…`}
-          maxlength={32}
-          autocomplete="off"
-          required
-          autofocus
-          mono
-        />
+        {isNew && (
+          <TextField
+            label="Name"
+            name="name"
+            value={values.name}
+            error={problems.name}
+            hint="Lower-case letters, digits and single dashes. The URL begins with it, and it stays."
+            maxlength={40}
+            autocomplete="off"
+            required
+            autofocus
+            mono
+          />
+        )}
         <TextField
           label="Default port"
           name="defaultPort"

@@ -3,7 +3,7 @@ import type { HqApp } from "../types.ts";
 import { EmptyState, type Html, Icon, Meter, Notice, PageHead, Panel, Table, Time } from "../ui/mod.ts";
 import { formatPorts } from "./ports.ts";
 import { TunnelState } from "./state.tsx";
-import type { Allowance, TunnelInfo, TunnelManagement } from "./types.ts";
+import type { AllowanceInfo, TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 
 /** All tunnels of the account. */
 export function addTunnelList(app: HqApp, tunnels: TunnelManagement): void {
@@ -92,7 +92,7 @@ export function portsOf({ allowedPorts }: Pick<TunnelInfo, "allowedPorts">): str
 }
 
 /** What is left of the month. */
-export function AllowancePanel({ allowance }: { allowance: Allowance }): Html {
+export function AllowancePanel({ allowance }: { allowance: AllowanceInfo }): Html {
   const { bytes, bytesLimit, resetsAt } = allowance;
   const share = bytes / bytesLimit;
   return (

@@ -1,12 +1,11 @@
+import type { TunnelManagement } from "../../relay/mod.ts";
 import type { HqApp } from "../types.ts";
 import { addTunnelDetail } from "./detail.tsx";
 import { addTunnelForms } from "./form.tsx";
 import { addTunnelList } from "./list.tsx";
-import type { TunnelManagement } from "./types.ts";
 
 export { AllowancePanel } from "./list.tsx";
 export { TunnelState } from "./state.tsx";
-export type { Allowance, RecentRequest, TunnelForm, TunnelInfo, TunnelManagement } from "./types.ts";
 
 /** The pages of persistent tunnels. */
 export function addTunnels(app: HqApp, tunnels: TunnelManagement): void {

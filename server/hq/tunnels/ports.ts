@@ -1,5 +1,5 @@
 /** Ports that a form may list: more are rather "all". */
-const MAX_PORTS = 256;
+const MAX_PORTS = 100;
 
 /**
  * Ports as people write them: `3000, 8080-8083`.

@@ -1,5 +1,5 @@
 import { Badge, type Html } from "../ui/mod.ts";
-import type { TunnelInfo } from "./types.ts";
+import type { TunnelInfo } from "../../relay/mod.ts";
 
 /** What a tunnel is doing, in a word. */
 export function TunnelState({ tunnel: { enabled, suspended, live } }: { tunnel: TunnelInfo }): Html {

@@ -185,8 +185,8 @@ export class TunnelManagement {
   }
 
   /** For the operator: suspends a tunnel, which ends its sessions at once, or lets it go on. @throws HttpError 404 */
-  async setSuspended(id: string, suspended: boolean): Promise<void> {
-    await this.#change(id, { suspended });
+  async setSuspended(id: string, suspended: boolean): Promise<TunnelInfo> {
+    return await this.#change(id, { suspended });
   }
 
   /** For the operator: what all tunnels carried in the last days, oldest first. @param days from 1 to 366 */
