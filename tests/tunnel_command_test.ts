@@ -172,7 +172,7 @@ Deno.test("--tunnels-list prints all tunnels as JSON, and as lines without a que
   await using lines = startProgram({ entry: "cli.ts", args, env: { PORTWAY_TOKEN: "ann" } });
   assert.equal(await end(lines), 0);
   assert.equal(lines.output.lines.length, 2);
-  assert.match(lines.output.text, /[12]  shop  http:\S+  on\b/);
+  assert.match(lines.output.text, /[12] {2}shop {2}http:\S+ {2}on\b/);
   assert.equal(lines.errors.text, "");
 });
 
