@@ -97,7 +97,13 @@ async function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url: hqUrl, accounts, tunnels: relay.management, readApi: api.describe });
+  const hq = createHq({
+    url: hqUrl,
+    accounts,
+    tunnels: relay.management,
+    views: captures.desk,
+    readApi: api.describe,
+  });
   return {
     areas: [
       relay,

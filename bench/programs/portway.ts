@@ -24,7 +24,13 @@ export interface Variant {
   flags?: readonly string[];
   /** Files and sockets that the server may have open; what this process may when left out. */
   descriptors?: number;
+  /** The server ends TLS itself, for visitors and clients. */
+  isSecure?: boolean;
 }
+
+const CERTIFICATES = join(ROOT, "common/connection/testdata");
+const TLS_FLAGS = ["--tls-cert", join(CERTIFICATES, "leaf.pem"), "--tls-key", join(CERTIFICATES, "leaf.key")];
+const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
 
 /** As `deno task start` has it: docs/performance.md says why. */
 const SERVER_FLAGS = ["--v8-flags=--no-allocation-site-pretenuring"];
@@ -69,13 +75,15 @@ export async function startTunnel(
   { silent = false, deno = [], env, flags = [] }: Variant = {},
 ): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-"));
-  const server = await startPortwayServer(folder, [], serverVariant);
-  const configDir = join(folder, "client"),
-    relayUrl = `http://127.0.0.1:${await between?.(server.port) ?? server.port}`;
+  const { isSecure = false } = serverVariant;
+  const server = await startPortwayServer(folder, isSecure ? TLS_FLAGS : [], serverVariant);
+  const configDir = join(folder, "client");
+  const port = await between?.(server.port) ?? server.port;
+  const relayUrl = isSecure ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   const client = startProgram(
     DENO,
     ["run", "-A", ...deno, "cli.ts", "-e", String(service), "--server", relayUrl, "--config-dir", configDir]
-      .concat(flags),
+      .concat(isSecure ? TRUST_FLAGS : [], flags),
     { cwd: ROOT, silent, env },
   );
   if (!silent) await client.until(/Waiting for connections/);

@@ -37,6 +37,8 @@ export interface AccountsOptions {
 }
 
 const RESET_SECONDS = 24 * 3600;
+/** How often what has expired is removed: strangers can have codes made that nobody fetches. */
+const SWEEP_MS = 10 * 60_000;
 
 /** Users and accounts. Better-auth is loaded only once somebody signs in or logs in. */
 export async function createAccounts(options: AccountsOptions): Promise<Accounts> {
@@ -103,6 +105,9 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
   }
 
   const setUp = await beginFirstStart({ ...shared, admin: options.admin, log });
+  const sweep = setInterval(() => {
+    identities.removeExpired(now()).catch((error) => log.warn("sweep_failed", { reason: describeError(error) }));
+  }, SWEEP_MS);
   return {
     faces: [createOAuthFace({ ...shared, onReplay })],
     api: createAccountsApi({ store, identify, switchAccount }),
@@ -111,13 +116,16 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     planOf: async (accountId) => toPlan(await identities.findPlan(accountId)),
     isSuspended: async (userId) => (await identities.findUser(userId))?.isSuspended ?? true,
     accountsOf: async ({ user }) => (await identities.findMemberships(user.id)).map(toAccount),
-    entry: new EntryForms({ ...shared, createResetLink, policy: options.signUp, setUp }),
+    entry: new EntryForms({ ...shared, log, createResetLink, policy: options.signUp, setUp }),
     consent: new ConsentForms(shared),
     members: new MemberForms({ ...shared, switchAccount }),
     clients: new ClientForms(shared),
     admin: new AdminForms({ ...shared, createResetLink }),
     onEnded: (listener) => void listeners.add(listener),
-    close: () => mailer?.close(),
+    close() {
+      clearInterval(sweep);
+      mailer?.close();
+    },
   };
 }
 

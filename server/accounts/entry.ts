@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { HttpError } from "../../common/http_error.ts";
 import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
+import { describeError, type Logger } from "../../common/log.ts";
 import type { Store } from "../store/mod.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Actor, Audit } from "./audit.ts";
@@ -22,6 +23,7 @@ export interface EntryOptions {
   readOrigin: OriginReader;
   attempts: Attempts;
   audit: Audit;
+  log: Logger;
   /** Null where no mail can be sent. */
   mailer: Mailer | null;
   /** Makes a link by which a user sets a new password. */
@@ -69,6 +71,7 @@ export class EntryForms implements Entry {
     const { attempts, call } = this.#options;
     const caller = this.#callerOf(exchange), email = readEmail(form.email);
     attempts.take(caller.address, email);
+    if (form.password === "") throw badField("password", "A password is wanted.");
     if (form.password.length > MAX_PASSWORD) throw badField("password", "This is longer than any password.");
     const body = { email, password: form.password, oauth_query: form.oauthQuery };
     const entered = readEntered(await call("/sign-in/email", caller, body));
@@ -117,13 +120,14 @@ export class EntryForms implements Entry {
   }
 
   async forgot(exchange: Exchange, form: { email: string }): Promise<void> {
-    const { attempts, createResetLink, mailer, store } = this.#options;
+    const { attempts, createResetLink, log, mailer, store } = this.#options;
     const email = readEmail(form.email);
     attempts.take(this.#callerOf(exchange).address, email);
     const user = await store.identities.findUserByEmail(email);
     if (user === null || mailer === null) return;
     // Not waited for: the time that it takes would tell whether there is such a user.
-    mailer.send(email, resetMail(user.name, await createResetLink(user.id)));
+    createResetLink(user.id).then((link) => mailer.send(email, resetMail(user.name, link)))
+      .catch((error) => log.error("mail_failed", { reason: describeError(error) }));
   }
 
   async reset(exchange: Exchange, { token, password }: { token: string; password: string }): Promise<void> {

@@ -99,6 +99,8 @@ export interface Identities {
   endGrants(which: { userId: string; accountId?: string } | { grantId: string }): Promise<void>;
   /** Ends the browser sessions of a user. */
   endSessions(userId: string): Promise<void>;
+  /** Removes sessions, tokens, codes and links that expired before `time`, in Unix milliseconds. */
+  removeExpired(time: number): Promise<void>;
   /** Has a browser's session work for another account. */
   moveSession(token: string, accountId: string): Promise<void>;
 }
@@ -134,6 +136,12 @@ export function createIdentities(db: Kysely<Database>): Identities {
     ...createGrants(db),
     async endSessions(userId) {
       await db.deleteFrom("session").where("userId", "=", userId).execute();
+    },
+    async removeExpired(time) {
+      const until = new Date(time).toISOString();
+      for (const table of ["deviceCode", "oauthAccessToken", "oauthRefreshToken", "session", "verification"] as const) {
+        await db.deleteFrom(table).where("expiresAt", "<", until).execute();
+      }
     },
     async moveSession(token, accountId) {
       await db.updateTable("session").set({ activeOrganizationId: accountId }).where("token", "=", token).execute();

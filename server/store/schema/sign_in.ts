@@ -34,6 +34,7 @@ export interface SignInTables {
   };
   oauthAccessToken: Omit<Grant, "userId"> & { userId: string | null };
   deviceCode: { id: string; deviceCode: string; userCode: string; lastPolledAt: Moment | null; expiresAt: Moment };
+  verification: { id: string; expiresAt: Moment };
   oauthConsent: { id: string; clientId: string; userId: string | null; referenceId: string | null };
 }
 
