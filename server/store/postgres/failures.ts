@@ -49,6 +49,6 @@ function classify(error: unknown): "away" | "unfit" | null {
   if (error instanceof StoreUnavailable) return null;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (error instanceof postgres.PostgresError) return AWAY.test(code) ? "away" : UNFIT.test(code) ? "unfit" : null;
-  // Of the socket (ECONNREFUSED, ENOTFOUND ...) and of the library's own watch over it.
-  return /^E[A-Z]+$|^CONNECT|^SASL_|^ERR_(TLS|SSL)|CERT/.test(code) ? "away" : null;
+  // Of the socket (ECONNREFUSED, EAI_AGAIN ...), of TLS, and of the library's own watch over them.
+  return /^E(?!RR_)[A-Z_]+$|^CONNECT|^SASL_|^ERR_(TLS|SSL)|^UNABLE_TO_|CERT/.test(code) ? "away" : null;
 }
