@@ -5,6 +5,7 @@ import {
   makeTempDir,
   openSocket,
   type Program,
+  runAtTerminal,
   startProgram,
   startSite,
   startSocketService,
@@ -206,28 +207,12 @@ Deno.test("--tunnels-list prints all tunnels as JSON, and as lines without a que
 Deno.test("a number typed at a terminal after --tunnels-list shows all of that tunnel, and Enter ends", async () => {
   await using server = await startTunnelServer();
   const { url } = await makeTunnel(server, "ann", { name: "shop", allowedPorts: [3000, 4000] });
-  const command = `${Deno.execPath()} run -q -A cli.ts --tunnels-list --server ${server.url} --config-dir /nowhere`;
-  const child = new Deno.Command("script", {
-    args: ["-qefc", command, "/dev/null"],
-    env: { PORTWAY_TOKEN: "ann", NO_COLOR: "1" },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  const type = (line: string) => writer.write(new TextEncoder().encode(line));
-  let seen = "", typed = 0;
-  const answers = ["9\r", "1\r", "\r"];
-  const reading = (async () => {
-    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
-      seen += piece;
-      const asked = seen.split("Number for details").length - 1;
-      for (; typed < Math.min(asked, answers.length); typed++) await type(answers[typed]);
-    }
-  })();
-  const { code } = await within("the end of the client", child.status, () => seen);
-  await reading;
-  await writer.close().catch(() => {});
+  const { code, seen } = await runAtTerminal({
+    args: ["--tunnels-list", "--server", server.url, "--config-dir", "/nowhere"],
+    env: { PORTWAY_TOKEN: "ann" },
+    question: "Number for details",
+    answers: ["9", "1", ""],
+  });
   assert.equal(code, 0, seen);
   assert.match(seen, /"9" is no number from 1 to 1\./);
   assert.match(
