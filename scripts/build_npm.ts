@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { copyPackages, findPackageNames, loadPackages, type NpmPackage } from "./package/npm_packages.ts";
 import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
 import { emitTypes } from "./package/types.ts";
@@ -150,5 +151,5 @@ function run(program: string, args: readonly string[], cwd: string): void {
 if (import.meta.main) {
   const version = readFlag("--version") ?? String(readJson(join(ROOT, "deno.json")).version);
   const { file, bytes, bundled } = buildNpm(readFlag("--out") ?? join(ROOT, "dist"), version);
-  console.log(`${file}: ${(bytes / 1e6).toFixed(1)} MB, with ${bundled.length} packages inside`);
+  process.stdout.write(`${file}: ${(bytes / 1e6).toFixed(1)} MB, with ${bundled.length} packages inside\n`);
 }

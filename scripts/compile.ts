@@ -8,6 +8,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { Buffer } from "node:buffer";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
 import { readFlag, stampRelease } from "./package/release.ts";
 
@@ -99,13 +100,13 @@ function main(): number {
       compile(target, file, version, Deno.env.get("DENORT_BIN"));
     } catch (error) {
       if (!/denort|download/i.test(String(error))) throw error;
-      console.error(`${name}: the runtime to embed into cannot be downloaded: ${describeRefusal(error)}`);
+      process.stderr.write(`${name}: the runtime to embed into cannot be downloaded: ${describeRefusal(error)}\n`);
       return checkEmbedded(out, version, target);
     }
     const missing = findMissing(file);
     if (missing.length > 0) throw new Error(`${name} lacks ${missing.join(", ")}`);
     sums.push(`${createHash("sha256").update(readFileSync(file)).digest("hex")}  ${name}`);
-    console.log(file);
+    process.stdout.write(`${file}\n`);
   }
   writeFileSync(join(out, `portway-${version}-SHA256SUMS`), sums.join("\n") + "\n");
   return 0;
@@ -120,7 +121,9 @@ function checkEmbedded(out: string, version: string, target: Target): number {
   try {
     compile(target, file, version, Deno.execPath());
     const missing = findMissing(file);
-    console.error(missing.length === 0 ? "The embedded files are complete." : `It would lack ${missing.join(", ")}`);
+    process.stderr.write(
+      `${missing.length === 0 ? "The embedded files are complete." : `It would lack ${missing.join(", ")}`}\n`,
+    );
     return 1;
   } finally {
     rmSync(file, { force: true });
