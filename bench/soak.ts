@@ -1,5 +1,5 @@
-// Visitors of all kinds for a long while: GET, POST, WebSocket, server-sent events, and some of each who leave in the
-// middle. Streams, descriptors and memory must end where they began.
+// Visitors of all kinds for a long while: GET, POST, WebSocket, server-sent events, HTTP/2 over TLS, and some of each who
+// leave in the middle. Streams, descriptors and memory must end where they began.
 //   deno task soak [--seconds <n>]     ten minutes when left out; exit code 1 when something has grown
 import { readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -9,13 +9,14 @@ import { EchoSocket } from "./load/mod.ts";
 import { readMemory, readPeakMemory } from "./measure/process_stats.ts";
 import { startService } from "./programs/helpers.ts";
 import { startTunnel } from "./programs/portway.ts";
+import { runProgram } from "./programs/process.ts";
 import type { Endpoint } from "./programs/types.ts";
 import { formatNumber, formatTable } from "./report/table.ts";
 
 const MB = 1e6;
 /** How much of the time passes before the beginning is measured: pools fill, code is compiled. */
 const WARM_UP_SHARE = 0.2;
-/** After the last visitor, before the end is measured. */
+/** After the last visitor, before anything is measured, at the beginning as at the end. */
 const SETTLE_MS = 15_000;
 const SAMPLE_MS = 10_000;
 /** What may have grown. */
@@ -91,6 +92,40 @@ async function echo(endpoint: Endpoint): Promise<void> {
   socket.close();
 }
 
+/** Several paths at once on one connection of HTTP/2. */
+async function multiplex({ port, host }: Endpoint): Promise<void> {
+  const paths = ["/", "/json", "/bytes/1000000", "/", "/json", "/bytes/200000"];
+  const output = await runProgram("curl", [
+    ...["-sk", "--no-progress-meter", "--http2", "--parallel", "--resolve", `${host.split(":")[0]}:${port}:127.0.0.1`],
+    ...["-w", "%{http_version} %{response_code}\\n"],
+    ...paths.flatMap((path) => ["-o", "/dev/null", `https://${host.split(":")[0]}:${port}${path}`]),
+  ]);
+  const answers = output?.trim().split("\n") ?? [];
+  if (answers.length !== paths.length || answers.some((answer) => answer !== "2 200")) {
+    throw new Error(`curl was answered ${answers.join(", ")}`);
+  }
+}
+
+/** One who leaves in the middle of a large answer. */
+async function leaveMultiplexed({ port, host }: Endpoint): Promise<void> {
+  const url = `https://${host.split(":")[0]}:${port}/bytes/50000000`;
+  const resolve = ["--resolve", `${host.split(":")[0]}:${port}:127.0.0.1`];
+  // It ends with an error, as it is told to.
+  await runProgram("curl", [
+    "-sk",
+    "--http2",
+    ...resolve,
+    "--max-time",
+    "0.3",
+    "--limit-rate",
+    "1M",
+    "-o",
+    "/dev/null",
+    url,
+  ]);
+}
+
+/** By plain HTTP/1.1 and WebSocket. */
 const VISITS: Readonly<Record<string, Visit>> = {
   "GET": get("/"),
   "GET, 10 KB": get("/json"),
@@ -103,53 +138,94 @@ const VISITS: Readonly<Record<string, Visit>> = {
   "leaves events": get("/stream", 1),
 };
 
+/** By HTTP/2 over TLS. */
+const SECURE_VISITS: Readonly<Record<string, Visit>> = {
+  "HTTP/2, six at once": multiplex,
+  "leaves an answer over HTTP/2": leaveMultiplexed,
+};
+
+interface Tally {
+  counts: Record<string, number>;
+  failures: Record<string, number>;
+}
+
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { seconds: { type: "string" } } });
   const seconds = Number(values.seconds ?? 600);
   const service = await startService();
-  const tunnel = await startTunnel("portway", { service: service.port }, {}, { silent: true });
-  const [relay] = tunnel.relay, [client] = tunnel.client;
-  const counts: Record<string, number> = {}, failures: Record<string, number> = {};
-  const until = performance.now() + seconds * 1000;
-  try {
-    const running = Object.entries(VISITS).flatMap(([name, visit]) =>
-      Array.from({ length: AT_A_TIME }, () => run(name, visit, tunnel.endpoint, until, counts, failures))
-    );
-    await sleep(seconds * WARM_UP_SHARE * 1000);
-    const before = [await measure(tunnel.endpoint.port, relay), await measure(tunnel.endpoint.port, client)];
-    const sampler = setInterval(() => {
-      process.stdout.write(
-        `${formatNumber((until - performance.now()) / 1000)} s left: server ${
-          formatNumber(readMemory([relay]) / MB)
-        } MB,` +
-          ` client ${formatNumber(readMemory([client]) / MB)} MB\n`,
-      );
-    }, SAMPLE_MS);
-    await Promise.all(running);
-    clearInterval(sampler);
+  const plain = await startTunnel("portway", { service: service.port }, {}, { silent: true });
+  const secure = await startTunnel("portway, TLS", { service: service.port }, { isSecure: true }, { silent: true });
+  const watched: readonly Watched[] = [
+    { name: "server", pid: plain.relay[0], health: `http://127.0.0.1:${plain.endpoint.port}/health` },
+    { name: "client", pid: plain.client[0], health: null },
+    { name: "server, TLS", pid: secure.relay[0], health: `https://localhost:${secure.endpoint.port}/health` },
+    { name: "client, TLS", pid: secure.client[0], health: null },
+  ];
+  const tally: Tally = { counts: {}, failures: {} };
+  const load = async (ms: number) => {
+    const until = performance.now() + ms;
+    await Promise.all([
+      ...runAll(VISITS, plain.endpoint, until, tally),
+      ...runAll(SECURE_VISITS, secure.endpoint, until, tally),
+    ]);
     await sleep(SETTLE_MS);
-    const after = [await measure(tunnel.endpoint.port, relay), await measure(tunnel.endpoint.port, client)];
-    process.stdout.write(`\n${JSON.stringify({ counts, failures })}\n\n`);
-    process.stdout.write(formatTable(
-      ["", "streams", "descriptors", "MB before", "MB after", "MB peak"],
-      ["server", "client"].map((name, at) => [
-        name,
-        String(after[at].streams),
-        `${before[at].descriptors} → ${after[at].descriptors}`,
-        formatNumber(before[at].memory / MB),
-        formatNumber(after[at].memory / MB),
-        formatNumber(readPeakMemory([at === 0 ? relay : client]) / MB),
-      ]),
-    ));
-    const hasGrown = after.some((snapshot, at) =>
-      snapshot.streams > 0 || snapshot.descriptors > before[at].descriptors * (1 + MAX_GROWTH) ||
-      snapshot.memory > before[at].memory * (1 + MAX_GROWTH)
+  };
+  const sampler = setInterval(() => sample(watched), SAMPLE_MS);
+  try {
+    await load(seconds * WARM_UP_SHARE * 1000);
+    const before = await Promise.all(watched.map(measure));
+    await load(seconds * (1 - WARM_UP_SHARE) * 1000);
+    const after = await Promise.all(watched.map(measure));
+    process.stdout.write(`\n${JSON.stringify(tally)}\n\n${formatGrowth(watched, before, after)}`);
+    const hasGrown = after.some(({ streams, descriptors, memory }, at) =>
+      streams > 0 || descriptors > before[at].descriptors * (1 + MAX_GROWTH) ||
+      memory > before[at].memory * (1 + MAX_GROWTH)
     );
-    return hasGrown || Object.keys(failures).length > 0 ? 1 : 0;
+    return hasGrown || Object.keys(tally.failures).length > 0 ? 1 : 0;
   } finally {
-    await tunnel.stop();
+    clearInterval(sampler);
+    await plain.stop();
+    await secure.stop();
     await service.stop();
   }
+}
+
+/** A process that must not grow. */
+interface Watched {
+  name: string;
+  pid: number;
+  /** Where a server tells of its streams. */
+  health: string | null;
+}
+
+function sample(watched: readonly Watched[]): void {
+  const sizes = watched.map(({ name, pid }) => `${name} ${formatNumber(readMemory([pid]) / MB)} MB`);
+  process.stdout.write(`${formatNumber(performance.now() / 1000)} s: ${sizes.join(", ")}\n`);
+}
+
+function formatGrowth(watched: readonly Watched[], before: readonly Snapshot[], after: readonly Snapshot[]): string {
+  return formatTable(
+    ["", "streams", "descriptors", "MB before", "MB after", "MB peak"],
+    watched.map(({ name, pid }, at) => [
+      name,
+      String(after[at].streams),
+      `${before[at].descriptors} → ${after[at].descriptors}`,
+      formatNumber(before[at].memory / MB),
+      formatNumber(after[at].memory / MB),
+      formatNumber(readPeakMemory([pid]) / MB),
+    ]),
+  );
+}
+
+function runAll(
+  visits: Readonly<Record<string, Visit>>,
+  endpoint: Endpoint,
+  until: number,
+  tally: Tally,
+): Promise<void>[] {
+  return Object.entries(visits).flatMap(([name, visit]) =>
+    Array.from({ length: AT_A_TIME }, () => run(name, visit, endpoint, until, tally))
+  );
 }
 
 /** One visitor after the other, with connections that are kept between them. */
@@ -158,8 +234,7 @@ async function run(
   visit: Visit,
   endpoint: Endpoint,
   until: number,
-  counts: Record<string, number>,
-  failures: Record<string, number>,
+  { counts, failures }: Tally,
 ): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   while (performance.now() < until) {
@@ -175,10 +250,11 @@ async function run(
   agent.destroy();
 }
 
-async function measure(port: number, pid: number): Promise<Snapshot> {
-  const answer = await fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: "close" } });
-  const { streams } = await answer.json() as { streams: number };
-  return { streams, descriptors: readdirSync(`/proc/${pid}/fd`).length, memory: readMemory([pid]) };
+async function measure({ pid, health }: Watched): Promise<Snapshot> {
+  const descriptors = readdirSync(`/proc/${pid}/fd`).length;
+  if (health === null) return { streams: 0, descriptors, memory: readMemory([pid]) };
+  const { streams } = JSON.parse(await runProgram("curl", ["-sk", health]) ?? "{}") as { streams: number };
+  return { streams, descriptors, memory: readMemory([pid]) };
 }
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

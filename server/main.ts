@@ -8,7 +8,7 @@ import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
-import { describeRelay } from "./metrics.ts";
+import { describeRelay, metric } from "./metrics.ts";
 import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
@@ -97,7 +97,13 @@ async function openAreas(
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });
-  const hq = createHq({ url: hqUrl, accounts, tunnels: relay.management, readApi: api.describe });
+  const hq = createHq({
+    url: hqUrl,
+    accounts,
+    tunnels: relay.management,
+    views: captures.desk,
+    readApi: api.describe,
+  });
   return {
     areas: [
       relay,
@@ -106,7 +112,10 @@ async function openAreas(
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
-    readMetrics: () => describeRelay(relay.count(), store.fault() !== null),
+    readMetrics: () => [
+      ...describeRelay(relay.count(), store.fault() !== null),
+      metric("portway_captures_total", "counter", "Calls that request views have kept.", captures.count()),
+    ],
     close: () => store.close(),
   };
 }

@@ -24,7 +24,17 @@ export interface Variant {
   flags?: readonly string[];
   /** Files and sockets that the server may have open; what this process may when left out. */
   descriptors?: number;
+  /** The server ends TLS itself, for visitors and clients. */
+  isSecure?: boolean;
+  /** The client goes to the server by TLS, which something in between ends. */
+  trusts?: boolean;
 }
+
+const CERTIFICATES = join(ROOT, "common/connection/testdata");
+/** A certificate of localhost, and its key. */
+export const CERTIFICATE: string = join(CERTIFICATES, "leaf.pem"), KEY: string = join(CERTIFICATES, "leaf.key");
+const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
+const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
 
 /** As `deno task start` has it: docs/performance.md says why. */
 const SERVER_FLAGS = ["--v8-flags=--no-allocation-site-pretenuring"];
@@ -66,16 +76,19 @@ export async function startTunnel(
   name: string,
   { service, between }: ContestantOptions,
   serverVariant: Variant = {},
-  { silent = false, deno = [], env, flags = [] }: Variant = {},
+  { silent = false, deno = [], env, flags = [], trusts = false }: Variant = {},
 ): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-"));
-  const server = await startPortwayServer(folder, [], serverVariant);
-  const configDir = join(folder, "client"),
-    relayUrl = `http://127.0.0.1:${await between?.(server.port) ?? server.port}`;
+  const { isSecure = false } = serverVariant;
+  const server = await startPortwayServer(folder, isSecure ? TLS_FLAGS : [], serverVariant);
+  const configDir = join(folder, "client");
+  const port = await between?.(server.port) ?? server.port;
+  const isOverTls = isSecure || trusts;
+  const relayUrl = isOverTls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   const client = startProgram(
     DENO,
     ["run", "-A", ...deno, "cli.ts", "-e", String(service), "--server", relayUrl, "--config-dir", configDir]
-      .concat(flags),
+      .concat(isOverTls ? TRUST_FLAGS : [], flags),
     { cwd: ROOT, silent, env },
   );
   if (!silent) await client.until(/Waiting for connections/);

@@ -1,6 +1,7 @@
 import type { BetterAuthOptions } from "better-auth";
 import { type Plan, SCOPES } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
+import { Turns } from "./turns.ts";
 
 export interface AuthOptions {
   store: Pick<Store, "db" | "dialect" | "identities">;
@@ -46,6 +47,7 @@ export const REFRESH_TOKEN_PREFIX = "pwr_";
 export const ADDRESS_HEADER = "x-portway-address";
 
 type Plugins = NonNullable<BetterAuthOptions["plugins"]>;
+type Passwords = NonNullable<NonNullable<BetterAuthOptions["emailAndPassword"]>["password"]>;
 type DatabaseHooks = NonNullable<BetterAuthOptions["databaseHooks"]>;
 
 /**
@@ -88,6 +90,7 @@ export async function loadAuthOptions(
     },
     emailAndPassword: {
       enabled: true,
+      password: await loadPasswords(),
       minPasswordLength: MIN_PASSWORD,
       maxPasswordLength: MAX_PASSWORD,
       revokeSessionsOnPasswordReset: true,
@@ -104,6 +107,18 @@ export async function loadAuthOptions(
     },
     databaseHooks: await createHooks(options, needAccount),
     plugins: await loadPlugins(options),
+  };
+}
+
+/** Each hash takes 32 MB and a tenth of a second of a processor: strangers must not have many made at once. */
+const HASHES = { atATime: 2, waiting: 64 };
+
+async function loadPasswords(): Promise<Passwords> {
+  const { hashPassword, verifyPassword } = await import("better-auth/crypto");
+  const turns = new Turns(HASHES);
+  return {
+    hash: (password) => turns.run(() => hashPassword(password)),
+    verify: (pair) => turns.run(() => verifyPassword(pair)),
   };
 }
 

@@ -2,6 +2,8 @@ import { timingSafeEqual } from "node:crypto";
 import { HttpError } from "../../common/http_error.ts";
 import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
+import { describeError, type Logger } from "../../common/log.ts";
+import type { Ended } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Actor, Audit } from "./audit.ts";
@@ -22,6 +24,7 @@ export interface EntryOptions {
   readOrigin: OriginReader;
   attempts: Attempts;
   audit: Audit;
+  log: Logger;
   /** Null where no mail can be sent. */
   mailer: Mailer | null;
   /** Makes a link by which a user sets a new password. */
@@ -31,6 +34,7 @@ export interface EntryOptions {
   setUp: { token: string | null };
   /** What somebody may do has changed. */
   onChange(): void;
+  onEnded(ended: Ended): void;
 }
 
 /** Signing up, in and out. */
@@ -69,6 +73,7 @@ export class EntryForms implements Entry {
     const { attempts, call } = this.#options;
     const caller = this.#callerOf(exchange), email = readEmail(form.email);
     attempts.take(caller.address, email);
+    if (form.password === "") throw badField("password", "A password is wanted.");
     if (form.password.length > MAX_PASSWORD) throw badField("password", "This is longer than any password.");
     const body = { email, password: form.password, oauth_query: form.oauthQuery };
     const entered = readEntered(await call("/sign-in/email", caller, body));
@@ -117,13 +122,14 @@ export class EntryForms implements Entry {
   }
 
   async forgot(exchange: Exchange, form: { email: string }): Promise<void> {
-    const { attempts, createResetLink, mailer, store } = this.#options;
+    const { attempts, createResetLink, log, mailer, store } = this.#options;
     const email = readEmail(form.email);
     attempts.take(this.#callerOf(exchange).address, email);
     const user = await store.identities.findUserByEmail(email);
     if (user === null || mailer === null) return;
     // Not waited for: the time that it takes would tell whether there is such a user.
-    mailer.send(email, resetMail(user.name, await createResetLink(user.id)));
+    createResetLink(user.id).then((link) => mailer.send(email, resetMail(user.name, link)))
+      .catch((error) => log.error("mail_failed", { reason: describeError(error) }));
   }
 
   async reset(exchange: Exchange, { token, password }: { token: string; password: string }): Promise<void> {
@@ -134,7 +140,7 @@ export class EntryForms implements Entry {
   }
 
   async changePassword(exchange: Exchange, form: { current: string; password: string }): Promise<Entered> {
-    const { attempts, audit, call, identify, onChange, store } = this.#options;
+    const { attempts, audit, call, identify, onChange, onEnded, store } = this.#options;
     const identity = await identify(exchange);
     if (identity?.credential.kind !== "session") throw sessionWanted();
     const { user } = identity.principal, caller = this.#callerOf(exchange);
@@ -142,8 +148,10 @@ export class EntryForms implements Entry {
     const newPassword = readNewPassword(form.password);
     const body = { currentPassword: form.current, newPassword, revokeOtherSessions: true };
     const entered = readEntered(await call("/change-password", caller, body));
+    const grants = await store.identities.listGrants(user.id);
     await store.identities.endGrants({ userId: user.id });
     onChange();
+    for (const { grantId } of grants) onEnded({ login: grantId });
     await audit.write(user, "password_changed", user.email);
     return entered;
   }

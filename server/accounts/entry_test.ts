@@ -1,6 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { testStores } from "../store/stores_kit_test.ts";
-import { openStore } from "../store/mod.ts";
 import { ADMIN, recordingLogger, startAccounts } from "./accounts_kit_test.ts";
 
 const ANNA = { name: "Anna Ant", email: "Anna@Example.com", password: "anna's password" };
@@ -44,35 +43,15 @@ testStores("a wrong password, an unknown user and a bad form are told in words",
   deepEqual(await tryIt("sign-in", { ...ADMIN, oauthQuery: "client_id=x&sig=y" }), [400, "login_expired", undefined]);
 });
 
-Deno.test("passwords cannot be tried at will, and trying locks nobody out of a place they have signed in from", async () => {
-  const store = await openStore({ dataDir: null });
-  {
-    await using server = await startAccounts(store);
-    const browser = server.browse();
-    const from = (address: string) => ({ "x-forwarded-for": address });
-    const home = from("203.0.113.7");
-    equal((await browser.post("sign-in", ADMIN, home)).status, 200);
-    const statuses = new Map<number, number>();
-    const wrong = { ...ADMIN, password: "wrong" };
-    for (let i = 0; i < 80; i++) {
-      const { status } = await server.browse().post("sign-in", wrong, from(`198.51.${i}.1`));
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    }
-    ok((statuses.get(401) ?? 0) <= 51, JSON.stringify([...statuses]));
-    const elsewhere = await server.browse().post("sign-in", ADMIN, from("192.0.2.1"));
-    equal(elsewhere.status, 429);
-    match(elsewhere.headers.get("retry-after") ?? "", /^\d+$/);
-    equal((await server.browse().post("sign-in", ADMIN, home)).status, 200);
-    // One network cannot go on for long either, whomever it tries.
-    let refused = 0;
-    for (let i = 0; i < 40; i++) {
-      const email = `user${i}@example.com`;
-      const { status } = await server.browse().post("sign-in", { email, password: "x" }, from("198.18.0.1"));
-      if (status === 429) refused++;
-    }
-    ok(refused >= 8, String(refused));
-  }
-  await store.close();
+testStores("who tries too many passwords is told when to go on", async (store) => {
+  await using server = await startAccounts(store);
+  const browser = server.browse();
+  for (let i = 0; i < 10; i++) equal((await browser.post("sign-in", { ...ADMIN, password: "" })).status, 400);
+  const refused = await browser.post("sign-in", ADMIN);
+  deepEqual([refused.status, refused.body.error.code], [429, "too_many_attempts"]);
+  match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+  // From elsewhere they may, unless a proxy that nobody trusts says so.
+  equal((await browser.post("sign-in", ADMIN, { "x-forwarded-for": "203.0.113.7" })).status, 200);
 });
 
 testStores("the first user is an admin by the link in the log, which works once", async (store) => {

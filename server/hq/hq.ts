@@ -5,6 +5,7 @@ import type { ApiObject } from "../../common/open_api.ts";
 import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
 import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
+import type { ViewDesk } from "../captures/mod.ts";
 import type { Face } from "../face/mod.ts";
 import type { TunnelManagement } from "../relay/mod.ts";
 import { addAccount } from "./account/mod.ts";
@@ -17,12 +18,15 @@ import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
 import { addLanding } from "./start/landing.tsx";
 import { addTunnels } from "./tunnels/mod.ts";
 import type { HqEnv, Site, Viewer } from "./types.ts";
+import { addViewPages, VIEW_ASSETS } from "./views/mod.ts";
 
 export interface HqOptions {
   /** HQ's own URL: it answers at that host alone. */
   url: URL;
   accounts: Accounts;
   tunnels: TunnelManagement;
+  /** Request views, for members. */
+  views: ViewDesk;
   /** The OpenAPI document of this server. */
   readApi(): ApiObject;
 }
@@ -55,10 +59,10 @@ const PLACES: ReadonlySet<string> = new Set([
 ]);
 
 /** Opens the management site. */
-export function createHq({ url, accounts, tunnels, readApi }: HqOptions): Hq {
+export function createHq({ url, accounts, tunnels, views, readApi }: HqOptions): Hq {
   const site: Site = {
     url,
-    assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url)] }),
+    assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url), ...VIEW_ASSETS] }),
     canSignUp: accounts.entry.policy === "open",
   };
   const app = new Hono<HqEnv>();
@@ -79,6 +83,7 @@ export function createHq({ url, accounts, tunnels, readApi }: HqOptions): Hq {
   addAuthorize(app, accounts);
   addDevice(app, accounts);
   addTunnels(app, tunnels);
+  addViewPages(app, views);
   addAccount(app, accounts, tunnels);
   addAdmin(app, accounts, tunnels);
   addApiDocs(app, readApi);

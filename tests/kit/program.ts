@@ -4,7 +4,7 @@ import { within } from "./within.ts";
 
 export interface ProgramOptions {
   /** Path from the project's root. */
-  entry: "server.ts" | "cli.ts" | "scripts/demo.ts";
+  entry: "server.ts" | "cli.ts" | "scripts/demo.ts" | `tests/kit/${string}`;
   args: readonly string[];
   /** Added to the environment, from which everything of Portway's and every proxy has been taken. */
   env?: Readonly<Record<string, string>>;

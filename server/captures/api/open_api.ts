@@ -160,6 +160,9 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
         inQuery("method", "exactly"),
         inQuery("path", "a part of path or query, in any case"),
         inQuery("q", "a part of the head or the first 64 KiB of the body, in any case"),
+        inQuery("bodies", "true: with bodies that are no longer than 64 KiB, and up to 50 captures", {
+          type: "boolean",
+        }),
         inQuery("from", "received then or later: ISO 8601 or Unix milliseconds"),
         inQuery("to", "received before"),
       ],

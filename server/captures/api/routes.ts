@@ -13,6 +13,8 @@ const NO_STORE = { "cache-control": "no-store" };
 const MAX_DESCRIPTION = 512 * 1024;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 500;
+/** With their bodies' beginnings some megabytes. */
+const MAX_OPENED = 50;
 
 /** The API of views and what they captured. */
 export function createViewsApi(desk: ViewDesk, authenticate: Authenticate): ApiArea {
@@ -112,6 +114,7 @@ function parseSearch(query: (name: string) => string | undefined): CaptureSearch
   const given = (name: string) => query(name) || undefined;
   const count = (name: string) => given(name) === undefined ? undefined : parseCount(name, given(name) ?? "");
   const time = (name: string) => given(name) === undefined ? undefined : parseTime(name, given(name) ?? "");
+  const withBodies = given("bodies") === "true";
   return {
     after: count("after"),
     before: count("before"),
@@ -120,7 +123,8 @@ function parseSearch(query: (name: string) => string | undefined): CaptureSearch
     text: given("q"),
     from: time("from"),
     to: time("to"),
-    limit: Math.max(1, Math.min(count("limit") ?? DEFAULT_LIMIT, MAX_LIMIT)),
+    limit: Math.max(1, Math.min(count("limit") ?? DEFAULT_LIMIT, withBodies ? MAX_OPENED : MAX_LIMIT)),
+    withBodies,
   };
 }
 

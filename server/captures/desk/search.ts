@@ -9,11 +9,13 @@ export interface CaptureSearch extends CaptureFilter {
   /** Within method, target, headers or the beginning of the body, in any case. */
   text?: string;
   limit: number;
+  /** With the beginnings of bodies. */
+  withBodies?: boolean;
 }
 
 export interface CapturePage {
   /** Newest first. */
-  captures: Capture[];
+  captures: (Capture | OpenedCapture)[];
   /** What to look before for more; null when all was looked at. */
   next: number | null;
 }
@@ -25,13 +27,13 @@ const MAX_LOOKED_AT = 2000;
 
 /** One page of a view's captures. It may have fewer than were asked for, even none, and still say where to go on. */
 export async function searchCaptures(store: Captures, viewId: string, search: CaptureSearch): Promise<CapturePage> {
-  const { path, text, limit, ...filter } = search;
+  const { path, text, limit, withBodies = false, ...filter } = search;
   if (path === undefined && text === undefined) {
-    const captures = await store.list(viewId, filter, limit);
+    const captures = await (withBodies ? store.listOpened(viewId, filter, limit) : store.list(viewId, filter, limit));
     return { captures, next: captures.length < limit ? null : captures[captures.length - 1].cursor };
   }
   const fits = createTest(path, text);
-  const captures: Capture[] = [];
+  const captures: OpenedCapture[] = [];
   let before = filter.before;
   for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT && captures.length < limit;) {
     const step = await store.listOpened(viewId, { ...filter, before }, STEP);

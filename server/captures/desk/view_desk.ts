@@ -1,9 +1,16 @@
 import { checkInput } from "../../../common/check_input.ts";
 import { type Principal, requireScope } from "../../access/mod.ts";
-import { type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
+import { type Capture, type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
 import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
 import { OWN_ANSWER } from "../receive/answer.ts";
-import { describeCapture, type DescribedCapture, type DescribedView, describeView, type ViewUrls } from "./describe.ts";
+import {
+  describeCapture,
+  type DescribedCapture,
+  type DescribedView,
+  describeOpened,
+  describeView,
+  type ViewUrls,
+} from "./describe.ts";
 import { type CaptureSearch, searchCaptures } from "./search.ts";
 import type { Tails } from "./tails.ts";
 import { newViewInput, viewChangesInput } from "./view_input.ts";
@@ -93,7 +100,7 @@ export class ViewDesk {
   ): Promise<{ captures: DescribedCapture[]; next: number | null }> {
     await this.#find(requireScope(who, "views:read"), id);
     const { captures, next } = await searchCaptures(this.#options.store.captures, id, search);
-    return { captures: captures.map(describeCapture), next };
+    return { captures: captures.map(search.withBodies ? describeAny : describeCapture), next };
   }
 
   /** @throws HttpError also 404 `capture_not_found` */
@@ -149,6 +156,9 @@ export class ViewDesk {
     return view;
   }
 }
+
+const describeAny = (capture: Capture | OpenedCapture) =>
+  "body" in capture ? describeOpened(capture) : describeCapture(capture);
 
 /** Cursors count from 1. */
 function parseCaptureId(id: string): number | null {

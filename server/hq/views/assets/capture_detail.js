@@ -1,0 +1,283 @@
+// @ts-check
+import { element, saveFile } from "./capture_dom.js";
+import { toCurl } from "./capture_export.js";
+import { guessPreset, PRESETS, verifySignature } from "./capture_signature.js";
+import { byteText, decodeBase64, formatBytes, readable, shownTarget } from "./capture_text.js";
+
+/** @typedef {import("./capture_types.ts").Capture} Capture */
+/** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
+/**
+ * How bodies are read: as in the client.
+ * @typedef {{
+ *   readBody: typeof import("../../../../common/readable/readable_body.js").readBody,
+ *   hexLines: typeof import("../../../../common/readable/hex_lines.js").hexLines,
+ * }} Readers
+ */
+
+/** Bytes that are shown: more would only slow the page down. The file has them all. */
+const SHOWN_BYTES = 512 * 1024;
+const HEX_BYTES = 16 * 1024;
+/** Bytes of a body that a command is made with. */
+const CURL_BYTES = 64 * 1024;
+/** Kinds of pictures that a browser shows without ever running anything in them. */
+const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
+
+/** Everything of one capture. */
+export class CaptureDetail {
+  #box;
+  #api;
+  #captureUrl;
+  #readers;
+  #onRemoved;
+  /** @type {Capture | null} */
+  #capture = null;
+  /** @type {Promise<Uint8Array<ArrayBuffer>> | null} */
+  #body = null;
+
+  /**
+   * @param {HTMLElement} box
+   * @param {CaptureApi} api
+   * @param {string} captureUrl
+   * @param {Readers} readers
+   * @param {(id: string) => void} onRemoved
+   */
+  constructor(box, api, captureUrl, readers, onRemoved) {
+    this.#box = box;
+    this.#api = api;
+    this.#captureUrl = captureUrl;
+    this.#readers = readers;
+    this.#onRemoved = onRemoved;
+  }
+
+  /** @param {string} id */
+  async show(id) {
+    const capture = await this.#api.get(id);
+    this.#capture = capture;
+    this.#body = null;
+    const view = element("div", { class: "body-view" });
+    this.#box.replaceChildren(
+      this.#createHead(capture),
+      this.#createActions(capture),
+      ...section(
+        "Details",
+        table([
+          ["Received", new Date(capture.receivedAt).toLocaleString()],
+          ["From", capture.address],
+          ["Host", capture.host],
+          ["HTTP", capture.httpVersion],
+          ["Capture", capture.id],
+        ]),
+      ),
+      ...this.#createQuery(capture),
+      ...section("Headers", table(capture.headers.map(([name, value]) => [name, readable(value)]))),
+      ...section("Body", ...this.#createBody(capture, view)),
+      ...section("Signature", this.#createVerifier(capture)),
+    );
+    this.#box.scrollTop = 0;
+    await this.#showBody(view, "pretty");
+  }
+
+  clear() {
+    this.#capture = null;
+    this.#box.replaceChildren(element("p", { class: "nothing" }, ["Choose a call to see all of it."]));
+  }
+
+  /** The whole body. */
+  async #loadBody() {
+    const capture = this.#capture;
+    if (capture === null) return new Uint8Array(0);
+    return await (this.#body ??= capture.body === undefined
+      ? this.#api.getBody(capture.id)
+      : Promise.resolve(decodeBase64(capture.body)));
+  }
+
+  /** @param {Capture} capture */
+  #createHead(capture) {
+    return element("h2", { class: "capture-title", tabindex: "-1" }, [
+      element("span", { class: "method" }, [capture.method]),
+      " ",
+      element("span", { class: "target" }, [shownTarget(capture)]),
+    ]);
+  }
+
+  /** @param {Capture} capture */
+  #createActions(capture) {
+    const said = element("span", { class: "said", role: "status" });
+    const copy = button("Copy as cURL", async () => {
+      const body = capture.bodySize > CURL_BYTES ? null : await this.#loadBody();
+      await navigator.clipboard.writeText(toCurl(capture, this.#captureUrl, body));
+      said.textContent = "Copied";
+    });
+    const raw = button("Download body", async () => saveFile(`capture-${capture.id}`, [await this.#loadBody()]));
+    raw.disabled = capture.bodySize === 0;
+    const remove = button("Delete", async () => {
+      await this.#api.remove(capture.id);
+      this.#onRemoved(capture.id);
+    });
+    remove.classList.add("danger");
+    const actions = element("div", { class: "capture-actions" }, [copy, raw, remove, said]);
+    for (const one of [copy, raw, remove]) {
+      one.addEventListener("failed", (event) => {
+        said.textContent = event instanceof CustomEvent ? String(event.detail) : "";
+      });
+    }
+    return actions;
+  }
+
+  /** @param {Capture} capture */
+  #createQuery({ query }) {
+    if (query === null || query === "") return [];
+    return section("Query", table([...new URLSearchParams(query)]));
+  }
+
+  /**
+   * @param {Capture} capture
+   * @param {HTMLElement} view
+   */
+  #createBody({ bodySize, contentType }, view) {
+    if (bodySize === 0) return [element("p", { class: "nothing" }, ["No body"])];
+    const forms = ["Pretty", "Raw", "Hex"];
+    const tabs = forms.map((name) => {
+      const tab = button(name, async () => {
+        for (const other of tabs) other.setAttribute("aria-pressed", String(other === tab));
+        await this.#showBody(view, name.toLowerCase());
+      });
+      tab.setAttribute("aria-pressed", String(name === "Pretty"));
+      return tab;
+    });
+    const about = `${formatBytes(bodySize)}${contentType === null ? "" : ` of ${contentType}`}`;
+    return [element("div", { class: "body-tabs" }, [...tabs, element("span", {}, [about])]), view];
+  }
+
+  /**
+   * @param {HTMLElement} view
+   * @param {string} form
+   */
+  async #showBody(view, form) {
+    const capture = this.#capture;
+    if (capture === null || capture.bodySize === 0) return;
+    const all = await this.#loadBody();
+    // Another one was chosen meanwhile.
+    if (capture !== this.#capture) return;
+    const bytes = all.slice(0, SHOWN_BYTES), isWhole = bytes.length === all.length;
+    const nodes = form === "hex"
+      ? [pre(this.#readers.hexLines(all.subarray(0, HEX_BYTES)).join("\n"))]
+      : form === "raw"
+      ? [pre(decodeLoosely(bytes))]
+      : this.#prettify(bytes, capture.contentType, isWhole);
+    const isCut = form === "hex" ? all.length > HEX_BYTES : !isWhole;
+    if (isCut) nodes.push(element("p", { class: "nothing" }, [`The beginning of ${formatBytes(all.length)}.`]));
+    view.replaceChildren(...nodes);
+  }
+
+  /**
+   * @param {Uint8Array<ArrayBuffer>} bytes
+   * @param {string | null} contentType
+   * @param {boolean} isWhole
+   * @returns {HTMLElement[]}
+   */
+  #prettify(bytes, contentType, isWhole) {
+    const type = (contentType ?? "").split(";")[0].trim().toLowerCase();
+    if (isWhole && PICTURES.test(type)) {
+      const url = `data:${type};base64,${btoa(byteText(bytes))}`;
+      return [element("img", { src: url, alt: "The picture that was sent", class: "picture" })];
+    }
+    const body = this.#readers.readBody(bytes, contentType, isWhole);
+    switch (body.kind) {
+      case "empty":
+        return [];
+      case "binary":
+        return [pre(this.#readers.hexLines(bytes.subarray(0, HEX_BYTES)).join("\n"))];
+      case "form":
+        return [table(body.fields)];
+      case "multipart":
+        return body.parts.flatMap((part) => [
+          element("h4", {}, [`${part.name}${part.fileName === null ? "" : ` · ${part.fileName}`}`]),
+          ...this.#prettify(part.body, part.type ?? "text/plain", part.isWhole),
+        ]);
+      case "json":
+      case "xml":
+      case "text":
+        return [pre(body.text)];
+    }
+  }
+
+  /** @param {Capture} capture */
+  #createVerifier(capture) {
+    const guess = guessPreset(capture);
+    const preset = element(
+      "select",
+      { id: "signature-preset" },
+      Object.keys(PRESETS).map((name) => {
+        const option = element("option", { value: name }, [name]);
+        option.selected = name === guess;
+        return option;
+      }),
+    );
+    const secret = element("input", { id: "signature-secret", type: "password", autocomplete: "off" });
+    const said = element("p", { class: "said", role: "status" });
+    const form = element("form", { class: "verifier" }, [
+      element("label", { for: "signature-preset" }, ["Sender"]),
+      preset,
+      element("label", { for: "signature-secret" }, ["Secret, which stays in this page"]),
+      secret,
+      element("button", { type: "submit", class: "button" }, ["Verify"]),
+      said,
+    ]);
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const result = await verifySignature(preset.value, secret.value, capture, await this.#loadBody());
+      said.textContent = VERDICTS[result];
+      said.dataset.verdict = result;
+    });
+    const details = element("details", { class: "verify" }, [
+      element("summary", {}, [guess === null ? "Verify a signature" : `Verify the signature of ${guess}`]),
+      form,
+    ]);
+    return details;
+  }
+}
+
+const VERDICTS = {
+  valid: "The signature is valid.",
+  invalid: "The signature is not valid: another secret, or other bytes.",
+  unsigned: "There is no signature of this sender.",
+};
+
+/**
+ * @param {string} title
+ * @param {HTMLElement[]} content
+ */
+function section(title, ...content) {
+  return [element("h3", {}, [title]), ...content];
+}
+
+/** @param {readonly (readonly [string, string])[]} rows */
+function table(rows) {
+  const lines = rows.map(([name, value]) =>
+    element("tr", {}, [element("th", { scope: "row" }, [name]), element("td", {}, [value])])
+  );
+  return element("table", { class: "pairs" }, [element("tbody", {}, lines)]);
+}
+
+/** @param {string} text */
+function pre(text) {
+  return element("pre", { tabindex: "0" }, [text]);
+}
+
+/**
+ * @param {string} text
+ * @param {() => Promise<void>} act
+ */
+function button(text, act) {
+  const made = element("button", { type: "button", class: "button" }, [text]);
+  made.addEventListener("click", () => {
+    act().catch((error) => made.dispatchEvent(new CustomEvent("failed", { detail: error.message })));
+  });
+  return made;
+}
+
+/** @param {Uint8Array<ArrayBuffer>} bytes */
+function decodeLoosely(bytes) {
+  return new TextDecoder().decode(bytes);
+}

@@ -1,0 +1,142 @@
+// @ts-check
+import { element } from "./capture_dom.js";
+import { formatBytes, shownTarget } from "./capture_text.js";
+import { visibleRows } from "./capture_window.js";
+
+/** @typedef {import("./capture_types.ts").Capture} Capture */
+
+/** As in the stylesheet. */
+const ROW_HEIGHT = 56;
+
+/**
+ * A list of captures, newest first, of which only the visible rows are there.
+ * Arrow keys, Home and End choose.
+ */
+export class CaptureList {
+  #box;
+  #rows = element("div", { class: "capture-rows", role: "presentation" });
+  #onChoose;
+  #onNearEnd;
+  /** @type {Capture[]} */
+  #captures = [];
+  /** @type {string | null} */
+  #chosen = null;
+  #isDrawing = false;
+
+  /**
+   * @param {HTMLElement} box that scrolls
+   * @param {(capture: Capture) => void} onChoose
+   * @param {() => void} onNearEnd the end of the list comes into sight
+   */
+  constructor(box, onChoose, onNearEnd) {
+    this.#box = box;
+    this.#onChoose = onChoose;
+    this.#onNearEnd = onNearEnd;
+    box.append(this.#rows);
+    box.addEventListener("scroll", () => this.#drawSoon(), { passive: true });
+    box.addEventListener("click", (event) => this.#onClick(event));
+    box.addEventListener("keydown", (event) => this.#onKey(event));
+    new ResizeObserver(() => this.#drawSoon()).observe(box);
+  }
+
+  /** @param {Capture[]} captures */
+  show(captures) {
+    this.#captures = captures;
+    this.#drawSoon();
+  }
+
+  /**
+   * Puts newer ones before the first, without moving what is looked at.
+   * @param {Capture[]} captures
+   */
+  prepend(captures) {
+    const isAtTop = this.#box.scrollTop < ROW_HEIGHT / 2;
+    this.#captures.unshift(...captures);
+    this.#resize();
+    if (!isAtTop) this.#box.scrollTop += captures.length * ROW_HEIGHT;
+    this.#drawSoon();
+  }
+
+  /** @param {string | null} id */
+  choose(id) {
+    this.#chosen = id;
+    this.#drawSoon();
+  }
+
+  #resize() {
+    this.#rows.style.height = `${this.#captures.length * ROW_HEIGHT}px`;
+  }
+
+  /** Once a frame, however often it is asked for. */
+  #drawSoon() {
+    if (this.#isDrawing) return;
+    this.#isDrawing = true;
+    requestAnimationFrame(() => {
+      this.#isDrawing = false;
+      this.#draw();
+    });
+  }
+
+  #draw() {
+    this.#resize();
+    const count = this.#captures.length;
+    const { first, end } = visibleRows(this.#box.scrollTop, this.#box.clientHeight, ROW_HEIGHT, count);
+    const rows = this.#captures.slice(first, end).map((capture, at) => this.#createRow(capture, first + at));
+    this.#rows.replaceChildren(...rows);
+    const isThere = rows.some(({ id }) => id === `capture-${this.#chosen}`);
+    if (isThere) this.#box.setAttribute("aria-activedescendant", `capture-${this.#chosen}`);
+    else this.#box.removeAttribute("aria-activedescendant");
+    if (end === count) this.#onNearEnd();
+  }
+
+  /**
+   * @param {Capture} capture
+   * @param {number} at
+   */
+  #createRow(capture, at) {
+    const row = element("div", {
+      class: "capture-row",
+      id: `capture-${capture.id}`,
+      role: "option",
+      "aria-selected": String(capture.id === this.#chosen),
+      "aria-setsize": String(this.#captures.length),
+      "aria-posinset": String(at + 1),
+    }, [
+      element("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
+      element("span", { class: "target" }, [shownTarget(capture)]),
+      element("time", { datetime: capture.receivedAt }, [new Date(capture.receivedAt).toLocaleTimeString()]),
+      element("span", { class: "about" }, [
+        [capture.bodySize === 0 ? "no body" : formatBytes(capture.bodySize), capture.contentType ?? ""]
+          .filter((word) => word !== "").join(" · "),
+      ]),
+    ]);
+    row.style.transform = `translateY(${at * ROW_HEIGHT}px)`;
+    return row;
+  }
+
+  /** @param {MouseEvent} event */
+  #onClick(event) {
+    const row = event.target instanceof Element ? event.target.closest(".capture-row") : null;
+    const capture = this.#captures.find(({ id }) => row?.id === `capture-${id}`);
+    if (capture !== undefined) this.#onChoose(capture);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    const at = this.#captures.findIndex(({ id }) => id === this.#chosen), last = this.#captures.length - 1;
+    /** @type {Record<string, number>} */
+    const targets = { ArrowDown: Math.min(last, at + 1), ArrowUp: Math.max(0, at - 1), Home: 0, End: last };
+    const next = targets[event.key];
+    if (next === undefined || last < 0) return;
+    event.preventDefault();
+    const top = next * ROW_HEIGHT, { scrollTop, clientHeight } = this.#box;
+    if (top < scrollTop) this.#box.scrollTop = top;
+    else if (top + ROW_HEIGHT > scrollTop + clientHeight) this.#box.scrollTop = top + ROW_HEIGHT - clientHeight;
+    this.#onChoose(this.#captures[next]);
+  }
+}
+
+/** @param {string} method */
+function methodClass(method) {
+  return /^(GET|HEAD|POST|PUT|PATCH|DELETE)$/.test(method) ? method.toLowerCase() : "other";
+}

@@ -1,0 +1,137 @@
+import { RELEASE } from "../../../common/release.ts";
+import type { DescribedView, ViewDesk } from "../../captures/mod.ts";
+import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
+import type { HqApp } from "../types.ts";
+import { AskButton, AskDialog, CopyText, type Html, PageHead } from "../ui/mod.ts";
+
+/** `/views/<id>/capture`: what a view captured, as it comes. Its scripts fill the list. */
+export function addCapturePage(app: HqApp, desk: ViewDesk): void {
+  app.get("/views/:id/capture", async (context) => {
+    const viewer = requireViewer(context), id = context.req.param("id");
+    const view = await desk.get(viewer, id);
+    const { captures: [newest] } = await desk.search(viewer, id, { limit: 1 });
+    return servePage(context, {
+      title: view.name,
+      section: "views",
+      styles: ["capture.css"],
+      scripts: ["capture_page.js"],
+      content: (
+        <>
+          <PageHead
+            title={view.name}
+            back={{ href: "/views", text: "Request views" }}
+            actions={<Actions view={view} />}
+          />
+          {doneNotice(context, {
+            cleared: "All captures are deleted.",
+            saved: "The settings are saved, and count from now on.",
+          })}
+          <CopyText text={view.captureUrl} label="the capture URL" block />
+          <Captures view={view} after={newest?.cursor ?? 0} />
+          <AskDialog
+            id="clear"
+            page={`/views/${id}/capture`}
+            title="Delete all captures?"
+            action={`/views/${id}/clear`}
+            confirm="Delete all"
+            asked={context.req.query("ask")}
+          >
+            <p>Everything that this view captured until now is deleted. Its address goes on.</p>
+          </AskDialog>
+        </>
+      ),
+    });
+  });
+  app.post("/views/:id/clear", async (context) => {
+    const id = context.req.param("id");
+    await desk.removeCaptures(requireViewer(context), id);
+    return goTo(`/views/${id}/capture?done=cleared`);
+  });
+}
+
+function Actions({ view: { id } }: { view: DescribedView }): Html {
+  return (
+    <>
+      <a class="button" href={`/views/${id}/settings`}>Settings</a>
+      <AskButton dialog="clear" page={`/views/${id}/capture`}>Delete all</AskButton>
+    </>
+  );
+}
+
+function Captures({ view, after }: { view: DescribedView; after: number }): Html {
+  return (
+    <div
+      id="captures"
+      class="captures"
+      data-view={view.id}
+      data-capture-url={view.captureUrl}
+      data-after={String(after)}
+      data-version={RELEASE}
+    >
+      <FilterBar />
+      <noscript>
+        <p class="nothing">This list needs scripts. The command line shows the same: portway --views-tail</p>
+      </noscript>
+      <div class="capture-panes">
+        <div class="capture-side">
+          <p id="capture-state" class="capture-state" role="status"></p>
+          <div id="capture-list" class="capture-list" role="listbox" tabindex={0} aria-label="Captured calls"></div>
+          <p id="capture-empty" class="nothing" hidden>
+            No calls yet. Send one to the address above, and it appears here at once.
+          </p>
+        </div>
+        <div class="capture-main">
+          <button id="capture-back" type="button" class="button back-button">Back to the list</button>
+          <div id="capture-detail" class="capture-detail" role="region" aria-label="The chosen call" tabindex={0}></div>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function FilterBar(): Html {
+  return (
+    <div class="capture-bar">
+      <form id="capture-filter" role="search" aria-label="Search calls">
+        <label class="grow">
+          <span>Search</span>
+          <input type="search" name="q" placeholder="In headers and body" autocomplete="off" />
+        </label>
+        <details class="more-filters">
+          <summary>Filters</summary>
+          <div>
+            <label>
+              <span>Method</span>
+              <input type="text" name="method" list="capture-methods" size={8} autocomplete="off" />
+            </label>
+            <label>
+              <span>Path</span>
+              <input type="text" name="path" size={14} autocomplete="off" />
+            </label>
+            <label>
+              <span>From</span>
+              <input type="datetime-local" name="from" />
+            </label>
+            <label>
+              <span>To</span>
+              <input type="datetime-local" name="to" />
+            </label>
+          </div>
+        </details>
+        <datalist id="capture-methods">
+          {["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"].map((name) => (
+            <option
+              key={name}
+              value={name}
+            />
+          ))}
+        </datalist>
+      </form>
+      <div class="capture-tools">
+        <button id="capture-pause" type="button" class="button" aria-pressed="false">Pause</button>
+        <button id="export-har" type="button" class="button">Export HAR</button>
+        <button id="export-jsonl" type="button" class="button">Export JSON Lines</button>
+      </div>
+    </div>
+  );
+}

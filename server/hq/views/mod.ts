@@ -1,0 +1,18 @@
+import type { ViewDesk } from "../../captures/mod.ts";
+import type { HqApp } from "../types.ts";
+import { addCapturePage } from "./capture.tsx";
+import { addViewSettings } from "./settings.tsx";
+import { addViewList } from "./views.tsx";
+
+/** Where files of these pages are: their own, and those that read bodies, which the client has too. */
+export const VIEW_ASSETS: readonly URL[] = [
+  new URL("./assets/", import.meta.url),
+  new URL("../../../common/readable/", import.meta.url),
+];
+
+/** The pages of request views. */
+export function addViewPages(app: HqApp, desk: ViewDesk): void {
+  addViewList(app, desk);
+  addCapturePage(app, desk);
+  addViewSettings(app, desk);
+}

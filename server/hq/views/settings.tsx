@@ -1,0 +1,191 @@
+import type { DescribedView, ViewDesk } from "../../captures/mod.ts";
+import { EMPTY_FORM, type FormProblems, type FormState, readForm, refuseForm, textOf } from "../form.ts";
+import { goTo, requireViewer, servePage } from "../page.tsx";
+import type { HqApp, HqContext } from "../types.ts";
+import { AskButton, AskDialog, CheckField, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
+
+/** Fields of the API, and those of the form that fill them. */
+const FIELDS: Readonly<Record<string, string>> = {
+  "name": "name",
+  "answer.status": "status",
+  "answer.headers": "headers",
+  "answer.body": "body",
+  "answer.delayMs": "delay",
+  "retentionDays": "days",
+  "maxCaptures": "captures",
+};
+
+/** `/views/<id>/settings`: its name, its answer, how long it keeps what it captured, and its end. */
+export function addViewSettings(app: HqApp, desk: ViewDesk): void {
+  app.get("/views/:id/settings", async (context) => {
+    const view = await desk.get(requireViewer(context), context.req.param("id"));
+    return showSettings(context, view, { ...EMPTY_FORM, values: toValues(view) });
+  });
+  app.post("/views/:id/settings", async (context) => {
+    const viewer = requireViewer(context), id = context.req.param("id"), fields = await readForm(context);
+    try {
+      await desk.change(viewer, id, toChanges(fields));
+      return goTo(`/views/${id}/capture?done=saved`);
+    } catch (error) {
+      const form = refuseForm(fields, error, Object.keys(FIELDS).concat(headerFields(fields)));
+      return showSettings(context, await desk.get(viewer, id), { ...form, problems: renameProblems(form.problems) });
+    }
+  });
+  app.post("/views/:id/delete", async (context) => {
+    await desk.remove(requireViewer(context), context.req.param("id"));
+    return goTo("/views?done=removed");
+  });
+}
+
+function toValues({ name, answer, retentionDays, maxCaptures }: DescribedView): Record<string, string> {
+  return {
+    name,
+    status: String(answer.status),
+    headers: answer.headers.map(([header, value]) => `${header}: ${value}`).join("\n"),
+    body: answer.body,
+    delay: String(answer.delayMs),
+    ...(answer.cors && { cors: "yes" }),
+    days: String(retentionDays),
+    captures: String(maxCaptures),
+  };
+}
+
+/** What the API checks: a number that is none becomes one that it refuses. */
+function toChanges(fields: URLSearchParams): unknown {
+  const count = (name: string) => /^\d{1,9}$/.test(textOf(fields, name).trim()) ? Number(textOf(fields, name)) : -1;
+  return {
+    name: textOf(fields, "name"),
+    answer: {
+      status: count("status"),
+      headers: headerLines(fields).map((line) => {
+        const colon = line.indexOf(":");
+        return colon < 0 ? [line, ""] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+      }),
+      body: textOf(fields, "body").replaceAll("\r\n", "\n"),
+      delayMs: count("delay"),
+      cors: textOf(fields, "cors") === "yes",
+    },
+    retentionDays: count("days"),
+    maxCaptures: count("captures"),
+  };
+}
+
+const headerLines = (fields: URLSearchParams) =>
+  textOf(fields, "headers").split("\n").map((line) => line.trim()).filter((line) => line !== "");
+
+/** Names that the API may give to what is wrong with one header. */
+const headerFields = (fields: URLSearchParams) =>
+  headerLines(fields).flatMap((_, at) => [0, 1].map((part) => `answer.headers.${at}.${part}`));
+
+function renameProblems(problems: FormProblems): FormProblems {
+  return Object.fromEntries(
+    Object.entries(problems).map(([field, text]) => [FIELDS[field.replace(/(?:\.\d+)+$/, "")] ?? field, text]),
+  );
+}
+
+function showSettings(context: HqContext, view: DescribedView, { values, problems, status }: FormState): Response {
+  return servePage(context, {
+    title: `Settings of ${view.name}`,
+    section: "views",
+    status,
+    styles: ["capture.css"],
+    content: (
+      <>
+        <PageHead title="Settings" about={view.name} back={{ href: `/views/${view.id}/capture`, text: view.name }} />
+        {problems.form && <Notice tone="bad">{problems.form}</Notice>}
+        <form method="post" action={`/views/${view.id}/settings`} class="view-settings">
+          <Panel title="View">
+            <TextField label="Name" name="name" value={values.name} error={problems.name} maxlength={100} required />
+          </Panel>
+          <Panel title="Answer" about="What whoever calls the address gets, once the call is stored.">
+            <Answer values={values} problems={problems} />
+          </Panel>
+          <Panel title="Keeping" about="The oldest calls are deleted first.">
+            <Count label="Days" name="days" values={values} problems={problems} />
+            <Count label="Calls at most" name="captures" values={values} problems={problems} />
+          </Panel>
+          <button type="submit" class="primary">Save</button>
+        </form>
+        <Panel title="Delete this view" about="Its address stops to work, and all that it captured is deleted.">
+          <AskButton dialog="delete" page={`/views/${view.id}/settings`} class="danger">Delete view</AskButton>
+        </Panel>
+        <AskDialog
+          id="delete"
+          page={`/views/${view.id}/settings`}
+          title={`Delete ${view.name}?`}
+          action={`/views/${view.id}/delete`}
+          confirm="Delete view"
+          asked={context.req.query("ask")}
+        >
+          <p>Its address stops to work, and all that it captured is deleted. This cannot be undone.</p>
+        </AskDialog>
+      </>
+    ),
+  });
+}
+
+interface FormProps {
+  values: Readonly<Record<string, string>>;
+  problems: FormProblems;
+}
+
+function Answer({ values, problems }: FormProps): Html {
+  return (
+    <>
+      <Count label="Status" name="status" values={values} problems={problems} />
+      <TextBox
+        label="Headers"
+        name="headers"
+        hint="One a line, as in Content-Type: text/plain"
+        rows={4}
+        {...{ values, problems }}
+      />
+      <TextBox
+        label="Body"
+        name="body"
+        hint="With status 200 and no headers, an empty body stands for a short JSON."
+        rows={8}
+        {...{ values, problems }}
+      />
+      <Count label="Delay in milliseconds" name="delay" values={values} problems={problems} />
+      <CheckField
+        label="Pages of other origins may call it and read the answer (CORS)"
+        name="cors"
+        checked={values.cors === "yes"}
+      />
+    </>
+  );
+}
+
+function Count({ label, name, values, problems }: FormProps & { label: string; name: string }): Html {
+  return <TextField {...{ label, name }} value={values[name]} error={problems[name]} inputmode="numeric" required />;
+}
+
+function TextBox(
+  { label, name, hint, rows, values, problems }: FormProps & {
+    label: string;
+    name: string;
+    hint: string;
+    rows: number;
+  },
+): Html {
+  const problem = problems[name];
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <textarea
+        id={name}
+        name={name}
+        rows={rows}
+        class="mono"
+        spellcheck={false}
+        aria-describedby={problem === undefined ? `${name}-hint` : `${name}-problem ${name}-hint`}
+        aria-invalid={problem === undefined ? undefined : "true"}
+      >
+        {values[name]}
+      </textarea>
+      {problem && <p class="problem" id={`${name}-problem`}>{problem}</p>}
+      <p class="hint" id={`${name}-hint`}>{hint}</p>
+    </div>
+  );
+}

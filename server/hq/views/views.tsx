@@ -1,0 +1,92 @@
+import { formatBytes } from "../../../common/format.ts";
+import type { DescribedView, ViewDesk } from "../../captures/mod.ts";
+import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
+import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
+import type { HqApp, HqContext } from "../types.ts";
+import { CopyText, EmptyState, type Html, PageHead, Panel, Table, TextField, Time } from "../ui/mod.ts";
+
+/** `/views`: the account's views, and a form for a new one. */
+export function addViewList(app: HqApp, desk: ViewDesk): void {
+  app.get("/views", (context) => showViews(context, desk, EMPTY_FORM));
+  app.post("/views", async (context) => {
+    const viewer = requireViewer(context), fields = await readForm(context);
+    try {
+      const { id } = await desk.create(viewer, { name: textOf(fields, "name").trim() || null });
+      return goTo(`/views/${id}/capture`);
+    } catch (error) {
+      return await showViews(context, desk, refuseForm(fields, error, ["name"]));
+    }
+  });
+}
+
+async function showViews(context: HqContext, desk: ViewDesk, form: FormState): Promise<Response> {
+  const views = await desk.list(requireViewer(context));
+  return servePage(context, {
+    title: "Request views",
+    section: "views",
+    status: form.status,
+    styles: ["capture.css"],
+    content: (
+      <>
+        <PageHead title="Request views" about="Addresses that capture whatever is sent to them, for you to look at." />
+        {doneNotice(context, { removed: "The view and all that it captured are deleted." })}
+        <NewView form={form} />
+        {views.length === 0 ? <NoViews /> : <ViewTable views={views} />}
+      </>
+    ),
+  });
+}
+
+function NewView({ form }: { form: FormState }): Html {
+  return (
+    <Panel title="New view">
+      <form method="post" action="/views" class="new-view">
+        <TextField
+          label="Name"
+          name="name"
+          value={form.values.name}
+          maxlength={100}
+          autocomplete="off"
+          hint="It may be left out: then the view is called by its number."
+          error={form.problems.name ?? form.problems.form}
+        />
+        <button type="submit" class="primary">Create view</button>
+      </form>
+    </Panel>
+  );
+}
+
+function NoViews(): Html {
+  return (
+    <EmptyState icon="inbox" title="No views yet">
+      A view has an address of its own. Give it to a webhook, a form or a device, and see each call as it comes.
+    </EmptyState>
+  );
+}
+
+function ViewTable({ views }: { views: readonly DescribedView[] }): Html {
+  return (
+    <Panel flush>
+      <div id="view-table" data-live>
+        <Table
+          caption="Your request views"
+          rows={views.toReversed()}
+          keyOf={({ id }) => id}
+          columns={[
+            { head: "Name", cell: ({ id, name }) => <a href={`/views/${id}/capture`}>{name}</a> },
+            {
+              head: "Capture URL",
+              cell: ({ captureUrl, name }) => <CopyText text={captureUrl} label={`the capture URL of ${name}`} />,
+            },
+            { head: "Calls", align: "end", cell: ({ captures, bytes }) => `${captures} (${formatBytes(bytes)})` },
+            {
+              head: "Last call",
+              cell: ({ lastCaptureAt }) =>
+                lastCaptureAt === null ? "none yet" : <Time ms={Date.parse(lastCaptureAt)} />,
+            },
+          ]}
+        />
+      </div>
+    </Panel>
+  );
+}
