@@ -5,6 +5,7 @@ import {
   makeTempDir,
   openSocket,
   type Program,
+  runAtTerminal,
   startProgram,
   startSite,
   startSocketService,
@@ -159,6 +160,33 @@ Deno.test("a tunnel that is switched off, deleted or taken over while it is carr
   assert.equal(await end(third), 1);
 });
 
+Deno.test("an allowance that runs low is told while a tunnel is carried and before, and one that is used up ends it", async () => {
+  await using server = await startTunnelServer({ monthlyBytes: "1000000" });
+  await using folder = await makeTempDir();
+  await writeFile(join(folder.path, "large.bin"), new Uint8Array(850_000));
+  const { url } = await makeTunnel(server, "ann");
+  {
+    await using client = start(server, ["-t", "app", "-f", folder.path]);
+    await whenOpen(client);
+    assert.equal((await (await visit(`${url}/large.bin`)).bytes()).length, 850_000);
+    assert.match(String((await client.events.waitFor("note")).text), /^8\d % of this month's traffic is used\.$/);
+    client.kill("SIGINT");
+    assert.equal(await end(client), 0);
+  }
+  await using warned = start(server, ["-t", "app", "-f", folder.path]);
+  assert((await whenOpen(warned)).usage.bytes > 850_000);
+  assert.match(String((await warned.events.waitFor("note")).text), /^8\d % of this month's traffic is used\.$/);
+  await visit(`${url}/large.bin`).then((answer) => answer.bytes()).catch(() => {});
+  assert.match(String((await warned.events.waitFor("summary")).reason), /used up/);
+  assert.equal(await end(warned), 1);
+  const [code, line] = await fail(server, ["-t", "app", "-f", folder.path]);
+  assert.equal(code, 1);
+  assert.match(
+    String(line),
+    /^your traffic is used up: 1\.\d\d MB of 1\.00 MB this month; it starts again on \d{4}-\d\d-01$/,
+  );
+});
+
 Deno.test("--tunnels-list prints all tunnels as JSON, and as lines without a question where nobody is at a terminal", async () => {
   await using server = await startTunnelServer();
   await using none = start(server, ["--tunnels-list"]);
@@ -179,28 +207,12 @@ Deno.test("--tunnels-list prints all tunnels as JSON, and as lines without a que
 Deno.test("a number typed at a terminal after --tunnels-list shows all of that tunnel, and Enter ends", async () => {
   await using server = await startTunnelServer();
   const { url } = await makeTunnel(server, "ann", { name: "shop", allowedPorts: [3000, 4000] });
-  const command = `${Deno.execPath()} run -q -A cli.ts --tunnels-list --server ${server.url} --config-dir /nowhere`;
-  const child = new Deno.Command("script", {
-    args: ["-qefc", command, "/dev/null"],
-    env: { PORTWAY_TOKEN: "ann", NO_COLOR: "1" },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  const type = (line: string) => writer.write(new TextEncoder().encode(line));
-  let seen = "", typed = 0;
-  const answers = ["9\r", "1\r", "\r"];
-  const reading = (async () => {
-    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
-      seen += piece;
-      const asked = seen.split("Number for details").length - 1;
-      for (; typed < Math.min(asked, answers.length); typed++) await type(answers[typed]);
-    }
-  })();
-  const { code } = await within("the end of the client", child.status, () => seen);
-  await reading;
-  await writer.close().catch(() => {});
+  const { code, seen } = await runAtTerminal({
+    args: ["--tunnels-list", "--server", server.url, "--config-dir", "/nowhere"],
+    env: { PORTWAY_TOKEN: "ann" },
+    question: "Number for details",
+    answers: ["9", "1", ""],
+  });
   assert.equal(code, 0, seen);
   assert.match(seen, /"9" is no number from 1 to 1\./);
   assert.match(

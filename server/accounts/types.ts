@@ -1,5 +1,5 @@
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Authenticate, Plan, Principal, Role, Scope } from "../access/mod.ts";
+import type { Authenticate, Ended, Plan, Principal, Role, Scope } from "../access/mod.ts";
 import type { ApiArea, Face } from "../face/mod.ts";
 import type { AuditEntry } from "../store/mod.ts";
 
@@ -32,10 +32,10 @@ export interface Accounts {
   readonly clients: Clients;
   readonly admin: Admin;
   /**
-   * Has it told, in this process and at once, when somebody may do nothing more: everywhere, after a suspension, or in
-   * one account, which they are no member of any more. What they have open there is to end.
+   * Has it told, in this process and at once, who may not go on, after a suspension, say, or because a client was
+   * revoked: what they have open is to end.
    */
-  onEnded(listener: (ended: { userId: string; accountId: string | null }) => void): void;
+  onEnded(listener: (ended: Ended) => void): void;
   close(): void;
 }
 
