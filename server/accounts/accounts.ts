@@ -19,6 +19,7 @@ import { MemberForms } from "./members.ts";
 import { createOAuthFace } from "./oauth_face.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
 import { createSecret } from "./secrets.ts";
+import { SessionForms } from "./sessions.ts";
 import type { Accounts, SignUpPolicy } from "./types.ts";
 
 export interface AccountsOptions {
@@ -121,6 +122,7 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     consent: new ConsentForms(shared),
     members: new MemberForms({ ...shared, switchAccount }),
     clients: new ClientForms(shared),
+    sessions: new SessionForms(shared),
     admin: new AdminForms({ ...shared, createResetLink }),
     onEnded: (listener) => void listeners.add(listener),
     close() {
