@@ -11,7 +11,7 @@ import path from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { startViewsServer } from "../tests/views_kit.ts";
-import { parseWrk } from "./load/wrk.ts";
+import { parseWrk } from "./load/mod.ts";
 import { readMemory } from "./measure/process_stats.ts";
 import { median } from "./measure/stats.ts";
 import { runProgram } from "./programs/process.ts";

@@ -102,7 +102,7 @@ class SharedScreen {
       onNotice: (text) => {
         if (this.#noticed.has(text)) return;
         this.#noticed.add(text);
-        screen.note(text);
+        screen.note(text.replace(/\.?$/, "."));
       },
     };
   }

@@ -38,7 +38,7 @@ export function createProgram({ commands, startEmbeddedRelay }: ServerProgram, i
       {
         name: "",
         summary: "a public URL for what runs on this machine",
-        usage: "-e PORT | -f PATH | -fw PATH | -w PATH | --resume [options]",
+        usage: "-e PORT | -f PATH | -fw PATH | -w PATH | -t TUNNEL | --resume | --login [options]",
         examples: EXAMPLES,
         needsArguments: true,
         loadOptions: () => clientOptions,
@@ -91,6 +91,8 @@ const EXAMPLES = [
   ["portway -w dist --spa --live", "a single-page application that reloads"],
   ["portway -f . --local", "share on the local network, without a server"],
   ["portway --resume", "the last tunnel again, under its URL"],
+  ["portway --login", "log in, for tunnels that keep their name and for views"],
+  ["portway -t shop -e 3000 -e 4000", "two ports through a persistent tunnel"],
   ["portway server --port 8787", "run a server"],
   ["portway proxy", "only the CORS proxy, on this machine"],
 ] as const;

@@ -16,7 +16,6 @@ import {
   fetchUsage,
   type PersistentTunnel,
   urlOfPort,
-  warnOfUsage,
 } from "./persistent/mod.ts";
 import type { Shared } from "./shared.ts";
 import type { Screen } from "./terminal/mod.ts";
@@ -45,8 +44,6 @@ export async function openPersistent(context: ActionContext, name: string, share
     checkAllowance(usage);
     ports = planned.map((port) => openPort(tunnel, port, shared, context, screen));
     shared = null;
-    const warning = warnOfUsage(usage);
-    if (warning !== null) screen.note(warning);
     return await carryPorts({
       connect,
       server: api.server,

@@ -8,7 +8,7 @@ import { type CapturesArea, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
-import { describeRelay } from "./metrics.ts";
+import { describeRelay, metric } from "./metrics.ts";
 import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
@@ -112,7 +112,10 @@ async function openAreas(
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
       { faces: [hq.missing], close: () => {} },
     ],
-    readMetrics: () => describeRelay(relay.count(), store.fault() !== null),
+    readMetrics: () => [
+      ...describeRelay(relay.count(), store.fault() !== null),
+      metric("portway_captures_total", "counter", "Calls that request views have kept.", captures.count()),
+    ],
     close: () => store.close(),
   };
 }

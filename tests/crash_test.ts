@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { makeToken, type ViewsServer, withUser } from "./views_kit.ts";
 import { findFreePort } from "./kit/free_port.ts";
 import {
   makeTempDir,
@@ -86,25 +87,38 @@ test("servers that start at once on a fresh database make its tables once, and s
 const KILLS = Number(process.env.PORTWAY_TEST_KILLS ?? 4);
 /** What a server that is killed may lose of the traffic that it counted. */
 const UNSAVED_MS = 1000;
-const ARGS = ["--tunnels-per-minute", "1000000", "--max-tunnels", "1000000", "--ephemeral-bytes", "1000000000000"];
+const PLENTY = "1000000";
+const ARGS = [
+  ...["--tunnels-per-minute", PLENTY, "--max-tunnels", PLENTY, "--ephemeral-bytes", "1000000000000"],
+  ...["--view-calls-per-minute", PLENTY, "--view-calls-per-address", PLENTY, "--view-captures", PLENTY],
+];
 
 test("a server that is killed under writes has lost nothing that it acknowledged", async (place) => {
   await using site = startSite();
   await using config = await makeTempDir();
   const port = findFreePort();
   const start = () => startServer({ ...place, port, args: ARGS });
+  const token = await makeToken(place.env.PORTWAY_DATABASE_URL, place.dataDir);
   let server = await start();
   try {
     await using client = await startTunnel({ server, target: site, configDir: config.path });
     const carried = await readOwned(config.path);
     const size = await measureVisit(server, client.url, carried);
-    const acknowledged: Owned[] = [];
+    const { captureUrl, id: viewId } = await withUser(server, token).addView();
+    const acknowledged: Owned[] = [], captured: string[] = [];
+    let calls = 0;
     // When each visit ended that the usage of before the last kill does not have.
     let visits = [performance.now()];
     let saved = 0, worstMs = 0;
     for (let kill = 0; kill < KILLS; kill++) {
       await server.whenHealth(({ sessions }) => sessions === 1);
-      const writers = [1, 2, 3].map(() => repeat(async () => void acknowledged.push(await makeTunnel(server))));
+      const writers = [1, 2].map(() => repeat(async () => void acknowledged.push(await makeTunnel(server))));
+      const callers = [1, 2].map(() =>
+        repeat(async () => {
+          const call = `/call-${++calls}`;
+          if ((await visit(captureUrl + call, { method: "POST", body: call })).status === 200) captured.push(call);
+        })
+      );
       const visitor = repeat(async () => {
         await (await visit(visitUrl(client.url))).bytes();
         visits.push(performance.now());
@@ -113,7 +127,7 @@ test("a server that is killed under writes has lost nothing that it acknowledged
       const killedAt = performance.now();
       server.kill("SIGKILL");
       await server.ended;
-      await Promise.all([...writers, visitor]);
+      await Promise.all([...writers, ...callers, visitor]);
 
       await using killed = server;
       void killed;
@@ -129,10 +143,13 @@ test("a server that is killed under writes has lost nothing that it acknowledged
       worstMs = Math.max(worstMs, lostMs);
       [saved, visits] = [usage, []];
     }
-    assert.ok(acknowledged.length > KILLS, "there were writes");
+    assert.ok(acknowledged.length > KILLS && captured.length > KILLS, "there were writes");
+    const kept = await listCaptures(withUser(server, token), viewId);
+    assert.deepEqual(captured.filter((call) => !kept.has(call)), [], `of ${captured.length} acknowledged calls`);
     assert.equal(await countLost(server, acknowledged), 0, `of ${acknowledged.length} acknowledged tunnels`);
     const lost = `usage lost of ${worstMs.toFixed()} ms at most`;
-    process.stdout.write(`${KILLS} kills: ${acknowledged.length} tunnels acknowledged, all there; ${lost}\n`);
+    const all = `${acknowledged.length} tunnels and ${captured.length} calls acknowledged`;
+    process.stdout.write(`${KILLS} kills: ${all}, all there; ${lost}\n`);
   } finally {
     await server[Symbol.asyncDispose]();
   }
@@ -156,6 +173,18 @@ async function countLost(server: Server, tunnels: readonly Owned[]): Promise<num
     for (const tunnel of left) if (await askFor(server, tunnel) === null) lost++;
   }));
   return lost;
+}
+
+/** The paths of all captured calls of a view, below its own. */
+async function listCaptures({ ask }: Pick<ViewsServer, "ask">, viewId: string): Promise<Set<string>> {
+  const paths = new Set<string>();
+  for (let before = "";;) {
+    const response = await ask(`/api/v1/views/${viewId}/captures?limit=500${before}`);
+    const { captures, next } = await response.json() as { captures: { path: string }[]; next: number | null };
+    for (const { path } of captures) paths.add(path.replace(/^.*(?=\/call-)/, ""));
+    if (next === null || captures.length === 0) return paths;
+    before = `&before=${next}`;
+  }
 }
 
 /** Does it until it fails, as it does when the server has gone. */

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { type Program, within } from "./kit.ts";
+import { type Program, runAtTerminal, startServer, startSite, visit, within } from "./kit.ts";
 import { AuthorizedUser } from "./authorized_user.ts";
 import { type LoginServer, startLoginServer } from "./login_kit.ts";
 
@@ -127,9 +127,48 @@ Deno.test("another account is used by its name, its number, and not by what is n
   await using unknown = made.start(["--switch-account", "nobody's"]);
   await unknown.errors.waitFor(/^portway: there is no account "nobody's" of yours: 1 /);
   assert.equal(await end(unknown), 1);
+  const { code, seen } = await runAtTerminal({
+    args: ["--switch-account", "--server", made.server.url, "--config-dir", made.configDir],
+    question: "Number or name",
+    answers: ["9", String(other + 1)],
+  });
+  assert.equal(code, 0, seen);
+  assert(seen.includes('there is no account "9" of yours'), seen);
+  assert.match(seen, /1 {2}.* \(paid, owner.*\)\r?\n {2}2 {2}.* \(paid, owner/);
+  assert.match(seen, new RegExp(`Hello, \\S+! You use the account ${names[other]} at `));
   await using unnamed = made.start(["--switch-account"]);
   await unnamed.errors.waitFor(/^portway: --switch-account: name one, or its number, of 1 /);
   assert.equal(await end(unnamed), 2);
+});
+
+Deno.test("a persistent tunnel of a user who logged in comes back after the server has restarted, with a new token", async () => {
+  await using made = await startLoginServer();
+  const user = await AuthorizedUser.signIn(made.server.url);
+  await using login = made.start(["--login", "--no-browser"]);
+  await user.enterCode(String((await login.events.waitFor("code")).userCode));
+  assert.equal(await end(login), 0);
+  await using site = startSite();
+  const tunnel = { name: "shop", defaultPort: site.port, allowedPorts: "all", enabled: true };
+  const { url } = await user.ask("POST", "/api/v1/tunnels", tunnel);
+  await using client = made.start(["-t", "shop"]);
+  await client.events.waitFor("open");
+  assert.equal(await (await visit(`${url}/text`)).text(), "hello");
+
+  const file = findLogin(made), kept = JSON.parse(readFileSync(file, "utf8"));
+  writeFileSync(file, JSON.stringify({ ...kept, expiresAt: Date.now() - 1000 }));
+  const { port, dataDir } = made.server;
+  made.server.kill("SIGTERM");
+  await within("the end of the server", made.server.ended);
+  await using _again = await startServer({ port, dataDir });
+  await client.events.waitFor("reconnected");
+  assert.equal(await (await visit(`${url}/text`)).text(), "hello");
+  assert.notEqual(JSON.parse(readFileSync(file, "utf8")).accessToken, kept.accessToken);
+
+  await using logout = made.start(["--logout"]);
+  assert.equal((await logout.events.waitFor("logout")).end, "revoked");
+  await using after = made.start(["-t", "shop"]);
+  await after.errors.waitFor(/^portway: this needs a login at /);
+  assert.equal(await end(after), 1);
 });
 
 /** The status of a request to this machine under another name. */

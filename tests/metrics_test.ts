@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { rawRequest, runProgram, type Server, startServer, startSite, startTunnel, visit } from "./kit.ts";
+import { startViewsServer } from "./views_kit.ts";
 
 /** Values by name and labels. The format is checked on the way. */
 async function readMetrics(url: string): Promise<Map<string, number>> {
@@ -42,6 +43,7 @@ for (const listener of ["edge", "deno"]) {
     assert.equal(before.get("portway_sessions"), 1);
     assert.equal(before.get("portway_streams"), 0);
     assert.equal(before.get("portway_store_failing"), 0);
+    assert.equal(before.get("portway_captures_total"), 0);
     assert.ok((before.get("process_resident_memory_bytes") ?? 0) > 10_000_000);
     assert.equal(before.get('portway_build_info{version="dev"}'), 1);
 
@@ -93,4 +95,12 @@ Deno.test("an address of metrics that is none, or taken, is told in a line", asy
   const taken = await runProgram({ entry: "server.ts", args });
   assert.equal(taken.code, 1);
   assert.match(taken.errors, new RegExp(`^portway: cannot listen for metrics on 127.0.0.1 port ${server.port}: .*$`));
+});
+
+Deno.test("metrics count the calls that views have kept", async () => {
+  await using views = await startViewsServer({ args: ["--metrics", "0"] });
+  const [{ metrics }] = views.server.events.all();
+  const { captureUrl } = await views.addView();
+  for (let count = 0; count < 3; count++) await (await visit(captureUrl)).bytes();
+  assert.equal((await readMetrics(String(metrics))).get("portway_captures_total"), 3);
 });

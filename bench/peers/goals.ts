@@ -1,6 +1,6 @@
 import type { Goal } from "../report/goals.ts";
 import { OURS } from "./report.ts";
-import type { Section } from "./rows.ts";
+import { OVER_TLS, type Section } from "./rows.ts";
 
 /** Tunnels that carry HTTP as ours does; the best of them is what a target is held against. */
 const HTTP_PEERS = ["frp", "piko", "localtunnel"];
@@ -27,6 +27,11 @@ export function createGoals(sections: readonly Section[]): Goal[] {
     atLeast("the same, 128 connections", speed(128, "plain", HTTP_PEERS), 6.5),
     atLeast("the same with browser-like heads, 32", speed(32, "browser-like", HTTP_PEERS), 5.5),
     atLeast("the same with browser-like heads, 128", speed(128, "browser-like", HTTP_PEERS), 6),
+    atLeast(
+      "requests/s beside frp, both clients' sessions over TLS",
+      beside(OVER_TLS, "perSecond", Math.max, ["frp"]),
+      6,
+    ),
     atMost("p99 at 128 beside the best of them", beside(small(128, "plain"), "p99Ms", Math.min, HTTP_PEERS), 0.3),
     atLeast("requests/s beside chisel, 128 connections", speed(128, "plain", ["chisel"]), 1.5),
     atMost("CPU a request beside the floor, 128 connections", cpu("plain"), 1.25),

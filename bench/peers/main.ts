@@ -5,7 +5,7 @@
  *     --minutes <n>      how long the run may take, about; 12 by default
  *     --rounds <n>       rounds in turn; 3 by default
  *     --install          bring missing peers with package clients into bench/.cache first; that takes its time
- *     --idle <n>         idle tunnels of the larger count; 10000 by default, 0 leaves both counts out
+ *     --idle <n>         idle tunnels of the larger count; 3000 by default, 0 leaves both counts out
  *     --output <file>    docs/benchmarks.md by default
  *
  * Peers are programs in the folder `PORTWAY_PEERS`, in bench/.cache or on PATH. None is built here from its source.
@@ -34,12 +34,14 @@ import {
   benchEcho,
   benchFirstByte,
   benchRequests,
+  benchTls,
   describeFailure,
   type RowOptions,
   type Section,
   type SectionRow,
 } from "./rows.ts";
 import { findTunnels } from "./tunnels.ts";
+import { startOverTls } from "./tls.ts";
 import type { MissingPeer, Peer } from "./types.ts";
 
 /** Crates that bench/files.ts looks for. */
@@ -63,7 +65,7 @@ async function main(): Promise<void> {
       minutes: { type: "string", default: "12" },
       rounds: { type: "string", default: "3" },
       install: { type: "boolean", default: false },
-      idle: { type: "string", default: "10000" },
+      idle: { type: "string", default: "3000" },
       output: { type: "string", default: join(ROOT, "docs/benchmarks.md") },
     },
   });
@@ -82,6 +84,10 @@ async function main(): Promise<void> {
   const options: RowOptions = { generate: load.generate, rounds, seconds: Math.floor(seconds) };
   const service = await startService();
   const sections = await benchTunnels(starts, service.port, options, missing);
+  note("sessions over TLS");
+  const overTls = await startOverTls(service.port);
+  sections.push(await benchTls(overTls, options));
+  for (const contestant of overTls) await contestant.stop();
   note("over 50 ms of round trip");
   sections.push(await benchDelay(starts, service.port));
   sections.push(...await benchIdle(Number(values.idle), peers));

@@ -41,21 +41,39 @@ export interface RowOptions {
 
 const HEADS: readonly (readonly [name: string, head: Head])[] = [["plain", PLAIN], ["browser-like", BROWSER]];
 
+const REQUEST_COLUMNS = [
+  { key: "perSecond", title: "requests/s" },
+  { key: "p50Ms", title: "p50 ms" },
+  { key: "p99Ms", title: "p99 ms" },
+  { key: "relayUs", title: "relay µs/request" },
+  { key: "clientUs", title: "client µs/request" },
+  { key: "cpuUs", title: "both µs/request" },
+];
+
+/** Small answers to 128 connections, the clients' sessions over TLS. */
+export async function benchTls(all: readonly Contestant[], options: RowOptions): Promise<Section> {
+  for (const contestant of all) await warmUp(contestant, options);
+  const load = { ...options, path: "/", head: PLAIN, connections: 128 };
+  const measure = (contestant: Contestant) => measureRequests(contestant, load);
+  return await benchSection(OVER_TLS, REQUEST_COLUMNS, all, options.rounds, measure);
+}
+
+/** Title of {@link benchTls}. */
+export const OVER_TLS = "12 bytes, 128 connections, the client's session over TLS";
+
 /** Small answers: 12 bytes at 1, 32 and 128 connections with both kinds of heads, then 10 KB of JSON. */
 export async function benchRequests(all: readonly Contestant[], options: RowOptions): Promise<Section[]> {
-  const columns = [
-    { key: "perSecond", title: "requests/s" },
-    { key: "p50Ms", title: "p50 ms" },
-    { key: "p99Ms", title: "p99 ms" },
-    { key: "relayUs", title: "relay µs/request" },
-    { key: "clientUs", title: "client µs/request" },
-    { key: "cpuUs", title: "both µs/request" },
-  ];
   const sections: Section[] = [];
   const bench = async (title: string, path: string, head: Head, connections: number, those = all) => {
     const load = { ...options, path, head, connections };
     sections.push(
-      await benchSection(title, columns, those, options.rounds, (contestant) => measureRequests(contestant, load)),
+      await benchSection(
+        title,
+        REQUEST_COLUMNS,
+        those,
+        options.rounds,
+        (contestant) => measureRequests(contestant, load),
+      ),
     );
   };
   for (const contestant of all) await warmUp(contestant, options);

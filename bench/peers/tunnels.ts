@@ -39,7 +39,13 @@ async function findFrp(): Promise<Peer | MissingPeer> {
   };
 }
 
-async function startFrp(frps: string, frpc: string, { service, between }: ContestantOptions): Promise<Contestant> {
+/** Starts frp. With `isSecure` its client goes to its server by TLS, which is its default. */
+export async function startFrp(
+  frps: string,
+  frpc: string,
+  { service, between }: ContestantOptions,
+  isSecure = false,
+): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-frp-"));
   const bindPort = await findFreePort(), port = await findFreePort();
   const serverFile = join(folder, "frps.toml"), clientFile = join(folder, "frpc.toml");
@@ -51,7 +57,9 @@ async function startFrp(frps: string, frpc: string, { service, between }: Contes
   await whenListening(port);
   writeFileSync(
     clientFile,
-    `serverAddr = "127.0.0.1"\nserverPort = ${await between?.(bindPort) ?? bindPort}\ntransport.tls.enable = false\n` +
+    `serverAddr = "127.0.0.1"\nserverPort = ${
+      await between?.(bindPort) ?? bindPort
+    }\ntransport.tls.enable = ${isSecure}\n` +
       `log.level = "error"\n\n[[proxies]]\nname = "bench"\ntype = "http"\nlocalIP = "127.0.0.1"\n` +
       `localPort = ${service}\ncustomDomains = ["frp.test"]\n`,
   );

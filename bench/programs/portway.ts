@@ -26,10 +26,14 @@ export interface Variant {
   descriptors?: number;
   /** The server ends TLS itself, for visitors and clients. */
   isSecure?: boolean;
+  /** The client goes to the server by TLS, which something in between ends. */
+  trusts?: boolean;
 }
 
 const CERTIFICATES = join(ROOT, "common/connection/testdata");
-const TLS_FLAGS = ["--tls-cert", join(CERTIFICATES, "leaf.pem"), "--tls-key", join(CERTIFICATES, "leaf.key")];
+/** A certificate of localhost, and its key. */
+export const CERTIFICATE: string = join(CERTIFICATES, "leaf.pem"), KEY: string = join(CERTIFICATES, "leaf.key");
+const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
 const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
 
 /** As `deno task start` has it: docs/performance.md says why. */
@@ -72,18 +76,19 @@ export async function startTunnel(
   name: string,
   { service, between }: ContestantOptions,
   serverVariant: Variant = {},
-  { silent = false, deno = [], env, flags = [] }: Variant = {},
+  { silent = false, deno = [], env, flags = [], trusts = false }: Variant = {},
 ): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-"));
   const { isSecure = false } = serverVariant;
   const server = await startPortwayServer(folder, isSecure ? TLS_FLAGS : [], serverVariant);
   const configDir = join(folder, "client");
   const port = await between?.(server.port) ?? server.port;
-  const relayUrl = isSecure ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
+  const isOverTls = isSecure || trusts;
+  const relayUrl = isOverTls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   const client = startProgram(
     DENO,
     ["run", "-A", ...deno, "cli.ts", "-e", String(service), "--server", relayUrl, "--config-dir", configDir]
-      .concat(isSecure ? TRUST_FLAGS : [], flags),
+      .concat(isOverTls ? TRUST_FLAGS : [], flags),
     { cwd: ROOT, silent, env },
   );
   if (!silent) await client.until(/Waiting for connections/);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ApiClient } from "../api/mod.ts";
-import { checkAllowance, describeUsage, warnOfUsage } from "./allowance.ts";
+import { checkAllowance, describeUsage } from "./allowance.ts";
 import { checkPort, checkUsable, chooseTunnel, urlOfPort } from "./choose_tunnel.ts";
 import { detailTunnel, listTunnels } from "./describe.ts";
 import { fetchTunnels, fetchUsage, type PersistentTunnel } from "./tunnels.ts";
@@ -79,7 +79,7 @@ Deno.test("the list has a number, name, address and state a line, and the detail
   assert.deepEqual(detailTunnel(tunnel("f", { allowedPorts: "all" }))[2], ["Allowed ports", "All"]);
 });
 
-Deno.test("the allowance is warned of from 80 % on, and refused when it is used up", () => {
+Deno.test("the allowance is told in words, and refused when it is used up", () => {
   const usage = (bytes: number, bytesLimit: number | null = 25e9) => ({
     bytes,
     bytesLimit,
@@ -87,9 +87,6 @@ Deno.test("the allowance is warned of from 80 % on, and refused when it is used 
   });
   assert.equal(describeUsage(usage(1.2e9)), "1.20 GB of 25.0 GB this month");
   assert.equal(describeUsage(usage(1.2e9, null)), "1.20 GB this month");
-  assert.equal(warnOfUsage(usage(19.9e9)), null);
-  assert.equal(warnOfUsage(usage(20e9)), "You have used 80 % of your traffic: 20.0 GB of 25.0 GB this month.");
-  assert.equal(warnOfUsage(usage(20e12, null)), null);
   checkAllowance(usage(24.9e9));
   assert.throws(() => checkAllowance(usage(25e9)), {
     message: "your traffic is used up: 25.0 GB of 25.0 GB this month; it starts again on 2026-12-01",

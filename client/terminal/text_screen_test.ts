@@ -83,3 +83,24 @@ Deno.test("createTextScreen lets nobody steer the terminal", () => {
   for (const line of [...out.lines, ...errors.lines]) assert.doesNotMatch(line, /[\x00-\x1f\x7f-\x9f]/);
   assert.match(out.lines[0], /GET \/%1B\[2J%9B 200 /);
 });
+
+Deno.test("createTextScreen shows a persistent tunnel with each of its ports, and the port of each request", async () => {
+  const { screen, out } = createScreen();
+  const ports = [3000, 4000].map((port) => ({
+    port,
+    url: `http://a--${port}.example`,
+    target: `http://localhost:${port}`,
+  }));
+  const usage = { text: "1.20 GB of 25.0 GB this month", bytes: 1.2e9, bytesLimit: 25e9 };
+  await screen.openedPersistent({ id: "i", name: "shop\x1b[2J", ports, usage });
+  screen.request({ method: "GET", target: "/", status: 200, durationMs: 1, bytes: 1, upgrade: null, port: 4000 });
+  assert.deepEqual(out.lines.slice(1, 7), [
+    "  Tunnel            shop?[2J",
+    "  Public endpoint   http://a--3000.example",
+    "  Local service     http://localhost:3000",
+    "  Public endpoint   http://a--4000.example",
+    "  Local service     http://localhost:4000",
+    "  Data used         1.20 GB of 25.0 GB this month",
+  ]);
+  assert.match(out.lines.at(-1) ?? "", / GET \/ 200 1\.0ms :4000$/);
+});

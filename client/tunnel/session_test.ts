@@ -3,6 +3,7 @@ import { acceptFor } from "../../common/websocket/mod.ts";
 import { END, FrameType, UPGRADE } from "../../protocol/frames.ts";
 import { GoAwayReason, type MuxStream } from "../../protocol/mod.ts";
 import { latin1, scriptConnect, type ScriptedConnection, settle } from "../../common/upstream/_script.ts";
+import type { TokenSource } from "../api/mod.ts";
 import { openSession, type SessionOptions } from "./session.ts";
 import type { Target } from "./target.ts";
 import { runTunnel } from "./tunnel.ts";
@@ -317,6 +318,48 @@ Deno.test("a tunnel whose new connection is never answered gives it up and tries
   assert.deepEqual(script.connections.map(({ closed }) => closed).slice(1), [true, false]);
   stop.abort();
   assert.equal((await running).cause, "stopped");
+});
+
+/** A user's tokens: each may be renewed once, and the last not at all. */
+function tokensInRow(...row: string[]): TokenSource {
+  return {
+    current: () => Promise.resolve(row[0]),
+    renew: (refused) => Promise.resolve(row[row.indexOf(refused) + 1] ?? null),
+    explainRefused: () => "log in again",
+  };
+}
+
+const UNAUTHORIZED = '{"error":{"code":"token_invalid","message":"No."}}';
+const unauthorized = `HTTP/1.1 401 X\r\ncontent-length: ${UNAUTHORIZED.length}\r\n\r\n${UNAUTHORIZED}`;
+
+Deno.test("a session whose user's token is not taken asks with a new one, and ends where there is none", async () => {
+  for (const [row, opens] of [[["t1", "t2"], true], [["t1"], false]] as const) {
+    const script = scriptConnect();
+    const opening = openSession({
+      ...script,
+      server,
+      tunnel: { id: "id", secret: tokensInRow(...row), expiresAt: null },
+      port: 4000,
+      target,
+      signal: new AbortController().signal,
+      onRequest() {},
+      onGoAway() {},
+      onEnd() {},
+    });
+    const ended = opens ? opening : assert.rejects(opening, { name: "LoginNeeded", message: "log in again" });
+    await script.whenConnected(1);
+    await settle();
+    assert.match(script.connections[0].text, /\r\nauthorization: Bearer t1\r\n/);
+    script.connections[0].send(unauthorized);
+    if (opens) {
+      await script.whenConnected(2);
+      await settle();
+      assert.match(script.connections[1].text, /\r\nauthorization: Bearer t2\r\n[^]*\r\nportway-port: 4000\r\n/);
+      await accept(script.connections);
+    }
+    const session = await ended;
+    session?.close();
+  }
 });
 
 for (

@@ -44,6 +44,8 @@ export interface CapturesArea extends Area {
   api: ApiArea;
   /** What members may do, for pages. */
   desk: ViewDesk;
+  /** Calls kept since the server began. */
+  count(): number;
 }
 
 const SWEEP_MS = 60_000;
@@ -85,6 +87,7 @@ export function createCaptures(options: CapturesOptions): CapturesArea {
     faces: [receiver],
     api: createViewsApi(desk, options.authenticate),
     desk,
+    count: () => committer.kept,
     // Streams have no end of their own to wait for.
     drain: () => Promise.resolve(tails.close()),
     async close() {

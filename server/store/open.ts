@@ -1,3 +1,4 @@
+import { later } from "../../common/later.ts";
 import type { PostgresAddress } from "./postgres_address.ts";
 import type { Store } from "./types.ts";
 
@@ -14,7 +15,7 @@ export type StoreOptions =
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   if ("postgres" in options) {
-    const { openPostgresStore } = await import("./postgres/mod.ts");
+    const { openPostgresStore }: typeof import("./postgres/mod.ts") = await import(later("./postgres/mod.ts"));
     return await openPostgresStore(options.postgres.address, options.postgres.maxConnections);
   }
   const { openSqliteStore } = await import("./sqlite.ts");

@@ -19,3 +19,4 @@ export { type SocketService, startSocketService } from "./socket_service.ts";
 export { type DevServer, startVite } from "./vite.ts";
 export { type Framework, isThere, startNext, startNginxServer, startPythonApp } from "./frameworks.ts";
 export { PASSWORD, type Postgres, postgresMissing, startPostgres } from "./postgres.ts";
+export { runAtTerminal, type TerminalOptions } from "./terminal.ts";

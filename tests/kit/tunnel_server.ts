@@ -101,7 +101,7 @@ export async function expose(server: { url: string }, options: ExposeOptions): P
   const notices = new LineLog("the notices"), requests: CarriedRequest[] = [];
   const nameOf = (reason: GoAwayReason) =>
     Object.entries(GoAwayReason).find(([, code]) => code === reason)?.[0] ?? String(reason);
-  let told: GoAwayReason | null = null;
+  let told: { reason: string; text: string } | null = null;
   const session = await openSession({
     connect,
     server: new URL(server.url),
@@ -110,9 +110,9 @@ export async function expose(server: { url: string }, options: ExposeOptions): P
     port: options.port,
     signal: new AbortController().signal,
     onRequest: (request) => requests.push(request),
-    onGoAway: (reason) => told = reason,
+    onGoAway: (reason, text) => told = { reason: nameOf(reason), text },
     onNotice: (text) => notices.add(text),
-    onEnd: (reason, text) => ended.resolve({ reason: nameOf(told ?? reason), text }),
+    onEnd: (reason, text) => ended.resolve(told ?? { reason: nameOf(reason), text }),
   }).catch(async (error) => {
     await target.close();
     throw error;

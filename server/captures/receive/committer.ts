@@ -29,6 +29,7 @@ export class Committer {
   readonly #options: CommitterOptions;
   #waiting: Waiting[] = [];
   #running: Promise<void> | null = null;
+  #kept = 0;
 
   constructor(options: CommitterOptions) {
     this.#options = options;
@@ -45,6 +46,11 @@ export class Committer {
   /** Resolves once the piece is kept. @throws what the store does */
   async keepPiece(piece: BodyPiece): Promise<void> {
     await this.#add(null, piece, piece.bytes.length);
+  }
+
+  /** Calls kept since this began. */
+  get kept(): number {
+    return this.#kept;
   }
 
   /** Resolves when nothing waits any more. */
@@ -84,6 +90,7 @@ export class Committer {
     };
     try {
       const cursors = await this.#options.store.keep(batch, this.#options.maxViewBytes);
+      this.#kept += cursors.filter((cursor) => cursor !== null).length;
       let next = 0;
       for (const { capture, resolve } of group) resolve(capture === null ? null : cursors[next++]);
       this.#options.onKept(new Set(batch.captures.map(({ viewId }) => viewId)));

@@ -25,8 +25,8 @@ export interface RecheckOptions {
 const EVERY_MS = 5000;
 
 /**
- * Looks now and then whether running sessions of persistent tunnels may go on: what was changed through another server is
- * seen only in the store, and requests ask nobody.
+ * Looks now and then whether persistent tunnels, and the sessions that carry them, may go on: what was changed through
+ * another server is seen only in the store, and requests ask nobody.
  */
 export class Recheck {
   readonly #options: RecheckOptions;
@@ -53,10 +53,9 @@ export class Recheck {
 
   async #checkTunnels(): Promise<void> {
     const { registry, store } = this.#options;
-    const live = [...registry.tunnels()].filter((tunnel) => tunnel.live().length > 0);
-    if (live.length === 0) return;
-    const records = new Map((await store.findByIds(live.map(({ record }) => record.id))).map((one) => [one.id, one]));
-    for (const { record: { id } } of live) {
+    const ids = [...registry.tunnels()].map(({ record }) => record.id);
+    const records = new Map((await store.findByIds(ids)).map((record) => [record.id, record]));
+    for (const id of ids) {
       const record = records.get(id);
       if (record === undefined) registry.drop(id);
       else await registry.apply(record);

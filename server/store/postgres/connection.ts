@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { StoreUnavailable } from "../errors.ts";
 import { isWriting } from "../is_writing.ts";
 import type { PostgresAddress } from "../postgres_address.ts";
-import type { PostgresWatch } from "./failures.ts";
+import { type PostgresWatch, QueryLate } from "./failures.ts";
 
 const CONNECT_SECONDS = 5;
 /** Time for what is asked while the connection ends. */
@@ -25,6 +25,8 @@ export class PostgresConnection implements DatabaseConnection {
   readonly #sql: postgres.Sql<{ bigint: number }>;
   readonly #options: ConnectionOptions;
   #lost: string | null = null;
+  /** Why it was given up, if it was. */
+  #late: QueryLate | null = null;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -51,7 +53,7 @@ export class PostgresConnection implements DatabaseConnection {
       watch.noteSuccess(isWriting(sql));
       return { rows: [...rows], numAffectedRows: BigInt(rows.count ?? 0) };
     } catch (error) {
-      throw watch.explain(error);
+      throw watch.explain(this.#late ?? error);
     }
   }
 
@@ -68,7 +70,8 @@ export class PostgresConnection implements DatabaseConnection {
   async #inTime<T>(query: Promise<T>): Promise<T> {
     const ms = this.#options.queryMs();
     const timer = setTimeout(() => {
-      this.#lost = `the database did not answer within ${ms / 1000} seconds`;
+      this.#late = new QueryLate(`the database did not answer within ${ms / 1000} seconds`);
+      this.#lost = this.#late.message;
       void this.#sql.end({ timeout: 0 });
     }, ms);
     try {

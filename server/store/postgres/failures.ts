@@ -9,6 +9,11 @@ const AWAY = /^(08...|28...|3D000|53300|57P0.|57014)$/;
 /** And those that concern what is kept: no space, no memory, a broken file, a server that only reads. */
 const UNFIT = /^(25006|53...|58...|XX...)$/;
 
+/** No answer has come in time. */
+export class QueryLate extends Error {
+  override name = "QueryLate";
+}
+
 /** Knows whether what is stored is kept. */
 export class PostgresWatch {
   #failure: { reason: string; isAway: boolean } | null = null;
@@ -47,8 +52,9 @@ export class PostgresWatch {
 
 function classify(error: unknown): "away" | "unfit" | null {
   if (error instanceof StoreUnavailable) return null;
+  if (error instanceof QueryLate) return "away";
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (error instanceof postgres.PostgresError) return AWAY.test(code) ? "away" : UNFIT.test(code) ? "unfit" : null;
-  // Of the socket (ECONNREFUSED, ENOTFOUND ...) and of the library's own watch over it.
-  return /^E[A-Z]+$|^CONNECT|^SASL_|^ERR_(TLS|SSL)|CERT/.test(code) ? "away" : null;
+  // Of the socket (ECONNREFUSED, EAI_AGAIN ...), of TLS, and of the library's own watch over them.
+  return /^E(?!RR_)[A-Z_]+$|^CONNECT|^SASL_|^ERR_(TLS|SSL)|^UNABLE_TO_|CERT/.test(code) ? "away" : null;
 }

@@ -1,8 +1,12 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { sql } from "kysely";
+import { Kysely, sql } from "kysely";
 import { findFreePort } from "../../../tests/kit/free_port.ts";
 import { PASSWORD, type Postgres, postgresMissing, startPostgres } from "../../../tests/kit.ts";
 import { openStore, parsePostgresAddress, type Store, StoreUnavailable } from "../mod.ts";
+import { PostgresConnection } from "./connection.ts";
+import { createPostgresDialect } from "./driver.ts";
+import { PostgresWatch } from "./failures.ts";
+import { Pool } from "./pool.ts";
 import { describeAddress } from "../postgres_address.ts";
 
 const TUNNEL = { id: "id", label: "abc", secretHash: "h", createdAt: 1, expiresAt: 2, bytesUsed: 0, bytesLimit: 3 };
@@ -89,6 +93,25 @@ test("connections are no more than allowed, however much is asked at once", asyn
   await store.close();
   await admin.close();
 });
+
+test(
+  "a query that gets no answer is given up, and what comes next has a connection of its own",
+  async (_postgres, url) => {
+    const watch = new PostgresWatch(() => {});
+    const address = parsePostgresAddress(url);
+    const pool = new Pool(1, () => new PostgresConnection({ address, watch, queryMs: () => 300 }));
+    const db = new Kysely({ dialect: createPostgresDialect(pool) });
+    const slow = rejects(sql`select pg_sleep(60)`.execute(db), {
+      name: "StoreUnavailable",
+      message: "the database did not answer within 0.3 seconds",
+    });
+    const next = sql<{ one: number }>`select 1 as one`.execute(db);
+    await slow;
+    equal((await next).rows[0].one, 1);
+    equal(watch.fault, null);
+    await db.destroy();
+  },
+);
 
 test("what the database objects to is no failure of it", async (_postgres, url) => {
   const store = await open(url);

@@ -1,0 +1,162 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { silentLogger } from "../../../common/log.ts";
+import { GoAwayReason } from "../../../protocol/mod.ts";
+import { openStore, type PersistentTunnel, StoreUnavailable } from "../../store/mod.ts";
+import { createPlace, FakeCarrier } from "./_fake_carrier.ts";
+import type { Allowance } from "./allowance.ts";
+import type { Persistent } from "./persistent.ts";
+import { PersistentRegistry } from "./persistent_registry.ts";
+import { UsageSaver } from "./usage_saver.ts";
+
+const RECORD: PersistentTunnel = {
+  id: "id",
+  accountId: "account",
+  userId: "ann",
+  name: "app",
+  label: "app-k3v9",
+  defaultPort: 3000,
+  allowedPorts: [3000, 8080],
+  enabled: true,
+  suspended: false,
+  createdAt: 0,
+};
+
+/** The last second of a month, and of a year. */
+const NEW_YEARS_EVE = Date.UTC(2026, 11, 31, 23, 59, 59);
+
+async function open(clock = { time: NEW_YEARS_EVE }) {
+  const store = await openStore({ dataDir: null });
+  await store.persistentTunnels.insert(RECORD, 10);
+  let isFailing = false;
+  const usage = {
+    ...store.usage,
+    add: (report: Parameters<typeof store.usage.add>[0]) =>
+      isFailing ? Promise.reject(new StoreUnavailable("disk full")) : store.usage.add(report),
+  };
+  const place = createPlace(clock), low: Allowance[] = [];
+  const registry = new PersistentRegistry({ store: store.persistentTunnels, usage, place, monthlyBytes: 1000 });
+  const saver = new UsageSaver({
+    usage,
+    registry,
+    now: place.now,
+    onLow: (allowance) => low.push(allowance),
+    log: silentLogger,
+  });
+  const tunnel = (await registry.findById("id"))!;
+  return { store, registry, saver, tunnel, clock, low, fail: (is: boolean) => isFailing = is };
+}
+
+function attach(tunnel: Persistent, port: number): FakeCarrier {
+  const endpoint = tunnel.endpointOf(port);
+  const carrier = new FakeCarrier((ended) => endpoint.detach(ended));
+  endpoint.attach(carrier);
+  return carrier;
+}
+
+Deno.test("Persistent.gate refuses by switch, suspension, port and allowance, in this order", async () => {
+  const { tunnel } = await open();
+  const codes = (port: number) => [tunnel.gate(port)?.status, tunnel.gate(port)?.code];
+  deepEqual(codes(3000), [undefined, undefined]);
+  deepEqual(codes(9000), [403, "port_not_allowed"]);
+  tunnel.record = { ...RECORD, allowedPorts: "all" };
+  deepEqual(codes(9000), [undefined, undefined]);
+  tunnel.meter(1000);
+  deepEqual(codes(3000), [429, "allowance_exhausted"]);
+  equal(tunnel.gate(3000)?.headers["retry-after"], "1");
+  tunnel.record = { ...RECORD, enabled: false };
+  deepEqual(codes(9000), [403, "tunnel_disabled"]);
+  tunnel.record = { ...RECORD, enabled: false, suspended: true };
+  deepEqual(codes(3000), [403, "tunnel_suspended"]);
+});
+
+Deno.test("PersistentRegistry finds endpoints by host, one object while they are carried", async () => {
+  const { registry, tunnel } = await open();
+  equal((await registry.findByHost("app-k3v9"))?.port, 3000);
+  equal((await registry.findByHost("app-k3v9--8080"))?.port, 8080);
+  for (const host of ["app", "app-k3v9--0", "app-k3v9--080", "app-k3v9--65536", "--3000", "", "app-k3v9--1--2"]) {
+    equal(await registry.findByHost(host), null, host);
+  }
+  equal(registry.getByHost("app-k3v9"), undefined, "nobody carries it");
+  attach(tunnel, 3000);
+  const endpoint = await registry.findByHost("app-k3v9");
+  deepEqual([registry.getByHost("app-k3v9"), await registry.findByHost("app-k3v9--3000")], [endpoint, endpoint]);
+});
+
+Deno.test("PersistentRegistry.apply ends what may not go on and leaves the rest", async () => {
+  const { registry, tunnel } = await open();
+  const [web, api] = [attach(tunnel, 3000), attach(tunnel, 8080)];
+  await registry.apply({ ...RECORD, allowedPorts: [3000] });
+  deepEqual([web.ends, api.ends], [[], [GoAwayReason.disabled]]);
+  await registry.findByHost("app-k3v9");
+  await registry.apply({ ...RECORD, defaultPort: 8080 });
+  equal((await registry.findByHost("app-k3v9"))?.port, 8080);
+  registry.drop("id");
+  deepEqual([web.ends, registry.getById("id")], [[GoAwayReason.removed], undefined]);
+});
+
+Deno.test("an allowance that is used up ends every tunnel that lives on it, and no other", async () => {
+  const { store, registry, tunnel } = await open();
+  const others = [{ ...RECORD, id: "same", name: "b", label: "b" }, {
+    ...RECORD,
+    id: "other",
+    name: "c",
+    label: "c",
+    userId: "bob",
+  }];
+  for (const record of others) await store.persistentTunnels.insert(record, 10);
+  const carriers = [tunnel, (await registry.findById("same"))!, (await registry.findById("other"))!]
+    .map((tunnel) => attach(tunnel, 3000));
+  tunnel.meter(999);
+  deepEqual(carriers.map(({ ends }) => ends), [[], [], []]);
+  tunnel.meter(1);
+  deepEqual(carriers.map(({ ends }) => ends), [[GoAwayReason.allowance], [GoAwayReason.allowance], []]);
+});
+
+Deno.test("UsageSaver stores each byte once, and what a failing store refused later", async () => {
+  const { store, saver, tunnel, fail } = await open();
+  tunnel.meter(10);
+  tunnel.requests.add({ at: 0, method: "GET", path: "/", status: 200, ms: 1, bytes: 10, port: 3000 });
+  fail(true);
+  await saver.save();
+  equal(tunnel.isSaved, false);
+  fail(false);
+  tunnel.meter(5);
+  await saver.save();
+  await saver.save();
+  deepEqual(await store.usage.ofTunnel("id", ""), [{ day: "2026-12-31", bytes: 15, requests: 1 }]);
+  deepEqual([tunnel.isSaved, tunnel.allowance.used], [true, 15]);
+});
+
+Deno.test("UsageSaver learns what other servers carried, warns once a month, and begins each month anew", async () => {
+  const { store, saver, tunnel, clock, low } = await open();
+  const user = { accountId: "account", userId: "ann" };
+  await store.usage.add({ day: "2026-12-30", tunnels: [], users: [{ ...user, bytes: 790 }] });
+  tunnel.meter(10);
+  await saver.save();
+  deepEqual([tunnel.allowance.used, low.length], [800, 1]);
+  tunnel.meter(200);
+  await saver.save();
+  deepEqual([tunnel.gate(3000)?.code, low.length], ["allowance_exhausted", 1]);
+  clock.time += 1000;
+  await saver.save();
+  deepEqual([tunnel.gate(3000), tunnel.allowance.used], [null, 0]);
+  tunnel.meter(7);
+  await saver.save();
+  deepEqual([await store.usage.ofUser(user, "2026-12"), await store.usage.ofUser(user, "2027-01")], [1000, 7]);
+});
+
+Deno.test("PersistentRegistry.sweep forgets what nobody uses once it is stored", async () => {
+  const { registry, saver, tunnel, clock } = await open();
+  const carrier = attach(tunnel, 3000);
+  clock.time += 100_000;
+  registry.sweep();
+  equal(registry.getById("id"), tunnel, "it is carried");
+  carrier.end(GoAwayReason.closed);
+  tunnel.meter(1);
+  clock.time += 100_000;
+  registry.sweep();
+  equal(registry.getById("id"), tunnel, "its traffic is not stored");
+  await saver.save();
+  registry.sweep();
+  deepEqual([registry.getById("id"), [...registry.allowances()]], [undefined, []]);
+});
