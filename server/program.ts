@@ -42,6 +42,11 @@ export async function startEmbeddedRelay(port: number, dataDir: string | null): 
   return await (await loadRun()).startEmbeddedRelay(port, dataDir);
 }
 
+/** A server in the process of who embeds it, with options by their names. Throws as `startServer` does. */
+export async function startServerWith(options: Readonly<Record<string, unknown>>): Promise<RunningServer> {
+  return await (await loadRun()).startServerWith(options);
+}
+
 /** The server as a program of its own: what stands behind `portway server` stands behind its name. */
 export const serverProgram: Program = {
   name: "server.ts",

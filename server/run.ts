@@ -1,6 +1,7 @@
 import process from "node:process";
 import { createLogger, describeError, type Logger, silentLogger, stackOf } from "../common/log.ts";
 import type { FlagTexts } from "../common/command_line/mod.ts";
+import { readConfigValues } from "../common/config_values.ts";
 import { aborted } from "../common/delay.ts";
 import { listenForStop } from "../common/stop_signal.ts";
 import { resolveOptions } from "../common/options.ts";
@@ -69,5 +70,11 @@ function surviveDefects(log: Logger): void {
 /** A relay for the process of a client that has no other: on loopback only, quiet, in memory without a data folder. */
 export async function startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
   const flags = { host: "127.0.0.1", port: String(port), dataDir: dataDir ?? IN_MEMORY, drainSeconds: "0" };
+  return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger);
+}
+
+/** A server for code that embeds it: options by their names, and no log. */
+export async function startServerWith(options: Readonly<Record<string, unknown>>): Promise<RunningServer> {
+  const flags = readConfigValues(serverOptions, options, "options of the server");
   return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger);
 }

@@ -5,6 +5,7 @@ import type { Server } from "./kit/mod.ts";
 /** What is in the account of the admin, for others to try. */
 interface Targets {
   tunnel: string;
+  view: string;
   member: string;
   invitation: string;
   token: string;
@@ -13,11 +14,14 @@ interface Targets {
 }
 
 /** Pages that only their owner, or an admin, may see: their paths. */
-const pagesOf = ({ tunnel }: Targets): string[] => [
+const pagesOf = ({ tunnel, view }: Targets): string[] => [
   "/tunnels",
   "/tunnels/new",
   `/tunnels/${tunnel}`,
   `/tunnels/${tunnel}/edit`,
+  "/views",
+  `/views/${view}/capture`,
+  `/views/${view}/settings`,
   "/account",
   "/account/usage",
   "/account/clients",
@@ -34,12 +38,16 @@ const pagesOf = ({ tunnel }: Targets): string[] => [
 
 /** Every form that changes something of one's own: path and fields. */
 const formsOf = (
-  { tunnel, member, invitation, token, account, user }: Targets,
+  { tunnel, view, member, invitation, token, account, user }: Targets,
 ): [path: string, fields: Record<string, string>][] => [
   ["/tunnels", { name: "mine", defaultPort: "80", ports: "all", enabled: "yes" }],
   [`/tunnels/${tunnel}/edit`, { defaultPort: "81", ports: "all", enabled: "yes" }],
   [`/tunnels/${tunnel}/enabled`, { enabled: "no" }],
   [`/tunnels/${tunnel}/delete`, {}],
+  ["/views", { name: "mine" }],
+  [`/views/${view}/settings`, { name: "taken over", status: "200", delay: "0", days: "1", captures: "1" }],
+  [`/views/${view}/clear`, {}],
+  [`/views/${view}/delete`, {}],
   ["/account/invite", { email: "mallory@example.com", role: "owner" }],
   [`/account/invitations/${invitation}/cancel`, {}],
   [`/account/members/${member}/role`, { role: "member" }],
@@ -50,6 +58,7 @@ const formsOf = (
   [`/account/clients/${token}/revoke`, {}],
   ["/account/tokens", { name: "mine", scope: "tunnels:write", days: "30" }],
   [`/account/tokens/${token}/revoke`, {}],
+  [`/account/sessions/${token}/end`, {}],
   ["/account/security", { current: "x", password: "y y y y y y" }],
   [`/invitation/${invitation}`, {}],
   [`/admin/accounts/${account}/plan`, { plan: "free" }],
@@ -72,12 +81,14 @@ async function plant(server: Server, cookie: string): Promise<Targets> {
     ports: "all",
     enabled: "yes",
   });
+  const view = await postForm(server, "/views", cookie, { name: "hooks" });
   await postForm(server, "/account/invite", cookie, { email: "grace@example.com", role: "member" });
   await postForm(server, "/account/tokens", cookie, { name: "ci", scope: "tunnels:use", days: "30" });
   const read = async (path: string, pattern: RegExp) =>
     pattern.exec((await openPage(server.url + path, { headers: { cookie } })).text)?.[1] ?? "";
   return {
     tunnel: /\/tunnels\/([\w-]+)/.exec(made.header("location"))?.[1] ?? "",
+    view: /\/views\/([\w-]+)/.exec(view.header("location"))?.[1] ?? "",
     member: await read("/account", /members\/([\w-]+)\/role/),
     invitation: await read("/account", /invitations\/([\w-]+)\/cancel/),
     token: await read("/account/tokens", /tokens\/([\w-]+)\/revoke/),
@@ -91,14 +102,38 @@ async function fetchJson(server: Server, path: string, cookie: string): Promise<
 }
 
 /** All that a page of the admin tells of what there is, to see that nothing changed. */
-async function look(server: Server, cookie: string, { tunnel }: Targets): Promise<string[]> {
-  const paths = [`/tunnels/${tunnel}/edit`, "/tunnels", "/account", "/account/tokens", "/admin/tunnels"];
+async function look(server: Server, cookie: string, { tunnel, view }: Targets): Promise<string[]> {
+  const paths = [
+    `/tunnels/${tunnel}/edit`,
+    "/tunnels",
+    "/account",
+    "/account/tokens",
+    `/views/${view}/settings`,
+    "/admin/tunnels",
+  ];
   return await Promise.all(paths.map(async (path) => {
     const { status, text } = await openPage(server.url + path, { headers: { cookie } });
     equal(status, 200, path);
     return text;
   }));
 }
+
+Deno.test("the forms that these tests try are all that pages of HQ have", async () => {
+  await using server = await startHq();
+  const cookie = await signInByForm(server);
+  await signUpByForm(server, "Grace");
+  await signInByForm(server);
+  const targets = await plant(server, cookie);
+  const plain = (path: string) => path.replace(/[0-9a-f-]{36}|(?<=\/)\w{32}(?=\/|$)/g, "<id>");
+  const known = new Set([...formsOf(targets).map(([path]) => plain(path)), "/sign-out"]);
+  const found = new Set<string>();
+  for (const path of pagesOf(targets)) {
+    const { text } = await openPage(server.url + path, { headers: { cookie } });
+    for (const [, action] of text.matchAll(/<form method="post" action="([^"]*)"/g)) found.add(plain(action));
+  }
+  ok(found.size > 15, [...found].join(" "));
+  deepEqual([...found].filter((action) => !known.has(action)), []);
+});
 
 Deno.test("every page and form of HQ sends nobody to the sign-in page and does nothing for them", async () => {
   await using server = await startHq();
@@ -143,19 +178,20 @@ Deno.test("a member of another account sees and changes nothing of this one, and
   const stranger = await signUpByForm(server, "Mallory");
   for (const path of pagesOf(targets)) {
     const { status, text } = await openPage(server.url + path, { headers: { cookie: stranger } });
-    const isTheirs = !path.includes(targets.tunnel) && !path.startsWith("/admin") && path !== "/authorize";
+    const isTheirs = !path.includes(targets.tunnel) && !path.includes(targets.view) && !path.startsWith("/admin") &&
+      path !== "/authorize";
     ok(isTheirs ? status === 200 : REFUSED.includes(status), `${path}: ${status}`);
     ok(!text.includes("shop") && !text.includes("ada@example.com"), path);
   }
   for (const [path, fields] of formsOf(targets)) {
-    const own = /^\/(tunnels|account\/(invite|rename|new|tokens))$/.test(path);
+    const own = /^\/(tunnels|views|account\/(invite|rename|new|tokens))$/.test(path);
     const { status, header } = await postForm(server, path, stranger, fields);
     if (!own) ok(REFUSED.includes(status), `${path}: ${status} ${header("location")}`);
   }
   const after = await look(server, cookie, targets);
   // Their own account shows up among the admin's users and tunnels; nothing of this one has changed.
-  deepEqual(after.slice(0, 4), before.slice(0, 4));
-  ok(!after[4].includes("Suspended"));
+  deepEqual(after.slice(0, 5), before.slice(0, 5));
+  ok(!after[5].includes("Suspended"));
 });
 
 Deno.test("a member who manages nobody gets no forms of managers, and theirs are refused", async () => {
@@ -181,6 +217,18 @@ Deno.test("a member who manages nobody gets no forms of managers, and theirs are
     ok(REFUSED.includes(status), `${path}: ${status}`);
   }
   equal((await openPage(`${server.url}/account/audit`, { headers: { cookie: member } })).status, 403);
+});
+
+Deno.test("a user sees where they are signed in, and signs another browser out", async () => {
+  await using server = await startHq();
+  const here = await signInByForm(server), there = await signInByForm(server);
+  const { text } = await openPage(`${server.url}/account/security`, { headers: { cookie: here } });
+  equal(text.match(/this one/g)?.length, 1);
+  const ends = text.match(/\/account\/sessions\/[\w-]+\/end/g) ?? [];
+  equal(ends.length, 1);
+  equal((await postForm(server, ends[0], here)).status, 303);
+  equal((await openPage(`${server.url}/tunnels`, { headers: { cookie: there } })).status, 303);
+  equal((await openPage(`${server.url}/tunnels`, { headers: { cookie: here } })).status, 200);
 });
 
 Deno.test("a token opens no page of HQ", async () => {

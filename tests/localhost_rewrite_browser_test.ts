@@ -1,6 +1,6 @@
 /** An app of two local ports, which know each other by their local addresses, in a browser that is elsewhere. */
 import assert from "node:assert/strict";
-import { openBrowser, startTunnel } from "./kit.ts";
+import { openBrowser, startNext, startServer, startTunnel } from "./kit.ts";
 import { makeTunnel, startTunnelServer } from "./kit/tunnel_server.ts";
 
 interface Service extends AsyncDisposable {
@@ -102,4 +102,48 @@ Deno.test("an app that links to itself and to its API by local addresses works f
   const { host } = new URL(url), apiHost = host.replace(".", `--${api.port}.`);
   assert.deepEqual([...new Set(asked.map((url) => new URL(url).host))].sort(), [host, apiHost].sort());
   assert.equal(new URL(page.url()).searchParams.get("back"), `${url}/`);
+});
+
+const createNextPage = (name: string, next: string, counter: string) => `
+import Link from "next/link";
+import { headers } from "next/headers";
+import { Count } from "${counter}";
+export const dynamic = "force-dynamic";
+export default async function Page() {
+  const url = "http://" + (await headers()).get("host");
+  const text = "word ".repeat(400) + "see " + url + "/picture.png";
+  return <main>
+    <h1>${name}</h1><Count text={text} url={url}/><a id="absolute" href={url + "/b"}>absolute</a>
+    <Link id="next" href="${next}">next</Link>
+  </main>;
+}`;
+
+Deno.test("Next: a page with a long text that has a link in it still comes alive, and leads on", async () => {
+  await using next = await startNext({
+    "app/layout.jsx": "export default function Layout({ children }) { return <html><body>{children}</body></html>; }",
+    "app/page.jsx": createNextPage("first", "/b", "./count"),
+    "app/b/page.jsx": createNextPage("second", "/", "../count"),
+    "app/count.jsx": `"use client"; import { useState } from "react";
+      export function Count({ text, url }) {
+        const [count, setCount] = useState(0);
+        return <button data-url={url} data-size={text.length} onClick={() => setCount(count + 1)}>{count}</button>;
+      }`,
+  });
+  await using server = await startServer();
+  await using tunnel = await startTunnel({ server, target: next.port, args: ["--localhost-rewrite"] });
+  await using browser = await openBrowser();
+  const page = await browser.newPage();
+  // Next compiles each page when it is first asked for.
+  page.setDefaultTimeout(120_000);
+  await page.goto(tunnel.url);
+  await page.waitForFunction(() => {
+    const button = document.querySelector<HTMLElement>("main button");
+    button?.click();
+    return Number(button?.textContent) > 0;
+  });
+  assert.equal(await page.locator("#absolute").getAttribute("href"), `${tunnel.url}/b`);
+  assert.equal(await page.locator("main button").getAttribute("data-url"), tunnel.url);
+  await page.locator("#next").click();
+  await page.waitForFunction(() => document.querySelector("h1")?.textContent === "second");
+  assert.equal(await page.locator("main button").getAttribute("data-url"), tunnel.url);
 });

@@ -2,7 +2,8 @@
 // Prints "open <total>" when all of them are there.
 import { createInterface } from "node:readline";
 import process from "node:process";
-import { createEphemeralTunnel, createUpstream, openConnector, runTunnel } from "../../mod.ts";
+import { createEphemeralTunnel, createUpstream, runTunnel } from "../../client/tunnel/mod.ts";
+import { openConnector } from "../../common/connection/mod.ts";
 
 /** Tunnels that are being opened at a time. */
 const AT_A_TIME = 32;

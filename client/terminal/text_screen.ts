@@ -24,7 +24,7 @@ export function createTextScreen(options: TextScreenOptions): Screen {
   const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
   const writeQr = async (url: string) => {
     const { createQr }: typeof import("./qr_code.ts") = await import(later("./qr_code.ts"));
-    const code = await createQr(url, color), width = widthOf(code);
+    const code = createQr(url, color), width = widthOf(code);
     if (width <= columns) return out.write("\n" + code);
     // What breaks into other lines no camera can read.
     errors.write(paintError(YELLOW, `The QR code needs a terminal of ${width} columns, and this one has ${columns}.`));

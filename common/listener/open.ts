@@ -1,3 +1,4 @@
+import process from "node:process";
 import type { ExchangeHandler, Listener, ListenerKind, ListenOptions } from "./types.ts";
 
 /**
@@ -6,5 +7,6 @@ import type { ExchangeHandler, Listener, ListenerKind, ListenOptions } from "./t
  */
 export async function listen(kind: ListenerKind, options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
   if (kind === "edge") return await (await import("./edge/listen.ts")).listenEdge(options, handler);
+  if (process.versions.deno === undefined) throw new Error("the listener of Deno needs Deno");
   return await (await import("./deno.ts")).listenDeno(options, handler);
 }

@@ -33,7 +33,7 @@ export interface FrameSocketOptions {
 }
 
 /** Enough for a heartbeat or a small request: what an idle session holds. */
-const SMALL = 4 * 1024;
+const SMALL = 2 * 1024;
 /** Holds the largest frame of a session and as much again. */
 const LARGE = 256 * 1024;
 const GROWTH = 4;

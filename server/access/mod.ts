@@ -1,6 +1,7 @@
 export { isHarmless, requireOwnOrigin } from "./own_origin.ts";
 export {
   type Authenticate,
+  type Ended,
   type Plan,
   type Principal,
   requireLogin,

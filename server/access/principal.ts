@@ -17,6 +17,14 @@ export type Role = "owner" | "admin" | "member";
 /** What an account has: persistent tunnels need a paid one. */
 export type Plan = "free" | "paid";
 
+/**
+ * Who may not go on: a user everywhere or, by an account's id, in that account; or whoever came by one login, which was
+ * revoked.
+ */
+export type Ended =
+  | { readonly userId: string; readonly accountId: string | null }
+  | { readonly login: string };
+
 /** Who asks, and for which of their accounts. */
 export interface Principal {
   readonly user: { readonly id: string; readonly name: string; readonly email: string; readonly isAdmin: boolean };
@@ -30,6 +38,8 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** A browser's session by its cookie, or a token of a client. */
   readonly via: "session" | "token";
+  /** For a token: the login of a client, or the personal token, by an id that opens nothing. It ends by being revoked. */
+  readonly login?: string;
 }
 
 /**

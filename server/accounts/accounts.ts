@@ -1,7 +1,7 @@
 import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
-import { type Plan, requireOwnOrigin } from "../access/mod.ts";
+import { type Ended, type Plan, requireOwnOrigin } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
 import { AdminForms } from "./admin.ts";
 import { Attempts } from "./attempts.ts";
@@ -19,6 +19,7 @@ import { MemberForms } from "./members.ts";
 import { createOAuthFace } from "./oauth_face.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
 import { createSecret } from "./secrets.ts";
+import { SessionForms } from "./sessions.ts";
 import type { Accounts, SignUpPolicy } from "./types.ts";
 
 export interface AccountsOptions {
@@ -60,9 +61,10 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
   const identify = (exchange: Exchange) => identifier.identify(exchange);
   const attempts = new Attempts();
   const mailer = options.mail === null ? null : createMailer({ ...options.mail, log });
-  const listeners = new Set<Parameters<Accounts["onEnded"]>[0]>();
-  const onEnded = (userId: string, accountId: string | null) => {
-    for (const listener of listeners) listener({ userId, accountId });
+  const listeners = new Set<(ended: Ended) => void>();
+  const onEnded = (ended: Ended) => {
+    onChange();
+    for (const listener of listeners) listener(ended);
   };
   const shared = {
     store,
@@ -83,7 +85,7 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     // Whoever knew the old one may have made themselves some.
     await identities.endGrants({ userId });
     await store.personalTokens.remove({ userId });
-    onChange();
+    onEnded({ userId, accountId: null });
     const email = (await identities.findUser(userId))?.email ?? "";
     await audit.write({ id: userId, email }, "password_reset", email);
   }
@@ -120,6 +122,7 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     consent: new ConsentForms(shared),
     members: new MemberForms({ ...shared, switchAccount }),
     clients: new ClientForms(shared),
+    sessions: new SessionForms(shared),
     admin: new AdminForms({ ...shared, createResetLink }),
     onEnded: (listener) => void listeners.add(listener),
     close() {

@@ -1,5 +1,5 @@
 import { HttpError } from "../../common/http_error.ts";
-import type { Plan, Principal } from "../access/mod.ts";
+import type { Ended, Plan, Principal } from "../access/mod.ts";
 import type { AuditEntry, KnownUser, Store } from "../store/mod.ts";
 import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
@@ -15,7 +15,7 @@ export interface AdminOptions {
   audit: Audit;
   createResetLink(userId: string): Promise<string>;
   onChange(): void;
-  onEnded(userId: string, accountId: null): void;
+  onEnded(ended: Ended): void;
 }
 
 const PAGE_USERS = 50;
@@ -60,7 +60,7 @@ export class AdminForms implements Admin {
     if (isSuspended) {
       await store.identities.endSessions(userId);
       await store.identities.endGrants({ userId });
-      onEnded(userId, null);
+      onEnded({ userId, accountId: null });
     }
     onChange();
     await audit.write(principal.user, isSuspended ? "user_suspended" : "user_restored", user.email);

@@ -1,5 +1,5 @@
 import { HttpError } from "../../common/http_error.ts";
-import type { Principal, Scope } from "../access/mod.ts";
+import type { Ended, Principal, Scope } from "../access/mod.ts";
 import type { AuditEntry, Membership, PersonalToken, Store } from "../store/mod.ts";
 import type { Audit } from "./audit.ts";
 import { notAllowed, notFound } from "./call.ts";
@@ -14,7 +14,7 @@ import type { AuthorizedClient, Clients, TokenInfo } from "./types.ts";
 export interface ClientsOptions {
   store: Pick<Store, "identities" | "personalTokens" | "auditLog">;
   audit: Audit;
-  onChange(): void;
+  onEnded(ended: Ended): void;
   now(): number;
 }
 
@@ -48,12 +48,12 @@ export class ClientForms implements Clients {
 
   async revoke(principal: Principal, id: string): Promise<void> {
     requireSession(principal);
-    const { audit, onChange, store } = this.#options;
+    const { audit, onEnded, store } = this.#options;
     const grants = await store.identities.listGrants(principal.user.id);
     const grant = grants.find(({ grantId }) => grantId === id);
     if (grant === undefined) throw notFound("client");
     await store.identities.endGrants({ grantId: id });
-    onChange();
+    onEnded({ login: id });
     await audit.write(principal.user, "client_revoked", CLI_CLIENT_NAME, grant.accountId);
   }
 
@@ -94,12 +94,12 @@ export class ClientForms implements Clients {
 
   async revokeToken(principal: Principal, id: string): Promise<void> {
     requireSession(principal);
-    const { audit, onChange, store } = this.#options;
+    const { audit, onEnded, store } = this.#options;
     const { user } = principal;
     const token = (await store.personalTokens.list(user.id)).find((one) => one.id === id);
     if (token === undefined) throw notFound("token");
     await store.personalTokens.remove({ userId: user.id, id });
-    onChange();
+    onEnded({ login: id });
     await audit.write(user, "token_revoked", token.name, token.accountId);
   }
 

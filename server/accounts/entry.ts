@@ -3,6 +3,7 @@ import { HttpError } from "../../common/http_error.ts";
 import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
+import type { Ended } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Actor, Audit } from "./audit.ts";
@@ -33,6 +34,7 @@ export interface EntryOptions {
   setUp: { token: string | null };
   /** What somebody may do has changed. */
   onChange(): void;
+  onEnded(ended: Ended): void;
 }
 
 /** Signing up, in and out. */
@@ -138,7 +140,7 @@ export class EntryForms implements Entry {
   }
 
   async changePassword(exchange: Exchange, form: { current: string; password: string }): Promise<Entered> {
-    const { attempts, audit, call, identify, onChange, store } = this.#options;
+    const { attempts, audit, call, identify, onChange, onEnded, store } = this.#options;
     const identity = await identify(exchange);
     if (identity?.credential.kind !== "session") throw sessionWanted();
     const { user } = identity.principal, caller = this.#callerOf(exchange);
@@ -146,8 +148,10 @@ export class EntryForms implements Entry {
     const newPassword = readNewPassword(form.password);
     const body = { currentPassword: form.current, newPassword, revokeOtherSessions: true };
     const entered = readEntered(await call("/change-password", caller, body));
+    const grants = await store.identities.listGrants(user.id);
     await store.identities.endGrants({ userId: user.id });
     onChange();
+    for (const { grantId } of grants) onEnded({ login: grantId });
     await audit.write(user, "password_changed", user.email);
     return entered;
   }

@@ -112,7 +112,7 @@ export class Identifier {
     const grant = await this.#options.store.identities.findGrant(hashToken(token));
     if (grant === null || grant.accountId === null) return null;
     const { userId, accountId, grantId, scopes } = grant;
-    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), "token");
+    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), grantId);
     if (principal === null || principal.account.id !== accountId) return null;
     return { identity: { principal, credential: { kind: "grant", grantId } }, until: grant.expiresAt };
   }
@@ -122,7 +122,7 @@ export class Identifier {
     const token = await store.personalTokens.findByHash(hashToken(text));
     if (token === null) return null;
     const { id, userId, accountId, scopes, usedAt } = token;
-    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), "token");
+    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), id);
     if (principal === null || principal.account.id !== accountId) return null;
     if (usedAt === null || usedAt < now() - USED_EVERY_MS) store.personalTokens.setUsed(id, now()).catch(onFailure);
     const until = token.expiresAt ?? Infinity;
@@ -137,7 +137,7 @@ export class Identifier {
     const [token, userId] = [textOf(session, "token"), textOf(session, "userId")];
     if (token === null || userId === null) return null;
     const accountId = textOf(session, "activeOrganizationId");
-    const principal = await this.#findPrincipal(userId, accountId, ALL_SCOPES, "session");
+    const principal = await this.#findPrincipal(userId, accountId, ALL_SCOPES, null);
     if (principal === null) return null;
     return { identity: { principal, credential: { kind: "session", token } }, until: Infinity };
   }
@@ -147,14 +147,15 @@ export class Identifier {
     userId: string,
     accountId: string | null,
     scopes: ReadonlySet<Scope>,
-    via: Principal["via"],
+    login: string | null,
   ): Promise<Principal | null> {
     const { identities } = this.#options.store;
     const [user, memberships] = await Promise.all([identities.findUser(userId), identities.findMemberships(userId)]);
     const membership = memberships.find((one) => one.accountId === accountId) ?? memberships[0];
     if (user === null || membership === undefined) return null;
     if (user.isSuspended) throw userSuspended();
-    return { user: describeUser(user), account: toAccount(membership), scopes, via };
+    const known = { user: describeUser(user), account: toAccount(membership), scopes };
+    return login === null ? { ...known, via: "session" } : { ...known, via: "token", login };
   }
 }
 

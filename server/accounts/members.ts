@@ -2,7 +2,7 @@ import { HttpError } from "../../common/http_error.ts";
 import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
-import { type Principal, requireLogin, type Role } from "../access/mod.ts";
+import { type Ended, type Principal, requireLogin, type Role } from "../access/mod.ts";
 import type { PendingInvitation, Store } from "../store/mod.ts";
 import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
@@ -27,7 +27,7 @@ export interface MembersOptions {
   now(): number;
   switchAccount(identity: Identity, accountId: string): Promise<void>;
   onChange(): void;
-  onEnded(userId: string, accountId: string): void;
+  onEnded(ended: Ended): void;
 }
 
 /** Accounts that one user may be a member of before they make another. */
@@ -139,8 +139,7 @@ export class MemberForms implements Members {
     }
     await store.identities.endGrants({ userId: member.userId, accountId: account.id });
     await store.personalTokens.remove({ userId: member.userId, accountId: account.id });
-    this.#options.onChange();
-    onEnded(member.userId, account.id);
+    onEnded({ userId: member.userId, accountId: account.id });
     await audit.write(user, "member_removed", member.email, account.id);
   }
 

@@ -3,6 +3,7 @@ import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { networkOf } from "../../common/network.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
+import type { Ended } from "../access/mod.ts";
 import type { Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
 import type { Auth } from "./auth.ts";
@@ -17,8 +18,8 @@ export interface OAuthFaceOptions {
   readOrigin: OriginReader;
   /** Of HQ. */
   origin: string;
-  /** Tokens have changed. */
-  onChange(): void;
+  /** A login has ended. */
+  onEnded(ended: Ended): void;
   /** Somebody used a refresh token a second time: all tokens of that login have ended. */
   onReplay(userId: string): Promise<void>;
 }
@@ -147,7 +148,7 @@ async function answerClient(
 }
 
 async function answerToken(
-  { store, onChange, onReplay }: OAuthFaceOptions,
+  { store, onEnded, onReplay }: OAuthFaceOptions,
   auth: Auth,
   form: URLSearchParams,
   respond: () => Promise<Response>,
@@ -159,7 +160,7 @@ async function answerToken(
     const replayed = await store.identities.findReplayed(hash, Date.now() - REUSE_SECONDS * 1000);
     if (replayed !== null) {
       await store.identities.endGrants({ grantId: replayed.grantId });
-      onChange();
+      onEnded({ login: replayed.grantId });
       await onReplay(replayed.userId);
     }
   }
@@ -192,13 +193,15 @@ async function bindDevice(
  * 2.1 and 2.2). Better-auth would end all logins of that user for a refresh token that was used up, and refuses unknown
  * ones.
  */
-async function revoke({ store, onChange }: OAuthFaceOptions, form: URLSearchParams): Promise<Response> {
+async function revoke({ store, onEnded }: OAuthFaceOptions, form: URLSearchParams): Promise<Response> {
   const token = form.get("token");
   if (form.get("client_id") !== CLI_CLIENT_ID) return Response.json({ error: "invalid_client" }, { status: 401 });
   if (token === null) return Response.json({ error: "invalid_request" }, { status: 400 });
   const grantId = await store.identities.findGrantId(hashToken(withoutPrefix(token)));
-  if (grantId !== null) await store.identities.endGrants({ grantId });
-  onChange();
+  if (grantId !== null) {
+    await store.identities.endGrants({ grantId });
+    onEnded({ login: grantId });
+  }
   return new Response(null, { status: 200 });
 }
 

@@ -1,5 +1,5 @@
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Authenticate, Plan, Principal, Role, Scope } from "../access/mod.ts";
+import type { Authenticate, Ended, Plan, Principal, Role, Scope } from "../access/mod.ts";
 import type { ApiArea, Face } from "../face/mod.ts";
 import type { AuditEntry } from "../store/mod.ts";
 
@@ -30,12 +30,13 @@ export interface Accounts {
   readonly consent: Consent;
   readonly members: Members;
   readonly clients: Clients;
+  readonly sessions: Sessions;
   readonly admin: Admin;
   /**
-   * Has it told, in this process and at once, when somebody may do nothing more: everywhere, after a suspension, or in
-   * one account, which they are no member of any more. What they have open there is to end.
+   * Has it told, in this process and at once, who may not go on, after a suspension, say, or because a client was
+   * revoked: what they have open is to end.
    */
-  onEnded(listener: (ended: { userId: string; accountId: string | null }) => void): void;
+  onEnded(listener: (ended: Ended) => void): void;
   close(): void;
 }
 
@@ -156,6 +157,28 @@ export interface AuthorizedClient {
   /** Unix milliseconds: last used to get new tokens. */
   readonly usedAt: number;
   readonly expiresAt: number;
+}
+
+/** A browser in which a user is signed in. */
+export interface BrowserSession {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** Where it signed in from; "" when that is not known. */
+  readonly address: string;
+  /** What the browser calls itself. */
+  readonly userAgent: string;
+  /** Whether it is the one that asks. */
+  readonly isCurrent: boolean;
+}
+
+/** Where a user is signed in. Only from a browser's session. */
+export interface Sessions {
+  /** Those that have not expired, the newest first. */
+  list(exchange: Exchange): Promise<BrowserSession[]>;
+  /** Signs that browser out. */
+  end(exchange: Exchange, id: string): Promise<void>;
 }
 
 export interface TokenInfo {

@@ -3,7 +3,7 @@ import type { Exchange } from "../../common/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import { GoAwayReason, NoticeCode, SESSION_PATH } from "../../protocol/mod.ts";
-import type { Authenticate } from "../access/mod.ts";
+import type { Authenticate, Ended } from "../access/mod.ts";
 import type { Presence } from "../cluster/mod.ts";
 import type { ApiArea, Area, Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
@@ -14,6 +14,7 @@ import { type TunnelHost, TunnelHosts } from "./hosts.ts";
 import { TunnelManagement } from "./management/management.ts";
 import { describeUse, openSession } from "./session/handshake.ts";
 import { type AccountChecks, Recheck } from "./session/recheck.ts";
+import type { SessionUser } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import type { Allowance } from "./tunnel/allowance.ts";
 import type { Endpoint, RelayPlace } from "./tunnel/endpoint.ts";
@@ -123,13 +124,12 @@ export class Relay implements Area {
   }
 
   /**
-   * Ends at once what a user has open on this server, who may not go on: in one account, or in all of them, with null.
-   * Other servers find out for themselves in some seconds who was suspended.
+   * Ends at once what is open on this server of who may not go on. Other servers find out for themselves in some seconds
+   * who was suspended.
    */
-  endSessionsOf({ userId, accountId }: { userId: string; accountId: string | null }): void {
+  endSessionsOf(ended: Ended): void {
     for (const session of this.#sessions.ofMembers()) {
-      const { user } = session;
-      if (user.userId !== userId || (accountId !== null && user.accountId !== accountId)) continue;
+      if (!isOf(ended, session.user)) continue;
       session.end(GoAwayReason.disabled, "your user may not use this tunnel any more");
     }
   }
@@ -243,4 +243,9 @@ function isSession({ target }: Exchange): boolean {
 /** The URL of a label below a domain. */
 function urlBelow({ protocol, host }: URL, label: string): string {
   return `${protocol}//${label}.${host}`;
+}
+
+function isOf(ended: Ended, { userId, accountId, login }: SessionUser): boolean {
+  if ("login" in ended) return login === ended.login;
+  return userId === ended.userId && (ended.accountId === null || accountId === ended.accountId);
 }

@@ -60,6 +60,18 @@ export interface PendingInvitation {
   expiresAt: number;
 }
 
+/** A browser's session. Times are Unix milliseconds. */
+export interface KnownSession {
+  id: string;
+  /** What its cookie holds, signed there. */
+  token: string;
+  createdAt: number;
+  expiresAt: number;
+  /** "" when it is not known. */
+  address: string;
+  userAgent: string;
+}
+
 /** Reads the tables that better-auth keeps, and changes in them what it has no functions for. */
 export interface Identities {
   hasUsers(): Promise<boolean>;
@@ -101,9 +113,16 @@ export interface Identities {
   endSessions(userId: string): Promise<void>;
   /** Removes sessions, tokens, codes and links that expired before `time`, in Unix milliseconds. */
   removeExpired(time: number): Promise<void>;
+  /** The browser sessions of a user, expired ones too: the newest 100. */
+  listSessions(userId: string): Promise<KnownSession[]>;
+  /** Ends one of a user's browser sessions; false where there is none. */
+  endSession(userId: string, id: string): Promise<boolean>;
   /** Has a browser's session work for another account. */
   moveSession(token: string, accountId: string): Promise<void>;
 }
+
+/** Browser sessions that are listed: nobody reads more. */
+const MOST_SESSIONS = 100;
 
 /** Identities in either database. */
 export function createIdentities(db: Kysely<Database>): Identities {
@@ -142,6 +161,23 @@ export function createIdentities(db: Kysely<Database>): Identities {
       for (const table of ["deviceCode", "oauthAccessToken", "oauthRefreshToken", "session", "verification"] as const) {
         await db.deleteFrom(table).where("expiresAt", "<", until).execute();
       }
+    },
+    async listSessions(userId) {
+      const rows = await db.selectFrom("session").selectAll().where("userId", "=", userId)
+        .orderBy("createdAt", "desc").orderBy("id").limit(MOST_SESSIONS).execute();
+      return rows.map(({ id, token, createdAt, expiresAt, ipAddress, userAgent }) => ({
+        id,
+        token,
+        createdAt: new Date(createdAt).getTime(),
+        expiresAt: new Date(expiresAt).getTime(),
+        address: ipAddress ?? "",
+        userAgent: userAgent ?? "",
+      }));
+    },
+    async endSession(userId, id) {
+      const result = await db.deleteFrom("session").where("userId", "=", userId).where("id", "=", id)
+        .executeTakeFirst();
+      return result.numDeletedRows > 0n;
     },
     async moveSession(token, accountId) {
       await db.updateTable("session").set({ activeOrganizationId: accountId }).where("token", "=", token).execute();

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { TextLineStream } from "./text_lines.ts";
 import { createEventLog, type EventLog, LineLog } from "./events.ts";
 import { within } from "./within.ts";
@@ -26,11 +28,27 @@ export interface Program extends AsyncDisposable {
 
 const root = new URL("../../", import.meta.url);
 
-/** Starts a program of ours with the same Deno that runs the test. */
+/** How an entry is started: the program, and its arguments before those of ours. */
+type Launch = readonly [program: string, ...args: string[]];
+
+/**
+ * The source under the same Deno that runs the test, quietly: what Deno fetches for itself is no output of ours. Or an
+ * installed package under Node, where these variables name them, so that the same tests hold what is shipped.
+ */
+function chooseLaunch(entry: ProgramOptions["entry"]): Launch {
+  const node = Deno.env.get("PORTWAY_TEST_NODE"), installed = Deno.env.get("PORTWAY_TEST_PACKAGE");
+  const part = Deno.env.get("PORTWAY_TEST_PART") ?? entry;
+  if (!node || !installed || part !== entry) {
+    return [Deno.execPath(), "run", "--quiet", "-A", fileURLToPath(new URL(entry, root))];
+  }
+  return [node, join(installed, entry.replace(/\.ts$/, ".js"))];
+}
+
+/** Starts a program of ours. */
 export function startProgram({ entry, args, env = {} }: ProgramOptions): Program {
-  // Quiet: what Deno fetches for itself is no output of ours.
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "-A", new URL(entry, root).pathname, ...args],
+  const [program, ...before] = chooseLaunch(entry);
+  const child = new Deno.Command(program, {
+    args: [...before, ...args],
     cwd: root,
     clearEnv: true,
     env: { ...cleanEnvironment(), ...env },

@@ -13,6 +13,11 @@ export class AnswerHead {
     this.#lines = decodeLatin1(block, start, end).split(CRLF);
   }
 
+  /** "" when there is none. */
+  get contentType(): string {
+    return this.#values("content-type")[0] ?? "";
+  }
+
   /** The coding of a body whose links can be rewritten, "identity" for none; null when it must pass as it is. */
   findRewritableCoding(status: number): Coding | "identity" | null {
     if (status === PARTIAL_CONTENT) return null;

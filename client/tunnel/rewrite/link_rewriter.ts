@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { decodeLatin1 } from "../../../common/http1/mod.ts";
 import { copyBytes } from "../../../protocol/mod.ts";
 import { type Link, type LinkGrammar, LOOK_BEHIND } from "./link_grammar.ts";
 import type { Links } from "./links.ts";
@@ -34,9 +35,20 @@ export class LinkRewriter {
     return this.#run(NOTHING, true);
   }
 
-  /** A whole text at once; for a rewriter of its own. */
-  rewriteWhole(bytes: Uint8Array): Uint8Array {
-    return this.#run(bytes, true);
+  /** Passes bytes on as they are, behind what was held. */
+  pass(bytes: Uint8Array): Uint8Array {
+    if (this.held === 0) return this.#remember(bytes);
+    const held = this.end();
+    const passed = new Uint8Array(held.length + bytes.length);
+    passed.set(held);
+    passed.set(bytes, held.length);
+    return this.#remember(passed);
+  }
+
+  #remember(passed: Uint8Array): Uint8Array {
+    const last = passed.subarray(-LOOK_BEHIND);
+    this.#before = (this.#before + decodeLatin1(last, 0, last.length)).slice(-LOOK_BEHIND);
+    return passed;
   }
 
   #run(bytes: Uint8Array, isFinal: boolean): Uint8Array {

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { giveBackTaken } from "../../../common/chunk_memory.ts";
 import { type ResponseHead, ResponseSyntaxError } from "../../../common/http1/mod.ts";
 import { AnswerBody, ConnectionBroken, type UpstreamConnection } from "../../../common/upstream/mod.ts";
@@ -27,7 +28,8 @@ export function sendRewritten({ stream, connection, head, exchange, rewritten }:
   if (!isWhole(head, connection)) return false;
   const original = connection.buffer.subarray(head.end, head.end + head.length);
   if (original.length > 0 && rewritten.coding !== "identity") return false;
-  const body = exchange.createRewriter().rewriteWhole(original);
+  const rewriter = exchange.createRewriter(rewritten.head.contentType);
+  const body = Buffer.concat([rewriter.push(original), rewriter.end()]);
   if (body.length > stream.room) return false;
   rewritten.head.describeRewritten(head.framing === "length" ? body.length : null);
   const block = serialize(rewritten.head);
@@ -59,7 +61,7 @@ export async function pumpRewritten(answer: RewritingAnswer): Promise<boolean> {
 }
 
 async function pumpBody({ stream, connection, exchange, rewritten }: RewritingAnswer, body: AnswerBody): Promise<void> {
-  const rewriter = exchange.createRewriter(), { coding } = rewritten;
+  const rewriter = exchange.createRewriter(rewritten.head.contentType), { coding } = rewritten;
   if (coding === "identity") {
     for await (const piece of giveBackTaken(readPieces(body))) {
       const ready = rewriter.push(piece);

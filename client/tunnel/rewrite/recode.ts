@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import zlib from "node:zlib";
-import type { LinkRewriter } from "./link_rewriter.ts";
+import type { BodyRewriter } from "./body_rewriter.ts";
 
 /** A content coding that can be taken off and put on again. */
 export type Coding = "gzip" | "deflate" | "br" | "zstd";
@@ -31,7 +31,7 @@ const BROTLI_FLUSH = {
 
 export interface Recoding {
   readonly coding: Coding;
-  readonly rewriter: LinkRewriter;
+  readonly rewriter: BodyRewriter;
   /** The body is not of that coding: nobody needs the rest. */
   onBroken(): void;
 }

@@ -1,6 +1,8 @@
 import type { RequestHead } from "../../../common/http1/mod.ts";
 import type { Edit, PublicBase } from "../addresses.ts";
 import { AnswerHead } from "./answer_head.ts";
+import { BodyRewriter } from "./body_rewriter.ts";
+import { findCountedTexts } from "./flight.ts";
 import { isLocalHost, LinkGrammar } from "./link_grammar.ts";
 import { LinkRewriter } from "./link_rewriter.ts";
 import { Links, type OwnHosts } from "./links.ts";
@@ -110,7 +112,8 @@ export class RewrittenExchange {
     return { head, coding: status === NOT_MODIFIED ? null : coding };
   }
 
-  createRewriter(): LinkRewriter {
-    return new LinkRewriter(this.#grammar, this.#links);
+  /** @param contentType of the body */
+  createRewriter(contentType: string): BodyRewriter {
+    return new BodyRewriter(new LinkRewriter(this.#grammar, this.#links), findCountedTexts(contentType));
   }
 }

@@ -205,7 +205,7 @@ function TokenForm({ form: { values, problems } }: { form: FormState }): Html {
   const ticked = values.scopes?.split(" ") ?? ["tunnels:use"];
   return (
     <Panel title="New token">
-      <form method="post" action="/account/tokens" class="fields">
+      <form method="post" action="/account/tokens" class="fields form-width">
         <TextField
           label="Name"
           name="name"

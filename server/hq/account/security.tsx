@@ -1,20 +1,27 @@
-import type { Accounts } from "../../accounts/mod.ts";
+import type { Accounts, BrowserSession } from "../../accounts/mod.ts";
 import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { goTo, requireViewer } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
-import { type Html, Panel, TextField } from "../ui/mod.ts";
+import { ActionButton, Badge, type Html, Panel, Table, TextField, Time } from "../ui/mod.ts";
+import { browserOf } from "./browser_name.ts";
 import { serveAccountPage } from "./frame.tsx";
 
 /** The password, and where somebody is signed in. */
-export function addSecurity(app: HqApp, { entry }: Accounts): void {
-  const serve = (context: HqContext, form: FormState) => {
+export function addSecurity(app: HqApp, { entry, sessions }: Accounts): void {
+  const serve = async (context: HqContext, form: FormState) => {
     const { user } = requireViewer(context);
+    const list = await sessions.list(context.env.exchange);
     return serveAccountPage(context, {
       path: "/account/security",
       title: "Security",
       status: form.status,
       problem: form.problems.form,
-      content: <PasswordForm email={user.email} form={form} />,
+      content: (
+        <>
+          <SessionPanel list={list} />
+          <PasswordForm email={user.email} form={form} />
+        </>
+      ),
     });
   };
   app.get("/account/security", (context) => serve(context, EMPTY_FORM));
@@ -26,9 +33,53 @@ export function addSecurity(app: HqApp, { entry }: Accounts): void {
       const { cookies } = await entry.changePassword(context.env.exchange, form);
       return goTo("/account/security?done=password", cookies);
     } catch (error) {
-      return serve(context, refuseForm(fields, error, ["current", "password"]));
+      return await serve(context, refuseForm(fields, error, ["current", "password"]));
     }
   });
+  app.post("/account/sessions/:id/end", async (context) => {
+    requireViewer(context);
+    await sessions.end(context.env.exchange, context.req.param("id"));
+    return goTo("/account/security?done=session-ended");
+  });
+}
+
+function SessionPanel({ list }: { list: readonly BrowserSession[] }): Html {
+  return (
+    <Panel title="Sessions" about="Browsers in which you are signed in." flush>
+      <Table
+        caption="Sessions"
+        rows={list}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            head: "Browser",
+            cell: ({ userAgent, isCurrent }) => (
+              <>
+                <b>{browserOf(userAgent)}</b> {isCurrent && <Badge tone="good">this one</Badge>}
+              </>
+            ),
+          },
+          { head: "Address", cell: ({ address }) => address === "" ? "not known" : address },
+          { head: "Since", cell: ({ createdAt }) => <Time ms={createdAt} /> },
+          {
+            head: "Actions",
+            isHeadHidden: true,
+            align: "end",
+            cell: ({ id, userAgent, isCurrent }) =>
+              !isCurrent && (
+                <ActionButton
+                  action={`/account/sessions/${encodeURIComponent(id)}/end`}
+                  class="button small risky"
+                  label={`Sign out ${browserOf(userAgent)}`}
+                >
+                  Sign out
+                </ActionButton>
+              ),
+          },
+        ]}
+      />
+    </Panel>
+  );
 }
 
 function PasswordForm({ email, form: { problems } }: { email: string; form: FormState }): Html {

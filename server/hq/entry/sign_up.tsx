@@ -67,7 +67,7 @@ function serveSignUp(context: HqContext, way: Way, form: FormState, account?: st
       <EntryCard
         title="Create an account"
         lead={account === undefined
-          ? "It is free. Persistent tunnels come with a paid plan."
+          ? "For persistent tunnels, and for request views."
           : `You will join ${account} with it.`}
         problem={form.problems.form}
         below={

@@ -40,7 +40,7 @@ export async function openSession(exchange: Exchange, options: HandshakeOptions)
 
 /** What a client exposes of a persistent tunnel. Who is no member of its account is told that there is none. */
 async function openPersistent(exchange: Exchange, tunnel: Persistent, options: HandshakeOptions): Promise<void> {
-  const { account, user } = requireScope(await options.authenticate(exchange), "tunnels:use");
+  const { account, user, login = null } = requireScope(await options.authenticate(exchange), "tunnels:use");
   const { record } = tunnel;
   if (account.id !== record.accountId) throw noSuchTunnel();
   if (account.plan !== "paid") throw planRequired();
@@ -53,7 +53,7 @@ async function openPersistent(exchange: Exchange, tunnel: Persistent, options: H
   const address = options.readOrigin(exchange).address;
   const session = options.sessions.accept(exchange, tunnel.endpointOf(port), {
     address,
-    user: carrier,
+    user: { ...carrier, login },
     tunnel: record.id,
   });
   if (allowance.isLow) session.notify(NoticeCode.allowanceLow, describeUse(allowance));

@@ -12,11 +12,17 @@ import {
 import type { Carrier } from "../../cluster/mod.ts";
 import type { AccountUser } from "../../store/mod.ts";
 
+/** Who opened a session of a persistent tunnel. */
+export interface SessionUser extends AccountUser {
+  /** The login or token that they came by. */
+  readonly login: string | null;
+}
+
 export interface SessionOptions {
   /** Address the client connected from. */
   address: string;
   /** Who opened it; null for the holder of an ephemeral tunnel's secret. */
-  user: AccountUser | null;
+  user: SessionUser | null;
   /** Whether the client takes notices. */
   takesNotices: boolean;
   /** Plain requests that may be open at a time. */
@@ -37,7 +43,7 @@ export interface SessionOptions {
 export class Session implements Carrier {
   readonly mux: Mux;
   readonly address: string;
-  readonly user: AccountUser | null;
+  readonly user: SessionUser | null;
   readonly #takesNotices: boolean;
 
   constructor(connection: Connection, options: SessionOptions) {

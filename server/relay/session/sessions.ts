@@ -6,9 +6,8 @@ import { describeError, type Logger, stackOf } from "../../../common/log.ts";
 import { acceptWebSocket } from "../../../common/websocket/mod.ts";
 import { GoAwayReason, NOTICES_HEADER, SUBPROTOCOL } from "../../../protocol/mod.ts";
 import { serverRestarting } from "../errors.ts";
-import type { AccountUser } from "../../store/mod.ts";
 import type { Endpoint } from "../tunnel/endpoint.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionUser } from "./session.ts";
 
 export interface SessionsOptions {
   maxStreams: number;
@@ -24,7 +23,7 @@ export interface SessionOwner {
   /** Address the client connected from. */
   readonly address: string;
   /** Null for the holder of an ephemeral tunnel's secret. */
-  readonly user: AccountUser | null;
+  readonly user: SessionUser | null;
   /** The tunnel's id, for the log. */
   readonly tunnel: string;
 }
@@ -100,8 +99,8 @@ export class Sessions {
   }
 
   /** Those that members of accounts have opened. */
-  ofMembers(): (Session & { readonly user: AccountUser })[] {
-    return [...this.#sessions].filter((session): session is Session & { readonly user: AccountUser } =>
+  ofMembers(): (Session & { readonly user: SessionUser })[] {
+    return [...this.#sessions].filter((session): session is Session & { readonly user: SessionUser } =>
       session.user !== null
     );
   }

@@ -14,7 +14,16 @@ export type TextList = string | string[];
 /** Those tables and columns of better-auth that we read and write ourselves. It has names in camel case. */
 export interface SignInTables {
   user: { id: string; name: string; email: string; createdAt: Moment; isAdmin: Switch; suspended: Switch };
-  session: { id: string; token: string; userId: string; expiresAt: Moment; activeOrganizationId: string | null };
+  session: {
+    id: string;
+    token: string;
+    userId: string;
+    createdAt: Moment;
+    expiresAt: Moment;
+    ipAddress: string | null;
+    userAgent: string | null;
+    activeOrganizationId: string | null;
+  };
   organization: { id: string; name: string; createdAt: Moment; plan: string };
   member: { id: string; organizationId: string; userId: string; role: string; createdAt: Moment };
   invitation: {

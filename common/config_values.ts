@@ -1,0 +1,37 @@
+import { findClosest } from "./command_line/mod.ts";
+import { OptionError, type OptionTable } from "./options.ts";
+
+/**
+ * Options given by their names, as in `{ "port": 8787, "trustedProxies": ["10.0.0.1"] }`, as the texts that the table
+ * parses. Lists become what the flag takes: values separated by commas, or several of a flag that can be repeated.
+ * @param origin where they stand, for messages
+ * @throws OptionError naming a key that the table does not have, or a value that is none of text, number, switch, list
+ */
+export function readConfigValues(table: OptionTable, values: unknown, origin: string): Record<string, string> {
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    throw new OptionError(`${origin}: an object of options is wanted`);
+  }
+  const texts: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) {
+    const option = Object.hasOwn(table, name) ? table[name] : null;
+    if (option === null) {
+      const closest = findClosest(name, Object.keys(table));
+      throw new OptionError(
+        `${origin}: there is no option "${name}"${closest === null ? "" : `: did you mean ${closest}?`}`,
+      );
+    }
+    const text = toText(value, option.isRepeatable ? "\n" : ",");
+    if (text === null) throw new OptionError(`${origin}: ${name}: a text, a number, true, false or a list is wanted`);
+    texts[name] = text;
+  }
+  return texts;
+}
+
+function toText(value: unknown, separator: string): string | null {
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (!Array.isArray(value) || !value.every((part) => typeof part === "string" || typeof part === "number")) {
+    return null;
+  }
+  return value.join(separator);
+}

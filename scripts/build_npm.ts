@@ -1,0 +1,155 @@
+/**
+ * `deno task build:npm`: the package for Node as `dist/portway-<version>.tgz`. Deno's packer makes JavaScript of the
+ * code; this adds what it leaves out: names, the command, types, and the packages that the program needs, which come
+ * inside, in the versions that were tested. `--version <release>` stamps one; `--out <folder>` puts it elsewhere.
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { copyPackages, findPackageNames, loadPackages, type NpmPackage } from "./package/npm_packages.ts";
+import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
+import { emitTypes } from "./package/types.ts";
+import { readFlag, stampRelease } from "./package/release.ts";
+
+/** Packages of which a page loads a file: what they need themselves is in that file. */
+const ASSET_PACKAGES = ["@highlightjs/cdn-assets", "markdown-it"];
+
+/** The first of Node whose `node:sqlite` needs no flag. */
+const NODE = ">=22.13.0";
+
+export interface BuiltPackage {
+  /** The tarball. */
+  readonly file: string;
+  readonly bytes: number;
+  /** Names of the packages inside it. */
+  readonly bundled: readonly string[];
+}
+
+/** Builds the package into a folder. */
+export function buildNpm(out: string, version: string): BuiltPackage {
+  const work = mkdtempSync(join(tmpdir(), "portway-npm-"));
+  try {
+    const files = listProductFiles();
+    const stage = join(work, "stage");
+    stageFiles(files, stage, version);
+    run(
+      "deno",
+      ["pack", "--quiet", "--allow-dirty", "--allow-slow-types", "--no-source-maps", "--output", "p.tgz"],
+      stage,
+    );
+    run("tar", ["xzf", join(stage, "p.tgz"), "-C", work], work);
+    const folder = join(work, "package");
+    removeSources(folder);
+    finishModules(files, folder);
+    emitTypes(stage, folder);
+    const packages = findPackages(files);
+    const bundled = copyPackages(packages, join(folder, "node_modules"));
+    for (const name of ASSET_PACKAGES) copyAssets(name, join(folder, "node_modules", name));
+    const all = [...bundled, ...ASSET_PACKAGES].sort();
+    const manifest = createManifest(version, all, join(folder, "node_modules"));
+    writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2) + "\n");
+    mkdirSync(out, { recursive: true });
+    const file = join(out, `portway-${version}.tgz`);
+    run("tar", ["czf", file, "package"], work);
+    return { file, bytes: readFileSync(file).length, bundled: all };
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** The program in a folder of its own, as the packer wants it: a name with a scope, and nothing of the tools. */
+function stageFiles(files: readonly string[], stage: string, version: string): void {
+  for (const path of [...files, "README.md", "LICENSE", "deno.lock"]) {
+    mkdirSync(join(stage, dirname(path)), { recursive: true });
+    cpSync(join(ROOT, path), join(stage, path));
+  }
+  stampRelease(stage, version);
+  const { exports, license, unstable, compilerOptions, imports } = readJson(join(ROOT, "deno.json"));
+  const config = { name: "@portway/portway", version, exports, license, unstable, compilerOptions, imports };
+  writeFileSync(join(stage, "deno.json"), JSON.stringify({ ...config, nodeModulesDir: "none" }));
+}
+
+/** What the packer did not make JavaScript of, since nothing imports it, and took along as it is. */
+function removeSources(folder: string): void {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (/(?<!\.d)\.tsx?$|(?:^|\/)deno\.(?:json|lock)$/.test(name)) rmSync(join(folder, name));
+  }
+}
+
+/** Imports that the packer cannot see, and the line by which a shell runs the command. */
+function finishModules(files: readonly string[], folder: string): void {
+  for (const path of files.filter((name) => /\.tsx?$/.test(name))) {
+    const file = join(folder, path.replace(/\.tsx?$/, ".js"));
+    // Helpers of tests that nothing imports are not packed.
+    if (!existsSync(file)) continue;
+    const text = readFileSync(file, "utf8");
+    const finished = text.replace(LATER, (_, specifier: string) => `later("${specifier.replace(/\.tsx?$/, ".js")}")`);
+    if (finished !== text) writeFileSync(file, finished);
+    checkImports(file, finished);
+  }
+  const cli = join(folder, "cli.js");
+  writeFileSync(cli, `#!/usr/bin/env node\n${readFileSync(cli, "utf8")}`, { mode: 0o755 });
+}
+
+/** @throws Error when a module imports a file that is not in the package */
+function checkImports(file: string, text: string): void {
+  const code = text.replace(/^\s*(?:\/?\*|\/\/).*$/gm, "");
+  for (const [, specifier] of code.matchAll(/(?:\bfrom |\bimport |\bimport\(|\blater\()\s*"(\.[^"]+)"/g)) {
+    if (!existsSync(join(dirname(file), specifier))) {
+      throw new Error(`${file} imports ${specifier}, which is not packed`);
+    }
+  }
+}
+
+function findPackages(files: readonly string[]): NpmPackage[] {
+  const texts = files.filter((path) => /\.tsx?$/.test(path)).map((path) => readFileSync(join(ROOT, path), "utf8"));
+  return loadPackages(findPackageNames(texts));
+}
+
+/** Of a package for a page: its modules for browsers and its licence. */
+function copyAssets(name: string, target: string): void {
+  const source = join(ROOT, "node_modules", name);
+  const isWanted = (path: string) => /^(?:\/(?:es|dist)(?:\/.*)?|\/package\.json|\/LICENSE)?$/.test(path);
+  cpSync(source, target, {
+    recursive: true,
+    dereference: true,
+    filter: (path) => isWanted(path.slice(source.length)) && !/\.map$/.test(path),
+  });
+}
+
+function createManifest(version: string, bundled: readonly string[], modules: string): Record<string, unknown> {
+  const entry = (name: string) => ({ types: `./${name}.d.ts`, default: `./${name}.js` });
+  const dependencies = Object.fromEntries(bundled.map((name) => {
+    return [name, String(readJson(join(modules, name, "package.json")).version)];
+  }));
+  return {
+    name: "portway",
+    version,
+    description: "A public URL for what runs on your machine, from a relay that you host yourself",
+    keywords: ["tunnel", "localhost", "webhook", "file-sharing", "cors-proxy"],
+    license: "MIT",
+    type: "module",
+    bin: { portway: "cli.js" },
+    exports: { ".": entry("mod"), "./server": entry("server"), "./cli": entry("cli") },
+    types: "./mod.d.ts",
+    engines: { node: NODE },
+    dependencies,
+    bundleDependencies: bundled,
+  };
+}
+
+function readJson(file: string): Record<string, unknown> {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+function run(program: string, args: readonly string[], cwd: string): void {
+  execFileSync(program === "deno" ? Deno.execPath() : program, [...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+if (import.meta.main) {
+  const version = readFlag("--version") ?? String(readJson(join(ROOT, "deno.json")).version);
+  const { file, bytes, bundled } = buildNpm(readFlag("--out") ?? join(ROOT, "dist"), version);
+  process.stdout.write(`${file}: ${(bytes / 1e6).toFixed(1)} MB, with ${bundled.length} packages inside\n`);
+}

@@ -1,0 +1,102 @@
+/** The package for Node as a newcomer meets it: built, installed in an empty folder, and run by Node itself. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildNpm } from "../scripts/build_npm.ts";
+import { makeTempDir, startServer, startSite, startTunnel, visit } from "./kit.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const npx = ["-y", "node@24"];
+
+function run(program: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(program, [...args], { cwd, encoding: "utf8" });
+  assert.equal(status, 0, `${program} ${args.join(" ")}: ${stderr}\n${stdout}`);
+  return stdout;
+}
+
+/** Programs of the kit that start as named are the package's, under Node. */
+async function withPackage<T>(part: "cli.ts" | "server.ts" | null, installed: Installed, work: () => Promise<T>) {
+  const variables = {
+    PORTWAY_TEST_NODE: installed.node,
+    PORTWAY_TEST_PACKAGE: installed.package,
+    PORTWAY_TEST_PART: part,
+  };
+  for (const [name, value] of Object.entries(variables)) if (value !== null) Deno.env.set(name, value);
+  try {
+    return await work();
+  } finally {
+    for (const name of Object.keys(variables)) Deno.env.delete(name);
+  }
+}
+
+interface Installed {
+  node: string;
+  package: string;
+}
+
+const PROGRAM = `import { openTunnel, startServer, type OpenTunnel, type TunnelEventMap } from "portway";
+
+const server = await startServer({ port: 0, dataDir: ":memory:" });
+await using tunnel: OpenTunnel = await openTunnel({ server: server.url, fetch: () => new Response("hi") });
+const seen: TunnelEventMap["request"][] = [];
+const off: () => void = tunnel.on("request", (request) => void seen.push(request));
+// @ts-expect-error -- there is no such event
+export const refused = () => tunnel.on("nothing", () => {});
+const until: Date = tunnel.expiresAt;
+off();
+console.log(until.getTime() > Date.now() && tunnel.url.startsWith("http"));
+await tunnel.close();
+await server.close();
+`;
+
+Deno.test("the package for Node: installs alone, has types, and works with Deno's on either side", async (t) => {
+  await using folder = await makeTempDir();
+  const { file, bytes, bundled } = buildNpm(folder.path, "0.1.0-test");
+  const place = join(folder.path, "empty");
+  await mkdir(place);
+  await writeFile(join(place, "package.json"), '{"private":true,"type":"module"}');
+  const said = run("npm", ["install", "--no-audit", "--no-fund", "--offline", file], place);
+  const node = run("npx", [...npx, "-p", "process.execPath"], place).trim();
+  const installed = { node, package: join(place, "node_modules", "portway") };
+
+  await t.step("one package of less than 6 MB, with what it needs inside", () => {
+    assert.match(said, /added 1 package/);
+    assert(bytes < 6_000_000, String(bytes));
+    assert(bundled.includes("hono"));
+  });
+  await t.step("its command says the release", () => {
+    assert.equal(run(node, [join(place, "node_modules", ".bin", "portway"), "--version"], place), "0.1.0-test\n");
+  });
+  await t.step("its types fit a program, which runs", async () => {
+    await writeFile(join(place, "program.ts"), PROGRAM);
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    const flags = ["--strict", "--module", "nodenext", "--target", "es2022", "--lib", "esnext,dom", "--skipLibCheck"];
+    run(Deno.execPath(), ["run", "-A", tsc, "--noEmit", ...flags, "program.ts"], place);
+    assert.equal(run(node, ["program.ts"], place), "true\n");
+  });
+  for (const part of ["cli.ts", "server.ts", null] as const) {
+    await t.step(`its ${part ?? "both ends"} with ${part === null ? "each other" : "Deno's other end"}`, async () => {
+      await withPackage(part, installed, async () => {
+        await using site = startSite();
+        await using server = await startServer();
+        await using tunnel = await startTunnel({ server, target: site });
+        assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
+        assert.equal((await tunnel.stop()).code, 0);
+      });
+    });
+  }
+  await t.step("its file server, with its page", async () => {
+    await withPackage(null, installed, async () => {
+      await using server = await startServer();
+      await using tunnel = await startTunnel({ server, args: ["-f", place] });
+      const page = await (await visit(tunnel.url, { headers: { accept: "text/html" } })).text();
+      assert.match(page, /<!doctype html>/i);
+      assert.equal(
+        await (await visit(`${tunnel.url}/program.ts`)).text(),
+        await readFile(join(place, "program.ts"), "utf8"),
+      );
+    });
+  });
+});
