@@ -82,14 +82,15 @@ async function openAreas(
 ): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
+  // Before all that keeps or tells something: it may find an option that cannot be used.
+  const isTunnelHost = (host: string) => relay.isTunnelHost(host);
+  const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
   const hqUrl = config.hqUrl ?? url;
   const accounts = await openAccounts(config, store, hqUrl, log);
   const { members = accounts, presence = new LocalPresence() } = parts;
   const relay = openRelay(config, { store, domains, url, members, presence, log });
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
   const captures = openCaptures(config, store, url, accounts.authenticate, log);
-  const isTunnelHost = (host: string) => relay.isTunnelHost(host);
-  const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     baseUrl: about.baseUrl,
