@@ -82,7 +82,7 @@ async function openAreas(
 ): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
-  // Before all that keeps or tells something: it may find an option that cannot be used.
+  // First, since it refuses options: a first start that fails must not have told of its set-up link before.
   const isTunnelHost = (host: string) => relay.isTunnelHost(host);
   const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
   const hqUrl = config.hqUrl ?? url;
