@@ -1,4 +1,4 @@
-import { findClosest } from "./command_line/mod.ts";
+import { findClosest } from "./find_closest.ts";
 import { OptionError, type OptionTable } from "./options.ts";
 
 /**

@@ -36,8 +36,9 @@ const INTRODUCTION = `# Configuration
 
 Made from the option tables in code by \`deno task docs\`: change those, not this file.
 
-A flag goes before its environment variable, and that before the default. An unknown flag, or a value that cannot be
-used, is an error that names it.`;
+A flag goes before its environment variable, that before the file of \`--config\`, and that before the default. The file
+is JSON with the options by their names, which are the flags in one word: \`{ "dataDir": "/var/lib/portway" }\`. An
+unknown flag, or a value that cannot be used, is an error that names it.`;
 
 /** A table for each group of options, under its heading when there are several. */
 function renderGroups(table: OptionTable): string {

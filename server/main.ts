@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { createTlsAsk } from "./tls_ask.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
@@ -82,18 +83,21 @@ async function openAreas(
 ): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
+  // First, since it refuses options: a first start that fails must not have told of its set-up link before.
+  const isTunnelHost = (host: string) => relay.isTunnelHost(host);
+  const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
   const hqUrl = config.hqUrl ?? url;
   const accounts = await openAccounts(config, store, hqUrl, log);
   const { members = accounts, presence = new LocalPresence() } = parts;
   const relay = openRelay(config, { store, domains, url, members, presence, log });
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
   const captures = openCaptures(config, store, url, accounts.authenticate, log);
-  const isTunnelHost = (host: string) => relay.isTunnelHost(host);
-  const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
+  const own = [url, hqUrl, config.apiUrl ?? url].map(({ hostname }) => hostname);
+  const isServed = async (host: string) => own.includes(host) || await relay.hasTunnelAt(host);
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     baseUrl: about.baseUrl,
-    areas: [{ describe: proxyApi(about) }, relay.api, accounts.api, captures.api],
+    areas: [{ describe: proxyApi(about) }, relay.api, accounts.api, captures.api, createTlsAsk(isServed)],
     welcome: (accept) => welcome(accept, about),
     readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
   });

@@ -113,7 +113,10 @@ for (const width of [390, 320]) {
 /** What is wider than the page, and buttons that a finger misses. */
 async function measure(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
-    const wide = [document.documentElement, ...document.querySelectorAll("main, .panel, .card, dialog[open], .sheet")]
+    const wide = [
+      document.documentElement,
+      ...document.querySelectorAll("main, .sections, .tabs, .panel, .table, .card, dialog[open], .sheet"),
+    ]
       .filter((element) => element.scrollWidth > element.clientWidth + 1)
       .map(({ tagName, className }) => `${tagName} ${className} is too wide`);
     const small = [...document.querySelectorAll("button, .button, .primary, .sections a, summary")]

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { openPage } from "./hq_kit.ts";
+import { ADMIN, openPage, startHq } from "./hq_kit.ts";
 import { startServer } from "./kit/mod.ts";
 
 const PROGRAM = { accept: "*/*" };
@@ -70,4 +70,19 @@ Deno.test("an address that nobody has is a page of HQ for browsers and JSON for 
   match(page.text, /There is nothing at this address\..*Go to the start page/s);
   const program = await openPage(`${server.url}/nothing/here`, { headers: PROGRAM });
   equal(JSON.parse(program.text).error.code, "not_found");
+});
+
+Deno.test("the session of HQ on https is a __Host- cookie that no script reads, and no other site sends", async () => {
+  const origin = "https://hq.example.test";
+  await using server = await startHq({ PORTWAY_URL: origin });
+  const answer = await openPage(`http://127.0.0.1:${server.port}/sign-in`, {
+    method: "POST",
+    headers: { host: "hq.example.test", origin, "content-type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams(ADMIN).toString(),
+  });
+  equal(answer.status, 303);
+  const cookie = answer.header("set-cookie");
+  match(cookie, /^__Host-/);
+  for (const attribute of [/; HttpOnly/i, /; Secure/i, /; SameSite=Lax/i, /; Path=\/(;|$)/i]) match(cookie, attribute);
+  ok(!/Domain=/i.test(cookie));
 });

@@ -81,8 +81,17 @@ Deno.test("a tunnel of another process that ends is offline here, and one that n
   assert.equal((await visit(`${url}/text`)).status, 200);
   await tunnel.stop();
   await tunnel[Symbol.asyncDispose]();
-  assert.equal((await visit(`${url}/text`)).headers["portway-error"], "tunnel_offline");
+  // The other server's word about it is on its way here.
+  await within("that the tunnel is known to be offline", whenOffline(url));
   nodes.other.program.kill("SIGKILL");
   await nodes.other.program.ended;
   assert.equal((await visit(`${url}/text`)).headers["portway-error"], "tunnel_offline");
 });
+
+async function whenOffline(url: string): Promise<void> {
+  for (;;) {
+    const { status, headers } = await visit(url);
+    assert.equal(status, 503);
+    if (headers["portway-error"] === "tunnel_offline") return;
+  }
+}

@@ -1,4 +1,3 @@
-export { findClosest } from "./find_closest.ts";
 export { flagsOf, nameFlags, parseFlags } from "./parse_flags.ts";
 export { describe, groupOptions, nameOption, renderHelp } from "./render_help.ts";
 export { generalOptions, runProgram, USAGE_ERROR } from "./run_program.ts";

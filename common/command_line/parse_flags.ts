@@ -1,5 +1,5 @@
 import { boolean, type Option, OptionError, type OptionTable } from "../options.ts";
-import { findClosest } from "./find_closest.ts";
+import { findClosest } from "../find_closest.ts";
 import type { Arguments } from "./types.ts";
 
 /**

@@ -1,9 +1,9 @@
 import process from "node:process";
 import { printable } from "../format.ts";
-import { boolean, OptionError, type OptionTable } from "../options.ts";
+import { boolean, optionalText, OptionError, type OptionTable } from "../options.ts";
 import { writeText } from "../output/mod.ts";
 import { RELEASE } from "../release.ts";
-import { findClosest } from "./find_closest.ts";
+import { findClosest } from "../find_closest.ts";
 import { parseFlags } from "./parse_flags.ts";
 import { renderHelp } from "./render_help.ts";
 import type { Arguments, Command, Program } from "./types.ts";
@@ -13,7 +13,16 @@ export const USAGE_ERROR = 2;
 
 /** Options of every command. */
 export const generalOptions = {
-  help: { heading: "Help", flag: "--help", short: "-h", parse: boolean, fallback: "false", help: "show this" },
+  configFile: {
+    heading: "Help",
+    flag: "--config",
+    env: "PORTWAY_CONFIG",
+    metavar: "FILE",
+    parse: optionalText,
+    fallback: "",
+    help: 'JSON file of options by their names, as in { "port": 8787 }; flags and variables go before it',
+  },
+  help: { flag: "--help", short: "-h", parse: boolean, fallback: "false", help: "show this" },
   version: { flag: "--version", parse: boolean, fallback: "false", help: "show the version" },
 } satisfies OptionTable;
 
@@ -42,7 +51,8 @@ async function runCommand(program: Program, args: readonly string[]): Promise<nu
     return await show(renderHelp(program, command, table, readTerminal()));
   }
   checkOperands(program, command, parsed);
-  return await command.run(parsed);
+  const { loadConfigFile } = await import("./config_file.ts");
+  return await command.run({ ...parsed, flags: loadConfigFile(table, parsed.flags, process.env) });
 }
 
 /** The command with the most words that the arguments begin with, and the arguments behind them. */

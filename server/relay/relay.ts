@@ -113,6 +113,12 @@ export class Relay implements Area {
     return this.#hosts.find(host) !== null;
   }
 
+  /** Whether there is a tunnel at a host. Throws what the store throws. */
+  async hasTunnelAt(host: string): Promise<boolean> {
+    const found = this.#hosts.find(host);
+    return found !== null && await this.#findEndpoint(found) !== null;
+  }
+
   /** Why nothing can be stored now, or null. Tunnels that are open go on. */
   fault(): string | null {
     return this.#options.store.fault();

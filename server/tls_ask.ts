@@ -1,0 +1,42 @@
+import { Hono } from "hono";
+import { HttpError } from "../common/http_error.ts";
+import type { ExchangeEnv } from "../common/listener/mod.ts";
+import type { ApiArea } from "./face/mod.ts";
+
+/** Where a proxy that gets certificates on demand asks first, with `?domain=`. */
+export const TLS_ASK_PATH = "/api/v1/tls-ask";
+
+/**
+ * Tells a reverse proxy which names it may get certificates for: the server's own, and those of tunnels that there
+ * are. Whoever could make it ask for others would use up what its authority gives in a week.
+ * @param isServed whether the server answers at that host now
+ */
+export function createTlsAsk(isServed: (host: string) => Promise<boolean>): ApiArea {
+  const routes = new Hono<ExchangeEnv>();
+  routes.get(TLS_ASK_PATH, async (context) => {
+    const domain = (context.req.query("domain") ?? "").toLowerCase();
+    if (DOMAIN.test(domain) && await isServed(domain)) return context.text("ok\n");
+    throw new HttpError(404, "unknown_host", "This server does not answer at that host.");
+  });
+  const responses = { 200: { description: "it may" }, 404: { description: "it may not" } };
+  return {
+    routes,
+    describe: {
+      tag: { name: "tls", description: "for the proxy in front" },
+      paths: {
+        [TLS_ASK_PATH]: {
+          get: {
+            tags: ["tls"],
+            operationId: "mayHaveCertificate",
+            summary: "Whether a proxy may get a certificate for a host",
+            parameters: [{ name: "domain", in: "query", required: true, schema: { type: "string" } }],
+            responses,
+          },
+        },
+      },
+    },
+  };
+}
+
+/** RFC 1035, section 2.3.4. */
+const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
