@@ -6,6 +6,7 @@ export { encodeRequest, VisitorConnection } from "./connection.ts";
 export { BROWSER, type Head, PLAIN } from "./heads.ts";
 export type { GenerateLoad, LoadResult } from "./types.ts";
 export { EchoSocket } from "./websocket.ts";
+export { parseWrk } from "./wrk.ts";
 
 /** wrk where there is one, else our own. */
 export async function chooseLoad(): Promise<{ name: string; generate: GenerateLoad }> {

@@ -1,0 +1,164 @@
+/**
+ * Request views: calls that are on the disk before they are answered, beside webhook-tester in memory and in files, in
+ * one run, and what 100 open tails cost: `deno task bench:views [--seconds <n>] [--rounds <n>]`. Needs wrk. webhook-tester
+ * (https://github.com/tarampampam/webhook-tester) is looked for on the PATH; its rows say so when it is not there.
+ */
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { startViewsServer } from "../tests/views_kit.ts";
+import { parseWrk } from "./load/mod.ts";
+import { readMemory } from "./measure/process_stats.ts";
+import { median } from "./measure/stats.ts";
+import { runProgram } from "./programs/process.ts";
+import { formatTable } from "./report/table.ts";
+
+const SENDERS = [1, 32, 128];
+const TAILS = 100;
+const CALLS_FOR_TAILS = 2000;
+const UNLIMITED = ["--view-calls-per-minute", "2000000000", "--view-calls-per-address", "2000000000"];
+
+/** Where calls are sent, and its end. */
+interface Contestant extends AsyncDisposable {
+  readonly name: string;
+  readonly url: string;
+}
+
+const { values } = parseArgs({
+  options: { seconds: { type: "string", default: "5" }, rounds: { type: "string", default: "3" } },
+});
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "portway-bench-"));
+
+async function startPortway(): Promise<Contestant> {
+  const views = await startViewsServer({ args: UNLIMITED });
+  const { captureUrl } = await views.addView();
+  return { name: "portway, SQLite", url: captureUrl, [Symbol.asyncDispose]: () => views[Symbol.asyncDispose]() };
+}
+
+async function startWebhookTester(driver: "memory" | "fs"): Promise<Contestant | null> {
+  if (await runProgram("sh", ["-c", "command -v webhook-tester"]) === null) return null;
+  const port = await findFreePort();
+  const args = ["start", "--addr", "127.0.0.1", "--port", String(port), "--storage-driver", driver];
+  const child = spawn("webhook-tester", [...args, "--fs-storage-dir", folder], { stdio: "ignore" });
+  const session = await askUntilUp(`http://127.0.0.1:${port}/api/session`);
+  return {
+    name: `webhook-tester, ${driver}`,
+    url: `http://127.0.0.1:${port}/${session}`,
+    [Symbol.asyncDispose]: () => Promise.resolve(void child.kill()),
+  };
+}
+
+async function askUntilUp(url: string): Promise<string> {
+  const body = JSON.stringify({ status_code: 200, headers: [], delay: 0, response_body_base64: "" });
+  for (let attempt = 0;; attempt++) {
+    try {
+      const answer = await fetch(url, { method: "POST", body, headers: { "content-type": "application/json" } });
+      return (await answer.json()).uuid;
+    } catch (error) {
+      if (attempt === 50) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = net.createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** A webhook of the usual size. */
+function writeScript(): string {
+  const file = path.join(folder, "post.lua");
+  const body = JSON.stringify({ id: "evt_1", type: "charge.succeeded", data: { amount: 1999, text: "x".repeat(400) } });
+  const lines = ['wrk.method = "POST"', `wrk.body = '${body}'`, 'wrk.headers["Content-Type"] = "application/json"'];
+  fs.writeFileSync(file, lines.join("\n"));
+  return file;
+}
+
+async function measure({ url }: Contestant, senders: number, script: string) {
+  const args = ["-t1", `-c${senders}`, `-d${values.seconds}s`, "--latency", "-s", script, url];
+  const text = await runProgram("wrk", args);
+  if (text === null) throw new Error("wrk failed");
+  return parseWrk(text);
+}
+
+async function measureAll(): Promise<string[][]> {
+  await using stack = new AsyncDisposableStack();
+  const script = writeScript(), contestants: Contestant[] = [stack.use(await startPortway())];
+  for (const driver of ["memory", "fs"] as const) {
+    const peer = await startWebhookTester(driver);
+    if (peer !== null) contestants.push(stack.use(peer));
+  }
+  const rows: string[][] = [];
+  for (const senders of SENDERS) {
+    const results = new Map(contestants.map((one) => [one, [] as Awaited<ReturnType<typeof measure>>[]]));
+    for (let round = 0; round < Number(values.rounds); round++) {
+      for (const one of contestants) {
+        await measure(one, senders, script).then((result) => results.get(one)?.push(result), (error) => {
+          process.stderr.write(`${one.name}, ${senders} senders: ${error.message}\n`);
+        });
+      }
+    }
+    for (const [{ name }, all] of results) {
+      const rate = Math.round(median(all.map(({ perSecond }) => perSecond)));
+      const p99 = median(all.map(({ p99Ms }) => p99Ms)).toFixed(2);
+      rows.push([
+        String(senders),
+        name,
+        all.length === 0 ? "failed" : String(rate),
+        all.length === 0 ? "" : `${p99} ms`,
+      ]);
+    }
+    if (contestants.length === 1) rows.push([String(senders), "webhook-tester", "not on the PATH", ""]);
+  }
+  return rows;
+}
+
+/** Memory of the server without tails, with {@link TAILS} of them, and after calls that all of them were told of. */
+async function measureTails(): Promise<string[]> {
+  await using views = await startViewsServer({ args: UNLIMITED });
+  const { id, captureUrl } = await views.addView();
+  const stop = new AbortController(), memory = () => `${Math.round(readMemory([views.server.pid]) / 1e6)} MB`;
+  const send = async () => await (await fetch(captureUrl, { method: "POST", body: "x".repeat(500) })).text();
+  for (let count = 0; count < 200; count++) await send();
+  const before = memory();
+  const tails = await Promise.all(
+    Array.from({ length: TAILS }, () => views.ask(`/api/v1/views/${id}/stream`, { signal: stop.signal })),
+  );
+  const counted = tails.map((tail) => countEvents(tail, CALLS_FOR_TAILS));
+  const open = memory();
+  for (let count = 0; count < CALLS_FOR_TAILS; count += 20) await Promise.all(Array.from({ length: 20 }, send));
+  await Promise.all(counted);
+  const after = memory();
+  stop.abort();
+  return [before, open, after];
+}
+
+async function countEvents({ body }: Response, wanted: number): Promise<void> {
+  let seen = 0, rest = "";
+  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const parts = (rest + piece).split("event: capture\n");
+    rest = parts[parts.length - 1];
+    seen += parts.length - 1;
+    if (seen >= wanted) return;
+  }
+}
+
+try {
+  const rows = await measureAll();
+  process.stdout.write(formatTable(["senders", "server", "calls a second", "p99"], rows) + "\n");
+  const [before, open, after] = await measureTails();
+  process.stdout.write(
+    `Memory: ${before} without tails, ${open} with ${TAILS}, ${after} after ${CALLS_FOR_TAILS} calls to all of them\n`,
+  );
+} finally {
+  fs.rmSync(folder, { recursive: true, force: true });
+}
