@@ -1,10 +1,11 @@
 import { OptionError } from "../common/options.ts";
 import { listenForStop } from "../common/stop_signal.ts";
+import { portOf } from "../common/url_port.ts";
 import type { ActionContext } from "./action.ts";
 import { ApiUnreachable } from "./api/mod.ts";
 import { type CarriedPort, carryPorts } from "./carry_ports.ts";
 import { openScreen } from "./expose.ts";
-import { openLocalService, portOf } from "./local_service.ts";
+import { openLocalService } from "./local_service.ts";
 import { openApi } from "./open_api.ts";
 import {
   checkAllowance,

@@ -3,8 +3,9 @@ import { networkOf } from "../common/network.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
+import { portOf } from "../common/url_port.ts";
 import type { ProxyConfig } from "./config.ts";
-import { bareHostname, createOwnAddressCheck, portOf } from "./guard/mod.ts";
+import { bareHostname, createOwnAddressCheck } from "./guard/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { Proxy } from "./proxy/mod.ts";
 

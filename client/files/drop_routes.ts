@@ -1,12 +1,11 @@
 import type { FetchInfo } from "../../common/fetch_target.ts";
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import type { WriteRoutes } from "./change/write_routes.ts";
 import { notFound } from "./disk/fs_error.ts";
 import type { TargetPath } from "./disk/target_path.ts";
 import { withoutBody } from "../../common/file_http/mod.ts";
 import { renderDropPage } from "./page/drop_page.ts";
 import type { ShareFacts } from "./page/page.ts";
-import { methodNotAllowed } from "./serve/read_routes.ts";
 import { isForm } from "./upload/form.ts";
 
 export interface DropRoutesOptions {

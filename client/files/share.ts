@@ -1,5 +1,5 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
-import { errorResponse, HttpError } from "../../common/http_error.ts";
+import { errorResponse, HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
 import { createDropRoutes } from "./drop_routes.ts";
 import { DeadProperties } from "./dav/dead_properties.ts";
@@ -11,13 +11,7 @@ import { createGate } from "./sign_in/gate.ts";
 import { codeAnswer, withoutBody } from "../../common/file_http/mod.ts";
 import { createListingCache } from "./serve/listing.ts";
 import { createLoginRoutes } from "./sign_in/login_routes.ts";
-import {
-  type ArchiveKind,
-  createReadRoutes,
-  findArchiveKind,
-  methodNotAllowed,
-  sendArchive,
-} from "./serve/read_routes.ts";
+import { type ArchiveKind, createReadRoutes, findArchiveKind, sendArchive } from "./serve/read_routes.ts";
 import { renderErrorPage } from "./page/page.ts";
 import { createWatchRoutes } from "./serve/watch_routes.ts";
 import { openRoot } from "./disk/root.ts";

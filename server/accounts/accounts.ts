@@ -18,7 +18,7 @@ import { createMailer } from "./mail.ts";
 import { MemberForms } from "./members.ts";
 import { createOAuthFace } from "./oauth_face.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
-import { createSecret } from "./secrets.ts";
+import { createSecret } from "../../common/secret.ts";
 import { SessionForms } from "./sessions.ts";
 import type { Accounts, SignUpPolicy } from "./types.ts";
 

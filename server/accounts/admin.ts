@@ -5,7 +5,7 @@ import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
 import { notAllowed, notFound } from "./call.ts";
 import { AUDIT_PAGE, requireSession } from "./clients.ts";
-import { badField } from "./fields.ts";
+import { fieldRefused } from "../../common/check_input.ts";
 import { toAccount } from "./identify.ts";
 import type { Admin, UserInfo } from "./types.ts";
 
@@ -33,7 +33,9 @@ export class AdminForms implements Admin {
     { search = "", page = 1 }: { search?: string; page?: number },
   ): Promise<{ users: UserInfo[]; total: number }> {
     requireAdmin(principal);
-    if (!(Number.isInteger(page) && page >= 1 && page <= 1_000_000)) throw badField("page", "There is no such page.");
+    if (!(Number.isInteger(page) && page >= 1 && page <= 1_000_000)) {
+      throw fieldRefused("page", "There is no such page.");
+    }
     const { identities } = this.#options.store;
     const query = { search: search.slice(0, 100), offset: (page - 1) * PAGE_USERS, limit: PAGE_USERS };
     const { users, total } = await identities.listUsers(query);
@@ -46,7 +48,7 @@ export class AdminForms implements Admin {
 
   async setPlan(principal: Principal, accountId: string, plan: Plan): Promise<void> {
     requireAdmin(principal);
-    if (plan !== "free" && plan !== "paid") throw badField("plan", "There is no such plan.");
+    if (plan !== "free" && plan !== "paid") throw fieldRefused("plan", "There is no such plan.");
     const { audit, onChange, store } = this.#options;
     if (!await store.identities.setPlan(accountId, plan)) throw notFound("account");
     onChange();

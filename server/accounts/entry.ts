@@ -10,10 +10,11 @@ import type { Actor, Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
 import { MAX_PASSWORD } from "./auth_options.ts";
 import { type Call, type Called, type Caller, callerOf, textOf, unwrap } from "./call.ts";
-import { badField, readEmail, readName, readNewPassword } from "./fields.ts";
+import { fieldRefused } from "../../common/check_input.ts";
+import { readEmail, readName, readNewPassword } from "./fields.ts";
 import type { Identity } from "./identify.ts";
 import { type Mailer, resetMail } from "./mail.ts";
-import { hashToken } from "./secrets.ts";
+import { hashSecret } from "../../common/secret.ts";
 import type { Entered, Entry, SignUpForm, SignUpPolicy } from "./types.ts";
 
 export interface EntryOptions {
@@ -73,8 +74,8 @@ export class EntryForms implements Entry {
     const { attempts, call } = this.#options;
     const caller = this.#callerOf(exchange), email = readEmail(form.email);
     attempts.take(caller.address, email);
-    if (form.password === "") throw badField("password", "A password is wanted.");
-    if (form.password.length > MAX_PASSWORD) throw badField("password", "This is longer than any password.");
+    if (form.password === "") throw fieldRefused("password", "A password is wanted.");
+    if (form.password.length > MAX_PASSWORD) throw fieldRefused("password", "This is longer than any password.");
     const body = { email, password: form.password, oauth_query: form.oauthQuery };
     const entered = readEntered(await call("/sign-in/email", caller, body));
     attempts.succeed(caller.address, email);
@@ -180,7 +181,7 @@ export function readEntered(called: Called): Entered {
 
 /** In time that tells nothing. */
 function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(new TextEncoder().encode(hashToken(a)), new TextEncoder().encode(hashToken(b)));
+  return timingSafeEqual(new TextEncoder().encode(hashSecret(a)), new TextEncoder().encode(hashSecret(b)));
 }
 
 export const sessionWanted = (): HttpError =>

@@ -13,7 +13,7 @@ import type { Membership, Store, User } from "../store/mod.ts";
 import { ACCESS_TOKEN_PREFIX } from "./auth_options.ts";
 import { type Call, textOf, userSuspended } from "./call.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
-import { hashToken } from "./secrets.ts";
+import { hashSecret } from "../../common/secret.ts";
 
 /** What somebody showed, in words of ours. */
 export type Credential =
@@ -73,10 +73,10 @@ export class Identifier {
    */
   async identify(exchange: Exchange): Promise<Identity | null> {
     const token = /^Bearer +(\S{1,512})$/i.exec(exchange.header("authorization") ?? "")?.[1];
-    if (token !== undefined) return await this.#find(`token ${hashToken(token)}`, () => this.#findToken(token));
+    if (token !== undefined) return await this.#find(`token ${hashSecret(token)}`, () => this.#findToken(token));
     const cookie = readCookie(exchange.header("cookie"), this.#options.sessionCookie);
     if (cookie === null) return null;
-    const identity = await this.#find(`cookie ${hashToken(cookie)}`, () => this.#findSession(cookie));
+    const identity = await this.#find(`cookie ${hashSecret(cookie)}`, () => this.#findSession(cookie));
     if (identity !== null && !isHarmless(exchange)) requireOwnOrigin(exchange, this.#options.origin);
     return identity;
   }
@@ -109,7 +109,7 @@ export class Identifier {
   }
 
   async #findGrant(token: string): Promise<Known | null> {
-    const grant = await this.#options.store.identities.findGrant(hashToken(token));
+    const grant = await this.#options.store.identities.findGrant(hashSecret(token));
     if (grant === null || grant.accountId === null) return null;
     const { userId, accountId, grantId, scopes } = grant;
     const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), grantId);
@@ -119,7 +119,7 @@ export class Identifier {
 
   async #findPersonalToken(text: string): Promise<Known | null> {
     const { store, now, onFailure } = this.#options;
-    const token = await store.personalTokens.findByHash(hashToken(text));
+    const token = await store.personalTokens.findByHash(hashSecret(text));
     if (token === null) return null;
     const { id, userId, accountId, scopes, usedAt } = token;
     const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), id);

@@ -9,7 +9,8 @@ import type { Auth } from "./auth.ts";
 import { type Call, callerOf, notAllowed, notFound, unwrap } from "./call.ts";
 import { requireSession } from "./clients.ts";
 import { tooManyAttempts } from "./attempts.ts";
-import { badField, readEmail, readName } from "./fields.ts";
+import { fieldRefused } from "../../common/check_input.ts";
+import { readEmail, readName } from "./fields.ts";
 import { type Identity, toRole } from "./identify.ts";
 import { invitationMail, type Mailer } from "./mail.ts";
 import type { Invitation, Member, Members } from "./types.ts";
@@ -165,7 +166,7 @@ export class MemberForms implements Members {
   }
 
   #readRole(role: string, own: Role): Role {
-    if (role !== "owner" && role !== "admin" && role !== "member") throw badField("role", "There is no such role.");
+    if (role !== "owner" && role !== "admin" && role !== "member") throw fieldRefused("role", "There is no such role.");
     if (role === "owner" && own !== "owner") throw notOwner();
     return role;
   }

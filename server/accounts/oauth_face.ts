@@ -11,7 +11,7 @@ import { ACCESS_TOKEN_PREFIX, ADDRESS_HEADER, REFRESH_TOKEN_PREFIX, REUSE_SECOND
 import { CLI_CLIENT_ID } from "./cli_client.ts";
 import { deviceAccountOf } from "./device_account.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
-import { createSecret, hashToken } from "./secrets.ts";
+import { createSecret, hashSecret } from "../../common/secret.ts";
 
 export interface OAuthFaceOptions {
   loadAuth(): Promise<Auth>;
@@ -156,7 +156,7 @@ async function answerToken(
 ): Promise<Response> {
   const kind = form.get("grant_type");
   if (kind === "refresh_token") {
-    const hash = hashToken(withoutPrefix(form.get("refresh_token") ?? ""));
+    const hash = hashSecret(withoutPrefix(form.get("refresh_token") ?? ""));
     // Better-auth would end all logins of that user, on all their machines.
     const replayed = await store.identities.findReplayed(hash, Date.now() - REUSE_SECONDS * 1000);
     if (replayed !== null) {
@@ -186,7 +186,7 @@ async function bindDevice(
   const texts = [tokens.access_token, tokens.refresh_token].filter((token) => typeof token === "string");
   const grantId = createSecret();
   if (accountId === null) throw new Error("a device was allowed for no account");
-  for (const text of texts) await identities.nameGrant(hashToken(withoutPrefix(text)), grantId, accountId);
+  for (const text of texts) await identities.nameGrant(hashSecret(withoutPrefix(text)), grantId, accountId);
 }
 
 /**
@@ -199,7 +199,7 @@ async function revoke({ store, onEnded }: OAuthFaceOptions, form: URLSearchParam
   const token = form.get("token");
   if (form.get("client_id") !== CLI_CLIENT_ID) return Response.json({ error: "invalid_client" }, { status: 401 });
   if (token === null) return Response.json({ error: "invalid_request" }, { status: 400 });
-  const grant = await store.identities.findGrantOf(hashToken(withoutPrefix(token)));
+  const grant = await store.identities.findGrantOf(hashSecret(withoutPrefix(token)));
   if (grant !== null) {
     const { grantId: login, userId } = grant;
     const other = await findLogin(store, form.get("replaced_by") ?? "");
@@ -216,11 +216,11 @@ async function findLogin(
   token: string,
 ): Promise<{ userId: string; login: string } | null> {
   if (token.startsWith(ACCESS_TOKEN_PREFIX)) {
-    const grant = await identities.findGrant(hashToken(withoutPrefix(token)));
+    const grant = await identities.findGrant(hashSecret(withoutPrefix(token)));
     return grant === null || grant.expiresAt <= Date.now() ? null : { userId: grant.userId, login: grant.grantId };
   }
   if (!token.startsWith(PERSONAL_TOKEN_PREFIX)) return null;
-  const found = await personalTokens.findByHash(hashToken(token));
+  const found = await personalTokens.findByHash(hashSecret(token));
   const isOver = found === null || (found.expiresAt !== null && found.expiresAt <= Date.now());
   return isOver ? null : { userId: found.userId, login: found.id };
 }

@@ -1,8 +1,8 @@
 import type { Buffer } from "node:buffer";
-import { HttpError } from "../../common/http_error.ts";
+import { bodyTooLarge, HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { AlarmClock } from "./deadline.ts";
-import { bodyTooLarge, busy } from "./gate.ts";
+import { busy } from "./gate.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
 
 export interface ReadBytesOptions extends PauseOptions {

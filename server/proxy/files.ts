@@ -1,10 +1,10 @@
 import { answerFile, type FileSource } from "../../common/file_http/mod.ts";
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
 import type { Gate } from "./gate.ts";
 import { type OpenFile, openInside } from "./open_inside.ts";
-import { methodNotAllowed, type Route } from "./route.ts";
+import type { Route } from "./route.ts";
 
 export interface FilesOptions {
   /** Folder to serve, or null for none. */

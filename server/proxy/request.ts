@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Answer } from "./answer.ts";
 import { proxyscotchFailure, proxyscotchStatus } from "./answers/proxyscotch.ts";
@@ -8,7 +8,7 @@ import { type DescriptionMemory, isSmall, readBytes, readSmall } from "./descrip
 import type { Gate } from "./gate.ts";
 import type { Asking, Performer } from "./perform.ts";
 import type { RequestRecord } from "./request_log.ts";
-import { methodNotAllowed, type Route } from "./route.ts";
+import type { Route } from "./route.ts";
 import { toUpstreamError } from "./upstream.ts";
 
 /** What the routes that take descriptions work with. */

@@ -4,7 +4,8 @@ import type { Database } from "./schema/mod.ts";
 
 type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "find" | "readPiece">;
 
-const HEAD_COLUMNS = [
+/** What is read of a capture but the beginning of its body. */
+export const HEAD_COLUMNS = [
   "view_id",
   "cursor",
   "received_at",

@@ -1,4 +1,5 @@
 import { type CompiledQuery, type Kysely, sql, type Transaction } from "kysely";
+import { HEAD_COLUMNS } from "./capture_reads.ts";
 import { removeRows } from "./capture_removal.ts";
 import type { BodyPiece, Captures, NewCapture } from "./capture_types.ts";
 import type { Database } from "./schema/mod.ts";
@@ -118,22 +119,7 @@ function toRow(capture: NewCapture, cursor: number): CaptureRow {
 }
 
 /** In this order the values of a row go into a statement. */
-const COLUMNS = [
-  "view_id",
-  "cursor",
-  "received_at",
-  "method",
-  "target",
-  "host",
-  "http_version",
-  "headers",
-  "address",
-  "content_type",
-  "body_size",
-  "body_id",
-  "size",
-  "body",
-] as const satisfies readonly (keyof CaptureRow)[];
+const COLUMNS = [...HEAD_COLUMNS, "size", "body"] as const satisfies readonly (keyof CaptureRow)[];
 
 type Inserts = ReadonlyMap<number, CompiledQuery>;
 

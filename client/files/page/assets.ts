@@ -18,8 +18,11 @@ let loaded: Assets | null = null;
 
 /** The assets, read from the disk at the first call. */
 export function loadAssets(): Assets {
-  return loaded ??= adapt(openPageAssets({ folders: [new URL("../assets/", import.meta.url)], libraries: LIBRARIES }));
+  return loaded ??= adapt(openPageAssets({ folders: FOLDERS, libraries: LIBRARIES }));
 }
+
+/** The page's own files, and those that make bodies readable, which other pages have too. */
+const FOLDERS = [new URL("../assets/", import.meta.url), new URL("../../../common/readable/", import.meta.url)];
 
 /**
  * Libraries that the page loads when a preview asks for them, from the packages that they come in. Their addresses hold

@@ -1,5 +1,4 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
-import { HttpError } from "../../../common/http_error.ts";
 import { answerFile, codeAnswer, createEntityTag, getMediaType, withoutBody } from "../../../common/file_http/mod.ts";
 import { notFound } from "../disk/fs_error.ts";
 import { createHotFiles } from "./hot_files.ts";
@@ -243,9 +242,4 @@ function describeDisposition(kind: "attachment" | "inline", name: string): strin
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   return plain === name ? `${kind}; filename="${plain}"` : `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
-}
-
-/** 405 with what can be done instead. */
-export function methodNotAllowed(allow: string): HttpError {
-  return new HttpError(405, "method_not_allowed", "This cannot be done with that method.", { headers: { allow } });
 }

@@ -1,4 +1,4 @@
-import { HttpError } from "../../../common/http_error.ts";
+import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { giveBackTaken } from "../../../common/chunk_memory.ts";
 import type { Answer } from "../answer.ts";
@@ -8,7 +8,6 @@ import { type HeldMemory, limitBytes, readBytes, watchPauses } from "../descript
 import type { Asking, OutgoingBody } from "../perform.ts";
 import { answerIn, type DescriptionRouteOptions, parseJson } from "../request.ts";
 import type { RequestRecord } from "../request_log.ts";
-import { methodNotAllowed } from "../route.ts";
 import { descriptionMissing, readDescribingPart } from "./describing_part.ts";
 import { hasReference, takeField } from "./fields.ts";
 import { insertFiles, openReference } from "./insert_files.ts";
