@@ -11,12 +11,13 @@ import { createGate } from "./sign_in/gate.ts";
 import { codeAnswer, withoutBody } from "../../common/file_http/mod.ts";
 import { createListingCache } from "./serve/listing.ts";
 import { createLoginRoutes } from "./sign_in/login_routes.ts";
-import { type ArchiveKind, createReadRoutes, findArchiveKind, sendArchive } from "./serve/read_routes.ts";
+import { type ArchiveKind, findArchiveKind, sendArchive } from "./archive/send_archive.ts";
+import { ReadRoutes } from "./serve/read_routes.ts";
 import { renderErrorPage } from "./page/page.ts";
 import { createWatchRoutes } from "./serve/watch_routes.ts";
 import { openRoot } from "./disk/root.ts";
 import { parseTargetPath, type TargetPath } from "./disk/target_path.ts";
-import { createWriteRoutes } from "./change/write_routes.ts";
+import { WriteRoutes } from "./change/write_routes.ts";
 
 export interface FileShareOptions {
   /** The folder, or the one file, to share. */
@@ -56,9 +57,9 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   const listings = createListingCache(root);
   const facts = { name: root.name, writable, protected: passphrase !== undefined, maxUpload };
   const login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
-  const read = createReadRoutes({ root, listings, facts });
+  const read = new ReadRoutes({ root, listings, facts });
   const dav: DavState = { root, locks: new LockTable(), dead: new DeadProperties(), writable };
-  const write = writable ? createWriteRoutes({ root, listings, maxUpload, dav, cors }) : null;
+  const write = writable ? new WriteRoutes({ listings, maxUpload, dav, cors }) : null;
   const dropBox = write !== null && drop ? createDropRoutes({ write, facts }) : null;
   const watches = createWatchRoutes(root);
   let isClosed = false;
@@ -76,7 +77,7 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments, acceptEncoding);
     if (dropBox !== null) return await dropBox(request, path, info);
     if (isRead && path.query.has("watch")) return await watches.answer(request, path.segments);
-    if (isRead && !asksWriter(path)) return await read(request, path, info);
+    if (isRead && !asksWriter(path)) return await read.answer(request, path, info);
     const allow = (writable ? WRITE_METHODS : READ_METHODS).join(", ");
     if (request.method === "OPTIONS") return answerOptions(allow);
     if (request.method === "PROPFIND") {
