@@ -12,9 +12,9 @@ function ask(host: string, target: string): Exchange {
 
 /** A whole face: its host, its path, its error page. */
 const statusPage: Face = {
-  answer({ host, target }) {
-    if (host !== "status.example.com" || !target.startsWith("/now")) return undefined;
-    if (target === "/now") return new Response("all is well");
+  answer({ host, path }) {
+    if (host !== "status.example.com" || !path.startsWith("/now")) return undefined;
+    if (path === "/now") return new Response("all is well");
     throw new HttpError(404, "no_such_status", "Nothing is known of that.");
   },
   refuse: ({ code }) => new Response(`<h1>${code}</h1>`, { status: 404 }),

@@ -16,7 +16,7 @@ import { ReadRoutes } from "./serve/read_routes.ts";
 import { renderErrorPage } from "./page/page.ts";
 import { createWatchRoutes } from "./serve/watch_routes.ts";
 import { openRoot } from "./disk/root.ts";
-import { parseTargetPath, type TargetPath } from "./disk/target_path.ts";
+import { parseSharePath, type SharePath } from "./disk/share_path.ts";
 import { WriteRoutes } from "./change/write_routes.ts";
 
 export interface FileShareOptions {
@@ -68,10 +68,10 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     if (isClosed) throw new HttpError(503, "share_closed", "This share has ended.");
     const refused = await login?.answer(request, info);
     if (refused) return request.method === "HEAD" ? await withoutBody(refused) : refused;
-    return await route(request, parseTargetPath(info.target), info);
+    return await route(request, parseSharePath(info.path), info);
   }
 
-  async function route(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+  async function route(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const acceptEncoding = request.headers.get("accept-encoding");
     if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments, acceptEncoding);
@@ -100,7 +100,7 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   }
 
   /** A form can name more entries than an address can. */
-  async function answerArchiveForm(request: Request, path: TargetPath, kind: ArchiveKind): Promise<Response> {
+  async function answerArchiveForm(request: Request, path: SharePath, kind: ArchiveKind): Promise<Response> {
     if (Number(request.headers.get("content-length") ?? Infinity) > MAX_FORM) {
       throw new HttpError(413, "form_too_large", "The list of names is too long.");
     }
@@ -124,9 +124,9 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   }
 
   /** A page with a way back, for a browser that was led to where nothing is. */
-  function refusePage(request: Request, { target }: FetchInfo, error: HttpError): Response | null {
+  function refusePage(request: Request, { path }: FetchInfo, error: HttpError): Response | null {
     const isPage = request.headers.get("accept")?.includes("text/html") && error.body === undefined;
-    return isPage && ["GET", "HEAD"].includes(request.method) ? renderErrorPage(facts, error, target) : null;
+    return isPage && ["GET", "HEAD"].includes(request.method) ? renderErrorPage(facts, error, path) : null;
   }
 
   return {
@@ -140,6 +140,6 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
 }
 
 /** Whether a read asks for what the writing side knows. */
-function asksWriter({ query, segments }: TargetPath): boolean {
+function asksWriter({ query, segments }: SharePath): boolean {
   return query.has("upload") || (query.has("trash") && segments.length === 0);
 }

@@ -5,7 +5,7 @@ import { openIfThere, type Tokens } from "../dav/dav_routes.ts";
 import type { LockTable } from "../dav/locks.ts";
 import type { DavState } from "../dav/propfind.ts";
 import type { Root } from "../disk/root.ts";
-import { isPlainName, parsePath, serializePath, type TargetPath } from "../disk/target_path.ts";
+import { isPlainName, parsePath, serializePath, type SharePath } from "../disk/share_path.ts";
 import { listOwnHosts } from "../own_hosts.ts";
 import type { Scratch } from "../upload/scratch.ts";
 import { copyEntry, type Destination, moveEntry, type Subject } from "./changes.ts";
@@ -25,7 +25,7 @@ export class MoveRoutes {
   }
 
   /** `?move=` with a path, absolute below the share or relative to the folder of what is moved. @throws HttpError */
-  async byName(request: Request, path: TargetPath, name: string, tokens: Tokens): Promise<Response> {
+  async byName(request: Request, path: SharePath, name: string, tokens: Tokens): Promise<Response> {
     const { segments: to } = resolveMove(path.segments, name);
     this.#locks.check({ segments: to, isMembership: true, isDeep: true }, tokens);
     const replace = path.query.has("overwrite") ? "file" : "nothing";
@@ -40,7 +40,7 @@ export class MoveRoutes {
   }
 
   /** MOVE and COPY (RFC 4918, sections 9.8 and 9.9). @throws HttpError */
-  async byDestination(request: Request, path: TargetPath, info: FetchInfo, tokens: Tokens): Promise<Response> {
+  async byDestination(request: Request, path: SharePath, info: FetchInfo, tokens: Tokens): Promise<Response> {
     const place = readDestination(request, info), to = place.segments;
     const mayReplace = request.headers.get("overwrite")?.trim().toUpperCase() !== "F";
     // A folder that is to be replaced goes by its own address, with the slash.
@@ -68,7 +68,7 @@ export class MoveRoutes {
     return opened?.kind === "folder";
   }
 
-  async #copy(request: Request, path: TargetPath, destination: Destination): Promise<Response> {
+  async #copy(request: Request, path: SharePath, destination: Destination): Promise<Response> {
     const isDeep = request.headers.get("depth") !== "0";
     const subject = { ...path, check: (current: Representation) => checkConditions(request, current) };
     const options = { ...destination, isDeep, signal: request.signal };
@@ -106,7 +106,7 @@ function describePlaced(to: readonly string[], isReplaced: boolean): Response {
 }
 
 /** Where something is, or is to be. */
-type Place = Pick<TargetPath, "segments" | "isFolder">;
+type Place = Pick<SharePath, "segments" | "isFolder">;
 
 /** Reads the path of `?move=`: absolute below the share, or relative to the folder of what is moved. */
 function resolveMove(segments: readonly string[], path: string): Place {

@@ -7,8 +7,8 @@ import { answerLock, answerProppatch, answerUnlock, checkIfHeader, type Tokens }
 import type { DavState } from "../dav/propfind.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { Root } from "../disk/root.ts";
-import { serializePath, type TargetPath } from "../disk/target_path.ts";
-import { checkWritableNames, findFreeTarget, findWriteTarget } from "../disk/write_target.ts";
+import { serializePath, type SharePath } from "../disk/share_path.ts";
+import { checkWritableNames, findFreePlace, findWritePlace } from "../disk/write_place.ts";
 import type { ListingCache } from "../serve/listing.ts";
 import { answerForm, isForm } from "../upload/form.ts";
 import { createUploadKey, describeOffset, putFile, type UploadRequest } from "../upload/put_file.ts";
@@ -52,7 +52,7 @@ export class WriteRoutes {
   }
 
   /** Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload or the trash. */
-  async answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+  async answer(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     if (!this.#cors) checkOrigin(request, info);
     if (request.method === "GET" || request.method === "HEAD") {
       if (path.query.has("trash")) return sendJson({ items: this.#trash.list() });
@@ -70,7 +70,7 @@ export class WriteRoutes {
     }
   }
 
-  async #change(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+  async #change(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     const { segments, isFolder, query } = path;
     const tokens = checkIfHeader(request, segments, this.#dav);
     switch (request.method) {
@@ -106,7 +106,7 @@ export class WriteRoutes {
     );
   }
 
-  #put(request: Request, { segments, query }: TargetPath, tokens: Tokens): Promise<Response> {
+  #put(request: Request, { segments, query }: SharePath, tokens: Tokens): Promise<Response> {
     const check = (current: Representation | null) => {
       this.#dav.locks.check({ segments, isMembership: current === null, isDeep: false }, tokens);
       checkConditions(request, current);
@@ -115,7 +115,7 @@ export class WriteRoutes {
       root: this.#root,
       uploads: this.#uploads,
       maxUpload: this.#maxUpload,
-      findTarget: () => findWriteTarget(this.#root, segments),
+      findPlace: () => findWritePlace(this.#root, segments),
       check,
       isStillThere: (done, target) => done.tag === target.current?.tag,
     });
@@ -124,7 +124,7 @@ export class WriteRoutes {
   /** A form with files for a folder. A name that is taken gets a number, with `?overwrite` the file is replaced. */
   async #takeForm(
     request: Request,
-    { segments, isFolder, query }: TargetPath,
+    { segments, isFolder, query }: SharePath,
     tokens: Tokens,
   ): Promise<Response> {
     if (!isFolder) {
@@ -136,7 +136,7 @@ export class WriteRoutes {
         root: this.#root,
         uploads: this.#uploads,
         maxUpload: this.#maxUpload,
-        findTarget: () => query.has("overwrite") ? findWriteTarget(this.#root, to) : findFreeTarget(this.#root, to),
+        findPlace: () => query.has("overwrite") ? findWritePlace(this.#root, to) : findFreePlace(this.#root, to),
         check: (current) =>
           this.#dav.locks.check({ segments: to, isMembership: current === null, isDeep: false }, tokens),
         isStillThere: () => false,
@@ -144,7 +144,7 @@ export class WriteRoutes {
     });
   }
 
-  async #remove(request: Request, { segments, isFolder }: TargetPath, tokens: Tokens): Promise<Response> {
+  async #remove(request: Request, { segments, isFolder }: SharePath, tokens: Tokens): Promise<Response> {
     await removeEntry(
       this.#root,
       this.#scratch,
@@ -160,7 +160,7 @@ export class WriteRoutes {
     this.#dav.dead.remove(segments);
   }
 
-  async #removeToTrash(request: Request, path: TargetPath, tokens: Tokens): Promise<Response> {
+  async #removeToTrash(request: Request, path: SharePath, tokens: Tokens): Promise<Response> {
     const id = await this.#trash.add(createSubject(this.#dav.locks, request, path, tokens));
     this.#forget(path.segments);
     return sendJson({ id });
@@ -181,14 +181,14 @@ export class WriteRoutes {
    * Answers PUT of a file and POST of a form with files, none of which replaces anything: what has a name that is taken
    * gets another one, and the answer does not tell.
    */
-  async add(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+  async add(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     if (!this.#cors) checkOrigin(request, info);
     const take = (name: string, file: UploadRequest, id: string) =>
       putFile(file, [name], id, {
         root: this.#root,
         uploads: this.#uploads,
         maxUpload: this.#maxUpload,
-        findTarget: () => findFreeTarget(this.#root, [name]),
+        findPlace: () => findFreePlace(this.#root, [name]),
         check() {},
         isStillThere: () => true,
       });
@@ -222,7 +222,7 @@ export class WriteRoutes {
     }
   }
 
-  async #answerUpload(request: Request, { segments }: TargetPath, id: string): Promise<Response> {
+  async #answerUpload(request: Request, { segments }: SharePath, id: string): Promise<Response> {
     checkWritableNames(this.#root, segments);
     const key = createUploadKey(segments, id);
     const upload = this.#uploads.get(key);

@@ -1,6 +1,6 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { answerFile, codeAnswer, createEntityTag, getMediaType, withoutBody } from "../../../common/file_http/mod.ts";
-import { notFound } from "../disk/fs_error.ts";
+import { noSuchEntry } from "../disk/fs_error.ts";
 import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";
 import { renderFolderPage, type ShareFacts } from "../page/page.ts";
@@ -8,7 +8,7 @@ import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import { hashFile } from "./hash_file.ts";
 import { sortEntries } from "./sort_entries.ts";
 import { searchNames } from "./search.ts";
-import { serializePath, type TargetPath } from "../disk/target_path.ts";
+import { serializePath, type SharePath } from "../disk/share_path.ts";
 import { renderPlainPage } from "../page/plain_page.ts";
 import { findArchiveKind, sendArchive } from "../archive/send_archive.ts";
 import { describeDisposition } from "./disposition.ts";
@@ -45,12 +45,12 @@ export class ReadRoutes {
   }
 
   /** @throws HttpError, or the system's error, for what cannot be shown */
-  async answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+  async answer(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     const opened = this.#openHot(path.segments);
     if (opened.kind === "file") {
       if (path.isFolder) {
         opened.close();
-        throw notFound();
+        throw noSuchEntry();
       }
       const isTold = path.query.has("json") || path.query.has("hash");
       if (isTold) return await this.#answerTold(request, await this.#tellOfFile(request, path, opened));
@@ -63,13 +63,13 @@ export class ReadRoutes {
     }
   }
 
-  async #answerOpened(request: Request, path: TargetPath, folder: Folder): Promise<Response> {
+  async #answerOpened(request: Request, path: SharePath, folder: Folder): Promise<Response> {
     const response = await this.#answerFolder(request, path, folder);
     // How long an archive becomes is not known before it has been made, and it is no text.
     return findArchiveKind(path.query) === null ? await this.#answerTold(request, response) : response;
   }
 
-  #sendFile(request: Request, path: TargetPath, file: OpenFile, isDirect = false): Response {
+  #sendFile(request: Request, path: SharePath, file: OpenFile, isDirect = false): Response {
     const name = path.segments[path.segments.length - 1];
     const headers: Record<string, string> = {
       "cache-control": this.#caching,
@@ -88,7 +88,7 @@ export class ReadRoutes {
   }
 
   /** What is known of a file, or its hash alone. */
-  async #tellOfFile({ method, signal }: Request, path: TargetPath, file: OpenFile): Promise<Response> {
+  async #tellOfFile({ method, signal }: Request, path: SharePath, file: OpenFile): Promise<Response> {
     try {
       const name = path.segments[path.segments.length - 1];
       if (path.query.has("hash")) {
@@ -104,7 +104,7 @@ export class ReadRoutes {
     }
   }
 
-  async #answerFolder(request: Request, path: TargetPath, folder: Folder): Promise<Response> {
+  async #answerFolder(request: Request, path: SharePath, folder: Folder): Promise<Response> {
     if (!path.isFolder) return redirectToFolder(path);
     const { query, segments } = path;
     const archive = findArchiveKind(query);
@@ -131,7 +131,7 @@ export class ReadRoutes {
 
   async #answerSearch(
     { signal }: Request,
-    { segments, query }: TargetPath,
+    { segments, query }: SharePath,
     search: string,
     format: Format,
   ): Promise<Response> {
@@ -144,7 +144,7 @@ export class ReadRoutes {
   }
 }
 
-function redirectToFolder({ segments, query }: TargetPath): Response {
+function redirectToFolder({ segments, query }: SharePath): Response {
   const search = query.size === 0 ? "" : `?${query}`;
   return new Response(null, {
     status: 307,
