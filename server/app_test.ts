@@ -6,8 +6,8 @@ import { createApp } from "./app.ts";
 import type { Face } from "./face/mod.ts";
 
 /** What of an exchange a face looks at. */
-function ask(host: string, target: string): Exchange {
-  return { method: "GET", host, target, header: () => null } as unknown as Exchange;
+function ask(host: string, path: string): Exchange {
+  return { method: "GET", host, path, header: () => null } as unknown as Exchange;
 }
 
 /** A whole face: its host, its path, its error page. */
@@ -22,8 +22,8 @@ const statusPage: Face = {
 const everything: Face = { answer: () => new Response("the rest") };
 
 const app = createApp([statusPage, everything], silentLogger);
-const read = async (host: string, target: string, handler = app) => {
-  const response = await handler(ask(host, target));
+const read = async (host: string, path: string, handler = app) => {
+  const response = await handler(ask(host, path));
   return `${response?.status} ${await response?.text()}`;
 };
 
