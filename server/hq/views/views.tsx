@@ -84,7 +84,7 @@ function ViewTable({ views }: { views: readonly DescribedView[] }): Html {
           rows={views.toReversed()}
           keyOf={({ id }) => id}
           columns={[
-            { head: "Name", cell: ({ id, name }) => <a href={`/views/${id}/capture`}>{name}</a> },
+            { head: "Name", cell: ({ id, name }) => <a class="strong" href={`/views/${id}/capture`}>{name}</a> },
             {
               head: "Capture URL",
               cell: ({ captureUrl, name }) => <CopyText text={captureUrl} label={`the capture URL of ${name}`} />,

@@ -2,7 +2,7 @@
 import { element, saveFile } from "./capture_dom.js";
 import { toCurl } from "./capture_export.js";
 import { guessPreset, PRESETS, verifySignature } from "./capture_signature.js";
-import { byteText, decodeBase64, formatBodySize, readable, shownPath } from "./capture_text.js";
+import { byteText, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
 /** @typedef {import("./capture_types.ts").ShownCapture} Capture */
 /** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
@@ -94,7 +94,7 @@ export class CaptureDetail {
   /** @param {Capture} capture */
   #createHead(capture) {
     return element("h2", { class: "capture-title", tabindex: "-1" }, [
-      element("span", { class: "method" }, [capture.method]),
+      element("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
       " ",
       element("span", { class: "target" }, [shownPath(capture)]),
     ]);

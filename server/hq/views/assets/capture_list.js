@@ -1,6 +1,6 @@
 // @ts-check
 import { element } from "./capture_dom.js";
-import { formatBodySize, shownPath } from "./capture_text.js";
+import { formatBodySize, methodClass, shownPath } from "./capture_text.js";
 import { visibleRows } from "./capture_window.js";
 
 /** @typedef {import("./capture_types.ts").ShownCapture} Capture */
@@ -134,9 +134,4 @@ export class CaptureList {
     else if (top + ROW_HEIGHT > scrollTop + clientHeight) this.#box.scrollTop = top + ROW_HEIGHT - clientHeight;
     this.#onChoose(this.#captures[next]);
   }
-}
-
-/** @param {string} method */
-function methodClass(method) {
-  return /^(GET|HEAD|POST|PUT|PATCH|DELETE)$/.test(method) ? method.toLowerCase() : "other";
 }

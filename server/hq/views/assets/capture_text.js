@@ -96,3 +96,8 @@ export function queryOf(filter) {
   for (const [name, value] of Object.entries(filter)) if (value !== "") query.set(name, value);
   return query;
 }
+
+/** The class that colours a method. @param {string} method */
+export function methodClass(method) {
+  return /^(GET|HEAD|POST|PUT|PATCH|DELETE)$/.test(method) ? method.toLowerCase() : "other";
+}
