@@ -5,6 +5,7 @@ import type { Option, OptionTable } from "../common/options.ts";
 import { clientOptions } from "../client/config.ts";
 import { createProgram } from "../client/main.ts";
 import { serverCommands, startEmbeddedRelay } from "../server/program.ts";
+import { renderConfigSchema } from "./config_schema.ts";
 import { renderManPage } from "./man_page.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
@@ -23,6 +24,15 @@ export const CONFIGURATION_FILE = new URL("../docs/configuration.md", import.met
 /** The manual page, as `man` finds it once it is copied to where the system keeps them. */
 export const MAN_FILE = new URL("../docs/portway.1", import.meta.url);
 
+/** Schemas of configuration files, and where they lie. */
+export const SCHEMAS: readonly (readonly [file: URL, text: string])[] = ([
+  ["server", "Configuration of `portway server`", serverOptions],
+  ["client", "Configuration of `portway`", clientOptions],
+] as const).map(([name, title, table]) => [
+  new URL(`../docs/config.${name}.schema.json`, import.meta.url),
+  renderConfigSchema(title, table),
+]);
+
 /** The `portway` program with all its commands. */
 export const portway = createProgram({ commands: serverCommands, startEmbeddedRelay });
 
@@ -38,7 +48,9 @@ Made from the option tables in code by \`deno task docs\`: change those, not thi
 
 A flag goes before its environment variable, that before the file of \`--config\`, and that before the default. The file
 is JSON with the options by their names, which are the flags in one word: \`{ "dataDir": "/var/lib/portway" }\`. An
-unknown flag, or a value that cannot be used, is an error that names it.`;
+unknown flag, or a value that cannot be used, is an error that names it, and the file it stands in. Editors check files
+by [config.server.schema.json](config.server.schema.json) and [config.client.schema.json](config.client.schema.json),
+which \`$schema\` in a file may name.`;
 
 /** A table for each group of options, under its heading when there are several. */
 function renderGroups(table: OptionTable): string {
@@ -71,5 +83,6 @@ function code(text: string): string {
 
 if (import.meta.main) {
   writeFileSync(CONFIGURATION_FILE, renderConfiguration());
+  for (const [file, text] of SCHEMAS) writeFileSync(file, text);
   writeFileSync(MAN_FILE, await renderManPage(portway));
 }
