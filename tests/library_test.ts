@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Capture, openTunnel, startServer, tailView, type TunnelEventMap } from "../mod.ts";
+import { type CaptureRecord, openTunnel, startServer, tailView, type TunnelEventMap } from "../mod.ts";
 import { makeTempDir, startSite, visit } from "./kit.ts";
 import { startViewsServer } from "./views_kit.ts";
 
@@ -25,7 +25,7 @@ Deno.test("openTunnel carries requests to a function, tells of them, and ends wh
     await told.promise;
     assert(tunnel.expiresAt.getTime() > Date.now());
   }
-  assert.deepEqual(requests.map(({ method, target, status }) => [method, target, status]), [["POST", "/a", 200]]);
+  assert.deepEqual(requests.map(({ method, path, status }) => [method, path, status]), [["POST", "/a", 200]]);
   assert.equal((await visit(`${url}/a`)).status, 503);
   await server.close();
 });
@@ -68,7 +68,7 @@ Deno.test("tailView gives each captured call once, in order, until its signal ab
   const send = async (path: string) => await (await visit(captureUrl + path, { body: "x" })).text();
   await send("/before");
   const stop = new AbortController(), { server: { url: server }, token } = views;
-  const calls: Capture[] = [];
+  const calls: CaptureRecord[] = [];
   const sending = send("/a").then(() => send("/b"));
   for await (const call of tailView(id, { server, token, after: 0, signal: stop.signal })) {
     calls.push(call);

@@ -87,7 +87,7 @@ export function createOAuthFace(options: OAuthFaceOptions): Face {
 
   return {
     answer(exchange) {
-      const path = exchange.target.split("?", 1)[0];
+      const path = exchange.path.split("?", 1)[0];
       if (!path.startsWith("/api/auth/") && !METADATA.has(path)) return undefined;
       return answer(exchange, path);
     },
@@ -115,7 +115,7 @@ async function authorize(
   exchange: Exchange,
   address: string,
 ): Promise<Response> {
-  const url = new URL(exchange.target, origin);
+  const url = new URL(exchange.path, origin);
   const prompts = (url.searchParams.get("prompt") ?? "").split(" ").filter((prompt) => prompt === "login");
   // A program on the user's machine can pass for our client: it gets nothing unless its user says so (RFC 8252, 8.6).
   url.searchParams.set("prompt", [...prompts, "consent"].join(" "));
@@ -140,7 +140,7 @@ async function answerClient(
   const body = exchange.method === "POST" ? await readForm(exchange) : undefined;
   const form = new URLSearchParams(body ?? "");
   if (path.endsWith("/revoke")) return withoutStore(await revoke(options, form));
-  const request = new Request(new URL(exchange.target, options.origin), { method: exchange.method, headers, body });
+  const request = new Request(new URL(exchange.path, options.origin), { method: exchange.method, headers, body });
   const auth = await options.loadAuth();
   const respond = () => auth.handle(request);
   if (path.endsWith("/token")) return withoutStore(await answerToken(options, auth, form, respond));
