@@ -3,7 +3,7 @@ import type { Ended, Plan, Principal } from "../access/mod.ts";
 import type { AuditEntry, KnownUser, Store } from "../store/mod.ts";
 import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
-import { notAllowed, notFound } from "./call.ts";
+import { noSuch, notAllowed } from "./call.ts";
 import { AUDIT_PAGE, requireSession } from "./clients.ts";
 import { fieldRefused } from "../../common/check_input.ts";
 import { toAccount } from "./identify.ts";
@@ -50,7 +50,7 @@ export class AdminForms implements Admin {
     requireAdmin(principal);
     if (plan !== "free" && plan !== "paid") throw fieldRefused("plan", "There is no such plan.");
     const { audit, onChange, store } = this.#options;
-    if (!await store.identities.setPlan(accountId, plan)) throw notFound("account");
+    if (!await store.identities.setPlan(accountId, plan)) throw noSuch("account");
     onChange();
     await audit.write(principal.user, "plan_changed", plan, accountId);
   }
@@ -88,7 +88,7 @@ export class AdminForms implements Admin {
   async createResetLink(principal: Principal, userId: string): Promise<string> {
     requireAdmin(principal);
     const user = await this.#options.store.identities.findUser(userId);
-    if (user === null) throw notFound("user");
+    if (user === null) throw noSuch("user");
     const link = await this.#options.createResetLink(userId);
     await this.#options.audit.write(principal.user, "reset_link_made", user.email);
     return link;
@@ -103,7 +103,7 @@ export class AdminForms implements Admin {
   async #findOther(principal: Principal, userId: string): Promise<Omit<KnownUser, "createdAt">> {
     requireAdmin(principal);
     const user = await this.#options.store.identities.findUser(userId);
-    if (user === null) throw notFound("user");
+    if (user === null) throw noSuch("user");
     if (userId === principal.user.id) throw ownUser();
     return user;
   }

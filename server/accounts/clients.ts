@@ -2,7 +2,7 @@ import { HttpError } from "../../common/http_error.ts";
 import type { Ended, Principal, Scope } from "../access/mod.ts";
 import type { AuditEntry, Membership, PersonalToken, Store } from "../store/mod.ts";
 import type { Audit } from "./audit.ts";
-import { notAllowed, notFound } from "./call.ts";
+import { noSuch, notAllowed } from "./call.ts";
 import { CLI_CLIENT_NAME } from "./cli_client.ts";
 import { sessionWanted } from "./entry.ts";
 import { fieldRefused } from "../../common/check_input.ts";
@@ -52,7 +52,7 @@ export class ClientForms implements Clients {
     const { audit, onEnded, store } = this.#options;
     const grants = await store.identities.listGrants(principal.user.id);
     const grant = grants.find(({ grantId }) => grantId === id);
-    if (grant === undefined) throw notFound("client");
+    if (grant === undefined) throw noSuch("client");
     await store.identities.endGrants({ grantId: id });
     onEnded({ login: id });
     await audit.write(principal.user, "client_revoked", CLI_CLIENT_NAME, grant.accountId);
@@ -98,7 +98,7 @@ export class ClientForms implements Clients {
     const { audit, onEnded, store } = this.#options;
     const { user } = principal;
     const token = (await store.personalTokens.list(user.id)).find((one) => one.id === id);
-    if (token === undefined) throw notFound("token");
+    if (token === undefined) throw noSuch("token");
     await store.personalTokens.remove({ userId: user.id, id });
     onEnded({ login: id });
     await audit.write(user, "token_revoked", token.name, token.accountId);

@@ -7,7 +7,7 @@ import type { Store } from "../store/mod.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
-import { type Call, callerOf, loginExpired, notFound } from "./call.ts";
+import { type Call, callerOf, loginExpired, noSuch } from "./call.ts";
 import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "./cli_client.ts";
 import { deviceAccountOf } from "./device_account.ts";
 import { readEntered, sessionWanted } from "./entry.ts";
@@ -97,7 +97,7 @@ export class ConsentForms implements Consent {
       return identity;
     }
     const memberships = await store.identities.findMemberships(user.id);
-    if (!memberships.some((membership) => membership.accountId === accountId)) throw notFound("account");
+    if (!memberships.some((membership) => membership.accountId === accountId)) throw noSuch("account");
     await store.identities.moveSession(identity.credential.token, accountId);
     onChange();
     const moved = await identify(exchange);

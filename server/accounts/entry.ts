@@ -9,13 +9,13 @@ import type { Attempts } from "./attempts.ts";
 import type { Actor, Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
 import { MAX_PASSWORD } from "./auth_options.ts";
-import { type Call, type Called, type Caller, callerOf, textOf, unwrap } from "./call.ts";
+import { type Call, type Called, type Caller, callerOf, fieldText, unwrap } from "./call.ts";
 import { fieldRefused } from "../../common/check_input.ts";
 import { readEmail, readName, readNewPassword } from "./fields.ts";
 import type { Identity } from "./identify.ts";
 import { type Mailer, resetMail } from "./mail.ts";
 import { hashSecret } from "../../common/secret.ts";
-import type { Entered, Entry, SignUpForm, SignUpPolicy } from "./types.ts";
+import type { Entered, SignIn, SignUpForm, SignUpPolicy } from "./types.ts";
 
 export interface EntryOptions {
   store: Pick<Store, "identities">;
@@ -39,7 +39,7 @@ export interface EntryOptions {
 }
 
 /** Signing up, in and out. */
-export class EntryForms implements Entry {
+export class EntryForms implements SignIn {
   readonly #options: EntryOptions;
 
   constructor(options: EntryOptions) {
@@ -176,7 +176,7 @@ export class EntryForms implements Entry {
 
 /** The cookies of a successful call, and where a client's login goes on. */
 export function readEntered(called: Called): Entered {
-  return { cookies: called.cookies, next: textOf(unwrap(called), "url") };
+  return { cookies: called.cookies, next: fieldText(unwrap(called), "url") };
 }
 
 /** In time that tells nothing. */

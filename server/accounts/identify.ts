@@ -11,7 +11,7 @@ import {
 } from "../access/mod.ts";
 import type { Membership, Store, User } from "../store/mod.ts";
 import { ACCESS_TOKEN_PREFIX } from "./auth_options.ts";
-import { type Call, textOf, userSuspended } from "./call.ts";
+import { type Call, fieldText, userSuspended } from "./call.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
 import { hashSecret } from "../../common/secret.ts";
 
@@ -134,9 +134,9 @@ export class Identifier {
     const { status, body } = await this.#options.call("/get-session", caller);
     if (status !== 200) throw new Error(`better-auth cannot read a session: ${status}`);
     const session = fieldOf(body, "session");
-    const [token, userId] = [textOf(session, "token"), textOf(session, "userId")];
+    const [token, userId] = [fieldText(session, "token"), fieldText(session, "userId")];
     if (token === null || userId === null) return null;
-    const accountId = textOf(session, "activeOrganizationId");
+    const accountId = fieldText(session, "activeOrganizationId");
     const principal = await this.#findPrincipal(userId, accountId, ALL_SCOPES, null);
     if (principal === null) return null;
     return { identity: { principal, credential: { kind: "session", token } }, until: Infinity };

@@ -15,7 +15,7 @@ export interface GateOptions {
 export const TOKEN_HEADER = "portway-token";
 
 /** What stands before every request of the proxy. */
-export class Gate {
+export class ProxyGate {
   readonly #wanted: Uint8Array | null;
   readonly #limiter: RateLimiter | null;
   readonly #viaToken: string;

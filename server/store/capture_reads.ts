@@ -62,7 +62,7 @@ function fromRow(row: Omit<Row, "body" | "size">): Capture {
     cursor: Number(row.cursor),
     receivedAt: Number(row.received_at),
     method: row.method,
-    target: row.target,
+    path: row.target,
     host: row.host,
     httpVersion: row.http_version,
     headers: JSON.parse(row.headers) as string[],

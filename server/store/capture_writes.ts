@@ -95,7 +95,7 @@ function countByView(captures: readonly NewCapture[]) {
 const ROW_BYTES = 100;
 
 /** What a capture counts for: no call is free of charge, however little is in it. */
-function sizeOf({ target, headers, bodySize }: NewCapture): number {
+function sizeOf({ path: target, headers, bodySize }: NewCapture): number {
   return headers.reduce((bytes, text) => bytes + text.length, ROW_BYTES + target.length + bodySize);
 }
 
@@ -105,7 +105,7 @@ function toRow(capture: NewCapture, cursor: number): CaptureRow {
     cursor,
     received_at: capture.receivedAt,
     method: capture.method,
-    target: capture.target,
+    target: capture.path,
     host: capture.host,
     http_version: capture.httpVersion,
     headers: JSON.stringify(capture.headers),

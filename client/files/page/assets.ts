@@ -1,5 +1,5 @@
 import { openPageAssets, type PageAssets } from "../../../common/page_assets.ts";
-import { notFound } from "../disk/fs_error.ts";
+import { noSuchEntry } from "../disk/fs_error.ts";
 
 /** Files of the browser page, kept in memory. */
 export interface Assets {
@@ -45,12 +45,12 @@ function adapt({ version, answer, getText }: PageAssets): Assets {
     version,
     answer([folder, asked, name], acceptEncoding) {
       const found = folder === ASSET_FOLDER && asked === version ? answer(name, acceptEncoding) : null;
-      if (found === null) throw notFound();
+      if (found === null) throw noSuchEntry();
       return found;
     },
     getText(name) {
       const text = getText(name);
-      if (text === null) throw notFound();
+      if (text === null) throw noSuchEntry();
       return text;
     },
   };

@@ -8,7 +8,7 @@ import type { HeldBytes } from "./held_bytes.ts";
 const PIECE_BYTES = 256 * 1024;
 
 /** A body, with its beginning in memory and the rest on the disk. */
-export interface ReadBody {
+export interface CaptureBody {
   start: Uint8Array;
   /** Of the pieces of the rest, or null where all is in {@link start}. */
   bodyId: string | null;
@@ -59,7 +59,7 @@ export class BodyReader {
    * @throws BodyCut when the visitor leaves, HttpError 413 when it gets too long, 503 when the disk is behind, and what
    * the store does
    */
-  async read(exchange: Exchange): Promise<ReadBody> {
+  async read(exchange: Exchange): Promise<CaptureBody> {
     const { maxBytes } = this.#options;
     for (let read = await exchange.readBody(); read !== null; read = await exchange.readBody()) {
       if (this.#size + read.length > maxBytes) throw captureTooLarge(maxBytes);

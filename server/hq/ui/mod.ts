@@ -1,5 +1,5 @@
 export { AuditTable } from "./audit.tsx";
-export { type DayBar, DayChart, Meter } from "./chart.tsx";
+export { type DayBar, DayChart, MeterBar } from "./chart.tsx";
 export { CheckField, FieldSet, SelectField, TextField } from "./field.tsx";
 export type { Html } from "./html.ts";
 export { Icon, type IconName } from "./icon.tsx";
@@ -9,6 +9,7 @@ export {
   AskButton,
   AskDialog,
   Badge,
+  Commands,
   CopyButton,
   CopyText,
   EmptyState,

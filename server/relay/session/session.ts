@@ -14,11 +14,11 @@ import type { AccountUser } from "../../store/mod.ts";
 
 /** Who opened a session of a persistent tunnel. */
 export interface SessionUser extends AccountUser {
-  /** The login or token that they came by. */
-  readonly login: string | null;
+  /** The login or token that they came by, or that has taken its place. */
+  login: string | null;
 }
 
-export interface SessionOptions {
+export interface RelaySessionOptions {
   /** Address the client connected from. */
   address: string;
   /** Who opened it; null for the holder of an ephemeral tunnel's secret. */
@@ -46,7 +46,7 @@ export class Session implements Carrier {
   readonly user: SessionUser | null;
   readonly #takesNotices: boolean;
 
-  constructor(connection: Connection, options: SessionOptions) {
+  constructor(connection: Connection, options: RelaySessionOptions) {
     this.address = options.address;
     this.user = options.user;
     this.#takesNotices = options.takesNotices;
