@@ -1,5 +1,5 @@
 import process from "node:process";
 import { main } from "./client/main.ts";
-import { serverCommands, startEmbeddedRelay } from "./server/program.ts";
+import { loadEmbeddedRelay, serverCommands } from "./server/program.ts";
 
-process.exit(await main(process.argv.slice(2), { commands: serverCommands, startEmbeddedRelay }));
+process.exit(await main(process.argv.slice(2), { commands: serverCommands, startEmbeddedRelay: loadEmbeddedRelay }));

@@ -14,11 +14,11 @@
 import { later } from "./common/later.ts";
 import type { OpenTunnel, OpenTunnelOptions } from "./client/library.ts";
 import type { TailViewOptions } from "./client/library_views.ts";
-import type { Capture } from "./client/views/mod.ts";
-import { startEmbeddedRelay, startServerWith } from "./server/program.ts";
+import type { CaptureRecord } from "./client/views/mod.ts";
+import { loadEmbeddedRelay, startServerWith } from "./server/program.ts";
 import type { RunningServer } from "./server/main.ts";
 
-export type { Capture, OpenTunnel, OpenTunnelOptions, RunningServer, TailViewOptions };
+export type { CaptureRecord, OpenTunnel, OpenTunnelOptions, RunningServer, TailViewOptions };
 export type { TunnelEventMap } from "./client/library.ts";
 export type { CarriedRequest, EndCause, TunnelEnd } from "./client/tunnel/mod.ts";
 
@@ -29,14 +29,14 @@ export type { CarriedRequest, EndCause, TunnelEnd } from "./client/tunnel/mod.ts
  */
 export async function openTunnel(options: OpenTunnelOptions): Promise<OpenTunnel> {
   const { openTunnelFrom }: typeof import("./client/library.ts") = await import(later("./client/library.ts"));
-  return await openTunnelFrom(startEmbeddedRelay, options);
+  return await openTunnelFrom(loadEmbeddedRelay, options);
 }
 
 /**
  * The calls that a request view captures, each once, as they come, until `signal` aborts.
  * @throws Error with a line for the user when nobody is logged in, or the view is not there
  */
-export async function* tailView(viewId: string, options: TailViewOptions = {}): AsyncGenerator<Capture, void> {
+export async function* tailView(viewId: string, options: TailViewOptions = {}): AsyncGenerator<CaptureRecord, void> {
   const views: typeof import("./client/library_views.ts") = await import(later("./client/library_views.ts"));
   yield* views.tailView(viewId, options);
 }

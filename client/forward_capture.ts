@@ -4,21 +4,29 @@ import type { Logger } from "../common/log.ts";
 import type { ApiClient } from "./api/mod.ts";
 import type { ClientConfig } from "./config.ts";
 import { logConnect } from "./log_connect.ts";
-import { type Capture, deliver, type Delivered, formatBody, NotDelivered, streamBody, type View } from "./views/mod.ts";
+import {
+  type CaptureRecord,
+  deliver,
+  type Delivered,
+  formatBody,
+  NotDelivered,
+  streamCaptured,
+  type ViewRecord,
+} from "./views/mod.ts";
 
 /** Delivers captures to the service of `--forward`, one after the other. */
 export interface Forwarder {
   /** The service, for messages. */
   readonly name: string;
   /** What it answered, or why it did not. */
-  forward(capture: Capture): Promise<Delivered | NotDelivered>;
+  forward(capture: CaptureRecord): Promise<Delivered | NotDelivered>;
 }
 
 /** A forwarder as the options want it, or null without `--forward`. */
 export function openForwarder(
   { forward, hostHeader }: Pick<ClientConfig, "forward" | "hostHeader">,
   api: Pick<ApiClient, "stream">,
-  { id: viewId }: View,
+  { id: viewId }: ViewRecord,
   signal: AbortSignal,
   log: Logger,
 ): Forwarder | null {
@@ -29,9 +37,9 @@ export function openForwarder(
   return {
     name: `${forward.origin}${forward.pathname === "/" ? "" : forward.pathname}`,
     async forward(capture) {
-      const body = streamBody(api, viewId, capture);
+      const body = streamCaptured(api, viewId, capture);
       try {
-        return await deliver({ connect, target: forward, viewId, capture, body, hostHeader: host, signal });
+        return await deliver({ connect, service: forward, viewId, capture, body, hostHeader: host, signal });
       } catch (error) {
         if (error instanceof NotDelivered) return error;
         throw error;
@@ -49,11 +57,11 @@ export function describeDelivery(name: string, delivered: Delivered | NotDeliver
 }
 
 /** The same as fields of an event. */
-export function reportDelivery(captureId: string, target: string, delivered: Delivered | NotDelivered): object {
+export function reportDelivery(captureId: string, service: string, delivered: Delivered | NotDelivered): object {
   if (delivered instanceof NotDelivered) {
-    return { event: "delivery_failed", capture: captureId, target, reason: delivered.message };
+    return { event: "delivery_failed", capture: captureId, target: service, reason: delivered.message };
   }
   const { status, durationMs, size, body } = delivered;
   const shown = new TextDecoder().decode(body.bytes);
-  return { event: "delivered", capture: captureId, target, status, durationMs, size, body: shown };
+  return { event: "delivered", capture: captureId, target: service, status, durationMs, size, body: shown };
 }

@@ -3,7 +3,7 @@ import { silentLogger } from "../common/log.ts";
 import { resolveOptions } from "../common/options.ts";
 import { clientOptions } from "./config.ts";
 import { openApi } from "./open_api.ts";
-import { type Capture, findNewest, followView } from "./views/mod.ts";
+import { type CaptureRecord, findNewest, followView } from "./views/mod.ts";
 
 export interface TailViewOptions {
   /** The server; the one that was logged in to last when left out. */
@@ -20,7 +20,7 @@ export interface TailViewOptions {
  * The calls that a view captures, each once, as they come.
  * @throws Error with a line for the user when nobody is logged in, or the view is not there
  */
-export async function* tailView(viewId: string, options: TailViewOptions = {}): AsyncGenerator<Capture, void> {
+export async function* tailView(viewId: string, options: TailViewOptions = {}): AsyncGenerator<CaptureRecord, void> {
   const { server, token, after, signal = new AbortController().signal } = options;
   const env = token === undefined ? process.env : { ...process.env, PORTWAY_TOKEN: token };
   const flags = { server: server === undefined ? undefined : new URL(server).origin };

@@ -19,7 +19,7 @@ export interface LocalServerOptions {
 export interface LocalRequest {
   method: string;
   /** Path and query; no secret is ever in them. */
-  target: string;
+  path: string;
   status: number;
   durationMs: number;
   /** Length of the two bodies as announced. */
@@ -60,7 +60,7 @@ async function answer(exchange: Exchange, { target, onRequest }: LocalServerOpti
     : refuseHost(exchange);
   onRequest?.({
     method: exchange.method,
-    target: exchange.target,
+    path: exchange.path,
     status: response.status,
     durationMs: performance.now() - started,
     bytes: Number(exchange.header("content-length") ?? 0) + Number(response.headers.get("content-length") ?? 0),
@@ -68,8 +68,8 @@ async function answer(exchange: Exchange, { target, onRequest }: LocalServerOpti
   return response;
 }
 
-function describe({ target, remoteAddress }: Exchange): FetchInfo {
-  return { target, remoteAddress, isDirect: true };
+function describe({ path, remoteAddress }: Exchange): FetchInfo {
+  return { path, remoteAddress, isDirect: true };
 }
 
 /**

@@ -27,8 +27,3 @@ export function openLocalService({ url, hostHeader, rewrite, note, log }: LocalS
     onTls: () => note(`${url.origin} speaks HTTPS. Stop this tunnel and use -e https://${url.host}`),
   });
 }
-
-/** The port that a URL leads to. */
-export function portOf({ port, protocol }: URL): number {
-  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-}

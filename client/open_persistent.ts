@@ -1,10 +1,11 @@
 import { OptionError } from "../common/options.ts";
 import { listenForStop } from "../common/stop_signal.ts";
+import { portOf } from "../common/url_port.ts";
 import type { ActionContext } from "./action.ts";
 import { ApiUnreachable } from "./api/mod.ts";
 import { type CarriedPort, carryPorts } from "./carry_ports.ts";
 import { openScreen } from "./expose.ts";
-import { openLocalService, portOf } from "./local_service.ts";
+import { openLocalService } from "./local_service.ts";
 import { openApi } from "./open_api.ts";
 import {
   checkAllowance,
@@ -14,7 +15,7 @@ import {
   describeUsage,
   fetchTunnels,
   fetchUsage,
-  type PersistentTunnel,
+  type ListedTunnel,
   urlOfPort,
 } from "./persistent/mod.ts";
 import type { Shared } from "./shared.ts";
@@ -72,7 +73,7 @@ interface PlannedPort {
 }
 
 /** Which ports are carried. @throws TunnelUnusable for one that is not allowed, OptionError for one given twice */
-function planPorts(tunnel: PersistentTunnel, { config }: ActionContext): PlannedPort[] {
+function planPorts(tunnel: ListedTunnel, { config }: ActionContext): PlannedPort[] {
   const { defaultPort } = tunnel;
   if (config.expose.length === 0) return [{ port: defaultPort, url: new URL(`http://localhost:${defaultPort}`) }];
   const planned = config.expose.map((url) => ({ port: portOf(url), url }));
@@ -86,7 +87,7 @@ function planPorts(tunnel: PersistentTunnel, { config }: ActionContext): Planned
 }
 
 function openPort(
-  tunnel: PersistentTunnel,
+  tunnel: ListedTunnel,
   { port, url }: PlannedPort,
   shared: Shared | null,
   { config: { expose, hostHeader, localhostRewrite }, log }: ActionContext,

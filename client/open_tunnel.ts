@@ -1,8 +1,9 @@
 import { later } from "../common/later.ts";
+import { portOf } from "../common/url_port.ts";
 import type { ActionContext } from "./action.ts";
 import { CommandError } from "./command_error.ts";
 import { expose, type ExposeOptions, type Note, openScreen } from "./expose.ts";
-import { openLocalService, portOf } from "./local_service.ts";
+import { openLocalService } from "./local_service.ts";
 import { openShared } from "./shared.ts";
 import { createHandlerTarget, exposeOne, type SavedTunnel } from "./tunnel/mod.ts";
 

@@ -1,7 +1,7 @@
 import type { ActionContext } from "./action.ts";
 import { askLine, isAttended } from "./ask_line.ts";
 import { openApi } from "./open_api.ts";
-import { detailTunnel, fetchTunnels, listTunnels, type PersistentTunnel } from "./persistent/mod.ts";
+import { detailTunnel, fetchTunnels, type ListedTunnel, listTunnels } from "./persistent/mod.ts";
 import { alignFields } from "./terminal/mod.ts";
 import { type TellingContext, withTeller } from "./with_teller.ts";
 
@@ -22,7 +22,7 @@ async function run(context: TellingContext): Promise<number> {
   return 0;
 }
 
-async function showAsked(tunnels: readonly PersistentTunnel[], { teller }: TellingContext): Promise<void> {
+async function showAsked(tunnels: readonly ListedTunnel[], { teller }: TellingContext): Promise<void> {
   for (;;) {
     await teller.flush();
     const line = (await askLine("\nNumber for details (Enter ends): "))?.trim();

@@ -7,12 +7,19 @@ import type { ApiClient } from "./api/mod.ts";
 import { findView } from "./find_view.ts";
 import { describeDelivery, type Forwarder, openForwarder, reportDelivery } from "./forward_capture.ts";
 import { openApi } from "./open_api.ts";
-import { type Capture, findNewest, followView, formatCapture, loadShownBody, type View } from "./views/mod.ts";
+import {
+  type CaptureRecord,
+  findNewest,
+  followView,
+  formatCapture,
+  loadShownBody,
+  type ViewRecord,
+} from "./views/mod.ts";
 
 /** Where captures are shown. Each write ends before the next capture is asked for: none is left out. */
 interface Display {
   start(): Promise<void>;
-  show(capture: Capture): Promise<void>;
+  show(capture: CaptureRecord): Promise<void>;
   lost(reason: string, waitMs: number): void;
   back(): void;
 }
@@ -42,7 +49,7 @@ export async function tailView(context: ActionContext): Promise<number> {
   }
 }
 
-function createJsonDisplay({ id, captureUrl }: View, forwarder: Forwarder | null): Display {
+function createJsonDisplay({ id, captureUrl }: ViewRecord, forwarder: Forwarder | null): Display {
   const out = openOutput("stdout"), errors = openOutput("stderr");
   const write = (output: Output, event: object) => output(JSON.stringify(event) + "\n");
   // Whoever does not read what is said of the connection misses nothing.
@@ -62,7 +69,7 @@ function createJsonDisplay({ id, captureUrl }: View, forwarder: Forwarder | null
 function createTextDisplay(
   { config }: Pick<ActionContext, "config">,
   api: ApiClient,
-  { id, captureUrl }: View,
+  { id, captureUrl }: ViewRecord,
   forwarder: Forwarder | null,
 ): Display {
   const out = openOutput("stdout"), errors = openOutput("stderr");

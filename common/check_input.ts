@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { HttpError } from "./http_error.ts";
+import { bodyTooLarge, HttpError } from "./http_error.ts";
 import type { Exchange } from "./listener/mod.ts";
 
 /** Bytes of a JSON body that describes something of ours. */
@@ -15,7 +15,7 @@ export async function readJsonBody(exchange: Pick<Exchange, "readBody">, maxByte
   let text = "", size = 0;
   for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
     size += piece.length;
-    if (size > maxBytes) throw new HttpError(413, "body_too_large", `The body is larger than ${maxBytes} bytes.`);
+    if (size > maxBytes) throw bodyTooLarge(maxBytes);
     text += decoder.decode(piece, { stream: true });
   }
   try {
@@ -39,7 +39,11 @@ export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
 /** 400 `bad_request` for one field; "" is the input as a whole. */
 export function badField(field: string, reason: string): HttpError {
   if (field === "") return new HttpError(400, "bad_request", `The body ${reason}.`);
-  const message = `Field "${field}" ${reason}.`;
+  return fieldRefused(field, `Field "${field}" ${reason}.`);
+}
+
+/** 400 `bad_request` that names a field of a form or of a body. @param message a whole sentence, never with a value */
+export function fieldRefused(field: string, message: string): HttpError {
   return new HttpError(400, "bad_request", message, { body: { error: { code: "bad_request", message, field } } });
 }
 

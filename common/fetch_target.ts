@@ -14,7 +14,7 @@ export interface FetchTarget {
 
 export interface FetchInfo {
   /** The request target byte for byte as the visitor sent it: `request.url` is normalised, so no gate may trust it. */
-  target: string;
+  path: string;
   /** Address of the visitor, believed. */
   remoteAddress: string;
   /** The host visitors use, where it is known and differs from the Host header. */

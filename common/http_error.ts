@@ -39,6 +39,17 @@ export function loopDetected(details: string): HttpError {
   return new HttpError(508, "loop_detected", message, { details, body: { error: { code: 508, message, details } } });
 }
 
+/** 405 with what can be done instead. @param allow methods, parted by ", " */
+export function methodNotAllowed(allow: string): HttpError {
+  return new HttpError(405, "method_not_allowed", `This path answers to ${allow} only.`, { headers: { allow } });
+}
+
+/** 413 for a body of which the rest is not read: the connection ends with it. @param maxBytes what is taken */
+export function bodyTooLarge(maxBytes: number, details?: string): HttpError {
+  const headers = { connection: "close" };
+  return new HttpError(413, "body_too_large", `The body is larger than ${maxBytes} bytes.`, { details, headers });
+}
+
 /** 417 Expectation Failed (RFC 9110, section 15.5.18). `extra` takes the optional fields of that body. */
 export function expectationFailed(message: string, extra: ExpectationFields = {}): HttpError {
   return new HttpError(417, "expectation_failed", message, {

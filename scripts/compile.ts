@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
 import { readFlag, stampRelease } from "./package/release.ts";
+import { readV8Flags } from "./v8_flags.ts";
 
 /** The systems there is an executable for. */
 export const TARGETS = [
@@ -66,9 +67,16 @@ export function compile(target: Target, file: string, version: string, runtime?:
     symlinkSync(join(ROOT, "node_modules"), join(work, "node_modules"));
     stampRelease(work, version);
     const included = listIncluded(files, (path) => readFileSync(join(work, path), "utf8"));
-    const args = ["compile", "--quiet", "--no-check", ...PERMISSIONS, "--target", target, "--output", file];
+    const flags = [readV8Flags(), ...PERMISSIONS, "--target", target, "--output", file];
     const { success, stderr } = new Deno.Command(Deno.execPath(), {
-      args: [...args, ...included.flatMap((path) => ["--include", path]), "cli.ts"],
+      args: [
+        "compile",
+        "--quiet",
+        "--no-check",
+        ...flags,
+        ...included.flatMap((path) => ["--include", path]),
+        "cli.ts",
+      ],
       cwd: work,
       env: runtime === undefined ? {} : { DENORT_BIN: runtime },
       stderr: "piped",

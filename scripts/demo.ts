@@ -3,12 +3,12 @@
  */
 import process from "node:process";
 import { main } from "../client/main.ts";
-import { serverCommands, startEmbeddedRelay } from "../server/program.ts";
+import { loadEmbeddedRelay, serverCommands } from "../server/program.ts";
 import { startDemoSite } from "./demo_site/site.ts";
 
 const site = startDemoSite();
 const args = ["--expose", String(site.port), "--show-qr", ...process.argv.slice(2)];
 // The site ends with the demo: there is nothing to take back.
-const code = await main(args, { commands: serverCommands, startEmbeddedRelay }, { isKept: false });
+const code = await main(args, { commands: serverCommands, startEmbeddedRelay: loadEmbeddedRelay }, { isKept: false });
 await site.close();
 process.exit(code);

@@ -4,7 +4,7 @@ import { groupOptions, nameOption } from "../common/command_line/mod.ts";
 import type { Option, OptionTable } from "../common/options.ts";
 import { clientOptions } from "../client/config.ts";
 import { createProgram } from "../client/main.ts";
-import { serverCommands, startEmbeddedRelay } from "../server/program.ts";
+import { loadEmbeddedRelay, serverCommands } from "../server/program.ts";
 import { renderManPage } from "./man_page.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
@@ -24,7 +24,7 @@ export const CONFIGURATION_FILE = new URL("../docs/configuration.md", import.met
 export const MAN_FILE = new URL("../docs/portway.1", import.meta.url);
 
 /** The `portway` program with all its commands. */
-export const portway = createProgram({ commands: serverCommands, startEmbeddedRelay });
+export const portway = createProgram({ commands: serverCommands, startEmbeddedRelay: loadEmbeddedRelay });
 
 /** The text of docs/configuration.md. */
 export function renderConfiguration(programs = PROGRAMS): string {

@@ -44,7 +44,7 @@ export function createApiFace({ baseUrl, areas, welcome, readHealth }: ApiOption
   return {
     describe: () => describeApi(baseUrl, areas),
     answer(exchange) {
-      if (!/^\/(?:(?:health)?(?:\?|$)|api\/v1\/)/.test(exchange.target)) return undefined;
+      if (!/^\/(?:(?:health)?(?:\?|$)|api\/v1\/)/.test(exchange.path)) return undefined;
       return Promise.resolve(app.fetch(exchange.request, { exchange }));
     },
   };

@@ -6,15 +6,15 @@ import { createApp } from "./app.ts";
 import type { Face } from "./face/mod.ts";
 
 /** What of an exchange a face looks at. */
-function ask(host: string, target: string): Exchange {
-  return { method: "GET", host, target, header: () => null } as unknown as Exchange;
+function ask(host: string, path: string): Exchange {
+  return { method: "GET", host, path, header: () => null } as unknown as Exchange;
 }
 
 /** A whole face: its host, its path, its error page. */
 const statusPage: Face = {
-  answer({ host, target }) {
-    if (host !== "status.example.com" || !target.startsWith("/now")) return undefined;
-    if (target === "/now") return new Response("all is well");
+  answer({ host, path }) {
+    if (host !== "status.example.com" || !path.startsWith("/now")) return undefined;
+    if (path === "/now") return new Response("all is well");
     throw new HttpError(404, "no_such_status", "Nothing is known of that.");
   },
   refuse: ({ code }) => new Response(`<h1>${code}</h1>`, { status: 404 }),
@@ -22,8 +22,8 @@ const statusPage: Face = {
 const everything: Face = { answer: () => new Response("the rest") };
 
 const app = createApp([statusPage, everything], silentLogger);
-const read = async (host: string, target: string, handler = app) => {
-  const response = await handler(ask(host, target));
+const read = async (host: string, path: string, handler = app) => {
+  const response = await handler(ask(host, path));
   return `${response?.status} ${await response?.text()}`;
 };
 

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { listen, type Listener, sendText, type Traffic } from "../common/listener/mod.ts";
+import { listen, type Listener, type ListenerTraffic, sendText } from "../common/listener/mod.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import type { ListenAddress } from "../common/options.ts";
 import { RELEASE } from "../common/release.ts";
@@ -38,7 +38,7 @@ function renderLabels(labels: Readonly<Record<string, string>> = {}): string {
 }
 
 /** What passes the public listener. */
-export function describeTraffic(traffic: Traffic, { connections }: Listener): Metric[] {
+export function describeTraffic(traffic: ListenerTraffic, { connections }: Listener): Metric[] {
   const classes = [1, 2, 3, 4, 5] as const;
   const { received, sent } = traffic;
   const bytes = [
@@ -101,7 +101,7 @@ export async function openMetrics(
   read: () => readonly Metric[],
 ): Promise<MetricsServer> {
   const listener = await listen("edge", { hostname, port, limits: LIMITS, log }, (exchange) => {
-    const isThere = exchange.target === "/metrics" && /^(GET|HEAD)$/.test(exchange.method);
+    const isThere = exchange.path === "/metrics" && /^(GET|HEAD)$/.test(exchange.method);
     const headers = [["content-type", isThere ? CONTENT_TYPE : "text/plain"]] as const;
     sendText(exchange, isThere ? 200 : 404, headers, isThere ? renderMetrics(read()) : "metrics are at /metrics\n");
     return null;

@@ -3,10 +3,11 @@ import { networkOf } from "../common/network.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
+import { portOf } from "../common/url_port.ts";
 import type { ProxyConfig } from "./config.ts";
-import { bareHostname, createOwnAddressCheck, portOf } from "./guard/mod.ts";
+import { bareHostname, createOwnAddressCheck } from "./guard/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
-import { Proxy } from "./proxy/mod.ts";
+import { CorsProxy } from "./proxy/mod.ts";
 
 export interface OpenProxyOptions {
   config: ProxyConfig;
@@ -28,7 +29,7 @@ const DEFAULT_REQUESTS_PER_MINUTE = 300;
  * The proxy as the options want it.
  * @throws OptionError for an entry of `--proxy-allow` or `--trusted-proxies` that cannot be read
  */
-export function openProxy(options: OpenProxyOptions): Proxy {
+export function openProxy(options: OpenProxyOptions): CorsProxy {
   try {
     return createConfiguredProxy(options);
   } catch (cause) {
@@ -37,7 +38,7 @@ export function openProxy(options: OpenProxyOptions): Proxy {
   }
 }
 
-function createConfiguredProxy({ config, url, port, isTunnelHost, alone, log }: OpenProxyOptions): Proxy {
+function createConfiguredProxy({ config, url, port, isTunnelHost, alone, log }: OpenProxyOptions): CorsProxy {
   const isLocal = isLoopbackAddress(config.host);
   const origins = config.proxyOrigins.length > 0 ? config.proxyOrigins : isLocal ? ["*"] : [];
   const perMinute = config.proxyRequestsPerMinute ?? (isLocal ? 0 : DEFAULT_REQUESTS_PER_MINUTE);
@@ -45,7 +46,7 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, alone, log }: 
   if (origins.includes("*") && (config.proxyAllow.length > 0 || config.proxyFiles !== null) && !config.proxyToken) {
     log.warn("proxy_open", { hint: "any page you visit can use it; set --proxy-origins or --proxy-token" });
   }
-  return new Proxy({
+  return new CorsProxy({
     log,
     allow: config.proxyAllow,
     isOwnHost: createOwnHostCheck(url, port, isTunnelHost),

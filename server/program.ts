@@ -38,7 +38,7 @@ export const serverCommands: readonly Command[] = [
 ];
 
 /** A relay for the process of a client that has no other: on loopback only, quiet, in memory without a data folder. */
-export async function startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
+export async function loadEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
   return await (await loadRun()).startEmbeddedRelay(port, dataDir);
 }
 

@@ -1,5 +1,5 @@
 import { aborted } from "../common/delay.ts";
-import { type ExchangeHandler, listen, type ListenOptions, Traffic } from "../common/listener/mod.ts";
+import { type ExchangeHandler, listen, ListenerTraffic, type ListenOptions } from "../common/listener/mod.ts";
 import { describeError, type Logger } from "../common/log.ts";
 import { createApp } from "./app.ts";
 import type { ProxyConfig } from "./config.ts";
@@ -59,7 +59,7 @@ export async function serve(
   // The port may be any free one, and URLs name it: who comes before the areas are open waits.
   const ready = Promise.withResolvers<ExchangeHandler>();
   let handler: ExchangeHandler = async (exchange) => (await ready.promise)(exchange);
-  const traffic = new Traffic();
+  const traffic = new ListenerTraffic();
   const address = listenOptions(config, tls, config.metrics === null ? undefined : traffic, log);
   const listener = await listen(config.listener, address, (exchange) => handler(exchange)).catch((cause) => {
     throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
@@ -105,7 +105,7 @@ async function openOrAbort<T>(open: () => T | Promise<T>, others: readonly ({ ab
 function listenOptions(
   config: ProxyConfig,
   tls: ListenOptions["tls"],
-  traffic: Traffic | undefined,
+  traffic: ListenerTraffic | undefined,
   log: Logger,
 ): ListenOptions {
   const limits = {

@@ -24,7 +24,7 @@ Deno.test("openTunnel carries requests to a function, tells of them, and ends wh
     await told.promise;
     assert(tunnel.expiresAt.getTime() > Date.now());
   }
-  assert.deepEqual(requests.map(({ method, target, status }) => [method, target, status]), [["POST", "/a", 200]]);
+  assert.deepEqual(requests.map(({ method, path, status }) => [method, path, status]), [["POST", "/a", 200]]);
   assert.equal((await visit(`${url}/a`)).status, 503);
   await server.close();
 });

@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { listen } from "../common/listener/mod.ts";
 import { silentLogger } from "../common/log.ts";
-import { Proxy, type ProxyOptions } from "../server/proxy/mod.ts";
+import { CorsProxy, type ProxyOptions } from "../server/proxy/mod.ts";
 import { startRawUpstream, startTestProxy, startTestUpstream } from "./proxy_kit.ts";
 
 /** A listener on all addresses of this machine that must never be dialled. */
@@ -156,7 +156,7 @@ Deno.test("proxy tries the next address of a name when one refuses", async () =>
 
 /** A proxy whose names are resolved by the test. */
 async function startProxyWith(some: Pick<ProxyOptions, "allow" | "resolver">) {
-  const proxy = new Proxy({
+  const proxy = new CorsProxy({
     log: silentLogger,
     isOwnHost: (name) => name === "own.test",
     isOwnAddress: () => false,

@@ -59,7 +59,11 @@ export function withUser(server: Server, token: string): Omit<ViewsServer, typeo
 }
 
 /** Makes the user and a token in the database that the server will have. */
-export async function makeToken(databaseUrl: string | undefined, dataDir: string): Promise<string> {
+export async function makeToken(
+  databaseUrl: string | undefined,
+  dataDir: string,
+  scopes: readonly Scope[] = ["views:read", "views:write"],
+): Promise<string> {
   const store =
     await (databaseUrl === undefined
       ? openStore({ dataDir })
@@ -77,7 +81,7 @@ export async function makeToken(databaseUrl: string | undefined, dataDir: string
     });
     const { token } = await clients.createToken(await findPrincipal(store), {
       name: "test",
-      scopes: ["views:read", "views:write"],
+      scopes: [...scopes],
       days: null,
     });
     return token;

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readV8Flags } from "../../scripts/v8_flags.ts";
 import { DENO, ROOT } from "./helpers.ts";
 import { type Program, startProgram } from "./process.ts";
 import type { Contestant, ContestantOptions } from "./types.ts";
@@ -36,8 +37,8 @@ export const CERTIFICATE: string = join(CERTIFICATES, "leaf.pem"), KEY: string =
 const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
 const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
 
-/** As `deno task start` has it: docs/performance.md says why. */
-const SERVER_FLAGS = ["--v8-flags=--no-allocation-site-pretenuring"];
+/** As `deno task start` has it. */
+const SERVER_FLAGS = [readV8Flags()];
 
 /** Starts the server as its users do, with the limits lifted that many tunnels from one address would meet. */
 export async function startPortwayServer(

@@ -1,5 +1,5 @@
 import type { Connect } from "../../common/connection/mod.ts";
-import { ApiRefused, explainCallFailure, LoginNeeded, notPortway, parseJson, parseRefusal } from "./api_error.ts";
+import { ApiRefused, explainCallFailure, LoginNeeded, notPortway, parseJsonOrNull, parseRefusal } from "./api_error.ts";
 import { call, type HttpCall, type HttpStream, openStream } from "./http_call.ts";
 import type { TokenSource } from "./tokens.ts";
 
@@ -58,7 +58,7 @@ async function askWhole(options: ApiClientOptions, request: AskOptions): Promise
   const answer = await askTwice(options, request, (asked) => call(connect, { ...asked, maxBytes: MAX_ANSWER }));
   if (answer.status === 204) return null;
   if (answer.status < 200 || answer.status > 299) throw explainRefusal(server, answer.status, answer.text);
-  const value = parseJson(answer.text);
+  const value = parseJsonOrNull(answer.text);
   if (value === null) throw notPortway(server);
   return value;
 }

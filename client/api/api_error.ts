@@ -50,7 +50,7 @@ export function explainCallFailure(server: URL, error: unknown): Error {
 
 /** The error that an answer of the API carries. */
 export function parseRefusal(server: URL, status: number, text: string): ApiRefused | ApiUnreachable {
-  const { code, message, details } = asRecord(asRecord(parseJson(text)).error);
+  const { code, message, details } = asRecord(asRecord(parseJsonOrNull(text)).error);
   if (typeof code !== "string" || typeof message !== "string") {
     // A proxy in front of a server that restarts answers these on its own.
     if (status >= 502 && status <= 504) return new ApiUnreachable(`the server ${server.origin} is not available`);
@@ -68,7 +68,7 @@ export function parseRefusal(server: URL, status: number, text: string): ApiRefu
 }
 
 /** What a text says as JSON; null when it is none. */
-export function parseJson(text: string): unknown {
+export function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join } from "node:path";
 import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
-import { asRecord, parseJson } from "./api_error.ts";
+import { asRecord, parseJsonOrNull } from "./api_error.ts";
 import { type IssuedTokens, isToken } from "./oauth.ts";
 
 /** A login as it is kept. */
@@ -163,7 +163,7 @@ function tryLock(path: string, mark: string): boolean {
 const isCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code;
 
 function parseLogin(text: string): Login | null {
-  const { server, accessToken, refreshToken, expiresAt, loggedInAt } = asRecord(parseJson(text));
+  const { server, accessToken, refreshToken, expiresAt, loggedInAt } = asRecord(parseJsonOrNull(text));
   if (typeof server !== "string" || URL.parse(server)?.origin !== server || !isToken(accessToken)) return null;
   if (refreshToken !== null && !isToken(refreshToken)) return null;
   if ((expiresAt !== null && typeof expiresAt !== "number") || typeof loggedInAt !== "number") return null;

@@ -6,7 +6,7 @@ export {
   explainCallFailure,
   LoginNeeded,
   notPortway,
-  parseJson,
+  parseJsonOrNull,
   parseRefusal,
 } from "./api_error.ts";
 export { call, type CallLimits, type HttpCall, type HttpStream, readField, type UpgradedCall } from "./http_call.ts";

@@ -5,7 +5,7 @@ import {
   asRecord,
   explainCallFailure,
   notPortway,
-  parseJson,
+  parseJsonOrNull,
   parseRefusal,
 } from "./api_error.ts";
 import { call, type HttpAnswer, type HttpCall } from "./http_call.ts";
@@ -55,7 +55,7 @@ export async function discoverOAuth(connect: Connect, server: URL, signal?: Abor
     throw new ApiRefused(404, "no_accounts", `the server ${server.origin} has no accounts to log in to`);
   }
   if (answer.status !== 200) throw parseRefusal(server, answer.status, answer.text);
-  const told = asRecord(parseJson(answer.text));
+  const told = asRecord(parseJsonOrNull(answer.text));
   const authorization = readEndpoint(told.authorization_endpoint, server);
   const token = readEndpoint(told.token_endpoint, server);
   if (typeof told.issuer !== "string" || authorization === null || token === null) {
@@ -90,7 +90,7 @@ export async function postForm(
   const body = new URLSearchParams(fields).toString();
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const answer = await send(connect, { method: "POST", url, headers, body, signal });
-  const told = asRecord(parseJson(answer.text));
+  const told = asRecord(parseJsonOrNull(answer.text));
   if (answer.status >= 200 && answer.status < 300) return told;
   if (answer.status >= 500) throw new ApiUnreachable(`the server ${url.origin} is not available`);
   if (typeof told.error !== "string") throw notPortway(url);

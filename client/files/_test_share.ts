@@ -58,7 +58,7 @@ function ask(
   }
   headers.set("host", "share.test");
   const request = new Request("http://share.test/", { ...init, headers });
-  return target.fetch(request, { target: rawTarget, remoteAddress: address });
+  return target.fetch(request, { path: rawTarget, remoteAddress: address });
 }
 
 /** Names in a folder of a share, with slashes behind folders. */

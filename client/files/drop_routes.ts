@@ -1,12 +1,11 @@
 import type { FetchInfo } from "../../common/fetch_target.ts";
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import type { WriteRoutes } from "./change/write_routes.ts";
-import { notFound } from "./disk/fs_error.ts";
-import type { TargetPath } from "./disk/target_path.ts";
+import { noSuchEntry } from "./disk/fs_error.ts";
+import type { SharePath } from "./disk/share_path.ts";
 import { withoutBody } from "../../common/file_http/mod.ts";
 import { renderDropPage } from "./page/drop_page.ts";
 import type { ShareFacts } from "./page/page.ts";
-import { methodNotAllowed } from "./serve/read_routes.ts";
 import { isForm } from "./upload/form.ts";
 
 export interface DropRoutesOptions {
@@ -22,7 +21,7 @@ const METHODS = "GET, HEAD, POST, PUT, OPTIONS";
  */
 export function createDropRoutes(
   { write, facts }: DropRoutesOptions,
-): (request: Request, path: TargetPath, info: FetchInfo) => Promise<Response> {
+): (request: Request, path: SharePath, info: FetchInfo) => Promise<Response> {
   return async (request, path, info) => {
     const { segments, query } = path;
     const isAsking = query.has("upload") && query.get("upload") !== "" && segments.length === 1;
@@ -32,7 +31,7 @@ export function createDropRoutes(
       case "GET":
       case "HEAD": {
         if (isAsking) return await write.answer(request, path, info);
-        if (segments.length > 0) throw notFound();
+        if (segments.length > 0) throw noSuchEntry();
         const page = renderDropPage(facts);
         return request.method === "HEAD" ? await withoutBody(page) : page;
       }

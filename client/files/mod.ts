@@ -2,6 +2,6 @@ export { createFileShare, type FileShareOptions } from "./share.ts";
 export { createGate } from "./sign_in/gate.ts";
 export { createLoginRoutes } from "./sign_in/login_routes.ts";
 // What serving a site takes over from serving files.
-export { getErrorCode, notFound, toHttpError } from "./disk/fs_error.ts";
+export { getErrorCode, noSuchEntry, toHttpError } from "./disk/fs_error.ts";
 export { type Folder, type OpenFile, openRoot, type Root } from "./disk/root.ts";
-export { parseTargetPath, serializePath, type TargetPath } from "./disk/target_path.ts";
+export { parseSharePath, serializePath, type SharePath } from "./disk/share_path.ts";

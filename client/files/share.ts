@@ -1,5 +1,5 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
-import { errorResponse, HttpError } from "../../common/http_error.ts";
+import { errorResponse, HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
 import { createDropRoutes } from "./drop_routes.ts";
 import { DeadProperties } from "./dav/dead_properties.ts";
@@ -11,18 +11,13 @@ import { createGate } from "./sign_in/gate.ts";
 import { codeAnswer, withoutBody } from "../../common/file_http/mod.ts";
 import { createListingCache } from "./serve/listing.ts";
 import { createLoginRoutes } from "./sign_in/login_routes.ts";
-import {
-  type ArchiveKind,
-  createReadRoutes,
-  findArchiveKind,
-  methodNotAllowed,
-  sendArchive,
-} from "./serve/read_routes.ts";
+import { type ArchiveKind, findArchiveKind, sendArchive } from "./archive/send_archive.ts";
+import { ReadRoutes } from "./serve/read_routes.ts";
 import { renderErrorPage } from "./page/page.ts";
 import { createWatchRoutes } from "./serve/watch_routes.ts";
 import { openRoot } from "./disk/root.ts";
-import { parseTargetPath, type TargetPath } from "./disk/target_path.ts";
-import { createWriteRoutes } from "./change/write_routes.ts";
+import { parseSharePath, type SharePath } from "./disk/share_path.ts";
+import { WriteRoutes } from "./change/write_routes.ts";
 
 export interface FileShareOptions {
   /** The folder, or the one file, to share. */
@@ -62,9 +57,9 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   const listings = createListingCache(root);
   const facts = { name: root.name, writable, protected: passphrase !== undefined, maxUpload };
   const login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
-  const read = createReadRoutes({ root, listings, facts });
+  const read = new ReadRoutes({ root, listings, facts });
   const dav: DavState = { root, locks: new LockTable(), dead: new DeadProperties(), writable };
-  const write = writable ? createWriteRoutes({ root, listings, maxUpload, dav, cors }) : null;
+  const write = writable ? new WriteRoutes({ listings, maxUpload, dav, cors }) : null;
   const dropBox = write !== null && drop ? createDropRoutes({ write, facts }) : null;
   const watches = createWatchRoutes(root);
   let isClosed = false;
@@ -73,16 +68,16 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
     if (isClosed) throw new HttpError(503, "share_closed", "This share has ended.");
     const refused = await login?.answer(request, info);
     if (refused) return request.method === "HEAD" ? await withoutBody(refused) : refused;
-    return await route(request, parseTargetPath(info.target), info);
+    return await route(request, parseSharePath(info.path), info);
   }
 
-  async function route(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
+  async function route(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const acceptEncoding = request.headers.get("accept-encoding");
     if (isRead && path.segments[0] === ASSET_FOLDER) return loadAssets().answer(path.segments, acceptEncoding);
     if (dropBox !== null) return await dropBox(request, path, info);
     if (isRead && path.query.has("watch")) return await watches.answer(request, path.segments);
-    if (isRead && !asksWriter(path)) return await read(request, path, info);
+    if (isRead && !asksWriter(path)) return await read.answer(request, path, info);
     const allow = (writable ? WRITE_METHODS : READ_METHODS).join(", ");
     if (request.method === "OPTIONS") return answerOptions(allow);
     if (request.method === "PROPFIND") {
@@ -105,7 +100,7 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   }
 
   /** A form can name more entries than an address can. */
-  async function answerArchiveForm(request: Request, path: TargetPath, kind: ArchiveKind): Promise<Response> {
+  async function answerArchiveForm(request: Request, path: SharePath, kind: ArchiveKind): Promise<Response> {
     if (Number(request.headers.get("content-length") ?? Infinity) > MAX_FORM) {
       throw new HttpError(413, "form_too_large", "The list of names is too long.");
     }
@@ -129,9 +124,9 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
   }
 
   /** A page with a way back, for a browser that was led to where nothing is. */
-  function refusePage(request: Request, { target }: FetchInfo, error: HttpError): Response | null {
+  function refusePage(request: Request, { path }: FetchInfo, error: HttpError): Response | null {
     const isPage = request.headers.get("accept")?.includes("text/html") && error.body === undefined;
-    return isPage && ["GET", "HEAD"].includes(request.method) ? renderErrorPage(facts, error, target) : null;
+    return isPage && ["GET", "HEAD"].includes(request.method) ? renderErrorPage(facts, error, path) : null;
   }
 
   return {
@@ -145,6 +140,6 @@ export function createFileShare(options: FileShareOptions): FetchTarget {
 }
 
 /** Whether a read asks for what the writing side knows. */
-function asksWriter({ query, segments }: TargetPath): boolean {
+function asksWriter({ query, segments }: SharePath): boolean {
   return query.has("upload") || (query.has("trash") && segments.length === 0);
 }

@@ -19,7 +19,7 @@ function reopen(share: TestShare): Pick<TestShare, "ask"> & AsyncDisposable {
       headers.set("host", "share.test");
       if (typeof init.body === "string") headers.set("content-length", String(init.body.length));
       const request = new Request("http://share.test/", { ...init, headers });
-      return target.fetch(request, { target: rawTarget, remoteAddress: "192.0.2.1" });
+      return target.fetch(request, { path: rawTarget, remoteAddress: "192.0.2.1" });
     },
     [Symbol.asyncDispose]: () => target.close(),
   };

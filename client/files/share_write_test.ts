@@ -208,7 +208,7 @@ Deno.test("share leaves nothing of its own behind, and removes what a killed one
     const ask = (share: ReturnType<typeof createFileShare>) =>
       share.fetch(
         new Request("http://x/", { method: "PUT", body: "ab", headers: { "content-range": "bytes 0-1/9" } }),
-        { target: "/a", remoteAddress: "x" },
+        { path: "/a", remoteAddress: "x" },
       );
     const first = createFileShare({ path: folder, writable: true });
     await ask(first);

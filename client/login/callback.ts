@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type LoginPage, PAGE_HEADERS, renderLoginPage } from "./page.ts";
+import { type LoginPage, PAGE_HEADERS, renderResultPage } from "./page.ts";
 
 /** What the server sent the browser back with. */
 export type Returned =
@@ -105,7 +105,7 @@ function send(response: ServerResponse, page: LoginPage): Promise<void> {
     // Also when the browser has gone meanwhile.
     response.once("close", () => resolve());
     response.writeHead(page.status, PAGE_HEADERS);
-    response.end(renderLoginPage(page));
+    response.end(renderResultPage(page));
     if (response.destroyed) resolve();
   });
 }

@@ -29,7 +29,7 @@ export interface LoginPage {
 }
 
 /** The page as HTML. It has no script. */
-export function renderLoginPage({ title, sentences }: LoginPage): string {
+export function renderResultPage({ title, sentences }: LoginPage): string {
   const lines = sentences.map((sentence) =>
     `<p>${escapeHtml(sentence).replace(/\u2068([^\u2069]*)\u2069/g, "<strong>$1</strong>")}</p>`
   );

@@ -1,9 +1,9 @@
 import { formatBytes } from "../../common/format.ts";
 import { TunnelUnusable } from "./choose_tunnel.ts";
-import type { Usage } from "./tunnels.ts";
+import type { MonthUsage } from "./tunnels.ts";
 
 /** `1.20 GB of 25.0 GB this month`. */
-export function describeUsage({ bytes, bytesLimit }: Usage): string {
+export function describeUsage({ bytes, bytesLimit }: MonthUsage): string {
   const limit = bytesLimit === null ? "" : ` of ${formatBytes(bytesLimit)}`;
   return `${formatBytes(bytes)}${limit} this month`;
 }
@@ -12,7 +12,7 @@ export function describeUsage({ bytes, bytesLimit }: Usage): string {
  * Refuses to begin with no traffic left.
  * @throws TunnelUnusable
  */
-export function checkAllowance(usage: Usage): void {
+export function checkAllowance(usage: MonthUsage): void {
   const { bytes, bytesLimit, resetsAt } = usage;
   if (bytesLimit === null || bytes < bytesLimit) return;
   const again = resetsAt === null ? "" : `; it starts again on ${resetsAt.slice(0, 10)}`;

@@ -1,7 +1,7 @@
-import type { PersistentTunnel } from "./tunnels.ts";
+import type { ListedTunnel } from "./tunnels.ts";
 
 /** A line a tunnel, with numbers from 1. */
-export function listTunnels(tunnels: readonly PersistentTunnel[]): string[] {
+export function listTunnels(tunnels: readonly ListedTunnel[]): string[] {
   const digits = String(tunnels.length).length;
   const names = Math.max(...tunnels.map(({ name }) => name.length));
   const urls = Math.max(...tunnels.map(({ url }) => url.length));
@@ -13,7 +13,7 @@ export function listTunnels(tunnels: readonly PersistentTunnel[]): string[] {
 }
 
 /** All of one tunnel, by the names that its page on the server's site has too. */
-export function detailTunnel(tunnel: PersistentTunnel): [name: string, value: string][] {
+export function detailTunnel(tunnel: ListedTunnel): [name: string, value: string][] {
   const { name, defaultPort, allowedPorts, enabled, suspended, url, live } = tunnel;
   return [
     ["Name", name],
@@ -25,10 +25,10 @@ export function detailTunnel(tunnel: PersistentTunnel): [name: string, value: st
   ];
 }
 
-const describeLive = ({ port, since }: PersistentTunnel["live"][number]) =>
+const describeLive = ({ port, since }: ListedTunnel["live"][number]) =>
   since === null ? `port ${port}` : `port ${port} since ${since.slice(0, 16).replace("T", " ")} UTC`;
 
-function describeState({ enabled, suspended, live, defaultPort }: PersistentTunnel): string {
+function describeState({ enabled, suspended, live, defaultPort }: ListedTunnel): string {
   if (suspended) return "suspended";
   if (!enabled) return "off";
   if (live.length === 0) return "on";

@@ -3,9 +3,9 @@ import type { ApiClient } from "../api/mod.ts";
 import { checkAllowance, describeUsage } from "./allowance.ts";
 import { checkPort, checkUsable, chooseTunnel, urlOfPort } from "./choose_tunnel.ts";
 import { detailTunnel, listTunnels } from "./describe.ts";
-import { fetchTunnels, fetchUsage, type PersistentTunnel } from "./tunnels.ts";
+import { fetchTunnels, fetchUsage, type ListedTunnel } from "./tunnels.ts";
 
-const tunnel = (name: string, fields: Partial<PersistentTunnel> = {}): PersistentTunnel => ({
+const tunnel = (name: string, fields: Partial<ListedTunnel> = {}): ListedTunnel => ({
   id: `id-${name}`,
   name,
   url: `https://${name}-k3vq.tunnel.example.com`,

@@ -1,7 +1,7 @@
 import { type ApiClient, asRecord, notPortway } from "../api/mod.ts";
 
 /** A persistent tunnel as its user sees it. */
-export interface PersistentTunnel {
+export interface ListedTunnel {
   id: string;
   name: string;
   /** Of its default port. */
@@ -17,7 +17,7 @@ export interface PersistentTunnel {
 }
 
 /** The traffic of a user in this month. */
-export interface Usage {
+export interface MonthUsage {
   bytes: number;
   /** Null for no limit. */
   bytesLimit: number | null;
@@ -26,7 +26,7 @@ export interface Usage {
 }
 
 /** The persistent tunnels of the account in use. Throws what the client throws. */
-export async function fetchTunnels(api: ApiClient): Promise<PersistentTunnel[]> {
+export async function fetchTunnels(api: ApiClient): Promise<ListedTunnel[]> {
   const { tunnels } = asRecord(await api.get("/api/v1/tunnels"));
   if (!Array.isArray(tunnels)) throw notPortway(api.server);
   return tunnels.map((one) => {
@@ -37,7 +37,7 @@ export async function fetchTunnels(api: ApiClient): Promise<PersistentTunnel[]> 
 }
 
 /** The traffic of the user who asks. Throws what the client throws. */
-export async function fetchUsage(api: ApiClient): Promise<Usage> {
+export async function fetchUsage(api: ApiClient): Promise<MonthUsage> {
   const { bytes, bytesLimit, resetsAt } = asRecord(await api.get("/api/v1/usage"));
   if (typeof bytes !== "number") throw notPortway(api.server);
   return {
@@ -53,7 +53,7 @@ function toIsoDate(time: string | number): string | null {
 }
 
 /** Null for what is no tunnel. A URL that could steer a terminal is none. */
-function parseTunnel(value: unknown): PersistentTunnel | null {
+function parseTunnel(value: unknown): ListedTunnel | null {
   const { id, name, url, defaultPort, allowedPorts, enabled, suspended, live } = asRecord(value);
   if (typeof id !== "string" || typeof name !== "string" || typeof url !== "string" || !isPlainUrl(url)) return null;
   if (!isPort(defaultPort) || typeof enabled !== "boolean") return null;

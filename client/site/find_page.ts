@@ -1,11 +1,11 @@
-import { notFound, type OpenFile, type Root, serializePath, type TargetPath } from "../files/mod.ts";
+import { noSuchEntry, type OpenFile, type Root, serializePath, type SharePath } from "../files/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
 
 /** Sent by the script of live reload, which asks for the page that it is on and wants to be told of errors in JSON. */
 export const LIVE_HEADER = "x-portway-live";
 
 /** What answers a request: a file, or another address to ask. */
-export type Page = FilePage | { redirect: string };
+export type SitePage = FilePage | { redirect: string };
 
 export interface FilePage {
   /** Whoever sends it closes it. */
@@ -21,11 +21,11 @@ export interface FilePage {
  * of a single-page application `spa`. Folders get a slash at their end, so that relative links in them hold.
  * @throws HttpError 404
  */
-export function findPage(request: Request, root: Root, path: TargetPath, spa: string | null): Page {
+export function findPage(request: Request, root: Root, path: SharePath, spa: string | null): SitePage {
   return findFile(root, path) ?? findRoute(request, root, path, spa) ?? fail();
 }
 
-function findFile(root: Root, { segments, isFolder, query }: TargetPath): Page | null {
+function findFile(root: Root, { segments, isFolder, query }: SharePath): SitePage | null {
   const opened = openIfThere(root, segments);
   if (opened?.kind === "file") {
     if (!isFolder) return { file: opened, name: segments[segments.length - 1] };
@@ -52,7 +52,7 @@ function findFile(root: Root, { segments, isFolder, query }: TargetPath): Page |
 const ASSET = /\.(?:[cm]?js|css|map|json|wasm|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|mp[34]|webm|pdf|txt|xml)$/i;
 
 /** The index of a single-page application, for what looks like one of its routes. */
-function findRoute(request: Request, root: Root, { segments }: TargetPath, spa: string | null): Page | null {
+function findRoute(request: Request, root: Root, { segments }: SharePath, spa: string | null): SitePage | null {
   if (spa === null) return null;
   const last = segments[segments.length - 1] ?? "";
   const wantsPage = request.headers.get("accept")?.includes("text/html") || request.headers.has(LIVE_HEADER);
@@ -81,5 +81,5 @@ function openIfThere(root: Root, segments: readonly string[]): ReturnType<Root["
 }
 
 function fail(): never {
-  throw notFound();
+  throw noSuchEntry();
 }

@@ -12,7 +12,7 @@ const LIVE_EVENTS = "/.portway/live";
 /** Reloads open pages when files change. Files on the disk stay as they are: the script is added on the way out. */
 export interface LiveReload {
   /** Answers a request for the script or the stream of events; null for any other. */
-  answer(request: Request, target: string): Response | null;
+  answer(request: Request, path: string): Response | null;
   /** Sends a page with the script in it. Takes ownership of the file. */
   sendPage(request: Request, page: FilePage): Promise<Response>;
   close(): void;

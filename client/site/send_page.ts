@@ -1,6 +1,6 @@
 import { answerFile, type CodedForm, parseAcceptEncoding } from "../../common/file_http/mod.ts";
 import type { OpenFile, Root } from "../files/mod.ts";
-import { type FilePage, openFile, type Page } from "./find_page.ts";
+import { type FilePage, openFile, type SitePage } from "./find_page.ts";
 import type { LiveReload } from "./live_reload.ts";
 
 /** Precompressed forms, best first: a file `app.js.br` beside `app.js` is sent to who can read it. */
@@ -28,7 +28,7 @@ function isNamedByContent(name: string): boolean {
 export async function sendPage(
   request: Request,
   root: Root,
-  page: Page,
+  page: SitePage,
   live: LiveReload | null,
   isDirect = false,
 ): Promise<Response> {

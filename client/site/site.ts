@@ -7,7 +7,7 @@ import {
   createLoginRoutes,
   getErrorCode,
   openRoot,
-  parseTargetPath,
+  parseSharePath,
   type Root,
   toHttpError,
 } from "../files/mod.ts";
@@ -30,7 +30,7 @@ export interface SiteOptions {
   log?: Logger;
 }
 
-export interface Site extends FetchTarget {
+export interface WebSite extends FetchTarget {
   /** Whether there was a page for the address of the site itself when it was opened. */
   readonly hasIndex: boolean;
 }
@@ -40,7 +40,7 @@ export interface Site extends FetchTarget {
  * @throws TypeError when `path` is no folder or the index file of a single-page application is missing; the system's
  * error when it cannot be opened
  */
-export function createSite(options: SiteOptions): Site {
+export function createSite(options: SiteOptions): WebSite {
   const { spa = null, log = silentLogger } = options;
   const root = openRoot({ path: options.path, hidden: options.hidden ?? false, shown: [".well-known"] });
   if (root.only !== null) throw new TypeError(`cannot serve "${options.path}" as a site: it is no folder`);
@@ -70,13 +70,13 @@ export function createSite(options: SiteOptions): Site {
     return response;
   }
 
-  async function answerOpen(request: Request, { target, isDirect }: FetchInfo): Promise<Response> {
+  async function answerOpen(request: Request, { path, isDirect }: FetchInfo): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: "GET, HEAD" } });
     }
-    const answered = live?.answer(request, target);
+    const answered = live?.answer(request, path);
     if (answered) return answered;
-    const page = findPage(request, root, parseTargetPath(target), spa);
+    const page = findPage(request, root, parseSharePath(path), spa);
     return await sendPage(request, root, page, live, isDirect);
   }
 

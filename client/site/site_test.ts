@@ -28,7 +28,7 @@ function openTestSite(files: Record<string, string>, options: Partial<SiteOption
     folder,
     write,
     ask: (target: string, headers: Record<string, string> = {}, method = "GET") =>
-      site.fetch(new Request("http://site.test/", { method, headers }), { target, remoteAddress: "192.0.2.1" }),
+      site.fetch(new Request("http://site.test/", { method, headers }), { path: target, remoteAddress: "192.0.2.1" }),
     async [Symbol.asyncDispose]() {
       await site.close();
       fs.rmSync(folder, { recursive: true });

@@ -27,11 +27,11 @@ export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
       return Promise.resolve();
     },
     // An upgrade is told of twice: when it was granted, and as a request when it has ended.
-    request: ({ method, target, status, durationMs, bytes, upgrade, port }) =>
+    request: ({ method, path, status, durationMs, bytes, upgrade, port }) =>
       print(upgrade === "open" ? "upgrade" : "request", {
         time: new Date().toISOString(),
         method,
-        path: target,
+        path,
         status,
         durationMs: Math.round(durationMs * 1000) / 1000,
         bytes,

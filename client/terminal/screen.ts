@@ -23,7 +23,7 @@ export interface OpenedPersistent {
 export interface CarriedLine {
   method: string;
   /** Path and query. */
-  target: string;
+  path: string;
   status: number;
   durationMs: number;
   bytes: number;

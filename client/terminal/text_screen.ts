@@ -57,13 +57,13 @@ export function createTextScreen(options: TextScreenOptions): Screen {
       if (showQr) await writeQr(urls[1] ?? urls[0]);
       out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
     },
-    request: ({ method, target, status, durationMs, upgrade, port }) => {
+    request: ({ method, path, status, durationMs, upgrade, port }) => {
       const duration = paint(
         DIM,
         upgrade === "open" ? "open" : formatDuration(durationMs) + (upgrade ? ", closed" : ""),
       );
       out.write(
-        `${timestamp(now())} ${method} ${escapeTarget(target)} ${paint(colorOf(status), String(status))} ${duration}` +
+        `${timestamp(now())} ${method} ${escapePath(path)} ${paint(colorOf(status), String(status))} ${duration}` +
           (port === undefined ? "" : paint(DIM, ` :${port}`)),
       );
     },
@@ -110,8 +110,8 @@ function colorOf(status: number): number {
 }
 
 /** What a visitor sends must not steer the terminal: everything but visible ASCII is shown escaped. */
-function escapeTarget(target: string): string {
-  return target.replace(
+function escapePath(path: string): string {
+  return path.replace(
     /[^\x21-\x7e]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
   );

@@ -42,7 +42,7 @@ Deno.test("createTextScreen shows when a tunnel ends, with the date where the ti
 
 Deno.test("createTextScreen colours each output by what it leads to", () => {
   const { screen, out, errors } = createScreen({ color: true });
-  screen.request({ method: "GET", target: "/", status: 200, durationMs: 1, bytes: 1, upgrade: null });
+  screen.request({ method: "GET", path: "/", status: 200, durationMs: 1, bytes: 1, upgrade: null });
   screen.reconnecting("it broke", 500);
   assert(out.lines[0].includes("\x1b[32m200\x1b[0m"));
   assert.deepEqual(errors.lines, ["Connection lost: it broke. Trying again in 500ms."]);
@@ -76,7 +76,7 @@ Deno.test("createTextScreen shows a QR code where it fits, and says so where it 
 
 Deno.test("createTextScreen lets nobody steer the terminal", () => {
   const { screen, out, errors } = createScreen();
-  screen.request({ method: "GET", target: "/\x1b[2J\x9b", status: 200, durationMs: 1, bytes: 1, upgrade: null });
+  screen.request({ method: "GET", path: "/\x1b[2J\x9b", status: 200, durationMs: 1, bytes: 1, upgrade: null });
   screen.reconnecting("\x1b[2J", 500);
   screen.note("\x9b31m");
   // deno-lint-ignore no-control-regex -- what is looked for
@@ -93,7 +93,7 @@ Deno.test("createTextScreen shows a persistent tunnel with each of its ports, an
   }));
   const usage = { text: "1.20 GB of 25.0 GB this month", bytes: 1.2e9, bytesLimit: 25e9 };
   await screen.openedPersistent({ id: "i", name: "shop\x1b[2J", ports, usage });
-  screen.request({ method: "GET", target: "/", status: 200, durationMs: 1, bytes: 1, upgrade: null, port: 4000 });
+  screen.request({ method: "GET", path: "/", status: 200, durationMs: 1, bytes: 1, upgrade: null, port: 4000 });
   assert.deepEqual(out.lines.slice(1, 7), [
     "  Tunnel            shop?[2J",
     "  Public endpoint   http://a--3000.example",

@@ -14,7 +14,7 @@ const ONE_TURN = 0;
 const BULK = LARGE;
 
 /** An answer's head, and the block that travels: reason phrase, CRLF, field lines. */
-export interface Answer {
+export interface ServiceAnswer {
   readonly head: ResponseHead;
   /** The connection's buffer, or memory of its own where it was changed: `block[blockStart, blockEnd)`. */
   readonly block: Uint8Array;
@@ -31,7 +31,7 @@ export interface Answer {
 export async function pumpAnswer(
   stream: MuxStream,
   connection: UpstreamConnection,
-  answer: Answer,
+  answer: ServiceAnswer,
 ): Promise<boolean> {
   const { head } = answer;
   if (stream.room === 0) await stream.whenRoom();
@@ -54,7 +54,7 @@ export function isWhole(head: ResponseHead, { end }: UpstreamConnection): boolea
 }
 
 /** Sends an answer that {@link isWhole} in one frame. */
-export function respondWhole(stream: MuxStream, connection: UpstreamConnection, answer: Answer): void {
+export function respondWhole(stream: MuxStream, connection: UpstreamConnection, answer: ServiceAnswer): void {
   const { head, block, blockStart, blockEnd } = answer, bodyEnd = head.end + head.length;
   stream.respond(head.status, block, blockStart, blockEnd, connection.buffer, head.end, bodyEnd, true);
 }
@@ -63,7 +63,7 @@ export function respondWhole(stream: MuxStream, connection: UpstreamConnection, 
 async function respond(
   stream: MuxStream,
   buffer: Uint8Array,
-  { head, block, blockStart, blockEnd }: Answer,
+  { head, block, blockStart, blockEnd }: ServiceAnswer,
   bodyStart: number,
   bodyEnd: number,
   end: boolean,
@@ -76,7 +76,7 @@ async function respond(
 async function pumpLength(
   stream: MuxStream,
   connection: UpstreamConnection,
-  answer: Answer,
+  answer: ServiceAnswer,
 ): Promise<boolean> {
   const { head } = answer, total = head.end + head.length;
   let reading: Reading | null = null;
@@ -106,7 +106,7 @@ async function pumpLength(
 async function pumpChunked(
   stream: MuxStream,
   connection: UpstreamConnection,
-  answer: Answer,
+  answer: ServiceAnswer,
 ): Promise<boolean> {
   const { head } = answer, decoder = createChunkedDecoder();
   // What has been decoded is gathered in place, right behind the head: data is never longer than its chunks.
@@ -155,7 +155,7 @@ async function pumpChunks(
 async function pumpToClose(
   stream: MuxStream,
   connection: UpstreamConnection,
-  answer: Answer,
+  answer: ServiceAnswer,
 ): Promise<boolean> {
   await respond(stream, connection.buffer, answer, answer.head.end, connection.end, false);
   await readBulk(new Bulk(stream, connection), async (bulk) => {

@@ -40,10 +40,10 @@ class HandlerExchange implements StreamHandler {
   }
 
   async #run(request: TunnelRequest, target: FetchTarget): Promise<void> {
-    const fields = parseFields(request.head), { method, target: path } = request.head;
+    const fields = parseFields(request.head), { method, path } = request.head;
     const header = (name: string) => fields.find(([known]) => known === name)?.[1] ?? "";
     const info = {
-      target: path,
+      path,
       remoteAddress: header("x-forwarded-for"),
       publicHost: header("x-forwarded-host"),
     };
@@ -66,14 +66,14 @@ class HandlerExchange implements StreamHandler {
 
   #createRequest(request: TunnelRequest, fields: [string, string][]): Request {
     const host = fields.find(([name]) => name === "host")?.[1] ?? "localhost";
-    const { method, target } = request.head;
+    const { method, path } = request.head;
     const hasBody = !request.bodyless && !request.upgrade && method !== "GET" && method !== "HEAD";
     const init: RequestInit & { duplex?: "half" } = { method, headers: fields, signal: this.#abort.signal };
     if (hasBody) {
       init.body = this.#createBody();
       init.duplex = "half";
     }
-    return new Request(`http://${host}${target.startsWith("//") ? `/.${target}` : target}`, init);
+    return new Request(`http://${host}${path.startsWith("//") ? `/.${path}` : path}`, init);
   }
 
   #createBody(): ReadableStream<Uint8Array<ArrayBuffer>> {

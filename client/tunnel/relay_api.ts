@@ -6,7 +6,7 @@ import {
   explainCallFailure,
   type HttpCall,
   notPortway,
-  parseJson,
+  parseJsonOrNull,
   parseRefusal,
 } from "../api/mod.ts";
 
@@ -53,7 +53,7 @@ async function ask(connect: Connect, request: HttpCall): Promise<Record<string, 
   const answer = await call(connect, request).catch((error) => {
     throw explainCallFailure(request.url, error);
   });
-  if (answer.status >= 200 && answer.status < 300) return asRecord(parseJson(answer.text));
+  if (answer.status >= 200 && answer.status < 300) return asRecord(parseJsonOrNull(answer.text));
   throw parseRefusal(request.url, answer.status, answer.text);
 }
 

@@ -15,7 +15,7 @@ Deno.test("readRequestHead finds a head wherever it lies in a frame", () => {
   const text = "POST /a?b=c HTTP/1.1\r\nHost: x.example\r\nContent-Length: 5\r\n\r\n";
   const read = new RequestHead();
   readRequestHead(read, latin1(`???${text}more`), 3, 3 + text.length);
-  assert.deepEqual([read.method, read.target, read.hasLength, read.length], ["POST", "/a?b=c", true, 5]);
+  assert.deepEqual([read.method, read.path, read.hasLength, read.length], ["POST", "/a?b=c", true, 5]);
   assert.deepEqual([read.fieldsStart, read.valueEnd(0) + 2], [3 + text.indexOf("Host"), 3 + text.indexOf("Content")]);
 });
 
@@ -42,10 +42,10 @@ Deno.test("readRequestHead keeps any method and any byte of a target", () => {
   }
   const target = "/" +
     String.fromCharCode(...Array.from({ length: 0xff - 0x20 }, (_, at) => at + 0x21)).replace("\x7f", "");
-  assert.equal(scan(`GET ${target} HTTP/1.1\r\nhost: a\r\n\r\n`).target, target);
+  assert.equal(scan(`GET ${target} HTTP/1.1\r\nhost: a\r\n\r\n`).path, target);
   const long = "/" + "\xe9".repeat(50_000);
-  assert.equal(scan(`GET ${long} HTTP/1.1\r\nhost: a\r\n\r\n`).target, long);
-  assert.equal(scan("OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n").target, "*");
+  assert.equal(scan(`GET ${long} HTTP/1.1\r\nhost: a\r\n\r\n`).path, long);
+  assert.equal(scan("OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n").path, "*");
 });
 
 Deno.test("readRequestHead refuses more fields than anybody sends", () => {

@@ -61,7 +61,7 @@ export interface SessionOptions {
 export interface CarriedRequest {
   method: string;
   /** Path and query. */
-  target: string;
+  path: string;
   status: number;
   durationMs: number;
   /** Heads and bodies, both directions. */
@@ -203,11 +203,11 @@ class WebSocketSession implements ClientSession {
       stream.reset(ResetReason.internal, "the request's head is malformed");
       return stream.handler;
     }
-    const { method, target } = head;
+    const { method, path } = head;
     const tell = (upgrade: CarriedRequest["upgrade"]) =>
       this.#options.onRequest({
         method,
-        target,
+        path,
         status: stream.status === 0 ? statusOfReset(stream.ended) : stream.status,
         durationMs: this.#mux.now() - heardAt,
         bytes: stream.carried,

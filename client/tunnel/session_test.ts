@@ -131,7 +131,7 @@ Deno.test("what waits for a slow local service is not written over by the messag
   const service = scriptConnect();
   const slow = createUpstream({ url: new URL("http://127.0.0.1:9"), connect: service.connect, hostHeader: null });
   const asked: string[] = [];
-  const { connections, session } = open({ target: slow, onRequest: ({ target }) => asked.push(target) });
+  const { connections, session } = open({ target: slow, onRequest: ({ path }) => asked.push(path) });
   await accept(connections);
   const head = "PUT /first HTTP/1.1\r\nhost: a.example\r\ncontent-length: 60000\r\n\r\n";
   connections[0].send(message([FrameType.request, 0, latin1(head)]));

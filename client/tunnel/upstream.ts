@@ -10,7 +10,7 @@ import {
 } from "../../protocol/mod.ts";
 import { Addresses, type PublicBase } from "./addresses.ts";
 import { type Connect, ConnectError, type Connection } from "../../common/connection/mod.ts";
-import { type Answer, isWhole, pumpAnswer, respondWhole } from "./answer.ts";
+import { isWhole, pumpAnswer, respondWhole, type ServiceAnswer } from "./answer.ts";
 import { RequestHeadWriter } from "./request_writer.ts";
 import { type AnsweredRequest, type ResponseHead, ResponseSyntaxError } from "../../common/http1/mod.ts";
 import {
@@ -213,7 +213,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
     if (blockEnd - blockStart <= MAX_SMALL_BLOCK) this.#stream.inform(head.status, block, blockStart, blockEnd);
   }
 
-  #toAnswer(buffer: Uint8Array, head: ResponseHead): Answer {
+  #toAnswer(buffer: Uint8Array, head: ResponseHead): ServiceAnswer {
     const { reasonStart, fieldsEnd } = head;
     const edited = this.#base === null
       ? null
@@ -241,7 +241,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   }
 
   /** Returns the answer to send when its body passes as it is; null when it is on its way, rewritten. */
-  #rewrite(connection: UpstreamConnection, answer: Answer, exchange: RewrittenExchange): Answer | null {
+  #rewrite(connection: UpstreamConnection, answer: ServiceAnswer, exchange: RewrittenExchange): ServiceAnswer | null {
     const { head, block, blockStart, blockEnd } = answer, stream = this.#stream;
     const rewritten = exchange.readHead(head.status, block, blockStart, blockEnd);
     if (!isBodyRewritten(rewritten)) {
@@ -255,7 +255,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   }
 
   /** From here on both directions are bytes. */
-  #switch(connection: UpstreamConnection, { head, block, blockStart, blockEnd }: Answer): void {
+  #switch(connection: UpstreamConnection, { head, block, blockStart, blockEnd }: ServiceAnswer): void {
     connection.start = head.end;
     // The visitor may answer at once: what comes then must find its way.
     this.#splice = new Splice(this.#stream, connection.detach());

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { ApiClient } from "../api/mod.ts";
-import type { Capture } from "./records.ts";
+import type { CaptureRecord } from "./records.ts";
 
 /** Bytes of a long body that are fetched to be shown. */
 const SHOWN_BYTES = 256 * 1024;
@@ -15,12 +15,12 @@ export interface ShownBody {
 export async function loadShownBody(
   api: Pick<ApiClient, "stream">,
   viewId: string,
-  capture: Capture,
+  capture: CaptureRecord,
 ): Promise<ShownBody> {
   if (capture.body !== null) return { bytes: Uint8Array.from(Buffer.from(capture.body, "base64")), isWhole: true };
   const pieces: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of streamBody(api, viewId, capture)) {
+  for await (const piece of streamCaptured(api, viewId, capture)) {
     pieces.push(piece);
     size += piece.length;
     if (size >= SHOWN_BYTES) break;
@@ -29,10 +29,10 @@ export async function loadShownBody(
 }
 
 /** The bytes of a body, however long it is. @throws what the API does */
-export async function* streamBody(
+export async function* streamCaptured(
   api: Pick<ApiClient, "stream">,
   viewId: string,
-  { id, body }: Capture,
+  { id, body }: CaptureRecord,
 ): AsyncGenerator<Uint8Array, void> {
   if (body !== null) return yield Buffer.from(body, "base64");
   const stream = await api.stream(`/api/v1/views/${viewId}/captures/${id}/body`);

@@ -1,4 +1,4 @@
-import type { View } from "./records.ts";
+import type { ViewRecord } from "./records.ts";
 
 /** No view, or more than one, goes by what was given. The message is a line for the user. */
 export class NoSuchView extends Error {
@@ -13,9 +13,9 @@ const SHOWN_ID = 8;
  * leave no doubt.
  * @throws NoSuchView
  */
-export function chooseView(views: readonly View[], given: string): View {
+export function chooseView(views: readonly ViewRecord[], given: string): ViewRecord {
   const asked = given.trim(), lower = asked.toLowerCase();
-  const rules: ((view: View) => boolean)[] = [
+  const rules: ((view: ViewRecord) => boolean)[] = [
     ({ id }) => id === lower,
     ({ name }) => name === asked,
     ({ name }) => name.toLowerCase() === lower,
@@ -30,6 +30,6 @@ export function chooseView(views: readonly View[], given: string): View {
   throw new NoSuchView(`there is no view "${asked}" in this account: ${known}`);
 }
 
-const describe = (views: readonly View[]) =>
+const describe = (views: readonly ViewRecord[]) =>
   views.slice(0, 10).map(({ id, name }) => `${id.slice(0, SHOWN_ID)} ${name}`).join(", ") +
   (views.length > 10 ? ", …" : "");

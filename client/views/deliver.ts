@@ -7,13 +7,13 @@ import { describeError } from "../../common/log.ts";
 import {
   type Ending,
   exchange,
-  type RequestFraming,
+  type OutgoingFraming,
   serializeRequestHead,
   type UpstreamAnswer,
   UpstreamConnection,
 } from "../../common/upstream/mod.ts";
 import type { ShownBody } from "./capture_body.ts";
-import { type Capture, targetBelowView } from "./records.ts";
+import { type CaptureRecord, pathBelowView } from "./records.ts";
 
 /** How long a service may take for its answer. */
 const TIMEOUT_MS = 60_000;
@@ -25,9 +25,9 @@ const VIA_FIELD = "Portway-Capture";
 export interface DeliverOptions {
   connect: Connect;
   /** Where to; a path in it comes before that of the capture. */
-  target: URL;
+  service: URL;
   viewId: string;
-  capture: Capture;
+  capture: CaptureRecord;
   /** The bytes of the capture's body. */
   body: AsyncIterable<Uint8Array>;
   /** The Host that the service sees; null: the one that the capture came with. */
@@ -57,7 +57,7 @@ export class NotDelivered extends Error {
  * @throws NotDelivered
  */
 export async function deliver(options: DeliverOptions): Promise<Delivered> {
-  const { target, capture, signal } = options;
+  const { service: target, capture, signal } = options;
   const ending = new TimedEnding(AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
   const startedAt = performance.now();
   try {
@@ -83,7 +83,7 @@ export async function deliver(options: DeliverOptions): Promise<Delivered> {
   }
 }
 
-function composeRequest({ target, viewId, capture, body, hostHeader }: DeliverOptions) {
+function composeRequest({ service: target, viewId, capture, body, hostHeader }: DeliverOptions) {
   const { method, headers, bodySize } = capture;
   const own = headers.find(([name]) => name.toLowerCase() === "host")?.[1] ?? capture.host;
   const named = headers.filter(([name]) => name.toLowerCase() === "connection")
@@ -91,8 +91,8 @@ function composeRequest({ target, viewId, capture, body, hostHeader }: DeliverOp
   const left = new Set([...CONNECTION_FIELDS, ...named, "host", "expect"]);
   // A body that was announced as empty is announced as such again.
   const saidLength = headers.some(([name]) => name.toLowerCase() === "content-length");
-  const framing: RequestFraming = bodySize > 0 || saidLength ? { length: bodySize } : "none";
-  const below = targetBelowView(capture), mark = below.indexOf("?");
+  const framing: OutgoingFraming = bodySize > 0 || saidLength ? { length: bodySize } : "none";
+  const below = pathBelowView(capture), mark = below.indexOf("?");
   const path = joinPath(target.pathname, mark < 0 ? below : below.slice(0, mark));
   const fields: [string, string][] = [
     ["Host", hostHeader ?? own],
@@ -146,8 +146,8 @@ class TimedEnding implements Ending {
   }
 }
 
-function explainFailure(error: unknown, target: URL, ending: Ending, { id }: Capture): NotDelivered {
+function explainFailure(error: unknown, service: URL, ending: Ending, { id }: CaptureRecord): NotDelivered {
   const reason = ending.reason?.message ??
     (error instanceof ConnectError || error instanceof ResponseSyntaxError ? error.message : describeError(error));
-  return new NotDelivered(`capture ${id} was not delivered to ${target.origin}: ${reason}`, { cause: error });
+  return new NotDelivered(`capture ${id} was not delivered to ${service.origin}: ${reason}`, { cause: error });
 }

@@ -2,9 +2,9 @@ import { equal, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createServer, type Server } from "node:net";
 import { openConnector } from "../../common/connection/mod.ts";
-import { type Capture, deliver, NotDelivered } from "./mod.ts";
+import { type CaptureRecord, deliver, NotDelivered } from "./mod.ts";
 
-const CAPTURE: Capture = {
+const CAPTURE: CaptureRecord = {
   id: "7",
   cursor: 7,
   receivedAt: "2026-01-31T12:00:00.000Z",
@@ -56,7 +56,7 @@ async function withService(answer: string, run: (port: number) => Promise<unknow
 const send = (port: number, changes: Partial<Parameters<typeof deliver>[0]> = {}) =>
   deliver({
     connect: openConnector(),
-    target: new URL(`http://127.0.0.1:${port}/`),
+    service: new URL(`http://127.0.0.1:${port}/`),
     viewId: "0123",
     capture: CAPTURE,
     body: pieces("\xff\0", "END"),
@@ -82,7 +82,7 @@ Deno.test("a capture is delivered as it came, but for the fields of its connecti
 Deno.test("a path of the target comes first, and the Host may stay the one of the capture", async () => {
   const came = await withService(
     "HTTP/1.1 204 No Content\r\n\r\n",
-    (port) => send(port, { target: new URL(`http://127.0.0.1:${port}/hooks/`), hostHeader: null }),
+    (port) => send(port, { service: new URL(`http://127.0.0.1:${port}/hooks/`), hostHeader: null }),
   );
   equal(came.split("\r\n").slice(0, 2).join("\n"), "PURGE /hooks/a%2Fb/\xe9?n=1? HTTP/1.1\nHost: api.example");
 });

@@ -1,9 +1,9 @@
 import { createBackoff } from "../../common/backoff.ts";
 import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
-import { type ApiClient, ApiRefused, ApiUnreachable, asRecord, parseJson } from "../api/mod.ts";
+import { type ApiClient, ApiRefused, ApiUnreachable, asRecord, parseJsonOrNull } from "../api/mod.ts";
 import { EventReader, EventTooLong, type ServerEvent } from "./events.ts";
-import { type Capture, parseCapture } from "./records.ts";
+import { type CaptureRecord, parseCapture } from "./records.ts";
 
 /** The server says something every 15 seconds. */
 const SILENCE_MS = 45_000;
@@ -32,7 +32,7 @@ export class ViewGone extends Error {
  * one that was taken. Ends when `signal` aborts.
  * @throws ViewGone, ApiRefused, LoginNeeded, NotUnderstood
  */
-export async function* followView(options: FollowOptions): AsyncGenerator<Capture, void> {
+export async function* followView(options: FollowOptions): AsyncGenerator<CaptureRecord, void> {
   const { signal, onLost, onBack } = options;
   const backoff = createBackoff({ initialMs: FIRST_WAIT_MS, maxMs: LONGEST_WAIT_MS });
   let cursor = options.after, isLost = false;
@@ -44,7 +44,7 @@ export async function* followView(options: FollowOptions): AsyncGenerator<Captur
         backoff.reset();
         if (event === null) continue;
         if (event.type === "removed") throw new ViewGone("the view was deleted, or you may not read it any more");
-        const capture = parseCapture(parseJson(event.data));
+        const capture = parseCapture(parseJsonOrNull(event.data));
         if (capture.cursor <= cursor) continue;
         yield capture;
         cursor = capture.cursor;

@@ -2,9 +2,9 @@ import { Buffer } from "node:buffer";
 import { formatTime } from "../../common/format.ts";
 import { formatBody, makeHarmless } from "./format_body.ts";
 import type { ShownBody } from "./capture_body.ts";
-import { type Capture, targetBelowView } from "./records.ts";
+import { type CaptureRecord, pathBelowView } from "./records.ts";
 
-export interface Look {
+export interface CaptureLook {
   color: boolean;
   /** Characters that a line has room for. */
   columns: number;
@@ -14,7 +14,7 @@ const MAX_RULE = 80;
 const DIM = 2, BOLD = 1, CYAN = 36;
 
 /** A capture for people: a line with its time, then Request Details, Request Headers and Body Payload. */
-export function formatCapture(capture: Capture, body: ShownBody, { color, columns }: Look): string[] {
+export function formatCapture(capture: CaptureRecord, body: ShownBody, { color, columns }: CaptureLook): string[] {
   const paint = (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
   const title = (text: string) => paint(BOLD, text);
   const payload = formatBody(body, capture.contentType, capture.bodySize);
@@ -24,7 +24,7 @@ export function formatCapture(capture: Capture, body: ShownBody, { color, column
     ...align([
       ["Host", capture.host],
       ["Method", capture.method],
-      ["Path", targetBelowView(capture) || "/"],
+      ["Path", pathBelowView(capture) || "/"],
       ["From", capture.address],
       ["Capture", capture.id],
     ]),

@@ -2,12 +2,12 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { formatBody } from "./format_body.ts";
 import { formatCapture } from "./format_capture.ts";
-import type { Capture } from "./records.ts";
+import type { CaptureRecord } from "./records.ts";
 
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text));
 const whole = (text: string) => ({ bytes: bytes(text), isWhole: true });
 
-const CAPTURE: Capture = {
+const CAPTURE: CaptureRecord = {
   id: "7",
   cursor: 7,
   receivedAt: "2026-01-31T12:00:00.000Z",

@@ -1,7 +1,7 @@
 import { asRecord } from "../api/mod.ts";
 
 /** A view, as far as the commands show it. */
-export interface View {
+export interface ViewRecord {
   id: string;
   name: string;
   captureUrl: string;
@@ -17,7 +17,7 @@ export interface View {
 }
 
 /** A call that was captured. Texts of the head have one character a byte. */
-export interface Capture {
+export interface CaptureRecord {
   id: string;
   /** Counts up within its view. */
   cursor: number;
@@ -42,7 +42,7 @@ export class NotUnderstood extends Error {
 }
 
 /** @throws NotUnderstood */
-export function parseView(value: unknown): View {
+export function parseView(value: unknown): ViewRecord {
   const view = asRecord(value);
   return {
     id: text(view, "id"),
@@ -60,14 +60,14 @@ export function parseView(value: unknown): View {
 }
 
 /** @throws NotUnderstood */
-export function parseViews(value: unknown): View[] {
+export function parseViews(value: unknown): ViewRecord[] {
   const { views } = asRecord(value);
   if (!Array.isArray(views)) throw missing("views");
   return views.map(parseView);
 }
 
 /** @throws NotUnderstood */
-export function parseCapture(value: unknown): Capture {
+export function parseCapture(value: unknown): CaptureRecord {
   const capture = asRecord(value);
   const { headers } = capture;
   if (!Array.isArray(headers)) throw missing("headers");
@@ -93,7 +93,7 @@ export function parseCapture(value: unknown): Capture {
 }
 
 /** Path and query as they were sent, below the view. */
-export function targetBelowView({ path, query }: Pick<Capture, "path" | "query">): string {
+export function pathBelowView({ path, query }: Pick<CaptureRecord, "path" | "query">): string {
   const below = /^\/req\/[^/]*(.*)$/.exec(path)?.[1] ?? path;
   return `${below}${query === null ? "" : `?${query}`}`;
 }

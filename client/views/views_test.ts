@@ -1,9 +1,9 @@
 import { deepEqual, equal, rejects, throws } from "node:assert/strict";
 import { ApiRefused, ApiUnreachable } from "../api/mod.ts";
-import { chooseView, followView, type View, ViewGone } from "./mod.ts";
+import { chooseView, followView, ViewGone, type ViewRecord } from "./mod.ts";
 import { EventReader, EventTooLong } from "./events.ts";
 
-const view = (id: string, name: string): View => ({
+const view = (id: string, name: string): ViewRecord => ({
   id,
   name,
   captureUrl: "",

@@ -17,11 +17,11 @@ export interface ConnectorOptions {
 /** Opens the function that connects: directly or through a proxy, plain or in TLS, by the runtime's driver. */
 export function openConnector(options: ConnectorOptions = {}): Connect {
   const dial = createLocalhostDialer();
-  const connectWith = async (driver: Driver, target: ConnectOptions) => {
-    const connection = await openPlain(dial, driver, options.proxies, target);
-    if (target.tls === undefined) return connection;
-    const caCerts = [...options.caCerts ?? [], ...target.tls.caCerts ?? []];
-    return await connection.startTls(target.hostname, { ...target.tls, caCerts }, target.signal);
+  const connectWith = async (driver: Driver, where: ConnectOptions) => {
+    const connection = await openPlain(dial, driver, options.proxies, where);
+    if (where.tls === undefined) return connection;
+    const caCerts = [...options.caCerts ?? [], ...where.tls.caCerts ?? []];
+    return await connection.startTls(where.hostname, { ...where.tls, caCerts }, where.signal);
   };
 
   return async (given) => {

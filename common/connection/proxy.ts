@@ -1,6 +1,6 @@
 import { scanFieldLines, scanValue } from "../http1/mod.ts";
 import { describeAbort } from "./_failure.ts";
-import type { Proxy } from "./proxy_rules.ts";
+import type { ProxyAddress } from "./proxy_rules.ts";
 import { ConnectError, type Connection } from "./types.ts";
 
 /** Bytes of a proxy's answer, head only. An answer that refuses may have a page after it, which is not read. */
@@ -13,7 +13,7 @@ export const MAX_PROXY_ANSWER = 16 * 1024;
  */
 export async function connectThroughProxy(
   connection: Connection,
-  proxy: Proxy,
+  proxy: ProxyAddress,
   hostname: string,
   port: number,
   signal?: AbortSignal,
@@ -34,7 +34,7 @@ export async function connectThroughProxy(
   }
 }
 
-function renderConnect(proxy: Proxy, hostname: string, port: number): string {
+function renderConnect(proxy: ProxyAddress, hostname: string, port: number): string {
   const authority = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
   const authorization = proxy.authorization === undefined ? "" : `proxy-authorization: ${proxy.authorization}\r\n`;
   return `CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${authorization}\r\n`;

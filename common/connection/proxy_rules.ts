@@ -3,7 +3,7 @@ import { OptionError } from "../options.ts";
 import { isLocalhost } from "./localhost.ts";
 
 /** An HTTP proxy that takes CONNECT. */
-export interface Proxy {
+export interface ProxyAddress {
   hostname: string;
   port: number;
   /** Value of `proxy-authorization`, made of the user and password in the proxy's URL. */
@@ -11,7 +11,7 @@ export interface Proxy {
 }
 
 /** The proxy for a peer, or null to reach it directly. */
-export type ProxyRules = (hostname: string, port: number, secure: boolean) => Proxy | null;
+export type ProxyRules = (hostname: string, port: number, secure: boolean) => ProxyAddress | null;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -37,7 +37,7 @@ function lookUp(env: Environment, name: string): [value: string, name: string] {
   return small ? [small, name] : [env[name.toUpperCase()] ?? "", name.toUpperCase()];
 }
 
-function readProxy(env: Environment, variable: string): Proxy | null {
+function readProxy(env: Environment, variable: string): ProxyAddress | null {
   const [text, name] = lookUp(env, variable);
   if (text === "") return null;
   const full = text.includes("://") ? text : `http://${text}`;

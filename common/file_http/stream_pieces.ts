@@ -1,7 +1,7 @@
 /** A stream of what a generator makes, each piece made when it is asked for. The generator is ended on cancel. */
-export function streamPieces(
-  pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
+export function streamPieces<Memory extends ArrayBufferLike>(
+  pieces: AsyncGenerator<Uint8Array<Memory>, void>,
+): ReadableStream<Uint8Array<Memory>> {
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await pieces.next();

@@ -8,12 +8,12 @@ import { RequestHead, RequestSyntaxError } from "./request_head.ts";
 import { ResponseSyntaxError } from "./response_head.ts";
 
 /** Field lines of a head. */
-export const MAX_FIELDS = 250;
+export const MOST_FIELDS = 250;
 /** One reader for all, as on a connection: nothing of a head may show in the next. */
 export const head: RequestHead = new RequestHead();
 
 /** Reads a head that lies somewhere in a buffer. */
-export function parse(text: string, maxFields = MAX_FIELDS): RequestReading | null {
+export function parse(text: string, maxFields = MOST_FIELDS): RequestReading | null {
   const bytes = encodeLatin1(`....${text}`);
   if (!head.parse(bytes, 4, bytes.length, maxFields)) return null;
   return readingOf(head);
@@ -24,9 +24,9 @@ function readingOf(head: RequestHead): RequestReading {
     { length: head.fieldCount },
     (_, field): [string, string] => [head.name(field), head.value(field)],
   );
-  const { method, target, host, minorVersion, framing, length, expectation, close, keepAlive } = head;
+  const { method, path, host, minorVersion, framing, length, expectation, close, keepAlive } = head;
   const upgrade = head.upgrade ? head.value(head.upgradeField) : null;
-  return { method, target, host, minorVersion, fields, framing, length, expectation, close, keepAlive, upgrade };
+  return { method, path, host, minorVersion, fields, framing, length, expectation, close, keepAlive, upgrade };
 }
 
 export const hosts = [
@@ -92,7 +92,7 @@ export const request: fc.Arbitrary<Made> = fc.record({
 });
 
 /** The fields of a request in their order, those with a meaning somewhere among the others. */
-export function fieldsOf({ fields, host, connection, expect, upgrade, framing, at }: Made): [string, string][] {
+export function madeFields({ fields, host, connection, expect, upgrade, framing, at }: Made): [string, string][] {
   const special: [string, string][] = [["hOst", host]];
   if (connection !== null) special.push(["Connection", connection]);
   if (expect !== null) special.push(["Expect", expect]);
@@ -105,7 +105,7 @@ export function fieldsOf({ fields, host, connection, expect, upgrade, framing, a
 
 /** The head of a request. */
 export function write(made: Made): string {
-  const lines = fieldsOf(made).map(([name, value]) => `${name}:${made.space}${value}${made.space}\r\n`);
+  const lines = madeFields(made).map(([name, value]) => `${name}:${made.space}${value}${made.space}\r\n`);
   const target = made.authority === null ? made.path : `http://${made.authority}${made.path}`;
   return `${made.method} ${target} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
@@ -160,7 +160,7 @@ export function assertAsReference(text: string): void {
   }
   const end = text.indexOf("\r\n\r\n");
   if (end < 0) return void ok(reading === null || reading === "refused", "a head without end was taken");
-  const expected = readRequest(text.slice(0, end + 4), MAX_FIELDS);
+  const expected = readRequest(text.slice(0, end + 4), MOST_FIELDS);
   deepEqual(reading, expected ?? "refused", JSON.stringify(text));
   if (expected !== null) equal(head.end - head.start, end + 4);
 }

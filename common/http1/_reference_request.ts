@@ -3,7 +3,7 @@
 /** What a head says, as text of one character a byte. */
 export interface RequestReading {
   method: string;
-  target: string;
+  path: string;
   host: string;
   minorVersion: 0 | 1;
   fields: [name: string, value: string][];
@@ -46,7 +46,7 @@ export function readRequest(head: string, maxFields: number): RequestReading | n
   const expects = all("expect").map((value) => value.toLowerCase());
   return {
     method,
-    target: place.target,
+    path: place.target,
     host: place.host ?? hosts[0] ?? "",
     minorVersion,
     fields,

@@ -111,7 +111,7 @@ export class RequestHead {
   }
 
   /** As it was sent, one character a byte; `/` where an absolute-form target has no path. */
-  get target(): string {
+  get path(): string {
     return this.#target ??= originForm(decodeLatin1(this.bytes, this.targetStart, this.targetEnd));
   }
 
@@ -401,9 +401,9 @@ function isText(bytes: Uint8Array, start: number, end: number, text: string): bo
   return true;
 }
 
-function originForm(target: string): string {
-  if (target.startsWith("/") || target === "*") return target;
-  return `/${target}`;
+function originForm(path: string): string {
+  if (path.startsWith("/") || path === "*") return path;
+  return `/${path}`;
 }
 
 const METHODS = ["GET", "POST", "PUT", "HEAD", "PATCH", "DELETE", "OPTIONS"];

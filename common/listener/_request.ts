@@ -65,11 +65,11 @@ export function streamBody(exchange: Pick<Exchange, "readBody">): ReadableStream
  * @throws HttpError 400 where there is none: a method or a host that cannot be used, or a body with GET
  */
 export function createRequest(exchange: Exchange): Request {
-  const { method, body, headers, signal, secure, host, target } = exchange;
+  const { method, body, headers, signal, secure, host } = exchange;
   try {
     // `duplex` is needed for a streamed body and missing from the type.
     const init: RequestInit & { duplex: "half" } = { method, headers: pairs(headers), body, duplex: "half", signal };
-    const path = target === "*" ? "/" : escapeBytes(target);
+    const path = exchange.path === "*" ? "/" : escapeBytes(exchange.path);
     return new Request(`${secure ? "https" : "http"}://${host || "localhost"}${path}`, init);
   } catch (cause) {
     throw badRequest("This request has a method, a host or a body that cannot be used here.", { cause });
@@ -82,6 +82,6 @@ function pairs(headers: readonly string[]): [string, string][] {
   return list;
 }
 
-function escapeBytes(target: string): string {
-  return target.replace(/[\x80-\xff]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+function escapeBytes(path: string): string {
+  return path.replace(/[\x80-\xff]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -39,7 +39,7 @@ for (const kind of KINDS) {
       const listener = await listen(
         kind,
         { hostname: "127.0.0.1", port: 0, log: silentLogger },
-        (exchange) => exchange.target === "/1" ? answer() : new Response("second"),
+        (exchange) => exchange.path === "/1" ? answer() : new Response("second"),
       );
       const text = await askTwice(listener.port);
       listener.abort();

@@ -12,7 +12,7 @@ import type { Exchange, ExchangeHandler } from "./types.ts";
 
 const BULK_BYTES = 20_000_000;
 
-contract("keeps the target byte for byte", (exchange) => new Response(`<${exchange.target}>`), async (port) => {
+contract("keeps the target byte for byte", (exchange) => new Response(`<${exchange.path}>`), async (port) => {
   for (const target of ["/a/../b?x=%zz", "//x//y", "/%2e%2e/%C3%A9", "/?q=a?b", "/a;b=1,2/./?", "/"]) {
     match(await ask(port, `GET ${target}`), new RegExp(`<${target.replace(/[?.*+/]/g, "\\$&")}>`));
   }
@@ -218,8 +218,8 @@ for (const kind of KINDS) {
 contract(
   "answers HEAD and 304 without a body and keeps the length",
   (exchange) =>
-    new Response(exchange.target === "/304" ? null : "hello", {
-      status: exchange.target === "/304" ? 304 : 200,
+    new Response(exchange.path === "/304" ? null : "hello", {
+      status: exchange.path === "/304" ? 304 : 200,
       headers: { "content-length": "5", etag: '"x"' },
     }),
   async (port) => {
@@ -252,7 +252,7 @@ contract("sends each Set-Cookie apart", () => {
 
 contract("serves many requests on one connection", async (exchange) => {
   const body = exchange.body === null ? "" : await new Response(exchange.body).text();
-  return new Response(`<${exchange.target} ${body}>`);
+  return new Response(`<${exchange.path} ${body}>`);
 }, async (port) => {
   const client = connectRaw(port);
   client.send("POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
@@ -307,7 +307,7 @@ for (const kind of KINDS) {
     Deno.test(`listener ${kind}: refuses ${name}`, async () => {
       const reached: string[] = [];
       const handler = (exchange: Exchange) => {
-        reached.push(exchange.target);
+        reached.push(exchange.path);
         return new Response("reached");
       };
       const listener = await listen(kind, { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);
@@ -338,7 +338,7 @@ for (const kind of ["edge"] as const) {
   Deno.test(`listener ${kind}: nothing that follows a refused head is read as a request`, async () => {
     const reached: string[] = [];
     const handler = (exchange: Exchange) => {
-      reached.push(exchange.target);
+      reached.push(exchange.path);
       return new Response("reached");
     };
     const listener = await listen(kind, { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);
@@ -353,7 +353,7 @@ for (const kind of ["edge"] as const) {
 
 contract(
   "takes an absolute target of its own host",
-  (exchange) => new Response(`<${exchange.target}>`),
+  (exchange) => new Response(`<${exchange.path}>`),
   async (port) => {
     match(await ask(port, "GET http://a.test/x?y"), /<\/x\?y>/);
   },
@@ -369,7 +369,7 @@ contract("takes a body with GET, or refuses it", async (exchange) => {
 
 Deno.test("listener edge: 100 Continue is sent when the body is first read", async () => {
   const handler = async (exchange: Exchange) => {
-    if (exchange.target === "/no") return new Response("too large", { status: 417 });
+    if (exchange.path === "/no") return new Response("too large", { status: 417 });
     return new Response(`<${await new Response(exchange.body).text()}>`);
   };
   const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);

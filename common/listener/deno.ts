@@ -4,7 +4,7 @@ import { describeError, type Logger, stackOf } from "../log.ts";
 import { DenoExchange, type DenoExchangeOptions } from "./deno_exchange.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { sendResponse } from "./send_response.ts";
-import type { Traffic } from "./traffic.ts";
+import type { ListenerTraffic } from "./traffic.ts";
 import { BodyCut } from "./types.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
 
@@ -16,9 +16,9 @@ import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
  */
 export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
   const { traffic } = options, secure = options.tls !== undefined, limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const server = serve(options, (request, { remoteAddr, completed }) => {
+  const server = listenByDeno(options, (request, { remoteAddr, completed }) => {
     const isHttp2 = secure && (request.headers.has("host") ? null : true);
-    const exchange = createExchange(request, remoteAddr.hostname, { secure, isHttp2, limits });
+    const exchange = createDenoExchange(request, remoteAddr.hostname, { secure, isHttp2, limits });
     return answerRequest(exchange, completed, handler, traffic);
   });
   return Promise.resolve({ ...server, connections: -1 });
@@ -29,7 +29,7 @@ const RELISTEN_MS = 250;
 type Handle = (request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>) => Response | Promise<Response>;
 
 /** `Deno.serve` on one address, which it keeps listening on. What `handle` throws is logged, and answered with 500. */
-export function serve(options: ListenOptions, handle: Handle): Omit<Listener, "connections"> {
+export function listenByDeno(options: ListenOptions, handle: Handle): Omit<Listener, "connections"> {
   const { log } = options;
   let server = serveOnce(options, handle);
   const { hostname, port } = server.address;
@@ -104,7 +104,7 @@ function serveOnce({ hostname, port, tls, log }: ListenOptions, handle: Handle) 
 }
 
 /** A request that `Deno.serve` has taken. */
-export function createExchange(
+export function createDenoExchange(
   request: Request,
   remoteAddress: string,
   from: Omit<DenoExchangeOptions, "upgradeWebSocket">,
@@ -117,7 +117,7 @@ export async function answerRequest(
   exchange: DenoExchange,
   completed: Promise<void>,
   handler: ExchangeHandler,
-  traffic?: Traffic,
+  traffic?: ListenerTraffic,
 ): Promise<Response> {
   const answer = await findAnswer(exchange, completed, handler);
   traffic?.countAnswer(answer.status);

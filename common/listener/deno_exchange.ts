@@ -27,7 +27,7 @@ const LINGER_MS = 2000;
 /** A request as `Deno.serve` gives it, brought into the form of the others. */
 export class DenoExchange implements Exchange {
   readonly method: string;
-  readonly target: string;
+  readonly path: string;
   readonly host: string;
   readonly remoteAddress: string;
   readonly secure: boolean;
@@ -63,7 +63,7 @@ export class DenoExchange implements Exchange {
     this.reply = new DenoReply(this, options.upgradeWebSocket);
     const { host, target } = splitUrl(request, isHttp2 === true);
     this.host = host;
-    this.target = target ?? "/";
+    this.path = target ?? "/";
     const length = request.headers.get("content-length");
     const isAnnounced = length !== null ? length !== "0" : request.headers.has("transfer-encoding");
     const canHaveBody = this.method !== "GET" && this.method !== "HEAD";
@@ -194,7 +194,7 @@ export class DenoExchange implements Exchange {
 
   /** The head as it would have come over HTTP/1.1, so that what passes heads on needs to know one form only. */
   #parseHead({ maxHeadBytes, maxFields }: DenoExchangeOptions["limits"]): HttpError | null {
-    let text = `${this.method} ${this.target} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
+    let text = `${this.method} ${this.path} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
     this.request.headers.forEach((value, name) => {
       // Deno's WebSocket knows none, so the service must not grant any.
       if (name !== "host" && name !== "sec-websocket-extensions") text += `${name}: ${value}\r\n`;
@@ -225,9 +225,9 @@ function splitUrl({ method, url, headers }: Request, isHttp2: boolean): { host: 
 }
 
 /** Deno takes a raw path for UTF-8 where it can: a character a byte again. */
-function asBytes(target: string): string {
-  if (!/[\u0080-\uffff]/.test(target)) return target;
-  const bytes = ENCODER.encode(target);
+function asBytes(path: string): string {
+  if (!/[\u0080-\uffff]/.test(path)) return path;
+  const bytes = ENCODER.encode(path);
   return decodeLatin1(bytes, 0, bytes.length);
 }
 

@@ -89,7 +89,7 @@ for (const coding of ["Content-Length: 10000000000", "Transfer-Encoding: chunked
       const begun = Promise.withResolvers<Exchange>();
       const gone = Promise.withResolvers<void>();
       const listener = await start(kind, async (exchange) => {
-        if (exchange.target === "/other") return new Response("other");
+        if (exchange.path === "/other") return new Response("other");
         begun.resolve(exchange);
         await gone.promise;
         return new Response("late");
@@ -151,7 +151,7 @@ contract("an answer may begin before the body has ended, and both go on", async 
 }, EDGE); // Deno.serve wants a whole response, so that nothing goes out before the handler is done.
 
 const bodies = async (exchange: Exchange): Promise<Response> => {
-  if (exchange.target === "/413") return new Response("no", { status: 413 });
+  if (exchange.path === "/413") return new Response("no", { status: 413 });
   const wait = exchange.header("x-read") !== "no";
   return new Response(`<${wait ? await readAll(exchange) : ""}>`);
 };
@@ -209,14 +209,14 @@ contract("interim answers go ahead of the answer, with their reason and fields",
 }, EDGE); // Deno has no way to send one.
 
 contract("reason phrases go out as they are, bytes above 0x7f too", (exchange) => {
-  return say(exchange, "", `It W\xf6rks ${exchange.target}\r\nX-B: \xff\r\n`);
+  return say(exchange, "", `It W\xf6rks ${exchange.path}\r\nX-B: \xff\r\n`);
 }, async (port) => {
   match(await ask(port, "GET /x"), /^HTTP\/1\.1 200 It W\xf6rks \/x\r\nX-B: \xff\r\n/);
 }, EDGE); // Deno writes its own.
 
 /** An answer whose status is its path, and whose body is what there is of it. */
 const answers: ExchangeHandler = (exchange) => {
-  const status = Number(exchange.target.slice(1));
+  const status = Number(exchange.path.slice(1));
   const length = exchange.header("x-length");
   const block = length === null ? "\r\n" : `\r\ncontent-length: ${length}\r\n`;
   exchange.reply.begin(status, encodeLatin1(block), length === null ? null : Number(length), NOTHING, true);
@@ -250,7 +250,7 @@ contract("205 goes out with no body and an end that can be seen", answers, async
 contract("an answer in bytes that is shorter or longer than it says is broken off", async (exchange) => {
   const { reply } = exchange;
   reply.begin(200, encodeLatin1("\r\ncontent-length: 10\r\n"), 10, encodeLatin1("12345"), false);
-  if (exchange.target === "/long") await reply.write(encodeLatin1("1234567890"));
+  if (exchange.path === "/long") await reply.write(encodeLatin1("1234567890"));
   reply.end();
   return null;
 }, async (port) => {
@@ -273,7 +273,7 @@ contract("an answer without length ends with its connection in HTTP/1.0", async 
 
 contract(
   "HTTP/1.0 keeps a connection where that is asked for",
-  (exchange) => say(exchange, exchange.target),
+  (exchange) => say(exchange, exchange.path),
   async (port) => {
     const client = connectRaw(port);
     client.send("GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -286,7 +286,7 @@ contract(
 
 for (const count of [1, 100, 10_000]) {
   contract(`${count} requests in one write are answered in their order`, (exchange) => {
-    return say(exchange, `<${exchange.target.slice(1)}>`);
+    return say(exchange, `<${exchange.path.slice(1)}>`);
   }, async (port) => {
     const requests = Array.from({ length: count }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: a\r\n\r\n`);
     const client = connect(port, "127.0.0.1");
@@ -304,8 +304,8 @@ contract(
   "requests in one write are answered in their order, with bodies and answers that take their time",
   async (exchange) => {
     const body = exchange.hasBody ? await readAll(exchange) : "";
-    await new Promise((resolve) => setTimeout(resolve, exchange.target === "/slow" ? 20 : 0));
-    return new Response(`<${exchange.target} ${body}>`);
+    await new Promise((resolve) => setTimeout(resolve, exchange.path === "/slow" ? 20 : 0));
+    return new Response(`<${exchange.path} ${body}>`);
   },
   async (port) => {
     const posts = head("POST /slow", "Content-Length: 3") + "abc" +
@@ -327,7 +327,7 @@ contract(
   },
 );
 
-contract("empty lines before a request are passed over", (exchange) => say(exchange, exchange.target), async (port) => {
+contract("empty lines before a request are passed over", (exchange) => say(exchange, exchange.path), async (port) => {
   const client = connectRaw(port);
   client.send("\r\n" + head("GET /1"));
   await client.until(/\/1/);
@@ -336,7 +336,7 @@ contract("empty lines before a request are passed over", (exchange) => say(excha
 });
 
 contract("a request may come byte by byte, an empty line before it too", async (exchange) => {
-  return say(exchange, `<${exchange.target} ${await readAll(exchange)} ${exchange.header("x")}>`);
+  return say(exchange, `<${exchange.path} ${await readAll(exchange)} ${exchange.header("x")}>`);
 }, async (port) => {
   const client = connectRaw(port);
   const text = "\r\n" + head("POST /slowly", "Transfer-Encoding: chunked", "X: y") + "2\r\nhi\r\n1\r\n!\r\n0\r\n\r\n";
@@ -365,7 +365,7 @@ contract("a head of 30 kB that comes byte by byte costs no more than its bytes",
 contract("a visitor who ends their side gets the answer, however late the handler is", async (exchange) => {
   const body = exchange.hasBody ? await readAll(exchange) : "";
   await new Promise((resolve) => setTimeout(resolve, 100));
-  return new Response(`<${exchange.target} ${body}>`);
+  return new Response(`<${exchange.path} ${body}>`);
 }, async (port) => {
   for (
     const [request, answer] of [
@@ -425,7 +425,7 @@ const malformed = [
 ];
 
 contract("a chunked body that is malformed ends its connection, and is never taken for whole", async (exchange) => {
-  reached.push(`${exchange.target} ${await readAll(exchange)}`);
+  reached.push(`${exchange.path} ${await readAll(exchange)}`);
   return new Response("read");
 }, async (port) => {
   for (const body of malformed) {
@@ -451,7 +451,7 @@ contract("many chunks of one byte are one body, in linear time", async (exchange
 });
 
 contract("a piece of a body stays as it is for whoever holds it, also beyond the answer", async (exchange) => {
-  if (exchange.target !== "/held") return new Response("next");
+  if (exchange.path !== "/held") return new Response("next");
   const piece = (await exchange.readBody())!;
   held.push({ piece, copy: piece.slice() });
   return new Response("held");

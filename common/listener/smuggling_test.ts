@@ -13,7 +13,7 @@ const name = (text: string) => text.replaceAll("HOST", HOST).replaceAll("OTHER",
 Deno.test("listener edge: exactly one reading of every attack, or a refusal", async (t) => {
   let arrived: string[] = [], others: string[] = [];
   const handler = async (exchange: Exchange) => {
-    const { method, target, host } = exchange;
+    const { method, path, host } = exchange;
     if (host !== HOST && host !== OTHER) return new Response("nobody's host", { status: 404 });
     try {
       for (let piece = await exchange.readBody(); piece !== null;) piece = await exchange.readBody();
@@ -21,7 +21,7 @@ Deno.test("listener edge: exactly one reading of every attack, or a refusal", as
       ok(error instanceof BodyCut);
       throw error;
     }
-    (host === HOST ? arrived : others).push(`${method} ${target} HTTP/1.1`);
+    (host === HOST ? arrived : others).push(`${method} ${path} HTTP/1.1`);
     return new Response("taken");
   };
   const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);

@@ -1,7 +1,7 @@
 import type { Connection } from "../connection/mod.ts";
 
 /** What has passed a listener since it began, for whoever watches it. */
-export class Traffic {
+export class ListenerTraffic {
   /** Bytes of connections, inside TLS. */
   received = 0;
   sent = 0;

@@ -2,7 +2,7 @@ import type { Certificate, Connection } from "../connection/mod.ts";
 import type { RequestHead } from "../http1/mod.ts";
 import type { Logger } from "../log.ts";
 import type { ListenerLimits } from "./limits.ts";
-import type { Traffic } from "./traffic.ts";
+import type { ListenerTraffic } from "./traffic.ts";
 
 /**
  * One HTTP request as a listener received it, already checked: one Host, one well-formed length.
@@ -14,7 +14,7 @@ export interface Exchange {
    * Path and query exactly as sent, one character a byte, starting with `/`; `*` for OPTIONS of the whole server.
    * A target that names a host arrives as its path; that host is {@link host}.
    */
-  readonly target: string;
+  readonly path: string;
   /** The host as sent (`:authority` in HTTP/2); "" when an HTTP/1.0 client sent none. */
   readonly host: string;
   /** Address of the peer of the TCP connection, not of anyone it claims to speak for. */
@@ -122,7 +122,7 @@ export interface ListenOptions {
   /** Whether a peer is a reverse proxy of the operator's: it speaks for many, and has no limit of its own. */
   isTrusted?: (address: string) => boolean;
   /** Counts what passes; nothing is counted when left out. Bytes not where the runtime listens. */
-  traffic?: Traffic;
+  traffic?: ListenerTraffic;
   log: Logger;
 }
 

@@ -1,5 +1,5 @@
 import { checkFieldLines, FieldSyntaxError } from "../http1/mod.ts";
-import { BodyLengthError, ConnectionBroken, type RequestFraming } from "./types.ts";
+import { BodyLengthError, ConnectionBroken, type OutgoingFraming } from "./types.ts";
 import { type QueueWriter, WriteQueue } from "./write_queue.ts";
 
 /** Whoever a {@link BodyWriter} works for. */
@@ -23,7 +23,7 @@ export class BodyWriter {
   #left: number;
   #ended = false;
 
-  constructor(framing: RequestFraming, owner: BodyOwner) {
+  constructor(framing: OutgoingFraming, owner: BodyOwner) {
     this.#owner = owner;
     this.#chunked = framing === "chunked";
     this.#left = framing === "chunked" ? Infinity : framing === "none" ? 0 : framing.length;

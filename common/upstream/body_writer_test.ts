@@ -6,11 +6,11 @@ import { latin1, ScriptedConnection, settle } from "./_script.ts";
 import { BodyWriter } from "./body_writer.ts";
 import { UpstreamConnection } from "./connection.ts";
 import { writeRequest } from "./request.ts";
-import { BodyLengthError, type OutgoingRequest, type RequestFraming } from "./types.ts";
+import { BodyLengthError, type OutgoingFraming, type OutgoingRequest } from "./types.ts";
 
 const HEAD = latin1("HEAD");
 
-function createWriter(framing: RequestFraming) {
+function createWriter(framing: OutgoingFraming) {
   const connection = new ScriptedConnection();
   const told = { written: 0, complete: 0, failures: [] as unknown[] };
   const writer = new BodyWriter(framing, {
@@ -44,7 +44,7 @@ async function pass(turns: number): Promise<void> {
   for (let left = turns; left > 0; left--) await Promise.resolve();
 }
 
-function createRequest(framing: RequestFraming, body: AsyncIterable<Uint8Array>): OutgoingRequest {
+function createRequest(framing: OutgoingFraming, body: AsyncIterable<Uint8Array>): OutgoingRequest {
   return { method: "POST", head: HEAD, framing, body, upgrade: false, ending: { reason: null, onEnd() {} } };
 }
 

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { RequestSyntaxError } from "../http1/mod.ts";
 import type { UpstreamConnection } from "./connection.ts";
 import { BodyWriter } from "./body_writer.ts";
-import { breakOff, type OutgoingRequest, type RequestFraming } from "./types.ts";
+import { breakOff, type OutgoingFraming, type OutgoingRequest } from "./types.ts";
 
 /** A request's line and fields, as pairs. */
 export interface RequestLines {
@@ -18,7 +18,7 @@ export interface RequestLines {
  * @throws RequestSyntaxError for what would not be one line each. It is the last place where a line break could become
  * a header, or a request, of its own.
  */
-export function serializeRequestHead({ method, url, headers }: RequestLines, framing: RequestFraming): Buffer {
+export function serializeRequestHead({ method, url, headers }: RequestLines, framing: OutgoingFraming): Buffer {
   let host = `Host: ${url.host}\r\n`;
   let fields = "";
   for (const [name, value] of headers) {
@@ -37,7 +37,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const PATH = /^\/[\x21-\x7e\x80-\xff]*$/;
 
-function framingField(framing: RequestFraming, method: string): string {
+function framingField(framing: OutgoingFraming, method: string): string {
   if (framing === "chunked") return "Transfer-Encoding: chunked\r\n";
   if (framing !== "none") return `Content-Length: ${framing.length}\r\n`;
   return METHODS_WITH_BODY.test(method) ? "Content-Length: 0\r\n" : "";
@@ -82,7 +82,7 @@ const MAX_WAITING = 64 * 1024;
 async function writeSequence(
   connection: UpstreamConnection,
   head: Uint8Array,
-  framing: RequestFraming,
+  framing: OutgoingFraming,
   body: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   let waiting = 0, wake = () => {};

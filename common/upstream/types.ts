@@ -4,7 +4,7 @@ export interface OutgoingRequest {
   readonly method: string;
   /** Request line, fields and blank line. */
   readonly head: Uint8Array;
-  readonly framing: RequestFraming;
+  readonly framing: OutgoingFraming;
   /** A sequence is sent as it is produced. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | null;
   /** The head asks for another protocol, so that 101 is an answer to it. */
@@ -13,7 +13,7 @@ export interface OutgoingRequest {
 }
 
 /** How a request's body is framed: there is none, `length` bytes, or chunks. */
-export type RequestFraming = { readonly length: number } | "chunked" | "none";
+export type OutgoingFraming = { readonly length: number } | "chunked" | "none";
 
 /** Who may end a request, and the body of its answer, early. */
 export interface Ending {

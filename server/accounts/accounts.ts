@@ -8,7 +8,7 @@ import { Attempts } from "./attempts.ts";
 import { Audit, SERVER } from "./audit.ts";
 import { type Auth, openAuth } from "./auth.ts";
 import { sessionCookieOf } from "./auth_options.ts";
-import { createCall, notFound } from "./call.ts";
+import { createCall, noSuch } from "./call.ts";
 import { ClientForms } from "./clients.ts";
 import { ConsentForms } from "./consent.ts";
 import { EntryForms } from "./entry.ts";
@@ -18,7 +18,7 @@ import { createMailer } from "./mail.ts";
 import { MemberForms } from "./members.ts";
 import { createOAuthFace } from "./oauth_face.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
-import { createSecret } from "./secrets.ts";
+import { createSecret } from "../../common/secret.ts";
 import { SessionForms } from "./sessions.ts";
 import type { Accounts, SignUpPolicy } from "./types.ts";
 
@@ -161,7 +161,7 @@ async function moveTo(
   accountId: string,
 ): Promise<void> {
   const memberships = await identities.findMemberships(principal.user.id);
-  if (!memberships.some((membership) => membership.accountId === accountId)) throw notFound("account");
+  if (!memberships.some((membership) => membership.accountId === accountId)) throw noSuch("account");
   switch (credential.kind) {
     case "session":
       return await identities.moveSession(credential.token, accountId);

@@ -119,7 +119,7 @@ const FORMS: Readonly<Record<string, Form>> = {
 function createFormFace(accounts: Accounts): Face {
   return {
     answer(exchange) {
-      const name = /^\/forms\/([\w-]+)$/.exec(exchange.target)?.[1];
+      const name = /^\/forms\/([\w-]+)$/.exec(exchange.path)?.[1];
       if (name === undefined) return undefined;
       return readJsonBody(exchange).then(async (body) => {
         accounts.checkOrigin(exchange);

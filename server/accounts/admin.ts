@@ -3,9 +3,9 @@ import type { Ended, Plan, Principal } from "../access/mod.ts";
 import type { AuditEntry, KnownUser, Store } from "../store/mod.ts";
 import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
-import { notAllowed, notFound } from "./call.ts";
+import { noSuch, notAllowed } from "./call.ts";
 import { AUDIT_PAGE, requireSession } from "./clients.ts";
-import { badField } from "./fields.ts";
+import { fieldRefused } from "../../common/check_input.ts";
 import { toAccount } from "./identify.ts";
 import type { Admin, UserInfo } from "./types.ts";
 
@@ -33,7 +33,9 @@ export class AdminForms implements Admin {
     { search = "", page = 1 }: { search?: string; page?: number },
   ): Promise<{ users: UserInfo[]; total: number }> {
     requireAdmin(principal);
-    if (!(Number.isInteger(page) && page >= 1 && page <= 1_000_000)) throw badField("page", "There is no such page.");
+    if (!(Number.isInteger(page) && page >= 1 && page <= 1_000_000)) {
+      throw fieldRefused("page", "There is no such page.");
+    }
     const { identities } = this.#options.store;
     const query = { search: search.slice(0, 100), offset: (page - 1) * PAGE_USERS, limit: PAGE_USERS };
     const { users, total } = await identities.listUsers(query);
@@ -46,9 +48,9 @@ export class AdminForms implements Admin {
 
   async setPlan(principal: Principal, accountId: string, plan: Plan): Promise<void> {
     requireAdmin(principal);
-    if (plan !== "free" && plan !== "paid") throw badField("plan", "There is no such plan.");
+    if (plan !== "free" && plan !== "paid") throw fieldRefused("plan", "There is no such plan.");
     const { audit, onChange, store } = this.#options;
-    if (!await store.identities.setPlan(accountId, plan)) throw notFound("account");
+    if (!await store.identities.setPlan(accountId, plan)) throw noSuch("account");
     onChange();
     await audit.write(principal.user, "plan_changed", plan, accountId);
   }
@@ -86,7 +88,7 @@ export class AdminForms implements Admin {
   async createResetLink(principal: Principal, userId: string): Promise<string> {
     requireAdmin(principal);
     const user = await this.#options.store.identities.findUser(userId);
-    if (user === null) throw notFound("user");
+    if (user === null) throw noSuch("user");
     const link = await this.#options.createResetLink(userId);
     await this.#options.audit.write(principal.user, "reset_link_made", user.email);
     return link;
@@ -101,7 +103,7 @@ export class AdminForms implements Admin {
   async #findOther(principal: Principal, userId: string): Promise<Omit<KnownUser, "createdAt">> {
     requireAdmin(principal);
     const user = await this.#options.store.identities.findUser(userId);
-    if (user === null) throw notFound("user");
+    if (user === null) throw noSuch("user");
     if (userId === principal.user.id) throw ownUser();
     return user;
   }

@@ -4,7 +4,7 @@ import { testStores } from "../store/stores_kit_test.ts";
 import { startAccounts } from "./accounts_kit_test.ts";
 import { openAuth } from "./auth.ts";
 import { loadAuthOptions, sessionCookieOf } from "./auth_options.ts";
-import { createSecret } from "./secrets.ts";
+import { createSecret } from "../../common/secret.ts";
 
 const common = {
   secret: createSecret(),

@@ -59,7 +59,7 @@ export function callerOf(exchange: Exchange, address: string): Caller {
 }
 
 /** A text field of an answer, or null. */
-export function textOf(body: unknown, field: string): string | null {
+export function fieldText(body: unknown, field: string): string | null {
   if (typeof body !== "object" || body === null || !Object.hasOwn(body, field)) return null;
   const value: unknown = Reflect.get(body, field);
   return typeof value === "string" ? value : null;
@@ -76,12 +76,12 @@ const REFUSALS: Readonly<Record<string, () => HttpError>> = {
     new HttpError(409, "already_member", "This user is a member of the account already."),
   INVITATION_LIMIT_REACHED: () => notAllowed("An account has at most 100 open invitations: cancel some."),
   ORGANIZATION_MEMBERSHIP_LIMIT_REACHED: () => notAllowed("An account has at most 100 members."),
-  INVITATION_NOT_FOUND: () => notFound("invitation"),
+  INVITATION_NOT_FOUND: () => noSuch("invitation"),
   YOU_ARE_NOT_THE_RECIPIENT_OF_THE_INVITATION: () =>
     new HttpError(403, "other_address", "This invitation is for another email address.", {
       details: "Sign in as the user who was invited.",
     }),
-  MEMBER_NOT_FOUND: () => notFound("member"),
+  MEMBER_NOT_FOUND: () => noSuch("member"),
   YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER: () => lastOwner(),
   YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER: () => lastOwner(),
   YOU_ARE_NOT_ALLOWED_TO_UPDATE_THIS_MEMBER: () => notAllowed("Only an owner of the account may."),
@@ -93,8 +93,8 @@ const REFUSALS: Readonly<Record<string, () => HttpError>> = {
  */
 export function unwrap({ status, body }: Called): unknown {
   if (status < 400) return body;
-  const code = textOf(body, "code") ?? textOf(body, "error") ?? "";
-  const message = textOf(body, "message") ?? textOf(body, "error_description") ?? code;
+  const code = fieldText(body, "code") ?? fieldText(body, "error") ?? "";
+  const message = fieldText(body, "message") ?? fieldText(body, "error_description") ?? code;
   const refusal = REFUSALS[code];
   if (refusal !== undefined) throw refusal();
   throw new Error(`better-auth refused: ${status} ${code} ${message}`);
@@ -108,7 +108,7 @@ export const loginExpired = (): HttpError =>
 export const userSuspended = (): HttpError =>
   new HttpError(403, "user_suspended", "This user was suspended.", { details: "Ask an admin of this server." });
 
-export const notFound = (what: string): HttpError => new HttpError(404, "not_found", `There is no such ${what}.`);
+export const noSuch = (what: string): HttpError => new HttpError(404, "not_found", `There is no such ${what}.`);
 
 export const notAllowed = (details: string): HttpError =>
   new HttpError(403, "not_allowed", "You may not do this.", { details });

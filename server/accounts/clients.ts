@@ -2,13 +2,14 @@ import { HttpError } from "../../common/http_error.ts";
 import type { Ended, Principal, Scope } from "../access/mod.ts";
 import type { AuditEntry, Membership, PersonalToken, Store } from "../store/mod.ts";
 import type { Audit } from "./audit.ts";
-import { notAllowed, notFound } from "./call.ts";
+import { noSuch, notAllowed } from "./call.ts";
 import { CLI_CLIENT_NAME } from "./cli_client.ts";
 import { sessionWanted } from "./entry.ts";
-import { badField, readName } from "./fields.ts";
+import { fieldRefused } from "../../common/check_input.ts";
+import { readName } from "./fields.ts";
 import { isScope } from "./identify.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
-import { createSecret, hashToken } from "./secrets.ts";
+import { createSecret, hashSecret } from "../../common/secret.ts";
 import type { AuthorizedClient, Clients, TokenInfo } from "./types.ts";
 
 export interface ClientsOptions {
@@ -51,7 +52,7 @@ export class ClientForms implements Clients {
     const { audit, onEnded, store } = this.#options;
     const grants = await store.identities.listGrants(principal.user.id);
     const grant = grants.find(({ grantId }) => grantId === id);
-    if (grant === undefined) throw notFound("client");
+    if (grant === undefined) throw noSuch("client");
     await store.identities.endGrants({ grantId: id });
     onEnded({ login: id });
     await audit.write(principal.user, "client_revoked", CLI_CLIENT_NAME, grant.accountId);
@@ -71,14 +72,14 @@ export class ClientForms implements Clients {
     const { audit, now, store } = this.#options;
     const { user, account } = principal, { days } = form;
     if (days !== null && !(Number.isInteger(days) && days >= 1 && days <= 3650)) {
-      throw badField("days", "A number of days from 1 to 3650 is wanted.");
+      throw fieldRefused("days", "A number of days from 1 to 3650 is wanted.");
     }
-    if (form.scopes.length === 0 || !form.scopes.every(isScope)) throw badField("scopes", "Choose what it may do.");
+    if (form.scopes.length === 0 || !form.scopes.every(isScope)) throw fieldRefused("scopes", "Choose what it may do.");
     const name = readName(form.name), token = PERSONAL_TOKEN_PREFIX + createSecret(), createdAt = now();
     if ((await store.personalTokens.list(user.id)).length >= MAX_TOKENS) throw tooManyTokens();
     const record: PersonalToken = {
       id: crypto.randomUUID(),
-      tokenHash: hashToken(token),
+      tokenHash: hashSecret(token),
       userId: user.id,
       accountId: account.id,
       name,
@@ -97,7 +98,7 @@ export class ClientForms implements Clients {
     const { audit, onEnded, store } = this.#options;
     const { user } = principal;
     const token = (await store.personalTokens.list(user.id)).find((one) => one.id === id);
-    if (token === undefined) throw notFound("token");
+    if (token === undefined) throw noSuch("token");
     await store.personalTokens.remove({ userId: user.id, id });
     onEnded({ login: id });
     await audit.write(user, "token_revoked", token.name, token.accountId);

@@ -7,11 +7,11 @@ import type { Store } from "../store/mod.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
-import { type Call, callerOf, loginExpired, notFound } from "./call.ts";
+import { type Call, callerOf, loginExpired, noSuch } from "./call.ts";
 import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "./cli_client.ts";
 import { deviceAccountOf } from "./device_account.ts";
 import { readEntered, sessionWanted } from "./entry.ts";
-import { badField } from "./fields.ts";
+import { fieldRefused } from "../../common/check_input.ts";
 import { type Identity, isScope } from "./identify.ts";
 import type { AuthorizationRequest, Consent, Entered } from "./types.ts";
 
@@ -41,7 +41,9 @@ export class ConsentForms implements Consent {
     const parameters = new URLSearchParams(query);
     const expires = Number(parameters.get("exp"));
     if (!parameters.has("sig") || !(expires * 1000 > Date.now())) throw loginExpired();
-    if (parameters.get("client_id") !== CLI_CLIENT_ID) throw badField("client_id", "This client is not known here.");
+    if (parameters.get("client_id") !== CLI_CLIENT_ID) {
+      throw fieldRefused("client_id", "This client is not known here.");
+    }
     return describeRequest(parameters.get("scope") ?? "");
   }
 
@@ -95,7 +97,7 @@ export class ConsentForms implements Consent {
       return identity;
     }
     const memberships = await store.identities.findMemberships(user.id);
-    if (!memberships.some((membership) => membership.accountId === accountId)) throw notFound("account");
+    if (!memberships.some((membership) => membership.accountId === accountId)) throw noSuch("account");
     await store.identities.moveSession(identity.credential.token, accountId);
     onChange();
     const moved = await identify(exchange);

@@ -9,12 +9,13 @@ import type { Attempts } from "./attempts.ts";
 import type { Actor, Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
 import { MAX_PASSWORD } from "./auth_options.ts";
-import { type Call, type Called, type Caller, callerOf, textOf, unwrap } from "./call.ts";
-import { badField, readEmail, readName, readNewPassword } from "./fields.ts";
+import { type Call, type Called, type Caller, callerOf, fieldText, unwrap } from "./call.ts";
+import { fieldRefused } from "../../common/check_input.ts";
+import { readEmail, readName, readNewPassword } from "./fields.ts";
 import type { Identity } from "./identify.ts";
 import { type Mailer, resetMail } from "./mail.ts";
-import { hashToken } from "./secrets.ts";
-import type { Entered, Entry, SignUpForm, SignUpPolicy } from "./types.ts";
+import { hashSecret } from "../../common/secret.ts";
+import type { Entered, SignIn, SignUpForm, SignUpPolicy } from "./types.ts";
 
 export interface EntryOptions {
   store: Pick<Store, "identities">;
@@ -38,7 +39,7 @@ export interface EntryOptions {
 }
 
 /** Signing up, in and out. */
-export class EntryForms implements Entry {
+export class EntryForms implements SignIn {
   readonly #options: EntryOptions;
 
   constructor(options: EntryOptions) {
@@ -73,8 +74,8 @@ export class EntryForms implements Entry {
     const { attempts, call } = this.#options;
     const caller = this.#callerOf(exchange), email = readEmail(form.email);
     attempts.take(caller.address, email);
-    if (form.password === "") throw badField("password", "A password is wanted.");
-    if (form.password.length > MAX_PASSWORD) throw badField("password", "This is longer than any password.");
+    if (form.password === "") throw fieldRefused("password", "A password is wanted.");
+    if (form.password.length > MAX_PASSWORD) throw fieldRefused("password", "This is longer than any password.");
     const body = { email, password: form.password, oauth_query: form.oauthQuery };
     const entered = readEntered(await call("/sign-in/email", caller, body));
     attempts.succeed(caller.address, email);
@@ -175,12 +176,12 @@ export class EntryForms implements Entry {
 
 /** The cookies of a successful call, and where a client's login goes on. */
 export function readEntered(called: Called): Entered {
-  return { cookies: called.cookies, next: textOf(unwrap(called), "url") };
+  return { cookies: called.cookies, next: fieldText(unwrap(called), "url") };
 }
 
 /** In time that tells nothing. */
 function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(new TextEncoder().encode(hashToken(a)), new TextEncoder().encode(hashToken(b)));
+  return timingSafeEqual(new TextEncoder().encode(hashSecret(a)), new TextEncoder().encode(hashSecret(b)));
 }
 
 export const sessionWanted = (): HttpError =>

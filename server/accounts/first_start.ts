@@ -2,7 +2,7 @@ import type { Logger } from "../../common/log.ts";
 import type { Store } from "../store/mod.ts";
 import { type Audit, SERVER } from "./audit.ts";
 import type { Auth } from "./auth.ts";
-import { createSecret } from "./secrets.ts";
+import { createSecret } from "../../common/secret.ts";
 
 export interface FirstAdmin {
   /** In lower case. */

@@ -11,9 +11,9 @@ import {
 } from "../access/mod.ts";
 import type { Membership, Store, User } from "../store/mod.ts";
 import { ACCESS_TOKEN_PREFIX } from "./auth_options.ts";
-import { type Call, textOf, userSuspended } from "./call.ts";
+import { type Call, fieldText, userSuspended } from "./call.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
-import { hashToken } from "./secrets.ts";
+import { hashSecret } from "../../common/secret.ts";
 
 /** What somebody showed, in words of ours. */
 export type Credential =
@@ -73,10 +73,10 @@ export class Identifier {
    */
   async identify(exchange: Exchange): Promise<Identity | null> {
     const token = /^Bearer +(\S{1,512})$/i.exec(exchange.header("authorization") ?? "")?.[1];
-    if (token !== undefined) return await this.#find(`token ${hashToken(token)}`, () => this.#findToken(token));
+    if (token !== undefined) return await this.#find(`token ${hashSecret(token)}`, () => this.#findToken(token));
     const cookie = readCookie(exchange.header("cookie"), this.#options.sessionCookie);
     if (cookie === null) return null;
-    const identity = await this.#find(`cookie ${hashToken(cookie)}`, () => this.#findSession(cookie));
+    const identity = await this.#find(`cookie ${hashSecret(cookie)}`, () => this.#findSession(cookie));
     if (identity !== null && !isHarmless(exchange)) requireOwnOrigin(exchange, this.#options.origin);
     return identity;
   }
@@ -109,7 +109,7 @@ export class Identifier {
   }
 
   async #findGrant(token: string): Promise<Known | null> {
-    const grant = await this.#options.store.identities.findGrant(hashToken(token));
+    const grant = await this.#options.store.identities.findGrant(hashSecret(token));
     if (grant === null || grant.accountId === null) return null;
     const { userId, accountId, grantId, scopes } = grant;
     const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), grantId);
@@ -119,7 +119,7 @@ export class Identifier {
 
   async #findPersonalToken(text: string): Promise<Known | null> {
     const { store, now, onFailure } = this.#options;
-    const token = await store.personalTokens.findByHash(hashToken(text));
+    const token = await store.personalTokens.findByHash(hashSecret(text));
     if (token === null) return null;
     const { id, userId, accountId, scopes, usedAt } = token;
     const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), id);
@@ -134,9 +134,9 @@ export class Identifier {
     const { status, body } = await this.#options.call("/get-session", caller);
     if (status !== 200) throw new Error(`better-auth cannot read a session: ${status}`);
     const session = fieldOf(body, "session");
-    const [token, userId] = [textOf(session, "token"), textOf(session, "userId")];
+    const [token, userId] = [fieldText(session, "token"), fieldText(session, "userId")];
     if (token === null || userId === null) return null;
-    const accountId = textOf(session, "activeOrganizationId");
+    const accountId = fieldText(session, "activeOrganizationId");
     const principal = await this.#findPrincipal(userId, accountId, ALL_SCOPES, null);
     if (principal === null) return null;
     return { identity: { principal, credential: { kind: "session", token } }, until: Infinity };

@@ -6,10 +6,11 @@ import { type Ended, type Principal, requireLogin, type Role } from "../access/m
 import type { PendingInvitation, Store } from "../store/mod.ts";
 import type { Audit } from "./audit.ts";
 import type { Auth } from "./auth.ts";
-import { type Call, callerOf, notAllowed, notFound, unwrap } from "./call.ts";
+import { type Call, callerOf, noSuch, notAllowed, unwrap } from "./call.ts";
 import { requireSession } from "./clients.ts";
 import { tooManyAttempts } from "./attempts.ts";
-import { badField, readEmail, readName } from "./fields.ts";
+import { fieldRefused } from "../../common/check_input.ts";
+import { readEmail, readName } from "./fields.ts";
 import { type Identity, toRole } from "./identify.ts";
 import { invitationMail, type Mailer } from "./mail.ts";
 import type { Invitation, Member, Members } from "./types.ts";
@@ -97,7 +98,7 @@ export class MemberForms implements Members {
   async cancelInvitation(exchange: Exchange, id: string): Promise<void> {
     const { user, account } = await this.#enter(exchange, "manages");
     const [invitation] = await this.#options.store.identities.findInvitations({ id });
-    if (invitation?.accountId !== account.id) throw notFound("invitation");
+    if (invitation?.accountId !== account.id) throw noSuch("invitation");
     await this.#call(exchange, "/organization/cancel-invitation", { invitationId: id });
     await this.#options.audit.write(user, "invitation_cancelled", invitation.email, account.id);
   }
@@ -115,7 +116,7 @@ export class MemberForms implements Members {
   async acceptInvitation(exchange: Exchange, id: string): Promise<void> {
     const { user } = await this.#enter(exchange);
     const [invitation] = await this.#options.store.identities.findInvitations({ id });
-    if (invitation === undefined) throw notFound("invitation");
+    if (invitation === undefined) throw noSuch("invitation");
     await this.#call(exchange, "/organization/accept-invitation", { invitationId: id });
     await this.#options.audit.write(user, "member_added", `${user.email} (${invitation.role})`, invitation.accountId);
   }
@@ -160,12 +161,12 @@ export class MemberForms implements Members {
   async #find(accountId: string, memberId: string) {
     const members = await this.#options.store.identities.listMembers(accountId);
     const member = members.find(({ id }) => id === memberId);
-    if (member === undefined) throw notFound("member");
+    if (member === undefined) throw noSuch("member");
     return member;
   }
 
   #readRole(role: string, own: Role): Role {
-    if (role !== "owner" && role !== "admin" && role !== "member") throw badField("role", "There is no such role.");
+    if (role !== "owner" && role !== "admin" && role !== "member") throw fieldRefused("role", "There is no such role.");
     if (role === "owner" && own !== "owner") throw notOwner();
     return role;
   }

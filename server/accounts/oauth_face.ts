@@ -10,7 +10,7 @@ import type { Auth } from "./auth.ts";
 import { ACCESS_TOKEN_PREFIX, ADDRESS_HEADER, REFRESH_TOKEN_PREFIX, REUSE_SECONDS } from "./auth_options.ts";
 import { CLI_CLIENT_ID } from "./cli_client.ts";
 import { deviceAccountOf } from "./device_account.ts";
-import { createSecret, hashToken } from "./secrets.ts";
+import { createSecret, hashSecret } from "../../common/secret.ts";
 
 export interface OAuthFaceOptions {
   loadAuth(): Promise<Auth>;
@@ -87,7 +87,7 @@ export function createOAuthFace(options: OAuthFaceOptions): Face {
 
   return {
     answer(exchange) {
-      const path = exchange.target.split("?", 1)[0];
+      const path = exchange.path.split("?", 1)[0];
       if (!path.startsWith("/api/auth/") && !METADATA.has(path)) return undefined;
       return answer(exchange, path);
     },
@@ -115,7 +115,7 @@ async function authorize(
   exchange: Exchange,
   address: string,
 ): Promise<Response> {
-  const url = new URL(exchange.target, origin);
+  const url = new URL(exchange.path, origin);
   const prompts = (url.searchParams.get("prompt") ?? "").split(" ").filter((prompt) => prompt === "login");
   // A program on the user's machine can pass for our client: it gets nothing unless its user says so (RFC 8252, 8.6).
   url.searchParams.set("prompt", [...prompts, "consent"].join(" "));
@@ -140,7 +140,7 @@ async function answerClient(
   const body = exchange.method === "POST" ? await readForm(exchange) : undefined;
   const form = new URLSearchParams(body ?? "");
   if (path.endsWith("/revoke")) return withoutStore(await revoke(options, form));
-  const request = new Request(new URL(exchange.target, options.origin), { method: exchange.method, headers, body });
+  const request = new Request(new URL(exchange.path, options.origin), { method: exchange.method, headers, body });
   const auth = await options.loadAuth();
   const respond = () => auth.handle(request);
   if (path.endsWith("/token")) return withoutStore(await answerToken(options, auth, form, respond));
@@ -155,7 +155,7 @@ async function answerToken(
 ): Promise<Response> {
   const kind = form.get("grant_type");
   if (kind === "refresh_token") {
-    const hash = hashToken(withoutPrefix(form.get("refresh_token") ?? ""));
+    const hash = hashSecret(withoutPrefix(form.get("refresh_token") ?? ""));
     // Better-auth would end all logins of that user, on all their machines.
     const replayed = await store.identities.findReplayed(hash, Date.now() - REUSE_SECONDS * 1000);
     if (replayed !== null) {
@@ -185,7 +185,7 @@ async function bindDevice(
   const texts = [tokens.access_token, tokens.refresh_token].filter((token) => typeof token === "string");
   const grantId = createSecret();
   if (accountId === null) throw new Error("a device was allowed for no account");
-  for (const text of texts) await identities.nameGrant(hashToken(withoutPrefix(text)), grantId, accountId);
+  for (const text of texts) await identities.nameGrant(hashSecret(withoutPrefix(text)), grantId, accountId);
 }
 
 /**
@@ -197,7 +197,7 @@ async function revoke({ store, onEnded }: OAuthFaceOptions, form: URLSearchParam
   const token = form.get("token");
   if (form.get("client_id") !== CLI_CLIENT_ID) return Response.json({ error: "invalid_client" }, { status: 401 });
   if (token === null) return Response.json({ error: "invalid_request" }, { status: 400 });
-  const grantId = await store.identities.findGrantId(hashToken(withoutPrefix(token)));
+  const grantId = await store.identities.findGrantId(hashSecret(withoutPrefix(token)));
   if (grantId !== null) {
     await store.identities.endGrants({ grantId });
     onEnded({ login: grantId });

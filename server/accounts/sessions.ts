@@ -1,8 +1,8 @@
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Store } from "../store/mod.ts";
-import { notFound } from "./call.ts";
+import { noSuch } from "./call.ts";
 import type { Identity } from "./identify.ts";
-import type { BrowserSession, Sessions } from "./types.ts";
+import type { BrowserSession, BrowserSessions } from "./types.ts";
 
 export interface SessionFormsOptions {
   store: Pick<Store, "identities">;
@@ -13,7 +13,7 @@ export interface SessionFormsOptions {
 }
 
 /** Where a user is signed in. */
-export class SessionForms implements Sessions {
+export class SessionForms implements BrowserSessions {
   readonly #options: SessionFormsOptions;
 
   constructor(options: SessionFormsOptions) {
@@ -33,13 +33,13 @@ export class SessionForms implements Sessions {
   async end(exchange: Exchange, id: string): Promise<void> {
     const { onChange, store } = this.#options;
     const { principal } = await this.#enter(exchange);
-    if (!await store.identities.endSession(principal.user.id, id)) throw notFound("session");
+    if (!await store.identities.endSession(principal.user.id, id)) throw noSuch("session");
     onChange();
   }
 
   async #enter(exchange: Exchange): Promise<{ principal: Identity["principal"]; token: string }> {
     const identity = await this.#options.identify(exchange);
-    if (identity?.credential.kind !== "session") throw notFound("session");
+    if (identity?.credential.kind !== "session") throw noSuch("session");
     return { principal: identity.principal, token: identity.credential.token };
   }
 }

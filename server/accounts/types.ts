@@ -26,11 +26,11 @@ export interface Accounts {
   isSuspended(userId: string): Promise<boolean>;
   /** All accounts of a user, the first one first. */
   accountsOf(principal: Principal): Promise<Principal["account"][]>;
-  readonly entry: Entry;
+  readonly entry: SignIn;
   readonly consent: Consent;
   readonly members: Members;
   readonly clients: Clients;
-  readonly sessions: Sessions;
+  readonly sessions: BrowserSessions;
   readonly admin: Admin;
   /**
    * Has it told, in this process and at once, who may not go on, after a suspension, say, or because a client was
@@ -49,7 +49,7 @@ export interface Entered {
 }
 
 /** Signing up, in and out. */
-export interface Entry {
+export interface SignIn {
   readonly policy: SignUpPolicy;
   /** Whether mails can be sent: without, a reset link comes from an admin, an invitation's from who invites. */
   readonly sendsMail: boolean;
@@ -174,7 +174,7 @@ export interface BrowserSession {
 }
 
 /** Where a user is signed in. Only from a browser's session. */
-export interface Sessions {
+export interface BrowserSessions {
   /** Those that have not expired, the newest first. */
   list(exchange: Exchange): Promise<BrowserSession[]>;
   /** Signs that browser out. */

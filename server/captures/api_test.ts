@@ -152,7 +152,7 @@ Deno.test("pages of a search lead through all that was captured", async () => {
     viewId: id,
     receivedAt: Date.now(),
     method: "GET",
-    target: `/req/${id}`,
+    path: `/req/${id}`,
     host: "x",
     httpVersion: "1.1",
     headers: [],

@@ -1,4 +1,4 @@
-import { expectationFailed, HttpError } from "../../common/http_error.ts";
+import { bodyTooLarge, expectationFailed, HttpError } from "../../common/http_error.ts";
 
 /** Another account's view answers as one that is not there. */
 export const noSuchView = (): HttpError =>
@@ -30,13 +30,10 @@ export const tooManyCalls = (waitMs: number, of: string): HttpError =>
 export const storageBusy = (): HttpError =>
   new HttpError(503, "busy", "This server has more to store than it can now.", { headers: { "retry-after": "1" } });
 
-export const bodyTooLarge = (maxBytes: number): HttpError =>
-  new HttpError(413, "body_too_large", `The body is larger than ${maxBytes} bytes.`, {
-    details: "This is the most that a request view captures.",
-    headers: { connection: "close" },
-  });
+export const captureTooLarge = (maxBytes: number): HttpError =>
+  bodyTooLarge(maxBytes, "This is the most that a request view captures.");
 
-/** {@link bodyTooLarge} for who asked before sending it. */
+/** {@link captureTooLarge} for who asked before sending it. */
 export const announcedTooLarge = (maxBytes: number, announced: number): HttpError =>
   expectationFailed("The announced body is too large.", {
     suggestion: "Send a smaller body.",

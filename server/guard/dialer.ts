@@ -6,7 +6,8 @@ import {
   type Driver,
   openConnector,
 } from "../../common/connection/mod.ts";
-import { bareHostname, type Guard, portOf } from "./guard.ts";
+import { portOf } from "../../common/url_port.ts";
+import { bareHostname, type Guard } from "./guard.ts";
 
 /** A connection to an upstream, and how long it took to get. */
 export interface DialedConnection {

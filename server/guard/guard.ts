@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { HttpError } from "../../common/http_error.ts";
+import { portOf } from "../../common/url_port.ts";
 import { isPublicAddress } from "./addresses.ts";
 import { type AllowList, parseAllowList } from "./allow_list.ts";
 import type { OwnAddressCheck } from "./own_addresses.ts";
@@ -87,11 +88,6 @@ export class Guard {
 /** A host name as names are compared: lower case, no brackets around an IPv6 address, no dot of the root. */
 export function bareHostname(hostname: string): string {
   return hostname.toLowerCase().replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
-}
-
-/** The port that a URL's host is asked at. */
-export function portOf(url: URL): number {
-  return Number(url.port) || (url.protocol === "https:" ? 443 : 80);
 }
 
 async function lookUp(hostname: string, resolver: Resolver): Promise<string[]> {

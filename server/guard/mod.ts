@@ -1,5 +1,5 @@
 export { isPublicAddress } from "./addresses.ts";
-export { bareHostname, Guard, type GuardOptions, portOf } from "./guard.ts";
+export { bareHostname, Guard, type GuardOptions } from "./guard.ts";
 export { type DialedConnection, Dialer, type DialerOptions, type DialOptions } from "./dialer.ts";
 export { createOwnAddressCheck, type OwnAddressCheck, type OwnAddressOptions } from "./own_addresses.ts";
 export type { Resolver } from "./resolve.ts";

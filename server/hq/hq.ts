@@ -17,7 +17,7 @@ import { isHostOf } from "./own_host.ts";
 import { ASSETS_PATH, goTo, renderError } from "./page.tsx";
 import { addLanding } from "./start/landing.tsx";
 import { addTunnels } from "./tunnels/mod.ts";
-import type { HqEnv, Site, Viewer } from "./types.ts";
+import type { HqEnv, HqSite, Viewer } from "./types.ts";
 import { addViewPages, VIEW_ASSETS } from "./views/mod.ts";
 
 export interface HqOptions {
@@ -60,7 +60,7 @@ const PLACES: ReadonlySet<string> = new Set([
 
 /** Opens the management site. */
 export function createHq({ url, accounts, tunnels, views, readApi }: HqOptions): Hq {
-  const site: Site = {
+  const site: HqSite = {
     url,
     assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url), ...VIEW_ASSETS] }),
     canSignUp: accounts.entry.policy === "open",
@@ -100,7 +100,7 @@ export function createHq({ url, accounts, tunnels, views, readApi }: HqOptions):
     pages: {
       answer(exchange) {
         if (!isHostOf(exchange.host, url) || !isPlace(exchange)) return undefined;
-        if (exchange.target.startsWith(ASSETS_PATH)) return answerAsset(exchange, site.assets);
+        if (exchange.path.startsWith(ASSETS_PATH)) return answerAsset(exchange, site.assets);
         return Promise.resolve(app.fetch(exchange.request, { exchange }));
       },
       refuse,
@@ -124,8 +124,8 @@ async function findViewer(exchange: Exchange, { authenticate, accountsOf }: Acco
 
 /** Whether a path is HQ's. The root is so for browsers alone: programs get a text that greets them. */
 function isPlace(exchange: Exchange): boolean {
-  const first = /^\/([^/?]*)/.exec(exchange.target)?.[1] ?? "";
-  return first === "" ? /^\/(?:\?|$)/.test(exchange.target) && isForPeople(exchange) : PLACES.has(first);
+  const first = /^\/([^/?]*)/.exec(exchange.path)?.[1] ?? "";
+  return first === "" ? /^\/(?:\?|$)/.test(exchange.path) && isForPeople(exchange) : PLACES.has(first);
 }
 
 function isForPeople(exchange: Exchange): boolean {
@@ -134,8 +134,8 @@ function isForPeople(exchange: Exchange): boolean {
 }
 
 /** `/hq/<version>/<name>`, or without the version for what has to find a file by its name alone. */
-function answerAsset({ target, method, request }: Exchange, assets: PageAssets): Response {
-  const [version, name] = target.slice(ASSETS_PATH.length).replace(/\?.*$/s, "").split("/");
+function answerAsset({ path, method, request }: Exchange, assets: PageAssets): Response {
+  const [version, name] = path.slice(ASSETS_PATH.length).replace(/\?.*$/s, "").split("/");
   if (method !== "GET" && method !== "HEAD") {
     throw new HttpError(405, "method_not_allowed", "This is a file to be read.");
   }
@@ -148,9 +148,9 @@ function answerAsset({ target, method, request }: Exchange, assets: PageAssets):
 }
 
 /** A page for what went wrong; who only has to sign in is asked to. */
-function refusePage(site: Site, viewer: Viewer | null, error: HttpError, exchange: Exchange): Response {
+function refusePage(site: HqSite, viewer: Viewer | null, error: HttpError, exchange: Exchange): Response {
   if (error.code === "unauthorized") {
-    const next = exchange.method === "GET" ? `?next=${encodeURIComponent(exchange.target)}` : "";
+    const next = exchange.method === "GET" ? `?next=${encodeURIComponent(exchange.path)}` : "";
     return goTo(`/sign-in${next}`);
   }
   return renderError(site, viewer, error);

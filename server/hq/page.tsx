@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import type { Child } from "hono/jsx";
 import { HttpError } from "../../common/http_error.ts";
-import type { HqContext, Site, Viewer } from "./types.ts";
+import type { HqContext, HqSite, Viewer } from "./types.ts";
 import { Layout, Notice, type Section } from "./ui/mod.ts";
 
 /** A page of HQ, less what all of them have. */
-export interface Page {
+export interface HqPage {
   title: string;
   content: Child;
   section?: Section;
@@ -23,12 +23,12 @@ export interface Page {
 export const ASSETS_PATH = "/hq/";
 
 /** Answers with a page. */
-export function servePage(context: HqContext, page: Page): Response {
+export function servePage(context: HqContext, page: HqPage): Response {
   return renderPage(context.var.site, context.var.viewer, page);
 }
 
 /** {@link servePage} where there is no context, as for errors. */
-export function renderPage(site: Site, viewer: Viewer | null, page: Page): Response {
+export function renderPage(site: HqSite, viewer: Viewer | null, page: HqPage): Response {
   const assets = ASSETS_PATH + site.assets.version;
   const { title, section, scripts, styles, shape, content } = page;
   // No component of ours waits for anything, so the text is there at once.
@@ -44,7 +44,7 @@ export function renderPage(site: Site, viewer: Viewer | null, page: Page): Respo
   });
 }
 
-function pageHeaders({ url }: Site, formTargets: readonly string[] = []): Record<string, string> {
+function pageHeaders({ url }: HqSite, formTargets: readonly string[] = []): Record<string, string> {
   // A path and not 'self': what visitors captured and what the proxy fetched may lie on the same origin.
   const own = url.origin + ASSETS_PATH;
   return {
@@ -93,7 +93,7 @@ export function requireViewer(context: HqContext): Viewer {
 }
 
 /** The page that says what went wrong. */
-export function renderError(site: Site, viewer: Viewer | null, error: HttpError): Response {
+export function renderError(site: HqSite, viewer: Viewer | null, error: HttpError): Response {
   const response = renderPage(site, viewer, {
     title: error.message,
     status: error.status,

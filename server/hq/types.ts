@@ -17,7 +17,7 @@ export interface AccountSummary {
 }
 
 /** What all pages are made with. */
-export interface Site {
+export interface HqSite {
   /** HQ's own URL. */
   readonly url: URL;
   readonly assets: PageAssets;
@@ -27,7 +27,7 @@ export interface Site {
 
 /** What a Hono app of pages finds in its context. */
 export interface HqEnv extends ExchangeEnv {
-  Variables: { site: Site; viewer: Viewer | null };
+  Variables: { site: HqSite; viewer: Viewer | null };
 }
 
 export type HqContext = Context<HqEnv>;

@@ -7,7 +7,7 @@ import tls from "node:tls";
 import type { Driver } from "../../common/connection/mod.ts";
 import { Guard } from "../guard/mod.ts";
 import type { Ending, PoolLimits } from "../../common/upstream/mod.ts";
-import { Upstream, type UpstreamAnswer, type UpstreamRequest } from "./upstream.ts";
+import { type HopAnswer, Upstream, type UpstreamRequest } from "./upstream.ts";
 
 /** The text of a file of the connections' testdata/. */
 export const pem = (name: string): string =>
@@ -119,7 +119,7 @@ export function createEnding(): ManualEnding {
 
 export interface TestUpstream extends Disposable {
   upstream: Upstream;
-  send(url: string, request?: Partial<UpstreamRequest>): Promise<UpstreamAnswer>;
+  send(url: string, request?: Partial<UpstreamRequest>): Promise<HopAnswer>;
 }
 
 export interface TestUpstreamOptions {
@@ -143,7 +143,7 @@ export function createTestUpstream({ resolver, ...options }: TestUpstreamOptions
 }
 
 /** The whole body as Latin-1 text. Rejects when it broke off. */
-export async function readText({ body }: UpstreamAnswer): Promise<string> {
+export async function readText({ body }: HopAnswer): Promise<string> {
   let text = "";
   for (let chunks = await body.take(); chunks !== null; chunks = await body.take()) {
     for (const chunk of chunks) text += new TextDecoder("latin1").decode(chunk);

@@ -2,7 +2,7 @@
  * An answer of ours before it is a `Response`: headers that are added to one of those later cost more than the
  * answer itself.
  */
-export interface Answer {
+export interface ProxyAnswer {
   status: number;
   headers: readonly [string, string][];
   /** Text with header values of our own making; a stream with those of an upstream. */
@@ -42,7 +42,7 @@ export const EXPOSE_HEADERS: [string, string] = [
 ];
 
 /** Status 200 and a value as JSON. */
-export function answerJson(value: unknown, extra: readonly [string, string][] = []): Answer {
+export function answerJson(value: unknown, extra: readonly [string, string][] = []): ProxyAnswer {
   const headers = extra.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...extra];
   return { status: 200, headers, body: JSON.stringify(value) };
 }

@@ -1,13 +1,13 @@
 import type { CookieJar } from "tough-cookie";
 import { hasHeader, type HeaderList } from "./describe/description.ts";
-import type { UpstreamAnswer } from "./upstream.ts";
+import type { HopAnswer } from "./upstream.ts";
 
 /** Set-Cookie fields of one hop that count, and bytes of each: as many as browsers are asked to take (RFC 6265, 6.1). */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_BYTES = 4096;
 
 /** The Set-Cookie fields of an answer, as they were sent. */
-export function readSetCookie({ headers }: UpstreamAnswer): string[] {
+export function readSetCookie({ headers }: HopAnswer): string[] {
   return headers.filter(([name, value]) => isSetCookie(name) && value.length <= MAX_COOKIE_BYTES)
     .map(([, value]) => value).slice(0, MAX_COOKIES);
 }

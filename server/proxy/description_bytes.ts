@@ -1,8 +1,8 @@
 import type { Buffer } from "node:buffer";
-import { HttpError } from "../../common/http_error.ts";
+import { bodyTooLarge, HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { AlarmClock } from "./deadline.ts";
-import { bodyTooLarge, busy } from "./gate.ts";
+import { busy } from "./gate.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
 
 export interface ReadBytesOptions extends PauseOptions {
@@ -14,7 +14,7 @@ export interface ReadBytesOptions extends PauseOptions {
  * The body, its memory counted as it arrives.
  * @throws HttpError 413 `body_too_large`, 503 `busy`, 408 `request_timeout`
  */
-export async function readBytes(exchange: Exchange, options: ReadBytesOptions): Promise<Buffer> {
+export async function readDescription(exchange: Exchange, options: ReadBytesOptions): Promise<Buffer> {
   const { maxBytes, held } = options;
   const bytes = new GrowingBytes();
   if (exchange.body === null) return bytes.take();
@@ -93,12 +93,12 @@ const LARGEST_AT_A_TIME = 4;
 const SMALL_BYTES = 64 * 1024;
 
 /** Whether a body has announced to be so small that its memory is not counted. */
-export function isSmall(exchange: Exchange): boolean {
+export function isSmallDescription(exchange: Exchange): boolean {
   const announced = exchange.header("content-length");
   return announced !== null && Number(announced) <= SMALL_BYTES;
 }
 
-/** The text of a body that {@link isSmall}. It mostly is there in one piece, which costs no copy. */
+/** The text of a body that {@link isSmallDescription}. It mostly is there in one piece, which costs no copy. */
 export async function readSmall(exchange: Exchange): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

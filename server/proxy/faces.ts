@@ -1,16 +1,16 @@
 import { errorResponse } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import type { Face } from "../face/mod.ts";
-import type { Proxy } from "./proxy.ts";
+import type { CorsProxy } from "./proxy.ts";
 
 /** The proxy itself, which answers its own errors: pages of other origins may read them. */
-export function createProxyFace(proxy: Proxy): Face {
+export function createProxyFace(proxy: CorsProxy): Face {
   return { answer: (exchange) => proxy.takes(exchange) ? proxy.handle(exchange) : undefined };
 }
 
 /** The server's own paths that the proxy's callers see: pages of other origins may read them. */
-export function shareWithPages({ cors }: Proxy, face: Face): Face {
-  const isShared = ({ target }: Exchange) => /^\/(?:health|api\/v1\/openapi\.json)?(?:\?|$)/.test(target);
+export function shareWithPages({ cors }: CorsProxy, face: Face): Face {
+  const isShared = ({ path }: Exchange) => /^\/(?:health|api\/v1\/openapi\.json)?(?:\?|$)/.test(path);
   return {
     answer(exchange) {
       if (!isShared(exchange)) return face.answer(exchange);

@@ -1,6 +1,6 @@
 import { giveBackTaken } from "../../common/chunk_memory.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Answer } from "./answer.ts";
+import type { ProxyAnswer } from "./answer.ts";
 import {
   DEFAULT_REDIRECTS,
   fieldError,
@@ -10,7 +10,7 @@ import {
   type RequestDescription,
 } from "./describe/description.ts";
 import type { Job } from "./describe/job.ts";
-import { isSmall, limitBytes, readBytes } from "./description_bytes.ts";
+import { isSmallDescription, limitBytes, readDescription } from "./description_bytes.ts";
 import { TOKEN_HEADER } from "./gate.ts";
 import type { Asking, OutgoingBody } from "./perform.ts";
 import type { DescriptionRouteOptions } from "./request.ts";
@@ -34,26 +34,26 @@ export class FetchRoute {
     this.#options = options;
   }
 
-  async answer(exchange: Exchange, record: RequestRecord): Promise<Answer> {
+  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
     const { gate, performer, maxUploadBytes } = this.#options;
     gate.checkOwnToken(exchange);
     gate.checkSize(exchange, maxUploadBytes);
-    const url = readFetchUrl(exchange.target);
+    const url = readFetchUrl(exchange.path);
     const description = describeFetch(exchange, url);
     const asking: Asking = { exchange, record };
     const job: Job = { description, format: { kind: "plain" }, accessToken: null };
     if (!exchange.hasBody) return await performer.perform(job, { content: null }, asking);
-    if (isSmall(exchange)) return await this.#performSmall(job, asking);
+    if (isSmallDescription(exchange)) return await this.#performSmall(job, asking);
     return await performer.perform(job, this.#streamBody(exchange), asking);
   }
 
   /** A small body is read first, so that a redirect can ask for it again. */
-  async #performSmall(job: Job, asking: Asking): Promise<Answer> {
+  async #performSmall(job: Job, asking: Asking): Promise<ProxyAnswer> {
     const { memory, clock, timeoutMs, performer, maxUploadBytes } = this.#options;
     const held = memory.open();
     try {
       const reading = { maxBytes: maxUploadBytes, held, clock, idleMs: timeoutMs };
-      return await performer.perform(job, { content: await readBytes(asking.exchange, reading) }, asking);
+      return await performer.perform(job, { content: await readDescription(asking.exchange, reading) }, asking);
     } finally {
       held.close();
     }

@@ -1,15 +1,15 @@
 import { answerFile, type FileSource } from "../../common/file_http/mod.ts";
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "./answer.ts";
-import type { Gate } from "./gate.ts";
-import { type OpenFile, openInside } from "./open_inside.ts";
-import { methodNotAllowed, type Route } from "./route.ts";
+import { EXPOSE_HEADERS, type ProxyAnswer, SAFE_HEADERS } from "./answer.ts";
+import type { ProxyGate } from "./gate.ts";
+import { type OpenedFile, openInside } from "./open_inside.ts";
+import type { Route } from "./route.ts";
 
 export interface FilesOptions {
   /** Folder to serve, or null for none. */
   root: string | null;
-  gate: Gate;
+  gate: ProxyGate;
 }
 
 const PREFIX = "/proxy/files/";
@@ -21,7 +21,7 @@ export function createFiles({ root, gate }: FilesOptions): Route {
     if (root === null) throw notFound("Local files are not served here.");
     if (exchange.method !== "GET" && exchange.method !== "HEAD") throw methodNotAllowed("GET, HEAD, OPTIONS");
     gate.checkToken(exchange, null);
-    const path = decodePath(exchange.target.split("?", 1)[0].slice(PREFIX.length));
+    const path = decodePath(exchange.path.split("?", 1)[0].slice(PREFIX.length));
     const file = path === null ? null : await openInside(root, path);
     if (file === null || path === null) throw notFound("There is no such file.");
     return send(exchange, file, path);
@@ -38,7 +38,7 @@ function decodePath(path: string): string | null {
   }
 }
 
-function send(exchange: Exchange, file: OpenFile, path: string): Answer {
+function send(exchange: Exchange, file: OpenedFile, path: string): ProxyAnswer {
   const request = { method: exchange.method, headers: { get: (name: string) => exchange.header(name) } };
   const name = path.slice(path.lastIndexOf("/") + 1);
   try {
@@ -51,7 +51,7 @@ function send(exchange: Exchange, file: OpenFile, path: string): Answer {
   }
 }
 
-function toSource({ handle, stats }: OpenFile): FileSource {
+function toSource({ handle, stats }: OpenedFile): FileSource {
   let isOpen = true;
   return {
     fd: handle.fd,

@@ -5,7 +5,7 @@ import { readSetCookie, RequestCookies } from "./cookies.ts";
 import type { HeaderList, RequestDescription } from "./describe/description.ts";
 import { viaEntry } from "./gate.ts";
 import { headersAfterRedirect } from "./outgoing_headers.ts";
-import type { Upstream, UpstreamAnswer, UpstreamRequest } from "./upstream.ts";
+import type { HopAnswer, Upstream, UpstreamRequest } from "./upstream.ts";
 
 export interface RedirectHop {
   status: number;
@@ -18,7 +18,7 @@ export interface RedirectHop {
 }
 
 export interface FollowedAnswer {
-  answer: UpstreamAnswer;
+  answer: HopAnswer;
   finalUrl: string;
   redirects: RedirectHop[];
   /** Sums over all hops, and the time until the last one's head. */
@@ -87,7 +87,7 @@ export async function sendFollowing(sender: Sender, first: FirstHop): Promise<Fo
   }
 }
 
-function readRedirect(answer: UpstreamAnswer, url: URL): URL | null {
+function readRedirect(answer: HopAnswer, url: URL): URL | null {
   if (![301, 302, 303, 307, 308].includes(answer.status)) return null;
   const location = answer.headers.find(([name]) => name.toLowerCase() === "location")?.[1];
   const next = location === undefined ? null : URL.parse(encodeBytes(location), url);

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { expectationFailed, HttpError, loopDetected } from "../../common/http_error.ts";
+import { bodyTooLarge, expectationFailed, HttpError, loopDetected } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { createRateLimiter, type RateLimiter } from "../../common/rate_limiter.ts";
 
@@ -15,7 +15,7 @@ export interface GateOptions {
 export const TOKEN_HEADER = "portway-token";
 
 /** What stands before every request of the proxy. */
-export class Gate {
+export class ProxyGate {
   readonly #wanted: Uint8Array | null;
   readonly #limiter: RateLimiter | null;
   readonly #viaToken: string;
@@ -101,13 +101,6 @@ function unauthorized(code: string, message: string): HttpError {
 /** 503 for what there is no room for now. */
 export function busy(): HttpError {
   return new HttpError(503, "busy", "This proxy is busy.", { headers: { "retry-after": "1" } });
-}
-
-/** 413 for a request body beyond what this proxy takes. */
-export function bodyTooLarge(maxBytes: number): HttpError {
-  return new HttpError(413, "body_too_large", `The body is larger than ${maxBytes} bytes.`, {
-    headers: { connection: "close" },
-  });
 }
 
 /** Digests are of one length, so that comparing them tells nothing, not even the length of the token. */

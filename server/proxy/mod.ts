@@ -1,4 +1,4 @@
-export { Proxy, type ProxyOptions } from "./proxy.ts";
+export { CorsProxy, type ProxyOptions } from "./proxy.ts";
 export type { Cors } from "./cors.ts";
 export { proxyApi, type ProxyApiOptions } from "./api.ts";
 export { welcome, type WelcomeOptions } from "./welcome.ts";

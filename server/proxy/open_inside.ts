@@ -3,7 +3,7 @@ import { type FileHandle, open, realpath } from "node:fs/promises";
 import type { Stats } from "node:fs";
 import { join, resolve, sep } from "node:path";
 
-export interface OpenFile {
+export interface OpenedFile {
   /** Whoever opened it closes it. */
   handle: FileHandle;
   stats: Stats;
@@ -13,7 +13,7 @@ export interface OpenFile {
  * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
  * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path or a symbolic link.
  */
-export async function openInside(root: string, path: string): Promise<OpenFile | null> {
+export async function openInside(root: string, path: string): Promise<OpenedFile | null> {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   if (segments.length === 0 || !segments.every(isPlainSegment)) return null;
   try {
@@ -34,7 +34,7 @@ function isPlainSegment(segment: string): boolean {
   return !segment.startsWith(".") && !/[\\:\0]/.test(segment);
 }
 
-async function openPlain(real: string): Promise<OpenFile | null> {
+async function openPlain(real: string): Promise<OpenedFile | null> {
   // NOFOLLOW: a link put there since the path was looked at is not followed. NONBLOCK: a pipe does not hold us up.
   const handle = await open(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {

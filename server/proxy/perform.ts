@@ -1,11 +1,11 @@
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Answer } from "./answer.ts";
-import { readBody, refuseAnnounced } from "./answers/decode.ts";
+import type { ProxyAnswer } from "./answer.ts";
+import { readDecoded, refuseAnnounced } from "./answers/decode.ts";
 import { jsonAnswer } from "./answers/json.ts";
 import { plainAnswer } from "./answers/plain.ts";
 import { proxyscotchAnswer } from "./answers/proxyscotch.ts";
-import { streamAnswer, type StreamOptions } from "./answers/stream.ts";
+import { type AnswerStreamOptions, streamAnswer } from "./answers/stream.ts";
 import { type AlarmClock, Deadline } from "./deadline.ts";
 import type { RequestDescription } from "./describe/description.ts";
 import type { Job } from "./describe/job.ts";
@@ -55,7 +55,7 @@ export class Performer {
   }
 
   /** @throws HttpError for whatever keeps the upstream's answer from being told. */
-  async perform(job: Job, body: OutgoingBody, { exchange, record }: Asking): Promise<Answer> {
+  async perform(job: Job, body: OutgoingBody, { exchange, record }: Asking): Promise<ProxyAnswer> {
     const { description, format } = job;
     const startedAt = performance.now();
     record.upstream = description;
@@ -113,7 +113,7 @@ export class Performer {
     };
   }
 
-  #stream(isPlain: boolean, followed: FollowedAnswer, stream: StreamOptions, exchange: Exchange): Answer {
+  #stream(isPlain: boolean, followed: FollowedAnswer, stream: AnswerStreamOptions, exchange: Exchange): ProxyAnswer {
     stream.deadline.limitIdle(this.#limits.streamIdleMs);
     return isPlain ? plainAnswer(followed, stream, exchange) : streamAnswer(followed, stream);
   }
@@ -122,9 +122,9 @@ export class Performer {
     { description, format }: Job,
     followed: FollowedAnswer,
     { startedAt, record }: { startedAt: number; record: RequestRecord },
-  ): Promise<Answer> {
+  ): Promise<ProxyAnswer> {
     const maxBytes = Math.min(description.maxBytes ?? this.#limits.maxBytes, this.#limits.maxBytes);
-    const read = await readBody(followed.answer, maxBytes);
+    const read = await readDecoded(followed.answer, maxBytes);
     record.bytes = read.wireBytes;
     if (format.kind === "proxyscotch") return proxyscotchAnswer(followed, read.bytes, format.wantsBinary);
     return jsonAnswer(followed, read, performance.now() - startedAt, description.responseType);

@@ -3,14 +3,14 @@ import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { type Exchange, sendText } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { Guard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
-import type { Answer } from "./answer.ts";
+import type { ProxyAnswer } from "./answer.ts";
 import { Cors } from "./cors.ts";
 import { AlarmClock } from "./deadline.ts";
 import { DescriptionMemory } from "./description_bytes.ts";
 import { FETCH_PATH, FetchRoute, isOpenPath } from "./fetch.ts";
 import { createFiles } from "./files.ts";
 import { FormRoute } from "./form/form.ts";
-import { Gate } from "./gate.ts";
+import { ProxyGate } from "./gate.ts";
 import { Performer } from "./perform.ts";
 import { RequestRoute } from "./request.ts";
 import { RequestRecord } from "./request_log.ts";
@@ -62,11 +62,11 @@ export interface ProxyOptions {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The CORS proxy: every path below `/proxy/`, and those beside it that the options give it. Its creator closes it. */
-export class Proxy {
+export class CorsProxy {
   /** The same preflight and marks for what else belongs to this face: `/` and `/health`. */
   readonly cors: Cors;
   readonly #options: ProxyOptions;
-  readonly #gate: Gate;
+  readonly #gate: ProxyGate;
   readonly #clock = new AlarmClock();
   readonly #upstream: Upstream;
   readonly #routes: ReadonlyMap<string, Route>;
@@ -79,7 +79,7 @@ export class Proxy {
     const viaToken = `portway-${randomBytes(9).toString("hex")}`;
     const guard = new Guard(options);
     this.#options = options;
-    this.#gate = new Gate({ ...options, viaToken });
+    this.#gate = new ProxyGate({ ...options, viaToken });
     this.#upstream = new Upstream({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, caCerts: options.caCerts });
     this.cors = new Cors(options);
     const sender = { upstream: this.#upstream, guard, viaToken };
@@ -101,21 +101,21 @@ export class Proxy {
   }
 
   /** Whether a request is this proxy's to {@link handle}. */
-  takes({ method, target }: Pick<Exchange, "method" | "target">): boolean {
-    if (target.startsWith("/proxy/")) return true;
+  takes({ method, path }: Pick<Exchange, "method" | "path">): boolean {
+    if (path.startsWith("/proxy/")) return true;
     const { isAlone, openPaths } = this.#options;
-    return openPaths && isOpenPath(target) || isAlone && method === "POST" && target.split("?", 1)[0] === "/";
+    return openPaths && isOpenPath(path) || isAlone && method === "POST" && path.split("?", 1)[0] === "/";
   }
 
   /** Answers a request that is this proxy's, errors included. Null when that is done already. */
   async handle(exchange: Exchange): Promise<Response | null> {
     const preflight = this.cors.preflight(exchange);
     if (preflight) return preflight;
-    const path = exchange.target.split("?", 1)[0];
+    const path = exchange.path.split("?", 1)[0];
     const address = this.#options.addressOf(exchange);
     const record = new RequestRecord(this.#options.log, nameRoute(path), address);
     try {
-      const route = this.#routeOf(exchange.target, path);
+      const route = this.#routeOf(exchange.path, path);
       this.cors.check(exchange);
       this.#gate.enter(exchange, address);
       const answer = await this.#answer(route, exchange, record);
@@ -136,7 +136,7 @@ export class Proxy {
     }
   }
 
-  #answer(route: Route, exchange: Exchange, record: RequestRecord): Promise<Answer | null> {
+  #answer(route: Route, exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer | null> {
     const { upgrade } = exchange;
     // What is asked for beside a request that is described here is nobody's: it is answered as if it were not there.
     if (upgrade === null || route !== this.#fetch) return route(exchange, record);
@@ -151,8 +151,8 @@ export class Proxy {
   }
 
   /** @throws HttpError 404 `not_found` */
-  #routeOf(target: string, path: string): Route {
-    if (this.#options.openPaths && isOpenPath(target)) return this.#fetch;
+  #routeOf(sent: string, path: string): Route {
+    if (this.#options.openPaths && isOpenPath(sent)) return this.#fetch;
     if (path.startsWith(`${FETCH_PATH}/`)) return this.#fetch;
     const route = path.startsWith("/proxy/files/") ? this.#files : this.#routes.get(path);
     if (route === undefined) throw new HttpError(404, "not_found", "There is nothing at this path.");

@@ -1,19 +1,19 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Answer } from "./answer.ts";
+import type { ProxyAnswer } from "./answer.ts";
 import { proxyscotchFailure, proxyscotchStatus } from "./answers/proxyscotch.ts";
 import type { AlarmClock } from "./deadline.ts";
 import { type AnswerFormat, parseJob, readFormat } from "./describe/job.ts";
-import { type DescriptionMemory, isSmall, readBytes, readSmall } from "./description_bytes.ts";
-import type { Gate } from "./gate.ts";
+import { type DescriptionMemory, isSmallDescription, readDescription, readSmall } from "./description_bytes.ts";
+import type { ProxyGate } from "./gate.ts";
 import type { Asking, Performer } from "./perform.ts";
 import type { RequestRecord } from "./request_log.ts";
-import { methodNotAllowed, type Route } from "./route.ts";
+import type { Route } from "./route.ts";
 import { toUpstreamError } from "./upstream.ts";
 
 /** What the routes that take descriptions work with. */
 export interface DescriptionRouteOptions {
-  gate: Gate;
+  gate: ProxyGate;
   performer: Performer;
   memory: DescriptionMemory;
   clock: AlarmClock;
@@ -33,7 +33,7 @@ export class RequestRoute {
     this.#form = form;
   }
 
-  async answer(exchange: Exchange, record: RequestRecord): Promise<Answer> {
+  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
     const { gate, memory, clock, timeoutMs, maxDescriptionBytes } = this.#options;
     if (exchange.method === "GET") return proxyscotchStatus("", gate.isProtected);
     if (exchange.method !== "POST") throw methodNotAllowed("GET, POST, OPTIONS");
@@ -42,19 +42,19 @@ export class RequestRoute {
     }
     gate.checkSize(exchange, maxDescriptionBytes);
     gate.checkHeaderToken(exchange);
-    if (isSmall(exchange)) return await this.#answerText(await readSmall(exchange), { exchange, record });
+    if (isSmallDescription(exchange)) return await this.#answerText(await readSmall(exchange), { exchange, record });
     const held = memory.open();
     try {
-      const bytes = await readBytes(exchange, { maxBytes: maxDescriptionBytes, held, clock, idleMs: timeoutMs });
+      const bytes = await readDescription(exchange, { maxBytes: maxDescriptionBytes, held, clock, idleMs: timeoutMs });
       return await this.#answerText(new TextDecoder().decode(bytes), { exchange, record });
     } finally {
       held.close();
     }
   }
 
-  async #answerText(text: string, asking: Asking): Promise<Answer> {
+  async #answerText(text: string, asking: Asking): Promise<ProxyAnswer> {
     const { gate, performer } = this.#options;
-    const input = parseJson(text);
+    const input = parseDescription(text);
     return await answerIn(readFormat(input), asking.record, async () => {
       const job = parseJob(input, "GET");
       gate.checkToken(asking.exchange, job.accessToken);
@@ -67,8 +67,8 @@ export class RequestRoute {
 export async function answerIn(
   format: AnswerFormat,
   record: RequestRecord,
-  work: () => Promise<Answer>,
-): Promise<Answer> {
+  work: () => Promise<ProxyAnswer>,
+): Promise<ProxyAnswer> {
   if (format.kind !== "proxyscotch") return await work();
   try {
     return await work();
@@ -81,7 +81,7 @@ export async function answerIn(
 }
 
 /** A JSON text. @throws HttpError 400 `json_invalid`; the text itself, which may hold secrets, is not repeated. */
-export function parseJson(text: string): unknown {
+export function parseDescription(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

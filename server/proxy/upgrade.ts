@@ -1,25 +1,25 @@
 import { Buffer } from "node:buffer";
 import { type Connection, splice } from "../../common/connection/mod.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Answer } from "./answer.ts";
+import type { ProxyAnswer } from "./answer.ts";
 import { mayPassOn, plainAnswer } from "./answers/plain.ts";
 import { type AlarmClock, Deadline } from "./deadline.ts";
 import type { HeaderList } from "./describe/description.ts";
 import { describeFetch, readFetchUrl } from "./fetch.ts";
 import type { FollowedAnswer, Sender } from "./follow.ts";
-import { type Gate, viaEntry } from "./gate.ts";
+import { type ProxyGate, viaEntry } from "./gate.ts";
 import { buildOutgoingHeaders } from "./outgoing_headers.ts";
 import type { Performer, RequestLimits } from "./perform.ts";
 import type { RequestRecord } from "./request_log.ts";
-import type { UpstreamAnswer } from "./upstream.ts";
+import type { HopAnswer } from "./upstream.ts";
 
 /** What of a listener's exchange an upgrade needs. */
-export type UpgradeExchange = Pick<Exchange, "method" | "target" | "headers" | "header" | "signal"> & {
+export type UpgradeExchange = Pick<Exchange, "method" | "path" | "headers" | "header" | "signal"> & {
   reply: Pick<Exchange["reply"], "switchProtocols">;
 };
 
 export interface UpgradeRouteOptions {
-  gate: Gate;
+  gate: ProxyGate;
   performer: Performer;
   sender: Sender;
   clock: AlarmClock;
@@ -42,9 +42,9 @@ export class UpgradeRoute {
    * Null when the protocol was switched; else what the upstream answers instead.
    * @throws HttpError of the guard, the token or the upstream
    */
-  async answer(exchange: UpgradeExchange, protocol: string, record: RequestRecord): Promise<Answer | null> {
+  async answer(exchange: UpgradeExchange, protocol: string, record: RequestRecord): Promise<ProxyAnswer | null> {
     const { gate, performer, clock, limits } = this.#options;
-    const url = readUpgradeUrl(exchange.target);
+    const url = readUpgradeUrl(exchange.path);
     record.upstream = { method: exchange.method, url };
     gate.checkOwnToken(exchange);
     const stop = performer.begin();
@@ -85,7 +85,7 @@ export class UpgradeRoute {
     protocol: string,
     url: URL,
     ending: Deadline,
-  ): Promise<UpstreamAnswer> {
+  ): Promise<HopAnswer> {
     const { guard, upstream, viaToken } = this.#options.sender;
     guard.checkUrl(url);
     const described = describeFetch(exchange, url).headers;
@@ -123,7 +123,7 @@ function readUpgradeUrl(path: string): URL {
 }
 
 /** Reason and fields of the upstream's 101 that the visitor is to see; what it says of the connection is ours to say. */
-function serializeBlock({ statusText, headers }: UpstreamAnswer): Uint8Array {
+function serializeBlock({ statusText, headers }: HopAnswer): Uint8Array {
   const fields = headers.filter(([name]) => /^upgrade$/i.test(name) || mayPassOn(name.toLowerCase(), false));
   return Buffer.from(`${statusText}\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join("")}`, "latin1");
 }

@@ -9,7 +9,7 @@ import { createLogger } from "../../common/log.ts";
 import { Guard } from "../guard/mod.ts";
 
 import { AlarmClock } from "./deadline.ts";
-import { Gate } from "./gate.ts";
+import { ProxyGate } from "./gate.ts";
 import { Performer } from "./perform.ts";
 import { RequestRecord } from "./request_log.ts";
 import { type UpgradeExchange, UpgradeRoute } from "./upgrade.ts";
@@ -30,7 +30,7 @@ function startRoute(options: { token?: string; streamIdleMs?: number } = {}) {
     maxConcurrent: 10,
     allowSkipTlsVerify: false,
   };
-  const gate = new Gate({ token: options.token ?? null, requestsPerMinute: null, viaToken: sender.viaToken });
+  const gate = new ProxyGate({ token: options.token ?? null, requestsPerMinute: null, viaToken: sender.viaToken });
   const performer = new Performer(sender, clock, limits);
   const route = new UpgradeRoute({ gate, performer, sender, clock, limits });
   const ends: (() => void)[] = [() => route.close(), () => upstream.close(), () => clock.stop()];
@@ -85,7 +85,7 @@ async function readExchange(connection: Connection, target: string): Promise<Upg
   const header = (name: string) => fields.find(([one]) => one.toLowerCase() === name)?.[1] ?? null;
   const exchange: Partial<UpgradeExchange> = {
     method: "GET",
-    target,
+    path: target,
     headers: fields.flatMap(([name, value]) => [name.toLowerCase(), value]),
     header,
     signal: new AbortController().signal,

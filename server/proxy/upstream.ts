@@ -8,10 +8,10 @@ import {
   type Ending,
   exchange,
   NoAnswer,
+  type OutgoingFraming,
   type OutgoingRequest,
   PoolExhausted,
   type PoolLimits,
-  type RequestFraming,
   serializeRequestHead,
   type UpstreamConnection,
   UpstreamPool,
@@ -34,7 +34,7 @@ export interface UpstreamRequest {
 }
 
 /** An answer whose body has not been read yet. */
-export interface UpstreamAnswer {
+export interface HopAnswer {
   status: number;
   statusText: string;
   /** As sent: order, case and duplicates kept. Bytes beyond ASCII are Latin-1. */
@@ -50,7 +50,7 @@ export interface UpstreamAnswer {
   switched: Connection | null;
 }
 
-export interface UpstreamOptions {
+export interface ProxyUpstreamOptions {
   guard: Guard;
   /** For each address of an upstream that is tried. */
   connectTimeoutMs: number;
@@ -80,7 +80,7 @@ export class Upstream {
     explain: toUpstreamError,
   };
 
-  constructor({ guard, connectTimeoutMs, caCerts, driver, limits }: UpstreamOptions) {
+  constructor({ guard, connectTimeoutMs, caCerts, driver, limits }: ProxyUpstreamOptions) {
     this.#dialer = new Dialer({ guard, timeoutMs: connectTimeoutMs, caCerts, driver });
     this.#pool = new UpstreamPool({ ...LIMITS, ...limits });
   }
@@ -89,7 +89,7 @@ export class Upstream {
    * Resolves with the head of the answer.
    * @throws HttpError, or the reason it had to end for
    */
-  async send(request: UpstreamRequest): Promise<UpstreamAnswer> {
+  async send(request: UpstreamRequest): Promise<HopAnswer> {
     const { ending } = request;
     try {
       const outgoing = serialize(request);
@@ -130,7 +130,7 @@ export class Upstream {
     return { connection, dnsMs, connectMs };
   }
 
-  async #sendOn({ connection, dnsMs, connectMs }: Opened, outgoing: OutgoingRequest): Promise<UpstreamAnswer> {
+  async #sendOn({ connection, dnsMs, connectMs }: Opened, outgoing: OutgoingRequest): Promise<HopAnswer> {
     const { head, statusText, headers, body } = await exchange(connection, outgoing, this.#exchanging);
     const { status } = head;
     const hasBody = outgoing.method !== "HEAD" && status !== 204 && status !== 304;
@@ -145,7 +145,7 @@ function serialize(request: UpstreamRequest): OutgoingRequest {
   return { method, head: serializeRequestHead(request, framing), framing, body, upgrade, ending };
 }
 
-function chooseFraming({ body, headers }: UpstreamRequest): RequestFraming {
+function chooseFraming({ body, headers }: UpstreamRequest): OutgoingFraming {
   if (body === null) return "none";
   if (body instanceof Uint8Array) return { length: body.byteLength };
   const announced = headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];

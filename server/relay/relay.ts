@@ -12,7 +12,7 @@ import { TUNNELS_API } from "./api/open_api.ts";
 import { createTunnelRoutes } from "./api/tunnel_routes.ts";
 import { type TunnelHost, TunnelHosts } from "./hosts.ts";
 import { TunnelManagement } from "./management/management.ts";
-import { describeUse, openSession } from "./session/handshake.ts";
+import { acceptSession, describeUse } from "./session/handshake.ts";
 import { type AccountChecks, Recheck } from "./session/recheck.ts";
 import type { SessionUser } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
@@ -190,7 +190,7 @@ export class Relay implements Area {
 
   async #openSession(exchange: Exchange): Promise<null> {
     const { authenticate, readOrigin, store } = this.#options;
-    await openSession(exchange, {
+    await acceptSession(exchange, {
       ephemerals: this.#ephemerals,
       persistents: this.#persistents,
       store: store.persistentTunnels,
@@ -242,8 +242,8 @@ export class Relay implements Area {
   }
 }
 
-function isSession({ target }: Exchange): boolean {
-  return target === SESSION_PATH || target.startsWith(`${SESSION_PATH}?`);
+function isSession({ path }: Exchange): boolean {
+  return path === SESSION_PATH || path.startsWith(`${SESSION_PATH}?`);
 }
 
 /** The URL of a label below a domain. */

@@ -15,27 +15,27 @@ export interface Backup {
  * Copies the embedded database as it is at one moment, while servers go on reading and writing. The copy is on disk, and
  * readable by its owner alone, when this returns; nothing is left of one that fails.
  * @param dataDir folder of the database
- * @param target a file that is not there yet
+ * @param copyPath a file that is not there yet
  * @throws Error with a line for the operator
  */
-export function backUp(dataDir: string, target: string): Backup {
+export function backUp(dataDir: string, copyPath: string): Backup {
   const source = join(dataDir, "portway.db");
   if (!existsSync(source)) throw new Error(`there is no database ${source}`);
-  makeEmpty(target);
-  const part = `${target}.part`;
+  makeEmpty(copyPath);
+  const part = `${copyPath}.part`;
   try {
     // Made before SQLite writes to it, so that nobody else can read it meanwhile.
     makeEmpty(part);
     copy(source, part);
     syncFile(part);
-    renameSync(part, target);
+    renameSync(part, copyPath);
     // Windows has no way to do this, nor the need.
-    if (process.platform !== "win32") syncFile(dirname(target));
-    return { source, bytes: statSync(target).size };
+    if (process.platform !== "win32") syncFile(dirname(copyPath));
+    return { source, bytes: statSync(copyPath).size };
   } catch (cause) {
     rmSync(part, { force: true });
-    rmSync(target, { force: true });
-    throw cannotCopy(target, cause);
+    rmSync(copyPath, { force: true });
+    throw cannotCopy(copyPath, cause);
   }
 }
 
@@ -49,15 +49,15 @@ function makeEmpty(path: string): void {
   }
 }
 
-const cannotCopy = (target: string, cause: unknown): Error =>
-  new Error(`cannot write ${target}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+const cannotCopy = (path: string, cause: unknown): Error =>
+  new Error(`cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause });
 
 /** SQLite's own way: a snapshot without gaps. */
-function copy(source: string, target: string): void {
+function copy(source: string, copyPath: string): void {
   const database = new DatabaseSync(source, { readOnly: true });
   try {
     database.exec("pragma busy_timeout = 5000");
-    database.prepare("vacuum into ?").run(target);
+    database.prepare("vacuum into ?").run(copyPath);
   } finally {
     database.close();
   }

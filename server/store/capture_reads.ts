@@ -4,7 +4,8 @@ import type { Database } from "./schema/mod.ts";
 
 type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "find" | "readPiece">;
 
-const HEAD_COLUMNS = [
+/** What is read of a capture but the beginning of its body. */
+export const HEAD_COLUMNS = [
   "view_id",
   "cursor",
   "received_at",
@@ -61,7 +62,7 @@ function fromRow(row: Omit<Row, "body" | "size">): Capture {
     cursor: Number(row.cursor),
     receivedAt: Number(row.received_at),
     method: row.method,
-    target: row.target,
+    path: row.target,
     host: row.host,
     httpVersion: row.http_version,
     headers: JSON.parse(row.headers) as string[],

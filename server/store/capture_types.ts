@@ -7,7 +7,7 @@ export interface CaptureHead {
   receivedAt: number;
   method: string;
   /** Path and query as they were sent, one character a byte. */
-  target: string;
+  path: string;
   host: string;
   httpVersion: string;
   /** Names and values in turn, in their order and case, duplicates too, one character a byte. */

@@ -1,4 +1,5 @@
 import { type CompiledQuery, type Kysely, sql, type Transaction } from "kysely";
+import { HEAD_COLUMNS } from "./capture_reads.ts";
 import { removeRows } from "./capture_removal.ts";
 import type { BodyPiece, Captures, NewCapture } from "./capture_types.ts";
 import type { Database } from "./schema/mod.ts";
@@ -94,7 +95,7 @@ function countByView(captures: readonly NewCapture[]) {
 const ROW_BYTES = 100;
 
 /** What a capture counts for: no call is free of charge, however little is in it. */
-function sizeOf({ target, headers, bodySize }: NewCapture): number {
+function sizeOf({ path: target, headers, bodySize }: NewCapture): number {
   return headers.reduce((bytes, text) => bytes + text.length, ROW_BYTES + target.length + bodySize);
 }
 
@@ -104,7 +105,7 @@ function toRow(capture: NewCapture, cursor: number): CaptureRow {
     cursor,
     received_at: capture.receivedAt,
     method: capture.method,
-    target: capture.target,
+    target: capture.path,
     host: capture.host,
     http_version: capture.httpVersion,
     headers: JSON.stringify(capture.headers),
@@ -118,22 +119,7 @@ function toRow(capture: NewCapture, cursor: number): CaptureRow {
 }
 
 /** In this order the values of a row go into a statement. */
-const COLUMNS = [
-  "view_id",
-  "cursor",
-  "received_at",
-  "method",
-  "target",
-  "host",
-  "http_version",
-  "headers",
-  "address",
-  "content_type",
-  "body_size",
-  "body_id",
-  "size",
-  "body",
-] as const satisfies readonly (keyof CaptureRow)[];
+const COLUMNS = [...HEAD_COLUMNS, "size", "body"] as const satisfies readonly (keyof CaptureRow)[];
 
 type Inserts = ReadonlyMap<number, CompiledQuery>;
 

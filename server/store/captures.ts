@@ -6,6 +6,6 @@ import type { Captures } from "./capture_types.ts";
 import type { Database } from "./schema/mod.ts";
 
 /** Captures in any database that Kysely speaks to. */
-export function createCaptures(db: Kysely<Database>): Captures {
+export function createCaptureStore(db: Kysely<Database>): Captures {
   return { ...createCaptureWrites(db), ...createCaptureReads(db), ...createCaptureRemoval(db) };
 }

@@ -18,7 +18,7 @@ const CAPTURE: NewCapture = {
   viewId: "view-1",
   receivedAt: NOW,
   method: "BREW",
-  target: "/req/view-1/pot?x=\xff",
+  path: "/req/view-1/pot?x=\xff",
   host: "example.com",
   httpVersion: "1.1",
   headers: ["Host", "example.com", "X-Twice", "1", "x-twice", "\x80\xff"],

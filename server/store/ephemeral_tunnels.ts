@@ -18,7 +18,7 @@ export interface EphemeralTunnel {
 }
 
 /** Traffic to add to a tunnel. */
-export interface Traffic {
+export interface EphemeralTraffic {
   id: string;
   bytes: number;
 }
@@ -30,7 +30,7 @@ export interface EphemeralTunnels {
   findByLabel(label: string): Promise<EphemeralTunnel | null>;
   findById(id: string): Promise<EphemeralTunnel | null>;
   /** Adds traffic to several tunnels in one transaction; unknown ids are passed over. */
-  addTraffic(traffic: readonly Traffic[]): Promise<void>;
+  addTraffic(traffic: readonly EphemeralTraffic[]): Promise<void>;
   /** Removes those that expired before `time`, and says how many. */
   removeExpired(time: number): Promise<number>;
   /** How many expire after `time`. */

@@ -5,7 +5,7 @@ export { LabelTaken, NameTaken, StoreUnavailable, TooManyTunnels, TooManyViews }
 export type { Database, Dialect } from "./schema/mod.ts";
 export type { Store } from "./types.ts";
 // Tunnels
-export type { EphemeralTunnel, EphemeralTunnels, Traffic } from "./ephemeral_tunnels.ts";
+export type { EphemeralTraffic, EphemeralTunnel, EphemeralTunnels } from "./ephemeral_tunnels.ts";
 export type {
   AllowedPorts,
   PersistentTunnel,
@@ -13,7 +13,7 @@ export type {
   PersistentTunnels,
   TunnelPage,
 } from "./persistent_tunnels.ts";
-export type { AccountUser, TunnelTraffic, Usage, UsageDay, UsageReport, UserTraffic } from "./usage.ts";
+export type { AccountUser, TunnelTraffic, UsageDay, UsageRecords, UsageReport, UserTraffic } from "./usage.ts";
 // Accounts
 export type { AuditEntry } from "./audit_log.ts";
 export type { AccountMember, Grant, Identities, KnownUser, Membership, PendingInvitation, User } from "./identities.ts";

@@ -3,7 +3,7 @@ import type { Database } from "./schema/mod.ts";
 // Tunnels
 import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
 import { createPersistentTunnels, type PersistentTunnels } from "./persistent_tunnels.ts";
-import { createUsage, type Usage } from "./usage.ts";
+import { createUsage, type UsageRecords } from "./usage.ts";
 // Accounts
 import { type AuditLog, createAuditLog } from "./audit_log.ts";
 import { createIdentities, type Identities } from "./identities.ts";
@@ -11,7 +11,7 @@ import { createPersonalTokens, type PersonalTokens } from "./personal_tokens.ts"
 import { createSettings, type Settings } from "./settings.ts";
 // Captures
 import type { Captures } from "./capture_types.ts";
-import { createCaptures } from "./captures.ts";
+import { createCaptureStore } from "./captures.ts";
 import { createViews, type Views } from "./views.ts";
 
 /** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
@@ -19,7 +19,7 @@ export interface Records {
   // Tunnels
   readonly ephemeralTunnels: EphemeralTunnels;
   readonly persistentTunnels: PersistentTunnels;
-  readonly usage: Usage;
+  readonly usage: UsageRecords;
   // Accounts
   readonly identities: Identities;
   readonly personalTokens: PersonalTokens;
@@ -44,6 +44,6 @@ export function createRecords(db: Kysely<Database>): Records {
     settings: createSettings(db),
     // Captures
     views: createViews(db),
-    captures: createCaptures(db),
+    captures: createCaptureStore(db),
   };
 }

@@ -34,7 +34,7 @@ export interface UsageDay {
 }
 
 /** Usage of persistent tunnels: by day and tunnel, and by month and user of an account. */
-export interface Usage {
+export interface UsageRecords {
   /**
    * Adds a report, all of it or nothing.
    * @returns the month's total of each of its users, in their order, whichever server they used
@@ -54,7 +54,7 @@ export interface Usage {
 const ROWS_AT_ONCE = 500;
 
 /** Usage in any database that Kysely speaks to. */
-export function createUsage(db: Kysely<Database>): Usage {
+export function createUsage(db: Kysely<Database>): UsageRecords {
   return {
     add: (report) => db.transaction().execute((transaction) => add(transaction, report)),
     async ofTunnel(id, since) {

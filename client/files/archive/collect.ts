@@ -2,7 +2,7 @@ import { readFully } from "../../../common/file_http/mod.ts";
 import fs from "node:fs";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
-import { isPlainName } from "../disk/target_path.ts";
+import { isPlainName } from "../disk/share_path.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import { walk } from "../serve/search.ts";
 
@@ -23,7 +23,7 @@ export interface ArchivedName {
 export const MAX_WHOLE = 256 * 1024;
 
 /** A folder, a small file that is read when its turn comes, or a large one that is open until the next one's turn. */
-export type Source =
+export type ArchiveSource =
   | ArchivedName & { kind: "folder" }
   | ArchivedName & { kind: "small"; size: number; fill: (into: Uint8Array<ArrayBuffer>) => number }
   | ArchivedName & { kind: "large"; file: OpenFile };
@@ -37,7 +37,7 @@ export function* collect(
   segments: readonly string[],
   names: readonly string[],
   leftOut: LeftOut,
-): Generator<Source | null> {
+): Generator<ArchiveSource | null> {
   if (names.length === 0) yield* collectBelow(root, segments, "", leftOut);
   for (const name of new Set(names)) {
     // What a search found is named by its path below the folder.
@@ -53,7 +53,7 @@ function* collectNamed(
   segments: readonly string[],
   name: string,
   leftOut: LeftOut,
-): Generator<Source | null> {
+): Generator<ArchiveSource | null> {
   const opened = leftOut.open(name, () => root.open(segments));
   if (opened === null) return;
   try {
@@ -65,7 +65,7 @@ function* collectNamed(
   yield* collectBelow(root, segments, `${name}/`, leftOut);
 }
 
-function describeFile(name: string, file: OpenFile): Source {
+function describeFile(name: string, file: OpenFile): ArchiveSource {
   const { size, mtimeMs } = file.stat;
   const modified = new Date(mtimeMs);
   if (size > MAX_WHOLE) return { kind: "large", name, modified, file };
@@ -77,7 +77,7 @@ function* collectBelow(
   segments: readonly string[],
   prefix: string,
   leftOut: LeftOut,
-): Generator<Source | null> {
+): Generator<ArchiveSource | null> {
   for (const found of walk(root, segments, (path, error) => leftOut.add(prefix + path, error))) {
     if (found === null) {
       yield null;
@@ -101,7 +101,7 @@ function* openLarge(
   entry: ListedEntry,
   name: string,
   leftOut: LeftOut,
-): Generator<Source> {
+): Generator<ArchiveSource> {
   const file = leftOut.open(name, () => root.openEntry(folder, entry.name));
   if (file === null) return;
   try {

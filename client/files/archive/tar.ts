@@ -1,7 +1,7 @@
 import { readPieces, streamPieces } from "../../../common/file_http/mod.ts";
 import type { Root } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
-import { type ArchivedName, type ArchiveOptions, collect, LeftOut, type Source } from "./collect.ts";
+import { type ArchivedName, type ArchiveOptions, type ArchiveSource, collect, LeftOut } from "./collect.ts";
 
 /** Everything in a tar fills blocks of so many bytes. */
 const BLOCK = 512;
@@ -24,7 +24,7 @@ export function streamTar(
 }
 
 async function* makeTar(
-  sources: Iterable<Source | null>,
+  sources: Iterable<ArchiveSource | null>,
   leftOut: LeftOut,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
@@ -42,7 +42,10 @@ async function* makeTar(
   yield new Uint8Array(2 * BLOCK);
 }
 
-function* makeSmall(source: Extract<Source, { kind: "small" }>, leftOut: LeftOut): Generator<Uint8Array<ArrayBuffer>> {
+function* makeSmall(
+  source: Extract<ArchiveSource, { kind: "small" }>,
+  leftOut: LeftOut,
+): Generator<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(source.size);
   const count = leftOut.open(source.name, () => source.fill(bytes));
   if (count === null) return;
@@ -57,7 +60,7 @@ function* makeFile(name: ArchivedName, bytes: Uint8Array<ArrayBuffer>): Generato
 }
 
 async function* makeLarge(
-  source: Extract<Source, { kind: "large" }>,
+  source: Extract<ArchiveSource, { kind: "large" }>,
   leftOut: LeftOut,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   const { size } = source.file.stat;

@@ -1,7 +1,7 @@
 import { readPieces, streamPieces } from "../../../common/file_http/mod.ts";
 import type { OpenFile, Root } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
-import { type ArchivedName, type ArchiveOptions, collect, LeftOut, type Source } from "./collect.ts";
+import { type ArchivedName, type ArchiveOptions, type ArchiveSource, collect, LeftOut } from "./collect.ts";
 import { ZipWriter } from "./zip_writer.ts";
 
 /**
@@ -19,7 +19,7 @@ export function streamZip(
 }
 
 async function* makeZip(
-  sources: Iterable<Source | null>,
+  sources: Iterable<ArchiveSource | null>,
   leftOut: LeftOut,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
@@ -39,7 +39,7 @@ async function* makeZip(
   yield* zip.take();
 }
 
-function addSmall(zip: ZipWriter, source: Exclude<Source, { kind: "large" }>, leftOut: LeftOut): void {
+function addSmall(zip: ZipWriter, source: Exclude<ArchiveSource, { kind: "large" }>, leftOut: LeftOut): void {
   if (source.kind === "folder") return zip.addFolder(source);
   try {
     zip.addWhole(source, source.size, (into) => {

@@ -99,7 +99,7 @@ export async function fetchSearch(names, query, signal) {
  * @param {Names} names
  * @param {AbortSignal} [signal]
  */
-export async function makeFolder(names, signal) {
+export async function requestFolder(names, signal) {
   await send("POST", `${toPath(names, true)}?mkdir`, { signal });
 }
 
@@ -109,16 +109,16 @@ export async function makeFolder(names, signal) {
  * @param {Names} to
  * @param {{ isReplacing?: boolean, signal?: AbortSignal }} [options]
  */
-export async function moveEntry(from, to, { isReplacing = false, signal } = {}) {
-  const target = encodeURIComponent("/" + to.join("/"));
-  await send("POST", `${toPath(from, false)}?move=${target}${isReplacing ? "&overwrite" : ""}`, { signal });
+export async function requestMove(from, to, { isReplacing = false, signal } = {}) {
+  const destination = encodeURIComponent("/" + to.join("/"));
+  await send("POST", `${toPath(from, false)}?move=${destination}${isReplacing ? "&overwrite" : ""}`, { signal });
 }
 
 /**
  * Deletes for good.
  * @param {Names} names
  */
-export async function removeEntry(names) {
+export async function requestRemoval(names) {
   await send("DELETE", toPath(names, false), {});
 }
 
@@ -226,6 +226,6 @@ export function getCode(error) {
  * What to tell of an error.
  * @param {unknown} error
  */
-export function describeError(error) {
+export function describeFailure(error) {
   return error instanceof Error ? error.message : String(error);
 }

@@ -3,7 +3,7 @@
 
 import {
   ApiError,
-  describeError,
+  describeFailure,
   fetchFolder,
   fetchSearch,
   isAbort,
@@ -19,7 +19,7 @@ import { installDragMove } from "./drag_move.js";
 import { acceptDrops, readFiles } from "./drop.js";
 import { FolderState } from "./folder_state.js";
 import { FolderWatch } from "./folder_watch.js";
-import { formatBytes, formatCount, formatName, formatNames } from "./format.js";
+import { formatCount, formatName, formatNames, formatSize } from "./format.js";
 import { Frame } from "./frame.js";
 import { findIndex, hasLetters, readKey } from "./keys.js";
 import { ListView } from "./list_view.js";
@@ -177,7 +177,7 @@ function update() {
     : state.shown.length === state.entries.length
     ? formatCount(state.entries.length, "item")
     : `${state.shown.length.toLocaleString()} of ${formatCount(state.entries.length, "item")}`;
-  const summary = bytes > 0 ? `${count} · ${formatBytes(bytes)}` : count;
+  const summary = bytes > 0 ? `${count} · ${formatSize(bytes)}` : count;
   frame.update({
     names,
     searched,
@@ -226,20 +226,20 @@ function readQuery() {
 
 /**
  * The address of a folder, or of what a search below it finds.
- * @param {Names} target
+ * @param {Names} place
  * @param {string | null} query
  */
-function toAddress(target, query) {
-  return toPath(target, true) + (query === null ? "" : `?search=${encodeURIComponent(query)}`);
+function toAddress(place, query) {
+  return toPath(place, true) + (query === null ? "" : `?search=${encodeURIComponent(query)}`);
 }
 
 /**
  * Goes to a folder, or to what a search below it finds, as a step in the browser's history.
- * @param {Names} target
+ * @param {Names} place
  * @param {string | null} query
  */
-async function navigate(target, query = null) {
-  const address = toAddress(target, query);
+async function navigate(place, query = null) {
+  const address = toAddress(place, query);
   if (address !== location.pathname + location.search || location.hash !== "") history.pushState(null, "", address);
   await followLocation();
 }
@@ -259,18 +259,18 @@ async function followLocation() {
 
 /**
  * Shows a folder, or what a search below it finds; false when that failed or something else is to be shown by now.
- * @param {Names} target
+ * @param {Names} place
  * @param {string | null} query
  */
-async function load(target, query = null) {
+async function load(place, query = null) {
   loading.abort();
   loading = new AbortController();
   const { signal } = loading;
   frame.setBusy(true);
   try {
-    const found = await fetchListing(target, query, signal);
-    const isOther = toAddress(target, query) !== toAddress(names, searched);
-    names = target;
+    const found = await fetchListing(place, query, signal);
+    const isOther = toAddress(place, query) !== toAddress(names, searched);
+    names = place;
     searched = query;
     if (isOther) {
       conflicts.forget();
@@ -290,13 +290,13 @@ async function load(target, query = null) {
 }
 
 /**
- * @param {Names} target
+ * @param {Names} place
  * @param {string | null} query
  * @param {AbortSignal} signal
  */
-async function fetchListing(target, query, signal) {
-  if (query === null) return { ...await fetchFolder(target, signal), isPartial: false };
-  const { matches, isPartial } = await fetchSearch(target, query, signal);
+async function fetchListing(place, query, signal) {
+  if (query === null) return { ...await fetchFolder(place, signal), isPartial: false };
+  const { matches, isPartial } = await fetchSearch(place, query, signal);
   return { entries: matches, isPartial };
 }
 
@@ -408,12 +408,12 @@ function stepPreview(direction) {
 
 /**
  * Follows a link of a previewed file to another file or folder of the share.
- * @param {Names} target
+ * @param {Names} place
  * @param {boolean} isFolder
  */
-async function followLink(target, isFolder) {
-  const folder = isFolder ? target : target.slice(0, -1);
-  const address = toPath(folder, true) + (isFolder ? "" : toHash(target.at(-1) ?? ""));
+async function followLink(place, isFolder) {
+  const folder = isFolder ? place : place.slice(0, -1);
+  const address = toPath(folder, true) + (isFolder ? "" : toHash(place.at(-1) ?? ""));
   history.pushState(null, "", address);
   await followLocation();
 }
@@ -436,7 +436,7 @@ function addUploads(found) {
   for (const { names: below, source, size } of found) {
     if (share.maxUpload !== null && size !== null && size > share.maxUpload) {
       const text = `“${formatName(below.at(-1) ?? "")}” is larger than ${
-        formatBytes(share.maxUpload)
+        formatSize(share.maxUpload)
       }, the limit of this share.`;
       toast(text, { isProblem: true });
     } else queue.add([...names, ...below], source, size);
@@ -584,7 +584,7 @@ async function leave() {
 function report(error) {
   if (isAbort(error)) return;
   if (error instanceof ApiError && error.status === 401) location.reload();
-  else toast(describeError(error), { isProblem: true });
+  else toast(describeFailure(error), { isProblem: true });
 }
 
 /** @param {KeyboardEvent} event */

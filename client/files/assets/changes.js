@@ -3,12 +3,12 @@
 
 import {
   ApiError,
-  describeError,
+  describeFailure,
   emptyTrash,
   getCode,
-  makeFolder,
-  moveEntry,
-  removeEntry,
+  requestFolder,
+  requestMove,
+  requestRemoval,
   restoreEntry,
   toPath,
   trashEntry,
@@ -57,7 +57,7 @@ export class Changes {
   async newFolder(folder, isTaken) {
     const check = (/** @type {string} */ name) => checkName(name) ?? checkFree(isTaken(name));
     const name = await askName({ title: "New folder", label: "Name", action: "Make folder", check });
-    if (name !== null) await this.#attempt(() => makeFolder([...folder, name]));
+    if (name !== null) await this.#attempt(() => requestFolder([...folder, name]));
   }
 
   /**
@@ -68,7 +68,7 @@ export class Changes {
     const old = from.at(-1) ?? "";
     const check = (/** @type {string} */ name) => checkName(name) ?? checkFree(name !== old && isTaken(name));
     const name = await askName({ title: "Rename", label: "New name", value: old, action: "Rename", check });
-    if (name !== null && name !== old) await this.#attempt(() => moveEntry(from, [...from.slice(0, -1), name]));
+    if (name !== null && name !== old) await this.#attempt(() => requestMove(from, [...from.slice(0, -1), name]));
   }
 
   /**
@@ -106,7 +106,7 @@ export class Changes {
   async #undoMoves(log) {
     const outcome = await this.#run("Moving back", [...log].reverse(), {
       work: async ({ from, to, replaced }) => {
-        await moveEntry(to, from);
+        await requestMove(to, from);
         if (replaced !== null) await restoreEntry(replaced);
       },
     });
@@ -149,7 +149,7 @@ export class Changes {
     const title = `Delete ${formatNames(names.map((way) => way.at(-1) ?? ""))} for good?`;
     const text = "There is no room to keep this for a while. This cannot be undone.";
     if (!await confirm({ title, text, action: "Delete for good" })) return;
-    const outcome = await this.#run("Deleting", names, { work: (way) => removeEntry(way) });
+    const outcome = await this.#run("Deleting", names, { work: (way) => requestRemoval(way) });
     await tellFailures("deleted", outcome, names.length, (way) => way);
   }
 
@@ -172,7 +172,7 @@ export class Changes {
         empty: () => emptyTrash(),
       });
     } catch (error) {
-      toast(describeError(error), { isProblem: true });
+      toast(describeFailure(error), { isProblem: true });
     }
   }
 
@@ -208,7 +208,7 @@ export class Changes {
     try {
       await change();
     } catch (error) {
-      toast(describeError(error), { isProblem: true });
+      toast(describeFailure(error), { isProblem: true });
     }
     await this.#refresh();
   }
@@ -230,13 +230,13 @@ async function moveInto(from, folder, choice) {
   if (toPath(from, false) === toPath(to, false)) throw new ApiError(409, "in_place", "It is in this folder already.");
   if (choice === "keep") return await moveBeside(from, to);
   if (choice !== "replace") {
-    await moveEntry(from, to);
+    await requestMove(from, to);
     return { from, to, replaced: null };
   }
   // Into the trash and not over it: then it can be put back.
   const replaced = await trashEntry(to);
   try {
-    await moveEntry(from, to);
+    await requestMove(from, to);
   } catch (error) {
     await restoreEntry(replaced);
     throw error;
@@ -255,7 +255,7 @@ async function moveBeside(from, taken) {
   for (let tries = 0;; tries++) {
     to = [...to.slice(0, -1), nextName(to.at(-1) ?? "")];
     try {
-      await moveEntry(from, to);
+      await requestMove(from, to);
       return { from, to, replaced: null };
     } catch (error) {
       if (getCode(error) !== "already_exists" || tries >= MAX_NAMES) throw error;

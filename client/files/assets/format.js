@@ -7,7 +7,7 @@ const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
  * Bytes with a unit, powers of 1000.
  * @param {number} bytes
  */
-export function formatBytes(bytes) {
+export function formatSize(bytes) {
   let value = bytes;
   let unit = 0;
   while (value >= 999.5 && unit < UNITS.length - 1) {

@@ -1,8 +1,8 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { formatBytes, formatName, formatNames, formatSpan, nextName, splitName } from "./format.js";
+import { formatName, formatNames, formatSize, formatSpan, nextName, splitName } from "./format.js";
 
 Deno.test("formatBytes takes the unit in which a number is short", () => {
-  deepEqual([0, 999, 1000, 99_949, 99_950, 999_499, 999_500, 1.5e15].map(formatBytes), [
+  deepEqual([0, 999, 1000, 99_949, 99_950, 999_499, 999_500, 1.5e15].map(formatSize), [
     "0 B",
     "999 B",
     "1.0 kB",

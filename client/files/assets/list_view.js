@@ -2,7 +2,7 @@
 // The list of a folder, as lines or as tiles. Only what can be seen exists, so 10,000 entries are as quick as ten.
 
 import { getTarget, h, icon, iconButton } from "./dom.js";
-import { formatBytes, formatDate, formatFullDate, formatName, splitName } from "./format.js";
+import { formatDate, formatFullDate, formatName, formatSize, splitName } from "./format.js";
 import { getIcon, getKind } from "./kinds.js";
 import { showThumbnail } from "./thumbnail.js";
 
@@ -294,7 +294,7 @@ export class ListView {
     root.classList.toggle("current", current === index);
     row.box.checked = isSelected;
     row.link.href = this.#actions.toHref(entry);
-    setText(row.size, entry.kind === "folder" ? "" : formatBytes(entry.size));
+    setText(row.size, entry.kind === "folder" ? "" : formatSize(entry.size));
     setText(row.date, formatDate(entry.modified));
     row.date.title = formatFullDate(entry.modified);
     row.date.dateTime = new Date(entry.modified).toISOString();

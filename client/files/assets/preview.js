@@ -1,9 +1,9 @@
 // @ts-check
 // Files shown without leaving the page.
 
-import { ApiError, describeError, isAbort, send, toPath } from "./api.js";
+import { ApiError, describeFailure, isAbort, send, toPath } from "./api.js";
 import { h, icon, iconButton } from "./dom.js";
-import { formatBytes, formatFullDate, formatName } from "./format.js";
+import { formatFullDate, formatName, formatSize } from "./format.js";
 import { getIcon, getKind } from "./kinds.js";
 
 /**
@@ -132,7 +132,7 @@ function createLink(name, label, href, rest) {
 
 /** @param {Entry} entry */
 function describe(entry) {
-  return `${formatBytes(entry.size)} · ${formatFullDate(entry.modified)}`;
+  return `${formatSize(entry.size)} · ${formatFullDate(entry.modified)}`;
 }
 
 /**
@@ -143,7 +143,7 @@ async function fill(body, shown) {
   try {
     body.replaceChildren(...await createContent(shown));
   } catch (error) {
-    if (!isAbort(error)) body.replaceChildren(createCard(shown, describeError(error)));
+    if (!isAbort(error)) body.replaceChildren(createCard(shown, describeFailure(error)));
   }
 }
 
@@ -183,7 +183,7 @@ async function createContent(shown) {
 async function createTextContent(shown) {
   const [text, { showText }] = await Promise.all([fetchText(shown), import("./preview_text.js")]);
   if (text.isBinary) return [createCard(shown)];
-  const note = text.isCut ? `Only the first ${formatBytes(MAX_TEXT)} are shown.` : "";
+  const note = text.isCut ? `Only the first ${formatSize(MAX_TEXT)} are shown.` : "";
   return await showText({ ...shown, text: text.text, note });
 }
 

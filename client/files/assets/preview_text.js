@@ -5,7 +5,6 @@ import { colorCode } from "./code_color.js";
 import { parseTable } from "./csv.js";
 import { h, icon, iconButton } from "./dom.js";
 import { formatCount, formatName } from "./format.js";
-import { indentJson } from "./json_indent.js";
 import { getEnding, getKind } from "./kinds.js";
 
 /**
@@ -14,6 +13,10 @@ import { getEnding, getKind } from "./kinds.js";
  * A way to look at a file; `isText`: whether lines can be wrapped in it.
  * @typedef {{ label: string, isText: boolean, render: () => Promise<HTMLElement> | HTMLElement }} Look
  */
+
+// It lies beside this file where it is served, and not where it is written.
+/** @type {typeof import("../../../common/readable/json_indent.js")} */
+const { indentJson } = await import(new URL("./json_indent.js", import.meta.url).href);
 
 /** Rows and columns of a table shown. */
 const MAX_ROWS = 2000;

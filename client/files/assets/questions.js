@@ -1,10 +1,10 @@
 // @ts-check
 // Questions that need more than yes or no.
 
-import { describeError, fetchFolder, fetchTrash, makeFolder, toNames, toPath } from "./api.js";
+import { describeFailure, fetchFolder, fetchTrash, requestFolder, toNames, toPath } from "./api.js";
 import { checkName, createButton, openDialog } from "./dialogs.js";
 import { h, icon } from "./dom.js";
-import { formatBytes, formatDate, formatName, formatNames } from "./format.js";
+import { formatDate, formatName, formatNames, formatSize } from "./format.js";
 import { hasLetters, setLetters } from "./keys.js";
 
 /**
@@ -149,7 +149,7 @@ class FolderChooser {
     try {
       return (await fetchFolder(names)).entries;
     } catch (error) {
-      this.#problem.textContent = describeError(error);
+      this.#problem.textContent = describeFailure(error);
       return [];
     }
   }
@@ -164,12 +164,12 @@ class FolderChooser {
     this.#problem.textContent = checkName(name) ?? "";
     if (this.#problem.textContent !== "") return;
     try {
-      await makeFolder([...this.#here, name]);
+      await requestFolder([...this.#here, name]);
       this.#field.value = "";
       await this.#go([...this.#here, name]);
       this.#accept.focus();
     } catch (error) {
-      this.#problem.textContent = describeError(error);
+      this.#problem.textContent = describeFailure(error);
     }
   }
 
@@ -226,7 +226,7 @@ export async function showTrash({ restore, empty }) {
 function createTrashedRow(item, finish) {
   const names = toNames(item.path);
   const place = names.slice(0, -1).map(formatName).join(" / ");
-  const size = item.kind === "folder" ? "folder" : formatBytes(item.size);
+  const size = item.kind === "folder" ? "folder" : formatSize(item.size);
   return h(
     "li",
     {},

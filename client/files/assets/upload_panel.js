@@ -3,7 +3,7 @@
 // the focus stays the same button.
 
 import { h, icon, iconButton } from "./dom.js";
-import { formatBytes, formatCount, formatName, formatSpan, splitName } from "./format.js";
+import { formatCount, formatName, formatSize, formatSpan, splitName } from "./format.js";
 import { MOVING } from "./upload_queue.js";
 
 /**
@@ -260,7 +260,7 @@ function setText(element, text) {
 
 /** @param {UploadItem} item */
 function describeItem({ state, size, sent }) {
-  const amount = `${formatBytes(sent)}${size === null ? "" : ` of ${formatBytes(size)}`}`;
+  const amount = `${formatSize(sent)}${size === null ? "" : ` of ${formatSize(size)}`}`;
   if (state === "lost") return `Interrupted at ${amount}: choose the file again to go on`;
   return state === "paused" ? `Paused at ${amount}` : amount;
 }
@@ -334,10 +334,10 @@ function nameState({ moving, open, failed, done, lost }) {
  * @param {number} perSecond
  */
 function describe(counts, { sent, total }, perSecond) {
-  const parts = [total === null ? formatBytes(sent) : `${formatBytes(sent)} of ${formatBytes(total)}`];
+  const parts = [total === null ? formatSize(sent) : `${formatSize(sent)} of ${formatSize(total)}`];
   if (counts.retrying) parts.push("trying again…");
   else if (counts.sending && perSecond > 0) {
-    parts.push(`${formatBytes(perSecond)}/s`);
+    parts.push(`${formatSize(perSecond)}/s`);
     if (total !== null) parts.push(`${formatSpan((total - sent) / perSecond)} left`);
   }
   return parts.join(" · ");

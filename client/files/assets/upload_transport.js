@@ -1,7 +1,7 @@
 // @ts-check
 // How uploads reach the share.
 
-import { makeFolder, send, toApiError, toPath } from "./api.js";
+import { requestFolder, send, toApiError, toPath } from "./api.js";
 
 /**
  * @typedef {import("./upload_queue.js").UploadItem} UploadItem
@@ -15,7 +15,7 @@ const ANSWER_MS = 120_000;
 const RETRY_MS = [500, 1000, 2000, 4000, 8000, 15000];
 
 /** @type {import("./upload_queue.js").Transport} */
-export const transport = { sendPart, findOffset, makeFolder, discard, waitToRetry };
+export const transport = { sendPart, findOffset, makeFolder: requestFolder, discard, waitToRetry };
 
 /**
  * Sends bytes `start` to `end` of a file by one PUT; resolves with the status. XMLHttpRequest, since fetch tells

@@ -1,11 +1,11 @@
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
 import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
-import { getErrorCode, notFound } from "../disk/fs_error.ts";
+import { getErrorCode, noSuchEntry } from "../disk/fs_error.ts";
 import type { Entry, Folder, Root } from "../disk/root.ts";
 import type { Scratch } from "../upload/scratch.ts";
 import { sync } from "../disk/sync.ts";
-import { checkWritableNames, openOrMakeFolder, openTargetFolder } from "../disk/write_target.ts";
+import { checkWritableNames, openOrMakeFolder, openTargetFolder } from "../disk/write_place.ts";
 import { copyTree } from "./copy_tree.ts";
 
 /** What is to be changed. */
@@ -23,7 +23,7 @@ export interface Subject {
  */
 export async function makeFolder(root: Root, segments: readonly string[], makeParents: boolean): Promise<void> {
   checkWritableNames(root, segments);
-  const parent = openTarget(root, segments.slice(0, -1), makeParents);
+  const parent = openDestination(root, segments.slice(0, -1), makeParents);
   try {
     fs.mkdirSync(`${parent.path}/${getLast(segments)}`);
     await sync(parent.fd);
@@ -32,7 +32,7 @@ export async function makeFolder(root: Root, segments: readonly string[], makePa
   }
 }
 
-function openTarget(root: Root, segments: readonly string[], makeParents: boolean): Folder {
+function openDestination(root: Root, segments: readonly string[], makeParents: boolean): Folder {
   return makeParents ? openOrMakeFolder(root, segments) : openTargetFolder(root, segments);
 }
 
@@ -67,13 +67,13 @@ export async function moveEntry(
   const source = openParent(root, from);
   try {
     checkKind(checkEntry(root, source, subject), destination);
-    const target = openTarget(root, destination.to.slice(0, -1), destination.makeParents);
+    const place = openDestination(root, destination.to.slice(0, -1), destination.makeParents);
     try {
-      const isReplaced = await place(root, scratch, `${source.path}/${getLast(from)}`, target, destination);
-      if (target.segments.join("/") !== source.segments.join("/")) await sync(source.fd);
+      const isReplaced = await putInPlace(root, scratch, `${source.path}/${getLast(from)}`, place, destination);
+      if (place.segments.join("/") !== source.segments.join("/")) await sync(source.fd);
       return isReplaced;
     } finally {
-      target.close();
+      place.close();
     }
   } finally {
     source.close();
@@ -104,17 +104,17 @@ export async function copyEntry(
   } finally {
     parent.close();
   }
-  const target = openTarget(root, options.to.slice(0, -1), options.makeParents);
+  const place = openDestination(root, options.to.slice(0, -1), options.makeParents);
   try {
-    const copy = scratch.reserve(target.segments);
+    const copy = scratch.reserve(place.segments);
     try {
       await copyTree(root, subject.segments, copy, options);
-      return await place(root, scratch, copy, target, options);
+      return await putInPlace(root, scratch, copy, place, options);
     } finally {
       fs.rmSync(copy, { recursive: true, force: true });
     }
   } finally {
-    target.close();
+    place.close();
   }
 }
 
@@ -139,35 +139,35 @@ function checkKind({ kind }: Entry, { isToFolder }: Destination): void {
 }
 
 /** Gives what is at `oldPath` its new name. Returns whether something was replaced. */
-async function place(
+async function putInPlace(
   root: Root,
   scratch: Scratch,
   oldPath: string,
-  target: Folder,
+  place: Folder,
   { to, replace }: Destination,
 ): Promise<boolean> {
   const name = getLast(to);
-  const newPath = `${target.path}/${name}`;
+  const newPath = `${place.path}/${name}`;
   const [old, there] = [fs.lstatSync(oldPath), fs.lstatSync(newPath, { throwIfNoEntry: false })];
   const other = there === undefined || isSameFile(old, there) ? null : there;
   const isFileByFile = other !== null && other.isFile() && old.isFile();
   if (other !== null) {
     const isReplaceable = replace === "anything" || (replace === "file" && isFileByFile);
     // A link that leads outside is not there for a visitor, and stays.
-    const isSeen = root.isVisible(name, target.segments) && root.statEntry(target, name) !== null;
+    const isSeen = root.isVisible(name, place.segments) && root.statEntry(place, name) !== null;
     if (!isReplaceable || !isSeen) {
       throw new HttpError(409, "already_exists", "Something of that name is already there.");
     }
   }
   if (other === null || isFileByFile) fs.renameSync(oldPath, newPath);
-  else await exchange(oldPath, newPath, target, scratch);
-  await sync(target.fd);
+  else await exchange(oldPath, newPath, place, scratch);
+  await sync(place.fd);
   return other !== null;
 }
 
 /** Renames over what no rename replaces: that goes out of sight first, and back when it turns out to be in vain. */
-async function exchange(oldPath: string, newPath: string, target: Folder, scratch: Scratch): Promise<void> {
-  const aside = takeAside(target, newPath.slice(newPath.lastIndexOf("/") + 1), scratch);
+async function exchange(oldPath: string, newPath: string, place: Folder, scratch: Scratch): Promise<void> {
+  const aside = takeAside(place, newPath.slice(newPath.lastIndexOf("/") + 1), scratch);
   if (aside === null) await fs.promises.rm(newPath, { recursive: true });
   try {
     fs.renameSync(oldPath, newPath);
@@ -269,7 +269,7 @@ function openParent(root: Root, segments: readonly string[]): Folder {
 function checkEntry(root: Root, folder: Folder, { segments, isFolder, check }: Subject): Entry {
   const name = getLast(segments);
   const entry = root.isVisible(name, folder.segments) ? root.statEntry(folder, name) : null;
-  if (entry === null || (isFolder && entry.kind !== "folder")) throw notFound();
+  if (entry === null || (isFolder && entry.kind !== "folder")) throw noSuchEntry();
   const stat = fs.statSync(`${folder.path}/${name}`);
   check({ tag: createEntityTag(stat), modified: stat.mtimeMs });
   return entry;

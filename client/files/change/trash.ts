@@ -5,8 +5,8 @@ import { moveAside, type MovedAside, type Subject } from "./changes.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { Root } from "../disk/root.ts";
 import type { Scratch } from "../upload/scratch.ts";
-import { serializePath } from "../disk/target_path.ts";
-import { openOrMakeFolder } from "../disk/write_target.ts";
+import { serializePath } from "../disk/share_path.ts";
+import { openOrMakeFolder } from "../disk/write_place.ts";
 
 /** What visitors deleted while the share runs, so that it can be put back. It ends with the share. */
 export interface Trash {

@@ -1,11 +1,11 @@
 import fs, { constants } from "node:fs";
 import { createEntityTag, parseHttpDate, preconditionFailed } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { getErrorCode, notFound } from "../disk/fs_error.ts";
+import { getErrorCode, noSuchEntry } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import { sync } from "../disk/sync.ts";
-import type { TargetPath } from "../disk/target_path.ts";
-import { checkWritableNames, openTargetFolder } from "../disk/write_target.ts";
+import type { SharePath } from "../disk/share_path.ts";
+import { checkWritableNames, openTargetFolder } from "../disk/write_place.ts";
 import { holds, parseIfHeader } from "./if_header.ts";
 import { type Lock, parseTimeout } from "./locks.ts";
 import { answerMultiStatus, type DavState, describeResponse } from "./propfind.ts";
@@ -63,7 +63,7 @@ const MODIFIED = "{DAV:}getlastmodified";
  */
 export async function answerProppatch(
   request: Request,
-  { segments }: TargetPath,
+  { segments }: SharePath,
   tokens: Tokens,
   { root, locks, dead }: DavState,
 ): Promise<Response> {
@@ -132,7 +132,7 @@ function setModified(fd: number, changes: readonly PropertyChange[]): void {
  */
 export async function answerLock(
   request: Request,
-  path: TargetPath,
+  path: SharePath,
   tokens: Tokens,
   state: DavState,
 ): Promise<Response> {
@@ -158,10 +158,10 @@ export async function answerLock(
   return describeHeld(lock, isNew ? 201 : 200, true);
 }
 
-function isThere(root: Root, { segments, isFolder }: TargetPath): boolean {
+function isThere(root: Root, { segments, isFolder }: SharePath): boolean {
   const opened = openIfThere(root, segments);
   opened?.close();
-  if (opened?.kind === "file" && isFolder) throw notFound();
+  if (opened?.kind === "file" && isFolder) throw noSuchEntry();
   return opened !== null;
 }
 
@@ -183,7 +183,7 @@ function readLockWish(request: Request, body: XmlElement): Pick<Lock, "isDeep" |
   return { isDeep: depth === "infinity", isExclusive, owner: owner === undefined ? "" : serializeXml(owner) };
 }
 
-async function createEmpty(root: Root, { segments, isFolder }: TargetPath): Promise<void> {
+async function createEmpty(root: Root, { segments, isFolder }: SharePath): Promise<void> {
   if (isFolder) throw new HttpError(409, "is_folder", "A file's address does not end in a slash.");
   const folder = openTargetFolder(root, segments.slice(0, -1));
   try {
@@ -206,7 +206,7 @@ function describeHeld(lock: Lock, status: number, isNew: boolean): Response {
  * Answers UNLOCK (RFC 4918, section 9.11).
  * @throws HttpError 400 without a token, 409 when there is no such lock
  */
-export function answerUnlock(request: Request, { segments }: TargetPath, { locks }: DavState): Response {
+export function answerUnlock(request: Request, { segments }: SharePath, { locks }: DavState): Response {
   const token = /^\s*<([^<>]+)>\s*$/.exec(request.headers.get("lock-token") ?? "")?.[1];
   if (token === undefined) throw new HttpError(400, "bad_lock", "UNLOCK needs a Lock-Token.");
   if (!locks.remove(token, segments)) throw new HttpError(409, "no_such_lock", "There is no such lock here.");

@@ -1,6 +1,6 @@
 import { HttpError } from "../../../common/http_error.ts";
 import { hasStrongMatch } from "../../../common/file_http/mod.ts";
-import { parsePath } from "../disk/target_path.ts";
+import { parsePath } from "../disk/share_path.ts";
 
 /** The If field of a request (RFC 4918, section 10.4). */
 export interface IfHeader {

@@ -1,10 +1,10 @@
 import fs from "node:fs";
 import { streamPieces } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { notFound } from "../disk/fs_error.ts";
+import { noSuchEntry } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 
-import { serializePath, type TargetPath } from "../disk/target_path.ts";
+import { serializePath, type SharePath } from "../disk/share_path.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 import { listEntries } from "../serve/listing.ts";
 import type { DeadProperties } from "./dead_properties.ts";
@@ -26,14 +26,14 @@ const PIECE = 64 * 1024;
  * Answers PROPFIND (RFC 4918, section 9.1) for a file, a folder, or with `Depth: 1` a folder and what is in it.
  * @throws HttpError 403 for a depth without end, 400 for a body that is none, 404
  */
-export async function answerPropfind(request: Request, path: TargetPath, state: DavState): Promise<Response> {
+export async function answerPropfind(request: Request, path: SharePath, state: DavState): Promise<Response> {
   const depth = request.headers.get("depth") ?? "infinity";
   if (depth !== "0" && depth !== "1") throw refuseDepth(depth);
   const wanted = readWanted(await readXml(request));
   const opened = state.root.open(path.segments);
   if (opened.kind === "file" && path.isFolder) {
     opened.close();
-    throw notFound();
+    throw noSuchEntry();
   }
   return answerMultiStatus(streamPieces(describeAll(request, path, opened, wanted, depth, state)));
 }
@@ -68,7 +68,7 @@ export function answerMultiStatus(body: ReadableStream<Uint8Array<ArrayBuffer>> 
 
 async function* describeAll(
   { signal }: Request,
-  { segments }: TargetPath,
+  { segments }: SharePath,
   opened: OpenFile | Folder,
   wanted: Wanted,
   depth: "0" | "1",

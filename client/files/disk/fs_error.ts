@@ -7,7 +7,7 @@ export function getErrorCode(error: unknown): string {
 }
 
 /** 404 for whatever a visitor may not know exists: missing, hidden and outside look the same. */
-export function notFound(cause?: unknown): HttpError {
+export function noSuchEntry(cause?: unknown): HttpError {
   return new HttpError(404, "not_found", "There is no such file or folder.", { cause });
 }
 
@@ -32,7 +32,7 @@ const ANSWERS: Readonly<Record<string, readonly [number, string, string] | undef
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   const code = getErrorCode(error);
-  if (["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "ENXIO"].includes(code)) return notFound(error);
+  if (["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "ENXIO"].includes(code)) return noSuchEntry(error);
   const [status, name, message] = ANSWERS[code] ??
     [500, "internal_error", "The share failed to answer this request."];
   return new HttpError(status, name, message, { cause: error });

@@ -9,7 +9,7 @@ interface Held {
 }
 
 /** The ways to what is in a folder that is held open. */
-export interface Look {
+export interface EntryLook {
   /** What is at a name in a folder, links not followed; null for what is gone or what the system does not show us. */
   lookIn(folder: Held, name: string): Looked | null;
   /**
@@ -22,12 +22,12 @@ export interface Look {
 }
 
 /** What every runtime and system has. */
-export const portableLook: Look = createLook(null);
+export const portableLook: EntryLook = createLook(null);
 
 /** The quickest that this runtime and system have. */
-export const systemLook: Look = createLook(IS_DENO ? openFolderCalls() : null);
+export const systemLook: EntryLook = createLook(IS_DENO ? openFolderCalls() : null);
 
-function createLook(calls: FolderCalls | null): Look {
+function createLook(calls: FolderCalls | null): EntryLook {
   const look = IS_DENO ? lookAt : lookAtNode;
   return {
     lookIn: ({ fd, path }, name) => calls === null ? look(`${path}/${name}`) : calls.look(fd, name),

@@ -1,8 +1,8 @@
 import fs, { constants } from "node:fs";
 import path from "node:path";
 import { type FileSource, HAS_PROC, readFully } from "../../../common/file_http/mod.ts";
-import { getErrorCode, notFound } from "./fs_error.ts";
-import { type Look, systemLook } from "./look.ts";
+import { getErrorCode, noSuchEntry } from "./fs_error.ts";
+import { type EntryLook, systemLook } from "./look.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
 export interface OpenFile extends FileSource {
@@ -77,7 +77,7 @@ export interface RootOptions {
   /** Names that begin with a dot and are shown all the same. */
   shown?: readonly string[];
   /** How folders are looked into. Default the quickest way there is. */
-  look?: Look;
+  look?: EntryLook;
 }
 
 /** Names that begin so are the share's own and never shown. */
@@ -107,7 +107,7 @@ class SharedRoot implements Root {
   readonly #prefix: string;
   readonly #hidden: boolean;
   readonly #shown: ReadonlySet<string>;
-  readonly #look: Look;
+  readonly #look: EntryLook;
 
   constructor(realPath: string, only: string | null, { hidden, shown = [], look = systemLook }: RootOptions) {
     this.path = realPath;
@@ -124,9 +124,9 @@ class SharedRoot implements Root {
     const full = this.#join(segments);
     // Looked at before it is opened: opening a FIFO or a device can already have an effect.
     const stat = fs.statSync(full, { throwIfNoEntry: false });
-    if (stat === undefined) throw notFound();
+    if (stat === undefined) throw noSuchEntry();
     if (stat.isDirectory()) return this.#openFolder(full);
-    if (!stat.isFile()) throw notFound();
+    if (!stat.isFile()) throw noSuchEntry();
     return this.#openFile(full);
   }
 
@@ -169,7 +169,7 @@ class SharedRoot implements Root {
     const close = closeOnce(fd);
     if (stat.isFile()) return { kind: "file", fd, stat, segments, close };
     close();
-    throw notFound();
+    throw noSuchEntry();
   }
 
   readEntry(folder: Folder, name: string, into: Uint8Array<ArrayBuffer>): number {
@@ -206,7 +206,7 @@ class SharedRoot implements Root {
 
   #checkVisible(segments: readonly string[]): void {
     for (let depth = 0; depth < segments.length; depth++) {
-      if (!this.isVisible(segments[depth], segments.slice(0, depth))) throw notFound();
+      if (!this.isVisible(segments[depth], segments.slice(0, depth))) throw noSuchEntry();
     }
   }
 
@@ -215,7 +215,7 @@ class SharedRoot implements Root {
     try {
       const [, segments] = this.#locate(fd, full);
       const stat = fs.fstatSync(fd);
-      if (!stat.isFile()) throw notFound();
+      if (!stat.isFile()) throw noSuchEntry();
       return { kind: "file", fd, stat, segments, close: closeOnce(fd) };
     } catch (error) {
       fs.closeSync(fd);
@@ -227,7 +227,7 @@ class SharedRoot implements Root {
     const fd = fs.openSync(full, READ_FOLDER);
     try {
       const [realPath, segments] = this.#locate(fd, full);
-      if (!fs.fstatSync(fd).isDirectory()) throw notFound();
+      if (!fs.fstatSync(fd).isDirectory()) throw noSuchEntry();
       const held = HAS_PROC ? `/proc/self/fd/${fd}` : realPath;
       return { kind: "folder", fd, path: held, segments, close: closeOnce(fd) };
     } catch (error) {
@@ -240,7 +240,7 @@ class SharedRoot implements Root {
   #locate(fd: number, full: string): [string, string[]] {
     const realPath = HAS_PROC ? fs.readlinkSync(`/proc/self/fd/${fd}`) : getSamePath(fd, full);
     if (realPath === this.path) return [realPath, []];
-    if (!realPath.startsWith(this.#prefix)) throw notFound();
+    if (!realPath.startsWith(this.#prefix)) throw noSuchEntry();
     const segments = realPath.slice(this.#prefix.length).split(path.sep);
     this.#checkVisible(segments);
     return [realPath, segments];
@@ -260,14 +260,14 @@ function openPlain(path: string): number | null {
 function asFile(opened: OpenFile | Folder): OpenFile {
   if (opened.kind === "file") return opened;
   opened.close();
-  throw notFound();
+  throw noSuchEntry();
 }
 
 /** The real path of `full`, if that is what `fd` has open. */
 function getSamePath(fd: number, full: string): string {
   const realPath = fs.realpathSync(full);
   const [opened, there] = [fs.fstatSync(fd), fs.lstatSync(realPath)];
-  if (opened.ino !== there.ino || opened.dev !== there.dev) throw notFound();
+  if (opened.ino !== there.ino || opened.dev !== there.dev) throw noSuchEntry();
   return realPath;
 }
 

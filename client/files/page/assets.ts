@@ -1,5 +1,5 @@
 import { openPageAssets, type PageAssets } from "../../../common/page_assets.ts";
-import { notFound } from "../disk/fs_error.ts";
+import { noSuchEntry } from "../disk/fs_error.ts";
 
 /** Files of the browser page, kept in memory. */
 export interface Assets {
@@ -18,8 +18,11 @@ let loaded: Assets | null = null;
 
 /** The assets, read from the disk at the first call. */
 export function loadAssets(): Assets {
-  return loaded ??= adapt(openPageAssets({ folders: [new URL("../assets/", import.meta.url)], libraries: LIBRARIES }));
+  return loaded ??= adapt(openPageAssets({ folders: FOLDERS, libraries: LIBRARIES }));
 }
+
+/** The page's own files, and those that make bodies readable, which other pages have too. */
+const FOLDERS = [new URL("../assets/", import.meta.url), new URL("../../../common/readable/", import.meta.url)];
 
 /**
  * Libraries that the page loads when a preview asks for them, from the packages that they come in. Their addresses hold
@@ -42,12 +45,12 @@ function adapt({ version, answer, getText }: PageAssets): Assets {
     version,
     answer([folder, asked, name], acceptEncoding) {
       const found = folder === ASSET_FOLDER && asked === version ? answer(name, acceptEncoding) : null;
-      if (found === null) throw notFound();
+      if (found === null) throw noSuchEntry();
       return found;
     },
     getText(name) {
       const text = getText(name);
-      if (text === null) throw notFound();
+      if (text === null) throw noSuchEntry();
       return text;
     },
   };

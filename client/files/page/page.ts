@@ -55,9 +55,9 @@ export function renderLoginPage(): Response {
 
 /**
  * The page for what cannot be shown, with ways back to the share.
- * @param target what was asked for, byte for byte
+ * @param path what was asked for, byte for byte
  */
-export function renderErrorPage(facts: ShareFacts, error: HttpError, target: string): Response {
+export function renderErrorPage(facts: ShareFacts, error: HttpError, path: string): Response {
   const { status, code, message, headers } = error;
   const { version, getText } = loadAssets();
   const nonce = randomBytes(16).toString("base64");
@@ -68,7 +68,7 @@ export function renderErrorPage(facts: ShareFacts, error: HttpError, target: str
     message: escapeHtml(message),
     name: escapeHtml(facts.name),
     // A path that begins with two slashes would be the name of another site.
-    above: escapeHtml(`/${target.replace(/[?#].*$/s, "").replace(/[^/]*\/?$/, "").replace(/^\/+/, "")}`),
+    above: escapeHtml(`/${path.replace(/[?#].*$/s, "").replace(/[^/]*\/?$/, "").replace(/^\/+/, "")}`),
   });
   return new Response(html, { status, headers: { ...headers, ...describePage(nonce), "portway-error": code } });
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { formatBytes } from "../../../common/format.ts";
 import { escapeHtml } from "../../../common/http_error.ts";
 import { getLookText } from "../../../common/look/look.ts";
-import { serializePath } from "../disk/target_path.ts";
+import { serializePath } from "../disk/share_path.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import type { ShareFacts } from "./page.ts";
 

@@ -1,7 +1,6 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
-import { HttpError } from "../../../common/http_error.ts";
 import { answerFile, codeAnswer, createEntityTag, getMediaType, withoutBody } from "../../../common/file_http/mod.ts";
-import { notFound } from "../disk/fs_error.ts";
+import { noSuchEntry } from "../disk/fs_error.ts";
 import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";
 import { renderFolderPage, type ShareFacts } from "../page/page.ts";
@@ -9,19 +8,16 @@ import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import { hashFile } from "./hash_file.ts";
 import { sortEntries } from "./sort_entries.ts";
 import { searchNames } from "./search.ts";
-import { serializePath, type TargetPath } from "../disk/target_path.ts";
+import { serializePath, type SharePath } from "../disk/share_path.ts";
 import { renderPlainPage } from "../page/plain_page.ts";
-import { streamTar } from "../archive/tar.ts";
-import { streamZip } from "../archive/zip.ts";
+import { findArchiveKind, sendArchive } from "../archive/send_archive.ts";
+import { describeDisposition } from "./disposition.ts";
 
 export interface ReadRoutesOptions {
   root: Root;
   listings: ListingCache;
   facts: ShareFacts;
 }
-
-/** Answers GET and HEAD below the share. */
-export type ReadRoutes = (request: Request, path: TargetPath, info: FetchInfo) => Promise<Response>;
 
 /**
  * What keeps a file of the share from acting as a page of the share: no script, an origin of its own.
@@ -32,39 +28,51 @@ const SHUT_IN = "default-src 'none'; img-src 'self' data:; media-src 'self'; fon
 const FILE_POLICY = `sandbox; ${SHUT_IN}`;
 const PDF_POLICY = `${SHUT_IN}; object-src 'self'`;
 
-export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): ReadRoutes {
-  const caching = facts.protected ? "private, no-cache" : "no-cache";
+/** Answers GET and HEAD below the share. */
+export class ReadRoutes {
+  readonly #root: Root;
+  readonly #listings: ListingCache;
+  readonly #facts: ShareFacts;
+  readonly #caching: string;
+  readonly #openHot: ReturnType<typeof createHotFiles>;
 
-  const openHot = createHotFiles(root);
+  constructor({ root, listings, facts }: ReadRoutesOptions) {
+    this.#root = root;
+    this.#listings = listings;
+    this.#facts = facts;
+    this.#caching = facts.protected ? "private, no-cache" : "no-cache";
+    this.#openHot = createHotFiles(root);
+  }
 
-  async function answer(request: Request, path: TargetPath, info: FetchInfo): Promise<Response> {
-    const opened = openHot(path.segments);
+  /** @throws HttpError, or the system's error, for what cannot be shown */
+  async answer(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
+    const opened = this.#openHot(path.segments);
     if (opened.kind === "file") {
       if (path.isFolder) {
         opened.close();
-        throw notFound();
+        throw noSuchEntry();
       }
       const isTold = path.query.has("json") || path.query.has("hash");
-      if (isTold) return await answerTold(request, await tellOfFile(request, path, opened));
-      return sendFile(request, path, opened, info.isDirect);
+      if (isTold) return await this.#answerTold(request, await this.#tellOfFile(request, path, opened));
+      return this.#sendFile(request, path, opened, info.isDirect);
     }
     try {
-      return await answerOpened(request, path, opened);
+      return await this.#answerOpened(request, path, opened);
     } finally {
       opened.close();
     }
   }
 
-  async function answerOpened(request: Request, path: TargetPath, folder: Folder): Promise<Response> {
-    const response = await answerFolder(request, path, folder);
+  async #answerOpened(request: Request, path: SharePath, folder: Folder): Promise<Response> {
+    const response = await this.#answerFolder(request, path, folder);
     // How long an archive becomes is not known before it has been made, and it is no text.
-    return findArchiveKind(path.query) === null ? await answerTold(request, response) : response;
+    return findArchiveKind(path.query) === null ? await this.#answerTold(request, response) : response;
   }
 
-  function sendFile(request: Request, path: TargetPath, file: OpenFile, isDirect = false): Response {
+  #sendFile(request: Request, path: SharePath, file: OpenFile, isDirect = false): Response {
     const name = path.segments[path.segments.length - 1];
     const headers: Record<string, string> = {
-      "cache-control": caching,
+      "cache-control": this.#caching,
       "content-security-policy": /\.pdf$/i.test(name) ? PDF_POLICY : FILE_POLICY,
     };
     if (path.query.has("download")) headers["content-disposition"] = describeDisposition("attachment", name);
@@ -74,13 +82,13 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
   }
 
   /** Sends what was made for this visitor, coded where that is worth it. */
-  async function answerTold({ method, headers }: Request, told: Response): Promise<Response> {
+  async #answerTold({ method, headers }: Request, told: Response): Promise<Response> {
     const response = await codeAnswer(headers.get("accept-encoding"), told);
     return method === "HEAD" ? await withoutBody(response) : response;
   }
 
   /** What is known of a file, or its hash alone. */
-  async function tellOfFile({ method, signal }: Request, path: TargetPath, file: OpenFile): Promise<Response> {
+  async #tellOfFile({ method, signal }: Request, path: SharePath, file: OpenFile): Promise<Response> {
     try {
       const name = path.segments[path.segments.length - 1];
       if (path.query.has("hash")) {
@@ -96,91 +104,47 @@ export function createReadRoutes({ root, listings, facts }: ReadRoutesOptions): 
     }
   }
 
-  async function answerFolder(request: Request, path: TargetPath, folder: Folder): Promise<Response> {
+  async #answerFolder(request: Request, path: SharePath, folder: Folder): Promise<Response> {
     if (!path.isFolder) return redirectToFolder(path);
     const { query, segments } = path;
     const archive = findArchiveKind(query);
     if (archive !== null) {
-      return sendArchive(request, root, segments, {
+      return sendArchive(request, this.#root, segments, {
         kind: archive,
-        shareName: facts.name,
+        shareName: this.#facts.name,
         names: query.getAll("name"),
       });
     }
     const format = chooseFormat(request, query);
     // `q` and `noscript` are what dufs calls them, so that its scripts go on working.
     const search = query.get("search") ?? query.get("q");
-    if (search !== null) return await answerSearch(request, path, search, format);
-    const listing = await listings.listJson(folder);
-    if (format === "html") return renderFolderPage(facts, sortJson(listing, query));
-    if (format === "json") return sendJson(`{"share":${JSON.stringify(facts)},"entries":${sortJson(listing, query)}}`);
+    if (search !== null) return await this.#answerSearch(request, path, search, format);
+    const listing = await this.#listings.listJson(folder);
+    if (format === "html") return renderFolderPage(this.#facts, sortJson(listing, query));
+    if (format === "json") {
+      return sendJson(`{"share":${JSON.stringify(this.#facts)},"entries":${sortJson(listing, query)}}`);
+    }
     const entries = sortEntries(JSON.parse(listing), query);
     if (format === "text") return sendNames(entries);
-    return renderPlainPage({ facts, segments, entries, isSortable: query.has("plain") });
+    return renderPlainPage({ facts: this.#facts, segments, entries, isSortable: query.has("plain") });
   }
 
-  async function answerSearch(
+  async #answerSearch(
     { signal }: Request,
-    { segments, query }: TargetPath,
+    { segments, query }: SharePath,
     search: string,
     format: Format,
   ): Promise<Response> {
-    const { matches, isPartial } = await searchNames(root, segments, { query: search, signal });
+    const { matches, isPartial } = await searchNames(this.#root, segments, { query: search, signal });
     const entries = sortEntries(matches, query);
     if (query.has("simple")) return sendNames(entries);
-    if (format === "html") return renderFolderPage(facts, JSON.stringify(entries), isPartial);
-    if (format === "plain") return renderPlainPage({ facts, segments, entries, isSortable: false });
+    if (format === "html") return renderFolderPage(this.#facts, JSON.stringify(entries), isPartial);
+    if (format === "plain") return renderPlainPage({ facts: this.#facts, segments, entries, isSortable: false });
     return sendJson(JSON.stringify({ matches: entries, isPartial }));
   }
-
-  return answer;
 }
 
-/** The archive that a query asks for. */
-export function findArchiveKind(query: URLSearchParams): ArchiveKind | null {
-  if (query.has("zip")) return "zip";
-  return query.has("tar") ? "tar" : null;
-}
-
-export type ArchiveKind = "zip" | "tar";
-
-const ARCHIVES = {
-  zip: { type: "application/zip", stream: streamZip },
-  tar: { type: "application/x-tar", stream: streamTar },
-};
-
-export interface SendArchiveOptions {
-  kind: ArchiveKind;
-  /** What the archive of the whole share is named after. */
-  shareName: string;
-  /** Names in the folder to take; all of it when empty. */
-  names: readonly string[];
-}
-
-/** Sends an archive of `names` in a folder, or of all of it. */
-export function sendArchive(
-  request: Request,
-  root: Root,
-  segments: readonly string[],
-  { kind, shareName, names }: SendArchiveOptions,
-): Response {
-  const { type, stream } = ARCHIVES[kind];
-  // For HEAD an empty stream: listeners take no body for a length of 0.
-  const body = request.method === "HEAD"
-    ? new Blob().stream()
-    : stream(root, segments, { names, signal: request.signal });
-  const base = names.length === 1 ? names[0] : segments.at(-1) ?? shareName;
-  return new Response(body, {
-    headers: {
-      "content-type": type,
-      "content-disposition": describeDisposition("attachment", `${base}.${kind}`),
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-    },
-  });
-}
-
-function redirectToFolder({ segments, query }: TargetPath): Response {
+function redirectToFolder({ segments, query }: SharePath): Response {
   const search = query.size === 0 ? "" : `?${query}`;
   return new Response(null, {
     status: 307,
@@ -236,16 +200,4 @@ function sendNames(entries: readonly ListedEntry[]): Response {
     "",
   );
   return sendListing(text, "text/plain; charset=utf-8");
-}
-
-/** RFC 6266: a plain name for everyone, and where it differs the true one in UTF-8. */
-function describeDisposition(kind: "attachment" | "inline", name: string): string {
-  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
-  const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
-  return plain === name ? `${kind}; filename="${plain}"` : `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
-}
-
-/** 405 with what can be done instead. */
-export function methodNotAllowed(allow: string): HttpError {
-  return new HttpError(405, "method_not_allowed", "This cannot be done with that method.", { headers: { allow } });
 }

@@ -6,7 +6,7 @@ import { createRateLimiter } from "../../../common/rate_limiter.ts";
 export type Pass = { kind: "open" } | { kind: "closed" } | { kind: "wait"; milliseconds: number };
 
 /** Asks for the one passphrase of a share. */
-export interface Gate {
+export interface PassphraseGate {
   /** Judges a request by its cookie or its Basic password. A wrong password counts as a try. */
   check(headers: Headers, address: string): Pass;
   /** Judges a passphrase that was typed in. */
@@ -31,7 +31,7 @@ const MAX_KNOWN = 10_000;
 const sinceStart = () => Math.floor(performance.now());
 
 /** A gate for `passphrase`. Cookie name and key are random, so they fit this run of this share and no other. */
-export function createGate(passphrase: string, now: () => number = sinceStart): Gate {
+export function createGate(passphrase: string, now: () => number = sinceStart): PassphraseGate {
   const key = randomBytes(32);
   const expected = hash(key, passphrase);
   const cookieName = `portway-share-${randomBytes(6).toString("hex")}`;

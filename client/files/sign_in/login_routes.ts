@@ -1,10 +1,10 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { ASSET_FOLDER, loadAssets } from "../page/assets.ts";
-import type { Gate, Pass } from "./gate.ts";
+import type { Pass, PassphraseGate } from "./gate.ts";
 import { checkOrigin } from "../own_hosts.ts";
 import { LOGIN_ASSETS, renderLoginPage } from "../page/page.ts";
-import { parseTargetPath } from "../disk/target_path.ts";
+import { parseSharePath } from "../disk/share_path.ts";
 
 /** What stands before every route of a share with a passphrase. */
 export interface LoginRoutes {
@@ -15,9 +15,9 @@ export interface LoginRoutes {
 /** Bytes of a form with a passphrase in it. */
 const MAX_FORM = 8 * 1024;
 
-export function createLoginRoutes(gate: Gate): LoginRoutes {
+export function createLoginRoutes(gate: PassphraseGate): LoginRoutes {
   async function answer(request: Request, info: FetchInfo): Promise<Response | null> {
-    const query = readQuery(info.target);
+    const query = readQuery(info.path);
     if (request.method === "POST" && query.has("login")) return await signIn(request, info);
     if (request.method === "POST" && query.has("logout")) return signOut(request, info);
     const pass = gate.check(request.headers, info.remoteAddress);
@@ -59,8 +59,8 @@ function turnAway(request: Request, pass: Pass): Response {
 
 /** The files of the sign-in page; they are the same for every share. */
 function answerLoginAsset(request: Request, info: FetchInfo): Response | null {
-  if (request.method !== "GET" || !info.target.startsWith(`/${ASSET_FOLDER}/`)) return null;
-  const { segments } = parseTargetPath(info.target);
+  if (request.method !== "GET" || !info.path.startsWith(`/${ASSET_FOLDER}/`)) return null;
+  const { segments } = parseSharePath(info.path);
   return LOGIN_ASSETS.includes(segments[2])
     ? loadAssets().answer(segments, request.headers.get("accept-encoding"))
     : null;
@@ -73,9 +73,9 @@ async function readForm(request: Request): Promise<URLSearchParams> {
   return new URLSearchParams(await request.text());
 }
 
-function readQuery(target: string): URLSearchParams {
-  const mark = target.indexOf("?");
-  return new URLSearchParams(mark < 0 ? "" : target.slice(mark));
+function readQuery(path: string): URLSearchParams {
+  const mark = path.indexOf("?");
+  return new URLSearchParams(mark < 0 ? "" : path.slice(mark));
 }
 
 function isSecure(request: Request): boolean {

@@ -6,13 +6,13 @@ import type { PartialUpload } from "./partial_upload.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
 import { sync } from "../disk/sync.ts";
 import type { Completed } from "./upload_store.ts";
-import { openOrMakeFolder, type WriteTarget } from "../disk/write_target.ts";
+import { openOrMakeFolder, type WritePlace } from "../disk/write_place.ts";
 
 /**
  * Looks where a file is to go and whether it may.
  * @throws HttpError when it may not
  */
-export type FindTarget = () => WriteTarget;
+export type FindPlace = () => WritePlace;
 
 /** A whole file that nobody sees. */
 interface Hidden {
@@ -21,40 +21,40 @@ interface Hidden {
 }
 
 /** Gives an upload that is whole and on the disk its name. Resolves when the name is on the disk, too. */
-export async function giveName(root: Root, upload: PartialUpload, findTarget: FindTarget): Promise<Completed> {
+export async function giveName(root: Root, upload: PartialUpload, findPlace: FindPlace): Promise<Completed> {
   try {
-    const named = await rename(root, upload, findTarget);
+    const named = await rename(root, upload, findPlace);
     upload.finish();
     return { ...named, size: upload.offset };
   } catch (error) {
     if (getErrorCode(error) !== "EXDEV") throw error;
-    return await giveNameToCopy(root, upload, findTarget);
+    return await giveNameToCopy(root, upload, findPlace);
   }
 }
 
-async function rename(root: Root, file: Hidden, findTarget: FindTarget): Promise<Omit<Completed, "size">> {
+async function rename(root: Root, file: Hidden, findPlace: FindPlace): Promise<Omit<Completed, "size">> {
   // Looked at again, and no turn of the event loop between this and the rename: two writers cannot both be first.
-  const target = findTarget();
-  const folder = openOrMakeFolder(root, target.parent);
+  const place = findPlace();
+  const folder = openOrMakeFolder(root, place.parent);
   try {
-    if (target.current !== null) fs.fchmodSync(file.fd, target.current.mode);
-    const path = `${folder.path}/${target.name}`;
+    if (place.current !== null) fs.fchmodSync(file.fd, place.current.mode);
+    const path = `${folder.path}/${place.name}`;
     fs.renameSync(file.path, path);
     const tag = createEntityTag(fs.lstatSync(path));
     await sync(folder.fd);
-    return { tag, isNew: target.current === null };
+    return { tag, isNew: place.current === null };
   } finally {
     folder.close();
   }
 }
 
 /** A file system that is mounted below the share takes no file from another one: it gets a copy, which is renamed. */
-async function giveNameToCopy(root: Root, upload: PartialUpload, findTarget: FindTarget): Promise<Completed> {
-  const folder = openOrMakeFolder(root, findTarget().parent);
+async function giveNameToCopy(root: Root, upload: PartialUpload, findPlace: FindPlace): Promise<Completed> {
+  const folder = openOrMakeFolder(root, findPlace().parent);
   try {
     const copy = await copyInto(folder, upload);
     try {
-      const named = await rename(root, copy, findTarget);
+      const named = await rename(root, copy, findPlace);
       await upload.discard();
       return { ...named, size: upload.offset };
     } finally {

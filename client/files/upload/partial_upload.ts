@@ -1,7 +1,7 @@
 import { HttpError } from "../../../common/http_error.ts";
 import { PieceWriter } from "./piece_writer.ts";
 import type { ScratchFile } from "./scratch.ts";
-import { cancelQuietly, openSource, type Source, type UploadBody } from "./upload_source.ts";
+import { cancelQuietly, openSource, type UploadBody, type UploadSource } from "./upload_source.ts";
 
 /**
  * An upload that is not finished: bytes from 0 to `offset` are in a scratch file. One body is written at a time;
@@ -108,7 +108,7 @@ export class PartialUpload {
     this.#file.remove();
   }
 
-  async #copy(source: Source, limit: number): Promise<void> {
+  async #copy(source: UploadSource, limit: number): Promise<void> {
     const start = this.#offset;
     const output = new PieceWriter(this.fd, start);
     try {

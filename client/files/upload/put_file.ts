@@ -11,7 +11,7 @@ import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "../disk/root.ts";
 import { sync } from "../disk/sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
-import type { WriteTarget } from "../disk/write_target.ts";
+import type { WritePlace } from "../disk/write_place.ts";
 
 export interface PutFileOptions {
   root: Root;
@@ -19,14 +19,14 @@ export interface PutFileOptions {
   /** Bytes of the largest file taken; null for no limit. */
   maxUpload: number | null;
   /** Looks where the file is to go; asked before anything is read, and once more right before it gets its name. */
-  findTarget(): WriteTarget;
+  findPlace(): WritePlace;
   /**
    * Told what is there before anything is read, and once more right before the file gets its name. Throws when the
    * request is not for that.
    */
   check(current: Representation | null): void;
   /** Whether what came of an upload that is complete is what a new one would replace, so that it need not be sent. */
-  isStillThere(done: Completed, target: WriteTarget): boolean;
+  isStillThere(done: Completed, place: WritePlace): boolean;
 }
 
 /** A request with a file, or with a part of one: its body is the file, and nothing else of it counts. */
@@ -48,15 +48,15 @@ export async function putFile(
   const modified = readModified(request.headers);
   const key = createUploadKey(segments, id);
   const done = id === "" ? undefined : await options.uploads.getCompleted(key);
-  const target = options.findTarget();
+  const place = options.findPlace();
   // The sender never heard that its upload is complete and sends it again: it is told now.
-  if (done !== undefined && done.size === announced.total && options.isStillThere(done, target)) {
+  if (done !== undefined && done.size === announced.total && options.isStillThere(done, place)) {
     return describeDone(done, modified !== null);
   }
-  options.check(target.current);
+  options.check(place.current);
   // Only who sent an id and a part can find it again after a restart.
   const isKept = id !== "" && announced.range !== null;
-  const upload = await openUpload(key, target.parent, announced, isKept, options.uploads);
+  const upload = await openUpload(key, place.parent, announced, isKept, options.uploads);
   await receive(request, key, upload, announced, options);
   const isComplete = announced.total === null || upload.offset === announced.total;
   if (!isComplete) return new Response(null, { status: 202, headers: describeOffset(upload.offset) });
@@ -187,16 +187,16 @@ async function receive(
 async function commit(
   request: Pick<Request, "headers">,
   upload: PartialUpload,
-  { root, findTarget, check }: PutFileOptions,
+  { root, findPlace, check }: PutFileOptions,
 ): Promise<Completed> {
   try {
     const modified = readModified(request.headers);
     if (modified !== null) fs.futimesSync(upload.fd, modified, modified);
     await sync(upload.fd);
     return await giveName(root, upload, () => {
-      const target = findTarget();
-      check(target.current);
-      return target;
+      const place = findPlace();
+      check(place.current);
+      return place;
     });
   } catch (error) {
     await upload.discard();

@@ -4,7 +4,7 @@ import type { PieceWriter } from "./piece_writer.ts";
 export type UploadBody = ReadableStream<Uint8Array<ArrayBuffer>>;
 
 /** The body of an upload, read in the cheapest way that it offers. */
-export interface Source {
+export interface UploadSource {
   /**
    * Moves what is there to `output`; false at the end.
    * @param limit bytes that may still come
@@ -15,7 +15,7 @@ export interface Source {
 }
 
 /** Opens a body. One that is a byte stream fills our buffer itself, at half the cost. */
-export function openSource(body: UploadBody): Source {
+export function openSource(body: UploadBody): UploadSource {
   const reader = openByteReader(body);
   return reader === null ? createPieceSource(body.getReader()) : createByteSource(reader);
 }
@@ -29,7 +29,7 @@ function openByteReader(body: UploadBody): ReadableStreamBYOBReader | null {
   }
 }
 
-function createByteSource(reader: ReadableStreamBYOBReader): Source {
+function createByteSource(reader: ReadableStreamBYOBReader): UploadSource {
   return {
     async moveTo(output, limit) {
       await output.makeRoom();
@@ -42,7 +42,7 @@ function createByteSource(reader: ReadableStreamBYOBReader): Source {
   };
 }
 
-function createPieceSource(reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>): Source {
+function createPieceSource(reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>): UploadSource {
   return {
     async moveTo(output, limit) {
       const { done, value } = await whole(reader.read());
@@ -56,7 +56,7 @@ function createPieceSource(reader: ReadableStreamDefaultReader<Uint8Array<ArrayB
 }
 
 /** Ends a source that is no longer wanted. */
-export async function cancelQuietly(source: Source | null): Promise<void> {
+export async function cancelQuietly(source: UploadSource | null): Promise<void> {
   // A body whose visitor has left cannot be cancelled; it has ended all the same.
   await source?.cancel().catch(() => {});
 }

@@ -2,11 +2,11 @@ import { decodeLatin1, encodeLatin1 } from "../../../common/http1/mod.ts";
 import type { Links } from "./links.ts";
 import { isEventStream, isRewritable } from "./media_type.ts";
 import { rewritePolicy } from "./policy.ts";
-import { type Coding, findCoding } from "./recode.ts";
+import { type BodyCoding, findCoding } from "./recode.ts";
 import { markTag, type RestoredTags } from "./tags.ts";
 
 /** A head as it travels, reason phrase, CRLF, field lines, to be looked through and changed. */
-export class AnswerHead {
+export class RewrittenHead {
   readonly #lines: string[];
 
   constructor(block: Uint8Array, start: number, end: number) {
@@ -19,7 +19,7 @@ export class AnswerHead {
   }
 
   /** The coding of a body whose links can be rewritten, "identity" for none; null when it must pass as it is. */
-  findRewritableCoding(status: number): Coding | "identity" | null {
+  findRewritableCoding(status: number): BodyCoding | "identity" | null {
     if (status === PARTIAL_CONTENT) return null;
     const type = this.#values("content-type");
     if (type.length !== 1 || !isRewritable(type[0])) return null;

@@ -4,8 +4,8 @@ import { type ResponseHead, ResponseSyntaxError } from "../../../common/http1/mo
 import { AnswerBody, ConnectionBroken, type UpstreamConnection } from "../../../common/upstream/mod.ts";
 import { MAX_HEAD, type MuxStream, StreamEnded } from "../../../protocol/mod.ts";
 import { isWhole } from "../answer.ts";
-import { type AnswerHead, dropDigests } from "./answer_head.ts";
-import { type Coding, recode } from "./recode.ts";
+import { dropDigests, type RewrittenHead } from "./answer_head.ts";
+import { type BodyCoding, recode } from "./recode.ts";
 import type { RewrittenAnswer, RewrittenExchange } from "./rewriting.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -16,7 +16,7 @@ export interface RewritingAnswer {
   readonly connection: UpstreamConnection;
   readonly head: ResponseHead;
   readonly exchange: RewrittenExchange;
-  readonly rewritten: RewrittenAnswer & { readonly coding: Coding | "identity" };
+  readonly rewritten: RewrittenAnswer & { readonly coding: BodyCoding | "identity" };
 }
 
 /**
@@ -85,7 +85,7 @@ async function* readPieces(body: AnswerBody): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-function serialize(head: AnswerHead): Uint8Array {
+function serialize(head: RewrittenHead): Uint8Array {
   const block = head.toBytes();
   if (block.length > MAX_HEAD) throw new ResponseSyntaxError("the head is too large");
   return block;

@@ -6,12 +6,12 @@ import { HAS_ZSTD } from "../../../common/zstd.ts";
 import type { BodyRewriter } from "./body_rewriter.ts";
 
 /** A content coding that can be taken off and put on again. */
-export type Coding = "gzip" | "deflate" | "br" | "zstd";
+export type BodyCoding = "gzip" | "deflate" | "br" | "zstd";
 
-export const CODINGS: readonly Coding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
+export const CODINGS: readonly BodyCoding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
 
 /** The coding that a name stands for; null for one that is not known. */
-export function findCoding(name: string): Coding | null {
+export function findCoding(name: string): BodyCoding | null {
   return name === "x-gzip" ? "gzip" : CODINGS.find((coding) => coding === name) ?? null;
 }
 
@@ -29,7 +29,7 @@ const BROTLI_FLUSH = {
 };
 
 export interface Recoding {
-  readonly coding: Coding;
+  readonly coding: BodyCoding;
   readonly rewriter: BodyRewriter;
   /** The body is not of that coding: nobody needs the rest. */
   onBroken(): void;
@@ -68,7 +68,7 @@ export async function recode(
   });
 }
 
-function createCoders(coding: Coding, first: Uint8Array): { decoder: Transform; encoder: Transform } {
+function createCoders(coding: BodyCoding, first: Uint8Array): { decoder: Transform; encoder: Transform } {
   switch (coding) {
     case "gzip":
       return { decoder: zlib.createGunzip(GZIP_END), encoder: zlib.createGzip(GZIP_FLUSH) };

@@ -5,7 +5,7 @@ import { describeError, type Logger, stackOf } from "../../log.ts";
 import type { ListenerLimits } from "../limits.ts";
 import { findAccept, HEAD_TOO_LARGE, headFault } from "../_request.ts";
 import { sendResponse } from "../send_response.ts";
-import type { Traffic } from "../traffic.ts";
+import type { ListenerTraffic } from "../traffic.ts";
 import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { EdgeExchange } from "./exchange.ts";
 import type { Http2Connection, Http2Front } from "./http2/types.ts";
@@ -16,7 +16,7 @@ import { UpgradedConnection } from "./upgraded.ts";
 /** What a connection asks of the listener it came to. */
 export interface Front {
   readonly limits: ListenerLimits;
-  readonly traffic: Traffic | null;
+  readonly traffic: ListenerTraffic | null;
   readonly handler: ExchangeHandler;
   readonly log: Logger;
   /** Whole seconds since the listener began: the one clock of all time limits. */
@@ -118,7 +118,7 @@ export class EdgeConnection implements Line {
     void this.#http2.ended.then(() => this.close());
   }
 
-  get traffic(): Traffic | null {
+  get traffic(): ListenerTraffic | null {
     return this.front.traffic;
   }
 

@@ -13,7 +13,7 @@ const HOLD = "GET /hold HTTP/1.1\r\nhost: a\r\n\r\n";
 async function open(limits: Partial<ListenerLimits>) {
   const held: Exchange[] = [];
   const handler: ExchangeHandler = (exchange) => {
-    if (exchange.target !== "/hold") return new Response(exchange.isCrowded ? "crowded" : "open");
+    if (exchange.path !== "/hold") return new Response(exchange.isCrowded ? "crowded" : "open");
     held.push(exchange);
     return null;
   };

@@ -36,8 +36,8 @@ export class EdgeExchange implements Exchange, Answered {
     return this.head.method;
   }
 
-  get target(): string {
-    return this.head.target;
+  get path(): string {
+    return this.head.path;
   }
 
   get host(): string {

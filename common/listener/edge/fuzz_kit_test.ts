@@ -1,7 +1,7 @@
 /** A real listener held to the slow reader. For the test beside it and for `deno task fuzz`. */
 import { deepEqual } from "node:assert/strict";
 import { connect } from "node:net";
-import { cut, MAX_FIELDS } from "../../http1/_fuzz.ts";
+import { cut, MOST_FIELDS } from "../../http1/_fuzz.ts";
 import { type ConnectionReading, readConnection } from "../../http1/_reference_request.ts";
 import { decodeLatin1 } from "../../http1/mod.ts";
 import { silentLogger } from "../../log.ts";
@@ -26,20 +26,20 @@ export async function openEdgeFuzzer(): Promise<EdgeFuzzer> {
     for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
       body += decodeLatin1(piece, 0, piece.length);
     }
-    const { method, target, host, httpVersion, rawHeaders, upgrade } = exchange;
-    seen.push(describe({ method, target, host, httpVersion, fields: rawHeaders, upgrade, body }));
+    const { method, path, host, httpVersion, rawHeaders, upgrade } = exchange;
+    seen.push(describe({ method, target: path, host, httpVersion, fields: rawHeaders, upgrade, body }));
     return new Response("seen");
   };
   const log = { ...silentLogger, error: (event: string) => void errors.push(event) };
   const listener = await listenEdge(
-    { hostname: "127.0.0.1", port: 0, limits: { maxFields: MAX_FIELDS }, log },
+    { hostname: "127.0.0.1", port: 0, limits: { maxFields: MOST_FIELDS }, log },
     handler,
   );
   const check = async (text: string, sizes: readonly number[]) => {
     seen = [];
     await within(send(listener.port, text, sizes));
     while (listener.connections > 0) await new Promise((resolve) => setTimeout(resolve, 0));
-    deepEqual(seen, readConnection(text, MAX_FIELDS).map(describeReading), JSON.stringify(text));
+    deepEqual(seen, readConnection(text, MOST_FIELDS).map(describeReading), JSON.stringify(text));
     deepEqual(errors, []);
   };
   let last = Promise.resolve();
@@ -56,7 +56,7 @@ export async function openEdgeFuzzer(): Promise<EdgeFuzzer> {
 const describe = (...parts: unknown[]) => JSON.stringify(parts);
 
 function describeReading({ request, body }: ConnectionReading): string {
-  const { method, target, host, minorVersion, fields } = request;
+  const { method, path: target, host, minorVersion, fields } = request;
   const upgrade = request.framing === "none" ? request.upgrade : null;
   return describe({ method, target, host, httpVersion: `1.${minorVersion}`, fields: fields.flat(), upgrade, body });
 }

@@ -228,7 +228,7 @@ Deno.test("who takes nothing of an upgraded connection for stallSeconds is cut, 
   const broken = Promise.withResolvers<void>();
   await using edge = await open({ stallSeconds: 5 }, (exchange) => {
     const connection = exchange.reply.switchProtocols(new TextEncoder().encode("\r\nupgrade: chat\r\n"));
-    const isLoud = exchange.target === "/loud";
+    const isLoud = exchange.path === "/loud";
     // Who is quiet only reads.
     const work = isLoud ? connection.write(new Uint8Array(LARGE_ANSWER)) : connection.read(new Uint8Array(1));
     work.then(() => {}, () => isLoud && broken.resolve());
@@ -424,7 +424,7 @@ Deno.test("close ends idle connections at once, and busy ones with their answer"
   const go = Promise.withResolvers<void>();
   const seen = Promise.withResolvers<void>();
   await using edge = await open({}, async (exchange) => {
-    if (exchange.target === "/") return new Response("hello");
+    if (exchange.path === "/") return new Response("hello");
     seen.resolve();
     await go.promise;
     return new Response("done");

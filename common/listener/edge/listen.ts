@@ -3,7 +3,7 @@ import { delay } from "../../delay.ts";
 import { describeError } from "../../log.ts";
 import { networkOf } from "../../network.ts";
 import { DEFAULT_LIMITS, type ListenerLimits } from "../limits.ts";
-import type { Traffic } from "../traffic.ts";
+import type { ListenerTraffic } from "../traffic.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "../types.ts";
 import { EdgeConnection, type Front } from "./connection.ts";
 import { readConnectionLimit } from "./connection_limit.ts";
@@ -55,7 +55,7 @@ class EdgeListener implements Listener, Front {
   readonly hostname: string;
   readonly port: number;
   readonly limits: ListenerLimits;
-  readonly traffic: Traffic | null;
+  readonly traffic: ListenerTraffic | null;
   readonly handler: ExchangeHandler;
   readonly log: ListenOptions["log"];
   tick = 0;

@@ -11,7 +11,7 @@ for (const [name, size] of [["came with the head", 500], ["came behind it", 100_
   Deno.test(`a piece of a body stays as it is while its reader has it, answered or not: it ${name}`, async () => {
     const kept: { letter: string; pieces: Uint8Array[] }[] = [];
     const listener = await listenEdge({ hostname: "127.0.0.1", port: 0, log: silentLogger }, async (exchange) => {
-      const letter = exchange.target.slice(1);
+      const letter = exchange.path.slice(1);
       let last: Uint8Array = new Uint8Array(0), left = size;
       while (left > 0) {
         last = await exchange.readBody() ?? last;

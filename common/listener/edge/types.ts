@@ -1,6 +1,6 @@
 import type { Connection } from "../../connection/mod.ts";
 import type { RequestHead } from "../../http1/mod.ts";
-import type { Traffic } from "../traffic.ts";
+import type { ListenerTraffic } from "../traffic.ts";
 
 /** What an exchange, its body and its answer ask of the connection they are on. */
 export interface Line {
@@ -9,7 +9,7 @@ export interface Line {
   readonly remoteAddress: string;
   readonly secure: boolean;
   /** Where answers are counted. */
-  readonly traffic: Traffic | null;
+  readonly traffic: ListenerTraffic | null;
   /** Whether it was taken although there was no room, for what must get in. */
   readonly isCrowded: boolean;
   /** Whether the listener stops, so that this answer is the connection's last. */

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { badField, readJsonBody } from "../../../common/check_input.ts";
+import { streamPieces } from "../../../common/file_http/mod.ts";
 import type { Exchange, ExchangeEnv } from "../../../common/listener/mod.ts";
 import type { Authenticate } from "../../access/mod.ts";
 import type { ApiArea } from "../../face/mod.ts";
@@ -70,7 +71,7 @@ function addCaptureRoutes(
   routes.get("/api/v1/views/:id/captures/:capture/body", async (context) => {
     const { id, capture } = context.req.param();
     const opened = await desk.getCapture(await whoAsks(context), id, capture);
-    return new Response(streamOf(desk.readBody(opened)), {
+    return new Response(streamPieces(desk.readBody(opened)), {
       headers: { ...BODY_HEADERS, "content-length": String(opened.bodySize), ...nameFile(opened.cursor) },
     });
   });
@@ -95,19 +96,6 @@ const BODY_HEADERS = {
 };
 
 const nameFile = (cursor: number) => ({ "content-disposition": `attachment; filename="capture-${cursor}"` });
-
-function streamOf(pieces: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await pieces.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await pieces.return();
-    },
-  }, { highWaterMark: 0 });
-}
 
 /** @throws HttpError 400 that names the parameter */
 function parseSearch(query: (name: string) => string | undefined): CaptureSearch {

@@ -43,7 +43,7 @@ export interface ViewUrls {
   hqUrl: string;
 }
 
-export function describeView(view: View, { apiUrl, hqUrl }: ViewUrls): DescribedView {
+export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): DescribedView {
   const { id, name, number, captures, bytes, answer, retentionDays, maxCaptures, lastCaptureAt } = view;
   return {
     id,
@@ -62,8 +62,8 @@ export function describeView(view: View, { apiUrl, hqUrl }: ViewUrls): Described
 }
 
 export function describeCapture(capture: Capture): DescribedCapture {
-  const { cursor, method, host, target, httpVersion, headers, address, bodySize, contentType } = capture;
-  const mark = target.indexOf("?");
+  const { cursor, method, host, httpVersion, headers, address, bodySize, contentType } = capture;
+  const mark = capture.path.indexOf("?");
   const pairs: [string, string][] = [];
   for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at], headers[at + 1]]);
   return {
@@ -72,8 +72,8 @@ export function describeCapture(capture: Capture): DescribedCapture {
     receivedAt: new Date(capture.receivedAt).toISOString(),
     method,
     host,
-    path: mark < 0 ? target : target.slice(0, mark),
-    query: mark < 0 ? null : target.slice(mark + 1),
+    path: mark < 0 ? capture.path : capture.path.slice(0, mark),
+    query: mark < 0 ? null : capture.path.slice(mark + 1),
     httpVersion,
     headers: pairs,
     address,

@@ -53,9 +53,9 @@ function createTest(path: string | undefined, text: string | undefined): (captur
   // Everything here has one character a byte.
   const wantedPath = path === undefined ? null : toBytes(path), wantedText = text === undefined ? null : toBytes(text);
   return (capture) => {
-    if (wantedPath !== null && !capture.target.toLowerCase().includes(wantedPath)) return false;
+    if (wantedPath !== null && !capture.path.toLowerCase().includes(wantedPath)) return false;
     if (wantedText === null) return true;
-    const head = [capture.method, capture.target, ...joinPairs(capture.headers)].join("\n").toLowerCase();
+    const head = [capture.method, capture.path, ...joinPairs(capture.headers)].join("\n").toLowerCase();
     return head.includes(wantedText) || decode(capture.body).includes(wantedText);
   };
 }

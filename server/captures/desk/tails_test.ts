@@ -9,7 +9,7 @@ const capture = (cursor: number): OpenedCapture => ({
   cursor,
   receivedAt: 0,
   method: "GET",
-  target: "/req/v",
+  path: "/req/v",
   host: "x",
   httpVersion: "1.1",
   headers: [],

@@ -8,7 +8,7 @@ import {
   type DescribedCapture,
   type DescribedView,
   describeOpened,
-  describeView,
+  describeViewRecord,
   type ViewUrls,
 } from "./describe.ts";
 import { type CaptureSearch, searchCaptures } from "./search.ts";
@@ -46,7 +46,7 @@ export class ViewDesk {
   async list(who: Who): Promise<DescribedView[]> {
     const { account } = requireScope(who, "views:read");
     const views = await this.#options.store.views.list(account.id);
-    return views.map((view) => describeView(view, this.#options));
+    return views.map((view) => describeViewRecord(view, this.#options));
   }
 
   /** @throws HttpError also 400 for what cannot be used, 403 `too_many_views` */
@@ -64,14 +64,14 @@ export class ViewDesk {
       maxCaptures,
     };
     try {
-      return describeView(await store.views.insert(view, maxViews), this.#options);
+      return describeViewRecord(await store.views.insert(view, maxViews), this.#options);
     } catch (error) {
       throw error instanceof TooManyViews ? tooManyViews(maxViews) : error;
     }
   }
 
   async get(who: Who, id: string): Promise<DescribedView> {
-    return describeView(await this.#find(requireScope(who, "views:read"), id), this.#options);
+    return describeViewRecord(await this.#find(requireScope(who, "views:read"), id), this.#options);
   }
 
   /** @throws HttpError also 400 for what cannot be used */
@@ -82,7 +82,7 @@ export class ViewDesk {
     const view = await this.#options.store.views.change(id, changed);
     this.#options.onChanged(id);
     if (view === null) throw noSuchView();
-    return describeView(view, this.#options);
+    return describeViewRecord(view, this.#options);
   }
 
   /** The view and all that it captured. */

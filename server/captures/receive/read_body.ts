@@ -1,6 +1,6 @@
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { INLINE_BYTES } from "../../store/mod.ts";
-import { announcedTooLarge, bodyTooLarge } from "../errors.ts";
+import { announcedTooLarge, captureTooLarge } from "../errors.ts";
 import type { Committer } from "./committer.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 
@@ -8,7 +8,7 @@ import type { HeldBytes } from "./held_bytes.ts";
 const PIECE_BYTES = 256 * 1024;
 
 /** A body, with its beginning in memory and the rest on the disk. */
-export interface ReadBody {
+export interface CaptureBody {
   start: Uint8Array;
   /** Of the pieces of the rest, or null where all is in {@link start}. */
   bodyId: string | null;
@@ -30,7 +30,7 @@ export function checkAnnounced(exchange: Exchange, maxBytes: number): void {
   if (!exchange.hasBody) return;
   const announced = Number(exchange.header("content-length") ?? 0);
   if (announced <= maxBytes) return;
-  throw exchange.header("expect") === null ? bodyTooLarge(maxBytes) : announcedTooLarge(maxBytes, announced);
+  throw exchange.header("expect") === null ? captureTooLarge(maxBytes) : announcedTooLarge(maxBytes, announced);
 }
 
 /** Reads one body, whose memory is bounded however long it is: what is behind its beginning goes to the disk. */
@@ -59,10 +59,10 @@ export class BodyReader {
    * @throws BodyCut when the visitor leaves, HttpError 413 when it gets too long, 503 when the disk is behind, and what
    * the store does
    */
-  async read(exchange: Exchange): Promise<ReadBody> {
+  async read(exchange: Exchange): Promise<CaptureBody> {
     const { maxBytes } = this.#options;
     for (let read = await exchange.readBody(); read !== null; read = await exchange.readBody()) {
-      if (this.#size + read.length > maxBytes) throw bodyTooLarge(maxBytes);
+      if (this.#size + read.length > maxBytes) throw captureTooLarge(maxBytes);
       const rest = this.#size < INLINE_BYTES ? this.#fillStart(read) : read;
       this.#size += read.length;
       if (rest.length > 0) await this.#fillPieces(rest);

@@ -34,7 +34,7 @@ const VIA_HEADER = "portway-capture";
 export function createReceiver(options: ReceiverOptions): Face {
   return {
     answer(exchange) {
-      if (!/^\/req(?:[/?]|$)/.test(exchange.target)) return undefined;
+      if (!/^\/req(?:[/?]|$)/.test(exchange.path)) return undefined;
       return receive(exchange, options);
     },
     // Senders are programs, and one that shows its answer in a browser has none of its own to show.
@@ -43,7 +43,7 @@ export function createReceiver(options: ReceiverOptions): Face {
 }
 
 async function receive(exchange: Exchange, options: ReceiverOptions): Promise<Answer> {
-  const id = PATH.exec(exchange.target)?.[1];
+  const id = PATH.exec(exchange.path)?.[1];
   const { address } = options.readOrigin(exchange);
   checkRate(options.perAddress, networkOf(address), "from this address");
   const view = id === undefined ? null : options.known.recall(id) ?? await options.known.load(id);
@@ -70,7 +70,7 @@ async function keepCall(
       viewId,
       receivedAt,
       method: exchange.method,
-      target: exchange.target,
+      path: exchange.path,
       host: exchange.host,
       httpVersion: exchange.httpVersion,
       headers: exchange.rawHeaders,

@@ -1,6 +1,6 @@
 import { doneNotice, requireViewer, servePage } from "../page.tsx";
 import type { HqApp } from "../types.ts";
-import { EmptyState, type Html, Icon, Meter, Notice, PageHead, Panel, Table, Time } from "../ui/mod.ts";
+import { EmptyState, type Html, Icon, MeterBar, Notice, PageHead, Panel, Table, Time } from "../ui/mod.ts";
 import { formatPorts } from "./ports.ts";
 import { TunnelState } from "./state.tsx";
 import type { AllowanceInfo, TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
@@ -104,7 +104,7 @@ export function AllowancePanel({ allowance }: { allowance: AllowanceInfo }): Htm
             : "More than 80 % is used. At 100 % your persistent tunnels answer 429."}
         </Notice>
       )}
-      <Meter used={bytes} limit={bytesLimit} label="Part of the allowance that is used" />
+      <MeterBar used={bytes} limit={bytesLimit} label="Part of the allowance that is used" />
       <p class="under">
         It begins anew on <Time ms={Date.parse(resetsAt)} />.
       </p>

@@ -79,7 +79,7 @@ export function niceLimit(most: number): number {
 }
 
 /** How much of a limit is used. */
-export function Meter({ used, limit, label }: { used: number; limit: number; label: string }): Html {
+export function MeterBar({ used, limit, label }: { used: number; limit: number; label: string }): Html {
   const share = limit <= 0 ? 1 : Math.min(1, used / limit);
   const tone = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "";
   return (

@@ -1,5 +1,5 @@
 export { AuditTable } from "./audit.tsx";
-export { type DayBar, DayChart, Meter } from "./chart.tsx";
+export { type DayBar, DayChart, MeterBar } from "./chart.tsx";
 export { CheckField, FieldSet, SelectField, TextField } from "./field.tsx";
 export type { Html } from "./html.ts";
 export { Icon, type IconName } from "./icon.tsx";

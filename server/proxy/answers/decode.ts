@@ -4,10 +4,10 @@ import * as zlib from "node:zlib";
 import { HttpError } from "../../../common/http_error.ts";
 import type { AnswerBody } from "../../../common/upstream/mod.ts";
 import { HAS_ZSTD } from "../../../common/zstd.ts";
-import type { UpstreamAnswer } from "../upstream.ts";
+import type { HopAnswer } from "../upstream.ts";
 
 /** A whole body in memory. */
-export interface ReadBody {
+export interface DecodedBody {
   /** Content decoded where its encoding is known. */
   bytes: Uint8Array;
   /** Bytes that came over the wire, before decoding. */
@@ -19,7 +19,7 @@ export interface ReadBody {
  * @param maxBytes counts before and after decoding, so that a small bomb stays small
  * @throws HttpError 413 `answer_too_large`, 502 `upstream_bad_encoding`, or what ended the body early.
  */
-export async function readBody(answer: UpstreamAnswer, maxBytes: number): Promise<ReadBody> {
+export async function readDecoded(answer: HopAnswer, maxBytes: number): Promise<DecodedBody> {
   refuseAnnounced(answer, maxBytes);
   const wire = await collect(answer.body, maxBytes);
   const encodings = readEncodings(answer.headers);
@@ -29,7 +29,7 @@ export async function readBody(answer: UpstreamAnswer, maxBytes: number): Promis
 }
 
 /** Ends an answer that says itself that it is too large. @throws HttpError 413 */
-export function refuseAnnounced(answer: UpstreamAnswer, maxBytes: number): void {
+export function refuseAnnounced(answer: HopAnswer, maxBytes: number): void {
   const length = answer.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
   if (length === undefined || !(Number(length) > maxBytes) || !answer.hasBody) return;
   const error = answerTooLarge(maxBytes);

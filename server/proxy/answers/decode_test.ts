@@ -2,9 +2,9 @@ import { equal, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import * as zlib from "node:zlib";
 import fc from "fast-check";
-import { readBody } from "./decode.ts";
+import { readDecoded } from "./decode.ts";
 import type { AnswerBody } from "../../../common/upstream/mod.ts";
-import type { UpstreamAnswer } from "../upstream.ts";
+import type { HopAnswer } from "../upstream.ts";
 
 const LIMIT = 1_000_000;
 const TEXT = "0123456789".repeat(30_000);
@@ -56,6 +56,6 @@ async function read(wire: Uint8Array): Promise<string> {
   const body = { take: () => Promise.resolve(left).finally(() => left = null), cancel() {} };
   const headers: [string, string][] = [["Content-Encoding", "gzip"]];
   // The two methods are all that is read of a body here.
-  const answer = { headers, hasBody: true, body: body as unknown as AnswerBody } as UpstreamAnswer;
-  return Buffer.from((await readBody(answer, LIMIT)).bytes).toString();
+  const answer = { headers, hasBody: true, body: body as unknown as AnswerBody } as HopAnswer;
+  return Buffer.from((await readDecoded(answer, LIMIT)).bytes).toString();
 }

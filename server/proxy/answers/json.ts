@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import { type Answer, answerJson } from "../answer.ts";
+import { answerJson, type ProxyAnswer } from "../answer.ts";
 import type { RequestDescription } from "../describe/description.ts";
 import type { FollowedAnswer } from "../follow.ts";
-import type { ReadBody } from "./decode.ts";
+import type { DecodedBody } from "./decode.ts";
 
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);
@@ -31,10 +31,10 @@ export const answerSchema = z.strictObject({
 /** The whole answer of an upstream, described in JSON. */
 export function jsonAnswer(
   followed: FollowedAnswer,
-  body: ReadBody,
+  body: DecodedBody,
   totalMs: number,
   responseType: RequestDescription["responseType"],
-): Answer {
+): ProxyAnswer {
   const { answer } = followed;
   const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
   const description: z.infer<typeof answerSchema> = {

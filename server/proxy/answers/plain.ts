@@ -1,10 +1,10 @@
 import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
-import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "../answer.ts";
+import { EXPOSE_HEADERS, type ProxyAnswer, SAFE_HEADERS } from "../answer.ts";
 import { hasHeader, type HeaderList } from "../describe/description.ts";
 import type { FollowedAnswer } from "../follow.ts";
 import { CONNECTION_HEADERS } from "../outgoing_headers.ts";
-import { type StreamOptions, toStream } from "./stream.ts";
+import { type AnswerStreamOptions, toStream } from "./stream.ts";
 
 /**
  * Fields of an upstream that would speak for this server: what pages may do with the answer, what browsers keep about
@@ -22,9 +22,9 @@ const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
  */
 export function plainAnswer(
   followed: FollowedAnswer,
-  options: StreamOptions,
+  options: AnswerStreamOptions,
   exchange: Pick<Exchange, "method">,
-): Answer {
+): ProxyAnswer {
   const { answer, finalUrl } = followed;
   if (answer.status > 599) {
     answer.body.cancel();

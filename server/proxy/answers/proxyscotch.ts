@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import type { HttpError } from "../../../common/http_error.ts";
-import { type Answer, answerJson, EXPOSE_HEADERS } from "../answer.ts";
+import { answerJson, EXPOSE_HEADERS, type ProxyAnswer } from "../answer.ts";
 import type { FollowedAnswer } from "../follow.ts";
 
 /** The answer in this format: a map of lower-case headers, of which the last of several counts. */
-export function proxyscotchAnswer({ answer }: FollowedAnswer, bytes: Uint8Array, wantsBinary: boolean): Answer {
+export function proxyscotchAnswer({ answer }: FollowedAnswer, bytes: Uint8Array, wantsBinary: boolean): ProxyAnswer {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return answerJson({
     success: true,
@@ -18,7 +18,7 @@ export function proxyscotchAnswer({ answer }: FollowedAnswer, bytes: Uint8Array,
 }
 
 /** A failure in this format: status 200, with the truth inside. */
-export function proxyscotchFailure(error: HttpError): Answer {
+export function proxyscotchFailure(error: HttpError): ProxyAnswer {
   return answerJson({ success: false, data: { message: `(Proxy Error) ${error.message}` } }, [
     ["portway-error", error.code],
     EXPOSE_HEADERS,
@@ -26,6 +26,6 @@ export function proxyscotchFailure(error: HttpError): Answer {
 }
 
 /** What is told to a page that asks whether a proxy is here. */
-export function proxyscotchStatus(fingerprint: string, isProtected: boolean): Answer {
+export function proxyscotchStatus(fingerprint: string, isProtected: boolean): ProxyAnswer {
   return answerJson({ success: true, data: { sessionFingerprint: fingerprint, isProtected } });
 }

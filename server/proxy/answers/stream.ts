@@ -1,4 +1,4 @@
-import { type Answer, EXPOSE_HEADERS, SAFE_HEADERS } from "../answer.ts";
+import { EXPOSE_HEADERS, type ProxyAnswer, SAFE_HEADERS } from "../answer.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { BodyCut } from "../../../common/listener/mod.ts";
 import { createChunkMemory } from "../../../common/chunk_memory.ts";
@@ -12,7 +12,7 @@ import { answerTooLarge } from "./decode.ts";
 /** Headers of the upstream that say how to read the body; the rest travels in `portway-headers`. */
 const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language", "content-length"]);
 
-export interface StreamOptions {
+export interface AnswerStreamOptions {
   /** Bytes of the body; null for no limit. */
   maxBytes: number | null;
   /** Moved on by every chunk. */
@@ -26,7 +26,7 @@ export interface StreamOptions {
 /**
  * The upstream's body as it arrives, not decoded, under status 200 and headers of ours.
  */
-export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): Answer {
+export function streamAnswer(followed: FollowedAnswer, options: AnswerStreamOptions): ProxyAnswer {
   const { answer } = followed;
   // The length of a body that is not sent would be waited for.
   const isOurs = (name: string) => BODY_HEADERS.has(name) && (answer.hasBody || name !== "content-length");
@@ -49,7 +49,7 @@ export function streamAnswer(followed: FollowedAnswer, options: StreamOptions): 
 }
 
 /** A body as it arrives. */
-export function toStream(body: AnswerBody, options: StreamOptions): ReadableStream<Uint8Array> {
+export function toStream(body: AnswerBody, options: AnswerStreamOptions): ReadableStream<Uint8Array> {
   const { maxBytes, deadline, record, onEnd } = options;
   const limit = maxBytes ?? Infinity;
   const memory = createChunkMemory();

@@ -1,14 +1,13 @@
-import { HttpError } from "../../../common/http_error.ts";
+import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { giveBackTaken } from "../../../common/chunk_memory.ts";
-import type { Answer } from "../answer.ts";
+import type { ProxyAnswer } from "../answer.ts";
 import { fieldError, type HeaderList } from "../describe/description.ts";
 import { type Job, parseJob, readFormat } from "../describe/job.ts";
-import { type HeldMemory, limitBytes, readBytes, watchPauses } from "../description_bytes.ts";
+import { type HeldMemory, limitBytes, readDescription, watchPauses } from "../description_bytes.ts";
 import type { Asking, OutgoingBody } from "../perform.ts";
-import { answerIn, type DescriptionRouteOptions, parseJson } from "../request.ts";
+import { answerIn, type DescriptionRouteOptions, parseDescription } from "../request.ts";
 import type { RequestRecord } from "../request_log.ts";
-import { methodNotAllowed } from "../route.ts";
 import { descriptionMissing, readDescribingPart } from "./describing_part.ts";
 import { hasReference, takeField } from "./fields.ts";
 import { insertFiles, openReference } from "./insert_files.ts";
@@ -51,7 +50,7 @@ export class FormRoute {
     this.#options = options;
   }
 
-  async answer(exchange: Exchange, record: RequestRecord): Promise<Answer> {
+  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
     if (exchange.method !== "POST") throw methodNotAllowed("POST, OPTIONS");
     const partKey = exchange.header(PART_KEY);
     const format = partKey === null
@@ -60,7 +59,7 @@ export class FormRoute {
     return await answerIn(format, record, () => this.#answerForm({ exchange, record }, partKey));
   }
 
-  async #answerForm(asking: Asking, partKey: string | null): Promise<Answer> {
+  async #answerForm(asking: Asking, partKey: string | null): Promise<ProxyAnswer> {
     const { gate, memory } = this.#options;
     gate.checkHeaderToken(asking.exchange);
     const held = memory.open();
@@ -77,13 +76,13 @@ export class FormRoute {
     }
   }
 
-  async #answerFields(asking: Asking, held: HeldMemory): Promise<Answer> {
+  async #answerFields(asking: Asking, held: HeldMemory): Promise<ProxyAnswer> {
     const { gate, files, clock, timeoutMs, maxDescriptionBytes: maxBytes } = this.#options;
     gate.checkSize(asking.exchange, maxBytes);
-    const bytes = await readBytes(asking.exchange, { maxBytes, held, clock, idleMs: timeoutMs });
+    const bytes = await readDescription(asking.exchange, { maxBytes, held, clock, idleMs: timeoutMs });
     const fields = takeField(bytes, DESCRIBING_NAMES);
     if (fields === null) throw descriptionMissing();
-    const input = parseJson(fields.text);
+    const input = parseDescription(fields.text);
     return await answerIn(readFormat(input), asking.record, async () => {
       const job = this.#readJob(input, asking.exchange);
       if (files !== null && hasReference(fields.rest)) {
@@ -94,7 +93,7 @@ export class FormRoute {
     });
   }
 
-  async #answerParts(asking: Asking, { boundary, partKey, held }: Multipart): Promise<Answer> {
+  async #answerParts(asking: Asking, { boundary, partKey, held }: Multipart): Promise<ProxyAnswer> {
     const { gate, clock, timeoutMs, maxDescriptionBytes, maxUploadBytes } = this.#options;
     const { exchange } = asking;
     gate.checkSize(exchange, maxUploadBytes);
@@ -107,7 +106,7 @@ export class FormRoute {
       maxBytes: maxDescriptionBytes,
       hold: (bytes) => held.add(bytes),
     }).finally(stop);
-    const input = parseJson(text);
+    const input = parseDescription(text);
     return await answerIn(readFormat(input), asking.record, async () => {
       const job = this.#readJob(input, exchange);
       return await this.#forward(asking, {
@@ -142,7 +141,7 @@ export class FormRoute {
     return job;
   }
 
-  async #forward(asking: Asking, { job, body, contentType }: Forwarded): Promise<Answer> {
+  async #forward(asking: Asking, { job, body, contentType }: Forwarded): Promise<ProxyAnswer> {
     const { description } = job;
     if (description.method === "GET" || description.method === "HEAD") {
       throw fieldError("method", "must be one that carries a form");

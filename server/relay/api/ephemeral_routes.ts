@@ -10,7 +10,8 @@ import { checkSecret } from "../session/handshake.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Ephemeral } from "../tunnel/ephemeral.ts";
 import type { EphemeralRegistry } from "../tunnel/ephemeral_registry.ts";
-import { createLabel, createSecret, hashSecret } from "../tunnel/secrets.ts";
+import { createSecret, hashSecret } from "../../../common/secret.ts";
+import { createLabel } from "../tunnel/secrets.ts";
 
 export interface EphemeralApiOptions {
   ephemerals: EphemeralRegistry;

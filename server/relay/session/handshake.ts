@@ -26,7 +26,7 @@ export interface HandshakeOptions {
  * Turns an owner's WebSocket handshake into the session that carries their tunnel, or one port of it.
  * @throws HttpError when it is none, or not theirs, or may not be opened now
  */
-export async function openSession(exchange: Exchange, options: HandshakeOptions): Promise<void> {
+export async function acceptSession(exchange: Exchange, options: HandshakeOptions): Promise<void> {
   checkHandshake(exchange);
   if (exchange.header("authorization") === null) throw secretWanted();
   const { ephemerals, persistents, sessions, readOrigin } = options;

@@ -18,7 +18,7 @@ export interface SessionUser extends AccountUser {
   readonly login: string | null;
 }
 
-export interface SessionOptions {
+export interface RelaySessionOptions {
   /** Address the client connected from. */
   address: string;
   /** Who opened it; null for the holder of an ephemeral tunnel's secret. */
@@ -46,7 +46,7 @@ export class Session implements Carrier {
   readonly user: SessionUser | null;
   readonly #takesNotices: boolean;
 
-  constructor(connection: Connection, options: SessionOptions) {
+  constructor(connection: Connection, options: RelaySessionOptions) {
     this.address = options.address;
     this.user = options.user;
     this.#takesNotices = options.takesNotices;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../common/log.ts";
 import { GoAwayReason } from "../../../protocol/mod.ts";
-import type { EphemeralTunnel, EphemeralTunnels, Traffic } from "../../store/mod.ts";
+import type { EphemeralTraffic, EphemeralTunnel, EphemeralTunnels } from "../../store/mod.ts";
 import { createPlace, FakeCarrier } from "./_fake_carrier.ts";
 import { Ephemeral } from "./ephemeral.ts";
 import { EphemeralRegistry } from "./ephemeral_registry.ts";
@@ -50,7 +50,7 @@ function createStore() {
     records,
     failing: false,
     finds: 0,
-    saved: [] as Traffic[],
+    saved: [] as EphemeralTraffic[],
     removals: [] as number[],
     insert: (tunnel: EphemeralTunnel) => Promise.resolve(void records.set(tunnel.label, tunnel)),
     findByLabel(label: string) {
@@ -58,7 +58,7 @@ function createStore() {
       return Promise.resolve(records.get(label) ?? null);
     },
     findById: (id: string) => Promise.resolve([...records.values()].find((known) => known.id === id) ?? null),
-    addTraffic(traffic: readonly Traffic[]) {
+    addTraffic(traffic: readonly EphemeralTraffic[]) {
       if (store.failing) return Promise.reject(new Error("disk full"));
       store.saved.push(...traffic);
       return Promise.resolve();

@@ -1,5 +1,5 @@
 import { GoAwayReason } from "../../../protocol/mod.ts";
-import type { AccountUser, PersistentTunnel, PersistentTunnels, Usage } from "../../store/mod.ts";
+import type { AccountUser, PersistentTunnel, PersistentTunnels, UsageRecords } from "../../store/mod.ts";
 import { monthOf } from "../calendar.ts";
 import { Allowance } from "./allowance.ts";
 import type { Endpoint, RelayPlace, SessionEnd } from "./endpoint.ts";
@@ -10,7 +10,7 @@ const FORGET_MS = 60_000;
 
 export interface PersistentRegistryOptions {
   store: PersistentTunnels;
-  usage: Pick<Usage, "ofUser">;
+  usage: Pick<UsageRecords, "ofUser">;
   place: RelayPlace;
   /** Bytes that each user of an account may carry a month. */
   monthlyBytes: number;

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { hashSecret } from "../../../common/secret.ts";
 
 /** 32 letters and digits that are hard to confuse; 5 bits each. */
 const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
@@ -8,12 +9,6 @@ const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
 export function createLabel(): string {
   return Array.from(randomBytes(16), (byte) => ALPHABET[byte & 31]).join("");
 }
-
-/** 256 random bits, base64url. */
-export const createSecret = (): string => randomBytes(32).toString("base64url");
-
-/** What is kept of a secret, which is only ever compared. It is random, so one round of SHA-256 is enough. */
-export const hashSecret = (secret: string): string => createHash("sha256").update(secret).digest("base64url");
 
 /** Whether `secret` is the one that `hash` was made of, in time that tells nothing. */
 export function isSecretOf(hash: string, secret: string): boolean {

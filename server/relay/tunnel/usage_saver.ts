@@ -1,5 +1,5 @@
 import { describeError, type Logger } from "../../../common/log.ts";
-import { StoreUnavailable, type Usage } from "../../store/mod.ts";
+import { StoreUnavailable, type UsageRecords } from "../../store/mod.ts";
 import { dayOf, monthOf } from "../calendar.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Persistent } from "./persistent.ts";
@@ -10,7 +10,7 @@ const KEEP_DAYS_MS = 400 * 24 * 60 * 60 * 1000;
 const PURGE_EVERY_MS = 60 * 60 * 1000;
 
 export interface UsageSaverOptions {
-  usage: Usage;
+  usage: UsageRecords;
   registry: PersistentRegistry;
   /** Unix milliseconds. */
   now(): number;

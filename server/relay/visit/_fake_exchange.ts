@@ -59,7 +59,7 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
   const reply = new FakeReply(options.stalls ?? false);
   const exchange: FakeExchange = {
     method,
-    target: head.target,
+    path: head.path,
     host: head.host,
     remoteAddress: options.remoteAddress ?? "192.0.2.1",
     secure: false,

@@ -103,7 +103,7 @@ export class Visits {
     port: number,
   ): void {
     // The head is gone by then.
-    const { method, target: path } = exchange, at = Date.now();
+    const { method, path } = exchange, at = Date.now();
     const finish = () => {
       if (network !== null) this.#countFor(network, -1);
       const status = stream.status !== 0 ? stream.status : fromReset(stream.ended ?? ResetReason.internal, "").status;

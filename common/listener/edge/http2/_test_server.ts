@@ -23,11 +23,11 @@ async function hold(exchange: Exchange): Promise<void> {
   held.add(waiting.resolve);
   exchange.onLeave = () => {
     counts.left++;
-    say(`left ${exchange.target}`);
+    say(`left ${exchange.path}`);
     held.delete(waiting.resolve);
     waiting.resolve();
   };
-  say(`held ${exchange.target}`);
+  say(`held ${exchange.path}`);
   await waiting.promise;
   counts.held--;
 }
@@ -38,7 +38,7 @@ function release(): void {
 }
 
 async function answer(exchange: Exchange): Promise<Response | null> {
-  const { pathname, searchParams } = new URL(exchange.target, "http://a");
+  const { pathname, searchParams } = new URL(exchange.path, "http://a");
   const status = /^\/status\/(\d+)$/.exec(pathname);
   if (status !== null) return answerStatus(Number(status[1]));
   switch (pathname) {
@@ -80,12 +80,12 @@ function answerStatus(status: number): Response {
 }
 
 async function inspect(exchange: Exchange) {
-  const { method, target, host, hasBody, headers, secure, remoteAddress } = exchange;
+  const { method, path, host, hasBody, headers, secure, remoteAddress } = exchange;
   let body = "";
   for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
     body += String.fromCharCode(...piece);
   }
-  return { method, target, host, hasBody, headers, secure, remoteAddress, body };
+  return { method, target: path, host, hasBody, headers, secure, remoteAddress, body };
 }
 
 function big(size: number): ReadableStream<Uint8Array> {

@@ -1,7 +1,7 @@
 import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../../buffer_pool.ts";
 import type { Connection } from "../../../connection/mod.ts";
 import type { Logger } from "../../../log.ts";
-import { answerRequest, createExchange, failedExchange, serve } from "../../deno.ts";
+import { answerRequest, createDenoExchange, failedExchange, listenByDeno } from "../../deno.ts";
 import type { DenoExchange } from "../../deno_exchange.ts";
 import { DEFAULT_LIMITS, type ListenerLimits } from "../../limits.ts";
 import { sendResponse } from "../../send_response.ts";
@@ -26,10 +26,10 @@ export function openDenoHttp2(options: ListenOptions, handler: ExchangeHandler):
     void respond(exchange, handler, log);
     return null;
   };
-  const server = serve({ hostname: LOOPBACK, port: 0, log }, (request, { remoteAddr, completed }) => {
+  const server = listenByDeno({ hostname: LOOPBACK, port: 0, log }, (request, { remoteAddr, completed }) => {
     const visitor = visitors.get(remoteAddr.port);
     if (visitor === undefined) return new Response(null, { status: 403 });
-    const exchange = createExchange(request, visitor.remoteAddress, { secure: true, isHttp2: true, limits });
+    const exchange = createDenoExchange(request, visitor.remoteAddress, { secure: true, isHttp2: true, limits });
     visitor.began(exchange, completed);
     return answerRequest(exchange, completed, handle, traffic);
   });

@@ -12,7 +12,7 @@ import { errorResponse, HttpError } from "../../../http_error.ts";
 import { describeError, type Logger, stackOf } from "../../../log.ts";
 import { DEFAULT_LIMITS, type ListenerLimits } from "../../limits.ts";
 import { sendResponse } from "../../send_response.ts";
-import type { Traffic } from "../../traffic.ts";
+import type { ListenerTraffic } from "../../traffic.ts";
 import { BodyCut, type ExchangeHandler, type ListenOptions } from "../../types.ts";
 import { FrameWatch } from "./frame_watch.ts";
 import { NodeExchange } from "./node_exchange.ts";
@@ -74,7 +74,7 @@ async function respond(exchange: NodeExchange, handler: ExchangeHandler, log: Lo
   }
 }
 
-function countAnswer({ sentHeaders }: ServerHttp2Stream, traffic: Traffic): void {
+function countAnswer({ sentHeaders }: ServerHttp2Stream, traffic: ListenerTraffic): void {
   // There are none when the visitor left before.
   traffic.countAnswer(Number(sentHeaders?.[":status"] ?? 0));
 }

@@ -27,7 +27,7 @@ const LINGER_MS = 2000;
 /** A request of HTTP/2, brought into the form of the others. */
 export class NodeExchange implements Exchange {
   readonly method: string;
-  readonly target: string;
+  readonly path: string;
   readonly host: string;
   readonly remoteAddress: string;
   readonly secure = true;
@@ -60,7 +60,7 @@ export class NodeExchange implements Exchange {
     this.#stream = stream;
     this.remoteAddress = remoteAddress;
     this.method = fields[":method"] ?? "";
-    this.target = fields[":path"] ?? "";
+    this.path = fields[":path"] ?? "";
     this.host = fields[":authority"] ?? fields.host ?? "";
     this.hasBody = hasBody && fields["content-length"] !== "0";
     this.mayBeEmpty = this.hasBody && fields["content-length"] === undefined && !STREAMED.has(this.method);
@@ -181,7 +181,7 @@ export class NodeExchange implements Exchange {
 
   /** The head as it would have come over HTTP/1.1, so that what passes heads on needs to know one form only. */
   #parseHead(raw: readonly string[], maxFields: number): HttpError | null {
-    let text = `${this.method} ${this.target} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`, cookies = "";
+    let text = `${this.method} ${this.path} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`, cookies = "";
     for (let at = 0; at < raw.length; at += 2) {
       const name = raw[at], value = raw[at + 1];
       if (name.startsWith(":") || name === "host") continue;
@@ -193,7 +193,7 @@ export class NodeExchange implements Exchange {
     const bytes = encodeLatin1(`${text}\r\n`);
     try {
       // Another form would name a host of its own.
-      const isPath = this.target.startsWith("/") || this.target === "*";
+      const isPath = this.path.startsWith("/") || this.path === "*";
       if (this.#head.parse(bytes, 0, bytes.length, maxFields) && isPath) return null;
       return badRequest("The request's head is malformed.");
     } catch (error) {

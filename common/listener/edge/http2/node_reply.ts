@@ -1,18 +1,13 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Connection } from "../../../connection/mod.ts";
-import { decodeLatin1 } from "../../../http1/mod.ts";
+import { CONNECTION_FIELDS, decodeLatin1 } from "../../../http1/mod.ts";
 import type { ListenerLimits } from "../../limits.ts";
 import type { Reply } from "../../types.ts";
 
 /** Fields that HTTP/2 has no use for (RFC 9113, section 8.2.2), and node:http2 refuses. */
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "transfer-encoding",
-  "upgrade",
+  ...CONNECTION_FIELDS.filter((name) => name !== "trailer"),
   "http2-settings",
-  "te",
 ]);
 
 /** An answer in bytes, written to a stream of node:http2. */

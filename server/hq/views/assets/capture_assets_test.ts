@@ -2,11 +2,11 @@ import { deepEqual, equal } from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { toCurl, toHar, toJsonLines } from "./capture_export.js";
 import { guessPreset, verifySignature } from "./capture_signature.js";
-import { formatBytes, matches, queryOf, shownTarget } from "./capture_text.js";
-import type { Capture } from "./capture_types.ts";
+import { formatBodySize, matches, queryOf, shownPath } from "./capture_text.js";
+import type { ShownCapture } from "./capture_types.ts";
 import { visibleRows } from "./capture_window.js";
 
-const CAPTURE: Capture = {
+const CAPTURE: ShownCapture = {
   id: "7",
   cursor: 7,
   receivedAt: "2026-01-31T12:00:00.000Z",
@@ -35,10 +35,10 @@ Deno.test("a capture that comes is shown if it is what is looked for", () => {
 });
 
 Deno.test("what is shown of a target is what is below the view", () => {
-  equal(shownTarget({ path: "/req/0123", query: null }), "/");
-  equal(shownTarget({ path: "/req/0123/a", query: "" }), "/a?");
-  equal(shownTarget({ path: "/req/0123/\xc3\xa9", query: null }), "/é");
-  deepEqual([0, 999, 1234, 56_789, 5_000_000].map(formatBytes), ["0 B", "999 B", "1.2 kB", "57 kB", "5.0 MB"]);
+  equal(shownPath({ path: "/req/0123", query: null }), "/");
+  equal(shownPath({ path: "/req/0123/a", query: "" }), "/a?");
+  equal(shownPath({ path: "/req/0123/\xc3\xa9", query: null }), "/é");
+  deepEqual([0, 999, 1234, 56_789, 5_000_000].map(formatBodySize), ["0 B", "999 B", "1.2 kB", "57 kB", "5.0 MB"]);
 });
 
 Deno.test("a command of curl sends the same again, and nothing in it is a command of its own", () => {

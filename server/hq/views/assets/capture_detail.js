@@ -2,9 +2,9 @@
 import { element, saveFile } from "./capture_dom.js";
 import { toCurl } from "./capture_export.js";
 import { guessPreset, PRESETS, verifySignature } from "./capture_signature.js";
-import { byteText, decodeBase64, formatBytes, readable, shownTarget } from "./capture_text.js";
+import { byteText, decodeBase64, formatBodySize, readable, shownPath } from "./capture_text.js";
 
-/** @typedef {import("./capture_types.ts").Capture} Capture */
+/** @typedef {import("./capture_types.ts").ShownCapture} Capture */
 /** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
 /**
  * How bodies are read: as in the client.
@@ -96,7 +96,7 @@ export class CaptureDetail {
     return element("h2", { class: "capture-title", tabindex: "-1" }, [
       element("span", { class: "method" }, [capture.method]),
       " ",
-      element("span", { class: "target" }, [shownTarget(capture)]),
+      element("span", { class: "target" }, [shownPath(capture)]),
     ]);
   }
 
@@ -145,7 +145,7 @@ export class CaptureDetail {
       tab.setAttribute("aria-pressed", String(name === "Pretty"));
       return tab;
     });
-    const about = `${formatBytes(bodySize)}${contentType === null ? "" : ` of ${contentType}`}`;
+    const about = `${formatBodySize(bodySize)}${contentType === null ? "" : ` of ${contentType}`}`;
     return [element("div", { class: "body-tabs" }, [...tabs, element("span", {}, [about])]), view];
   }
 
@@ -166,7 +166,7 @@ export class CaptureDetail {
       ? [pre(decodeLoosely(bytes))]
       : this.#prettify(bytes, capture.contentType, isWhole);
     const isCut = form === "hex" ? all.length > HEX_BYTES : !isWhole;
-    if (isCut) nodes.push(element("p", { class: "nothing" }, [`The beginning of ${formatBytes(all.length)}.`]));
+    if (isCut) nodes.push(element("p", { class: "nothing" }, [`The beginning of ${formatBodySize(all.length)}.`]));
     view.replaceChildren(...nodes);
   }
 

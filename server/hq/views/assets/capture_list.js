@@ -1,9 +1,9 @@
 // @ts-check
 import { element } from "./capture_dom.js";
-import { formatBytes, shownTarget } from "./capture_text.js";
+import { formatBodySize, shownPath } from "./capture_text.js";
 import { visibleRows } from "./capture_window.js";
 
-/** @typedef {import("./capture_types.ts").Capture} Capture */
+/** @typedef {import("./capture_types.ts").ShownCapture} Capture */
 
 /** As in the stylesheet. */
 const ROW_HEIGHT = 56;
@@ -103,10 +103,10 @@ export class CaptureList {
       "aria-posinset": String(at + 1),
     }, [
       element("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
-      element("span", { class: "target" }, [shownTarget(capture)]),
+      element("span", { class: "target" }, [shownPath(capture)]),
       element("time", { datetime: capture.receivedAt }, [new Date(capture.receivedAt).toLocaleTimeString()]),
       element("span", { class: "about" }, [
-        [capture.bodySize === 0 ? "no body" : formatBytes(capture.bodySize), capture.contentType ?? ""]
+        [capture.bodySize === 0 ? "no body" : formatBodySize(capture.bodySize), capture.contentType ?? ""]
           .filter((word) => word !== "").join(" · "),
       ]),
     ]);

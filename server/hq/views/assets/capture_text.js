@@ -1,5 +1,5 @@
 // @ts-check
-/** @typedef {import("./capture_types.ts").Capture} Capture */
+/** @typedef {import("./capture_types.ts").ShownCapture} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 /**
@@ -49,7 +49,7 @@ export function readable(value) {
  * Path and query below the view.
  * @param {Pick<Capture, "path" | "query">} capture
  */
-export function shownTarget({ path, query }) {
+export function shownPath({ path, query }) {
   const below = path.replace(/^\/req\/[^/]*/, "");
   return readable(`${below || "/"}${query === null ? "" : `?${query}`}`);
 }
@@ -58,7 +58,7 @@ export function shownTarget({ path, query }) {
  * Bytes for people.
  * @param {number} bytes
  */
-export function formatBytes(bytes) {
+export function formatBodySize(bytes) {
   if (bytes < 1000) return `${bytes} B`;
   const unit = bytes < 1e6 ? 1e3 : bytes < 1e9 ? 1e6 : 1e9;
   const value = bytes / unit;

@@ -1,5 +1,5 @@
 /** A capture as the API tells it. Texts of the head have one character a byte. */
-export interface Capture {
+export interface ShownCapture {
   id: string;
   cursor: number;
   receivedAt: string;

@@ -1,15 +1,15 @@
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import path from "node:path";
 import fc from "fast-check";
-import { isPlainName, parseTargetPath, serializePath } from "./target_path.ts";
+import { isPlainName, parseSharePath, serializePath } from "./share_path.ts";
 
-Deno.test("parseTargetPath decodes each name once and keeps the query apart", () => {
-  const { segments, isFolder, query } = parseTargetPath("/a%20b/%252e%252e/%E2%82%AC.txt?x=1&y=%2F");
+Deno.test("parseSharePath decodes each name once and keeps the query apart", () => {
+  const { segments, isFolder, query } = parseSharePath("/a%20b/%252e%252e/%E2%82%AC.txt?x=1&y=%2F");
   deepEqual(segments, ["a b", "%2e%2e", "€.txt"]);
   equal(isFolder, false);
   equal(query.get("y"), "/");
-  deepEqual(parseTargetPath("/"), { segments: [], isFolder: true, query: new URLSearchParams() });
-  equal(parseTargetPath("/a/").isFolder, true);
+  deepEqual(parseSharePath("/"), { segments: [], isFolder: true, query: new URLSearchParams() });
+  equal(parseSharePath("/a/").isFolder, true);
 });
 
 /** From the ways in which other file servers were left. */
@@ -56,29 +56,29 @@ const HOSTILE = [
 ];
 
 for (const target of HOSTILE) {
-  Deno.test(`parseTargetPath refuses ${JSON.stringify(target)}`, () => {
-    throws(() => parseTargetPath(target), { name: "HttpError", status: 400, code: "bad_path" });
+  Deno.test(`parseSharePath refuses ${JSON.stringify(target)}`, () => {
+    throws(() => parseSharePath(target), { name: "HttpError", status: 400, code: "bad_path" });
   });
 }
 
 for (
   const name of ["C:", "c:x", "a:b", "a::$DATA", "con", "NUL.txt", "aux", "COM1", "lpt9.log", "a.", "a ", "a?", "a*"]
 ) {
-  Deno.test(`parseTargetPath refuses the name "${name}" on Windows only`, () => {
+  Deno.test(`parseSharePath refuses the name "${name}" on Windows only`, () => {
     const target = serializePath([name], false);
-    throws(() => parseTargetPath(target, { windows: true }), { code: "bad_path" });
-    deepEqual(parseTargetPath(target, { windows: false }).segments, [name]);
+    throws(() => parseSharePath(target, { windows: true }), { code: "bad_path" });
+    deepEqual(parseSharePath(target, { windows: false }).segments, [name]);
   });
 }
 
-Deno.test("parseTargetPath refuses what is too long or too deep", () => {
-  throws(() => parseTargetPath("/" + "a".repeat(20_000)), { status: 414 });
-  throws(() => parseTargetPath("/" + "a".repeat(256)), { code: "bad_path" });
-  throws(() => parseTargetPath("/a".repeat(300)), { code: "bad_path" });
-  throws(() => parseTargetPath("/" + encodeURIComponent("€".repeat(86))), { code: "bad_path" });
+Deno.test("parseSharePath refuses what is too long or too deep", () => {
+  throws(() => parseSharePath("/" + "a".repeat(20_000)), { status: 414 });
+  throws(() => parseSharePath("/" + "a".repeat(256)), { code: "bad_path" });
+  throws(() => parseSharePath("/a".repeat(300)), { code: "bad_path" });
+  throws(() => parseSharePath("/" + encodeURIComponent("€".repeat(86))), { code: "bad_path" });
 });
 
-Deno.test("parseTargetPath never lets a target out of a folder, whatever it is made of", () => {
+Deno.test("parseSharePath never lets a path out of a folder, whatever it is made of", () => {
   const pieces = [
     "/",
     "..",
@@ -126,18 +126,18 @@ Deno.test("parseTargetPath never lets a target out of a folder, whatever it is m
 
 function parseOrNull(target: string, windows: boolean): readonly string[] | null {
   try {
-    return parseTargetPath(target, { windows }).segments;
+    return parseSharePath(target, { windows }).segments;
   } catch (error) {
     ok(error instanceof Error && error.name === "HttpError", String(error));
     return null;
   }
 }
 
-Deno.test("serializePath is undone by parseTargetPath for every plain name", () => {
+Deno.test("serializePath is undone by parseSharePath for every plain name", () => {
   const name = fc.string({ minLength: 1, maxLength: 40, unit: "binary" }).filter((text) => isPlainName(text, false));
   fc.assert(
     fc.property(fc.array(name, { minLength: 1, maxLength: 5 }), fc.boolean(), (segments, isFolder) => {
-      const parsed = parseTargetPath(serializePath(segments, isFolder), { windows: false });
+      const parsed = parseSharePath(serializePath(segments, isFolder), { windows: false });
       deepEqual([parsed.segments, parsed.isFolder], [segments, isFolder]);
     }),
   );

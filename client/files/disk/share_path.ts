@@ -1,8 +1,8 @@
 import process from "node:process";
 import { HttpError } from "../../../common/http_error.ts";
 
-/** A request target as names below the shared root, every one of them checked. */
-export interface TargetPath {
+/** The path of a request as names below the shared root, every one of them checked. */
+export interface SharePath {
   /** Decoded names, outermost first; empty for the root. None is `.`, `..` or holds a separator. */
   readonly segments: readonly string[];
   /** Whether the path ended in a slash, so names a folder. */
@@ -10,37 +10,37 @@ export interface TargetPath {
   readonly query: URLSearchParams;
 }
 
-export interface TargetPathOptions {
+export interface SharePathOptions {
   /** Refuse what Windows reads as a drive, a stream or a device. Default: whether this is Windows. */
   windows?: boolean;
 }
 
-/** Longest target in bytes; no file system of ours takes a path longer than 4 KiB, and each byte may be escaped. */
-const MAX_TARGET = 16_384;
+/** Longest path and query in bytes; no file system of ours takes a path longer than 4 KiB, and each byte may be escaped. */
+const MAX_PATH = 16_384;
 const MAX_DEPTH = 256;
 /** Longest name in bytes of UTF-8 on common file systems. */
 const MAX_NAME = 255;
 const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?$/i;
 
 /**
- * Parses a raw request target. It is decoded exactly once, and what decodes to anything but a plain name
+ * Parses path and query as they were sent. The path is decoded exactly once, and what decodes to anything but a plain name
  * is refused rather than repaired.
  * @throws HttpError 400 `bad_path` for a malformed escape, an empty name, `.` or `..`, or a separator or NUL inside a
  * name in any encoding; 414 when it is too long
  */
-export function parseTargetPath(target: string, options: TargetPathOptions = {}): TargetPath {
-  if (target.length > MAX_TARGET) throw new HttpError(414, "target_too_long", "The address is too long.");
-  const mark = target.indexOf("?");
-  const path = mark < 0 ? target : target.slice(0, mark);
+export function parseSharePath(raw: string, options: SharePathOptions = {}): SharePath {
+  if (raw.length > MAX_PATH) throw new HttpError(414, "target_too_long", "The address is too long.");
+  const mark = raw.indexOf("?");
+  const path = mark < 0 ? raw : raw.slice(0, mark);
   const { segments, isFolder } = parsePath(path, options);
-  return { segments, isFolder, query: new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1)) };
+  return { segments, isFolder, query: new URLSearchParams(mark < 0 ? "" : raw.slice(mark + 1)) };
 }
 
 /**
- * Parses an escaped absolute path without a query, as {@link parseTargetPath} does.
+ * Parses an escaped absolute path without a query, as {@link parseSharePath} does.
  * @throws HttpError 400 `bad_path`
  */
-export function parsePath(path: string, options: TargetPathOptions = {}): Omit<TargetPath, "query"> {
+export function parsePath(path: string, options: SharePathOptions = {}): Omit<SharePath, "query"> {
   const { windows = process.platform === "win32" } = options;
   // deno-lint-ignore no-control-regex
   if (path[0] !== "/" || /[\x00-\x20\x7f#\\]/.test(path)) throw badPath();

@@ -6,7 +6,7 @@ import { getErrorCode } from "./fs_error.ts";
 import type { Folder, Root } from "./root.ts";
 
 /** Where a write would go. */
-export interface WriteTarget {
+export interface WritePlace {
   /** The folder it goes into, which may be missing yet, and the name there; links are resolved. */
   parent: readonly string[];
   name: string;
@@ -19,7 +19,7 @@ export interface WriteTarget {
  * @throws HttpError 403 for a name that is not shown or a link that leads outside, 409 when something other than a
  * file is there
  */
-export function findWriteTarget(root: Root, segments: readonly string[]): WriteTarget {
+export function findWritePlace(root: Root, segments: readonly string[]): WritePlace {
   checkWritableNames(root, segments);
   const name = segments[segments.length - 1];
   const asked = segments.slice(0, -1);
@@ -40,7 +40,7 @@ const MAX_NUMBERED = 20;
  * with a number behind it.
  * @throws HttpError 403 for a name that is not shown
  */
-export function findFreeTarget(root: Root, segments: readonly string[]): WriteTarget {
+export function findFreePlace(root: Root, segments: readonly string[]): WritePlace {
   const parent = segments.slice(0, -1);
   const name = segments[segments.length - 1] ?? "";
   checkWritableNames(root, segments);
@@ -48,8 +48,8 @@ export function findFreeTarget(root: Root, segments: readonly string[]): WriteTa
   for (let count = 1;; count++) {
     const suffix = count > MAX_NUMBERED ? randomBytes(6).toString("hex") : String(count);
     const tried = count === 1 ? name : `${cutName(stem, ending)} (${suffix})${ending}`;
-    const target = findIfFree(root, [...parent, tried]);
-    if (target !== null) return target;
+    const place = findIfFree(root, [...parent, tried]);
+    if (place !== null) return place;
   }
 }
 
@@ -60,10 +60,10 @@ function cutName(stem: string, ending: string): string {
   return stem.slice(0, encoder.encodeInto(stem, new Uint8Array(Math.max(0, room))).read);
 }
 
-function findIfFree(root: Root, segments: readonly string[]): WriteTarget | null {
+function findIfFree(root: Root, segments: readonly string[]): WritePlace | null {
   try {
-    const target = findWriteTarget(root, segments);
-    return target.current === null ? target : null;
+    const place = findWritePlace(root, segments);
+    return place.current === null ? place : null;
   } catch (error) {
     // Something has that name which no file replaces: a folder, or a link that leads outside.
     if (error instanceof HttpError && TAKEN.includes(error.code)) return null;
@@ -73,7 +73,7 @@ function findIfFree(root: Root, segments: readonly string[]): WriteTarget | null
 
 const TAKEN = ["is_folder", "not_a_file", "outside_share"];
 
-function findInFolder(root: Root, folder: Folder, name: string): WriteTarget {
+function findInFolder(root: Root, folder: Folder, name: string): WritePlace {
   const parent = folder.segments;
   const stat = fs.lstatSync(`${folder.path}/${name}`, { throwIfNoEntry: false });
   if (stat === undefined) return { parent, name, current: null };
@@ -83,7 +83,7 @@ function findInFolder(root: Root, folder: Folder, name: string): WriteTarget {
   return { parent, name, current: describe(stat) };
 }
 
-function followLink(root: Root, segments: readonly string[]): WriteTarget {
+function followLink(root: Root, segments: readonly string[]): WritePlace {
   const opened = openLinked(root, segments);
   opened.close();
   if (opened.kind === "folder") throw new HttpError(409, "is_folder", "There is a folder of that name.");
@@ -99,7 +99,7 @@ function openLinked(root: Root, segments: readonly string[]): ReturnType<Root["o
   }
 }
 
-function describe(stat: fs.Stats): WriteTarget["current"] {
+function describe(stat: fs.Stats): WritePlace["current"] {
   return { tag: createEntityTag(stat), modified: stat.mtimeMs, mode: stat.mode & 0o777 };
 }
 

@@ -1,0 +1,6 @@
+/** A Content-Disposition (RFC 6266): a plain name for everyone, and where it differs the true one in UTF-8. */
+export function describeDisposition(kind: "attachment" | "inline", name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
+  const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return plain === name ? `${kind}; filename="${plain}"` : `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
+}
