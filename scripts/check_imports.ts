@@ -18,7 +18,7 @@ const ROWS: readonly (readonly string[])[] = [
   ["scripts", "bench", "tests"],
   ["server.ts", "cli.ts", "mod.ts"],
   ["server/*", "client/*"],
-  ["server/hq", "client/site", "client/inspector"],
+  ["server/hq", "client/site"],
   [
     "server/accounts",
     "server/captures",

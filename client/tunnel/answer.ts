@@ -25,6 +25,8 @@ export interface ServiceAnswer {
 /**
  * Carries an answer from the local service into its stream: head and body in one frame when the whole answer is there
  * within a moment, else piece by piece as it comes.
+ * Beside `AnswerBody` of common/upstream, which the proxy reads at its own pace, this one sends out of the connection's
+ * buffer, so that a whole answer costs no memory of its own.
  * @returns whether the connection can carry another request
  * @throws ConnectionBroken, ResponseSyntaxError, StreamEnded
  */

@@ -54,7 +54,7 @@ export class RequestRoute {
 
   async #answerText(text: string, asking: Asking): Promise<ProxyAnswer> {
     const { gate, performer } = this.#options;
-    const input = parseDescription(text);
+    const input = readDescriptionJson(text);
     return await answerIn(readFormat(input), asking.record, async () => {
       const job = parseJob(input, "GET");
       gate.checkToken(asking.exchange, job.accessToken);
@@ -81,7 +81,7 @@ export async function answerIn(
 }
 
 /** A JSON text. @throws HttpError 400 `json_invalid`; the text itself, which may hold secrets, is not repeated. */
-export function parseDescription(text: string): unknown {
+export function readDescriptionJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

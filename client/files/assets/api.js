@@ -226,6 +226,6 @@ export function getCode(error) {
  * What to tell of an error.
  * @param {unknown} error
  */
-export function describeFailure(error) {
+export function tellFailure(error) {
   return error instanceof Error ? error.message : String(error);
 }

@@ -3,12 +3,12 @@
 
 import {
   ApiError,
-  describeFailure,
   fetchFolder,
   fetchSearch,
   isAbort,
   readHash,
   signOut,
+  tellFailure,
   toHash,
   toNames,
   toPath,
@@ -584,7 +584,7 @@ async function leave() {
 function report(error) {
   if (isAbort(error)) return;
   if (error instanceof ApiError && error.status === 401) location.reload();
-  else toast(describeFailure(error), { isProblem: true });
+  else toast(tellFailure(error), { isProblem: true });
 }
 
 /** @param {KeyboardEvent} event */

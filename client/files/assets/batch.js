@@ -1,7 +1,7 @@
 // @ts-check
 // One change to many entries: what cannot be done does not keep the others from being done.
 
-import { describeFailure, getCode, isAbort } from "./api.js";
+import { getCode, isAbort, tellFailure } from "./api.js";
 
 /**
  * @typedef {"replace" | "keep" | "skip"} Choice what to do where a name is taken
@@ -34,7 +34,7 @@ export async function runBatch(items, { work, onconflict, onprogress, signal }) 
       const isDone = await workOn(item, work, onconflict);
       (isDone ? outcome.done : outcome.skipped).push(item);
     } catch (error) {
-      if (!isAbort(error)) outcome.failed.push({ item, reason: describeFailure(error) });
+      if (!isAbort(error)) outcome.failed.push({ item, reason: tellFailure(error) });
     }
   }
   return { ...outcome, isStopped: signal.aborted };

@@ -3,13 +3,13 @@
 
 import {
   ApiError,
-  describeFailure,
   emptyTrash,
   getCode,
   requestFolder,
   requestMove,
   requestRemoval,
   restoreEntry,
+  tellFailure,
   toPath,
   trashEntry,
 } from "./api.js";
@@ -172,7 +172,7 @@ export class Changes {
         empty: () => emptyTrash(),
       });
     } catch (error) {
-      toast(describeFailure(error), { isProblem: true });
+      toast(tellFailure(error), { isProblem: true });
     }
   }
 
@@ -208,7 +208,7 @@ export class Changes {
     try {
       await change();
     } catch (error) {
-      toast(describeFailure(error), { isProblem: true });
+      toast(tellFailure(error), { isProblem: true });
     }
     await this.#refresh();
   }

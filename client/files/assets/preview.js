@@ -1,7 +1,7 @@
 // @ts-check
 // Files shown without leaving the page.
 
-import { ApiError, describeFailure, isAbort, send, toPath } from "./api.js";
+import { ApiError, isAbort, send, tellFailure, toPath } from "./api.js";
 import { h, icon, iconButton } from "./dom.js";
 import { formatFullDate, formatName, formatSize } from "./format.js";
 import { getIcon, getKind } from "./kinds.js";
@@ -143,7 +143,7 @@ async function fill(body, shown) {
   try {
     body.replaceChildren(...await createContent(shown));
   } catch (error) {
-    if (!isAbort(error)) body.replaceChildren(createCard(shown, describeFailure(error)));
+    if (!isAbort(error)) body.replaceChildren(createCard(shown, tellFailure(error)));
   }
 }
 

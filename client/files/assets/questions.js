@@ -1,7 +1,7 @@
 // @ts-check
 // Questions that need more than yes or no.
 
-import { describeFailure, fetchFolder, fetchTrash, requestFolder, toNames, toPath } from "./api.js";
+import { fetchFolder, fetchTrash, requestFolder, tellFailure, toNames, toPath } from "./api.js";
 import { checkName, createButton, openDialog } from "./dialogs.js";
 import { h, icon } from "./dom.js";
 import { formatDate, formatName, formatNames, formatSize } from "./format.js";
@@ -149,7 +149,7 @@ class FolderChooser {
     try {
       return (await fetchFolder(names)).entries;
     } catch (error) {
-      this.#problem.textContent = describeFailure(error);
+      this.#problem.textContent = tellFailure(error);
       return [];
     }
   }
@@ -169,7 +169,7 @@ class FolderChooser {
       await this.#go([...this.#here, name]);
       this.#accept.focus();
     } catch (error) {
-      this.#problem.textContent = describeFailure(error);
+      this.#problem.textContent = tellFailure(error);
     }
   }
 

@@ -6,7 +6,7 @@ import { fieldError, type HeaderList } from "../describe/description.ts";
 import { type Job, parseJob, readFormat } from "../describe/job.ts";
 import { type HeldMemory, limitBytes, readDescription, watchPauses } from "../description_bytes.ts";
 import type { Asking, OutgoingBody } from "../perform.ts";
-import { answerIn, type DescriptionRouteOptions, parseDescription } from "../request.ts";
+import { answerIn, type DescriptionRouteOptions, readDescriptionJson } from "../request.ts";
 import type { RequestRecord } from "../request_log.ts";
 import { descriptionMissing, readDescribingPart } from "./describing_part.ts";
 import { hasReference, takeField } from "./fields.ts";
@@ -82,7 +82,7 @@ export class FormRoute {
     const bytes = await readDescription(asking.exchange, { maxBytes, held, clock, idleMs: timeoutMs });
     const fields = takeField(bytes, DESCRIBING_NAMES);
     if (fields === null) throw descriptionMissing();
-    const input = parseDescription(fields.text);
+    const input = readDescriptionJson(fields.text);
     return await answerIn(readFormat(input), asking.record, async () => {
       const job = this.#readJob(input, asking.exchange);
       if (files !== null && hasReference(fields.rest)) {
@@ -106,7 +106,7 @@ export class FormRoute {
       maxBytes: maxDescriptionBytes,
       hold: (bytes) => held.add(bytes),
     }).finally(stop);
-    const input = parseDescription(text);
+    const input = readDescriptionJson(text);
     return await answerIn(readFormat(input), asking.record, async () => {
       const job = this.#readJob(input, exchange);
       return await this.#forward(asking, {
