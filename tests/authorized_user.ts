@@ -15,6 +15,23 @@ export class AuthorizedUser {
     return user;
   }
 
+  /** Somebody new, where strangers may sign up. */
+  static async signUp(server: string, email: string): Promise<AuthorizedUser> {
+    const user = new AuthorizedUser(server);
+    await user.#post("/sign-up", { name: "Somebody New", email, password: "another long password" });
+    return user;
+  }
+
+  /** Makes a personal token that may use tunnels. */
+  async createToken(): Promise<string> {
+    const form = new URLSearchParams({ name: "elsewhere", scope: "tunnels:use", days: "30" });
+    const url = new URL("/account/tokens", this.#server);
+    const answer = await this.#send(url.href, { method: "POST", headers: { origin: url.origin }, body: form });
+    const token = /pwt_[\w-]+/.exec(await answer.text())?.[0];
+    if (token === undefined) throw new Error(`no token was made: ${answer.status}`);
+    return token;
+  }
+
   /** Lets a device in by its code, or refuses it. */
   async enterCode(code: string, isAllowed = true): Promise<void> {
     await this.#post("/device", { user_code: code, answer: isAllowed ? "authorize" : "deny" });

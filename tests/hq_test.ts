@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { ADMIN, openPage, startHq } from "./hq_kit.ts";
+import { ADMIN, openPage, signInByForm, signUpByForm, startHq } from "./hq_kit.ts";
 import { startServer } from "./kit/mod.ts";
 
 const PROGRAM = { accept: "*/*" };
@@ -61,6 +61,24 @@ Deno.test("forms of HQ are refused from another origin, and without one", async 
     const { status, header } = await openPage(`${server.url}/sign-in`, { headers: sent, body: "a=b" });
     deepEqual([status, header("portway-error")], [403, "foreign_origin"]);
   }
+});
+
+Deno.test("a form that was opened at another address of the server says so, and what its operator does about it", async () => {
+  await using server = await startServer();
+  const { port } = new URL(server.url), other = "https://localhost:8443";
+  const sent = { "content-type": "application/x-www-form-urlencoded", host: "localhost:8443", origin: other };
+  const { status, text } = await openPage(`${server.url}/sign-in`, { headers: sent, body: "a=b" });
+  equal(status, 403);
+  ok(text.includes(`This page was opened at ${other}, and this server is http://localhost:${port}.`), text);
+  match(text, /--url https:\/\/localhost:8443, or with --hq-url/);
+});
+
+Deno.test("an admin on the free plan is told where they set it, and others whom to ask", async () => {
+  await using server = await startHq({ PORTWAY_DEFAULT_PLAN: "free" });
+  const admin = await signInByForm(server), other = await signUpByForm(server, "Grace");
+  const read = async (cookie: string) => (await openPage(`${server.url}/tunnels`, { headers: { cookie } })).text;
+  match(await read(admin), /<a href="\/admin\?search=ada%40example\.com">set the plan in Admin<\/a>/);
+  match(await read(other), /which an admin of this server gives/);
 });
 
 Deno.test("an address that nobody has is a page of HQ for browsers and JSON for programs", async () => {

@@ -105,7 +105,6 @@ function startEvilPage(hq: string): AsyncDisposable & { port: number } {
   const html = `<!doctype html><p id="tried"></p>
 <form method="post" action="${hq}/tunnels"><input name="name" value="evil"><input name="defaultPort" value="80">
 <button>Win</button></form>
-<iframe src="${hq}/tunnels"></iframe>
 <script type="module">
 const attempt = async (path, init) => {
   try { return (await (await fetch("${hq}" + path, { credentials: "include", ...init })).text()).length + " bytes"; }
@@ -117,6 +116,12 @@ const tried = {
   api: await attempt("/api/v1/whoami"),
   post: await attempt("/tunnels", { method: "POST", body: form }),
 };
+const frame = document.createElement("iframe");
+frame.src = "${hq}/tunnels";
+// Until it has loaded, its document is an empty one of this very page.
+const loaded = new Promise((resolve) => frame.onload = resolve);
+document.body.append(frame);
+await loaded;
 try { tried.frame = frames[0].document.body.textContent; } catch { tried.frame = "nothing seen"; }
 document.querySelector("#tried").textContent = "tried: " + JSON.stringify(tried);
 </script>`;

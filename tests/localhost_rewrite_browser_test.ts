@@ -2,87 +2,17 @@
 import assert from "node:assert/strict";
 import { openBrowser, startNext, startServer, startTunnel } from "./kit.ts";
 import { makeTunnel, startTunnelServer } from "./kit/tunnel_server.ts";
-
-interface Service extends AsyncDisposable {
-  readonly port: number;
-}
-
-function serve(handle: (request: Request, self: string) => Response | Promise<Response>): Service {
-  const handler: Deno.ServeHandler<Deno.NetAddr> = (request) => handle(request, `localhost:${server.addr.port}`);
-  const server: Deno.HttpServer<Deno.NetAddr> = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
-    handler,
-  );
-  return { port: server.addr.port, [Symbol.asyncDispose]: () => server.shutdown() };
-}
-
-/** An API that one page may read: that of the web port, by its local origin. */
-function startApi(origin: () => string): Service {
-  return serve((request, self) => {
-    if (request.headers.get("upgrade") === "websocket") return greet(request);
-    const isKnown = request.headers.get("origin") === origin();
-    return Response.json({ who: "api", next: `http://${self}/data?page=2` }, {
-      headers: isKnown ? { "access-control-allow-origin": origin() } : {},
-    });
-  });
-}
-
-function greet(request: Request): Response {
-  const { socket, response } = Deno.upgradeWebSocket(request);
-  socket.onopen = () => socket.send("live");
-  return response;
-}
-
-const createPage = (web: string, api: string) =>
-  `<!doctype html><html><head>
-<link rel="stylesheet" href="http://${web}/app.css"><script src="//${web}/app.js" defer></script></head>
-<body data-api="http:\\/\\/${api}"><p id="data">-</p><p id="next">-</p><p id="live">-</p>
-<a id="second" href="http://${web}/second?back=http%3A%2F%2Flocalhost%3A${
-    web.split(":")[1]
-  }%2F">second</a></body></html>`;
-
-const createScript = (api: string) => `
-const show = (id, text) => document.getElementById(id).textContent = text;
-const load = async (id, url) => { const found = await (await fetch(url)).json(); show(id, found.who); return found.next; };
-load("data", "http://${api}/data").then((next) => load("next", next)).catch((error) => show("data", String(error)));
-new WebSocket("ws://${api}/live").onmessage = ({ data }) => show("live", data);
-`;
-
-function startWeb(api: () => string): Service {
-  return serve((request, self) => {
-    switch (new URL(request.url).pathname) {
-      case "/app.css":
-        return new Response(`body { background: url("http://${self}/dot.svg") }`, {
-          headers: { "content-type": "text/css" },
-        });
-      case "/app.js":
-        return new Response(createScript(api()), { headers: { "content-type": "text/javascript" } });
-      case "/dot.svg":
-        return new Response('<svg xmlns="http://www.w3.org/2000/svg"/>', {
-          headers: { "content-type": "image/svg+xml" },
-        });
-      default:
-        return new Response(createPage(self, api()), {
-          headers: {
-            "content-type": "text/html",
-            "content-security-policy": `default-src http://${self}; connect-src http://${api()} ws://${api()}`,
-          },
-        });
-    }
-  });
-}
+import { startLocalApp, waitForLocalApp } from "./kit/local_app.ts";
 
 Deno.test("an app that links to itself and to its API by local addresses works from its public URL", async () => {
-  let webPort = 0;
-  await using api = startApi(() => `http://localhost:${webPort}`);
-  await using web = startWeb(() => `localhost:${api.port}`);
-  webPort = web.port;
+  await using app = startLocalApp();
+  const { web, api } = app;
   await using server = await startTunnelServer();
-  const ports = { defaultPort: web.port, allowedPorts: [web.port, api.port] };
+  const ports = { defaultPort: web, allowedPorts: [web, api] };
   const { url } = await makeTunnel(server, "ann", ports);
   await using _tunnel = await startTunnel({
     server,
-    args: ["-t", "app", "-e", String(web.port), "-e", String(api.port), "--localhost-rewrite"],
+    args: ["-t", "app", "-e", String(web), "-e", String(api), "--localhost-rewrite"],
     env: { PORTWAY_TOKEN: "ann" },
   });
   await using browser = await openBrowser();
@@ -91,15 +21,11 @@ Deno.test("an app that links to itself and to its API by local addresses works f
   page.on("request", (request) => asked.push(request.url()));
   page.on("websocket", (socket) => asked.push(socket.url()));
   await page.goto(url);
-  await page.waitForFunction(() =>
-    ["data", "next", "live"].every((id) => document.getElementById(id)?.textContent !== "-")
-  );
-  const texts = await page.locator("p").allTextContents();
-  assert.deepEqual(texts, ["api", "api", "live"]);
+  assert.deepEqual(await waitForLocalApp(page), ["api", "api", "live"]);
   await page.locator("#second").click();
   await page.waitForURL(/second/);
   // The browser is on this machine, where the local addresses would work too.
-  const { host } = new URL(url), apiHost = host.replace(".", `--${api.port}.`);
+  const { host } = new URL(url), apiHost = host.replace(".", `--${api}.`);
   assert.deepEqual([...new Set(asked.map((url) => new URL(url).host))].sort(), [host, apiHost].sort());
   assert.equal(new URL(page.url()).searchParams.get("back"), `${url}/`);
 });

@@ -7,14 +7,13 @@ import { makeTempDir, type Program, type Server, startProgram, startServer } fro
 /** The first user of a server, an admin. */
 export const USER = { email: "ada@a.example", password: "correct horse battery staple" };
 
-/** The real server with {@link USER}, and a client that is logged in to nothing yet. */
-export interface LoginServer extends AsyncDisposable {
-  readonly server: Server;
+/** A client that is logged in to nothing yet. */
+export interface LoginClient extends AsyncDisposable {
   readonly configDir: string;
   /** Of this machine, for the browser to come back to. */
   readonly loginPort: number;
   /**
-   * Starts the client at that server, with `--json`. It has a browser to open, which does nothing but keep what it was
+   * Starts the client at its server, with `--json`. It has a browser to open, which does nothing but keep what it was
    * asked for: the test's own goes there.
    */
   start(args: readonly string[], env?: Readonly<Record<string, string>>): Program;
@@ -22,23 +21,35 @@ export interface LoginServer extends AsyncDisposable {
   readOpened(): Promise<string>;
 }
 
+/** The real server with {@link USER}, and a client. */
+export interface LoginServer extends LoginClient {
+  readonly server: Server;
+}
+
 export async function startLoginServer(args: readonly string[] = []): Promise<LoginServer> {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await makeTempDir()).path;
-  const configDir = join(folder, "config"), bin = join(folder, "bin");
-  await mkdir(bin);
-  await writeFile(join(bin, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${folder}/opened\n`);
-  await chmod(join(bin, "xdg-open"), 0o755);
   const server = stack.use(
     await startServer({
       args: ["--default-plan", "paid", ...args],
       env: { PORTWAY_ADMIN_EMAIL: USER.email, PORTWAY_ADMIN_PASSWORD: USER.password },
     }),
   );
+  const client = stack.use(await openLoginClient(server));
+  const owned = stack.move();
+  return { ...client, server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Makes a machine's client for a server. */
+export async function openLoginClient(server: Server): Promise<LoginClient> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await makeTempDir()).path;
+  const configDir = join(folder, "config"), bin = join(folder, "bin");
+  await mkdir(bin);
+  await writeFile(join(bin, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${folder}/opened\n`);
+  await chmod(join(bin, "xdg-open"), 0o755);
   const loginPort = await findFreePort();
   const owned = stack.move();
   return {
-    server,
     configDir,
     loginPort,
     start: (args, env) =>

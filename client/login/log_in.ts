@@ -104,15 +104,22 @@ export async function logInWithToken(
   }
 }
 
-/** Finds out whom the tokens stand for, keeps them, and ends the login that was there before. */
+/**
+ * Finds out whom the tokens stand for, keeps them, and ends the login that was there before: what runs on it goes on with
+ * this one, if it is the same user's.
+ */
 async function keep(
   { server, connect, logins }: Pick<LogInOptions, "server" | "connect" | "logins">,
   tokens: IssuedTokens,
 ): Promise<Whoami> {
   const api = createApiClient({ server, connect, tokens: createFixedTokens(tokens.accessToken, "this login") });
   const whoami = await fetchWhoami(api);
-  const before = logins.loadUndamaged(server);
-  logins.save({ ...tokens, server: server.origin, loggedInAt: Date.now() });
-  if (before !== null && before.accessToken !== tokens.accessToken) await revokeLogin({ server, connect }, before);
-  return whoami;
+  // No other program renews the one before meanwhile: it would be kept in place of this one.
+  return await logins.withLock(server, async () => {
+    const before = logins.loadUndamaged(server);
+    logins.save({ ...tokens, server: server.origin, loggedInAt: Date.now() });
+    const isOther = before !== null && before.accessToken !== tokens.accessToken;
+    if (isOther) await revokeLogin({ server, connect, replacedBy: tokens.accessToken }, before);
+    return whoami;
+  });
 }

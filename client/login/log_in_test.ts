@@ -234,8 +234,8 @@ Deno.test("a new login at a server ends the one before, and a logout the last on
     logins.save({ server: origin, accessToken: "a0", refreshToken: "r0", expiresAt: 1, loggedInAt: 1 });
     await logIn(() => Promise.resolve(), false);
     assert.deepEqual(revoked(), [
-      "client_id=portway-cli&token=a0&token_type_hint=access_token",
-      "client_id=portway-cli&token=r0&token_type_hint=refresh_token",
+      "client_id=portway-cli&token=a0&token_type_hint=access_token&replaced_by=a-device",
+      "client_id=portway-cli&token=r0&token_type_hint=refresh_token&replaced_by=a-device",
     ]);
     assert.deepEqual(await logOut({ server, connect, logins }), { end: "revoked" });
     assert.equal(revoked().length, 4);

@@ -36,12 +36,17 @@ export async function logOut({ server, connect, logins }: LogOutOptions): Promis
   });
 }
 
+export interface RevokeOptions extends Pick<LogOutOptions, "server" | "connect"> {
+  /** The access token of the login that takes its place: what is open there goes on with that one. */
+  replacedBy?: string;
+}
+
 /**
  * Tells a server that a login has ended. What is left of one that is not told ends with its time.
  * @returns null, or why it was not told
  */
 export async function revokeLogin(
-  { server, connect }: Pick<LogOutOptions, "server" | "connect">,
+  { server, connect, replacedBy }: RevokeOptions,
   login: Login,
 ): Promise<string | null> {
   if (login.refreshToken === null && login.expiresAt === null) return null;
@@ -49,7 +54,10 @@ export async function revokeLogin(
     const { revocation } = await discoverOAuth(connect, server);
     if (revocation === null) return "it has no way to end one";
     const tokens = [["access_token", login.accessToken], ["refresh_token", login.refreshToken]] as const;
-    for (const [kind, token] of tokens) if (token !== null) await revoke(connect, revocation, token, kind);
+    const extra = replacedBy === undefined ? undefined : { replaced_by: replacedBy };
+    for (const [kind, token] of tokens) {
+      if (token !== null) await revoke(connect, revocation, { token, token_type_hint: kind, ...extra });
+    }
     return null;
   } catch (error) {
     const isExpected = error instanceof ApiUnreachable || error instanceof ApiRefused || error instanceof OAuthRefused;
@@ -58,9 +66,9 @@ export async function revokeLogin(
   }
 }
 
-async function revoke(connect: Connect, endpoint: URL, token: string, kind: string): Promise<void> {
+async function revoke(connect: Connect, endpoint: URL, fields: Readonly<Record<string, string>>): Promise<void> {
   try {
-    await postForm(connect, endpoint, { client_id: CLIENT_ID, token, token_type_hint: kind });
+    await postForm(connect, endpoint, { client_id: CLIENT_ID, ...fields });
   } catch (error) {
     // A token that has expired, or was revoked on the server's site, is what was wanted.
     if (!(error instanceof OAuthRefused && OVER.has(error.code))) throw error;

@@ -19,11 +19,11 @@ export type Plan = "free" | "paid";
 
 /**
  * Who may not go on: a user everywhere or, by an account's id, in that account; or whoever came by one login, which was
- * revoked.
+ * revoked. When another login of the same user took its place, the `successor`, what is open goes on as of that one.
  */
 export type Ended =
   | { readonly userId: string; readonly accountId: string | null }
-  | { readonly login: string };
+  | { readonly login: string; readonly successor?: string };
 
 /** Who asks, and for which of their accounts. */
 export interface Principal {

@@ -10,11 +10,12 @@ import type { Auth } from "./auth.ts";
 import { ACCESS_TOKEN_PREFIX, ADDRESS_HEADER, REFRESH_TOKEN_PREFIX, REUSE_SECONDS } from "./auth_options.ts";
 import { CLI_CLIENT_ID } from "./cli_client.ts";
 import { deviceAccountOf } from "./device_account.ts";
+import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
 import { createSecret, hashSecret } from "../../common/secret.ts";
 
 export interface OAuthFaceOptions {
   loadAuth(): Promise<Auth>;
-  store: Pick<Store, "identities">;
+  store: Pick<Store, "identities" | "personalTokens">;
   readOrigin: OriginReader;
   /** Of HQ. */
   origin: string;
@@ -191,18 +192,37 @@ async function bindDevice(
 /**
  * Ends all tokens of the login that the token belongs to; a token that nobody knows is answered alike (RFC 7009, sections
  * 2.1 and 2.2). Better-auth would end all logins of that user for a refresh token that was used up, and refuses unknown
- * ones.
+ * ones. With `replaced_by`, an access token of the same user, what the old login has open is the new one's from then on:
+ * who logs in again does not mean to cut their tunnels.
  */
 async function revoke({ store, onEnded }: OAuthFaceOptions, form: URLSearchParams): Promise<Response> {
   const token = form.get("token");
   if (form.get("client_id") !== CLI_CLIENT_ID) return Response.json({ error: "invalid_client" }, { status: 401 });
   if (token === null) return Response.json({ error: "invalid_request" }, { status: 400 });
-  const grantId = await store.identities.findGrantId(hashSecret(withoutPrefix(token)));
-  if (grantId !== null) {
-    await store.identities.endGrants({ grantId });
-    onEnded({ login: grantId });
+  const grant = await store.identities.findGrantOf(hashSecret(withoutPrefix(token)));
+  if (grant !== null) {
+    const { grantId: login, userId } = grant;
+    const other = await findLogin(store, form.get("replaced_by") ?? "");
+    await store.identities.endGrants({ grantId: login });
+    const isReplaced = other?.userId === userId && other.login !== login;
+    onEnded(isReplaced ? { login, successor: other.login } : { login });
   }
   return new Response(null, { status: 200 });
+}
+
+/** The login that an access token or personal token stands for now; null for what is none, or over. */
+async function findLogin(
+  { identities, personalTokens }: OAuthFaceOptions["store"],
+  token: string,
+): Promise<{ userId: string; login: string } | null> {
+  if (token.startsWith(ACCESS_TOKEN_PREFIX)) {
+    const grant = await identities.findGrant(hashSecret(withoutPrefix(token)));
+    return grant === null || grant.expiresAt <= Date.now() ? null : { userId: grant.userId, login: grant.grantId };
+  }
+  if (!token.startsWith(PERSONAL_TOKEN_PREFIX)) return null;
+  const found = await personalTokens.findByHash(hashSecret(token));
+  const isOver = found === null || (found.expiresAt !== null && found.expiresAt <= Date.now());
+  return isOver ? null : { userId: found.userId, login: found.id };
 }
 
 function withoutPrefix(token: string): string {

@@ -131,11 +131,15 @@ export class Relay implements Area {
 
   /**
    * Ends at once what is open on this server of who may not go on. Other servers find out for themselves in some seconds
-   * who was suspended.
+   * who was suspended. Sessions of a login whose place another one took go on, as of that one.
    */
   endSessionsOf(ended: Ended): void {
     for (const session of this.#sessions.ofMembers()) {
       if (!isOf(ended, session.user)) continue;
+      if ("login" in ended && ended.successor !== undefined) {
+        session.user.login = ended.successor;
+        continue;
+      }
       session.end(GoAwayReason.disabled, "your user may not use this tunnel any more");
     }
   }

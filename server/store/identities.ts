@@ -95,8 +95,8 @@ export interface Identities {
   listUsers(query: { search: string; offset: number; limit: number }): Promise<{ users: KnownUser[]; total: number }>;
   /** By the hash of an access token. */
   findGrant(tokenHash: string): Promise<Grant | null>;
-  /** By the hash of a refresh token, used up or not, or of an access token. */
-  findGrantId(tokenHash: string): Promise<string | null>;
+  /** Which grant a token is of, and whose, by the hash of a refresh token, used up or not, or of an access token. */
+  findGrantOf(tokenHash: string): Promise<{ grantId: string; userId: string } | null>;
   /** The grant of a refresh token that was used up before `time`; null for any other token. */
   findReplayed(tokenHash: string, time: number): Promise<Grant | null>;
   /** The user code of a device's code, by which its user allows it; null for none. */
@@ -239,7 +239,7 @@ const GRANT_TABLES = ["oauthAccessToken", "oauthRefreshToken"] as const;
 
 type Grants = Pick<
   Identities,
-  "findGrant" | "findGrantId" | "findReplayed" | "findUserCode" | "listGrants" | "moveGrant" | "nameGrant" | "endGrants"
+  "findGrant" | "findGrantOf" | "findReplayed" | "findUserCode" | "listGrants" | "moveGrant" | "nameGrant" | "endGrants"
 >;
 
 function createGrants(db: Kysely<Database>): Grants {
@@ -249,11 +249,13 @@ function createGrants(db: Kysely<Database>): Grants {
         .executeTakeFirst();
       return row === undefined ? null : readGrant(row);
     },
-    async findGrantId(tokenHash) {
+    async findGrantOf(tokenHash) {
       for (const table of GRANT_TABLES) {
-        const row = await db.selectFrom(table).select("authorizationCodeId").where("token", "=", tokenHash)
-          .executeTakeFirst();
-        if (row !== undefined) return row.authorizationCodeId;
+        const row = await db.selectFrom(table).select(["authorizationCodeId as grantId", "userId"])
+          .where("token", "=", tokenHash).executeTakeFirst();
+        if (row === undefined) continue;
+        const { grantId, userId } = row;
+        return grantId === null || userId === null ? null : { grantId, userId };
       }
       return null;
     },

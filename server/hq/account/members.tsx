@@ -23,8 +23,10 @@ export function addMembers(app: HqApp, { members, entry }: Accounts): void {
   const serve = async (context: HqContext, form: FormState = EMPTY_FORM) => {
     const viewer = requireViewer(context);
     const isManager = viewer.account.role !== "member";
-    const list = await members.list(viewer);
-    const invitations = isManager ? await members.invitations(viewer) : [];
+    const [list, invitations] = await Promise.all([
+      members.list(viewer),
+      isManager ? members.invitations(viewer) : [],
+    ]);
     return serveAccountPage(context, {
       path: "/account",
       title: "Account",

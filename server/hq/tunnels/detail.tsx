@@ -7,8 +7,8 @@ import {
   AskButton,
   AskDialog,
   Badge,
+  Commands,
   CopyButton,
-  CopyText,
   type DayBar,
   DayChart,
   EmptyState,
@@ -39,8 +39,10 @@ export function addTunnelDetail(app: HqApp, tunnels: TunnelManagement): void {
   app.get("/tunnels/:id", async (context) => {
     const viewer = requireViewer(context);
     const tunnel = await tunnels.get(viewer, context.req.param("id"));
-    const requests = await tunnels.requests(viewer, tunnel.id);
-    const days = await tunnels.usage(viewer, tunnel.id, DAYS);
+    const [requests, days] = await Promise.all([
+      tunnels.requests(viewer, tunnel.id),
+      tunnels.usage(viewer, tunnel.id, DAYS),
+    ]);
     return servePage(context, {
       title: tunnel.name,
       section: "tunnels",
@@ -161,16 +163,7 @@ function CommandsPanel({ tunnel: { name, defaultPort, allowedPorts } }: { tunnel
   }
   return (
     <Panel title="Use it" about="On the machine that your service runs on, after portway --login.">
-      <dl class="commands">
-        {commands.map(([what, command]) => (
-          <div key={command}>
-            <dt>{what}</dt>
-            <dd>
-              <CopyText text={command} label={what} block />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Commands commands={commands} />
     </Panel>
   );
 }

@@ -76,7 +76,7 @@ export function readTunnelForm(fields: URLSearchParams): TunnelSettings | FormSt
 }
 
 function serveNew(context: HqContext, form: FormState): Response {
-  const { account } = requireViewer(context);
+  const viewer = requireViewer(context);
   return servePage(context, {
     title: "New tunnel",
     section: "tunnels",
@@ -84,7 +84,7 @@ function serveNew(context: HqContext, form: FormState): Response {
     content: (
       <>
         <PageHead title="New tunnel" back={{ href: "/tunnels", text: "Tunnels" }} />
-        {account.plan === "free" && <PlanNotice account={account.name} />}
+        {viewer.account.plan === "free" && <PlanNotice viewer={viewer} />}
         <TunnelFormPanel action="/tunnels" form={form} submit="Create the tunnel" cancel="/tunnels" isNew />
       </>
     ),

@@ -1,6 +1,6 @@
 import { doneNotice, requireViewer, servePage } from "../page.tsx";
-import type { HqApp } from "../types.ts";
-import { EmptyState, type Html, Icon, MeterBar, Notice, PageHead, Panel, Table, Time } from "../ui/mod.ts";
+import type { HqApp, Viewer } from "../types.ts";
+import { Commands, EmptyState, type Html, Icon, MeterBar, Notice, PageHead, Panel, Table, Time } from "../ui/mod.ts";
 import { formatPorts } from "./ports.ts";
 import { TunnelState } from "./state.tsx";
 import type { AllowanceInfo, TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
@@ -9,7 +9,7 @@ import type { AllowanceInfo, TunnelInfo, TunnelManagement } from "../../relay/mo
 export function addTunnelList(app: HqApp, tunnels: TunnelManagement): void {
   app.get("/tunnels", async (context) => {
     const viewer = requireViewer(context);
-    const list = await tunnels.list(viewer), allowance = await tunnels.allowance(viewer);
+    const [list, allowance] = await Promise.all([tunnels.list(viewer), tunnels.allowance(viewer)]);
     const isPaid = viewer.account.plan === "paid";
     return servePage(context, {
       title: "Tunnels",
@@ -26,8 +26,8 @@ export function addTunnelList(app: HqApp, tunnels: TunnelManagement): void {
             )}
           />
           {doneNotice(context, { deleted: "The tunnel is deleted. Its URL answers 404 from now on." })}
-          {!isPaid && <PlanNotice account={viewer.account.name} />}
-          <TunnelList list={list} isPaid={isPaid} />
+          {!isPaid && <PlanNotice viewer={viewer} />}
+          <TunnelList list={list} isPaid={isPaid} server={context.var.site.url.origin} />
           {isPaid && <AllowancePanel allowance={allowance} />}
         </>
       ),
@@ -36,30 +36,47 @@ export function addTunnelList(app: HqApp, tunnels: TunnelManagement): void {
 }
 
 /** What a free plan lacks. */
-export function PlanNotice({ account }: { account: string }): Html {
+export function PlanNotice({ viewer: { account, user } }: { viewer: Viewer }): Html {
+  const users = `/admin?search=${encodeURIComponent(user.email)}`;
   return (
     <Notice tone="accent">
-      <b>{account}</b>{" "}
-      is on the free plan. Persistent tunnels need a paid one, which an admin of this server gives. Ephemeral tunnels
-      are open to everybody: <code>portway -e 3000</code>
+      <b>{account.name}</b> is on the free plan. Persistent tunnels need a paid one, {user.isAdmin
+        ? (
+          <>
+            and you are an admin of this server: <a href={users}>set the plan in Admin</a>.
+          </>
+        )
+        : "which an admin of this server gives."} Ephemeral tunnels are open to everybody: <code>portway -e 3000</code>
     </Notice>
   );
 }
 
-function TunnelList({ list, isPaid }: { list: readonly TunnelInfo[]; isPaid: boolean }): Html {
-  if (list.length === 0) {
-    return (
-      <Panel>
-        <EmptyState
-          icon="tunnel"
-          title="No tunnels yet"
-          action={isPaid && <a class="primary" href="/tunnels/new">Create a tunnel</a>}
-        >
-          A persistent tunnel has a name and a URL that stay, several ports, and a monthly allowance.
-        </EmptyState>
-      </Panel>
-    );
-  }
+function NoTunnels({ isPaid, server }: { isPaid: boolean; server: string }): Html {
+  return (
+    <Panel>
+      <EmptyState
+        icon="tunnel"
+        title="No tunnels yet"
+        action={isPaid && (
+          <>
+            <a class="primary" href="/tunnels/new">Create a tunnel</a>
+            <Commands
+              commands={[
+                ["Then log your machine in, once", `portway --login --server ${server}`],
+                ["and use a tunnel by its name", "portway -t <name>"],
+              ]}
+            />
+          </>
+        )}
+      >
+        A persistent tunnel has a name and a URL that stay, several ports, and a monthly allowance.
+      </EmptyState>
+    </Panel>
+  );
+}
+
+function TunnelList({ list, isPaid, server }: { list: readonly TunnelInfo[]; isPaid: boolean; server: string }): Html {
+  if (list.length === 0) return <NoTunnels isPaid={isPaid} server={server} />;
   return (
     <section class="panel flush" id="list" data-live>
       <Table

@@ -9,6 +9,7 @@ export {
   AskButton,
   AskDialog,
   Badge,
+  Commands,
   CopyButton,
   CopyText,
   EmptyState,

@@ -91,6 +91,22 @@ export function CopyText({ text, label, block }: { text: string; label: string; 
   );
 }
 
+/** Commands to type, each with what it is for. */
+export function Commands({ commands }: { commands: readonly (readonly [what: string, command: string])[] }): Html {
+  return (
+    <dl class="commands">
+      {commands.map(([what, command]) => (
+        <div key={command}>
+          <dt>{what}</dt>
+          <dd>
+            <CopyText text={command} label={what} block />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 /** The button of {@link CopyText} alone. */
 export function CopyButton({ text, label }: { text: string; label: string }): Html {
   return (

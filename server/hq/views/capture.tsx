@@ -77,7 +77,8 @@ function Captures({ view, after }: { view: DescribedView; after: number }): Html
           <p id="capture-state" class="capture-state" role="status"></p>
           <div id="capture-list" class="capture-list" role="listbox" tabindex={0} aria-label="Captured calls"></div>
           <p id="capture-empty" class="nothing" hidden>
-            No calls yet. Send one to the address above, and it appears here at once.
+            No calls yet. Send one, and it appears here at once:
+            <CopyText text={`curl -d hello ${view.captureUrl}`} label="the command that sends a call" block />
           </p>
         </div>
         <div class="capture-main">

@@ -3,7 +3,7 @@ import type { DescribedView, ViewDesk } from "../../captures/mod.ts";
 import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
-import { CopyText, EmptyState, type Html, PageHead, Panel, Table, TextField, Time } from "../ui/mod.ts";
+import { Commands, CopyText, EmptyState, type Html, PageHead, Panel, Table, TextField, Time } from "../ui/mod.ts";
 
 /** `/views`: the account's views, and a form for a new one. */
 export function addViewList(app: HqApp, desk: ViewDesk): void {
@@ -31,7 +31,7 @@ async function showViews(context: HqContext, desk: ViewDesk, form: FormState): P
         <PageHead title="Request views" about="Addresses that capture whatever is sent to them, for you to look at." />
         {doneNotice(context, { removed: "The view and all that it captured are deleted." })}
         <NewView form={form} />
-        {views.length === 0 ? <NoViews /> : <ViewTable views={views} />}
+        {views.length === 0 ? <NoViews server={context.var.site.url.origin} /> : <ViewTable views={views} />}
       </>
     ),
   });
@@ -56,9 +56,20 @@ function NewView({ form }: { form: FormState }): Html {
   );
 }
 
-function NoViews(): Html {
+function NoViews({ server }: { server: string }): Html {
   return (
-    <EmptyState icon="inbox" title="No views yet">
+    <EmptyState
+      icon="inbox"
+      title="No views yet"
+      action={
+        <Commands
+          commands={[
+            ["Make one from the terminal", `portway --views-add hooks --server ${server}`],
+            ["and have its calls sent on to your own service", "portway --views-tail hooks --forward localhost:3000"],
+          ]}
+        />
+      }
+    >
       A view has an address of its own. Give it to a webhook, a form or a device, and see each call as it comes.
     </EmptyState>
   );

@@ -14,8 +14,8 @@ import type { AccountUser } from "../../store/mod.ts";
 
 /** Who opened a session of a persistent tunnel. */
 export interface SessionUser extends AccountUser {
-  /** The login or token that they came by. */
-  readonly login: string | null;
+  /** The login or token that they came by, or that has taken its place. */
+  login: string | null;
 }
 
 export interface RelaySessionOptions {
