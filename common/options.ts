@@ -87,7 +87,12 @@ export interface OptionSources {
   env: Readonly<Record<string, string | undefined>>;
 }
 
-function parseOption<T>(option: Option<T>, text: string, origin: string): T {
+/**
+ * The value that a text means.
+ * @param origin what the text came from, for the message
+ * @throws OptionError naming the origin, and what is wanted; a secret's text is not in it
+ */
+export function parseOption<T>(option: Option<T>, text: string, origin: string): T {
   try {
     return option.parse(text);
   } catch (cause) {
@@ -97,12 +102,24 @@ function parseOption<T>(option: Option<T>, text: string, origin: string): T {
 }
 
 /** A whole number within bounds, both included. */
-export function integer(min: number, max: number): (text: string) => number {
-  return (text) => {
+export function integer(min: number, max: number): ((text: string) => number) & { readonly bounds: Bounds } {
+  const parse = (text: string) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     if (!(value >= min && value <= max)) throw new RangeError(`a whole number from ${min} to ${max} is wanted`);
     return value;
   };
+  return Object.assign(parse, { bounds: { min, max } });
+}
+
+/** What a whole number lies within, both included. */
+export interface Bounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The bounds of an option that is an {@link integer}, else null. */
+export function boundsOf({ parse }: Option<unknown>): Bounds | null {
+  return "bounds" in parse ? parse.bounds as Bounds : null;
 }
 
 /** One of some words. They can be asked of it, for help and completion. */

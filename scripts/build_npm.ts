@@ -87,6 +87,9 @@ function finishModules(files: readonly string[], folder: string): void {
     const text = readFileSync(file, "utf8");
     const finished = text.replace(LATER, (_, specifier: string) => `later("${specifier.replace(/\.tsx?$/, ".js")}")`);
     if (finished !== text) writeFileSync(file, finished);
+    if (/^\s*(?:await )?using \w+ =/m.test(finished)) {
+      throw new Error(`${path} has "using", which Node 22 cannot parse`);
+    }
     checkImports(file, finished);
   }
   const cli = join(folder, "cli.js");

@@ -5,6 +5,9 @@ import type { Option, OptionTable } from "../common/options.ts";
 import { clientOptions } from "../client/config.ts";
 import { createProgram } from "../client/main.ts";
 import { loadEmbeddedRelay, serverCommands } from "../server/program.ts";
+import { MAX_HEAD, MAX_WINDOW } from "../protocol/mod.ts";
+import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "../server/relay/mod.ts";
+import { renderConfigSchema } from "./config_schema.ts";
 import { renderManPage } from "./man_page.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
@@ -23,6 +26,15 @@ export const CONFIGURATION_FILE = new URL("../docs/configuration.md", import.met
 /** The manual page, as `man` finds it once it is copied to where the system keeps them. */
 export const MAN_FILE = new URL("../docs/portway.1", import.meta.url);
 
+/** Schemas of configuration files, and where they lie. */
+export const SCHEMAS: readonly (readonly [file: URL, text: string])[] = ([
+  ["server", "Configuration of `portway server`", serverOptions],
+  ["client", "Configuration of `portway`", clientOptions],
+] as const).map(([name, title, table]) => [
+  new URL(`../docs/config.${name}.schema.json`, import.meta.url),
+  renderConfigSchema(title, table),
+]);
+
 /** The `portway` program with all its commands. */
 export const portway = createProgram({ commands: serverCommands, startEmbeddedRelay: loadEmbeddedRelay });
 
@@ -38,7 +50,47 @@ Made from the option tables in code by \`deno task docs\`: change those, not thi
 
 A flag goes before its environment variable, that before the file of \`--config\`, and that before the default. The file
 is JSON with the options by their names, which are the flags in one word: \`{ "dataDir": "/var/lib/portway" }\`. An
-unknown flag, or a value that cannot be used, is an error that names it.`;
+unknown flag, or a value that cannot be used, is an error that names it, and the file it stands in. Editors check files
+by [config.server.schema.json](config.server.schema.json) and [config.client.schema.json](config.client.schema.json),
+which \`$schema\` in a file may name.`;
+
+/** Where the limits are told of. */
+export const LIMITS_FILE = new URL("../docs/limits.md", import.meta.url);
+
+/** Options with such a value bound what somebody may take. */
+const LIMITING = ["BYTES", "COUNT", "DAYS", "SECONDS"];
+
+/** The text of docs/limits.md: what bounds each group of the server's options, and what no option changes. */
+export function renderLimits(): string {
+  const groups = groupOptions(serverOptions).map(([heading, options]) => {
+    const limits = options.filter(({ metavar = "" }) => LIMITING.includes(metavar));
+    const rows = limits.map((option) => [code(option.flag), option.fallback && code(option.fallback), option.help]);
+    return rows.length === 0
+      ? []
+      : [`## ${heading}\n\n${renderRows([["Option", "Default", "What it bounds"], ...rows])}`];
+  });
+  return `${LIMITS_INTRODUCTION}\n\n${groups.flat().join("\n\n")}\n\n${FIXED_LIMITS}\n`;
+}
+
+const LIMITS_INTRODUCTION = `# Limits
+
+Made from the option tables in code by \`deno task docs\`: change those, not this file. Each is an option of the server,
+and a variable too ([configuration.md](configuration.md)).`;
+
+const FIXED_LIMITS = `## What no option changes
+
+${
+  renderRows([
+    ["What", "At most"],
+    ["ports in the list of a persistent tunnel", String(MAX_ALLOWED_PORTS)],
+    ["characters of its name", String(MAX_NAME)],
+    ["days of usage that one call tells of", String(MAX_DAYS)],
+    ["bytes of a head inside a session", String(MAX_HEAD)],
+    ["bytes of a stream on their way to who has not taken them", String(MAX_WINDOW)],
+  ])
+}
+
+[views.md](views.md), [proxy.md](proxy.md) and [accounts.md](accounts.md) have those of their own.`;
 
 /** A table for each group of options, under its heading when there are several. */
 function renderGroups(table: OptionTable): string {
@@ -71,5 +123,7 @@ function code(text: string): string {
 
 if (import.meta.main) {
   writeFileSync(CONFIGURATION_FILE, renderConfiguration());
+  writeFileSync(LIMITS_FILE, renderLimits());
+  for (const [file, text] of SCHEMAS) writeFileSync(file, text);
   writeFileSync(MAN_FILE, await renderManPage(portway));
 }

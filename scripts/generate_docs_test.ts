@@ -1,7 +1,15 @@
 import { equal, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { text } from "../common/options.ts";
-import { CONFIGURATION_FILE, MAN_FILE, portway, renderConfiguration } from "./generate_docs.ts";
+import {
+  CONFIGURATION_FILE,
+  LIMITS_FILE,
+  MAN_FILE,
+  portway,
+  renderConfiguration,
+  renderLimits,
+  SCHEMAS,
+} from "./generate_docs.ts";
 import { renderManPage } from "./man_page.ts";
 
 Deno.test("docs/configuration.md is what the option tables say; run `deno task docs` when it is not", () => {
@@ -10,6 +18,14 @@ Deno.test("docs/configuration.md is what the option tables say; run `deno task d
 
 Deno.test("docs/portway.1 is what the tables say; run `deno task docs` when it is not", async () => {
   equal(readFileSync(MAN_FILE, "utf8"), await renderManPage(portway));
+});
+
+Deno.test("docs/limits.md is what the option tables say; run `deno task docs` when it is not", () => {
+  equal(readFileSync(LIMITS_FILE, "utf8"), renderLimits());
+});
+
+Deno.test("the schemas of configuration files are what the tables say; run `deno task docs` when they are not", () => {
+  for (const [file, text] of SCHEMAS) equal(readFileSync(file, "utf8"), text);
 });
 
 Deno.test("renderManPage writes nothing that roff takes for a request", async () => {

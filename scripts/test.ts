@@ -15,8 +15,10 @@ const CHECKS: readonly (readonly string[])[] = [
   ["run", "-A", "scripts/check_imports.ts"],
 ];
 
-/** Types were checked before; one process at a time, as system tests start servers and browsers on what may be two cores. */
-const TESTS = ["test", "-A", "--no-check", "--permit-no-files"];
+/** Types were checked before. Much of a test is waiting: for a browser, a server, a second. */
+const TESTS = ["test", "-A", "--no-check", "--permit-no-files", "--parallel"];
+/** Files tested at a time: each may start servers and a browser. */
+const AT_A_TIME = 2;
 
 const root = new URL("..", import.meta.url);
 
@@ -25,6 +27,7 @@ function startDeno(args: readonly string[], output: "inherit" | "piped"): Deno.C
   return new Deno.Command(Deno.execPath(), {
     args: [...args],
     cwd: root,
+    env: { DENO_JOBS: String(AT_A_TIME) },
     stdin: "null",
     stdout: output,
     stderr: "inherit",

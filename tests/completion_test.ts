@@ -15,6 +15,7 @@ const OFFERED: [line: string, offers: string[], others: string[]][] = [
   ["portway -f ", ["my files"], ["server", "--help"]],
   ["portway -f . --spa ", ["my files"], []],
   ["portway -t ", ["shop", "blog"], ["bad"]],
+  ["portway --views-tail ", ["0b8e6a52-6f0f", "77aa0c1d-21d3"], ["shop"]],
 ];
 
 /** Lines that one Tab ends, where the shell shows the line. */
@@ -23,6 +24,7 @@ const ENDED: [line: string, made: RegExp][] = [
   ["portway serv", /^portway server ?$/],
   ["portway server --listener e", /^portway server --listener edge $/],
   ["portway server --listener=e", /^portway server --listener=edge $/],
+  ["portway --views-tail 0b", /^portway --views-tail 0b8e6a52-6f0f $/],
   ["portway -f my", /^portway -f my\\ files\/$/],
 ];
 
@@ -31,6 +33,8 @@ function serveNames(): Deno.HttpServer<Deno.NetAddr> {
   return Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
     if (request.headers.get("authorization") !== "Bearer a-token") return new Response("no", { status: 401 });
     const { pathname } = new URL(request.url);
+    const views = [["0b8e6a52-6f0f", "Orders"], ["77aa0c1d-21d3", "$(touch bad)"]];
+    if (pathname === "/api/v1/views") return Response.json({ views: views.map(([id, name]) => ({ id, name })) });
     if (pathname !== "/api/v1/tunnels") return new Response("no", { status: 404 });
     const names = ["shop", "blog", "$(touch bad)", "bad one"];
     return Response.json({ tunnels: names.map((name) => ({ name, url: `https://${name}.example` })) });
@@ -39,19 +43,25 @@ function serveNames(): Deno.HttpServer<Deno.NetAddr> {
 
 for (const name of ["bash", "zsh", "fish"] as const) {
   const ignore = !await isThere(name === "fish" ? name : "zsh", ["-c", "true"], `completion in ${name}`);
-  Deno.test({ name: `${name} completes flags, values, commands, files and names of tunnels`, ignore }, async (t) => {
-    await using server = serveNames();
-    const env = { PORTWAY_SERVER: `http://127.0.0.1:${server.addr.port}`, PORTWAY_TOKEN: "a-token" };
-    await using shell = await openShell(name, env);
-    await Deno.mkdir(`${shell.folder}/my files`);
-    for (const [line, offers, others] of OFFERED) {
-      await t.step(`behind "${line}"`, () => assertOffers(shell, line, offers, others));
-    }
-    for (const [line, made] of name === "fish" ? [] : ENDED) {
-      await t.step(`"${line}" to its end`, async () => assert.match((await shell.complete(line)).line, made));
-    }
-    await t.step("and runs nothing that a name says", () => assert.throws(() => Deno.statSync(`${shell.folder}/bad`)));
-  });
+  Deno.test(
+    { name: `${name} completes flags, values, commands, files, names of tunnels and ids of views`, ignore },
+    async (t) => {
+      await using server = serveNames();
+      const env = { PORTWAY_SERVER: `http://127.0.0.1:${server.addr.port}`, PORTWAY_TOKEN: "a-token" };
+      await using shell = await openShell(name, env);
+      await Deno.mkdir(`${shell.folder}/my files`);
+      for (const [line, offers, others] of OFFERED) {
+        await t.step(`behind "${line}"`, () => assertOffers(shell, line, offers, others));
+      }
+      for (const [line, made] of name === "fish" ? [] : ENDED) {
+        await t.step(`"${line}" to its end`, async () => assert.match((await shell.complete(line)).line, made));
+      }
+      await t.step(
+        "and runs nothing that a name says",
+        () => assert.throws(() => Deno.statSync(`${shell.folder}/bad`)),
+      );
+    },
+  );
 }
 
 async function assertOffers(shell: Shell, line: string, offers: string[], others: string[]): Promise<void> {

@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { listCommands, openMachine, readDocument } from "./documents_kit.ts";
 
 /** Where the reader of each document stands at its beginning. */
-const DOCUMENTS = [["README.md", "project"], ["docs/getting-started.md", "empty"]] as const;
+const DOCUMENTS = [
+  ["README.md", "project"],
+  ["docs/getting-started.md", "empty"],
+  ["docs/commands.md", "empty"],
+  ["docs/http-api.md", "empty"],
+] as const;
 
 /** What cannot be run here, and why. */
 const HELD = new Map([
@@ -11,6 +16,7 @@ const HELD = new Map([
   ["deno task test", "it runs this test"],
   ["apt-get install chromium", "it changes the machine"],
   ["portway -e https://localhost:8443", "tests/tls_test.ts has such a service"],
+  ["portway --switch-account", "it asks: client/login/choose_account_test.ts"],
   ["portway --login", "somebody signs in with a browser: tests/login_browser_test.ts"],
   ["portway --login --server http://localhost:8787", "somebody signs in with a browser: tests/login_browser_test.ts"],
 ]);

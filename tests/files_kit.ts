@@ -2,13 +2,11 @@ import fs from "node:fs";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import process from "node:process";
 import readline from "node:readline";
-
-const CLI = fileURLToPath(new URL("../cli.ts", import.meta.url));
+import { chooseLaunch } from "./kit/program.ts";
 
 /** A folder of its own, gone at the end. */
 export function openFolder(): { path: string } & Disposable {
@@ -47,7 +45,8 @@ export async function startTunnel(...args: string[]): Promise<RunningClient> {
 
 /** Starts `portway` with more in its environment, and waits until it is served. */
 export async function startClient(args: string[], env: Record<string, string>): Promise<RunningClient> {
-  const child = spawn(process.execPath, ["run", "-A", CLI, ...args, "--json"], {
+  const [program, ...before] = chooseLaunch("cli.ts");
+  const child = spawn(program, [...before, ...args, "--json"], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

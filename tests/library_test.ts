@@ -1,9 +1,10 @@
 /** Portway as a library: what its users write, in this process. */
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openTunnel, startServer, type TunnelEventMap } from "../mod.ts";
+import { type CaptureRecord, openTunnel, startServer, tailView, type TunnelEventMap } from "../mod.ts";
 import { makeTempDir, startSite, visit } from "./kit.ts";
+import { startViewsServer } from "./views_kit.ts";
 
 Deno.test("openTunnel carries requests to a function, tells of them, and ends when it is disposed of", async () => {
   const server = await startServer({ port: 0, dataDir: ":memory:" });
@@ -60,3 +61,45 @@ Deno.test("startServer names options that there are none of, and values that can
   await assert.rejects(startServer({ prot: 0 }), /there is no option "prot": did you mean port\?/);
   await assert.rejects(startServer({ port: 99999 }), /99999/);
 });
+
+Deno.test("tailView gives each captured call once, in order, until its signal aborts", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  const send = async (path: string) => await (await visit(captureUrl + path, { body: "x" })).text();
+  await send("/before");
+  const stop = new AbortController(), { server: { url: server }, token } = views;
+  const calls: CaptureRecord[] = [];
+  const sending = send("/a").then(() => send("/b"));
+  for await (const call of tailView(id, { server, token, after: 0, signal: stop.signal })) {
+    calls.push(call);
+    if (calls.length === 3) stop.abort();
+  }
+  await sending;
+  const paths = ["/before", "/a", "/b"].map((path) => new URL(captureUrl).pathname + path);
+  assert.deepEqual(calls.map(({ method, path }) => [method, path]), paths.map((path) => ["POST", path]));
+});
+
+Deno.test("tailView says that a view is not there", async () => {
+  await using views = await startViewsServer();
+  const { server: { url: server }, token } = views;
+  const id = "00000000-0000-4000-8000-000000000000";
+  await assert.rejects(tailView(id, { server, token }).next(), /There is no request view/);
+});
+
+for (const document of ["mod.ts", "docs/install.md"]) {
+  Deno.test(`the examples in ${document} run as they stand, to their end`, async () => {
+    await using folder = await makeTempDir();
+    const root = new URL("../", import.meta.url);
+    const text = (await readFile(new URL(document, root), "utf8")).replaceAll(/^ \* ?/gm, "");
+    const examples = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code);
+    assert(examples.length > 0);
+    for (const code of examples) {
+      const file = join(folder.path, "example.ts");
+      await writeFile(file, code.replaceAll('from "portway"', `from "${new URL("mod.ts", root)}"`));
+      const args = ["run", "-A", "--quiet", "--no-check", "--config", new URL("deno.json", root).pathname, file];
+      const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
+      assert(success, new TextDecoder().decode(stderr));
+      assert.match(new TextDecoder().decode(stdout), /^http:\/\/\w+\.try\.localhost:\d+$/m);
+    }
+  });
+}

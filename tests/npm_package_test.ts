@@ -8,7 +8,8 @@ import { buildNpm } from "../scripts/build_npm.ts";
 import { makeTempDir, startServer, startSite, startTunnel, visit } from "./kit.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const npx = ["-y", "node@24"];
+/** The release that most have, and the oldest that the package says it runs on. */
+const NODE = "node@24", OLDEST_NODE = "node@22.13.0";
 
 function run(program: string, args: readonly string[], cwd: string): string {
   const { status, stdout, stderr } = spawnSync(program, [...args], { cwd, encoding: "utf8" });
@@ -58,7 +59,8 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
   await mkdir(place);
   await writeFile(join(place, "package.json"), '{"private":true,"type":"module"}');
   const said = run("npm", ["install", "--no-audit", "--no-fund", "--offline", file], place);
-  const node = run("npx", [...npx, "-p", "process.execPath"], place).trim();
+  const findNode = (name: string) => run("npx", ["-y", name, "-p", "process.execPath"], place).trim();
+  const node = findNode(NODE);
   const installed = { node, package: join(place, "node_modules", "portway") };
 
   await t.step("one package of less than 6 MB, with what it needs inside", () => {
@@ -87,16 +89,27 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
       });
     });
   }
-  await t.step("its file server, with its page", async () => {
-    await withPackage(null, installed, async () => {
-      await using server = await startServer();
-      await using tunnel = await startTunnel({ server, args: ["-f", place] });
-      const page = await (await visit(tunnel.url, { headers: { accept: "text/html" } })).text();
-      assert.match(page, /<!doctype html>/i);
-      assert.equal(
-        await (await visit(`${tunnel.url}/program.ts`)).text(),
-        await readFile(join(place, "program.ts"), "utf8"),
-      );
+  for (const name of [NODE, OLDEST_NODE]) {
+    await t.step(`its file server, with its page, and its accounts, under ${name}`, async () => {
+      await withPackage(null, { ...installed, node: findNode(name) }, () => shareFolder(place));
     });
-  });
+  }
 });
+
+/** Both ends start, accounts answer from the database, and a folder is shared through a tunnel. */
+async function shareFolder(place: string): Promise<void> {
+  await using server = await startServer();
+  assert.equal((await visit(`${server.url}/sign-in`)).status, 200);
+  const code = await visit(`${server.url}/api/auth/device/code`, {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: "client_id=portway-cli&scope=openid",
+  });
+  assert.match(await code.text(), /"user_code"/);
+  await using tunnel = await startTunnel({ server, args: ["-f", place] });
+  const page = await (await visit(tunnel.url, { headers: { accept: "text/html" } })).text();
+  assert.match(page, /<!doctype html>/i);
+  const shared = await (await visit(`${tunnel.url}/program.ts`)).text();
+  assert.equal(shared, await readFile(join(place, "program.ts"), "utf8"));
+  assert.equal((await tunnel.stop()).code, 0);
+}

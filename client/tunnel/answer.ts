@@ -95,12 +95,13 @@ async function pumpLength(
   const excess = Math.max(0, late.length - left);
   left -= late.length - excess;
   await stream.write(late.subarray(0, late.length - excess), left === 0);
-  using bulk = new Bulk(stream, connection, Math.min(left, BULK));
-  while (left > 0) {
-    const piece = await bulk.read(left) ?? cut(null);
-    left -= piece.length;
-    await stream.write(piece, left === 0);
-  }
+  await readBulk(new Bulk(stream, connection, Math.min(left, BULK)), async (bulk) => {
+    while (left > 0) {
+      const piece = await bulk.read(left) ?? cut(null);
+      left -= piece.length;
+      await stream.write(piece, left === 0);
+    }
+  });
   return head.keepAlive && excess === 0;
 }
 
@@ -139,17 +140,18 @@ async function pumpChunks(
 ): Promise<boolean> {
   const pieces: Uint8Array[] = [];
   const collect = (data: Uint8Array) => void pieces.push(data);
-  using bulk = new Bulk(stream, connection);
-  for (let bytes = first;;) {
-    const taken = decoder.push(bytes, collect);
-    for (const piece of pieces) await stream.write(piece);
-    pieces.length = 0;
-    if (decoder.done) {
-      stream.end(decoder.trailers);
-      return taken === bytes.length;
+  return await readBulk(new Bulk(stream, connection), async (bulk) => {
+    for (let bytes = first;;) {
+      const taken = decoder.push(bytes, collect);
+      for (const piece of pieces) await stream.write(piece);
+      pieces.length = 0;
+      if (decoder.done) {
+        stream.end(decoder.trailers);
+        return taken === bytes.length;
+      }
+      bytes = await bulk.read() ?? cut(null);
     }
-    bytes = await bulk.read() ?? cut(null);
-  }
+  });
 }
 
 async function pumpToClose(
@@ -158,17 +160,27 @@ async function pumpToClose(
   answer: ServiceAnswer,
 ): Promise<boolean> {
   await respond(stream, connection.buffer, answer, answer.head.end, connection.end, false);
-  using bulk = new Bulk(stream, connection);
-  for (let piece = await bulk.read(); piece !== null; piece = await bulk.read()) await stream.write(piece);
+  await readBulk(new Bulk(stream, connection), async (bulk) => {
+    for (let piece = await bulk.read(); piece !== null; piece = await bulk.read()) await stream.write(piece);
+  });
   stream.end();
   return false;
+}
+
+/** Gives the memory back however reading ends; not by `using`, which Node 22 cannot parse. */
+async function readBulk<T>(bulk: Bulk, read: (bulk: Bulk) => Promise<T>): Promise<T> {
+  try {
+    return await read(bulk);
+  } finally {
+    bulk.release();
+  }
 }
 
 /**
  * Reads a body that goes on, only while its visitor takes it: thousands who stall hold no memory here. A body that
  * trickles, as events do, is read into little.
  */
-class Bulk implements Disposable {
+class Bulk {
   readonly #stream: MuxStream;
   readonly #connection: UpstreamConnection;
   #memory: Uint8Array<ArrayBuffer> | null = null;
@@ -188,7 +200,7 @@ class Bulk implements Disposable {
    */
   async read(limit = Infinity): Promise<Uint8Array | null> {
     if (this.#stream.room === 0) {
-      this[Symbol.dispose]();
+      this.release();
       await this.#stream.whenRoom();
     }
     const memory = this.#memory ??= takeMemory(this.#size);
@@ -202,7 +214,7 @@ class Bulk implements Disposable {
     return count === null ? null : into.subarray(0, count);
   }
 
-  [Symbol.dispose](): void {
+  release(): void {
     if (this.#memory !== null) giveMemory(this.#memory);
     this.#memory = null;
   }

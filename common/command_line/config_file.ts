@@ -1,23 +1,33 @@
 import { readFileSync } from "node:fs";
 import { readConfigValues } from "../config_values.ts";
 import { describeError } from "../log.ts";
-import { OptionError, type OptionTable } from "../options.ts";
+import { OptionError, type OptionTable, parseOption } from "../options.ts";
 import type { FlagTexts } from "./types.ts";
 
 /**
  * The texts of the flags, and of the file that `--config` names for what neither a flag nor a variable says.
- * @throws OptionError when the file cannot be read, is no JSON, or has an option that there is none of
+ * @throws OptionError naming the file, when it cannot be read, is no JSON, or has an option that there is none of or
+ * whose value cannot be used
  */
 export function loadConfigFile(table: OptionTable, flags: FlagTexts, env: FlagTexts): FlagTexts {
   const path = flags.configFile ?? (env.PORTWAY_CONFIG || undefined);
   if (path === undefined) return flags;
   const { configFile: _self, help: _help, version: _version, ...options } = table;
-  const texts = readConfigValues(options, parse(path), path);
+  const texts = readConfigValues(options, withoutSchema(parse(path)), path);
   const isOpen = (name: string) => {
     const { env: variable } = options[name];
     return variable === undefined || (env[variable] ?? "") === "";
   };
-  return { ...Object.fromEntries(Object.entries(texts).filter(([name]) => isOpen(name))), ...flags };
+  const used = Object.entries(texts).filter(([name]) => isOpen(name) && flags[name] === undefined);
+  // Here, where it is known that they are the file's.
+  for (const [name, text] of used) parseOption(options[name], text, `${path}: ${name}`);
+  return { ...Object.fromEntries(used), ...flags };
+}
+
+/** Editors find the schema by this key. */
+function withoutSchema(content: unknown): unknown {
+  if (typeof content !== "object" || content === null || Array.isArray(content)) return content;
+  return Object.fromEntries(Object.entries(content).filter(([name]) => name !== "$schema"));
 }
 
 function parse(path: string): unknown {

@@ -40,11 +40,16 @@ Deno.test("loadConfigFile lets flags and variables go before the file", () => {
   }]);
 });
 
+Deno.test("loadConfigFile leaves the name of a schema to editors, and a value that a flag stands before unread", () => {
+  assert.deepEqual(load('{"$schema": "./a.json", "port": 12}', { port: "6" }), { port: "6" });
+});
+
 Deno.test("loadConfigFile names what it cannot use", () => {
   const refused: [string, RegExp][] = [
     ['{"prot": 5}', /portway\.json: there is no option "prot": did you mean port\?/],
     ['{"constructor": 5}', /there is no option "constructor"/],
     ['{"port": {}}', /portway\.json: port: a text, a number/],
+    ['{"port": 12}', /portway\.json: port: cannot use "12": a whole number from 1 to 9 is wanted/],
     ["[]", /an object of options is wanted/],
     ["{", /--config: cannot use/],
   ];

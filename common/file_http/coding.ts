@@ -1,13 +1,12 @@
 import { pipeline, Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
+import { HAS_ZSTD } from "../zstd.ts";
 import { streamPieces } from "./stream_pieces.ts";
 
 /** A content coding that we can make. */
 export type Coding = "zstd" | "br" | "gzip";
 
-/** Older releases of Node have no zstd. */
-const HAS_ZSTD = typeof zlib.createZstdCompress === "function";
 /** Best first: of a listing zstd makes half of what the others make, in a fifth of the time. */
 const CODINGS: readonly Coding[] = HAS_ZSTD ? ["zstd", "br", "gzip"] : ["br", "gzip"];
 

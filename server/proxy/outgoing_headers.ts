@@ -1,4 +1,5 @@
 import { CONNECTION_FIELDS } from "../../common/http1/mod.ts";
+import { HAS_ZSTD } from "../../common/zstd.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
 import { hasHeader, type HeaderList } from "./describe/description.ts";
 
@@ -11,7 +12,7 @@ export const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /** What the answer's decoder knows, in the order we like it best. */
-const ACCEPT_ENCODING = "gzip, br, zstd, deflate";
+const ACCEPT_ENCODING = HAS_ZSTD ? "gzip, br, zstd, deflate" : "gzip, br, deflate";
 
 /**
  * The headers sent to an upstream: the described ones without those of a connection, and what they leave open. Via is

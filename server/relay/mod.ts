@@ -6,3 +6,4 @@ export {
   type TunnelInfo,
   TunnelManagement,
 } from "./management/management.ts";
+export { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "./management/input.ts";

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { StoreUnavailable } from "./errors.ts";
+import { givesRows } from "./gives_rows.ts";
 import { isWriting } from "./is_writing.ts";
 import { migrate } from "./migrate.ts";
 import { createRecords } from "./records.ts";
@@ -111,19 +112,20 @@ function adapt(file: DatabaseSync, watch: StoreWatch): SqliteDatabase {
   return {
     close: () => file.close(),
     // Kysely opens transactions with a plain `begin`; `immediate` takes the write lock at once and cannot fail half-way.
-    prepare: (sql) => adaptStatement(prepare(sql === "begin" ? "begin immediate" : sql), isWriting(sql), watch),
+    prepare: (sql) => adaptStatement(sql, prepare(sql === "begin" ? "begin immediate" : sql), watch),
   };
 }
 
 function adaptStatement(
+  sql: string,
   statement: StatementSync,
-  isWrite: boolean,
   watch: StoreWatch,
 ): ReturnType<SqliteDatabase["prepare"]> {
+  const isWrite = isWriting(sql);
   // node:sqlite takes numbers, text, bytes and null; the tables hold nothing else.
   const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
   return {
-    reader: statement.columns().length > 0,
+    reader: givesRows(sql),
     all: (parameters) => watch.run(isWrite, () => statement.all(...values(parameters))),
     run: (parameters) => watch.run(isWrite, () => statement.run(...values(parameters))),
     iterate: (parameters) => statement.iterate(...values(parameters)),

@@ -35,7 +35,7 @@ type Launch = readonly [program: string, ...args: string[]];
  * The source under the same Deno that runs the test, quietly: what Deno fetches for itself is no output of ours. Or an
  * installed package under Node, where these variables name them, so that the same tests hold what is shipped.
  */
-function chooseLaunch(entry: ProgramOptions["entry"]): Launch {
+export function chooseLaunch(entry: ProgramOptions["entry"]): Launch {
   const node = Deno.env.get("PORTWAY_TEST_NODE"), installed = Deno.env.get("PORTWAY_TEST_PACKAGE");
   const part = Deno.env.get("PORTWAY_TEST_PART") ?? entry;
   if (!node || !installed || part !== entry) {

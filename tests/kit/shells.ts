@@ -14,6 +14,8 @@ export interface Shell extends AsyncDisposable {
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
+/** Where Deno keeps what it has compiled: in a new home it would do it again, and write there while that is removed. */
+const DENO_DIR = Deno.env.get("DENO_DIR") ?? join(Deno.env.get("HOME") ?? "", ".cache", "deno");
 const END = "\x07\x07\x07\x07";
 
 /** Prepares a shell as its user would: with the script that `portway completion` prints, and a screen with room. */
@@ -21,7 +23,13 @@ export async function openShell(name: ShellName, env: Readonly<Record<string, st
   const folder = await makeTempDir();
   const program = join(folder.path, "portway");
   await writeFile(program, `#!/bin/sh\nexec "${Deno.execPath()}" run --quiet -A ${root}cli.ts "$@"\n`, { mode: 0o755 });
-  const environment = { PATH: `${folder.path}:${Deno.env.get("PATH")}`, HOME: folder.path, TERM: "xterm", ...env };
+  const environment = {
+    PATH: `${folder.path}:${Deno.env.get("PATH")}`,
+    HOME: folder.path,
+    DENO_DIR,
+    TERM: "xterm",
+    ...env,
+  };
   await writeFile(join(folder.path, "script"), await run(program, ["completion", name], environment));
   await writeFile(join(folder.path, "setup"), SETUPS[name]);
   await writeFile(join(folder.path, "drive"), DRIVER);

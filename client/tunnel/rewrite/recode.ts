@@ -2,13 +2,12 @@ import type { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import zlib from "node:zlib";
+import { HAS_ZSTD } from "../../../common/zstd.ts";
 import type { BodyRewriter } from "./body_rewriter.ts";
 
 /** A content coding that can be taken off and put on again. */
 export type BodyCoding = "gzip" | "deflate" | "br" | "zstd";
 
-/** Older releases of Node have no zstd. */
-const HAS_ZSTD = typeof zlib.createZstdCompress === "function";
 export const CODINGS: readonly BodyCoding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
 
 /** The coding that a name stands for; null for one that is not known. */

@@ -3,6 +3,7 @@ import type { Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { HttpError } from "../../../common/http_error.ts";
 import type { AnswerBody } from "../../../common/upstream/mod.ts";
+import { HAS_ZSTD } from "../../../common/zstd.ts";
 import type { HopAnswer } from "../upstream.ts";
 
 /** A whole body in memory. */
@@ -68,7 +69,7 @@ const DECODERS: Readonly<Record<string, Decoder | undefined>> = {
   "x-gzip": gunzip,
   br: () => zlib.createBrotliDecompress(),
   deflate: () => zlib.createInflate(),
-  zstd: () => zlib.createZstdDecompress(),
+  zstd: HAS_ZSTD ? () => zlib.createZstdDecompress() : undefined,
 };
 
 /** Encodings in the order they were applied; empty when one of them is not known, as then nothing can be undone. */

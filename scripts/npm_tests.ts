@@ -1,0 +1,77 @@
+/**
+ * `deno task test:npm`: builds the package for Node, installs it into an empty folder, and runs the black-box tests of
+ * `tests/` with its programs under Node 24 in place of the source under Deno. Files may be given; all otherwise.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { buildNpm } from "./build_npm.ts";
+import { ROOT } from "./package/product_files.ts";
+
+const NODE = "node@24";
+
+/** Files whose tests say nothing about the package, each with the reason. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  "attacks_test.ts": "its server runs in the process of the test",
+  "chaos_test.ts": "minutes of broken connections, the same with either runtime's sockets as contract tests hold them",
+  "descriptors_test.ts": "starts Deno itself and counts what that holds open",
+  "h2spec_test.ts": "HTTP/2's own grammar, which is the same code; `http2_test.ts` runs",
+  "library_test.ts": "imports the source; `npm_package_test.ts` imports the package",
+  "links_test.ts": "reads documents",
+  "npm_package_test.ts": "installs the package itself",
+  "postgres_test.ts": "starts servers of the kit's own, which are source",
+  "presence_test.ts": "starts servers of the kit's own, which are source",
+  "persistent_nodes_test.ts": "starts servers of the kit's own, which are source",
+  "completion_test.ts": "gives shells a command that runs the source",
+  "proxy_memory_test.ts": "a bound for the memory of Deno",
+  "proxy_description_memory_test.ts": "a bound for the memory of Deno",
+};
+
+/** What is passed over in the files that run: the runtime's own listener is Deno's, and so are these commands. */
+const PASSED_OVER = [
+  String.raw`\(listener deno\)`,
+  String.raw`\(deno\)`,
+  "--listener deno",
+  "the runtime's own listener",
+  "a server that others can reach says what its operator overlooked",
+  "README's way to install",
+];
+
+/** The test files that run, without those left out and those that are for a browser. */
+export function chooseTests(files: readonly string[]): string[] {
+  return files.filter((name) => name.endsWith("_test.ts") && !/_browser_test\.ts$/.test(name) && !(name in LEFT_OUT));
+}
+
+function install(folder: string): { node: string; installed: string } {
+  const { file } = buildNpm(folder, "0.0.0-test");
+  const place = join(folder, "place");
+  mkdirSync(place);
+  writeFileSync(join(place, "package.json"), '{"private":true}');
+  const run = (program: string, args: string[]) => execFileSync(program, args, { cwd: place, encoding: "utf8" });
+  run("npm", ["install", "--no-audit", "--no-fund", "--offline", file]);
+  const node = run("npx", ["-y", NODE, "-p", "process.execPath"]).trim();
+  return { node, installed: join(place, "node_modules", "portway") };
+}
+
+async function main(asked: readonly string[]): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "portway-npm-tests-"));
+  try {
+    const { node, installed } = install(folder);
+    const files = asked.length > 0
+      ? asked
+      : chooseTests(readdirSync(join(ROOT, "tests"))).map((name) => `tests/${name}`);
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["test", "-A", "--no-check", `--filter=/^(?!.*(?:${PASSED_OVER.join("|")}))/`, ...files],
+      cwd: ROOT,
+      env: { PORTWAY_TEST_NODE: node, PORTWAY_TEST_PACKAGE: installed },
+      stdin: "null",
+    }).spawn();
+    return (await child.status).code;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) process.exit(await main(Deno.args));
