@@ -32,7 +32,7 @@ Deno.test("a request's head is read to its end, and no further", () => {
   const text = get("POST /a?b HTTP/1.1", "X-One: 1", "x-one:2 \t", "Content-Length: 17");
   deepEqual(parse(`${text}GET /smuggled HTTP/1.1\r\n\r\n`), {
     method: "POST",
-    target: "/a?b",
+    path: "/a?b",
     host: "a",
     minorVersion: 1,
     fields: [["Host", "a"], ["X-One", "1"], ["x-one", "2"], ["Content-Length", "17"]],
@@ -81,7 +81,7 @@ Deno.test("HTTP/1.0 needs no Host, and none is read from the head before", () =>
   parse(get("GET / HTTP/1.1", "Connection: keep-alive, upgrade", "Upgrade: chat", "Expect: x"));
   deepEqual(parse("GET / HTTP/1.0\r\n\r\n"), {
     method: "GET",
-    target: "/",
+    path: "/",
     host: "",
     minorVersion: 0,
     fields: [],
