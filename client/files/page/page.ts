@@ -74,7 +74,14 @@ export function renderErrorPage(facts: ShareFacts, error: HttpError, path: strin
 }
 
 /** Assets that are sent to visitors who have not answered yet. */
-export const LOGIN_ASSETS: readonly string[] = ["login.js", "login.css", "theme.css", "tokens.css", "base.css"];
+export const LOGIN_ASSETS: readonly string[] = [
+  "login.js",
+  "find.js",
+  "login.css",
+  "theme.css",
+  "tokens.css",
+  "base.css",
+];
 
 function describePage(nonce: string): Record<string, string> {
   return {
