@@ -11,7 +11,7 @@ const WRONG: [args: string[], code: number, message: RegExp][] = [
   [["-f", "/dev/null", "--local"], 1, /neither a file nor a folder/],
   [["-f", ".", "-w", "."], 2, /only one of -e, -f, -fw and -w/],
   [["-e", "3000", "-f", "."], 2, /only one of -e, -f, -fw and -w/],
-  [["-t", "name", "-f", "."], 2, /this needs a login: portway --login/],
+  [["-t", "name", "-f", "."], 1, /this needs a login: portway --login/],
   [["-f", ".", "--spa"], 2, /--spa and --live go with -w/],
   [["-e", "3000", "--local"], 2, /--local goes with/],
   [["-fw", ".", "--max-upload", "5 apples"], 2, /--max-upload: cannot use "5 apples": a size such as 500MB or 2GiB/],

@@ -21,7 +21,7 @@ Deno.test("the link in the log makes the first user, who is an admin, and only o
   await page.getByLabel("Email").fill("ada@example.com");
   await page.getByLabel("Password", { exact: true }).fill("a long password");
   await page.getByRole("button", { name: "Create the first user" }).click();
-  await page.getByRole("link", { name: "Admin" }).click();
+  await page.getByRole("link", { name: "Admin", exact: true }).click();
   await page.getByRole("heading", { name: "1 user" }).waitFor();
   await page.goto(link);
   equal(new URL(page.url()).pathname, "/tunnels");
