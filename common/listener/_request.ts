@@ -53,7 +53,8 @@ export function streamBody(exchange: Pick<Exchange, "readBody">): ReadableStream
         return wanted?.respond(0);
       }
       const view = wanted?.view;
-      if (wanted === null || !view || view.byteLength < piece.length) return controller.enqueue(piece.slice());
+      // A copy: the stream takes the memory away, which a Buffer of Node's would share with others.
+      if (wanted === null || !view || view.byteLength < piece.length) return controller.enqueue(new Uint8Array(piece));
       new Uint8Array(view.buffer, view.byteOffset, piece.length).set(piece);
       wanted.respond(piece.length);
     },

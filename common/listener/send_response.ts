@@ -64,7 +64,7 @@ async function sendBody(exchange: Exchange, response: Response, length: number |
     reading = reader.read();
   } else {
     // A source may use a chunk's memory again once the next is asked for.
-    const body = first.value?.slice() ?? NOTHING;
+    const body = first.value === undefined ? NOTHING : new Uint8Array(first.value);
     if (!first.done) reading = reader.read();
     // Most bodies are there whole: then they go out in one piece, with their length.
     // What fails next is told behind what is there.
