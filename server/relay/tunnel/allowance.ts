@@ -1,4 +1,5 @@
 import type { AccountUser } from "../../store/mod.ts";
+import { Unsaved } from "./unsaved.ts";
 
 /** The part of an allowance from which on its user is warned. */
 const LOW = 0.8;
@@ -8,12 +9,13 @@ export class Allowance {
   readonly user: AccountUser;
   /** Bytes a month. */
   readonly limit: number;
+  /** Bytes. */
+  readonly unsaved = new Unsaved();
   /** Whether this month's warning was given. */
   isWarned = false;
   #month: string;
   /** Bytes of the month, including those not yet in the store. */
   #used: number;
-  #unsaved = 0;
 
   /** @param used what the store knows of the month */
   constructor(user: AccountUser, limit: number, month: string, used: number) {
@@ -38,35 +40,19 @@ export class Allowance {
 
   add(bytes: number): void {
     this.#used += bytes;
-    this.#unsaved += bytes;
+    this.unsaved.add(bytes);
   }
 
   /** The month it is now: a new one begins with what the store has not been told of. */
   turn(month: string): void {
     if (month === this.#month) return;
     this.#month = month;
-    this.#used = this.#unsaved;
+    this.#used = this.unsaved.amount;
     this.isWarned = false;
-  }
-
-  get isSaved(): boolean {
-    return this.#unsaved === 0;
-  }
-
-  /** Traffic since the last call, to be added in the store. */
-  takeUnsaved(): number {
-    const unsaved = this.#unsaved;
-    this.#unsaved = 0;
-    return unsaved;
-  }
-
-  /** Gives back what {@link takeUnsaved} took when it could not be stored. */
-  giveBackUnsaved(bytes: number): void {
-    this.#unsaved += bytes;
   }
 
   /** What the store knows of the month: other servers add to it too. */
   learn(stored: number): void {
-    this.#used = stored + this.#unsaved;
+    this.#used = stored + this.unsaved.amount;
   }
 }

@@ -3,23 +3,25 @@ import { GoAwayReason } from "../../../protocol/mod.ts";
 import type { EphemeralTunnel } from "../../store/mod.ts";
 import { tunnelExhausted, tunnelExpired } from "../errors.ts";
 import { Endpoint, type RelayPlace, type SessionEnd, type TunnelGate } from "./endpoint.ts";
+import { Unsaved } from "./unsaved.ts";
 
 /** An ephemeral tunnel in memory: one address, and an end by time or by traffic. */
 export class Ephemeral implements TunnelGate {
   readonly record: EphemeralTunnel;
   readonly endpoint: Endpoint;
   readonly requests = null;
+  /** Bytes. */
+  readonly unsaved = new Unsaved();
   /** When it was last connected or asked for, in Unix milliseconds. */
   seenAt = 0;
   /** Bytes carried, including those not yet in the store. */
   #used: number;
-  #saved: number;
   readonly #now: () => number;
 
   constructor(record: EphemeralTunnel, place: RelayPlace) {
     this.record = record;
     this.endpoint = new Endpoint(this, 0, record.id, place);
-    this.#used = this.#saved = record.bytesUsed;
+    this.#used = record.bytesUsed;
     this.#now = place.now;
   }
 
@@ -34,6 +36,7 @@ export class Ephemeral implements TunnelGate {
 
   meter(bytes: number): void {
     this.#used += bytes;
+    this.unsaved.add(bytes);
     if (this.#used >= this.record.bytesLimit) this.endpoint.end(EXHAUSTED);
   }
 
@@ -42,23 +45,6 @@ export class Ephemeral implements TunnelGate {
     if (!this.endpoint.isLive) return;
     if (this.#used >= this.record.bytesLimit) this.endpoint.end(EXHAUSTED);
     else if (this.#now() >= this.record.expiresAt) this.endpoint.end(EXPIRED);
-  }
-
-  /** Whether the store knows all traffic. */
-  get isSaved(): boolean {
-    return this.#used === this.#saved;
-  }
-
-  /** Traffic since the last call, to be added in the store. */
-  takeUnsaved(): number {
-    const unsaved = this.#used - this.#saved;
-    this.#saved = this.#used;
-    return unsaved;
-  }
-
-  /** Gives back what {@link takeUnsaved} took when it could not be stored. */
-  giveBackUnsaved(bytes: number): void {
-    this.#saved -= bytes;
   }
 }
 

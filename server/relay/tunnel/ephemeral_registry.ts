@@ -53,7 +53,7 @@ export class EphemeralRegistry {
     for (const [label, tunnel] of this.#byLabel) {
       tunnel.endIfOver();
       if (tunnel.endpoint.isLive) tunnel.seenAt = now;
-      else if (now - tunnel.seenAt > FORGET_MS && tunnel.isSaved) this.#byLabel.delete(label);
+      else if (now - tunnel.seenAt > FORGET_MS && tunnel.unsaved.amount === 0) this.#byLabel.delete(label);
     }
     if (now - this.#purgedAt >= PURGE_EVERY_MS) await this.#purge(now);
   }
@@ -73,13 +73,13 @@ export class EphemeralRegistry {
   async #saveTraffic(): Promise<void> {
     const unsaved: { tunnel: Ephemeral; bytes: number }[] = [];
     for (const tunnel of this.#byLabel.values()) {
-      const bytes = tunnel.takeUnsaved();
+      const bytes = tunnel.unsaved.take();
       if (bytes > 0) unsaved.push({ tunnel, bytes });
     }
     try {
       await this.#store.addTraffic(unsaved.map(({ tunnel, bytes }) => ({ id: tunnel.record.id, bytes })));
     } catch (error) {
-      for (const { tunnel, bytes } of unsaved) tunnel.giveBackUnsaved(bytes);
+      for (const { tunnel, bytes } of unsaved) tunnel.unsaved.add(bytes);
       // The store's own fault is told once, by whoever watches it.
       if (!(error instanceof StoreUnavailable)) this.#log.error("traffic_not_saved", { reason: describeError(error) });
     }

@@ -5,6 +5,7 @@ import { allowanceExhausted, portNotAllowed, tunnelDisabled, tunnelSuspended } f
 import type { Allowance } from "./allowance.ts";
 import { Endpoint, type RelayPlace, type SessionEnd, type TunnelGate } from "./endpoint.ts";
 import { RequestLog } from "./request_log.ts";
+import { Unsaved } from "./unsaved.ts";
 
 /** How long an endpoint that lost its session is remembered, in milliseconds. */
 const REMEMBER_MS = 60_000;
@@ -19,13 +20,14 @@ export class Persistent implements TunnelGate {
   /** That of {@link PersistentTunnel.userId}. */
   allowance: Allowance;
   readonly requests = new RequestLog();
+  /** Bytes. */
+  readonly unsaved = new Unsaved();
   /** When it was last connected or asked for, in Unix milliseconds. */
   seenAt = 0;
   /** Those that sessions carry, or carried a moment ago, by their ports. */
   readonly #endpoints = new Map<number, Endpoint>();
   readonly #place: RelayPlace;
   readonly #onExhausted: (allowance: Allowance) => void;
-  #unsaved = 0;
 
   /** @param onExhausted is told the moment the allowance is used up: more tunnels than this one may live on it */
   constructor(
@@ -57,7 +59,7 @@ export class Persistent implements TunnelGate {
   }
 
   meter(bytes: number): void {
-    this.#unsaved += bytes;
+    this.unsaved.add(bytes);
     this.allowance.add(bytes);
     if (this.allowance.isExhausted) this.#onExhausted(this.allowance);
   }
@@ -104,19 +106,7 @@ export class Persistent implements TunnelGate {
 
   /** Whether the store knows all traffic. */
   get isSaved(): boolean {
-    return this.#unsaved === 0 && this.requests.isSaved;
-  }
-
-  /** Traffic since the last call, to be added in the store. */
-  takeUnsaved(): number {
-    const unsaved = this.#unsaved;
-    this.#unsaved = 0;
-    return unsaved;
-  }
-
-  /** Gives back what {@link takeUnsaved} took when it could not be stored. */
-  giveBackUnsaved(bytes: number): void {
-    this.#unsaved += bytes;
+    return this.unsaved.amount === 0 && this.requests.unsaved.amount === 0;
   }
 
   #findFault(port: number, allowance: Allowance): Fault | null {

@@ -110,7 +110,7 @@ export class PersistentRegistry {
       else used.add(tunnel.allowance);
     }
     for (const [key, allowance] of this.#allowances) {
-      if (!used.has(allowance) && allowance.isSaved) this.#allowances.delete(key);
+      if (!used.has(allowance) && allowance.unsaved.amount === 0) this.#allowances.delete(key);
     }
   }
 

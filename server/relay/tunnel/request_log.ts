@@ -1,3 +1,5 @@
+import { Unsaved } from "./unsaved.ts";
+
 /** A visitor's request as its tunnel's owner sees it. */
 export interface RecentRequest {
   /** When it came, in Unix milliseconds. */
@@ -21,35 +23,18 @@ const MAX_PATH = 2000;
 /** The last 100 requests of a tunnel, in memory only: they may hold what nobody else should read. */
 export class RequestLog {
   readonly #requests: RecentRequest[] = [];
-  /** All requests that ended since the store was told. */
-  #unsaved = 0;
+  /** All requests that ended. */
+  readonly unsaved = new Unsaved();
 
   add(request: RecentRequest): void {
     const { path } = request;
     this.#requests.push(path.length > MAX_PATH ? { ...request, path: path.slice(0, MAX_PATH) } : request);
     if (this.#requests.length > MAX_REQUESTS) this.#requests.shift();
-    this.#unsaved++;
+    this.unsaved.add(1);
   }
 
   /** Newest first. */
   list(): RecentRequest[] {
     return this.#requests.toReversed();
-  }
-
-  /** Whether the store knows of all. */
-  get isSaved(): boolean {
-    return this.#unsaved === 0;
-  }
-
-  /** How many ended since the last call, to be added in the store. */
-  takeUnsaved(): number {
-    const unsaved = this.#unsaved;
-    this.#unsaved = 0;
-    return unsaved;
-  }
-
-  /** Gives back what {@link takeUnsaved} took when it could not be stored. */
-  giveBackUnsaved(count: number): void {
-    this.#unsaved += count;
   }
 }

@@ -86,11 +86,11 @@ interface Taken {
 function takeUnsaved(registry: PersistentRegistry): Taken {
   const taken: Taken = { tunnels: [], users: [] };
   for (const tunnel of registry.tunnels()) {
-    const bytes = tunnel.takeUnsaved(), requests = tunnel.requests.takeUnsaved();
+    const bytes = tunnel.unsaved.take(), requests = tunnel.requests.unsaved.take();
     if (bytes + requests > 0) taken.tunnels.push({ tunnel, bytes, requests });
   }
   for (const allowance of registry.allowances()) {
-    const bytes = allowance.takeUnsaved();
+    const bytes = allowance.unsaved.take();
     if (bytes > 0) taken.users.push({ allowance, bytes });
   }
   return taken;
@@ -98,8 +98,8 @@ function takeUnsaved(registry: PersistentRegistry): Taken {
 
 function giveBack({ tunnels, users }: Taken): void {
   for (const { tunnel, bytes, requests } of tunnels) {
-    tunnel.giveBackUnsaved(bytes);
-    tunnel.requests.giveBackUnsaved(requests);
+    tunnel.unsaved.add(bytes);
+    tunnel.requests.unsaved.add(requests);
   }
-  for (const { allowance, bytes } of users) allowance.giveBackUnsaved(bytes);
+  for (const { allowance, bytes } of users) allowance.unsaved.add(bytes);
 }
