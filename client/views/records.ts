@@ -1,3 +1,4 @@
+import type { CaptureJson } from "../../common/capture_json.ts";
 import { asRecord } from "../api/mod.ts";
 
 /** A view, as far as the commands show it. */
@@ -16,25 +17,8 @@ export interface ViewRecord {
   maxCaptures: number;
 }
 
-/** A call that was captured. Texts of the head have one character a byte. */
-export interface CaptureRecord {
-  id: string;
-  /** Counts up within its view. */
-  cursor: number;
-  receivedAt: string;
-  method: string;
-  host: string;
-  /** As it was sent, with `/req/<view>`. */
-  path: string;
-  query: string | null;
-  httpVersion: string;
-  headers: [string, string][];
-  address: string;
-  bodySize: number;
-  contentType: string | null;
-  /** Base64; null where it is too long to be sent along. */
-  body: string | null;
-}
+/** A call that was captured, with its body in base64; null where that is too long to be sent along. */
+export type CaptureRecord = CaptureJson & { body: string | null };
 
 /** What the server said is not what this client understands. */
 export class NotUnderstood extends Error {

@@ -1,3 +1,3 @@
 export { type CapturesArea, type CapturesOptions, createCaptures } from "./captures.ts";
-export type { DescribedCapture, DescribedView } from "./desk/describe.ts";
+export type { DescribedView } from "./desk/describe.ts";
 export type { ViewDesk } from "./desk/view_desk.ts";

@@ -1,3 +1,4 @@
+import type { CaptureJson, OpenedCaptureJson } from "../../../common/capture_json.ts";
 import { Buffer } from "node:buffer";
 import type { Capture, OpenedCapture, View, ViewAnswer } from "../../store/mod.ts";
 
@@ -15,26 +16,6 @@ export interface DescribedView {
   answer: ViewAnswer;
   retentionDays: number;
   maxCaptures: number;
-}
-
-/** A capture as its owners are told of it, without the body. */
-export interface DescribedCapture {
-  /** Its cursor as text: unique within its view. */
-  id: string;
-  cursor: number;
-  receivedAt: string;
-  method: string;
-  host: string;
-  /** As it was sent, with `/req/<view>`, one character a byte. */
-  path: string;
-  /** What is behind the first question mark; null when there is none. */
-  query: string | null;
-  httpVersion: string;
-  /** In their order and case, duplicates too, one character a byte. */
-  headers: [string, string][];
-  address: string;
-  bodySize: number;
-  contentType: string | null;
 }
 
 /** Where views are, without a slash at the end. */
@@ -61,7 +42,7 @@ export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): Des
   };
 }
 
-export function describeCapture(capture: Capture): DescribedCapture {
+export function describeCapture(capture: Capture): CaptureJson {
   const { cursor, method, host, httpVersion, headers, address, bodySize, contentType } = capture;
   const mark = capture.path.indexOf("?");
   const pairs: [string, string][] = [];
@@ -83,7 +64,7 @@ export function describeCapture(capture: Capture): DescribedCapture {
 }
 
 /** With its body, where that is short enough to lie with it. */
-export function describeOpened(capture: OpenedCapture): DescribedCapture & { body?: string; bodyTruncated?: true } {
+export function describeOpened(capture: OpenedCapture): OpenedCaptureJson {
   const head = describeCapture(capture);
   if (capture.bodyId !== null) return { ...head, bodyTruncated: true };
   const { buffer, byteOffset, byteLength } = capture.body;

@@ -1,16 +1,10 @@
+import type { CaptureJson } from "../../../common/capture_json.ts";
 import { checkInput } from "../../../common/check_input.ts";
 import { type Principal, requireScope } from "../../access/mod.ts";
 import { type Capture, type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
 import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
 import { OWN_ANSWER } from "../receive/answer.ts";
-import {
-  describeCapture,
-  type DescribedCapture,
-  type DescribedView,
-  describeOpened,
-  describeViewRecord,
-  type ViewUrls,
-} from "./describe.ts";
+import { describeCapture, type DescribedView, describeOpened, describeViewRecord, type ViewUrls } from "./describe.ts";
 import { type CaptureSearch, searchCaptures } from "./search.ts";
 import type { Tails } from "./tails.ts";
 import { newViewInput, viewChangesInput } from "./view_input.ts";
@@ -97,7 +91,7 @@ export class ViewDesk {
     who: Who,
     id: string,
     search: CaptureSearch,
-  ): Promise<{ captures: DescribedCapture[]; next: number | null }> {
+  ): Promise<{ captures: CaptureJson[]; next: number | null }> {
     await this.#find(requireScope(who, "views:read"), id);
     const { captures, next } = await searchCaptures(this.#options.store.captures, id, search);
     return { captures: captures.map(search.withBodies ? describeAny : describeCapture), next };

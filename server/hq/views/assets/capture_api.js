@@ -1,7 +1,7 @@
 // @ts-check
 import { queryOf } from "./capture_text.js";
 
-/** @typedef {import("./capture_types.ts").ShownCapture} Capture */
+/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 /** Captures of one view, at the server. All functions throw an Error with a line for the user. */

@@ -3,10 +3,10 @@ import { createHmac } from "node:crypto";
 import { toCurl, toHar, toJsonLines } from "./capture_export.js";
 import { guessPreset, verifySignature } from "./capture_signature.js";
 import { formatBodySize, matches, queryOf, shownPath } from "./capture_text.js";
-import type { ShownCapture } from "./capture_types.ts";
+import type { OpenedCaptureJson } from "../../../../common/capture_json.ts";
 import { visibleRows } from "./capture_window.js";
 
-const CAPTURE: ShownCapture = {
+const CAPTURE: OpenedCaptureJson = {
   id: "7",
   cursor: 7,
   receivedAt: "2026-01-31T12:00:00.000Z",

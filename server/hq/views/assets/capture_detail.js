@@ -4,7 +4,7 @@ import { toCurl } from "./capture_export.js";
 import { guessPreset, PRESETS, verifySignature } from "./capture_signature.js";
 import { byteText, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
-/** @typedef {import("./capture_types.ts").ShownCapture} Capture */
+/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
 /**
  * How bodies are read: as in the client.

@@ -7,7 +7,7 @@ import { toHar, toJsonLines } from "./capture_export.js";
 import { CaptureList } from "./capture_list.js";
 import { byteText, matches } from "./capture_text.js";
 
-/** @typedef {import("./capture_types.ts").ShownCapture} Capture */
+/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 const PAGE = 500;

@@ -1,5 +1,5 @@
 // @ts-check
-/** @typedef {import("./capture_types.ts").ShownCapture} Capture */
+/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 /**
