@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { createOriginReader } from "../common/forwarded.ts";
 import { silentLogger } from "../common/log.ts";
 import { type Scope, SCOPES } from "../server/access/mod.ts";
-import { startAccounts, type TestServer } from "../server/accounts/accounts_kit_test.ts";
+import { type FormName, startAccounts, type TestServer } from "../server/accounts/accounts_kit_test.ts";
 import { openStore } from "../server/store/mod.ts";
 import { makeTempDir, type Server, startServer } from "./kit/mod.ts";
 
@@ -42,7 +42,8 @@ async function readRoutes({ url }: Server): Promise<Route[]> {
 /** Makes a user, and what they show, by a second server on the same database. */
 async function addPerson(accounts: TestServer, origin: string, email: string): Promise<Person> {
   const browser = accounts.browse();
-  const post = async (form: string, body: unknown) => (await browser.post(form, body, { origin })).body;
+  const post = async <Name extends FormName>(form: Name, body: unknown) =>
+    (await browser.post(form, body, { origin })).body;
   await post("sign-up", { name: email, email, password: "12345678" });
   const make = async (given: readonly Scope[]) => await post("create-token", { name: "test", scopes: given, days: 1 });
   const tokens: Record<string, string> = { all: (await make(scopes)).token };

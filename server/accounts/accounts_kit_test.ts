@@ -72,7 +72,7 @@ async function signedIn({ authenticate }: Accounts, exchange: Exchange): Promise
 }
 
 /** Each function by its name. */
-const FORMS: Readonly<Record<string, Form>> = {
+const FORMS = {
   "create-account": ({ members }, exchange, body) => members.createAccount(exchange, body),
   "rename": ({ members }, exchange, body) => members.rename(exchange, body),
   "switch": ({ members }, exchange, { id }: { id: string }) => members.switchAccount(exchange, id),
@@ -114,16 +114,21 @@ const FORMS: Readonly<Record<string, Form>> = {
   "authorize": ({ consent }, exchange, body) => consent.decide(exchange, body),
   "describe-device": ({ consent }, exchange, { code }: { code: string }) => consent.describeDevice(exchange, code),
   "device": ({ consent }, exchange, body) => consent.decideDevice(exchange, body),
-};
+} satisfies Readonly<Record<string, Form>>;
+
+export type FormName = keyof typeof FORMS;
+
+const isForm = (name: string): name is FormName => Object.hasOwn(FORMS, name);
 
 function createFormFace(accounts: Accounts): Face {
   return {
     answer(exchange) {
       const name = /^\/forms\/([\w-]+)$/.exec(exchange.path)?.[1];
-      if (name === undefined) return undefined;
+      if (name === undefined || !isForm(name)) return undefined;
+      const form: Form = FORMS[name];
       return readJsonBody(exchange).then(async (body) => {
         accounts.checkOrigin(exchange);
-        const result = await FORMS[name](accounts, exchange, body as never) ?? {};
+        const result = await form(accounts, exchange, body as never) ?? {};
         const response = Response.json(result);
         const cookies: unknown = Reflect.get(Object(result), "cookies");
         for (const cookie of Array.isArray(cookies) ? cookies : []) response.headers.append("set-cookie", cookie);
@@ -134,11 +139,24 @@ function createFormFace(accounts: Accounts): Face {
 }
 
 /** The parts of an answer that tests look at. */
-export interface Answered {
+export interface Answered<Body> {
   readonly status: number;
-  // deno-lint-ignore no-explicit-any -- whatever a test expects of it
-  readonly body: any;
+  /** What is told when all is well; with another status only `error` is there. */
+  readonly body: Body & Refusal;
   readonly headers: Headers;
+}
+
+interface Refusal {
+  readonly error: { readonly code: string; readonly field?: string };
+}
+
+/** What a form tells; for one that tells nothing, nothing is to be looked at. */
+type Told<Name extends FormName> = Exclude<Awaited<ReturnType<(typeof FORMS)[Name]>>, void | null>;
+
+/** What `/api/v1/whoami` tells. */
+interface Whoami extends Pick<Principal, "user" | "account"> {
+  readonly accounts: readonly Principal["account"][];
+  readonly scopes: readonly string[];
 }
 
 /** Keeps cookies, and says which page it is on. */
@@ -153,8 +171,12 @@ export class Browser {
   }
 
   /** Posts a form of {@link startAccounts}. */
-  async post(form: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Answered> {
-    return await this.request(`/forms/${form}`, {
+  async post<Name extends FormName>(
+    form: Name,
+    body: unknown = {},
+    headers: Record<string, string> = {},
+  ): Promise<Answered<Told<Name>>> {
+    return await this.request<Told<Name>>(`/forms/${form}`, {
       method: "POST",
       body: JSON.stringify(body),
       headers: { "origin": this.#url, ...headers },
@@ -162,7 +184,10 @@ export class Browser {
   }
 
   /** Requests a path, following nothing. */
-  async request(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Answered> {
+  async request<Body = Whoami>(
+    path: string,
+    init: RequestInit & { headers?: Record<string, string> } = {},
+  ): Promise<Answered<Body>> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const headers = { ...(cookie === "" ? {} : { cookie }), ...init.headers };
     const response = await fetch(new URL(path, this.#url), { ...init, headers, redirect: "manual" });

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { testStores } from "../store/stores_kit_test.ts";
-import { ADMIN, recordingLogger, startAccounts } from "./accounts_kit_test.ts";
+import { ADMIN, type FormName, recordingLogger, startAccounts } from "./accounts_kit_test.ts";
 
 const ANNA = { name: "Anna Ant", email: "Anna@Example.com", password: "anna's password" };
 
@@ -24,7 +24,7 @@ testStores("who signs up has an account of their own, and stays signed in until 
 testStores("a wrong password, an unknown user and a bad form are told in words", async (store) => {
   await using server = await startAccounts(store);
   const browser = server.browse();
-  const tryIt = async (form: string, body: object) => {
+  const tryIt = async (form: FormName, body: object) => {
     const { status, body: { error } } = await browser.post(form, body);
     return [status, error.code, error.field];
   };

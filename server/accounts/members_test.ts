@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { testStores } from "../store/stores_kit_test.ts";
-import { ADMIN, type Browser, startAccounts, type TestServer } from "./accounts_kit_test.ts";
+import { ADMIN, type Answered, type Browser, startAccounts, type TestServer } from "./accounts_kit_test.ts";
 
 async function signUp(server: TestServer, name: string): Promise<Browser> {
   const browser = server.browse();
@@ -15,9 +15,9 @@ async function join(owner: Browser, member: Browser, name: string, role: string)
   equal((await member.post("accept-invitation", { id })).status, 200);
 }
 
-const codeOf = async (answer: ReturnType<Browser["post"]>) => (await answer).body.error?.code;
+const codeOf = async (answer: Promise<Answered<unknown>>) => (await answer).body.error?.code;
 const idOf = async (browser: Browser, email: string) =>
-  (await browser.post("members")).body.find((one: { email: string }) => one.email === email).id;
+  (await browser.post("members")).body.find((one) => one.email === email)?.id;
 
 testStores("members come by invitation, change roles and go, as the roles allow", async (store) => {
   await using server = await startAccounts(store);
@@ -27,7 +27,7 @@ testStores("members come by invitation, change roles and go, as the roles allow"
   await join(anna, bert, "bert", "admin");
   await join(bert, carl, "carl", "member");
   const members = (await carl.post("members")).body;
-  deepEqual(members.map(({ name, role }: Record<string, string>) => [name, role]), [
+  deepEqual(members.map(({ name, role }) => [name, role]), [
     ["anna", "owner"],
     ["bert", "admin"],
     ["carl", "member"],
@@ -51,7 +51,7 @@ testStores("members come by invitation, change roles and go, as the roles allow"
   // Who left goes on in an account that is still theirs.
   equal((await anna.request("/api/v1/whoami")).body.account.name, "anna");
   equal(await codeOf(anna.post("switch", { id: account.id })), "not_found");
-  const actions = (await bert.post("audit")).body.map(({ action }: { action: string }) => action);
+  const actions = (await bert.post("audit")).body.map(({ action }) => action);
   deepEqual(actions.toReversed(), [
     "account_added",
     "member_invited",
@@ -102,7 +102,7 @@ testStores("an admin of the server sets plans and suspends, and what was open en
   await admin.post("sign-in", ADMIN);
   const { user, account } = (await anna.request("/api/v1/whoami")).body;
   const own = (await admin.request("/api/v1/whoami")).body.user.id;
-  for (const form of ["users", "set-plan", "suspend", "set-admin", "reset-link", "admin-audit"]) {
+  for (const form of ["users", "set-plan", "suspend", "set-admin", "reset-link", "admin-audit"] as const) {
     equal(await codeOf(anna.post(form, { id: user.id, plan: "paid", on: true })), "not_allowed", form);
   }
   const { users, total } = (await admin.post("users", { search: "ANN" })).body;
@@ -126,7 +126,7 @@ testStores("an admin of the server sets plans and suspends, and what was open en
   equal((await admin.post("suspend", { id: user.id, on: false })).status, 200);
   equal((await anna.post("sign-in", signIn)).status, 200);
   const log = (await admin.post("admin-audit")).body.map((
-    { action, actor }: Record<string, string>,
+    { action, actor },
   ) => [action, actor]);
   deepEqual(log.slice(0, 2), [["user_restored", ADMIN.email], ["user_suspended", ADMIN.email]]);
 });

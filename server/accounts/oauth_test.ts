@@ -178,7 +178,7 @@ testStores("a client is revoked by its user, and a login can be moved to another
   const unknown = await switchTo("none", next.access_token);
   deepEqual([unknown.status, (await unknown.json()).error.code], [404, "not_found"]);
   const { body: clients } = await browser.post("clients");
-  deepEqual(clients.map(({ client, account, scopes }: Record<string, unknown>) => [client, account, scopes]), [
+  deepEqual(clients.map(({ client, account, scopes }) => [client, account, scopes]), [
     ["Portway on the command line", "Ants Ltd", ["tunnels:use", "views:read"]],
   ]);
   equal((await browser.post("revoke-client", { id: clients[0].id })).status, 200);
