@@ -15,9 +15,9 @@ const CHECKS: readonly (readonly string[])[] = [
   ["run", "-A", "scripts/check_imports.ts"],
 ];
 
-/** Types were checked before. Much of a test is waiting: for a browser, a server, a second. */
-const TESTS = ["test", "-A", "--no-check", "--permit-no-files", "--parallel"];
-/** Files tested at a time: each may start servers and a browser. */
+/** Types were checked before. */
+const TESTS = ["test", "-A", "--no-check", "--permit-no-files"];
+/** Much of a test is waiting, for a server or for a second: so many files are tested at a time. */
 const AT_A_TIME = 2;
 
 const root = new URL("..", import.meta.url);
@@ -41,7 +41,16 @@ async function runCheck(args: readonly string[]): Promise<Tally> {
   return { passed: success ? 1 : 0, failed: success ? 0 : 1, skipped: 0 };
 }
 
-async function runTests(args: readonly string[]): Promise<Tally> {
+/** Those that were asked for, else all: browsers one at a time, as one alone keeps several processors busy. */
+async function runTests(args: readonly string[]): Promise<Tally[]> {
+  if (args.length > 0) return [await runDenoTests(args)];
+  const browsers = Array.from(Deno.readDirSync(new URL("tests/", root)), ({ name }) => `tests/${name}`)
+    .filter((file) => file.endsWith("_browser_test.ts")).sort();
+  const others = await runDenoTests(["--parallel", `--ignore=${browsers.join(",")}`]);
+  return [others, await runDenoTests(browsers)];
+}
+
+async function runDenoTests(args: readonly string[]): Promise<Tally> {
   const child = startDeno([...TESTS, ...args], "piped");
   let output = "";
   for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
@@ -71,7 +80,7 @@ async function main(): Promise<number> {
   const args = Deno.args.filter((arg) => arg !== "--checks");
   const tallies: Tally[] = [];
   for (const check of CHECKS) tallies.push(await runCheck(check));
-  if (!Deno.args.includes("--checks")) tallies.push(await runTests(args), ...await runUnderNode(args));
+  if (!Deno.args.includes("--checks")) tallies.push(...await runTests(args), ...await runUnderNode(args));
   const sum = (key: keyof Tally) => tallies.reduce((total, tally) => total + tally[key], 0);
   const skipped = sum("skipped");
   print(`${sum("passed")} passed, ${sum("failed")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
