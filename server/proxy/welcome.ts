@@ -73,6 +73,7 @@ ${getLookText("tokens.css")}
 body{margin:0 auto;max-width:44rem;padding:var(--gap-7) var(--gap-5);font:var(--text-body)/1.5 var(--sans);
 background:var(--back);color:var(--text)}
 h1{margin:0 0 var(--gap-1)}td{padding:var(--gap-1) var(--gap-4) var(--gap-1) 0;vertical-align:top}
+@media (max-width:34rem){tr{display:grid;grid-template-columns:3.5rem 1fr}td:last-child{grid-column:2}}
 code{font-family:var(--mono);font-size:.9em}
 pre{overflow:auto;padding:var(--gap-4);border:1px solid var(--line);border-radius:var(--radius);background:var(--card)}
 </style></head><body>
