@@ -123,7 +123,7 @@ Deno.test("share never leaves its folder while a link is swapped under it", asyn
       }
     }
   } finally {
-    swapping.stop();
+    await swapping.stop();
   }
   equal(fs.readdirSync(share.outside).sort().join(), "only-outside,secret.txt");
 });
@@ -132,7 +132,7 @@ Deno.test("share never leaves its folder while a link is swapped under it", asyn
  * A process that turns `spot` into a folder of the share, then into a link that leads out, and so on; and `file` into
  * a file of the share, then into a link to one outside.
  */
-function startSwapping(share: TestShare): { stop(): void } {
+function startSwapping(share: TestShare): { stop(): Promise<void> } {
   fs.writeFileSync(path.join(share.outside, "only-outside"), "");
   fs.writeFileSync(path.join(share.outside, "secret.txt"), "from outside");
   const program = `
@@ -150,9 +150,10 @@ while os.getppid()==parent:
   const child = new Deno.Command("python3", { args: ["-c", program, share.path, share.outside] }).spawn();
   while (!fs.existsSync(path.join(share.path, "file")));
   return {
-    stop() {
+    async stop() {
       child.kill("SIGKILL");
-      child.unref();
+      // What it was about to make would be in the way of the folder's removal.
+      await child.status;
     },
   };
 }
