@@ -26,6 +26,7 @@ interface Watched {
   close(): void;
 }
 
+/** The streams that tell visitors of changes, at most 256 at once. Whoever creates it closes it. */
 export function createWatchRoutes(root: Root): WatchRoutes {
   const watched = new Map<string, Watched>();
   const ends = new Set<() => void>();
