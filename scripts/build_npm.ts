@@ -19,6 +19,7 @@ const ASSET_PACKAGES = ["@highlightjs/cdn-assets", "markdown-it"];
 /** The first of Node whose `node:sqlite` needs no flag. */
 const NODE = ">=22.13.0";
 
+/** The package for npm, as it was written. */
 export interface BuiltPackage {
   /** The tarball. */
   readonly file: string;

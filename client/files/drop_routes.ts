@@ -8,6 +8,7 @@ import { renderDropPage } from "./page/drop_page.ts";
 import type { ShareFacts } from "./page/page.ts";
 import { isForm } from "./upload/form.ts";
 
+/** A folder that visitors add to without seeing it: how it is written to, and what its page says. */
 export interface DropRoutesOptions {
   write: WriteRoutes;
   facts: ShareFacts;

@@ -19,6 +19,7 @@ import { openRoot, type Root } from "./disk/root.ts";
 import { parseSharePath, type SharePath } from "./disk/share_path.ts";
 import { WriteRoutes } from "./change/write_routes.ts";
 
+/** What is shared, with whom, and whether they may change it. */
 export interface FileShareOptions {
   /** The folder, or the one file, to share. */
   path: string;

@@ -7,6 +7,7 @@ export const LIVE_HEADER = "x-portway-live";
 /** What answers a request: a file, or another address to ask. */
 export type SitePage = FilePage | { redirect: string };
 
+/** A file that answers a request. */
 export interface FilePage {
   /** Whoever sends it closes it. */
   file: OpenFile;

@@ -16,6 +16,7 @@ import { findPage, openFile } from "./find_page.ts";
 import { LiveReload } from "./live_reload.ts";
 import { sendPage } from "./send_page.ts";
 
+/** The folder of a site, and how it is served. */
 export interface SiteOptions {
   /** The folder of the site. */
   path: string;
@@ -31,6 +32,7 @@ export interface SiteOptions {
   log?: Logger;
 }
 
+/** A folder served as a site. Whoever opened it closes it. */
 export interface WebSite extends FetchTarget {
   /** Whether there was a page for the address of the site itself when it was opened. */
   readonly hasIndex: boolean;

@@ -20,6 +20,7 @@ export interface Auth {
   recall(name: string): Promise<string | null>;
 }
 
+/** A user that the server makes itself, without a sign-up. */
 export interface NewUser {
   name: string;
   /** In lower case. */

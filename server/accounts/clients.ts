@@ -12,6 +12,7 @@ import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
 import { createSecret, hashSecret } from "../../common/secret.ts";
 import type { AuthorizedClient, Clients, TokenInfo } from "./types.ts";
 
+/** What the list of logins and personal tokens works with. */
 export interface ClientsOptions {
   store: Pick<Store, "identities" | "personalTokens" | "auditLog">;
   audit: Audit;

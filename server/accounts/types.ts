@@ -107,6 +107,7 @@ export interface Consent {
   decideDevice(exchange: Exchange, form: { code: string; accept: boolean; accountId?: string }): Promise<void>;
 }
 
+/** A user in an account, as other members see them. */
 export interface Member {
   readonly id: string;
   readonly userId: string;
@@ -115,6 +116,7 @@ export interface Member {
   readonly role: Role;
 }
 
+/** An invitation into an account that waits for an answer. */
 export interface Invitation {
   readonly id: string;
   readonly email: string;
@@ -181,6 +183,7 @@ export interface BrowserSessions {
   end(exchange: Exchange, id: string): Promise<void>;
 }
 
+/** A personal token, without the token itself: that is shown once, when it is made. */
 export interface TokenInfo {
   readonly id: string;
   readonly name: string;
@@ -211,6 +214,7 @@ export interface Clients {
   audit(principal: Principal): Promise<AuditEntry[]>;
 }
 
+/** A user, as the server's admins see them. */
 export interface UserInfo {
   readonly id: string;
   readonly name: string;

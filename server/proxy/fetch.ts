@@ -16,6 +16,7 @@ import type { Asking, OutgoingBody } from "./perform.ts";
 import type { DescriptionRouteOptions } from "./request.ts";
 import type { RequestRecord } from "./request_log.ts";
 
+/** What `/proxy/fetch` works with. `maxUploadBytes` is for the body that is passed on. */
 export interface FetchRouteOptions extends DescriptionRouteOptions {
   maxUploadBytes: number;
 }

@@ -3,6 +3,7 @@ import { type FileHandle, open, realpath } from "node:fs/promises";
 import type { Stats } from "node:fs";
 import { join, resolve, sep } from "node:path";
 
+/** A file that was found inside its folder, however links lead. */
 export interface OpenedFile {
   /** Whoever opened it closes it. */
   handle: FileHandle;

@@ -18,6 +18,7 @@ import { makeFolder, removeEntry } from "./changes.ts";
 import { createSubject, MoveRoutes } from "./move_routes.ts";
 import { Trash } from "./trash.ts";
 
+/** What the routes share that change a folder, and what they allow. */
 export interface WriteRoutesOptions {
   listings: ListingCache;
   /** Bytes of the largest file taken; null for no limit. */

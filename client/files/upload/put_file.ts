@@ -13,6 +13,7 @@ import { sync } from "../disk/sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
 import type { WritePlace } from "../disk/write_place.ts";
 
+/** Where a file that is sent goes, and under which conditions. */
 export interface PutFileOptions {
   root: Root;
   uploads: UploadStore;

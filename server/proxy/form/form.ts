@@ -12,6 +12,7 @@ import { descriptionMissing, readDescribingPart } from "./describing_part.ts";
 import { hasReference, takeField } from "./fields.ts";
 import { insertFiles, openReference } from "./insert_files.ts";
 
+/** What `/proxy/form` works with. `maxUploadBytes` is for the form that is passed on. */
 export interface FormRouteOptions extends DescriptionRouteOptions {
   /** Folder that `file:` references may name files in, or null. */
   files: string | null;
