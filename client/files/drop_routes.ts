@@ -14,15 +14,16 @@ export interface DropRoutesOptions {
   facts: ShareFacts;
 }
 
+/** Answers one request, or rejects with `HttpError`. */
+export type DropRoutes = (request: Request, path: SharePath, info: FetchInfo) => Promise<Response>;
+
 const METHODS = "GET, HEAD, POST, PUT, OPTIONS";
 
 /**
  * Answers for a share that visitors put files into and see nothing of: no name, no size, and not even whether a name
  * is taken, since a file whose name is gets another one. Whoever sends a part of a file needs the id of its upload.
  */
-export function createDropRoutes(
-  { write, facts }: DropRoutesOptions,
-): (request: Request, path: SharePath, info: FetchInfo) => Promise<Response> {
+export function createDropRoutes({ write, facts }: DropRoutesOptions): DropRoutes {
   return async (request, path, info) => {
     const { segments, query } = path;
     const isAsking = query.has("upload") && query.get("upload") !== "" && segments.length === 1;
