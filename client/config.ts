@@ -313,6 +313,7 @@ function optionalPair(text: string): [string, string] | null {
   return [first, second];
 }
 
+/** The client's options, read and checked. Values that are no option of the command used are the defaults. */
 export type ClientConfig = OptionValues<typeof clientOptions>;
 
 /** Ports, or URLs, of local services, a line each. */

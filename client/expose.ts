@@ -27,6 +27,7 @@ import {
   type Target,
 } from "./tunnel/mod.ts";
 
+/** What an ephemeral tunnel leads to, and what of it outlives the process. */
 export interface ExposeOptions {
   config: ClientConfig;
   env: Readonly<Record<string, string | undefined>>;

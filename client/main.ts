@@ -11,6 +11,7 @@ export interface ServerProgram {
   startEmbeddedRelay: StartEmbeddedRelay;
 }
 
+/** What differs when the client's commands are run by something other than `cli.ts`. */
 export interface MainOptions {
   /** Whether tunnels are kept for `--resume`; default true. */
   isKept?: boolean;

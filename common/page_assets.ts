@@ -15,6 +15,7 @@ export interface PageAssets {
   getText(name: string): string | null;
 }
 
+/** Where the files lie that pages of an area load. */
 export interface PageAssetsOptions {
   /** Where files lie, without those below it. The shared stylesheets are there besides. */
   folders: readonly URL[];

@@ -23,6 +23,7 @@ const OPTIONAL: ReadonlySet<string> = new Set(["@opentelemetry/api"]);
 /** The first of Node whose `node:sqlite` needs no flag. */
 const NODE = ">=22.13.0";
 
+/** The package for npm, as it was written. */
 export interface BuiltPackage {
   /** The tarball. */
   readonly file: string;

@@ -9,6 +9,7 @@ import { bareHostname, createOwnAddressCheck } from "./guard/mod.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { CorsProxy } from "./proxy/mod.ts";
 
+/** What the CORS proxy needs of the server that it runs in. */
 export interface OpenProxyOptions {
   config: ProxyConfig;
   /** Where this server is reached. */

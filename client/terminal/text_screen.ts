@@ -3,6 +3,7 @@ import { later } from "../../common/later.ts";
 import type { LineWriter } from "../../common/output/mod.ts";
 import type { Screen } from "./screen.ts";
 
+/** Where lines for people go, and what may be in them. */
 export interface TextScreenOptions {
   out: LineWriter;
   /** Standard error, for what is no data. */

@@ -22,6 +22,7 @@ const SHOWN_BYTES = 16 * 1024;
 /** Fields that the server tells by which captures go round in a circle. */
 const VIA_FIELD = "Portway-Capture";
 
+/** A capture that is sent to a local service, and how. */
 export interface DeliverOptions {
   connect: Connect;
   /** Where to; a path in it comes before that of the capture. */

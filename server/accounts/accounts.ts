@@ -22,6 +22,7 @@ import { createSecret } from "../../common/secret.ts";
 import { SessionForms } from "./sessions.ts";
 import type { Accounts, SignUpPolicy } from "./types.ts";
 
+/** What accounts need of the server, and the operator's choices about them. */
 export interface AccountsOptions {
   store: Store;
   log: Logger;
