@@ -152,7 +152,7 @@ export const text = (value: string): string => value;
 /** Text, or null when empty. */
 export const optionalText = (value: string): string | null => value === "" ? null : value;
 
-/** A domain name in lower case, without port and trailing dot; null when empty. */
+/** A domain name of at most 189 characters, in lower case, without port and trailing dot; null when empty. */
 export function optionalDomain(value: string): string | null {
   if (value === "") return null;
   const name = value.toLowerCase();

@@ -47,7 +47,7 @@ export const GoAwayReason = {
   /** The tunnel was deleted. */
   removed: 9,
 } as const;
-/** A value of {@link GoAwayReason}; a newer peer may send others. */
+/** A value of {@link GoAwayReason}; others that a newer peer sends are taken for `closed`. */
 export type GoAwayReason = typeof GoAwayReason[keyof typeof GoAwayReason];
 
 /** What a client should tell its user while a session goes on. The numbers are the wire's. */

@@ -29,7 +29,10 @@ export interface NewUser {
   isAdmin: boolean;
 }
 
-/** Loads better-auth, which takes some tenths of a second: only once somebody signs in or logs in. */
+/**
+ * Loads better-auth, which takes some tenths of a second: only once somebody signs in or logs in.
+ * @throws StoreUnavailable
+ */
 export async function openAuth(options: AuthOptions): Promise<Auth> {
   const { betterAuth } = await import("better-auth");
   const { identities } = options.store;

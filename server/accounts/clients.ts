@@ -111,7 +111,7 @@ export class ClientForms implements Clients {
   }
 }
 
-/** A token could otherwise make itself another that may do more. */
+/** A token could otherwise make itself another that may do more. @throws HttpError 403 `session_wanted` */
 export function requireSession({ via }: Principal): void {
   if (via !== "session") throw sessionWanted();
 }

@@ -35,6 +35,7 @@ export class FetchRoute {
     this.#options = options;
   }
 
+  /** @throws HttpError 400, 401, 413, and as {@link Performer} does */
   async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
     const { gate, performer, maxUploadBytes } = this.#options;
     gate.checkOwnToken(exchange);

@@ -13,6 +13,7 @@ export interface OpenedFile {
 /**
  * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
  * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path or a symbolic link.
+ * @throws the system's other errors
  */
 export async function openInside(root: string, path: string): Promise<OpenedFile | null> {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");

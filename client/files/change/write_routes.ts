@@ -52,7 +52,10 @@ export class WriteRoutes {
     this.#moves = new MoveRoutes(dav, this.#scratch);
   }
 
-  /** Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload or the trash. */
+  /**
+   * Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload or the trash.
+   * @throws HttpError, and the system's errors, which `toHttpError` puts into words
+   */
   async answer(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     if (!this.#cors) checkOrigin(request, info);
     if (request.method === "GET" || request.method === "HEAD") {

@@ -186,7 +186,8 @@ function checkSpace(folder: string, bytes: number): void {
 
 /**
  * Removes what shares of this machine left behind in a folder when they were killed.
- * Those of processes that still run are theirs; what cannot be removed stays, hidden.
+ * Those of processes that still run are theirs; what may not be removed stays, hidden.
+ * @throws the system's other errors
  */
 export function removeLeftovers(folder: string): void {
   for (const left of findLeftovers(folder)) {

@@ -51,6 +51,7 @@ export class FormRoute {
     this.#options = options;
   }
 
+  /** @throws HttpError, other than 405 only to callers of ours: those of proxyscotch get a failure as it tells them */
   async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
     if (exchange.method !== "POST") throw methodNotAllowed("POST, OPTIONS");
     const partKey = exchange.header(PART_KEY);
