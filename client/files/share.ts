@@ -17,6 +17,7 @@ import { renderErrorPage } from "./page/page.ts";
 import { createWatchRoutes } from "./serve/watch_routes.ts";
 import { openRoot } from "./disk/root.ts";
 import { parseSharePath, type SharePath } from "./disk/share_path.ts";
+import type { DiskSystem } from "./disk/system.ts";
 import { WriteRoutes } from "./change/write_routes.ts";
 
 export interface FileShareOptions {
@@ -36,6 +37,8 @@ export interface FileShareOptions {
   cors?: boolean;
   /** Takes what visitors are not told. */
   log?: Logger;
+  /** What it runs on. Default this system. */
+  system?: DiskSystem;
 }
 
 const READ_METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS", "PROPFIND"];
@@ -51,8 +54,8 @@ const MAX_FORM = 4 * 1024 * 1024;
  */
 export function createFileShare(options: FileShareOptions): FetchTarget {
   const { writable = false, drop = false, passphrase, hidden = false, maxUpload = null, cors = false } = options;
-  const { log = silentLogger } = options;
-  const root = openRoot({ path: options.path, hidden });
+  const { log = silentLogger, system } = options;
+  const root = openRoot({ path: options.path, hidden, system });
   if (drop && root.only !== null) throw new TypeError(`cannot take files into "${options.path}": it is no folder`);
   const listings = createListingCache(root);
   const facts = { name: root.name, writable, protected: passphrase !== undefined, maxUpload };
