@@ -650,10 +650,13 @@ export const proxyOnlyOptions = {
   },
 } satisfies OptionTable;
 
+/** The options of `portway proxy`, read and checked. */
 export type ProxyOnlyConfig = OptionValues<typeof proxyOnlyOptions>;
 
+/** The options of `portway server`, read and checked. */
 export type ServerConfig = OptionValues<typeof serverOptions>;
 
 /** What a server and one that is only a proxy have in common. */
 export type ProxyConfig = Pick<ServerConfig, keyof ServerConfig & keyof ProxyOnlyConfig>;
+/** An option of the server, whatever its value. */
 export type ServerOption = Option<unknown>;

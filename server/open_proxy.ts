@@ -9,6 +9,7 @@ import { knowOwn } from "./know_own.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { CorsProxy } from "./proxy/mod.ts";
 
+/** What the CORS proxy needs of the server that it runs in. */
 export interface OpenProxyOptions {
   config: ProxyConfig;
   /** Where this server is reached. */

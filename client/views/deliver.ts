@@ -20,6 +20,7 @@ const TIMEOUT_MS = 60_000;
 /** Bytes of an answer that are kept to be shown. */
 const SHOWN_BYTES = 16 * 1024;
 
+/** A capture that is sent to a local service, and how. */
 export interface DeliverOptions {
   connect: Connect;
   /** Where to; a path in it comes before that of the capture. */

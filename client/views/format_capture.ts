@@ -5,6 +5,7 @@ import { formatBody, makeHarmless } from "./format_body.ts";
 import type { ShownBody } from "./capture_body.ts";
 import type { CaptureRecord } from "./records.ts";
 
+/** How a capture may be shown in the terminal. */
 export interface CaptureLook {
   color: boolean;
   /** Characters that a line has room for. */

@@ -15,6 +15,7 @@ import { createReceiver } from "./receive/receiver.ts";
 import { captureAgain } from "./replay/capture_again.ts";
 import { Replayer, type SendRequest } from "./replay/replayer.ts";
 
+/** What request views need of the server, and their limits. */
 export interface CapturesOptions {
   store: Pick<Store, "views" | "captures">;
   arrivals: Arrivals;
@@ -58,6 +59,7 @@ const SWEEP_MS = 60_000;
 /** No upload takes longer; what is left of one is older. */
 const UPLOAD_MS = 24 * 60 * 60 * 1000;
 
+/** The area of request views: where calls arrive, and what members do with them. Whoever creates it closes it. */
 export function createCaptures(options: CapturesOptions): CapturesArea {
   const { store, arrivals, log, perView, perAddress, now = Date.now } = options;
   const committer = new Committer({

@@ -7,6 +7,7 @@ import type { OwnAddressCheck } from "./own_addresses.ts";
 import { isBadPort } from "./ports.ts";
 import { resolveBySystem, type Resolver } from "./resolve.ts";
 
+/** What the guard lets through although it would not, and how it knows this server. */
 export interface GuardOptions {
   /** Host names, addresses and CIDR ranges that may be reached although they are not public. */
   allow?: readonly string[];

@@ -52,6 +52,7 @@ export interface HopAnswer {
   switched: Connection | null;
 }
 
+/** How upstreams are reached, and how many connections to them are kept. */
 export interface ProxyUpstreamOptions {
   guard: Guard;
   /** For each address of an upstream that is tried. */

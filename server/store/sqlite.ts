@@ -13,7 +13,11 @@ import type { Store } from "./types.ts";
 /** Enough for the commits of another server on the same folder. */
 const LOCK_WAIT_MS = 1000;
 
-/** The embedded driver: one file, write-ahead log, every commit on disk before it is answered. */
+/**
+ * The embedded driver: one file, write-ahead log, every commit on disk before it is answered.
+ * @param dataDir folder of the file; null for a database in memory
+ * @throws Error with the path when it cannot be opened
+ */
 export async function openSqliteStore(dataDir: string | null): Promise<Store> {
   const path = dataDir === null ? ":memory:" : join(dataDir, "portway.db");
   try {

@@ -10,6 +10,7 @@ export interface SharePath {
   readonly query: URLSearchParams;
 }
 
+/** How strictly the names in a path are read. */
 export interface SharePathOptions {
   /** Refuse what Windows reads as a drive, a stream or a device. Default: whether this is Windows. */
   windows?: boolean;

@@ -10,6 +10,7 @@ import { type CaptureSearch, searchCaptures } from "./search.ts";
 import type { Tails } from "./tails.ts";
 import { newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
 
+/** What members' changes to views work with, and their bounds. */
 export interface ViewDeskOptions extends ViewUrls {
   store: Pick<Store, "views" | "captures">;
   tails: Tails;

@@ -1,7 +1,7 @@
 import { type Kysely, sql, type Transaction } from "kysely";
-import { nextTurn } from "../../common/turn.ts";
-import type { Captures } from "./capture_types.ts";
-import type { Database } from "./schema/mod.ts";
+import { nextTurn } from "../../../common/turn.ts";
+import type { Captures } from "./types.ts";
+import type { Database } from "../schema/mod.ts";
 
 type Removal = Pick<Captures, "remove" | "removeAll" | "removeUpload" | "sweep">;
 

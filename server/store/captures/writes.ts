@@ -1,8 +1,8 @@
 import { type CompiledQuery, type Kysely, sql, type Transaction } from "kysely";
-import { HEAD_COLUMNS } from "./capture_reads.ts";
-import { removeRows } from "./capture_removal.ts";
-import type { BodyPiece, Captures, NewCapture } from "./capture_types.ts";
-import type { Database } from "./schema/mod.ts";
+import { HEAD_COLUMNS } from "./reads.ts";
+import { removeRows } from "./removal.ts";
+import type { BodyPiece, Captures, NewCapture } from "./types.ts";
+import type { Database } from "../schema/mod.ts";
 
 type CaptureRow = Database["captures"];
 
