@@ -14,6 +14,7 @@ export interface CarriedPort {
   path: string;
 }
 
+/** A persistent tunnel, its ports that are exposed here, and where all that is shown. */
 export interface CarryPortsOptions {
   connect: Connect;
   server: URL;

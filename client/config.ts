@@ -247,7 +247,7 @@ export const clientOptions = {
     isPair: true,
     parse: optionalPair,
     fallback: "",
-    help: "send a captured call once more, to --forward",
+    help: "send a captured call, by its id, to --forward once more",
   },
   forward: {
     flag: "--forward",
@@ -281,7 +281,7 @@ export const clientOptions = {
     metavar: "FOLDER",
     parse: optionalText,
     fallback: "",
-    help: "where the client keeps its tunnels for --resume; the platform's usual place when not set",
+    help: "where the client keeps logins, and its tunnels for --resume; the platform's usual place when not set",
   },
   json: {
     heading: "Output",
@@ -313,6 +313,7 @@ function optionalPair(text: string): [string, string] | null {
   return [first, second];
 }
 
+/** The client's options, read and checked. Values that are no option of the command used are the defaults. */
 export type ClientConfig = OptionValues<typeof clientOptions>;
 
 /** Ports, or URLs, of local services, a line each. */

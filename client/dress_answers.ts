@@ -1,5 +1,6 @@
 import type { FetchTarget } from "../common/fetch_target.ts";
 
+/** What `--cors` and `--header` add to the answers of a share or a site. */
 export interface DressOptions {
   /** Let pages of other sites read the answers, and send every method that the target takes. */
   cors: boolean;

@@ -5,6 +5,7 @@ import { clientOptions } from "./config.ts";
 import { openApi } from "./open_api.ts";
 import { type CaptureRecord, findNewest, followView } from "./views/mod.ts";
 
+/** Which server is followed, as whom, and from where on. */
 export interface TailViewOptions {
   /** The server; the one that was logged in to last when left out. */
   server?: string | URL;

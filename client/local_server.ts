@@ -5,6 +5,7 @@ import type { FetchInfo, FetchTarget } from "../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../common/http_error.ts";
 import { type Logger, silentLogger } from "../common/log.ts";
 
+/** What is served on a port of this machine, and to whom. */
 export interface LocalServerOptions {
   target: FetchTarget;
   /** Address to bind. Default 0.0.0.0: everyone on the network by IPv4; `::` takes IPv6 as well. */
@@ -16,6 +17,7 @@ export interface LocalServerOptions {
   onRequest?(request: LocalRequest): void;
 }
 
+/** What a request to a share on the local network is shown by. */
 export interface LocalRequest {
   method: string;
   /** Path and query; no secret is ever in them. */
@@ -26,6 +28,7 @@ export interface LocalRequest {
   bytes: number;
 }
 
+/** A share or site that others on the local network reach. Whoever opened it closes it. */
 export interface LocalServer {
   /** The addresses it can be reached at, this machine's own first. */
   readonly urls: readonly string[];

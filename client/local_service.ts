@@ -4,6 +4,7 @@ import type { Note } from "./expose.ts";
 import { logConnect } from "./log_connect.ts";
 import { createUpstream, type PublicPorts, type Target } from "./tunnel/mod.ts";
 
+/** The service that a tunnel leads to, and what is changed on the way to it and back. */
 export interface LocalServiceOptions {
   url: URL;
   /** The Host that it sees, `public` for the one that visitors ask for; null for its own. */

@@ -20,6 +20,7 @@ export interface OpenRelay {
   close(): Promise<void>;
 }
 
+/** Which relay a tunnel gets, and how one inside this process is started. */
 export interface OpenRelayOptions {
   /** None for a relay inside this process. */
   server: URL | null;

@@ -7,7 +7,11 @@ import { openApi } from "./open_api.ts";
 import { NotDelivered, parseCapture } from "./views/mod.ts";
 import { withTeller } from "./with_teller.ts";
 
-/** `--views-replay`: sends one captured call to the service of `--forward` again. */
+/**
+ * `--views-replay`: sends one captured call to the service of `--forward` again.
+ * @returns the exit code
+ * @throws OptionError without `--forward`; LoginNeeded, ApiRefused, ApiUnreachable
+ */
 export async function replayCapture(context: ActionContext): Promise<number> {
   const { config } = context;
   const [given, captureId] = config.viewsReplay ?? ["", ""];

@@ -1,3 +1,4 @@
+/** Bounds of the waits, in milliseconds; the bound doubles with every attempt. `random` gives 0 to below 1. */
 export interface BackoffOptions {
   /** Longest first wait, in milliseconds. */
   initialMs: number;

@@ -12,6 +12,7 @@ export interface FetchTarget {
   close(): Promise<void>;
 }
 
+/** What a fetch handler is told besides the web-standard `Request`. */
 export interface FetchInfo {
   /** The request target byte for byte as the visitor sent it: `request.url` is normalised, so no gate may trust it. */
   path: string;

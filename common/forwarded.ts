@@ -12,6 +12,7 @@ export interface Origin {
   isProxied?: boolean;
 }
 
+/** Tells who really asks, and how, behind the operator's own reverse proxies. */
 export type OriginReader = (exchange: Exchange) => Origin;
 
 /**

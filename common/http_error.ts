@@ -25,6 +25,7 @@ export class HttpError extends Error {
   }
 }
 
+/** What an {@link HttpError} carries besides status, code and message. */
 export interface HttpErrorOptions {
   /** A second sentence: what the reader can do about it. */
   details?: string;
@@ -58,6 +59,7 @@ export function expectationFailed(message: string, extra: ExpectationFields = {}
   });
 }
 
+/** The optional fields of a 417's body. */
 export interface ExpectationFields {
   suggestion?: string;
   supported_expectations?: string[];

@@ -2,7 +2,9 @@ import { openLineWriter, openOutput } from "./output/mod.ts";
 
 /** Levels, least first; a logger drops what is below its own. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
+/** `text` for people, `json` for programs: one object a line. */
 export type LogFormat = "text" | "json";
+/** What a line says besides its event. Undefined fields are left out. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
 /** Structured log: an event name that stays stable and plain fields. Secrets never go in. */
@@ -19,6 +21,7 @@ export interface WaitingLogger extends Logger {
   flush(): Promise<void>;
 }
 
+/** Form, level and place of the lines. Default: `text`, `info`, standard error. */
 export interface LoggerOptions {
   format?: LogFormat;
   level?: LogLevel;

@@ -13,6 +13,7 @@ export interface ApiPart {
   securitySchemes?: Readonly<Record<string, ApiObject>>;
 }
 
+/** The head of an OpenAPI document. */
 export interface ApiInfo {
   title: string;
   version: string;

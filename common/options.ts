@@ -32,7 +32,9 @@ export interface Option<T> {
   readonly refuseEmpty?: boolean;
 }
 
+/** The options of a program or command, by the names that its code knows them by. */
 export type OptionTable = Readonly<Record<string, Option<unknown>>>;
+/** The values that {@link resolveOptions} makes of a table. */
 export type OptionValues<T extends OptionTable> = {
   -readonly [K in keyof T]: T[K] extends Option<infer V> ? V : never;
 };
@@ -81,6 +83,7 @@ export function nameSource<N extends string>(
   return variablesOf.get(values)?.[name] ?? table[name].flag;
 }
 
+/** Where values come from. Flags win over the environment. */
 export interface OptionSources {
   /** Texts given as flags, by the table's names. */
   flags: Readonly<Record<string, string | undefined>>;
@@ -149,7 +152,7 @@ export const text = (value: string): string => value;
 /** Text, or null when empty. */
 export const optionalText = (value: string): string | null => value === "" ? null : value;
 
-/** A domain name in lower case, without port and trailing dot; null when empty. */
+/** A domain name of at most 189 characters, in lower case, without port and trailing dot; null when empty. */
 export function optionalDomain(value: string): string | null {
   if (value === "") return null;
   const name = value.toLowerCase();

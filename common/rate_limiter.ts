@@ -6,6 +6,7 @@ export interface RateLimiter {
   peek(key: string): number;
 }
 
+/** How often a key gets a turn. */
 export interface RateLimiterOptions {
   /** Turns that can be saved up, and so taken at once. */
   burst: number;

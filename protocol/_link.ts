@@ -32,6 +32,7 @@ export class Wire implements Transport {
   }
 }
 
+/** How the two ends of a test session are joined. */
 export interface LinkOptions {
   slow?: boolean;
   maxStreams?: number;
@@ -100,6 +101,7 @@ export const ignore = (some: Partial<StreamHandler> = {}): StreamHandler => ({
 /** {@link ignore} for the relay's end, which takes answers. */
 export const visitor = (some: Partial<StreamHandler> = {}): StreamHandler => ignore({ onResponse() {}, ...some });
 
+/** A body without bytes. */
 export const NOTHING = new Uint8Array(0);
 
 /** Answers with a status and no body. */
@@ -125,9 +127,14 @@ export function writeText(text: string): HeadWriter {
   };
 }
 
+/** The shortest head of a request. */
 export const HEAD_TEXT = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+/** {@link HEAD_TEXT} as bytes. */
 export const HEAD = writeText(HEAD_TEXT);
 
+/** Flags of a request without a body. */
 export const GET = { end: true, upgrade: false };
+/** Flags of a request whose body follows. */
 export const POST = { end: false, upgrade: false };
+/** Flags of a request for an upgrade. */
 export const UPGRADING = { end: false, upgrade: true };

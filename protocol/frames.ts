@@ -21,6 +21,7 @@ export const FrameType = {
   /** Relay to client, stream 0, for clients that asked for it: code (2), text for their user. */
   notice: 10,
 } as const;
+/** A value of {@link FrameType}; a peer's other ones end the session. */
 export type FrameType = typeof FrameType[keyof typeof FrameType];
 
 /** Last frame of this direction (REQUEST, RESPONSE, DATA). */
@@ -58,6 +59,7 @@ export function readU16(buffer: Uint8Array, at: number): number {
   return buffer[at] << 8 | buffer[at + 1];
 }
 
+/** Writes unsigned 32 bits, big-endian; four bytes must be free at `at`. */
 export function writeU32(buffer: Uint8Array, at: number, value: number): void {
   buffer[at] = value >>> 24;
   buffer[at + 1] = value >>> 16;
@@ -65,6 +67,7 @@ export function writeU32(buffer: Uint8Array, at: number, value: number): void {
   buffer[at + 3] = value;
 }
 
+/** Writes unsigned 16 bits, big-endian; two bytes must be free at `at`. Higher bits are dropped. */
 export function writeU16(buffer: Uint8Array, at: number, value: number): void {
   buffer[at] = value >>> 8;
   buffer[at + 1] = value;

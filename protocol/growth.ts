@@ -31,4 +31,5 @@ export class GrowthBudget {
  */
 const PROCESS_GROWTH = 2 * MAX_WINDOW_GROWTH;
 
+/** The budget above those of all sessions of this process. */
 export const growthOfProcess = new GrowthBudget(PROCESS_GROWTH);

@@ -19,6 +19,7 @@ import { MuxStream, type StreamHandler, type StreamSession, SWITCHING_PROTOCOLS 
 import { StreamTable } from "./stream_table.ts";
 import { HEADROOM, Outbox, type Transport } from "./outbox.ts";
 
+/** One end of a session: how its frames are sent, what it takes, and who hears of what comes. */
 export interface MuxOptions {
   transport: Transport;
   /** Called once when the session is over, for whatever reason; every stream has been reset before. */
@@ -41,6 +42,7 @@ export interface MuxOptions {
   lastId?: number;
 }
 
+/** The flags of a REQUEST frame. */
 export interface RequestFlags {
   /** No body follows. */
   end: boolean;
@@ -135,7 +137,8 @@ export class Mux implements StreamSession {
   }
 
   /**
-   * Takes the whole frames at the beginning of `bytes[start, end)`. Handlers are given views into it.
+   * Takes the whole frames at the beginning of `bytes[start, end)`. Handlers are given views into it. A frame that breaks
+   * the protocol ends the session; what a handler throws is thrown.
    * @returns the offset behind the last whole frame: what is left, never as much as `MAX_FRAME`, comes again with what
    * follows it
    */

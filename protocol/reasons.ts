@@ -21,6 +21,7 @@ export const ResetReason = {
   /** A defect on the side that sent it. */
   internal: 9,
 } as const;
+/** A value of {@link ResetReason}; others that a newer peer sends are taken for `cancelled`. */
 export type ResetReason = typeof ResetReason[keyof typeof ResetReason];
 
 /** Why a session ends. The numbers are the wire's. */
@@ -46,6 +47,7 @@ export const GoAwayReason = {
   /** The tunnel was deleted. */
   removed: 9,
 } as const;
+/** A value of {@link GoAwayReason}; others that a newer peer sends are taken for `closed`. */
 export type GoAwayReason = typeof GoAwayReason[keyof typeof GoAwayReason];
 
 /** What a client should tell its user while a session goes on. The numbers are the wire's. */
@@ -53,4 +55,5 @@ export const NoticeCode = {
   /** Most of the month's traffic is used up. */
   allowanceLow: 1,
 } as const;
+/** A value of {@link NoticeCode}; a newer relay may send others. */
 export type NoticeCode = typeof NoticeCode[keyof typeof NoticeCode];

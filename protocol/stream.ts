@@ -263,14 +263,14 @@ export class MuxStream {
     return this.#window < ROUND_TRIPS * perMs * roundTripMs;
   }
 
-  /** For the mux: credit arrived. */
+  /** For the mux: credit arrived. @throws ProtocolError when it adds up to more than twice a window's bound */
   addCredit(bytes: number): void {
     this.#sendCredit += bytes;
     if (this.#sendCredit > 2 * MAX_WINDOW) throw new ProtocolError(`stream ${this.id} was given too much credit`);
     this.#wakeWriter();
   }
 
-  /** For the mux: `bytes` of body arrived. */
+  /** For the mux: `bytes` of body arrived. @throws ProtocolError when there was no credit for them */
   take(bytes: number): void {
     if (bytes === 0) return;
     if (this.#grantedAt === 0) this.#grantedAt = this.#mux.heardAt;

@@ -8,7 +8,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { copyPackages, findPackageNames, loadPackages, type NpmPackage } from "./package/npm_packages.ts";
+import { isJoined, joinPackages, leadToJoined } from "./package/bundle.ts";
+import { copyPackages, findPackageNames, loadPackages } from "./package/npm_packages.ts";
 import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
 import { emitTypes } from "./package/types.ts";
 import { readFlag, stampRelease } from "./package/release.ts";
@@ -16,47 +17,62 @@ import { readFlag, stampRelease } from "./package/release.ts";
 /** Packages of which a page loads a file: what they need themselves is in that file. */
 const ASSET_PACKAGES = ["@highlightjs/cdn-assets", "markdown-it"];
 
+/** What a joined package imports if it is there. */
+const OPTIONAL: ReadonlySet<string> = new Set(["@opentelemetry/api"]);
+
 /** The first of Node whose `node:sqlite` needs no flag. */
 const NODE = ">=22.13.0";
 
+/** The package for npm, as it was written. */
 export interface BuiltPackage {
   /** The tarball. */
   readonly file: string;
   readonly bytes: number;
   /** Names of the packages inside it. */
   readonly bundled: readonly string[];
+  /** Names of those that are parts of its own modules. */
+  readonly joined: readonly string[];
 }
 
 /** Builds the package into a folder. */
 export function buildNpm(out: string, version: string): BuiltPackage {
   const work = mkdtempSync(join(tmpdir(), "portway-npm-"));
   try {
-    const files = listProductFiles();
-    const stage = join(work, "stage");
-    stageFiles(files, stage, version);
-    run(
-      "deno",
-      ["pack", "--quiet", "--allow-dirty", "--allow-slow-types", "--no-source-maps", "--output", "p.tgz"],
-      stage,
-    );
-    run("tar", ["xzf", join(stage, "p.tgz"), "-C", work], work);
-    const folder = join(work, "package");
-    removeSources(folder);
-    finishModules(files, folder);
-    emitTypes(stage, folder);
-    const packages = findPackages(files);
-    const bundled = copyPackages(packages, join(folder, "node_modules"));
-    for (const name of ASSET_PACKAGES) copyAssets(name, join(folder, "node_modules", name));
-    const all = [...bundled, ...ASSET_PACKAGES].sort();
-    const manifest = createManifest(version, all, join(folder, "node_modules"));
+    const files = listProductFiles(), folder = packModules(files, work, version);
+    const { bundled, joined } = addPackages(files, folder);
+    checkModules(folder, bundled);
+    const manifest = createManifest(version, bundled, join(folder, "node_modules"));
     writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2) + "\n");
     mkdirSync(out, { recursive: true });
     const file = join(out, `portway-${version}.tgz`);
     run("tar", ["czf", file, "package"], work);
-    return { file, bytes: readFileSync(file).length, bundled: all };
+    return { file, bytes: readFileSync(file).length, bundled, joined };
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** The program as JavaScript with types. @returns the package's folder */
+function packModules(files: readonly string[], work: string, version: string): string {
+  const stage = join(work, "stage"), folder = join(work, "package");
+  stageFiles(files, stage, version);
+  const flags = ["--quiet", "--allow-dirty", "--allow-slow-types", "--no-source-maps", "--output", "p.tgz"];
+  run("deno", ["pack", ...flags], stage);
+  run("tar", ["xzf", join(stage, "p.tgz"), "-C", work], work);
+  removeSources(folder);
+  finishModules(files, folder);
+  emitTypes(stage, folder);
+  return folder;
+}
+
+/** The packages that it needs. @returns the names of those that lie in it, and of those that became part of it */
+function addPackages(files: readonly string[], folder: string): { bundled: string[]; joined: string[] } {
+  const texts = files.filter((path) => /\.tsx?$/.test(path)).map((path) => readFileSync(join(ROOT, path), "utf8"));
+  const packages = loadPackages(findPackageNames(texts).filter((name) => !isJoined(name)));
+  const copied = copyPackages(packages, join(folder, "node_modules"));
+  const joined = joinPackages(texts, folder, copied).map(({ name }) => name);
+  for (const name of ASSET_PACKAGES) copyAssets(name, join(folder, "node_modules", name));
+  return { bundled: [...copied, ...ASSET_PACKAGES].sort(), joined };
 }
 
 /** The program in a folder of its own, as the packer wants it: a name with a scope, and nothing of the tools. */
@@ -85,30 +101,29 @@ function finishModules(files: readonly string[], folder: string): void {
     // Helpers of tests that nothing imports are not packed.
     if (!existsSync(file)) continue;
     const text = readFileSync(file, "utf8");
-    const finished = text.replace(LATER, (_, specifier: string) => `later("${specifier.replace(/\.tsx?$/, ".js")}")`);
+    const found = text.replace(LATER, (_, specifier: string) => `later("${specifier.replace(/\.tsx?$/, ".js")}")`);
+    const finished = leadToJoined(found, path);
     if (finished !== text) writeFileSync(file, finished);
     if (/^\s*(?:await )?using \w+ =/m.test(finished)) {
       throw new Error(`${path} has "using", which Node 22 cannot parse`);
     }
-    checkImports(file, finished);
   }
   const cli = join(folder, "cli.js");
   writeFileSync(cli, `#!/usr/bin/env node\n${readFileSync(cli, "utf8")}`, { mode: 0o755 });
 }
 
-/** @throws Error when a module imports a file that is not in the package */
-function checkImports(file: string, text: string): void {
-  const code = text.replace(/^\s*(?:\/?\*|\/\/).*$/gm, "");
-  for (const [, specifier] of code.matchAll(/(?:\bfrom |\bimport |\bimport\(|\blater\()\s*"(\.[^"]+)"/g)) {
-    if (!existsSync(join(dirname(file), specifier))) {
-      throw new Error(`${file} imports ${specifier}, which is not packed`);
+/** @throws Error when a module imports a file or a package that is not in the package */
+function checkModules(folder: string, bundled: readonly string[]): void {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  for (const path of names.filter((name) => /\.js$/.test(name) && !/^node_modules\b|\bassets\b/.test(name))) {
+    const code = readFileSync(join(folder, path), "utf8").replace(/^\s*(?:\/?\*|\/\/).*$/gm, "");
+    for (const [, specifier] of code.matchAll(/(?:^|[;}\s])(?:from|import|import\(|later\()\s*"([@.a-z][^":]+)"/g)) {
+      const isThere = specifier.startsWith(".")
+        ? existsSync(join(folder, dirname(path), specifier))
+        : bundled.some((name) => `${specifier}/`.startsWith(`${name}/`));
+      if (!isThere && !OPTIONAL.has(specifier)) throw new Error(`${path} imports ${specifier}, which is not packed`);
     }
   }
-}
-
-function findPackages(files: readonly string[]): NpmPackage[] {
-  const texts = files.filter((path) => /\.tsx?$/.test(path)).map((path) => readFileSync(join(ROOT, path), "utf8"));
-  return loadPackages(findPackageNames(texts));
 }
 
 /** Of a package for a page: its modules for browsers and its licence. */

@@ -1,8 +1,8 @@
 /** The package for Node as a newcomer meets it: built, installed in an empty folder, and run by Node itself. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNpm } from "../scripts/build_npm.ts";
 import { makeTempDir, startServer, startSite, startTunnel, visit } from "./kit.ts";
@@ -54,7 +54,7 @@ await server.close();
 
 Deno.test("the package for Node: installs alone, has types, and works with Deno's on either side", async (t) => {
   await using folder = await makeTempDir();
-  const { file, bytes, bundled } = buildNpm(folder.path, "0.1.0-test");
+  const { file, bytes, joined } = buildNpm(folder.path, "0.1.0-test");
   const place = join(folder.path, "empty");
   await mkdir(place);
   await writeFile(join(place, "package.json"), '{"private":true,"type":"module"}');
@@ -63,10 +63,20 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
   const node = findNode(NODE);
   const installed = { node, package: join(place, "node_modules", "portway") };
 
-  await t.step("one package of less than 6 MB, with what it needs inside", () => {
+  await t.step("at most 25 packages of less than 4 MB together, those that the documents tell of", async () => {
     assert.match(said, /added 1 package/);
-    assert(bytes < 6_000_000, String(bytes));
-    assert(bundled.includes("hono"));
+    assert(bytes < 4_000_000, String(bytes));
+    const names = await listInstalled(join(place, "node_modules"));
+    assert(names.length <= 25, names.join());
+    const text = await readFile(join(root, "docs", "install.md"), "utf8");
+    assert.deepEqual(names.filter((name) => name !== "portway"), listDocumented(text));
+    assert.match(text, new RegExp(`brings ${names.length} packages: its own and ${names.length - 1} inside`));
+    assert.equal(Number(/tarball is ([\d.]+) MB/.exec(text)?.[1]).toFixed(1), (bytes / 1e6).toFixed(1));
+  });
+  await t.step("of packages that became part of it, the licences are there", async () => {
+    const notice = await readFile(join(installed.package, "vendor", "NOTICE"), "utf8");
+    assert(joined.includes("better-auth") && joined.includes("jose"), joined.join());
+    for (const name of joined) assert.match(notice, new RegExp(`^${RegExp.escape(name)} \\d+\\.\\d+\\.\\d+$`, "m"));
   });
   await t.step("its command says the release", () => {
     assert.equal(run(node, [join(place, "node_modules", ".bin", "portway"), "--version"], place), "0.1.0-test\n");
@@ -95,6 +105,22 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
     });
   }
 });
+
+/** The names of all packages below a `node_modules` folder, those inside others too, with one for each version. */
+async function listInstalled(folder: string): Promise<string[]> {
+  const found = (await readdir(folder, { recursive: true })).filter((path) => basename(path) === "package.json");
+  const names = found.map((path) =>
+    `/${dirname(path)}`.split(/[/\\]node_modules[/\\]|^\//).at(-1)!.replaceAll("\\", "/")
+  );
+  return names.filter((name) => /^(?:@[^/]+\/)?[^/]+$/.test(name)).sort();
+}
+
+/** The packages in the first column of the table of what the package brings. */
+function listDocumented(text: string): string[] {
+  const [, part] = text.split("## What the package brings");
+  const rows = [...part.matchAll(/^\| ([^|]+) \| +[\d,]+ +\|/gm)].map(([, packages]) => packages.trim());
+  return rows.flatMap((packages) => packages.split(", ")).sort();
+}
 
 /** Both ends start, accounts answer from the database, and a folder is shared through a tunnel. */
 async function shareFolder(place: string): Promise<void> {

@@ -23,6 +23,7 @@ export interface TestServer extends AsyncDisposable {
   got: Got[];
 }
 
+/** Starts an HTTP server on a free port of 127.0.0.1 that answers as `say` has it and keeps what it got. */
 export async function startTestServer(say: Say): Promise<TestServer> {
   const got: Got[] = [];
   const server = createServer(async (request, response) => {

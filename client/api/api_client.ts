@@ -8,6 +8,7 @@ const MAX_ANSWER = 16 * 1024 * 1024;
 /** Of a stream's answer that is an error, which is read whole. */
 const MAX_REFUSAL = 64 * 1024;
 
+/** Which server is asked, over which connections, and with whose tokens. */
 export interface ApiClientOptions {
   server: URL;
   connect: Connect;
@@ -28,6 +29,7 @@ export interface ApiClient {
   stream(path: string, options?: StreamOptions): Promise<HttpStream>;
 }
 
+/** What a request for a stream carries besides its path. `signal` ends the stream too. */
 export interface StreamOptions {
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal;

@@ -46,7 +46,7 @@ export class Logins {
     return existsSync(join(this.#folder, nameFor(server.origin)));
   }
 
-  /** The login at a server; null for none and for a damaged one. */
+  /** The login at a server; null for none, for a damaged one, and for one that cannot be read. */
   loadUndamaged(server: URL): Login | null {
     try {
       return this.load(server);
@@ -95,6 +95,7 @@ export class Logins {
   /**
    * Does `work` while no other program of this user does the same for that server: a refresh token works once.
    * Waits half a minute at most, when another one has ended in the middle.
+   * @throws the system's errors when there can be no file for the lock, and what the work throws
    */
   async withLock<T>(server: URL, work: () => Promise<T>): Promise<T> {
     this.#make();

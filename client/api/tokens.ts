@@ -29,6 +29,7 @@ export function createFixedTokens(token: string, source: string): TokenSource {
   };
 }
 
+/** The server whose login is used, how it is asked for new tokens, and where the login is kept. */
 export interface StoredTokensOptions {
   server: URL;
   connect: Connect;

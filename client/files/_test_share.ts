@@ -17,6 +17,7 @@ export interface TestShare extends AsyncDisposable {
   read(name: string): string;
 }
 
+/** A request to the share under test; `address` is the visitor's, 127.0.0.1 when left out. */
 export interface AskOptions extends RequestInit {
   address?: string;
 }

@@ -8,10 +8,14 @@ import { renderDropPage } from "./page/drop_page.ts";
 import type { ShareFacts } from "./page/page.ts";
 import { isForm } from "./upload/form.ts";
 
+/** A folder that visitors add to without seeing it: how it is written to, and what its page says. */
 export interface DropRoutesOptions {
   write: WriteRoutes;
   facts: ShareFacts;
 }
+
+/** Answers one request, or rejects with `HttpError`. */
+export type DropRoutes = (request: Request, path: SharePath, info: FetchInfo) => Promise<Response>;
 
 const METHODS = "GET, HEAD, POST, PUT, OPTIONS";
 
@@ -19,9 +23,7 @@ const METHODS = "GET, HEAD, POST, PUT, OPTIONS";
  * Answers for a share that visitors put files into and see nothing of: no name, no size, and not even whether a name
  * is taken, since a file whose name is gets another one. Whoever sends a part of a file needs the id of its upload.
  */
-export function createDropRoutes(
-  { write, facts }: DropRoutesOptions,
-): (request: Request, path: SharePath, info: FetchInfo) => Promise<Response> {
+export function createDropRoutes({ write, facts }: DropRoutesOptions): DropRoutes {
   return async (request, path, info) => {
     const { segments, query } = path;
     const isAsking = query.has("upload") && query.get("upload") !== "" && segments.length === 1;

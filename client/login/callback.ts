@@ -14,6 +14,7 @@ export interface Callback {
   answer(page: LoginPage): Promise<void>;
 }
 
+/** Where a login in the browser comes back to, and what proves that it is that login. */
 export interface CallbackOptions {
   /** On 127.0.0.1 and ::1. */
   port: number;

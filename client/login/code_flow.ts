@@ -6,6 +6,7 @@ import { type Callback, listenForCallback } from "./callback.ts";
 import { LoginFailed } from "./login_failed.ts";
 import { type LoginPage, strong } from "./page.ts";
 
+/** What a login by the browser of this machine needs (RFC 8252, with PKCE). */
 export interface CodeFlowOptions {
   connect: Connect;
   endpoints: OAuthEndpoints;

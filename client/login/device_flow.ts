@@ -31,6 +31,7 @@ export interface DeviceCode {
   expiresAt: number;
 }
 
+/** What a login by a code needs that is entered in any browser (RFC 8628). */
 export interface DeviceFlowOptions {
   connect: Connect;
   endpoints: OAuthEndpoints;

@@ -19,6 +19,7 @@ import { fetchWhoami, type Whoami } from "./whoami.ts";
 /** What this program does for its user; who they are, and a login that lasts, come with it. */
 const SCOPE = "openid offline_access tunnels:use views:read views:write";
 
+/** Where to log in, in which way, and what is told of it meanwhile. */
 export interface LogInOptions {
   server: URL;
   connect: Connect;

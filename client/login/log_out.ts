@@ -10,6 +10,7 @@ import {
   postForm,
 } from "../api/mod.ts";
 
+/** The server, and the logins of which its own ends. */
 export interface LogOutOptions {
   server: URL;
   connect: Connect;
@@ -36,6 +37,7 @@ export async function logOut({ server, connect, logins }: LogOutOptions): Promis
   });
 }
 
+/** The server that is told of the end of a login. */
 export interface RevokeOptions extends Pick<LogOutOptions, "server" | "connect"> {
   /** The access token of the login that takes its place: what is open there goes on with that one. */
   replacedBy?: string;

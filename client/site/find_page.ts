@@ -7,6 +7,7 @@ export const LIVE_HEADER = "x-portway-live";
 /** What answers a request: a file, or another address to ask. */
 export type SitePage = FilePage | { redirect: string };
 
+/** A file that answers a request. */
 export interface FilePage {
   /** Whoever sends it closes it. */
   file: OpenFile;
@@ -62,7 +63,7 @@ function findRoute(request: Request, root: Root, { segments }: SharePath, spa: s
   return file === null ? null : { file, name: spa };
 }
 
-/** A file below the root, or null when there is none to be seen. */
+/** A file below the root, or null when there is none to be seen. @throws the system's other errors */
 export function openFile(root: Root, segments: readonly string[]): OpenFile | null {
   const opened = openIfThere(root, segments);
   if (opened === null || opened.kind === "file") return opened;

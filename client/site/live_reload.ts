@@ -9,14 +9,7 @@ import { watchFolder } from "./watch_folder.ts";
 const LIVE_SCRIPT = "/.portway/live.js";
 const LIVE_EVENTS = "/.portway/live";
 
-/** Reloads open pages when files change. Files on the disk stay as they are: the script is added on the way out. */
-export interface LiveReload {
-  /** Answers a request for the script or the stream of events; null for any other. */
-  answer(request: Request, path: string): Response | null;
-  /** Sends a page with the script in it. Takes ownership of the file. */
-  sendPage(request: Request, page: FilePage): Promise<Response>;
-  close(): void;
-}
+type Listener = ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
 
 /** Changes come in bursts: an editor that saves, a build that writes many files. */
 const SETTLE_MS = 80;
@@ -25,6 +18,8 @@ const MAX_WAIT_MS = 500;
 const PING_MS = 15_000;
 /** Pages that wait for changes at once. */
 const MAX_LISTENERS = 256;
+
+const encoder = new TextEncoder();
 
 const SCRIPT = `// Added by portway --live.
 {
@@ -53,82 +48,94 @@ events.addEventListener("error", () => { lost = true; });
 }
 `;
 
-/** Watches a folder and all below it. */
-export function createLiveReload(folder: string, log: Logger): LiveReload {
-  const listeners = new Set<ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>>();
-  const encoder = new TextEncoder();
-  const changed = new Set<string>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let firstAt = 0;
+/** Reloads open pages when files change. Files on the disk stay as they are: the script is added on the way out. */
+export class LiveReload {
+  readonly #listeners = new Set<Listener>();
+  readonly #changed = new Set<string>();
+  readonly #watcher: { close(): void };
+  readonly #ping: ReturnType<typeof setInterval>;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #firstAt = 0;
   // Another run of the site begins elsewhere.
-  let told = Date.now();
+  #told = Date.now();
 
-  const watcher = watchFolder(folder, {
-    onChange: notice,
-    onError: (error) => log.warn("watch_failed", { reason: describeError(error) }),
-  });
-  const ping = setInterval(() => send(": still here\n\n"), PING_MS);
+  /** Watches a folder and all below it. */
+  constructor(folder: string, log: Logger) {
+    this.#watcher = watchFolder(folder, {
+      onChange: (file) => this.#notice(file),
+      onError: (error) => log.warn("watch_failed", { reason: describeError(error) }),
+    });
+    this.#ping = setInterval(() => this.#send(": still here\n\n"), PING_MS);
+  }
 
-  function notice(file: string): void {
+  /** Answers a request for the script or the stream of events; null for any other. */
+  answer(request: Request, target: string): Response | null {
+    const [path, query] = target.split("?");
+    if (path === LIVE_EVENTS) {
+      return request.method === "HEAD" ? new Response(null) : this.#openEvents(new URLSearchParams(query).get("told"));
+    }
+    if (path !== LIVE_SCRIPT) return null;
+    const headers = { "content-type": "text/javascript; charset=utf-8", "cache-control": "no-store" };
+    return new Response(request.method === "HEAD" ? null : SCRIPT, { headers });
+  }
+
+  /** Sends a page with the script in it. Takes ownership of the file. */
+  sendPage(request: Request, page: FilePage): Promise<Response> {
+    return sendWithScript(request, page, `<script src="${LIVE_SCRIPT}?told=${this.#told}" async></script>`);
+  }
+
+  #notice(file: string): void {
     if (/(?:^|\/)(?:\.|node_modules\/)|~$/.test(file)) return;
     const now = Date.now();
-    if (changed.size === 0) firstAt = now;
-    changed.add(file);
-    clearTimeout(timer);
-    timer = setTimeout(tell, Math.min(SETTLE_MS, Math.max(0, firstAt + MAX_WAIT_MS - now)));
+    if (this.#changed.size === 0) this.#firstAt = now;
+    this.#changed.add(file);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(
+      () => this.#tell(),
+      Math.min(SETTLE_MS, Math.max(0, this.#firstAt + MAX_WAIT_MS - now)),
+    );
   }
 
-  function tell(): void {
-    const names = [...changed];
-    changed.clear();
-    told++;
+  #tell(): void {
+    const names = [...this.#changed];
+    this.#changed.clear();
+    this.#told++;
     // A single style sheet is exchanged in place; anything else reloads.
-    send(describeChange(names.length === 1 ? names[0] : ""));
+    this.#send(describeChange(names.length === 1 ? names[0] : ""));
   }
 
-  function send(text: string): void {
+  #send(text: string): void {
     const bytes = encoder.encode(text);
-    for (const listener of listeners) {
+    for (const listener of this.#listeners) {
       // A page that reads nothing any more gets nothing either.
       if ((listener.desiredSize ?? 0) > -100) listener.enqueue(bytes);
     }
   }
 
-  function openEvents(known: string | null): Response {
-    if (listeners.size >= MAX_LISTENERS) return new Response(null, { status: 503, headers: { "retry-after": "10" } });
-    let own: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+  #openEvents(known: string | null): Response {
+    if (this.#listeners.size >= MAX_LISTENERS) {
+      return new Response(null, { status: 503, headers: { "retry-after": "10" } });
+    }
+    let own: Listener;
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
-      start(controller) {
+      start: (controller) => {
         own = controller;
-        listeners.add(controller);
-        const missed = known !== null && known !== String(told) ? describeChange("") : "";
+        this.#listeners.add(controller);
+        const missed = known !== null && known !== String(this.#told) ? describeChange("") : "";
         controller.enqueue(encoder.encode(`retry: 500\n\n${missed}`));
       },
-      cancel: () => void listeners.delete(own),
+      cancel: () => void this.#listeners.delete(own),
     });
     return new Response(body, { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
   }
 
-  return {
-    answer(request, target) {
-      const [path, query] = target.split("?");
-      if (path === LIVE_EVENTS) {
-        return request.method === "HEAD" ? new Response(null) : openEvents(new URLSearchParams(query).get("told"));
-      }
-      if (path !== LIVE_SCRIPT) return null;
-      const headers = { "content-type": "text/javascript; charset=utf-8", "cache-control": "no-store" };
-      return new Response(request.method === "HEAD" ? null : SCRIPT, { headers });
-    },
-    sendPage: (request, page) =>
-      sendWithScript(request, page, `<script src="${LIVE_SCRIPT}?told=${told}" async></script>`),
-    close() {
-      watcher.close();
-      clearInterval(ping);
-      clearTimeout(timer);
-      for (const listener of listeners) listener.close();
-      listeners.clear();
-    },
-  };
+  close(): void {
+    this.#watcher.close();
+    clearInterval(this.#ping);
+    clearTimeout(this.#timer);
+    for (const listener of this.#listeners) listener.close();
+    this.#listeners.clear();
+  }
 }
 
 /** The event for a change of one file, or of many with "". */

@@ -6,15 +6,17 @@ import {
   createGate,
   createLoginRoutes,
   getErrorCode,
+  type LoginRoutes,
   openRoot,
   parseSharePath,
   type Root,
   toHttpError,
 } from "../files/mod.ts";
 import { findPage, openFile } from "./find_page.ts";
-import { createLiveReload } from "./live_reload.ts";
+import { LiveReload } from "./live_reload.ts";
 import { sendPage } from "./send_page.ts";
 
+/** The folder of a site, and how it is served. */
 export interface SiteOptions {
   /** The folder of the site. */
   path: string;
@@ -30,6 +32,7 @@ export interface SiteOptions {
   log?: Logger;
 }
 
+/** A folder served as a site. Whoever opened it closes it. */
 export interface WebSite extends FetchTarget {
   /** Whether there was a page for the address of the site itself when it was opened. */
   readonly hasIndex: boolean;
@@ -41,54 +44,63 @@ export interface WebSite extends FetchTarget {
  * error when it cannot be opened
  */
 export function createSite(options: SiteOptions): WebSite {
-  const { spa = null, log = silentLogger } = options;
-  const root = openRoot({ path: options.path, hidden: options.hidden ?? false, shown: [".well-known"] });
-  if (root.only !== null) throw new TypeError(`cannot serve "${options.path}" as a site: it is no folder`);
-  const live = options.live ? createLiveReload(root.path, log) : null;
-  if (spa !== null) checkIndex(spa);
-  const login = options.passphrase === undefined ? null : createLoginRoutes(createGate(options.passphrase));
-  let isClosed = false;
+  return new FolderSite(options);
+}
 
-  function checkIndex(index: string): void {
-    try {
-      const opened = root.open(index.split("/"));
-      opened.close();
-      if (opened.kind === "file") return;
-    } catch (cause) {
-      throw new TypeError(`cannot serve "${options.path}": it has no "${index}"`, { cause });
-    }
-    throw new TypeError(`cannot serve "${options.path}": "${index}" is no file`);
+class FolderSite implements WebSite {
+  readonly hasIndex: boolean;
+  readonly #root: Root;
+  readonly #spa: string | null;
+  readonly #log: Logger;
+  readonly #live: LiveReload | null;
+  readonly #login: LoginRoutes | null;
+  #isClosed = false;
+
+  constructor({ path, spa = null, live, hidden = false, passphrase, log = silentLogger }: SiteOptions) {
+    const root = openRoot({ path, hidden, shown: [".well-known"] });
+    if (root.only !== null) throw new TypeError(`cannot serve "${path}" as a site: it is no folder`);
+    if (spa !== null) checkIndex(root, path, spa);
+    this.hasIndex = spa !== null || isThere(root, "index.html");
+    this.#root = root;
+    this.#spa = spa;
+    this.#log = log;
+    this.#live = live ? new LiveReload(root.path, log) : null;
+    this.#login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
   }
 
-  async function answer(request: Request, info: FetchInfo): Promise<Response> {
-    if (isClosed) throw new HttpError(503, "site_closed", "This site is no longer served.");
-    const refused = await login?.answer(request, info);
+  fetch(request: Request, info: FetchInfo): Promise<Response> {
+    return this.#answer(request, info).catch((error) => this.#refuse(request, error, false));
+  }
+
+  async #answer(request: Request, info: FetchInfo): Promise<Response> {
+    if (this.#isClosed) throw new HttpError(503, "site_closed", "This site is no longer served.");
+    const refused = await this.#login?.answer(request, info);
     if (refused) return request.method === "HEAD" ? await withoutBody(refused) : refused;
-    const response = await answerOpen(request, info).catch((error) => refuse(request, error, true));
+    const response = await this.#answerOpen(request, info).catch((error) => this.#refuse(request, error, true));
     // What came after a passphrase is kept by nobody but who gave it.
-    if (login !== null) makePrivate(response.headers);
+    if (this.#login !== null) makePrivate(response.headers);
     return response;
   }
 
-  async function answerOpen(request: Request, { path, isDirect }: FetchInfo): Promise<Response> {
+  async #answerOpen(request: Request, { path, isDirect }: FetchInfo): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: "GET, HEAD" } });
     }
-    const answered = live?.answer(request, path);
+    const answered = this.#live?.answer(request, path);
     if (answered) return answered;
-    const page = findPage(request, root, parseSharePath(path), spa);
-    return await sendPage(request, root, page, live, isDirect);
+    const page = findPage(request, this.#root, parseSharePath(path), this.#spa);
+    return await sendPage(request, this.#root, page, this.#live, isDirect);
   }
 
   /** @param isInside whether the visitor may see the site, of which its page for what is missing is a part */
-  async function refuse(request: Request, error: unknown, isInside: boolean): Promise<Response> {
+  async #refuse(request: Request, error: unknown, isInside: boolean): Promise<Response> {
     const known = toHttpError(error);
     // What breaks off because the visitor has left is no failure of ours.
     if (known.status >= 500 && !request.signal.aborted) {
-      log.error("site_failed", { code: known.code, reason: describeError(known.cause ?? known) });
+      this.#log.error("site_failed", { code: known.code, reason: describeError(known.cause ?? known) });
     }
     if (known.status === 404 && isInside && (request.method === "GET" || request.method === "HEAD")) {
-      const page = await sendOwnNotFound(request);
+      const page = await this.#sendOwnNotFound(request);
       if (page !== null) return page;
     }
     const response = errorResponse(known, request.headers.get("accept"));
@@ -96,10 +108,12 @@ export function createSite(options: SiteOptions): WebSite {
     return request.method === "HEAD" ? await withoutBody(response) : response;
   }
 
-  async function sendOwnNotFound(request: Request): Promise<Response | null> {
+  async #sendOwnNotFound(request: Request): Promise<Response | null> {
     try {
-      const file = root.open(["404.html"]);
-      if (file.kind === "file") return await sendPage(request, root, { file, name: "404.html", status: 404 }, live);
+      const file = this.#root.open(["404.html"]);
+      if (file.kind === "file") {
+        return await sendPage(request, this.#root, { file, name: "404.html", status: 404 }, this.#live);
+      }
       file.close();
     } catch (error) {
       if (!(error instanceof HttpError) && getErrorCode(error) !== "ENOENT") throw error;
@@ -107,15 +121,22 @@ export function createSite(options: SiteOptions): WebSite {
     return null;
   }
 
-  return {
-    hasIndex: spa !== null || isThere(root, "index.html"),
-    fetch: (request, info) => answer(request, info).catch((error) => refuse(request, error, false)),
-    close() {
-      isClosed = true;
-      live?.close();
-      return Promise.resolve();
-    },
-  };
+  close(): Promise<void> {
+    this.#isClosed = true;
+    this.#live?.close();
+    return Promise.resolve();
+  }
+}
+
+function checkIndex(root: Root, folder: string, index: string): void {
+  try {
+    const opened = root.open(index.split("/"));
+    opened.close();
+    if (opened.kind === "file") return;
+  } catch (cause) {
+    throw new TypeError(`cannot serve "${folder}": it has no "${index}"`, { cause });
+  }
+  throw new TypeError(`cannot serve "${folder}": "${index}" is no file`);
 }
 
 function isThere(root: Root, name: string): boolean {

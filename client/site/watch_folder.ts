@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 
+/** Who hears of changes in a folder. */
 export interface WatchOptions {
   /** Told the path of what changed, below the folder and with forward slashes; "" when it may be anything. */
   onChange(name: string): void;

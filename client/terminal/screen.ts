@@ -33,6 +33,7 @@ export interface CarriedLine {
   port?: number;
 }
 
+/** What went through a tunnel, for its last line. */
 export interface Summary {
   requests: number;
   /** Heads and bodies, both directions. */

@@ -110,8 +110,10 @@ print(server.server_address[1], flush=True)
 server.serve_forever()
 `;
 
+/** Starts an HTTP server of Node's. Whoever starts it ends it. */
 export const startNode = (): Promise<RealServer> => startChild("node", ["-e", NODE_SERVER]);
 
+/** Starts an HTTP server of Python's. Whoever starts it ends it. */
 export const startPython = (): Promise<RealServer> => startChild("python3", ["-c", PYTHON_SERVER]);
 
 /** A port that is free now: nginx takes no 0. */

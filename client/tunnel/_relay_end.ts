@@ -31,6 +31,7 @@ export interface RelayEnd {
   visit(head: string, flags?: Partial<RequestFlags>, keepBody?: boolean): Visit;
 }
 
+/** The relay's end of a session with a client that serves `target`, without a socket between them. */
 export function createRelayEnd(target: Target): RelayEnd {
   const fail = (side: string) => (_reason: number, text: string) => {
     if (text !== "done") throw new Error(`the ${side} ended: ${text}`);

@@ -3,6 +3,7 @@ import { copyBytes } from "../../protocol/mod.ts";
 import { type Addresses, applyEdits, type Edit } from "./addresses.ts";
 import type { TunnelRequest } from "./target.ts";
 
+/** What of a visitor's head the service sees changed. */
 export interface RequestHeadWriterOptions {
   /** The Host that the service sees, or null for the visitor's own. */
   hostHeader: string | null;

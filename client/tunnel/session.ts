@@ -36,6 +36,7 @@ const MAX_STREAMS = 4096;
 const MAX_UPGRADES = 8192;
 const BEAT_MS = 1000;
 
+/** Which tunnel a session carries, where what comes is sent to, and who hears of it. */
 export interface SessionOptions {
   connect: Connect;
   server: URL;

@@ -45,6 +45,7 @@ export type EndCause =
   /** The login has ended. */
   | "loggedOut";
 
+/** Which tunnel is carried, over as many sessions as it takes, and who hears of it. */
 export interface RunTunnelOptions {
   connect: Connect;
   server: URL;

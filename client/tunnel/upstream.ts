@@ -35,6 +35,7 @@ import {
 import { createTlsProbe } from "./tls_probe.ts";
 import { Splice } from "./splice.ts";
 
+/** Where the local service is, and how it is spoken to. */
 export interface UpstreamOptions {
   /** Where the local service is, e.g. `http://localhost:3000`. Certificates of `https:` are not checked. */
   url: URL;

@@ -10,6 +10,7 @@ const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 15_000;
 
+/** Which view is followed, from where on, and who hears of lost connections. */
 export interface FollowOptions {
   api: Pick<ApiClient, "stream">;
   viewId: string;

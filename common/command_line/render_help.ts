@@ -2,6 +2,7 @@ import type { Option, OptionTable } from "../options.ts";
 import { nameFlags } from "./parse_flags.ts";
 import type { Command, Program } from "./types.ts";
 
+/** How help may look. */
 export interface HelpOptions {
   /** Characters a line has room for. */
   columns: number;

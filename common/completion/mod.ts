@@ -8,6 +8,7 @@ export { NAME_KINDS, type NameKind } from "./model.ts";
 
 /** The shells that there is completion for. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
+/** A shell that completion is written for. */
 export type Shell = typeof SHELLS[number];
 
 const RENDERERS: Readonly<Record<Shell, (model: CompletionModel) => string>> = {

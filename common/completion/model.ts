@@ -11,8 +11,10 @@ export type Values =
 
 /** What has names that the server knows. */
 export type NameKind = "tunnels" | "views";
+/** All of {@link NameKind}, as `portway completion names` takes them. */
 export const NAME_KINDS: readonly NameKind[] = ["tunnels", "views"];
 
+/** A flag as shells complete it. */
 export interface CompletedOption {
   /** The short flag first. */
   readonly flags: readonly string[];
@@ -22,6 +24,7 @@ export interface CompletedOption {
   readonly isRepeatable: boolean;
 }
 
+/** A command as shells complete it. */
 export interface CompletedCommand {
   /** The words that ask for it; nothing for the program itself. */
   readonly name: string;

@@ -5,6 +5,7 @@ import { connectThroughProxy } from "./proxy.ts";
 import { type ProxyRules, stripBrackets } from "./proxy_rules.ts";
 import { type Connect, ConnectError, type ConnectOptions, type Driver, type PlainConnection } from "./types.ts";
 
+/** Which proxies connections go through, and which certificates are trusted. */
 export interface ConnectorOptions {
   /** Which peers are reached through a proxy; none by default. */
   proxies?: ProxyRules;

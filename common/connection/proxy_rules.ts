@@ -13,6 +13,7 @@ export interface ProxyAddress {
 /** The proxy for a peer, or null to reach it directly. */
 export type ProxyRules = (hostname: string, port: number, secure: boolean) => ProxyAddress | null;
 
+/** Environment variables, as they are handed in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

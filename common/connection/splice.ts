@@ -1,5 +1,6 @@
 import type { Connection } from "./types.ts";
 
+/** When two joined connections end, and who counts what passes. */
 export interface SpliceOptions {
   /** Ends both connections when it aborts. */
   signal?: AbortSignal;

@@ -26,6 +26,7 @@ export interface Connection {
   close(): void;
 }
 
+/** Where to, and how. `port` is 1 to 65,535. */
 export interface ConnectOptions {
   /** Name or address; `localhost` and the names below it try 127.0.0.1 and ::1. An IPv6 address may have brackets. */
   hostname: string;
@@ -40,6 +41,7 @@ export interface ConnectOptions {
   signal?: AbortSignal;
 }
 
+/** Which certificates are taken. */
 export interface TlsOptions {
   /** PEM texts trusted besides the usual ones. */
   caCerts?: readonly string[];
@@ -56,6 +58,7 @@ export type Connect = (options: ConnectOptions) => Promise<Connection>;
 /** Why a connection could not be opened. */
 export type ConnectFailure = "refused" | "not_found" | "timeout" | "tls" | "aborted" | "proxy" | "failed";
 
+/** A connection could not be opened. `failure` tells cases apart, `message` is for people. */
 export class ConnectError extends Error {
   override name = "ConnectError";
   readonly failure: ConnectFailure;
@@ -75,6 +78,7 @@ export interface Driver {
   openTcp(hostname: string, port: number, signal?: AbortSignal): Promise<PlainConnection>;
 }
 
+/** A connection without TLS, which can go on in TLS as SMTP's and a proxy's do. */
 export interface PlainConnection extends Connection {
   /**
    * Goes on in TLS, offering http/1.1 by ALPN. No read or write may be pending; this connection is of no use after it,
@@ -116,6 +120,7 @@ export interface Acceptor {
   close(): void;
 }
 
+/** Where connections are accepted. */
 export interface AcceptOptions {
   hostname: string;
   /** 0 takes a free one. */

@@ -7,6 +7,7 @@ import { createEntityTag } from "./entity_tag.ts";
 import { readBytes, streamFile } from "./read_file.ts";
 import type { FileRequest, FileSource } from "./file_source.ts";
 
+/** What an answer with a file says besides the file itself. */
 export interface FileAnswerOptions {
   /** Name that the type is told by. */
   name: string;
@@ -26,6 +27,7 @@ export interface FileAnswerOptions {
 const WHOLE_CODED = 64 * 1024;
 const MAX_CODED = 32 * 1024 * 1024;
 
+/** That a file is another one in a content coding, as `app.js.gz` is `app.js`. */
 export interface CodedForm {
   /** The content coding, e.g. `gzip`. */
   encoding: string;

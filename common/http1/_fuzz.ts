@@ -29,6 +29,7 @@ function readingOf(head: RequestHead): RequestReading {
   return { method, path, host, minorVersion, fields, framing, length, expectation, close, keepAlive, upgrade };
 }
 
+/** Hosts that a strict reader takes. */
 export const hosts = [
   "a",
   "a.b-c.test:65535",

@@ -12,7 +12,9 @@ export class FieldSyntaxError extends SyntaxError {
   override name = "FieldSyntaxError";
 }
 
+/** Carriage return. */
 export const CR = 0x0d;
+/** Line feed. */
 export const LF = 0x0a;
 const SPACE = 0x20;
 const TAB = 0x09;

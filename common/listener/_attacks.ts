@@ -648,6 +648,7 @@ const fields: readonly Attack[] = [
   },
 ];
 
+/** All of them, each with the answer that a strict reader gives. */
 export const ATTACKS: readonly Attack[] = [
   ...lengths,
   ...codings,

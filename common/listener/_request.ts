@@ -24,6 +24,7 @@ export function badRequest(message: string, options?: ErrorOptions): HttpError {
   return new HttpError(400, "bad_request", message, { ...options, headers: { connection: "close" } });
 }
 
+/** What 431 says, from the edge and from the runtime's listener alike. */
 export const HEAD_TOO_LARGE = "The request's line and headers are too large.";
 
 const CODES = { 400: "bad_request", 431: "head_too_large", 505: "http_version_not_supported" } as const;

@@ -22,6 +22,10 @@ export interface ListenerLimits {
   maxFields: number;
 }
 
+/**
+ * Limits fit for the open Internet, and the defaults of the server's options for them. Connections altogether have none
+ * here: how many descriptors there are is the server's to know.
+ */
 export const DEFAULT_LIMITS: ListenerLimits = {
   handshakeSeconds: 10,
   headSeconds: 15,

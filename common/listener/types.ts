@@ -111,6 +111,7 @@ export class BodyCut extends Error {
  */
 export type ExchangeHandler = (exchange: Exchange) => Response | null | Promise<Response | null>;
 
+/** Where a listener listens, and what it lets visitors take. */
 export interface ListenOptions {
   hostname: string;
   /** 0 takes a free one. */

@@ -8,6 +8,7 @@ export interface LineWriter {
   flush(): Promise<void>;
 }
 
+/** What happens when an output is slow or gone. */
 export interface LineWriterOptions {
   /** The line that stands for `count` lines which were left out because the output is read too slowly. */
   describeDropped?(count: number): string;

@@ -77,8 +77,10 @@ export class ScriptedConnection implements Connection {
   }
 }
 
+/** Text as bytes, one character a byte. */
 export const latin1 = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0));
 
+/** Connections that answer as a test has written them, and what became of them. */
 export interface Script {
   connect: Connect;
   connections: ScriptedConnection[];

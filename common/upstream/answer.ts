@@ -84,6 +84,7 @@ const LARGEST_READ = 512 * 1024;
 /** Pieces of one read that are passed on by themselves. More are joined: each would cost more than its bytes. */
 const MAX_PIECES = 32;
 
+/** The connection that a body is read from, and who hears of its end. */
 export interface AnswerBodyOptions {
   connection: UpstreamConnection;
   head: ResponseHead;

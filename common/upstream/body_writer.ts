@@ -57,7 +57,7 @@ export class BodyWriter {
   }
 
   /**
-   * The body is complete.
+   * The body is complete. What is wrong with it is told to the owner, and not thrown.
    * @param trailers field lines that follow it: where the framing has no place for them they end here
    */
   finish(trailers: Uint8Array = NOTHING): void {

@@ -9,6 +9,7 @@ export interface UpstreamAnswer extends AnswerHead {
   readonly body: AnswerBody;
 }
 
+/** Who takes the connection back, and who puts errors into words. */
 export interface ExchangeOptions {
   /** Takes the connection back when the answer has been read to its end and it can carry another request. */
   release(connection: UpstreamConnection): void;

@@ -11,6 +11,7 @@ export interface FrameListener {
   onControl(opcode: Opcode, payload: Uint8Array<ArrayBuffer>): void;
 }
 
+/** Whose frames are read, and who is told of them. */
 export interface FrameReaderOptions {
   /** Whether the peer is a client, whose frames are masked; a server's are not. */
   masked: boolean;

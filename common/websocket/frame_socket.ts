@@ -10,6 +10,7 @@ import {
 } from "./frames.ts";
 import { FrameReader } from "./frame_reader.ts";
 
+/** A connection behind a WebSocket handshake whose messages are one run of bytes. */
 export interface FrameSocketOptions {
   /** Its own from here on: it closes it. */
   connection: Connection;

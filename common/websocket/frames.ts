@@ -3,6 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 /** How frames of RFC 6455 are written, and what both ends of a WebSocket know. Without I/O. */
 
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+/** A value of {@link Opcode}; others are an error of the peer's. */
 export type Opcode = typeof Opcode[keyof typeof Opcode];
 
 /** Codes of close frames (RFC 6455, section 7.4.1), as far as we name them. */

@@ -14,6 +14,7 @@ import {
 } from "./frames.ts";
 import { FrameReader } from "./frame_reader.ts";
 
+/** A connection behind a WebSocket handshake whose messages are told one by one. */
 export interface MessageSocketOptions {
   /** Its own from here on: it closes it. */
   connection: Connection;

@@ -22,16 +22,6 @@ interface Manifest {
 /** What of packages nobody runs: types, maps of sources, texts that are no licence, tests. */
 const UNUSED = /\.(?:map|d\.[cm]?ts|[cm]?tsx?|md|markdown|flow)$|\/(?:test|tests|__tests__|docs|example|examples)$/i;
 
-/** Packages that others name and that nothing we load imports: databases we do not use, a browser's part, types. */
-const UNLOADED: ReadonlySet<string> = new Set([
-  "@better-auth/drizzle-adapter",
-  "@better-auth/memory-adapter",
-  "@better-auth/mongo-adapter",
-  "@better-auth/prisma-adapter",
-  "@standard-schema/spec",
-  "nanostores",
-]);
-
 /** The packages that stand in `deno.json` under these names, each with all that it needs, as they were installed. */
 export function loadPackages(names: readonly string[]): NpmPackage[] {
   const known = new Map<string, NpmPackage>();
@@ -53,7 +43,7 @@ function loadPackage(path: string, known: Map<string, NpmPackage>): NpmPackage {
   ]);
   for (const name of wanted) {
     // An optional peer that is not there is not wanted.
-    if (!UNLOADED.has(name) && existsSync(join(folder, name))) {
+    if (existsSync(join(folder, name))) {
       needs.push(loadPackage(realpathSync(join(folder, name)), known));
     }
   }

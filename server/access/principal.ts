@@ -9,6 +9,7 @@ export const SCOPES = {
   "views:write": "create, change and delete your request views",
 } as const;
 
+/** What a token may do, as OAuth and the API name it. */
 export type Scope = keyof typeof SCOPES;
 
 /** What a member may do in an account: `owner` and `admin` manage its members, `member` uses it. */

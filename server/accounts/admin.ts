@@ -9,6 +9,7 @@ import { fieldRefused } from "../../common/check_input.ts";
 import { toAccount } from "./identify.ts";
 import type { Admin, UserInfo } from "./types.ts";
 
+/** What the forms of the server's admins work with. */
 export interface AdminOptions {
   store: Pick<Store, "identities" | "auditLog">;
   loadAuth(): Promise<Auth>;

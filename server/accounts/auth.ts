@@ -20,6 +20,7 @@ export interface Auth {
   recall(name: string): Promise<string | null>;
 }
 
+/** A user that the server makes itself, without a sign-up. */
 export interface NewUser {
   name: string;
   /** In lower case. */
@@ -28,7 +29,10 @@ export interface NewUser {
   isAdmin: boolean;
 }
 
-/** Loads better-auth, which takes some tenths of a second: only once somebody signs in or logs in. */
+/**
+ * Loads better-auth, which takes some tenths of a second: only once somebody signs in or logs in.
+ * @throws StoreUnavailable
+ */
 export async function openAuth(options: AuthOptions): Promise<Auth> {
   const { betterAuth } = await import("better-auth");
   const { identities } = options.store;

@@ -3,6 +3,7 @@ import { type Plan, SCOPES } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
 import { Turns } from "./turns.ts";
 
+/** What better-auth is set up with. */
 export interface AuthOptions {
   store: Pick<Store, "db" | "dialect" | "identities">;
   /** Where browsers reach HQ: sessions and OAuth belong to this origin. */
@@ -40,7 +41,9 @@ export const MIN_PASSWORD = 8, MAX_PASSWORD = 128;
 /** The code of the refusal to open a session for a user who was suspended. */
 export const USER_SUSPENDED = "USER_SUSPENDED";
 
+/** What access tokens of OAuth begin with: it tells them from personal ones, and lets scanners find leaked ones. */
 export const ACCESS_TOKEN_PREFIX = "pwa_";
+/** What refresh tokens of OAuth begin with. */
 export const REFRESH_TOKEN_PREFIX = "pwr_";
 
 /** Carries the address of who asks to better-auth; whatever a stranger sends in it is replaced. */

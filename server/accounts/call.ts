@@ -100,16 +100,20 @@ export function unwrap({ status, body }: Called): unknown {
   throw new Error(`better-auth refused: ${status} ${code} ${message}`);
 }
 
+/** 400 `login_expired`: the query of a login is too old, or is not one that this server signed. */
 export const loginExpired = (): HttpError =>
   new HttpError(400, "login_expired", "This login was begun too long ago.", {
     details: "Begin it again in the terminal.",
   });
 
+/** 403 `user_suspended`: an admin has shut this user out. */
 export const userSuspended = (): HttpError =>
   new HttpError(403, "user_suspended", "This user was suspended.", { details: "Ask an admin of this server." });
 
+/** 404 `not_found`, also for what belongs to somebody else. @param what in lower case, as `session` */
 export const noSuch = (what: string): HttpError => new HttpError(404, "not_found", `There is no such ${what}.`);
 
+/** 403 `not_allowed`: the role does not suffice. @param details who may, as a sentence */
 export const notAllowed = (details: string): HttpError =>
   new HttpError(403, "not_allowed", "You may not do this.", { details });
 

@@ -12,6 +12,7 @@ import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
 import { createSecret, hashSecret } from "../../common/secret.ts";
 import type { AuthorizedClient, Clients, TokenInfo } from "./types.ts";
 
+/** What the list of logins and personal tokens works with. */
 export interface ClientsOptions {
   store: Pick<Store, "identities" | "personalTokens" | "auditLog">;
   audit: Audit;
@@ -110,7 +111,7 @@ export class ClientForms implements Clients {
   }
 }
 
-/** A token could otherwise make itself another that may do more. */
+/** A token could otherwise make itself another that may do more. @throws HttpError 403 `session_wanted` */
 export function requireSession({ via }: Principal): void {
   if (via !== "session") throw sessionWanted();
 }

@@ -15,6 +15,7 @@ import { fieldRefused } from "../../common/check_input.ts";
 import { type Identity, isScope } from "./identify.ts";
 import type { AuthorizationRequest, Consent, Entered } from "./types.ts";
 
+/** What the question works with whether a program may act for somebody. */
 export interface ConsentOptions {
   store: Pick<Store, "identities">;
   call: Call;

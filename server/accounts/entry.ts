@@ -17,6 +17,7 @@ import { type Mailer, resetMail } from "./mail.ts";
 import { hashSecret } from "../../common/secret.ts";
 import type { Entered, SignIn, SignUpForm, SignUpPolicy } from "./types.ts";
 
+/** What signing up, in and out and setting a new password work with. */
 export interface EntryOptions {
   store: Pick<Store, "identities">;
   call: Call;
@@ -184,6 +185,7 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(new TextEncoder().encode(hashSecret(a)), new TextEncoder().encode(hashSecret(b)));
 }
 
+/** 403 `session_wanted`: a token was shown for what only a person in a browser may do. */
 export const sessionWanted = (): HttpError =>
   new HttpError(403, "session_wanted", "This needs a browser that has signed in.");
 

@@ -4,12 +4,14 @@ import { type Audit, SERVER } from "./audit.ts";
 import type { Auth } from "./auth.ts";
 import { createSecret } from "../../common/secret.ts";
 
+/** The first user, as the operator's options name it. */
 export interface FirstAdmin {
   /** In lower case. */
   email: string;
   password: string;
 }
 
+/** What a server without users needs to get its first one. */
 export interface FirstStartOptions {
   store: Pick<Store, "identities">;
   loadAuth(): Promise<Auth>;

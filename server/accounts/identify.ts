@@ -27,6 +27,7 @@ export interface Identity {
   readonly credential: Credential;
 }
 
+/** What tells who asks, by a cookie or a token. */
 export interface IdentifierOptions {
   store: Pick<Store, "identities" | "personalTokens">;
   call: Call;
@@ -168,6 +169,7 @@ export function toAccount({ accountId, accountName, plan, role }: Membership): P
   return { id: accountId, name: accountName, plan: toPlan(plan), role: toRole(role) };
 }
 
+/** The plan that a row names; `free` for one that nobody knows. */
 export const toPlan = (text: string | null): Plan => text === "paid" ? "paid" : "free";
 
 /** Better-auth separates several roles by commas: the strongest counts. */
@@ -176,6 +178,7 @@ export function toRole(text: string): Role {
   return roles.includes("owner") ? "owner" : roles.includes("admin") ? "admin" : "member";
 }
 
+/** Whether a text names a scope of this server. */
 export const isScope = (text: string): text is Scope => Object.hasOwn(SCOPES, text);
 
 const ALL_SCOPES: ReadonlySet<Scope> = new Set(Object.keys(SCOPES).filter(isScope));

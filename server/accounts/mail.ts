@@ -13,6 +13,7 @@ export interface Mailer {
   close(): void;
 }
 
+/** Which mail server sends, and as whom. */
 export interface MailerOptions {
   /** Of the mail server, as `smtp://user:password@mail.example.com:587`; `smtps:` for TLS from the start. */
   url: string;

@@ -15,6 +15,7 @@ import { type Identity, toRole } from "./identify.ts";
 import { invitationMail, type Mailer } from "./mail.ts";
 import type { Invitation, Member, Members } from "./types.ts";
 
+/** What the forms for members and invitations of an account work with. */
 export interface MembersOptions {
   store: Pick<Store, "identities" | "personalTokens">;
   call: Call;

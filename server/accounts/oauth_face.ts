@@ -13,6 +13,7 @@ import { deviceAccountOf } from "./device_account.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
 import { createSecret, hashSecret } from "../../common/secret.ts";
 
+/** What the endpoints of OAuth 2.1 work with. */
 export interface OAuthFaceOptions {
   loadAuth(): Promise<Auth>;
   store: Pick<Store, "identities" | "personalTokens">;

@@ -7,6 +7,7 @@ import type { Store } from "../store/mod.ts";
 import { type Identity, toAccount } from "./identify.ts";
 import { ACCOUNTS_API } from "./open_api.ts";
 
+/** What the API's routes of accounts work with. */
 export interface AccountRoutesOptions {
   store: Pick<Store, "identities">;
   identify(exchange: Exchange): Promise<Identity | null>;
@@ -42,6 +43,7 @@ async function describe({ identities }: Pick<Store, "identities">, { user, accou
   return { user, account, accounts, scopes: [...scopes] };
 }
 
+/** 403 `token_bound`: only a login can change to another account. */
 export const tokenBound = (): HttpError =>
   new HttpError(403, "token_bound", "A personal token stays with the account it was made for.", {
     details: "Make one in the other account.",

@@ -4,6 +4,7 @@ import { noSuch } from "./call.ts";
 import type { Identity } from "./identify.ts";
 import type { BrowserSession, BrowserSessions } from "./types.ts";
 
+/** What the list of a user's browser sessions works with. */
 export interface SessionFormsOptions {
   store: Pick<Store, "identities">;
   identify(exchange: Exchange): Promise<Identity | null>;

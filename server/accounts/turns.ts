@@ -1,5 +1,6 @@
 import { HttpError } from "../../common/http_error.ts";
 
+/** Bounds of {@link Turns}, both in numbers of calls. */
 export interface TurnsOptions {
   /** What runs at a time. */
   atATime: number;

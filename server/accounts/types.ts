@@ -74,7 +74,10 @@ export interface SignIn {
   forgot(exchange: Exchange, form: { email: string }): Promise<void>;
   /** Sets a new password by the token of a link, and ends all sessions, grants and tokens. @throws HttpError 400 `link_invalid` */
   reset(exchange: Exchange, form: { token: string; password: string }): Promise<void>;
-  /** Ends all other sessions, and all grants of clients. @throws HttpError 401 `wrong_credentials` */
+  /**
+   * Ends all other sessions, and all grants of clients.
+   * @throws HttpError 401 `wrong_credentials`, 403 `session_wanted`, 429 `too_many_attempts`
+   */
   changePassword(exchange: Exchange, form: { current: string; password: string }): Promise<Entered>;
 }
 
@@ -99,6 +102,7 @@ export interface Consent {
   /**
    * Answers for the user who has signed in, for one of their accounts; the current one when it is left out.
    * @returns where to send the browser, which is the client's own address
+   * @throws as {@link describe} does; HttpError 403 `session_wanted`, 404 for another's account
    */
   decide(exchange: Exchange, form: { query: string; accept: boolean; accountId?: string }): Promise<Entered>;
   /** What the device with this code asks for. @throws HttpError 404 `code_unknown`, 429 `too_many_attempts` */
@@ -107,6 +111,7 @@ export interface Consent {
   decideDevice(exchange: Exchange, form: { code: string; accept: boolean; accountId?: string }): Promise<void>;
 }
 
+/** A user in an account, as other members see them. */
 export interface Member {
   readonly id: string;
   readonly userId: string;
@@ -115,6 +120,7 @@ export interface Member {
   readonly role: Role;
 }
 
+/** An invitation into an account that waits for an answer. */
 export interface Invitation {
   readonly id: string;
   readonly email: string;
@@ -125,7 +131,10 @@ export interface Invitation {
   readonly url: string;
 }
 
-/** Accounts and who is in them. What changes something is for the account's owners and admins. */
+/**
+ * Accounts and who is in them. What changes something is for the account's owners and admins, and for a browser's
+ * session alone: 403 `session_wanted` for a token. Only an owner makes or takes out an owner.
+ */
 export interface Members {
   /** Makes a further account, owned by the user, with the default plan. @throws HttpError 403 `too_many_accounts` */
   createAccount(exchange: Exchange, form: { name: string }): Promise<Principal["account"]>;
@@ -135,7 +144,10 @@ export interface Members {
   /** Of the current account. */
   list(principal: Principal): Promise<Member[]>;
   invitations(principal: Principal): Promise<Invitation[]>;
-  /** Invites to the current account; mailed when that is possible. @throws HttpError 409 `already_member` */
+  /**
+   * Invites to the current account; mailed when that is possible. A user invites 20 at once, and one a minute.
+   * @throws HttpError 409 `already_member`, 429 `too_many_attempts`
+   */
   invite(exchange: Exchange, form: { email: string; role: Role }): Promise<Invitation & { mailed: boolean }>;
   cancelInvitation(exchange: Exchange, id: string): Promise<void>;
   /** For the page of an invitation. Null when it is used, cancelled or expired. */
@@ -181,6 +193,7 @@ export interface BrowserSessions {
   end(exchange: Exchange, id: string): Promise<void>;
 }
 
+/** A personal token, without the token itself: that is shown once, when it is made. */
 export interface TokenInfo {
   readonly id: string;
   readonly name: string;
@@ -192,7 +205,7 @@ export interface TokenInfo {
   readonly usedAt: number | null;
 }
 
-/** What clients of a user may do. Only from a browser's session. */
+/** What clients of a user may do. Changes are for a browser's session alone: 403 `session_wanted` for a token. */
 export interface Clients {
   list(principal: Principal): Promise<AuthorizedClient[]>;
   revoke(principal: Principal, id: string): Promise<void>;
@@ -201,6 +214,7 @@ export interface Clients {
    * Makes a token for `PORTWAY_TOKEN`, good for the current account.
    * @param form `days` until it expires, 1 to 3650; null for none
    * @returns the token, which is not shown again
+   * @throws HttpError 403 `too_many_tokens`
    */
   createToken(
     principal: Principal,
@@ -211,6 +225,7 @@ export interface Clients {
   audit(principal: Principal): Promise<AuditEntry[]>;
 }
 
+/** A user, as the server's admins see them. */
 export interface UserInfo {
   readonly id: string;
   readonly name: string;
@@ -227,7 +242,7 @@ export interface UserInfo {
   }[];
 }
 
-/** The whole server, for its admins. */
+/** The whole server, for its admins: 403 `not_allowed` for everybody else. */
 export interface Admin {
   /** Users by name or address, 50 a page. */
   users(principal: Principal, query: { search?: string; page?: number }): Promise<{ users: UserInfo[]; total: number }>;

@@ -17,6 +17,7 @@ export interface DialedConnection {
   connectMs: number;
 }
 
+/** What one connection to an upstream is for, and how its certificate is checked. */
 export interface DialOptions {
   signal: AbortSignal;
   /** The connection is for a body that is sent while it is read from a request to this server. */
@@ -25,6 +26,7 @@ export interface DialOptions {
   skipTlsVerify: boolean;
 }
 
+/** Which addresses may be dialled, and how. */
 export interface DialerOptions {
   guard: Guard;
   /** For each address tried. */

@@ -5,6 +5,7 @@ import { resolveBySystem, type Resolver } from "./resolve.ts";
 /** Whether this server itself is what answers at an address and port. Never rejects. */
 export type OwnAddressCheck = (address: string, port: number) => boolean | Promise<boolean>;
 
+/** By what a server recognises its own addresses. */
 export interface OwnAddressOptions {
   /** The port that this server listens on. */
   port: number;

@@ -20,6 +20,7 @@ import { addTunnels } from "./tunnels/mod.ts";
 import type { HqEnv, HqSite, Viewer } from "./types.ts";
 import { addViewPages, VIEW_ASSETS } from "./views/mod.ts";
 
+/** What the management site is made of. */
 export interface HqOptions {
   /** HQ's own URL: it answers at that host alone. */
   url: URL;

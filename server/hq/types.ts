@@ -30,5 +30,7 @@ export interface HqEnv extends ExchangeEnv {
   Variables: { site: HqSite; viewer: Viewer | null };
 }
 
+/** A request to HQ, with what the middleware has found out about it. */
 export type HqContext = Context<HqEnv>;
+/** Routes of HQ; each section adds its own. */
 export type HqApp = Hono<HqEnv>;

@@ -21,6 +21,7 @@ export interface Received {
   connection: number;
 }
 
+/** An upstream that answers byte for byte as a test has written it. */
 export interface RawUpstream extends AsyncDisposable {
   url: string;
   port: number;
@@ -31,6 +32,7 @@ export interface RawUpstream extends AsyncDisposable {
   closed(connection: number): Promise<void>;
 }
 
+/** How a raw upstream behaves. */
 export interface RawUpstreamOptions {
   /** Name of a certificate of testdata/, for TLS. */
   certificate?: string;
@@ -102,6 +104,7 @@ export interface ManualEnding extends Ending {
   end(reason: Error): void;
 }
 
+/** What a request's end is to the code under test, brought about by hand. */
 export function createEnding(): ManualEnding {
   let reason: Error | null = null;
   let callback: ((reason: Error) => void) | null = null;
@@ -117,11 +120,13 @@ export function createEnding(): ManualEnding {
   };
 }
 
+/** The proxy's upstream with nothing in front of it. */
 export interface TestUpstream extends Disposable {
   upstream: Upstream;
   send(url: string, request?: Partial<UpstreamRequest>): Promise<HopAnswer>;
 }
 
+/** What of the proxy's upstream a test sets itself. */
 export interface TestUpstreamOptions {
   driver?: Driver;
   limits?: Partial<PoolLimits>;

@@ -2,6 +2,7 @@ import type { Exchange } from "../../common/listener/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
 import { EXPOSE_HEADERS } from "./answer.ts";
 
+/** Which pages may use the proxy. */
 export interface CorsOptions {
   /** Origins in lower case such as `https://app.example`, `null` among them for pages without one, or `*` for all. */
   origins: readonly string[];

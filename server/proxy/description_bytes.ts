@@ -5,6 +5,7 @@ import type { AlarmClock } from "./deadline.ts";
 import { busy } from "./gate.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
 
+/** How much of a body is read, and what counts its memory. `maxBytes` is for the whole body. */
 export interface ReadBytesOptions extends PauseOptions {
   maxBytes: number;
   held: HeldMemory;
@@ -41,6 +42,7 @@ export async function* limitBytes(body: AsyncIterable<Uint8Array>, maxBytes: num
   }
 }
 
+/** How long a body may pause. */
 export interface PauseOptions {
   clock: AlarmClock;
   /** Milliseconds that may pass between two chunks. */

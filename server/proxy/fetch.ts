@@ -16,6 +16,7 @@ import type { Asking, OutgoingBody } from "./perform.ts";
 import type { DescriptionRouteOptions } from "./request.ts";
 import type { RequestRecord } from "./request_log.ts";
 
+/** What `/proxy/fetch` works with. `maxUploadBytes` is for the body that is passed on. */
 export interface FetchRouteOptions extends DescriptionRouteOptions {
   maxUploadBytes: number;
 }
@@ -34,6 +35,7 @@ export class FetchRoute {
     this.#options = options;
   }
 
+  /** @throws HttpError 400, 401, 413, and as {@link Performer} does */
   async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
     const { gate, performer, maxUploadBytes } = this.#options;
     gate.checkOwnToken(exchange);

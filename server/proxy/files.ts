@@ -6,6 +6,7 @@ import type { ProxyGate } from "./gate.ts";
 import { type OpenedFile, openInside } from "./open_inside.ts";
 import type { Route } from "./route.ts";
 
+/** Which folder the proxy serves, and what stands before it. */
 export interface FilesOptions {
   /** Folder to serve, or null for none. */
   root: string | null;

@@ -7,6 +7,7 @@ import { viaEntry } from "./gate.ts";
 import { headersAfterRedirect } from "./outgoing_headers.ts";
 import type { HopAnswer, Upstream, UpstreamRequest } from "./upstream.ts";
 
+/** A redirect that was followed. */
 export interface RedirectHop {
   status: number;
   /** Where the hop led from. */
@@ -17,6 +18,7 @@ export interface RedirectHop {
   setCookie: string[];
 }
 
+/** The last answer of a chain of redirects; its body has not been read. URLs are absolute, times in milliseconds. */
 export interface FollowedAnswer {
   answer: HopAnswer;
   finalUrl: string;
@@ -36,6 +38,7 @@ export type FirstHop = Pick<RequestDescription, "method" | "url" | "redirect" | 
   ending: Ending;
 };
 
+/** What sends a hop, after the guard has let its URL pass. */
 export interface Sender {
   upstream: Upstream;
   guard: Guard;

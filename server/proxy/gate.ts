@@ -3,6 +3,7 @@ import { bodyTooLarge, expectationFailed, HttpError, loopDetected } from "../../
 import type { Exchange } from "../../common/listener/mod.ts";
 import { createRateLimiter, type RateLimiter } from "../../common/rate_limiter.ts";
 
+/** What stands before every route of the proxy. */
 export interface GateOptions {
   token: string | null;
   /** A minute and address; null for no limit. */

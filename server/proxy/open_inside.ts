@@ -3,6 +3,7 @@ import { type FileHandle, open, realpath } from "node:fs/promises";
 import type { Stats } from "node:fs";
 import { join, resolve, sep } from "node:path";
 
+/** A file that was found inside its folder, however links lead. */
 export interface OpenedFile {
   /** Whoever opened it closes it. */
   handle: FileHandle;
@@ -12,6 +13,7 @@ export interface OpenedFile {
 /**
  * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
  * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path or a symbolic link.
+ * @throws the system's other errors
  */
 export async function openInside(root: string, path: string): Promise<OpenedFile | null> {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");

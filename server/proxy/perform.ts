@@ -29,6 +29,7 @@ export interface RequestLimits {
   allowSkipTlsVerify: boolean;
 }
 
+/** What a request carries to the upstream. */
 export interface OutgoingBody {
   content: UpstreamRequest["body"];
   /** Bytes, where a streamed body has announced them. */

@@ -18,6 +18,7 @@ import type { Route } from "./route.ts";
 import { UpgradeRoute } from "./upgrade.ts";
 import { toUpstreamError, Upstream } from "./upstream.ts";
 
+/** What the proxy needs of the server, the operator's choices, and its limits. */
 export interface ProxyOptions {
   log: Logger;
   /** Hosts, addresses and CIDR ranges that may be reached although they are not public. */

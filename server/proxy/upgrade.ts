@@ -18,6 +18,7 @@ export type UpgradeExchange = Pick<Exchange, "method" | "path" | "headers" | "he
   reply: Pick<Exchange["reply"], "switchProtocols">;
 };
 
+/** What passing WebSockets on works with. */
 export interface UpgradeRouteOptions {
   gate: ProxyGate;
   performer: Performer;

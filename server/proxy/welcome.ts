@@ -3,6 +3,7 @@ import { escapeHtml } from "../../common/http_error.ts";
 import { getLookText } from "../../common/look/look.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
 
+/** What the proxy's page at `/` tells. */
 export interface WelcomeOptions {
   /** Where this server is reached, without a slash at the end. */
   baseUrl: string;

@@ -9,43 +9,52 @@ export const noSuchTunnel = (): HttpError =>
     details: "It may have been removed, or the address has a typing error.",
   });
 
+/** 410 `tunnel_expired`: an ephemeral tunnel's time is over. */
 export const tunnelExpired = (): HttpError =>
   new HttpError(410, "tunnel_expired", "This tunnel has expired.", {
     details: "Ephemeral tunnels live for a limited time. Its owner can open a new one.",
   });
 
+/** 410 `tunnel_traffic_exhausted`: an ephemeral tunnel has carried what it may. */
 export const tunnelExhausted = (): HttpError =>
   new HttpError(410, "tunnel_traffic_exhausted", "The traffic of this tunnel is used up.", {
     details: "Ephemeral tunnels carry a limited amount of data. Its owner can open a new one.",
   });
 
+/** 503 `tunnel_offline`, to be tried again after 5 seconds: no client carries the tunnel. */
 export const tunnelOffline = (): HttpError =>
   new HttpError(503, "tunnel_offline", "The tunnel exists, but its client is not connected.", {
     details: "It usually comes back within a few seconds. Try again.",
     headers: { "retry-after": "5" },
   });
 
+/** 503 `server_restarting`, to be tried again after 2 seconds. */
 export const serverRestarting = (): HttpError =>
   new HttpError(503, "server_restarting", "The server is restarting.", { headers: { "retry-after": "2" } });
 
+/** 503 `too_many_requests_at_a_time`: the session has as many requests open as it may. */
 export const tooManyStreams = (): HttpError =>
   new HttpError(503, "too_many_requests_at_a_time", "This tunnel carries as many requests as it may at a time.", {
     headers: { "retry-after": "1" },
   });
 
+/** 503 `too_many_connections`, to be tried again after 1 second. */
 export const tooManyConnections = (): HttpError =>
   new HttpError(503, "too_many_connections", "This server has as many connections as it may.", {
     headers: { "retry-after": "1" },
   });
 
+/** 429 `too_many_requests`: one visitor behind a trusted proxy has too many requests open. */
 export const tooManyOfVisitor = (): HttpError =>
   new HttpError(429, "too_many_requests", "This address has as many requests under way as it may.", {
     headers: { "retry-after": "1" },
   });
 
+/** 431 `head_too_large`: a head that is larger than what goes through a session. */
 export const headTooLarge = (): HttpError =>
   new HttpError(431, "head_too_large", "The request's line and headers are too large.");
 
+/** 502 `bad_answer`. @param details what is wrong with it, as a sentence */
 export const badAnswer = (details: string): HttpError =>
   new HttpError(502, "bad_answer", "The local service gave an answer that cannot be passed on.", { details });
 
@@ -73,17 +82,21 @@ export function fromReset(reason: ResetReason, text: string): HttpError {
   }
 }
 
+/** 403 `tunnel_disabled`: its owner has switched it off. */
 export const tunnelDisabled = (): HttpError =>
   new HttpError(403, "tunnel_disabled", "This tunnel is switched off.", { details: "Its owner can switch it on." });
 
+/** 403 `tunnel_suspended`: an admin of the server has. */
 export const tunnelSuspended = (): HttpError =>
   new HttpError(403, "tunnel_suspended", "This tunnel was suspended by the operator of this server.");
 
+/** 403 `port_not_allowed`: the port in the host is not one of the tunnel's. */
 export const portNotAllowed = (port: number): HttpError =>
   new HttpError(403, "port_not_allowed", `Port ${port} may not be reached through this tunnel.`, {
     details: "Its owner says which ports may.",
   });
 
+/** 403 `plan_required`: the account's plan has no persistent tunnels. */
 export const planRequired = (): HttpError =>
   new HttpError(403, "plan_required", "Persistent tunnels need a paid account.", {
     details: "Ephemeral tunnels need none.",

@@ -23,6 +23,7 @@ import { PersistentRegistry } from "./tunnel/persistent_registry.ts";
 import { UsageSaver } from "./tunnel/usage_saver.ts";
 import { Visits } from "./visit/visits.ts";
 
+/** What the relay needs of the server, and its limits. Names that end in `Ms` are milliseconds. */
 export interface RelayOptions extends AccountChecks {
   store: Store;
   presence: Presence;

@@ -6,6 +6,7 @@ import { isPlainName } from "../../../common/platform/mod.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import { walk } from "../serve/search.ts";
 
+/** What of a folder goes into an archive. `signal` gives the collecting up. */
 export interface ArchiveOptions {
   /** Names in the folder to take, or paths below it; all of it when empty. */
   names: readonly string[];

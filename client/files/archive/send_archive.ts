@@ -9,6 +9,7 @@ export function findArchiveKind(query: URLSearchParams): ArchiveKind | null {
   return query.has("tar") ? "tar" : null;
 }
 
+/** The two forms of `?zip` and `?tar`. */
 export type ArchiveKind = "zip" | "tar";
 
 const ARCHIVES = {
@@ -16,6 +17,7 @@ const ARCHIVES = {
   tar: { type: "application/x-tar", stream: streamTar },
 };
 
+/** Form, name and content of an archive that is sent. */
 export interface SendArchiveOptions {
   kind: ArchiveKind;
   /** What the archive of the whole share is named after. */

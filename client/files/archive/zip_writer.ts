@@ -91,7 +91,7 @@ export class ZipWriter {
     this.#open.size = 0;
   }
 
-  /** Adds a piece of the file that was begun; it must not be changed after that. */
+  /** Adds a piece of the file that was begun; it must not be changed after that. @throws TypeError when none was begun */
   addPiece(piece: Uint8Array<ArrayBuffer>): void {
     if (this.#open === null) throw new TypeError("no file was begun");
     this.#open.crc = crc32(piece, this.#open.crc);

@@ -1,5 +1,5 @@
 // @ts-check
-// Requests to the share.
+// Requests to the share. All that send one throw {@link ApiError}.
 
 /**
  * What the listing tells of a file or folder. In what a search found, `name` is the path below the folder.

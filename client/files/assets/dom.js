@@ -112,7 +112,7 @@ export function iconButton(name, label, onclick, { text = "", className = "tool"
 }
 
 /**
- * The element of a selector that is part of the page's own markup.
+ * The element of a selector that is part of the page's own markup. Throws when it is not there: a defect.
  * @template {HTMLElement} T
  * @param {string} selector
  * @param {new () => T} type

@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * An element that the page is made with.
+ * An element that the page is made with. Throws when it is not there: a defect.
  * @template {HTMLElement} T
  * @param {string} selector
  * @param {new () => T} type

@@ -83,6 +83,7 @@ export async function moveEntry(
   }
 }
 
+/** Where a copy goes, and how much of a folder. `signal` gives it up and removes what was copied. */
 export interface CopyOptions extends Destination {
   /** Copy what is in a folder too. */
   isDeep: boolean;

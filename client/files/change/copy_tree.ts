@@ -5,6 +5,7 @@ import type { OpenFile, Root } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 import { walk } from "../serve/search.ts";
 
+/** How much of a folder is copied. `signal` gives it up. */
 export interface CopyTreeOptions {
   /** Copy what is in a folder too. */
   isDeep: boolean;

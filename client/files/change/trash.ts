@@ -8,25 +8,6 @@ import type { Scratch } from "../upload/scratch.ts";
 import { serializePath } from "../disk/share_path.ts";
 import { openOrMakeFolder } from "../disk/write_place.ts";
 
-/** What visitors deleted while the share runs, so that it can be put back. It ends with the share. */
-export interface Trash {
-  /**
-   * Moves an entry out of sight and returns the id that it is put back by. Throws 404, as the check, or 409 `no_trash`
-   * when there is nowhere to keep it: it can be deleted for good then.
-   */
-  add(subject: Subject): Promise<string>;
-  /** Puts something back where it was, or beside it when its name is taken; returns where. Throws 404. */
-  restore(id: string): readonly string[];
-  /** Where something was that can be put back; null when it cannot. */
-  find(id: string): readonly string[] | null;
-  /** What is in it, the latest first. */
-  list(): TrashedEntry[];
-  /** Removes all that is in it. */
-  empty(): Promise<void>;
-  /** Forgets what is in it: the files go with the scratch folder that they are in. */
-  close(): void;
-}
-
 /** What a visitor is told of something in the trash. */
 export interface TrashedEntry {
   id: string;
@@ -49,77 +30,96 @@ interface Kept extends MovedAside {
   deleted: number;
 }
 
-/** A trash in the scratch folders of a share. */
-export function createTrash(root: Root, scratch: Scratch): Trash {
-  const kept = new Map<string, Kept>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
+/** What visitors deleted while the share runs, in its scratch folders, so that it can be put back. It ends with the share. */
+export class Trash {
+  readonly #root: Root;
+  readonly #scratch: Scratch;
+  readonly #kept = new Map<string, Kept>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  async function add(subject: Subject): Promise<string> {
-    const moved = await moveAside(root, scratch, subject);
+  constructor(root: Root, scratch: Scratch) {
+    this.#root = root;
+    this.#scratch = scratch;
+  }
+
+  /**
+   * Moves an entry out of sight and returns the id that it is put back by. Throws 404, as the check, or 409 `no_trash`
+   * when there is nowhere to keep it: it can be deleted for good then.
+   */
+  async add(subject: Subject): Promise<string> {
+    const moved = await moveAside(this.#root, this.#scratch, subject);
     const id = randomBytes(12).toString("hex");
-    kept.set(id, { ...moved, segments: subject.segments, deleted: Date.now() });
-    await dropOldest(kept.size - MAX_ENTRIES);
-    if (timer === undefined) schedule();
+    this.#kept.set(id, { ...moved, segments: subject.segments, deleted: Date.now() });
+    await this.#dropOldest(this.#kept.size - MAX_ENTRIES);
+    if (this.#timer === undefined) this.#schedule();
     return id;
   }
 
-  function restore(id: string): readonly string[] {
-    const found = kept.get(id);
+  /** Puts something back where it was, or beside it when its name is taken; returns where. Throws 404. */
+  restore(id: string): readonly string[] {
+    const found = this.#kept.get(id);
     if (found === undefined) {
       throw new HttpError(404, "not_in_trash", "This was deleted for good, or is back already.");
     }
     // Taken first: of two who put it back at once one finds nothing.
-    kept.delete(id);
-    const folder = openOrMakeFolder(root, found.segments.slice(0, -1));
+    this.#kept.delete(id);
+    const folder = openOrMakeFolder(this.#root, found.segments.slice(0, -1));
     try {
       const name = findFreeName((name) => isTaken(`${folder.path}/${name}`), found.segments.at(-1) ?? "");
       fs.renameSync(found.path, `${folder.path}/${name}`);
       return [...folder.segments, name];
     } catch (error) {
-      kept.set(id, found);
+      this.#kept.set(id, found);
       throw error;
     } finally {
       folder.close();
     }
   }
 
-  function list(): TrashedEntry[] {
-    return [...kept].reverse().map(([id, { segments, kind, size, deleted }]) => {
+  /** Where something was that can be put back; null when it cannot. */
+  find(id: string): readonly string[] | null {
+    return this.#kept.get(id)?.segments ?? null;
+  }
+
+  /** What is in it, the latest first. */
+  list(): TrashedEntry[] {
+    return [...this.#kept].reverse().map(([id, { segments, kind, size, deleted }]) => {
       return { id, path: serializePath(segments, kind === "folder"), kind, size, deleted };
     });
   }
 
-  function schedule(): void {
-    const [first] = kept.values();
-    timer = first === undefined ? undefined : setTimeout(expire, first.deleted + KEPT_MS - Date.now());
+  /** Removes all that is in it. */
+  empty(): Promise<void> {
+    return this.#dropOldest(this.#kept.size);
+  }
+
+  #schedule(): void {
+    const [first] = this.#kept.values();
+    this.#timer = first === undefined
+      ? undefined
+      : setTimeout(() => this.#expire(), first.deleted + KEPT_MS - Date.now());
     // A share that ends is not kept open by what it would throw away.
-    if (typeof timer === "object") timer.unref();
+    if (typeof this.#timer === "object") this.#timer.unref();
   }
 
-  async function expire(): Promise<void> {
-    const due = [...kept.values()].filter(({ deleted }) => deleted + KEPT_MS <= Date.now()).length;
-    await dropOldest(due);
-    schedule();
+  async #expire(): Promise<void> {
+    const due = [...this.#kept.values()].filter(({ deleted }) => deleted + KEPT_MS <= Date.now()).length;
+    await this.#dropOldest(due);
+    this.#schedule();
   }
 
-  async function dropOldest(count: number): Promise<void> {
-    for (const [id, { path }] of [...kept].slice(0, Math.max(0, count))) {
-      kept.delete(id);
+  async #dropOldest(count: number): Promise<void> {
+    for (const [id, { path }] of [...this.#kept].slice(0, Math.max(0, count))) {
+      this.#kept.delete(id);
       await remove(path);
     }
   }
 
-  return {
-    add,
-    restore,
-    find: (id) => kept.get(id)?.segments ?? null,
-    list,
-    empty: () => dropOldest(kept.size),
-    close() {
-      clearTimeout(timer);
-      kept.clear();
-    },
-  };
+  /** Forgets what is in it: the files go with the scratch folder that they are in. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#kept.clear();
+  }
 }
 
 async function remove(path: string): Promise<void> {

@@ -12,12 +12,13 @@ import { checkWritableNames, findFreePlace, findWritePlace } from "../disk/write
 import type { ListingCache } from "../serve/listing.ts";
 import { answerForm, isForm } from "../upload/form.ts";
 import { createUploadKey, describeOffset, putFile, type UploadRequest } from "../upload/put_file.ts";
-import { createScratch, type Scratch } from "../upload/scratch.ts";
-import { createUploadStore, type UploadStore } from "../upload/upload_store.ts";
+import { Scratch } from "../upload/scratch.ts";
+import { UploadStore } from "../upload/upload_store.ts";
 import { makeFolder, removeEntry } from "./changes.ts";
 import { createSubject, MoveRoutes } from "./move_routes.ts";
-import { createTrash, type Trash } from "./trash.ts";
+import { Trash } from "./trash.ts";
 
+/** What the routes share that change a folder, and what they allow. */
 export interface WriteRoutesOptions {
   listings: ListingCache;
   /** Bytes of the largest file taken; null for no limit. */
@@ -45,13 +46,16 @@ export class WriteRoutes {
     this.#maxUpload = maxUpload;
     this.#dav = dav;
     this.#cors = cors;
-    this.#scratch = createScratch(dav.root);
-    this.#uploads = createUploadStore(this.#scratch);
-    this.#trash = createTrash(dav.root, this.#scratch);
+    this.#scratch = new Scratch(dav.root);
+    this.#uploads = new UploadStore(this.#scratch);
+    this.#trash = new Trash(dav.root, this.#scratch);
     this.#moves = new MoveRoutes(dav, this.#scratch);
   }
 
-  /** Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload or the trash. */
+  /**
+   * Answers PUT, DELETE, POST, WebDAV's methods that change, and GET and HEAD that ask about an upload or the trash.
+   * @throws HttpError, and the system's errors, which `toHttpError` puts into words
+   */
   async answer(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     if (!this.#cors) checkOrigin(request, info);
     if (request.method === "GET" || request.method === "HEAD") {

@@ -43,7 +43,7 @@ function readTag(root: Root, segments: readonly string[]): string | null {
   }
 }
 
-/** What is at an address; null when nothing is there to be seen. */
+/** What is at an address; null when nothing is there to be seen. @throws the system's other errors */
 export function openIfThere(root: Root, segments: readonly string[]): OpenFile | Folder | null {
   try {
     return root.open(segments);

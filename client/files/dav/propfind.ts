@@ -12,6 +12,7 @@ import type { LockTable } from "./locks.ts";
 import { describeProperties, type Resource, type Wanted } from "./properties.ts";
 import { findElement, getElements, isDav, readXml, XML_HEAD, type XmlElement } from "./xml.ts";
 
+/** What WebDAV knows of a share: its files, the locks on them, and properties that clients gave them. */
 export interface DavState {
   readonly root: Root;
   readonly locks: LockTable;

@@ -10,6 +10,7 @@ export interface XmlElement {
   readonly children: (XmlElement | string)[];
 }
 
+/** An attribute with its namespace, "" for none. */
 export interface XmlAttribute {
   readonly namespace: string;
   readonly name: string;

@@ -12,6 +12,7 @@ export function lookAt(path: string): Looked | null {
   }
 }
 
+/** What `lstat` told of an entry. */
 export interface Looked {
   isFile: boolean;
   isDirectory: boolean;

@@ -77,6 +77,7 @@ export interface Entry {
   readonly modified: number;
 }
 
+/** What is shared, and which of its names. */
 export interface RootOptions {
   /** A folder, or a single file. */
   path: string;

@@ -10,6 +10,7 @@ export interface SharePath {
   readonly query: URLSearchParams;
 }
 
+/** How strictly the names in a path are read. */
 export interface SharePathOptions {
   /** Whose names are refused that are none there, as drives, streams and devices on Windows. Default this system's. */
   platform?: string;

@@ -6,6 +6,7 @@ import { serializePath } from "../disk/share_path.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import type { ShareFacts } from "./page.ts";
 
+/** A folder, or the hits of a search in it, as its page without script shows it. */
 export interface PlainPage {
   facts: ShareFacts;
   segments: readonly string[];

@@ -13,6 +13,7 @@ import { renderPlainPage } from "../page/plain_page.ts";
 import { findArchiveKind, sendArchive } from "../archive/send_archive.ts";
 import { describeDisposition } from "./disposition.ts";
 
+/** What the routes share that only read. */
 export interface ReadRoutesOptions {
   root: Root;
   listings: ListingCache;

@@ -2,6 +2,7 @@ import { type ListedEntry, listEntries } from "./listing.ts";
 import type { Folder, Root } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 
+/** What is searched for, and how much is looked at for it. */
 export interface SearchOptions {
   /** Every word of it must be part of the path below the folder; case does not matter. */
   query: string;
@@ -12,6 +13,7 @@ export interface SearchOptions {
   maxEntries?: number;
 }
 
+/** What a search found before one of its limits was reached. */
 export interface SearchResult {
   /** `name` is the path below the folder that was searched. */
   matches: ListedEntry[];

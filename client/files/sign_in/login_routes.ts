@@ -15,6 +15,7 @@ export interface LoginRoutes {
 /** Bytes of a form with a passphrase in it. */
 const MAX_FORM = 8 * 1024;
 
+/** What asks for the passphrase: a page for browsers, HTTP Basic for everyone else. */
 export function createLoginRoutes(gate: PassphraseGate): LoginRoutes {
   async function answer(request: Request, info: FetchInfo): Promise<Response | null> {
     const query = readQuery(info.path);

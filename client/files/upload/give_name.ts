@@ -21,7 +21,10 @@ interface Hidden {
   readonly path: string;
 }
 
-/** Gives an upload that is whole and on the disk its name. Resolves when the name is on the disk, too. */
+/**
+ * Gives an upload that is whole and on the disk its name. Resolves when the name is on the disk, too.
+ * @throws what `findPlace` throws, and the system's errors; the upload stays hidden then
+ */
 export async function giveName(root: Root, upload: PartialUpload, findPlace: FindPlace): Promise<Completed> {
   try {
     const named = await rename(root, upload, findPlace);

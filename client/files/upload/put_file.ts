@@ -13,6 +13,7 @@ import { sync } from "../disk/sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
 import type { WritePlace } from "../disk/write_place.ts";
 
+/** Where a file that is sent goes, and under which conditions. */
 export interface PutFileOptions {
   root: Root;
   uploads: UploadStore;
@@ -82,7 +83,10 @@ function readModified(headers: Headers): number | null {
   return seconds === undefined ? parseHttpDate(headers.get("last-modified")) : Number(seconds);
 }
 
-/** The name of an upload in the store. A path never holds NUL, so no two can be confused. */
+/**
+ * The name of an upload in the store. A path never holds NUL, so no two can be confused.
+ * @throws HttpError 400 `bad_upload_id`
+ */
 export function createUploadKey(segments: readonly string[], id: string): string {
   if (!/^[\w-]{0,64}$/.test(id)) {
     throw new HttpError(400, "bad_upload_id", "An upload id has at most 64 letters, digits, - and _.");

@@ -7,28 +7,6 @@ import { HttpError } from "../../../common/http_error.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
 
-/**
- * Hidden folders of the share for what is not finished, so that a finished file gets its name in one step. There is
- * one in the share's root; where the system does not let us write there, in the first folder on the way that it does.
- * Visitors make no folders where we may not write, so there are as many as whoever owns the share has made room for.
- */
-export interface Scratch {
-  /**
-   * Makes an empty file for `size` bytes that is to go to a folder or below it, and opens it for writing.
-   * @throws HttpError 507 when there is not enough space, the system's errors
-   */
-  create(toward: readonly string[], size: number): ScratchFile;
-  /** A free path, for a thing to be moved to that is in the folder `toward`. Throws the system's errors. */
-  reserve(toward: readonly string[]): string;
-  /**
-   * Takes files that an earlier run left and that may go on: of each its path and the note beside it. What is not
-   * taken is removed.
-   */
-  adopt(): AdoptedFile[];
-  /** Removes the folders and all that is in them but files with a note, which a later run of the share may take. */
-  close(): void;
-}
-
 /** A file of an earlier run, open for writing at its end. */
 export interface AdoptedFile extends ScratchFile {
   /** What {@link ScratchFile.keep} was told. */
@@ -58,59 +36,77 @@ const HOST = createHash("sha256").update(os.hostname()).digest("hex").slice(0, 8
 const NOT_PERMITTED = ["EACCES", "EPERM", "EROFS"];
 const PREFIX = `${OWN_PREFIX}-uploads-${HOST}-`;
 
-/** The scratch folders of this share; each is made when it is first needed. */
-export function createScratch(root: Root): Scratch {
-  const name = `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`;
-  const folders = new Map<string, Folder>();
-  let count = 0;
+/**
+ * Hidden folders of the share for what is not finished, so that a finished file gets its name in one step. There is
+ * one in the share's root; where the system does not let us write there, in the first folder on the way that it does.
+ * Visitors make no folders where we may not write, so there are as many as whoever owns the share has made room for.
+ * Each is made when it is first needed.
+ */
+export class Scratch {
+  readonly #root: Root;
+  readonly #name = `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`;
+  readonly #folders = new Map<string, Folder>();
+  #count = 0;
 
-  /** The scratch folder in `place`, which is on the way to `toward`, or in the first one below it that lets us. */
-  function openScratch(toward: readonly string[], depth: number): Folder {
-    const place = toward.slice(0, depth);
-    const key = place.join("/");
-    try {
-      const folder = folders.get(key) ?? makeScratchFolder(root, place, name);
-      folders.set(key, folder);
-      return folder;
-    } catch (error) {
-      const isLast = depth === toward.length || !isThere(root, toward.slice(0, depth + 1));
-      if (isLast || !NOT_PERMITTED.includes(getErrorCode(error))) throw error;
-      return openScratch(toward, depth + 1);
-    }
+  constructor(root: Root) {
+    this.#root = root;
   }
 
-  function reserve(toward: readonly string[]): string {
-    return `${openScratch(toward, 0).path}/${++count}`;
-  }
-
-  function create(toward: readonly string[], size: number): ScratchFile {
-    const path = reserve(toward);
+  /**
+   * Makes an empty file for `size` bytes that is to go to a folder or below it, and opens it for writing.
+   * @throws HttpError 507 when there is not enough space, the system's errors
+   */
+  create(toward: readonly string[], size: number): ScratchFile {
+    const path = this.reserve(toward);
     checkSpace(dirname(path), size);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
     return describeFile(fs.openSync(path, flags), path);
   }
 
-  function adopt(): AdoptedFile[] {
+  /** A free path, for a thing to be moved to that is in the folder `toward`. Throws the system's errors. */
+  reserve(toward: readonly string[]): string {
+    return `${this.#open(toward, 0).path}/${++this.#count}`;
+  }
+
+  /** The scratch folder in `place`, which is on the way to `toward`, or in the first one below it that lets us. */
+  #open(toward: readonly string[], depth: number): Folder {
+    const place = toward.slice(0, depth);
+    const key = place.join("/");
+    try {
+      const folder = this.#folders.get(key) ?? makeScratchFolder(this.#root, place, this.#name);
+      this.#folders.set(key, folder);
+      return folder;
+    } catch (error) {
+      const isLast = depth === toward.length || !isThere(this.#root, toward.slice(0, depth + 1));
+      if (isLast || !NOT_PERMITTED.includes(getErrorCode(error))) throw error;
+      return this.#open(toward, depth + 1);
+    }
+  }
+
+  /**
+   * Takes files that an earlier run left and that may go on: of each its path and the note beside it. What is not
+   * taken is removed.
+   */
+  adopt(): AdoptedFile[] {
     const adopted: AdoptedFile[] = [];
-    for (const left of findLeftovers(root.path)) {
+    for (const left of findLeftovers(this.#root.path)) {
       for (const note of fs.readdirSync(left).filter((file) => file.endsWith(NOTE))) {
-        const file = adoptFile(`${left}/${note.slice(0, -NOTE.length)}`, reserve([]));
+        const file = adoptFile(`${left}/${note.slice(0, -NOTE.length)}`, this.reserve([]));
         if (file !== null) adopted.push(file);
       }
     }
-    removeLeftovers(root.path);
+    removeLeftovers(this.#root.path);
     return adopted;
   }
 
-  function close(): void {
-    for (const [key, folder] of folders) {
+  /** Removes the folders and all that is in them but files with a note, which a later run of the share may take. */
+  close(): void {
+    for (const [key, folder] of this.#folders) {
       folder.close();
-      removeUnkept(join(root.path, key, name), key === "");
+      removeUnkept(join(this.#root.path, key, this.#name), key === "");
     }
-    folders.clear();
+    this.#folders.clear();
   }
-
-  return { create, reserve, adopt, close };
 }
 
 function describeFile(fd: number, path: string): ScratchFile {
@@ -190,7 +186,8 @@ function checkSpace(folder: string, bytes: number): void {
 
 /**
  * Removes what shares of this machine left behind in a folder when they were killed.
- * Those of processes that still run are theirs; what cannot be removed stays, hidden.
+ * Those of processes that still run are theirs; what may not be removed stays, hidden.
+ * @throws the system's other errors
  */
 export function removeLeftovers(folder: string): void {
   for (const left of findLeftovers(folder)) {

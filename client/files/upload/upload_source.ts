@@ -1,6 +1,7 @@
 import { HttpError } from "../../../common/http_error.ts";
 import type { PieceWriter } from "./piece_writer.ts";
 
+/** A request's body, as `fetch` types it. */
 export type UploadBody = ReadableStream<Uint8Array<ArrayBuffer>>;
 
 /** The body of an upload, read in the cheapest way that it offers. */

@@ -9,12 +9,14 @@ const PORTS = exposeSeveral({ defaultPort: 3000, allowed: [4000, 80, 443] });
 const OWN = { port: 3000, scheme: "http", authorities: new Set(["shop.test:3000"]) };
 const GRAMMAR = new LinkGrammar(["shop.test"]);
 
+/** Where the visitor is that links are written for. */
 export interface RewriteTextOptions {
   /** What visitors come to; `app-x1.t.example`, by https, when not given. */
   base?: string;
   isSecure?: boolean;
 }
 
+/** A rewriter as one answer gets it, for the ports of the tests. */
 export function createTestRewriter(
   { base = "app-x1.t.example", isSecure = true }: RewriteTextOptions = {},
 ): LinkRewriter {

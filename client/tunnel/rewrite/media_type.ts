@@ -9,6 +9,7 @@ export function isRewritable(contentType: string): boolean {
   return TEXT.test(type) && (charset === undefined || ASCII_BASED.test(charset.replace(/^"(.*)"$/, "$1")));
 }
 
+/** Whether a Content-Type is that of server-sent events, whose pieces must not wait for the next. */
 export function isEventStream(contentType: string): boolean {
   return /^text\/event-stream\s*(?:;|$)/i.test(contentType);
 }

@@ -17,6 +17,7 @@ export function exposeOne(port: number): PublicPorts {
   };
 }
 
+/** Which ports of this machine visitors reach through a tunnel. */
 export interface TunnelPorts {
   /** What the tunnel's own host leads to. */
   defaultPort: number;

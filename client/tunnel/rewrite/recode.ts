@@ -8,6 +8,7 @@ import type { BodyRewriter } from "./body_rewriter.ts";
 /** A content coding that can be taken off and put on again. */
 export type BodyCoding = "gzip" | "deflate" | "br" | "zstd";
 
+/** Content codings that bodies are taken out of and put into again. Node has zstd since 22.15. */
 export const CODINGS: readonly BodyCoding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
 
 /** The coding that a name stands for; null for one that is not known. */
@@ -28,6 +29,7 @@ const BROTLI_FLUSH = {
   params: { [constants.BROTLI_PARAM_QUALITY]: 4 },
 };
 
+/** A coded body: how it is coded, and what rewrites its text. */
 export interface Recoding {
   readonly coding: BodyCoding;
   readonly rewriter: BodyRewriter;

@@ -10,6 +10,7 @@ import type { PublicPorts } from "./public_ports.ts";
 import type { BodyCoding } from "./recode.ts";
 import { editRequest } from "./request_edits.ts";
 
+/** Where the service is that answers, and which links to it become public. */
 export interface RewritingOptions {
   /** Where the service is. */
   readonly service: URL;

@@ -24,6 +24,7 @@ export interface ViewUrls {
   hqUrl: string;
 }
 
+/** A view as the API answers with it, with the two addresses where it takes calls. */
 export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): DescribedView {
   const { id, name, number, captures, bytes, answer, retentionDays, maxCaptures, lastCaptureAt } = view;
   return {
@@ -42,6 +43,7 @@ export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): Des
   };
 }
 
+/** The head of a capture as the API answers with it; its path and query as they were sent. */
 export function describeCapture(capture: Capture): CaptureJson {
   const { cursor, method, host, httpVersion, headers, address, bodySize, contentType } = capture;
   const mark = capture.path.indexOf("?");

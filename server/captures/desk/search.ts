@@ -13,6 +13,7 @@ export interface CaptureSearch extends CaptureFilter {
   withBodies?: boolean;
 }
 
+/** A page of a search through captures, which looks at a bounded number of them at a time. */
 export interface CapturePage {
   /** Newest first. */
   captures: (Capture | OpenedCapture)[];

@@ -17,6 +17,7 @@ const HEARTBEAT = ENCODER.encode(":\n\n");
 const HELLO = ENCODER.encode("retry: 1000\n\n");
 const REMOVED = ENCODER.encode("event: removed\ndata: {}\n\n");
 
+/** Which view is followed, and from where on. */
 export interface TailOptions {
   viewId: string;
   /** The cursor that what is sent comes after. */

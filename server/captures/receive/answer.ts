@@ -22,6 +22,7 @@ const SAFE: readonly (readonly [string, string])[] = [
 /** The answer of a view to which nothing was set. */
 export const OWN_ANSWER: ViewAnswer = { status: 200, headers: [], body: "", delayMs: 0, cors: false };
 
+/** Puts the fields of a view's answer together: its owner's first, then those that keep it from being a page. */
 export function prepareAnswer(answer: ViewAnswer): PreparedAnswer {
   const isOwn = answer.body === "" && answer.headers.length === 0 && answer.status === 200;
   const own = answer.headers.map(([name, value]): [string, string] => [name.toLowerCase(), value]);

@@ -5,6 +5,7 @@ import type { BodyPiece, CaptureBatch, Captures, NewCapture } from "../../store/
 const MAX_CAPTURES = 1000;
 const MAX_BYTES = 8 * 1024 * 1024;
 
+/** Where calls are kept, and who hears of it. */
 export interface CommitterOptions {
   store: Pick<Captures, "keep">;
   /** Bytes of one view. */

@@ -15,6 +15,7 @@ export interface CaptureBody {
   size: number;
 }
 
+/** How much of a body is taken, and who counts the memory for it. */
 export interface BodyReaderOptions {
   committer: Committer;
   held: HeldBytes;

@@ -12,6 +12,7 @@ import type { HeldBytes } from "./held_bytes.ts";
 import type { KnownViews } from "./known_views.ts";
 import { BodyReader, checkAnnounced } from "./read_body.ts";
 
+/** What takes calls to views, and its limits. */
 export interface ReceiverOptions {
   known: KnownViews;
   store: Pick<Captures, "removeUpload">;

@@ -2,6 +2,7 @@ import type { AuthorizationRequest } from "../../accounts/mod.ts";
 import type { Viewer } from "../types.ts";
 import { CheckField, FieldSet, type Html, Icon } from "../ui/mod.ts";
 
+/** Who asks for what, of whom. */
 export interface ConsentCardProps {
   /** Where the answer goes. */
   action: string;

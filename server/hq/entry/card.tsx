@@ -1,6 +1,7 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { type Html, Notice } from "../ui/mod.ts";
 
+/** The one form of a page without navigation, as signing in. */
 export interface EntryCardProps {
   title: string;
   lead?: Child;

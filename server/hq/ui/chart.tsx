@@ -1,6 +1,7 @@
 import { formatBytes } from "../../../common/format.ts";
 import type { Html } from "./html.ts";
 
+/** What a day carried. */
 export interface DayBar {
   /** `2026-11-22`. */
   day: string;

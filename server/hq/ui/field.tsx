@@ -11,6 +11,7 @@ interface FieldTexts {
   error?: string;
 }
 
+/** A line to type in. What is left out is not set in HTML either. */
 export interface TextFieldProps extends FieldTexts {
   type?: "text" | "email" | "password" | "number" | "search";
   value?: string;
@@ -52,6 +53,7 @@ export function TextField(
   );
 }
 
+/** A choice of one. */
 export interface SelectFieldProps extends FieldTexts {
   value?: string;
   options: readonly { value: string; label: string }[];
@@ -72,6 +74,7 @@ export function SelectField({ label, name, hint, error, value, options }: Select
   );
 }
 
+/** A box to tick, or one of several radio buttons. */
 export interface CheckFieldProps {
   label: Child;
   name: string;

@@ -18,6 +18,7 @@ const PATHS = {
   tunnel: "M3 20V12a9 9 0 0 1 18 0v8M8 20v-8a4 4 0 0 1 8 0v8M3 20h5M16 20h5",
 } as const;
 
+/** An icon that there is. */
 export type IconName = keyof typeof PATHS;
 
 /** A small picture beside words: it says nothing that they do not. */

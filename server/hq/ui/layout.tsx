@@ -7,6 +7,7 @@ import type { Html } from "./html.ts";
 /** Parts of HQ that its bar leads to. */
 export type Section = "tunnels" | "views" | "account" | "admin";
 
+/** What surrounds a page of HQ. */
 export interface LayoutProps {
   title: string;
   viewer: Viewer | null;

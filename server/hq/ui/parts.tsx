@@ -2,6 +2,7 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 import { Icon, type IconName } from "./icon.tsx";
 import type { Html } from "./html.ts";
 
+/** What a colour says; it is never said by colour alone. */
 export type Tone = "good" | "warn" | "bad" | "plain" | "accent";
 
 /** A word or two on the state of something. The words say it, the colour repeats it. */
@@ -24,6 +25,7 @@ export function Notice(
   );
 }
 
+/** A titled part of a page. */
 export interface PanelProps {
   title?: Child;
   /** A sentence below the title. */
@@ -123,6 +125,7 @@ export function Time({ ms, seconds }: { ms: number; seconds?: boolean }): Html {
   return <time dateTime={iso} data-time={seconds ? "seconds" : "minutes"}>{text}</time>;
 }
 
+/** A question before something that cannot be undone. It works without script, by the page's address. */
 export interface DialogProps {
   id: string;
   title: string;

@@ -14,6 +14,7 @@ export interface Column<T> {
   isHeadHidden?: boolean;
 }
 
+/** A table that becomes a list on phones. */
 export interface TableProps<T> {
   /** What the table is of, for who listens. */
   caption: string;

@@ -73,6 +73,7 @@ const TEXT_TYPES =
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** A body as JSON can hold it: text where it is UTF-8, else Base64. */
 export interface BodyText {
   body: string;
   isBase64: boolean;

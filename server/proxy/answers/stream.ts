@@ -12,6 +12,7 @@ import { answerTooLarge } from "./decode.ts";
 /** Headers of the upstream that say how to read the body; the rest travels in `portway-headers`. */
 const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language", "content-length"]);
 
+/** How long and how large an answer may be that is passed on as it comes. */
 export interface AnswerStreamOptions {
   /** Bytes of the body; null for no limit. */
   maxBytes: number | null;

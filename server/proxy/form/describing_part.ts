@@ -13,6 +13,7 @@ export interface DescribedForm {
   removedBytes: number;
 }
 
+/** How the part of a form is found that describes the request, and how much is kept for that. */
 export interface DescribingPartOptions {
   boundary: string;
   /** Names that the describing part may have. */

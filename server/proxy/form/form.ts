@@ -12,6 +12,7 @@ import { descriptionMissing, readDescribingPart } from "./describing_part.ts";
 import { hasReference, takeField } from "./fields.ts";
 import { insertFiles, openReference } from "./insert_files.ts";
 
+/** What `/proxy/form` works with. `maxUploadBytes` is for the form that is passed on. */
 export interface FormRouteOptions extends DescriptionRouteOptions {
   /** Folder that `file:` references may name files in, or null. */
   files: string | null;
@@ -50,6 +51,7 @@ export class FormRoute {
     this.#options = options;
   }
 
+  /** @throws HttpError, other than 405 only to callers of ours: those of proxyscotch get a failure as it tells them */
   async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
     if (exchange.method !== "POST") throw methodNotAllowed("POST, OPTIONS");
     const partKey = exchange.header(PART_KEY);

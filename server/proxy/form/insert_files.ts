@@ -37,6 +37,7 @@ async function* closing(content: Readable, close: () => Promise<void>): AsyncGen
  * A multipart body in which fields whose text is `file:<path>` have become files. Head and content of all other parts
  * stay byte for byte what they were. Boundaries are new ones, which no file holds. None is held in memory beyond the
  * beginning that tells what it is.
+ * @returns a body whose reading throws HttpError 400 `form_invalid` where the form ends inside a part, and what `open` throws
  */
 export function insertFiles(source: AsyncGenerator<Uint8Array>, boundary: string, open: OpenReference): {
   body: AsyncGenerator<Uint8Array>;

@@ -13,6 +13,7 @@ import type { EphemeralRegistry } from "../tunnel/ephemeral_registry.ts";
 import { createSecret, hashSecret } from "../../../common/secret.ts";
 import { createLabel } from "../tunnel/secrets.ts";
 
+/** What making ephemeral tunnels works with. Lifetime in milliseconds, `bytesLimit` for both directions together. */
 export interface EphemeralApiOptions {
   ephemerals: EphemeralRegistry;
   sessions: Pick<Sessions, "draining">;

@@ -59,6 +59,7 @@ export interface OwnedTunnelInfo extends TunnelInfo {
 /** Who asks; null for nobody. */
 type Asking = Principal | null;
 
+/** What members' changes to persistent tunnels work with. */
 export interface TunnelManagementOptions {
   store: Pick<Store, "persistentTunnels" | "usage">;
   registry: PersistentRegistry;

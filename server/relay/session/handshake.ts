@@ -13,6 +13,7 @@ import type { PersistentRegistry } from "../tunnel/persistent_registry.ts";
 import { isSecretOf } from "../tunnel/secrets.ts";
 import type { Sessions } from "./sessions.ts";
 
+/** What opening a session works with. */
 export interface HandshakeOptions {
   ephemerals: EphemeralRegistry;
   persistents: PersistentRegistry;

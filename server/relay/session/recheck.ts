@@ -12,6 +12,7 @@ export interface AccountChecks {
   isSuspended(userId: string): Promise<boolean>;
 }
 
+/** What looks now and then whether open sessions may still be. */
 export interface RecheckOptions {
   sessions: Sessions;
   registry: PersistentRegistry;

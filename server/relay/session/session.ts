@@ -18,6 +18,7 @@ export interface SessionUser extends AccountUser {
   login: string | null;
 }
 
+/** A client's session: whose it is, its bounds, and who hears of its end. */
 export interface RelaySessionOptions {
   /** Address the client connected from. */
   address: string;

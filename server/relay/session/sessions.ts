@@ -9,6 +9,7 @@ import { serverRestarting } from "../errors.ts";
 import type { Endpoint } from "../tunnel/endpoint.ts";
 import { Session, type SessionUser } from "./session.ts";
 
+/** Bounds of all sessions of this server. */
 export interface SessionsOptions {
   maxStreams: number;
   maxUpgrades: number;

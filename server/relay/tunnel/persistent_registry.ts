@@ -8,6 +8,7 @@ import { Persistent } from "./persistent.ts";
 /** How long a tunnel that nobody uses stays in memory. */
 const FORGET_MS = 60_000;
 
+/** Where persistent tunnels and their usage are kept, and what a month may carry. */
 export interface PersistentRegistryOptions {
   store: PersistentTunnels;
   usage: Pick<UsageRecords, "ofUser">;

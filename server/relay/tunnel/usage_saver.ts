@@ -9,6 +9,7 @@ import type { PersistentRegistry } from "./persistent_registry.ts";
 const KEEP_DAYS_MS = 400 * 24 * 60 * 60 * 1000;
 const PURGE_EVERY_MS = 60 * 60 * 1000;
 
+/** Where usage is written to, and who hears when little is left. */
 export interface UsageSaverOptions {
   usage: UsageRecords;
   registry: PersistentRegistry;

@@ -15,6 +15,7 @@ export interface Pair {
   body: Uint8Array[];
 }
 
+/** How the client behaves that a test is joined to. */
 export interface PairOptions {
   /** The client gives no credit back, as if its service read nothing. */
   stalls?: boolean;

@@ -32,6 +32,7 @@ export interface FakeExchange extends Exchange {
   take(): void;
 }
 
+/** A visitor's request as a test has it; `GET /` of HTTP/1.1 when left out. */
 export interface FakeExchangeOptions {
   method?: string;
   target?: string;

@@ -22,6 +22,7 @@ import type { RequestLog } from "../tunnel/request_log.ts";
 import { VisitorHead } from "./request_head.ts";
 import { Visitor } from "./visitor.ts";
 
+/** What a visitor's way into a tunnel works with. */
 export interface VisitsOptions {
   /** The endpoint at an address when it is in memory, for the fast path. */
   getEndpoint(host: TunnelHost): Endpoint | undefined;

@@ -10,6 +10,7 @@ const CONNECT_SECONDS = 5;
 const END_SECONDS = 5;
 const KEEP_ALIVE_SECONDS = 30;
 
+/** Which PostgreSQL a connection is to, and how long it may take to answer. */
 export interface ConnectionOptions {
   address: PostgresAddress;
   watch: PostgresWatch;

@@ -1,5 +1,6 @@
 import type { Migration } from "./types.ts";
 
+/** Personal tokens, what was done by whom, and what the server has made up for itself. Times are Unix milliseconds. */
 export interface AccountTables {
   /** What the server has made up for itself, by name. */
   settings: { name: string; value: string };

@@ -1,6 +1,7 @@
 import type { Generated } from "kysely";
 import type { Migration } from "./types.ts";
 
+/** Ephemeral tunnels. Times are Unix milliseconds; of the secret only the hash is kept. */
 export interface EphemeralTunnelTables {
   ephemeral_tunnels: {
     id: string;
@@ -13,6 +14,7 @@ export interface EphemeralTunnelTables {
   };
 }
 
+/** Makes {@link EphemeralTunnelTables}. */
 export const ephemeralTunnels: Migration = {
   name: "ephemeral_tunnels",
   async run(db) {

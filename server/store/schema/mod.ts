@@ -15,6 +15,7 @@ import { views, type ViewTables } from "./views.ts";
 export type { Moment, Switch, TextList } from "./sign_in.ts";
 export type { Dialect, Migration } from "./types.ts";
 
+/** All tables of the store, by their names. */
 export interface Database extends
   // Tunnels
   EphemeralTunnelTables,

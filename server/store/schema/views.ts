@@ -1,6 +1,7 @@
 import type { Generated } from "kysely";
 import type { Dialect, Migration } from "./types.ts";
 
+/** Request views and what they captured. Times are Unix milliseconds. */
 export interface ViewTables {
   views: {
     id: string;
@@ -54,6 +55,7 @@ export interface ViewTables {
   uploads: { body_id: string; begun_at: number };
 }
 
+/** Makes {@link ViewTables}. */
 export const views: Migration = {
   name: "views",
   async run(db, dialect) {

@@ -16,11 +16,16 @@ export const Type = {
   continuation: 9,
 } as const;
 
+/** Flag of HEADERS and DATA (RFC 9113, section 6). */
 export const END_STREAM = 0x1;
+/** Flag of SETTINGS and PING. */
 export const ACK = 0x1;
+/** Flag of HEADERS and CONTINUATION. */
 export const END_HEADERS = 0x4;
+/** What a client sends first (RFC 9113, section 3.4). */
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+/** A frame of HTTP/2, taken apart. */
 export interface Frame {
   type: number;
   flags: number;

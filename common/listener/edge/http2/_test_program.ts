@@ -7,17 +7,20 @@ import process from "node:process";
 import type { ListenerLimits } from "../../limits.ts";
 import type { ListenerKind } from "../../types.ts";
 
+/** What a test program runs on. */
 export type Runtime = "deno" | "node";
 
 /** Node strips types by itself since 22.18; an older one on the path is passed over. */
 const OWN = process.versions.deno === undefined ? process.execPath : undefined;
 const NODES = [OWN, process.env.PORTWAY_NODE, "node"].filter((path) => path !== undefined);
+/** Path of a Node that runs TypeScript (22.18 or later); undefined where there is none. */
 export const node: string | undefined = NODES.find((path) => {
   const [major, minor] = spawnSync(path, ["-p", "process.versions.node"]).stdout?.toString().split(".").map(Number) ??
     [];
   return major > 22 || (major === 22 && minor >= 18);
 });
 
+/** A server in a process of its own, which ends with it. */
 export interface TestServer extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
@@ -92,6 +95,7 @@ function readLines(child: ChildProcessWithoutNullStreams) {
   };
 }
 
+/** What curl got. */
 export interface CurlAnswer {
   status: number;
   /** Fields with names in lower case, in their order, as `name: value`. */
