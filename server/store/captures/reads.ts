@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
-import type { Capture, CaptureFilter, Captures, OpenedCapture } from "./capture_types.ts";
-import type { Database } from "./schema/mod.ts";
+import type { Capture, CaptureFilter, Captures, OpenedCapture } from "./types.ts";
+import type { Database } from "../schema/mod.ts";
 
 type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "find" | "readPiece">;
 

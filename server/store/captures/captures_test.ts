@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { type NewCapture, type NewView, type Store, TooManyViews } from "./mod.ts";
-import { testStores } from "./stores_kit_test.ts";
+import { type NewCapture, type NewView, type Store, TooManyViews } from "../mod.ts";
+import { testStores } from "../stores_kit_test.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NOW = 1_700_000_000_000;

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from "kysely";
-import type { Database } from "./schema/mod.ts";
+import type { Database } from "../schema/mod.ts";
 
 /** A token that a user made for a program of theirs. Times are Unix milliseconds. */
 export interface PersonalToken {

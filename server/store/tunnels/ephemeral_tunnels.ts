@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
-import { LabelTaken } from "./errors.ts";
-import type { Database } from "./schema/mod.ts";
+import { LabelTaken } from "../errors.ts";
+import type { Database } from "../schema/mod.ts";
 
 /** An ephemeral tunnel as it is kept. Times are Unix milliseconds. */
 export interface EphemeralTunnel {

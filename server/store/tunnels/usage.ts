@@ -1,5 +1,5 @@
 import { type Kysely, sql, type Transaction } from "kysely";
-import type { Database } from "./schema/mod.ts";
+import type { Database } from "../schema/mod.ts";
 
 /** Traffic of one tunnel to add to a day's. */
 export interface TunnelTraffic {

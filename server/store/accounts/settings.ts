@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Database } from "./schema/mod.ts";
+import type { Database } from "../schema/mod.ts";
 
 /** What the server made up for itself once and keeps, by name. */
 export interface Settings {

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
-import { LabelTaken, NameTaken, TooManyTunnels } from "./errors.ts";
-import type { Database } from "./schema/mod.ts";
+import { LabelTaken, NameTaken, TooManyTunnels } from "../errors.ts";
+import type { Database } from "../schema/mod.ts";
 
 /** Local ports that a tunnel may expose: any, or those of a list in ascending order. */
 export type AllowedPorts = "all" | readonly number[];

@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { LabelTaken, NameTaken, type PersistentTunnel, TooManyTunnels } from "./mod.ts";
-import { testStores } from "./stores_kit_test.ts";
+import { LabelTaken, NameTaken, type PersistentTunnel, TooManyTunnels } from "../mod.ts";
+import { testStores } from "../stores_kit_test.ts";
 
 const TUNNEL: PersistentTunnel = {
   id: "id-1",

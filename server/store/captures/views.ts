@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from "kysely";
-import { TooManyViews } from "./errors.ts";
-import type { Database } from "./schema/mod.ts";
+import { TooManyViews } from "../errors.ts";
+import type { Database } from "../schema/mod.ts";
 
 /** What a view's capture URL answers. */
 export interface ViewAnswer {

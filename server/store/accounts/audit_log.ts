@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Database } from "./schema/mod.ts";
+import type { Database } from "../schema/mod.ts";
 
 /** One change of what somebody may do. */
 export interface AuditEntry {

@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { type EphemeralTunnel, LabelTaken } from "./mod.ts";
-import { testStores } from "./stores_kit_test.ts";
+import { type EphemeralTunnel, LabelTaken } from "../mod.ts";
+import { testStores } from "../stores_kit_test.ts";
 
 const TUNNEL: EphemeralTunnel = {
   id: "id-1",
