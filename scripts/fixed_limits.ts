@@ -66,7 +66,7 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 export function readLimit([what, unit, place, name]: FixedLimit): string {
   const pattern = unit === "rate"
     ? new RegExp(`\\b${name} = \\{ burst: (\\d+), perMinute: (\\d+) \\}`, "g")
-    : new RegExp(`\\b${name} = (\\d[\\d_ *]*)[;,]`, "g");
+    : new RegExp(`\\b${name} = (\\d[\\d_ *]*)(?=;|,| })`, "g");
   const found = [...readSources(join(ROOT, place)).matchAll(pattern)];
   if (found.length !== 1) throw new Error(`${what}: ${place} has ${found.length} of ${name}, and one is wanted`);
   const [, first, second] = found[0];
