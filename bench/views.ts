@@ -48,7 +48,8 @@ async function startWebhookTester(driver: "memory" | "fs"): Promise<Contestant |
   return {
     name: `webhook-tester, ${driver}`,
     url: `http://127.0.0.1:${port}/${session}`,
-    [Symbol.asyncDispose]: () => Promise.resolve(void child.kill()),
+    // It waits for connections that are kept open.
+    [Symbol.asyncDispose]: () => Promise.resolve(void child.kill("SIGKILL")),
   };
 }
 
