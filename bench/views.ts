@@ -55,7 +55,8 @@ async function startWebhookTester(driver: "memory" | "fs", kept: number): Promis
   return {
     name: `webhook-tester, ${driver}, keeps ${kept}`,
     url: `http://127.0.0.1:${port}/${session}`,
-    [Symbol.asyncDispose]: () => Promise.resolve(void child.kill()),
+    // It waits for connections that are kept open.
+    [Symbol.asyncDispose]: () => Promise.resolve(void child.kill("SIGKILL")),
   };
 }
 

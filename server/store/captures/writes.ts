@@ -169,10 +169,12 @@ async function trim(
   excessBytes: number,
 ): Promise<void> {
   while (excess > 0 || excessBytes > 0) {
+    // One more than may go, as the newest stays.
+    const step = excessBytes > 0 ? TRIM_STEP : Math.min(excess + 1, TRIM_STEP);
     const oldest = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
-      .where("view_id", "=", viewId).orderBy("cursor").limit(TRIM_STEP).execute();
+      .where("view_id", "=", viewId).orderBy("cursor").limit(step).execute();
     const going: typeof oldest = [];
-    for (const row of oldest.slice(0, oldest.length < TRIM_STEP ? -1 : undefined)) {
+    for (const row of oldest.slice(0, oldest.length < step ? -1 : undefined)) {
       if (excess <= 0 && excessBytes <= 0) break;
       going.push(row);
       excess--;
