@@ -1,7 +1,7 @@
 import { deepEqual } from "node:assert/strict";
 import fs from "node:fs";
 import type { AxeResults } from "axe-core";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { openBrowser } from "./kit/mod.ts";
 import { USER, type ViewsServer } from "./views_kit.ts";
 
@@ -38,6 +38,7 @@ export async function withPage(
 }
 
 /** Rows of the list of calls that are there. */
-export const rows = (page: Page) => page.locator(".capture-row");
+export const rows = (page: Page): Locator => page.locator(".capture-row");
 /** Sends a call, and gives the answer's text. */
-export const send = async (url: string, init: RequestInit = {}) => await (await fetch(url, init)).text();
+export const send = async (url: string, init: RequestInit = {}): Promise<string> =>
+  await (await fetch(url, init)).text();
