@@ -247,7 +247,7 @@ export const clientOptions = {
     isPair: true,
     parse: optionalPair,
     fallback: "",
-    help: "send a captured call once more, to --forward",
+    help: "send a captured call, by its id, to --forward once more",
   },
   forward: {
     flag: "--forward",
@@ -281,7 +281,7 @@ export const clientOptions = {
     metavar: "FOLDER",
     parse: optionalText,
     fallback: "",
-    help: "where the client keeps its tunnels for --resume; the platform's usual place when not set",
+    help: "where the client keeps logins, and its tunnels for --resume; the platform's usual place when not set",
   },
   json: {
     heading: "Output",
@@ -391,7 +391,7 @@ function optionalSize(text: string): number | null {
 
 /** The folder for what the client keeps, by the platform's custom. */
 export function defaultConfigDir(env: Readonly<Record<string, string | undefined>>, platform: string): string {
-  if (platform === "win32") return join(env.APPDATA ?? join(homedir(), "AppData", "Roaming"), "portway");
+  if (platform === "win32") return join(env.APPDATA || join(homedir(), "AppData", "Roaming"), "portway");
   if (platform === "darwin") return join(homedir(), "Library", "Application Support", "portway");
   return join(env.XDG_CONFIG_HOME || join(homedir(), ".config"), "portway");
 }

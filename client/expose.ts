@@ -59,7 +59,8 @@ export async function expose(options: ExposeOptions): Promise<number> {
   const resumed = config.resume ? findSaved(saved, config.server) : null;
   const screen = openScreen(config);
   const connect = await openServerConnector(options);
-  const target = options.createTarget(screen.note, resumed);
+  const note: Note = (text) => screen.note(text);
+  const target = options.createTarget(note, resumed);
   const stop = listenForStop();
   let relay: OpenRelay | null = null;
   try {
@@ -68,7 +69,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
       resumed,
       dataDir: saved === null ? null : join(folder, "relay"),
       start: options.startEmbeddedRelay,
-      note: screen.note,
+      note,
     });
     const server = relay.url;
     const tunnel = resumed === null
@@ -81,7 +82,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
       localhostRewrite: config.localhostRewrite || resumed?.localhostRewrite === true,
     };
     const isKept = saved !== null && relay.place !== null &&
-      keepForResume(saved, { ...tunnel, ...relay.place, ...leadsTo }, screen.note);
+      keepForResume(saved, { ...tunnel, ...relay.place, ...leadsTo }, note);
     const { signal } = stop;
     const path = pathOf(leadsTo.target);
     return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, path, isKept }, screen);
@@ -167,7 +168,7 @@ async function carry({ resumed, isKept, ...run }: CarryOptions, screen: Screen):
         summary.requests++;
         summary.bytes += request.bytes;
       },
-      onReconnecting: screen.reconnecting,
+      onReconnecting: (reason, delayMs) => screen.reconnecting(reason, delayMs),
       onDraining: (active, ms) =>
         screen.note(
           `Letting ${active} ${active === 1 ? "answer" : "answers"} end, ${ms / 1000} s at most. ` +

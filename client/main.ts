@@ -94,6 +94,7 @@ const EXAMPLES = [
   ["portway --resume", "the last tunnel again, under its URL"],
   ["portway --login", "log in, for tunnels that keep their name and for views"],
   ["portway -t shop -e 3000 -e 4000", "two ports through a persistent tunnel"],
+  ["portway --views-tail Orders --forward 3000", "webhooks that a view captures, delivered to port 3000"],
   ["portway server --port 8787", "run a server"],
   ["portway proxy", "only the CORS proxy, on this machine"],
 ] as const;

@@ -3,19 +3,6 @@ import { createHash } from "node:crypto";
 import { chooseCoding, compressSync, getMediaType } from "./file_http/mod.ts";
 import { LOOK_FOLDER } from "./look/look.ts";
 
-/** Files of pages of ours, kept in memory. */
-export interface PageAssets {
-  /** Changes when any of the files does: part of their address, so that they can be cached for ever. */
-  readonly version: string;
-  /** A file to be cached for ever, coded for who takes it; null when there is none of that name. */
-  answer(name: string, acceptEncoding: string | null): Response | null;
-  /** The same for an address without the version, or with an older one: to be asked for again each time, by its tag. */
-  answerLatest(name: string, headers: Pick<Headers, "get">): Response | null;
-  /** Text of a file, or null. */
-  getText(name: string): string | null;
-}
-
-/** Where the files lie that pages of an area load. */
 export interface PageAssetsOptions {
   /** Where files lie, without those below it. The shared stylesheets are there besides. */
   folders: readonly URL[];
@@ -26,10 +13,11 @@ export interface PageAssetsOptions {
 /** Files of pages by the ending of their names; beside them lie their tests. */
 const ASSET_NAME = /\.(?:js|css|html|svg)$/;
 
+type Bytes = Uint8Array<ArrayBuffer>;
+
 /** Reads all files but the libraries. @throws Error when one cannot be read */
 export function openPageAssets({ folders, libraries = new Map() }: PageAssetsOptions): PageAssets {
-  const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  const coded = new Map<string, Uint8Array<ArrayBuffer>>();
+  const files = new Map<string, Bytes>();
   const digest = createHash("sha256");
   for (const folder of [LOOK_FOLDER, ...folders]) {
     for (const name of fs.readdirSync(folder).filter((name) => ASSET_NAME.test(name)).sort()) {
@@ -41,20 +29,49 @@ export function openPageAssets({ folders, libraries = new Map() }: PageAssetsOpt
   const modules = new Map([...libraries].map(([name, specifier]) => [name, import.meta.resolve(specifier)]));
   // The path of a package holds its version.
   for (const url of modules.values()) digest.update(url.slice(url.lastIndexOf("/node_modules/.")));
-  const version = digest.digest("hex").slice(0, 12);
+  return new PageAssets(digest.digest("hex").slice(0, 12), files, modules);
+}
 
-  function getBytes(name: string): Uint8Array<ArrayBuffer> | null {
-    const bytes = files.get(name);
-    if (bytes !== undefined) return bytes;
-    const module = modules.get(name);
-    if (module === undefined) return null;
-    const read = new Uint8Array(fs.readFileSync(new URL(module)));
-    files.set(name, read);
-    return read;
+/** Files of pages of ours, kept in memory. */
+export class PageAssets {
+  /** Changes when any of the files does: part of their address, so that they can be cached for ever. */
+  readonly version: string;
+  readonly #files: Map<string, Bytes>;
+  readonly #modules: ReadonlyMap<string, string>;
+  readonly #coded = new Map<string, Bytes>();
+
+  /** @param modules where the files lie that are read when one is asked for */
+  constructor(version: string, files: Map<string, Bytes>, modules: ReadonlyMap<string, string>) {
+    this.version = version;
+    this.#files = files;
+    this.#modules = modules;
   }
 
-  function answer(name: string, acceptEncoding: string | null, fields: Record<string, string>): Response | null {
-    const bytes = getBytes(name);
+  /** A file to be cached for ever, coded for who takes it; null when there is none of that name. */
+  answer(name: string, acceptEncoding: string | null): Response | null {
+    return this.#answerWith(name, acceptEncoding, {
+      "cache-control": "public, max-age=31536000, immutable",
+      "etag": `W/"${this.version}"`,
+    });
+  }
+
+  /** The same for an address without the version, or with an older one: to be asked for again each time, by its tag. */
+  answerLatest(name: string, headers: Pick<Headers, "get">): Response | null {
+    const fields = { "cache-control": "no-cache", "etag": `W/"${this.version}"` };
+    if (this.#getBytes(name) !== null && headers.get("if-none-match") === fields.etag) {
+      return new Response(null, { status: 304, headers: fields });
+    }
+    return this.#answerWith(name, headers.get("accept-encoding"), fields);
+  }
+
+  /** Text of a file, or null. */
+  getText(name: string): string | null {
+    const bytes = this.#getBytes(name);
+    return bytes === null ? null : new TextDecoder().decode(bytes);
+  }
+
+  #answerWith(name: string, acceptEncoding: string | null, fields: Record<string, string>): Response | null {
+    const bytes = this.#getBytes(name);
     if (bytes === null) return null;
     const headers = {
       "content-type": `${getMediaType(name)}; charset=utf-8`,
@@ -65,28 +82,18 @@ export function openPageAssets({ folders, libraries = new Map() }: PageAssetsOpt
     const coding = chooseCoding(acceptEncoding);
     if (coding === null) return new Response(bytes, { headers });
     const key = `${coding} ${name}`;
-    const packed = coded.get(key) ?? compressSync(bytes, coding);
-    coded.set(key, packed);
+    const packed = this.#coded.get(key) ?? compressSync(bytes, coding);
+    this.#coded.set(key, packed);
     return new Response(packed, { headers: { ...headers, "content-encoding": coding } });
   }
 
-  return {
-    version,
-    answer: (name, acceptEncoding) =>
-      answer(name, acceptEncoding, {
-        "cache-control": "public, max-age=31536000, immutable",
-        "etag": `W/"${version}"`,
-      }),
-    answerLatest(name, headers) {
-      const fields = { "cache-control": "no-cache", "etag": `W/"${version}"` };
-      if (getBytes(name) !== null && headers.get("if-none-match") === fields.etag) {
-        return new Response(null, { status: 304, headers: fields });
-      }
-      return answer(name, headers.get("accept-encoding"), fields);
-    },
-    getText(name) {
-      const bytes = getBytes(name);
-      return bytes === null ? null : new TextDecoder().decode(bytes);
-    },
-  };
+  #getBytes(name: string): Bytes | null {
+    const bytes = this.#files.get(name);
+    if (bytes !== undefined) return bytes;
+    const module = this.#modules.get(name);
+    if (module === undefined) return null;
+    const read = new Uint8Array(fs.readFileSync(new URL(module)));
+    this.#files.set(name, read);
+    return read;
+  }
 }

@@ -8,6 +8,7 @@ import { loadEmbeddedRelay, serverCommands } from "../server/program.ts";
 import { MAX_HEAD, MAX_WINDOW } from "../protocol/mod.ts";
 import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "../server/relay/mod.ts";
 import { renderConfigSchema } from "./config_schema.ts";
+import { CLIENT_LIMITS, type FixedLimit, readLimit, SHARING_LIMITS } from "./fixed_limits.ts";
 import { renderManPage } from "./man_page.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
@@ -60,7 +61,7 @@ export const LIMITS_FILE = new URL("../docs/limits.md", import.meta.url);
 /** Options with such a value bound what somebody may take. */
 const LIMITING = ["BYTES", "COUNT", "DAYS", "SECONDS"];
 
-/** The text of docs/limits.md: what bounds each group of the server's options, and what no option changes. */
+/** The text of docs/limits.md: what bounds each group of the server's options, what no option changes, and the client. */
 export function renderLimits(): string {
   const groups = groupOptions(serverOptions).map(([heading, options]) => {
     const limits = options.filter(({ metavar = "" }) => LIMITING.includes(metavar));
@@ -69,13 +70,14 @@ export function renderLimits(): string {
       ? []
       : [`## ${heading}\n\n${renderRows([["Option", "Default", "What it bounds"], ...rows])}`];
   });
-  return `${LIMITS_INTRODUCTION}\n\n${groups.flat().join("\n\n")}\n\n${FIXED_LIMITS}\n`;
+  const client = `${SHARING}\n\n${renderFixed(SHARING_LIMITS)}\n\n## Client\n\n${renderFixed(CLIENT_LIMITS)}`;
+  return `${LIMITS_INTRODUCTION}\n\n${groups.flat().join("\n\n")}\n\n${FIXED_LIMITS}\n\n${client}\n`;
 }
 
 const LIMITS_INTRODUCTION = `# Limits
 
-Made from the option tables in code by \`deno task docs\`: change those, not this file. Each is an option of the server,
-and a variable too ([configuration.md](configuration.md)).`;
+Made from code by \`deno task docs\`: change that, not this file. The first tables are options of the server, and
+variables too ([configuration.md](configuration.md)); what has no option stands behind them.`;
 
 const FIXED_LIMITS = `## What no option changes
 
@@ -91,6 +93,15 @@ ${
 }
 
 [views.md](views.md), [proxy.md](proxy.md) and [accounts.md](accounts.md) have those of their own.`;
+
+const SHARING = `## Sharing
+
+\`--max-upload\` bounds a file that visitors send; without it, and for a folder's entries, an archive and a copy, the disk
+is the only bound. A share with \`--local\` reads requests as a server with default options does. What no option changes:`;
+
+function renderFixed(limits: readonly FixedLimit[]): string {
+  return renderRows([["What", "At most"], ...limits.map((limit) => [limit[0], readLimit(limit)])]);
+}
 
 /** A table for each group of options, under its heading when there are several. */
 function renderGroups(table: OptionTable): string {

@@ -391,6 +391,22 @@ export const serverOptions = {
     fallback: "6000",
     help: "calls to any view that one address, or IPv6 network of 64 bits, may make a minute",
   },
+  viewReplaysPerMinute: {
+    flag: "--view-replays-per-minute",
+    env: "PORTWAY_VIEW_REPLAYS_PER_MINUTE",
+    metavar: "COUNT",
+    parse: integer(0, MAX_INT),
+    fallback: "30",
+    help: "captures that members of an account may have this server send again a minute; 0 for none",
+  },
+  viewReplayAllow: {
+    flag: "--view-replay-allow",
+    env: "PORTWAY_VIEW_REPLAY_ALLOW",
+    metavar: "HOSTS",
+    parse: list,
+    fallback: "",
+    help: "host names, addresses and ranges that captures may be sent to although they are not public",
+  },
   maxHeadBytes: {
     heading: "Connections",
     flag: "--max-head-bytes",

@@ -3,9 +3,8 @@ import { createTlsAsk } from "./tls_ask.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
-import type { Authenticate } from "./access/mod.ts";
 import { createApiFace } from "./api.ts";
-import { type CapturesArea, createCaptures } from "./captures/mod.ts";
+import { type CapturesArea, type CapturesOptions, createCaptures } from "./captures/mod.ts";
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
@@ -13,6 +12,7 @@ import { describeRelay, metric } from "./metrics.ts";
 import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
+import { openReplays } from "./open_replays.ts";
 import { openConfiguredStore } from "./open_store.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
 import { Relay, type RelayOptions } from "./relay/mod.ts";
@@ -86,12 +86,13 @@ async function openAreas(
   // First, since it refuses options: a first start that fails must not have told of its set-up link before.
   const isTunnelHost = (host: string) => relay.isTunnelHost(host);
   const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
+  const replays = openReplays({ config, ...place, isTunnelHost });
   const hqUrl = config.hqUrl ?? url;
   const accounts = await openAccounts(config, store, hqUrl, log);
   const { members = accounts, presence = new LocalPresence() } = parts;
   const relay = openRelay(config, { store, domains, url, members, presence, log });
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
-  const captures = openCaptures(config, store, url, accounts.authenticate, log);
+  const captures = openCaptures(config, { store, authenticate: accounts.authenticate, log, send: replays.send }, url);
   const own = [url, hqUrl, config.apiUrl ?? url].map(({ hostname }) => hostname);
   const isServed = async (host: string) => own.includes(host) || await relay.hasTunnelAt(host);
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
@@ -120,7 +121,10 @@ async function openAreas(
       ...describeRelay(relay.count(), store.fault() !== null),
       metric("portway_captures_total", "counter", "Calls that request views have kept.", captures.count()),
     ],
-    close: () => store.close(),
+    close() {
+      replays.close();
+      return store.close();
+    },
   };
 }
 
@@ -157,16 +161,12 @@ function openRelay(config: ServerConfig, { domains, url, members, ...parts }: Re
 
 function openCaptures(
   config: ServerConfig,
-  store: Store,
+  parts: Pick<CapturesOptions, "store" | "authenticate" | "log" | "send">,
   url: URL,
-  authenticate: Authenticate,
-  log: Logger,
 ): CapturesArea {
   return createCaptures({
-    store,
+    ...parts,
     arrivals: createLocalArrivals(),
-    authenticate,
-    log,
     readOrigin: openOriginReader(config),
     apiUrl: (config.apiUrl ?? url).origin,
     hqUrl: (config.hqUrl ?? url).origin,
@@ -178,6 +178,7 @@ function openCaptures(
     perView: config.viewCallsPerMinute,
     perAddress: config.viewCallsPerAddress,
     maxHeldBytes: MAX_HELD_BYTES,
+    replaysPerMinute: config.viewReplaysPerMinute,
   });
 }
 

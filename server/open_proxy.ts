@@ -3,9 +3,9 @@ import { networkOf } from "../common/network.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
-import { portOf } from "../common/url_port.ts";
 import type { ProxyConfig } from "./config.ts";
-import { bareHostname, createOwnAddressCheck } from "./guard/mod.ts";
+import { bareHostname } from "./guard/mod.ts";
+import { knowOwn } from "./know_own.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { CorsProxy } from "./proxy/mod.ts";
 
@@ -50,14 +50,7 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, alone, log }: 
   return new CorsProxy({
     log,
     allow: config.proxyAllow,
-    isOwnHost: createOwnHostCheck(url, port, isTunnelHost),
-    isOwnAddress: createOwnAddressCheck({
-      port,
-      // A reverse proxy serves other hosts at that address too, which are told from ours by their names.
-      outside: config.trustedProxies.length > 0
-        ? undefined
-        : { hostname: bareHostname(url.hostname), port: portOf(url) },
-    }),
+    ...knowOwn({ config, url, port, isTunnelHost }),
     requestOrigin: (exchange) => {
       const { proto, host } = readOrigin(exchange);
       return host.toLowerCase() === url.host ? url.origin : `${proto}://${host}`;
@@ -84,11 +77,4 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, alone, log }: 
 function isAddressOrigin(origin: string): boolean {
   const url = URL.parse(origin);
   return url !== null && (isLoopbackHost(url.hostname) || isIP(bareHostname(url.hostname)) !== 0);
-}
-
-function createOwnHostCheck(url: URL, port: number, isTunnelHost: OpenProxyOptions["isTunnelHost"]) {
-  const ownPort = portOf(url);
-  return (hostname: string, otherPort: number): boolean =>
-    isTunnelHost(hostname) || hostname === url.hostname.toLowerCase() && otherPort === ownPort ||
-    otherPort === port && isLoopbackAddress(hostname);
 }

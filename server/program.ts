@@ -17,7 +17,7 @@ export const serverCommands: readonly Command[] = [
   },
   {
     name: "server backup",
-    summary: "copy the embedded database of a server, which may run meanwhile, to a new file",
+    summary: "copy the embedded database of a server, running or not, to a new file",
     operands: ["FILE"],
     examples: [
       ["portway server backup tuesday.db", "a copy that a server starts from when it is its folder's portway.db"],

@@ -1,7 +1,7 @@
 import { formatBytes, formatDuration, formatTime, printable } from "../../common/format.ts";
 import { later } from "../../common/later.ts";
 import type { LineWriter } from "../../common/output/mod.ts";
-import type { Screen } from "./screen.ts";
+import type { CarriedLine, OpenedPersistent, OpenedTunnel, Screen, Summary } from "./screen.ts";
 
 /** Where lines for people go, and what may be in them. */
 export interface TextScreenOptions {
@@ -20,73 +20,114 @@ export interface TextScreenOptions {
 
 /** Lines for people. */
 export function createTextScreen(options: TextScreenOptions): Screen {
-  const { out, errors, color, colorErrors, showQr, columns = Infinity, now = Date.now } = options;
-  const paint = createPaint(color), paintError = createPaint(colorErrors);
-  const field = (name: string, value: string) => out.write(`  ${paint(DIM, name.padEnd(16))}  ${value}`);
-  const writeQr = async (url: string) => {
-    const { createQr }: typeof import("./qr_code.ts") = await import(later("./qr_code.ts"));
-    const code = createQr(url, color), width = widthOf(code);
-    if (width <= columns) return out.write("\n" + code);
-    // What breaks into other lines no camera can read.
-    errors.write(paintError(YELLOW, `The QR code needs a terminal of ${width} columns, and this one has ${columns}.`));
-  };
-  return {
-    async opened({ url, target, expiresAt, resumed }) {
-      out.write("");
-      field("Public endpoint", paint(BOLD, url) + (resumed ? " (resumed)" : ""));
-      field("Local service", target);
-      field("Expires", describeExpiry(expiresAt, now()));
-      if (showQr) await writeQr(url);
-      out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
-    },
-    async openedPersistent({ name, ports, usage }) {
-      out.write("");
-      field("Tunnel", paint(BOLD, printable(name)));
-      for (const { url, target } of ports) {
-        field("Public endpoint", paint(BOLD, url));
-        field("Local service", target);
-      }
-      field("Data used", usage.text);
-      if (showQr) await writeQr(ports[0].url);
-      out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
-    },
-    async served(target, urls) {
-      out.write("");
-      field("Shared", target);
-      urls.forEach((url, index) => field(index === 0 ? "Addresses" : "", paint(BOLD, url)));
-      // The one that a phone can reach, which the first is not when there are several.
-      if (showQr) await writeQr(urls[1] ?? urls[0]);
-      out.write(`\n${paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
-    },
-    request: ({ method, path, status, durationMs, upgrade, port }) => {
-      const duration = paint(
-        DIM,
-        upgrade === "open" ? "open" : formatDuration(durationMs) + (upgrade ? ", closed" : ""),
-      );
-      out.write(
-        `${timestamp(now())} ${method} ${escapePath(path)} ${paint(colorOf(status), String(status))} ${duration}` +
-          (port === undefined ? "" : paint(DIM, ` :${port}`)),
-      );
-    },
-    reconnecting: (reason, delayMs) =>
-      errors.write(
-        paintError(YELLOW, `Connection lost: ${describeReason(reason)} Trying again in ${formatDuration(delayMs)}.`),
-      ),
-    reconnected: () => errors.write(paintError(GREEN, "Connected again, under the same URL.")),
-    note: (text) => errors.write(printable(text)),
-    closed(reason, { requests, bytes }) {
-      out.write(`\n${reason}`);
-      field("Requests served", String(requests));
-      field("Data transferred", formatBytes(bytes));
-    },
-    flush: async () => {
-      await out.flush();
-      await errors.flush();
-    },
-  };
+  return new TextScreen(options);
 }
 
-const createPaint = (color: boolean) => (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
+class TextScreen implements Screen {
+  readonly #out: LineWriter;
+  readonly #errors: LineWriter;
+  readonly #paint: Paint;
+  readonly #paintError: Paint;
+  readonly #color: boolean;
+  readonly #showQr: boolean;
+  readonly #columns: number;
+  readonly #now: () => number;
+
+  constructor(
+    { out, errors, color, colorErrors, showQr, columns = Infinity, now = Date.now }: TextScreenOptions,
+  ) {
+    this.#out = out;
+    this.#errors = errors;
+    this.#paint = createPaint(color);
+    this.#paintError = createPaint(colorErrors);
+    this.#color = color;
+    this.#showQr = showQr;
+    this.#columns = columns;
+    this.#now = now;
+  }
+
+  async opened({ url, target, expiresAt, resumed }: OpenedTunnel): Promise<void> {
+    this.#out.write("");
+    this.#field("Public endpoint", this.#paint(BOLD, url) + (resumed ? " (resumed)" : ""));
+    this.#field("Local service", target);
+    this.#field("Expires", describeExpiry(expiresAt, this.#now()));
+    await this.#beginToWait(url);
+  }
+
+  async openedPersistent({ name, ports, usage }: OpenedPersistent): Promise<void> {
+    this.#out.write("");
+    this.#field("Tunnel", this.#paint(BOLD, printable(name)));
+    for (const { url, target } of ports) {
+      this.#field("Public endpoint", this.#paint(BOLD, url));
+      this.#field("Local service", target);
+    }
+    this.#field("Data used", usage.text);
+    await this.#beginToWait(ports[0].url);
+  }
+
+  async served(target: string, urls: readonly string[]): Promise<void> {
+    this.#out.write("");
+    this.#field("Shared", target);
+    urls.forEach((url, index) => this.#field(index === 0 ? "Addresses" : "", this.#paint(BOLD, url)));
+    // The one that a phone can reach, which the first is not when there are several.
+    await this.#beginToWait(urls[1] ?? urls[0]);
+  }
+
+  request({ method, path, status, durationMs, upgrade, port }: CarriedLine): void {
+    const paint = this.#paint;
+    const ended = () => formatDuration(durationMs) + (upgrade ? ", closed" : "");
+    this.#out.write(
+      `${timestamp(this.#now())} ${method} ${escapePath(path)} ${paint(colorOf(status), String(status))} ` +
+        paint(DIM, upgrade === "open" ? "open" : ended()) + (port === undefined ? "" : paint(DIM, ` :${port}`)),
+    );
+  }
+
+  reconnecting(reason: string, delayMs: number): void {
+    const text = `Connection lost: ${describeReason(reason)} Trying again in ${formatDuration(delayMs)}.`;
+    this.#errors.write(this.#paintError(YELLOW, text));
+  }
+
+  reconnected(): void {
+    this.#errors.write(this.#paintError(GREEN, "Connected again, under the same URL."));
+  }
+
+  note(text: string): void {
+    this.#errors.write(printable(text));
+  }
+
+  closed(reason: string, { requests, bytes }: Summary): void {
+    this.#out.write(`\n${reason}`);
+    this.#field("Requests served", String(requests));
+    this.#field("Data transferred", formatBytes(bytes));
+  }
+
+  async flush(): Promise<void> {
+    await this.#out.flush();
+    await this.#errors.flush();
+  }
+
+  #field(name: string, value: string): void {
+    this.#out.write(`  ${this.#paint(DIM, name.padEnd(16))}  ${value}`);
+  }
+
+  async #beginToWait(url: string): Promise<void> {
+    if (this.#showQr) await this.#writeQr(url);
+    this.#out.write(`\n${this.#paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
+  }
+
+  async #writeQr(url: string): Promise<void> {
+    const { createQr }: typeof import("./qr_code.ts") = await import(later("./qr_code.ts"));
+    const code = createQr(url, this.#color), width = widthOf(code);
+    if (width <= this.#columns) return this.#out.write("\n" + code);
+    // What breaks into other lines no camera can read.
+    const text = `The QR code needs a terminal of ${width} columns, and this one has ${this.#columns}.`;
+    this.#errors.write(this.#paintError(YELLOW, text));
+  }
+}
+
+type Paint = (code: number, text: string) => string;
+
+const createPaint = (color: boolean): Paint => (code, text) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
 
 /** What the server says of itself is a sentence already. */
 const describeReason = (reason: string) => printable(reason).replace(/\.?$/, ".");

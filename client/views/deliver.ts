@@ -1,26 +1,24 @@
 import { Buffer } from "node:buffer";
-import { aborted } from "../../common/delay.ts";
 import type { Connect } from "../../common/connection/mod.ts";
 import { ConnectError } from "../../common/connection/mod.ts";
-import { CONNECTION_FIELDS, ResponseSyntaxError } from "../../common/http1/mod.ts";
+import { ResponseSyntaxError } from "../../common/http1/mod.ts";
 import { describeError } from "../../common/log.ts";
+import { composeReplay } from "../../common/replay_request.ts";
 import {
   type Ending,
   exchange,
-  type OutgoingFraming,
   serializeRequestHead,
+  SignalEnding,
   type UpstreamAnswer,
   UpstreamConnection,
 } from "../../common/upstream/mod.ts";
 import type { ShownBody } from "./capture_body.ts";
-import { type CaptureRecord, pathBelowView } from "./records.ts";
+import type { CaptureRecord } from "./records.ts";
 
 /** How long a service may take for its answer. */
 const TIMEOUT_MS = 60_000;
 /** Bytes of an answer that are kept to be shown. */
 const SHOWN_BYTES = 16 * 1024;
-/** Fields that the server tells by which captures go round in a circle. */
-const VIA_FIELD = "Portway-Capture";
 
 /** A capture that is sent to a local service, and how. */
 export interface DeliverOptions {
@@ -59,14 +57,15 @@ export class NotDelivered extends Error {
  */
 export async function deliver(options: DeliverOptions): Promise<Delivered> {
   const { service: target, capture, signal } = options;
-  const ending = new TimedEnding(AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const ending = new SignalEnding(limit, () => new Error(`no answer within ${TIMEOUT_MS / 1000} s`));
   const startedAt = performance.now();
   try {
     const { hostname, protocol } = target, isTls = protocol === "https:";
     const port = target.port === "" ? (isTls ? 443 : 80) : Number(target.port);
     const tls = isTls ? { allowSelfSigned: true } : undefined;
     const connection = new UpstreamConnection(
-      await options.connect({ hostname, port, tls, signal: ending.signal }),
+      await options.connect({ hostname, port, tls, signal: limit }),
       "",
       () => {},
     );
@@ -84,31 +83,10 @@ export async function deliver(options: DeliverOptions): Promise<Delivered> {
   }
 }
 
-function composeRequest({ service: target, viewId, capture, body, hostHeader }: DeliverOptions) {
-  const { method, headers, bodySize } = capture;
-  const own = headers.find(([name]) => name.toLowerCase() === "host")?.[1] ?? capture.host;
-  const named = headers.filter(([name]) => name.toLowerCase() === "connection")
-    .flatMap(([, value]) => value.split(",").map((word) => word.trim().toLowerCase()));
-  const left = new Set([...CONNECTION_FIELDS, ...named, "host", "expect"]);
-  // A body that was announced as empty is announced as such again.
-  const saidLength = headers.some(([name]) => name.toLowerCase() === "content-length");
-  const framing: OutgoingFraming = bodySize > 0 || saidLength ? { length: bodySize } : "none";
-  const below = pathBelowView(capture), mark = below.indexOf("?");
-  const path = joinPath(target.pathname, mark < 0 ? below : below.slice(0, mark));
-  const fields: [string, string][] = [
-    ["Host", hostHeader ?? own],
-    ...headers.filter(([name]) => !left.has(name.toLowerCase())),
-    [VIA_FIELD, viewId],
-    ["Connection", "close"],
-  ];
-  const url = { host: target.host, pathname: path, search: mark < 0 ? "" : below.slice(mark) };
-  const head = serializeRequestHead({ method, url, headers: fields }, framing);
-  return { method, head, framing, body: bodySize === 0 ? null : body, upgrade: false };
-}
-
-/** The service's path before the capture's, with one slash between them. */
-function joinPath(base: string, below: string): string {
-  return below === "" ? base : base.replace(/\/$/, "") + below;
+function composeRequest(options: DeliverOptions) {
+  const { method, url, headers, framing } = composeReplay(options);
+  const head = serializeRequestHead({ method, url, headers }, framing);
+  return { method, head, framing, body: options.capture.bodySize === 0 ? null : options.body, upgrade: false };
 }
 
 async function readAnswer({ head, statusText, headers, body }: UpstreamAnswer): Promise<Omit<Delivered, "durationMs">> {
@@ -123,28 +101,6 @@ async function readAnswer({ head, statusText, headers, body }: UpstreamAnswer): 
   const bytes = Uint8Array.from(Buffer.concat(pieces)).subarray(0, SHOWN_BYTES);
   const contentType = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? null;
   return { status: head.status, statusText, contentType, body: { bytes, isWhole: size <= SHOWN_BYTES }, size };
-}
-
-/** Ends a request when its time is over or the user stops. */
-class TimedEnding implements Ending {
-  readonly signal: AbortSignal;
-  #end: ((reason: Error) => void) | null = null;
-
-  constructor(signal: AbortSignal) {
-    this.signal = signal;
-    void aborted(signal).then(() => {
-      if (this.reason !== null) this.#end?.(this.reason);
-    });
-  }
-
-  get reason(): Error | null {
-    return this.signal.aborted ? new Error(`no answer within ${TIMEOUT_MS / 1000} s`) : null;
-  }
-
-  onEnd(end: ((reason: Error) => void) | null): void {
-    this.#end = end;
-    if (end !== null && this.reason !== null) end(this.reason);
-  }
 }
 
 function explainFailure(error: unknown, service: URL, ending: Ending, { id }: CaptureRecord): NotDelivered {

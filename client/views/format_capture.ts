@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import { formatTime } from "../../common/format.ts";
+import { pathBelowView } from "../../common/replay_request.ts";
 import { formatBody, makeHarmless } from "./format_body.ts";
 import type { ShownBody } from "./capture_body.ts";
-import { type CaptureRecord, pathBelowView } from "./records.ts";
+import type { CaptureRecord } from "./records.ts";
 
 /** How a capture may be shown in the terminal. */
 export interface CaptureLook {

@@ -76,12 +76,6 @@ export function parseCapture(value: unknown): CaptureRecord {
   };
 }
 
-/** Path and query as they were sent, below the view. */
-export function pathBelowView({ path, query }: Pick<CaptureRecord, "path" | "query">): string {
-  const below = /^\/req\/[^/]*(.*)$/.exec(path)?.[1] ?? path;
-  return `${below}${query === null ? "" : `?${query}`}`;
-}
-
 function text(record: Record<string, unknown>, name: string): string {
   const value = record[name];
   if (typeof value !== "string") throw missing(name);

@@ -70,7 +70,7 @@ function findCommand({ commands }: Program, args: readonly string[]): [Command, 
 
 function checkOperands({ name, commands }: Program, command: Command, { operands }: Arguments): void {
   const wanted = command.operands ?? [];
-  if (operands.length < wanted.length) throw new OptionError(`it is missing: ${wanted[operands.length]}`);
+  if (operands.length < wanted.length) throw new OptionError(`${wanted[operands.length]} is missing: --help shows how`);
   const extra = operands[wanted.length];
   if (extra === undefined) return;
   const known = commands.filter(({ isHidden }) => !isHidden).map((other) => other.name);
@@ -89,7 +89,7 @@ function readTerminal(): { columns: number; color: boolean } {
 /** Where it is no terminal, or one that does not say. */
 const PLAIN_COLUMNS = 80;
 /** Longer lines are hard to read, however wide the terminal. */
-const MAX_COLUMNS = 120;
+const MAX_COLUMNS = 100;
 
 async function show(text: string): Promise<number> {
   await writeText(process.stdout, text);

@@ -4,5 +4,6 @@ export { type Reader, UpstreamConnection } from "./connection.ts";
 export { exchange, type UpstreamAnswer } from "./exchange.ts";
 export { PoolExhausted, type PoolLimits, UpstreamPool } from "./pool.ts";
 export { serializeRequestHead } from "./request.ts";
+export { SignalEnding } from "./signal_ending.ts";
 export * from "./types.ts";
 export { WriteQueue } from "./write_queue.ts";

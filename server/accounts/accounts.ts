@@ -8,13 +8,13 @@ import { Attempts } from "./attempts.ts";
 import { Audit, SERVER } from "./audit.ts";
 import { type Auth, openAuth } from "./auth.ts";
 import { sessionCookieOf } from "./auth_options.ts";
-import { createCall, noSuch } from "./call.ts";
+import { type Call, createCall, noSuch } from "./call.ts";
 import { ClientForms } from "./clients.ts";
 import { ConsentForms } from "./consent.ts";
 import { EntryForms } from "./entry.ts";
 import { beginFirstStart, type FirstAdmin } from "./first_start.ts";
 import { Identifier, type Identity, toAccount, toPlan } from "./identify.ts";
-import { createMailer } from "./mail.ts";
+import { createMailer, type Mailer } from "./mail.ts";
 import { MemberForms } from "./members.ts";
 import { createOAuthFace } from "./oauth_face.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
@@ -42,13 +42,70 @@ const RESET_SECONDS = 24 * 3600;
 /** How often what has expired is removed: strangers can have codes made that nobody fetches. */
 const SWEEP_MS = 10 * 60_000;
 
-/** Users and accounts. Better-auth is loaded only once somebody signs in or logs in. */
+/** Users and accounts. Better-auth is loaded only once somebody signs in or logs in. Whoever creates them closes them. */
 export async function createAccounts(options: AccountsOptions): Promise<Accounts> {
-  const { store, log, readOrigin, origin } = options;
+  const { store, log, origin } = options;
   const { identities } = store;
+  const listeners = new Set<(ended: Ended) => void>();
+  const shared = createShared(options, listeners);
+  const { identify, mailer } = shared;
+  const createLink = (userId: string) => createResetLink(shared, userId);
+  const switchAccount = async (identity: Identity, accountId: string) => {
+    await moveTo(store, identity, accountId);
+    shared.onChange();
+  };
+  const setUp = await beginFirstStart({ ...shared, admin: options.admin, log });
+  const sweep = startSweep(identities, log);
+  return {
+    faces: [createOAuthFace({ ...shared, onReplay: (userId) => noteReplay(shared.audit, log, userId) })],
+    api: createAccountsApi({ store, identify, switchAccount }),
+    authenticate: async (exchange) => (await identify(exchange))?.principal ?? null,
+    checkOrigin: (exchange) => requireOwnOrigin(exchange, origin),
+    planOf: async (accountId) => toPlan(await identities.findPlan(accountId)),
+    isSuspended: async (userId) => (await identities.findUser(userId))?.isSuspended ?? true,
+    accountsOf: async ({ user }) => (await identities.findMemberships(user.id)).map(toAccount),
+    entry: new EntryForms({ ...shared, log, createResetLink: createLink, policy: options.signUp, setUp }),
+    consent: new ConsentForms(shared),
+    members: new MemberForms({ ...shared, switchAccount }),
+    clients: new ClientForms(shared),
+    sessions: new SessionForms(shared),
+    admin: new AdminForms({ ...shared, createResetLink: createLink }),
+    onEnded: (listener) => void listeners.add(listener),
+    close() {
+      clearInterval(sweep);
+      mailer?.close();
+    },
+  };
+}
+
+/** What the parts of accounts have in common: who asks, better-auth, and whom to tell of a change. */
+interface Shared {
+  store: Store;
+  call: Call;
+  loadAuth: () => Promise<Auth>;
+  identify: (exchange: Exchange) => Promise<Identity | null>;
+  readOrigin: OriginReader;
+  attempts: Attempts;
+  audit: Audit;
+  mailer: Mailer | null;
+  origin: string;
+  now: () => number;
+  onChange: () => void;
+  onEnded: (ended: Ended) => void;
+}
+
+function createShared(options: AccountsOptions, listeners: ReadonlySet<(ended: Ended) => void>): Shared {
+  const { store, log, readOrigin, origin } = options;
   const now = Date.now;
   const audit = new Audit(store.auditLog, now);
-  const loadAuth = onceUntilFailed(() => loadBetterAuth(options, onPasswordReset));
+  const onChange = () => identifier.forget();
+  const onEnded = (ended: Ended) => {
+    onChange();
+    for (const listener of listeners) listener(ended);
+  };
+  const loadAuth = onceUntilFailed(() =>
+    loadBetterAuth(options, (userId) => endAfterReset({ store, audit, onEnded }, userId))
+  );
   const call = createCall(loadAuth, origin);
   const identifier = new Identifier({
     store,
@@ -58,79 +115,50 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     now,
     onFailure: (error) => log.warn("token_use_not_noted", { reason: describeError(error) }),
   });
-  const onChange = () => identifier.forget();
-  const identify = (exchange: Exchange) => identifier.identify(exchange);
-  const attempts = new Attempts();
-  const mailer = options.mail === null ? null : createMailer({ ...options.mail, log });
-  const listeners = new Set<(ended: Ended) => void>();
-  const onEnded = (ended: Ended) => {
-    onChange();
-    for (const listener of listeners) listener(ended);
-  };
-  const shared = {
+  return {
     store,
     call,
     loadAuth,
-    identify,
+    identify: (exchange) => identifier.identify(exchange),
     readOrigin,
-    attempts,
+    attempts: new Attempts(),
     audit,
-    mailer,
+    mailer: options.mail === null ? null : createMailer({ ...options.mail, log }),
     origin,
     now,
     onChange,
     onEnded,
   };
+}
 
-  async function onPasswordReset(userId: string): Promise<void> {
-    // Whoever knew the old one may have made themselves some.
-    await identities.endGrants({ userId });
-    await store.personalTokens.remove({ userId });
-    onEnded({ userId, accountId: null });
-    const email = (await identities.findUser(userId))?.email ?? "";
-    await audit.write({ id: userId, email }, "password_reset", email);
-  }
+/** Ends all that a user has open, who has set a new password. */
+async function endAfterReset(
+  { store, audit, onEnded }: Pick<Shared, "store" | "audit" | "onEnded">,
+  userId: string,
+): Promise<void> {
+  // Whoever knew the old one may have made themselves some.
+  await store.identities.endGrants({ userId });
+  await store.personalTokens.remove({ userId });
+  onEnded({ userId, accountId: null });
+  const email = (await store.identities.findUser(userId))?.email ?? "";
+  await audit.write({ id: userId, email }, "password_reset", email);
+}
 
-  async function onReplay(userId: string): Promise<void> {
-    log.warn("refresh_token_replayed", { user: userId });
-    await audit.write(SERVER, "client_revoked", `${userId}: a refresh token that was used up came again`);
-  }
+async function noteReplay(audit: Audit, log: Logger, userId: string): Promise<void> {
+  log.warn("refresh_token_replayed", { user: userId });
+  await audit.write(SERVER, "client_revoked", `${userId}: a refresh token that was used up came again`);
+}
 
-  async function createResetLink(userId: string): Promise<string> {
-    const token = createSecret();
-    await (await loadAuth()).remember(`reset-password:${token}`, userId, RESET_SECONDS);
-    return `${origin}/reset?token=${token}`;
-  }
+async function createResetLink({ loadAuth, origin }: Shared, userId: string): Promise<string> {
+  const token = createSecret();
+  await (await loadAuth()).remember(`reset-password:${token}`, userId, RESET_SECONDS);
+  return `${origin}/reset?token=${token}`;
+}
 
-  async function switchAccount(identity: Identity, accountId: string): Promise<void> {
-    await moveTo(store, identity, accountId);
-    onChange();
-  }
-
-  const setUp = await beginFirstStart({ ...shared, admin: options.admin, log });
-  const sweep = setInterval(() => {
-    identities.removeExpired(now()).catch((error) => log.warn("sweep_failed", { reason: describeError(error) }));
+function startSweep(identities: Store["identities"], log: Logger): ReturnType<typeof setInterval> {
+  return setInterval(() => {
+    identities.removeExpired(Date.now()).catch((error) => log.warn("sweep_failed", { reason: describeError(error) }));
   }, SWEEP_MS);
-  return {
-    faces: [createOAuthFace({ ...shared, onReplay })],
-    api: createAccountsApi({ store, identify, switchAccount }),
-    authenticate: async (exchange) => (await identify(exchange))?.principal ?? null,
-    checkOrigin: (exchange) => requireOwnOrigin(exchange, origin),
-    planOf: async (accountId) => toPlan(await identities.findPlan(accountId)),
-    isSuspended: async (userId) => (await identities.findUser(userId))?.isSuspended ?? true,
-    accountsOf: async ({ user }) => (await identities.findMemberships(user.id)).map(toAccount),
-    entry: new EntryForms({ ...shared, log, createResetLink, policy: options.signUp, setUp }),
-    consent: new ConsentForms(shared),
-    members: new MemberForms({ ...shared, switchAccount }),
-    clients: new ClientForms(shared),
-    sessions: new SessionForms(shared),
-    admin: new AdminForms({ ...shared, createResetLink }),
-    onEnded: (listener) => void listeners.add(listener),
-    close() {
-      clearInterval(sweep);
-      mailer?.close();
-    },
-  };
 }
 
 async function loadBetterAuth(

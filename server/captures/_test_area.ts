@@ -47,6 +47,8 @@ export async function startArea(options: Partial<CapturesOptions> = {}): Promise
     perView: 100_000,
     perAddress: 100_000,
     maxHeldBytes: 8 * 1024 * 1024,
+    send: () => Promise.reject(new HttpError(403, "address_forbidden", "Nothing is sent.")),
+    replaysPerMinute: 100,
     ...options,
   });
   const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, serveArea(area));

@@ -12,6 +12,8 @@ import { Committer } from "./receive/committer.ts";
 import { HeldBytes } from "./receive/held_bytes.ts";
 import { KnownViews } from "./receive/known_views.ts";
 import { createReceiver } from "./receive/receiver.ts";
+import { captureAgain } from "./replay/capture_again.ts";
+import { Replayer, type SendRequest } from "./replay/replayer.ts";
 
 /** What request views need of the server, and their limits. */
 export interface CapturesOptions {
@@ -37,6 +39,10 @@ export interface CapturesOptions {
   perAddress: number;
   /** Bytes of all calls together that wait in memory for the disk. */
   maxHeldBytes: number;
+  /** Sends captures to where members want them again. */
+  send: SendRequest;
+  /** How often members of one account may have one sent again, a minute; 0 for never. */
+  replaysPerMinute: number;
   now?: () => number;
 }
 
@@ -66,7 +72,20 @@ export function createCaptures(options: CapturesOptions): CapturesArea {
   const known = new KnownViews(store.views, now);
   const tails = new Tails(store.captures, arrivals);
   const onChanged = (id: string) => known.forget(id);
-  const desk = new ViewDesk({ ...options, tails, onChanged, now });
+  const desk = new ViewDesk({
+    ...options,
+    tails,
+    replayer: new Replayer({ ...options, perMinute: options.replaysPerMinute }),
+    captureAgain: (capture) =>
+      captureAgain(capture, {
+        committer,
+        readPiece: (bodyId, number) => store.captures.readPiece(bodyId, number),
+        giveUp: (bodyId) => void store.captures.removeUpload(bodyId).catch(noteFault),
+        now,
+      }),
+    onChanged,
+    now,
+  });
   const receiver = createReceiver({
     ...options,
     known,

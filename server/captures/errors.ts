@@ -45,3 +45,16 @@ export const announcedTooLarge = (maxBytes: number, announced: number): HttpErro
     max_file_size: maxBytes,
     your_file_size: announced,
   });
+
+export const replayOff = (): HttpError =>
+  new HttpError(403, "replay_off", "This server sends no calls again.", {
+    details: "portway --views-replay sends them from your own machine.",
+  });
+
+export const replayBusy = (): HttpError =>
+  new HttpError(429, "replay_busy", "As many calls are being sent again as may be at a time.", {
+    headers: { "retry-after": "2" },
+  });
+
+export const replayTooSlow = (limitMs: number): HttpError =>
+  new HttpError(504, "upstream_timeout", `There was no answer within ${limitMs / 1000} seconds.`);

@@ -11,6 +11,8 @@ import { resolveBySystem, type Resolver } from "./resolve.ts";
 export interface GuardOptions {
   /** Host names, addresses and CIDR ranges that may be reached although they are not public. */
   allow?: readonly string[];
+  /** The option that they are given by; `--proxy-allow` when left out. */
+  allowOption?: string;
   /** Whether a host and port are served by this very server, as far as the name tells. */
   isOwnHost?: (hostname: string, port: number) => boolean;
   /** The same for an address that is about to be dialled, whatever name led there. */
@@ -26,6 +28,7 @@ const MAX_REMEMBERED = 1000;
  */
 export class Guard {
   readonly #allowed: AllowList;
+  readonly #allowOption: string;
   readonly #isOwnHost: (hostname: string, port: number) => boolean;
   readonly #isOwnAddress: OwnAddressCheck;
   readonly #resolver: Resolver;
@@ -35,6 +38,7 @@ export class Guard {
   /** @throws SyntaxError for an entry of `allow` that cannot be read. */
   constructor(options: GuardOptions = {}) {
     this.#allowed = parseAllowList(options.allow ?? []);
+    this.#allowOption = options.allowOption ?? "--proxy-allow";
     this.#isOwnHost = options.isOwnHost ?? (() => false);
     this.#isOwnAddress = options.isOwnAddress ?? (() => false);
     this.#resolver = options.resolver ?? resolveBySystem;
@@ -64,7 +68,7 @@ export class Guard {
     // One forbidden address refuses the name: whoever mixes them is after the forbidden one.
     const may = this.#allowed.allowsHost(hostname) || addresses.every((address) => this.#mayDial(address));
     if (may) return addresses;
-    throw addressForbidden(hostname);
+    throw this.#addressForbidden(hostname);
   }
 
   #checkOrigin(url: URL): void {
@@ -75,7 +79,7 @@ export class Guard {
     const port = portOf(url);
     if (this.#isOwnHost(hostname, port)) throw ownHostForbidden(url);
     if (this.#allowed.allowsHost(hostname)) return;
-    if (isIP(hostname) !== 0 && !this.#mayDial(hostname)) throw addressForbidden(hostname);
+    if (isIP(hostname) !== 0 && !this.#mayDial(hostname)) throw this.#addressForbidden(hostname);
     if ((isBadPort(port) || url.port === "0") && !this.#allowed.allowsAddress(hostname)) {
       throw new HttpError(403, "port_forbidden", `Port ${url.port} belongs to a protocol other than HTTP.`);
     }
@@ -83,6 +87,12 @@ export class Guard {
 
   #mayDial(address: string): boolean {
     return isPublicAddress(address) || this.#allowed.allowsAddress(address);
+  }
+
+  #addressForbidden(hostname: string): HttpError {
+    return new HttpError(403, "address_forbidden", `"${hostname}" is not a public address.`, {
+      details: `Whoever runs this server can allow hosts and networks with ${this.#allowOption}.`,
+    });
   }
 }
 
@@ -107,10 +117,4 @@ function hostNotFound(hostname: string, cause: unknown): HttpError {
 
 function ownHostForbidden({ host }: URL): HttpError {
   return new HttpError(403, "own_host_forbidden", `"${host}" is served by this server itself.`);
-}
-
-function addressForbidden(hostname: string): HttpError {
-  return new HttpError(403, "address_forbidden", `"${hostname}" is not a public address.`, {
-    details: "Whoever runs this server can allow hosts and networks with --proxy-allow.",
-  });
 }

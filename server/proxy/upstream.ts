@@ -22,6 +22,8 @@ import { Dialer, type Guard } from "../guard/mod.ts";
 export interface UpstreamRequest {
   method: string;
   url: URL;
+  /** Path and query as they are written, one character a byte; those of the URL when left out. */
+  target?: Pick<URL, "pathname" | "search">;
   /** Framing is not theirs: a Content-Length among them announces the length of a sequence, nothing else is allowed. */
   headers: readonly (readonly [string, string])[];
   /** A sequence is sent as it is produced: chunked, unless the headers give its Content-Length. */
@@ -141,9 +143,11 @@ export class Upstream {
 }
 
 function serialize(request: UpstreamRequest): OutgoingRequest {
-  const { method, body, ending, upgrade = false } = request;
+  const { method, url, target = url, headers, body, ending, upgrade = false } = request;
   const framing = chooseFraming(request);
-  return { method, head: serializeRequestHead(request, framing), framing, body, upgrade, ending };
+  const { pathname, search } = target;
+  const head = serializeRequestHead({ method, url: { host: url.host, pathname, search }, headers }, framing);
+  return { method, head, framing, body, upgrade, ending };
 }
 
 function chooseFraming({ body, headers }: UpstreamRequest): OutgoingFraming {

@@ -5,19 +5,22 @@ export { LabelTaken, NameTaken, StoreUnavailable, TooManyTunnels, TooManyViews }
 export type { Database, Dialect } from "./schema/mod.ts";
 export type { Store } from "./types.ts";
 // Tunnels
-export type { EphemeralTraffic, EphemeralTunnel, EphemeralTunnels } from "./ephemeral_tunnels.ts";
+export type { EphemeralTraffic, EphemeralTunnel, EphemeralTunnels } from "./tunnels/ephemeral_tunnels.ts";
 export type {
   AllowedPorts,
   PersistentTunnel,
   PersistentTunnelChange,
   PersistentTunnels,
   TunnelPage,
-} from "./persistent_tunnels.ts";
-export type { AccountUser, TunnelTraffic, UsageDay, UsageRecords, UsageReport, UserTraffic } from "./usage.ts";
+} from "./tunnels/persistent_tunnels.ts";
+export type { AccountUser, TunnelTraffic, UsageDay, UsageRecords, UsageReport, UserTraffic } from "./tunnels/usage.ts";
 // Accounts
-export type { AuditEntry } from "./audit_log.ts";
-export type { AccountMember, Grant, Identities, KnownUser, Membership, PendingInvitation, User } from "./identities.ts";
-export type { PersonalToken } from "./personal_tokens.ts";
+export type { AuditEntry } from "./accounts/audit_log.ts";
+export type { Grant } from "./accounts/grants.ts";
+export type { Identities } from "./accounts/identities.ts";
+export type { AccountMember, Membership, PendingInvitation } from "./accounts/members.ts";
+export type { KnownUser, User } from "./accounts/users.ts";
+export type { PersonalToken } from "./accounts/personal_tokens.ts";
 // Captures
 export {
   type BodyPiece,
@@ -29,5 +32,5 @@ export {
   INLINE_BYTES,
   type NewCapture,
   type OpenedCapture,
-} from "./capture_types.ts";
-export type { NewView, View, ViewAnswer, ViewChanges, Views } from "./views.ts";
+} from "./captures/types.ts";
+export type { NewView, View, ViewAnswer, ViewChanges, Views } from "./captures/views.ts";

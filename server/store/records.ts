@@ -1,18 +1,18 @@
 import type { Kysely } from "kysely";
 import type { Database } from "./schema/mod.ts";
 // Tunnels
-import { createEphemeralTunnels, type EphemeralTunnels } from "./ephemeral_tunnels.ts";
-import { createPersistentTunnels, type PersistentTunnels } from "./persistent_tunnels.ts";
-import { createUsage, type UsageRecords } from "./usage.ts";
+import { createEphemeralTunnels, type EphemeralTunnels } from "./tunnels/ephemeral_tunnels.ts";
+import { createPersistentTunnels, type PersistentTunnels } from "./tunnels/persistent_tunnels.ts";
+import { createUsage, type UsageRecords } from "./tunnels/usage.ts";
 // Accounts
-import { type AuditLog, createAuditLog } from "./audit_log.ts";
-import { createIdentities, type Identities } from "./identities.ts";
-import { createPersonalTokens, type PersonalTokens } from "./personal_tokens.ts";
-import { createSettings, type Settings } from "./settings.ts";
+import { type AuditLog, createAuditLog } from "./accounts/audit_log.ts";
+import { createIdentities, type Identities } from "./accounts/identities.ts";
+import { createPersonalTokens, type PersonalTokens } from "./accounts/personal_tokens.ts";
+import { createSettings, type Settings } from "./accounts/settings.ts";
 // Captures
-import type { Captures } from "./capture_types.ts";
-import { createCaptureStore } from "./captures.ts";
-import { createViews, type Views } from "./views.ts";
+import type { Captures } from "./captures/types.ts";
+import { createCaptureStore } from "./captures/captures.ts";
+import { createViews, type Views } from "./captures/views.ts";
 
 /** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
 export interface Records {

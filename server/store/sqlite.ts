@@ -14,6 +14,12 @@ import type { Store } from "./types.ts";
 const LOCK_WAIT_MS = 1000;
 
 /**
+ * What views keep and drop under load is a few thousand pages: in memory, and copied from the log to the file once in
+ * 16 MB instead of once in 4, they cost a third less. Memory is taken as it is needed.
+ */
+const PACE = "pragma cache_size = -16000; pragma wal_autocheckpoint = 4000";
+
+/**
  * The embedded driver: one file, write-ahead log, every commit on disk before it is answered.
  * @param dataDir folder of the file; null for a database in memory
  * @throws Error with the path when it cannot be opened
@@ -92,6 +98,9 @@ async function openDatabase(path: string, watch: StoreWatch): Promise<Kysely<Dat
     file.exec(
       "pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on",
     );
+    // Only so does macOS write what is in the drive's cache; elsewhere a sync does, and this changes nothing.
+    file.exec("pragma fullfsync = on; pragma checkpoint_fullfsync = on");
+    file.exec(PACE);
     const db = new Kysely<Database>({ dialect: new SqliteDialect({ database: adapt(file, watch) }) });
     await migrate(db, "sqlite");
     // Waiting stops the whole process: a lock that somebody keeps costs one request, not all visitors' seconds.

@@ -40,16 +40,17 @@ function nameLanguage(name: string): [string, string] {
   return [`language-${name}.js`, `@highlightjs/cdn-assets/es/languages/${name}.min.js`];
 }
 
-function adapt({ version, answer, getText }: PageAssets): Assets {
+function adapt(assets: PageAssets): Assets {
+  const { version } = assets;
   return {
     version,
     answer([folder, asked, name], acceptEncoding) {
-      const found = folder === ASSET_FOLDER && asked === version ? answer(name, acceptEncoding) : null;
+      const found = folder === ASSET_FOLDER && asked === version ? assets.answer(name, acceptEncoding) : null;
       if (found === null) throw noSuchEntry();
       return found;
     },
     getText(name) {
-      const text = getText(name);
+      const text = assets.getText(name);
       if (text === null) throw noSuchEntry();
       return text;
     },

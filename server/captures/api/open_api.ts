@@ -72,6 +72,20 @@ const OPENED: ApiObject = {
   }],
 };
 
+const REPLAYED: ApiObject = {
+  type: "object",
+  required: ["url", "status", "statusText", "headers", "durationMs", "body"],
+  properties: {
+    url: { ...text, description: "where it was sent, with the capture's path" },
+    status: { type: "integer" },
+    statusText: text,
+    headers: pairs,
+    durationMs: count,
+    body: { type: "string", contentEncoding: "base64", description: "the first 64 KiB" },
+    bodyTruncated: { const: true, description: "there is more, or it broke off" },
+  },
+};
+
 const who = { security: ACCOUNT_SECURITY, tags: ["views"] };
 const inPath = (name: string): ApiObject => ({ name, in: "path", required: true, schema: text });
 const inQuery = (name: string, description: string, schema: ApiObject = text): ApiObject => ({
@@ -215,6 +229,45 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
       },
     },
   },
+  "/api/v1/views/{id}/captures/{capture}/replay": {
+    parameters: [inPath("id"), inPath("capture")],
+    post: {
+      ...who,
+      operationId: "replayCapture",
+      summary: "Send one again, to a URL or to its view",
+      description:
+        "To a URL it goes from this server, as it came: method, the path and query below the view behind the path of " +
+        "the URL, the body's bytes, and all header fields but Host, Expect and those of one connection; with " +
+        "`Portway-Capture`, which names the view. Redirects are not followed. Only addresses of the public Internet " +
+        "can be sent to. Without a URL its view captures it once more, and whoever follows the view gets it.",
+      requestBody: jsonBody({
+        type: "object",
+        properties: {
+          url: {
+            type: ["string", "null"],
+            format: "uri",
+            maxLength: 2000,
+            description: "http or https, without a query",
+          },
+        },
+      }, false),
+      responses: {
+        200: jsonAnswerOf("Replayed", "what the URL answered"),
+        201: {
+          description: "the view captured it again",
+          content: {
+            "application/json": { schema: { type: "object", required: ["capture"], properties: { capture: text } } },
+          },
+        },
+        400: errorAnswer("the URL cannot be used"),
+        ...refused,
+        403: errorAnswer("the token lacks the scope, the address is none to be sent to, or this server sends nothing"),
+        429: errorAnswer("the account has sent as many as it may for now"),
+        502: errorAnswer("the URL cannot be reached, or did not answer with HTTP"),
+        504: errorAnswer("there was no answer in time"),
+      },
+    },
+  },
   "/api/v1/views/{id}/stream": {
     parameters: [inPath("id")],
     get: {
@@ -251,6 +304,7 @@ export const VIEWS_API: ApiPart = {
     },
     Capture: CAPTURE,
     OpenedCapture: OPENED,
+    Replayed: REPLAYED,
     Captures: {
       type: "object",
       required: ["captures", "next"],

@@ -75,6 +75,13 @@ function addCaptureRoutes(
       headers: { ...BODY_HEADERS, "content-length": String(opened.bodySize), ...nameFile(opened.cursor) },
     });
   });
+  routes.post("/api/v1/views/:id/captures/:capture/replay", async (context) => {
+    const { id, capture } = context.req.param(), { exchange } = context.env;
+    const who = await whoAsks(context);
+    const input = exchange.hasBody ? await readJsonBody(exchange) : {};
+    const result = await desk.replay(who, id, capture, input, exchange.signal);
+    return "answer" in result ? context.json(result.answer, 200, NO_STORE) : context.json(result, 201, NO_STORE);
+  });
   routes.get("/api/v1/views/:id/stream", async (context) => {
     const after = context.req.header("last-event-id") ?? context.req.query("after");
     const cursor = after === undefined ? null : parseCount("after", after);

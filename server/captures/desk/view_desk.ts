@@ -4,15 +4,19 @@ import { type Principal, requireScope } from "../../access/mod.ts";
 import { type Capture, type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
 import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
 import { OWN_ANSWER } from "../receive/answer.ts";
+import type { Replayed, Replayer } from "../replay/replayer.ts";
 import { describeCapture, type DescribedView, describeOpened, describeViewRecord, type ViewUrls } from "./describe.ts";
 import { type CaptureSearch, searchCaptures } from "./search.ts";
 import type { Tails } from "./tails.ts";
-import { newViewInput, viewChangesInput } from "./view_input.ts";
+import { newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
 
 /** What members' changes to views work with, and their bounds. */
 export interface ViewDeskOptions extends ViewUrls {
   store: Pick<Store, "views" | "captures">;
   tails: Tails;
+  replayer: Replayer;
+  /** Has a view capture a call once more. Says its cursor. @throws HttpError 404 when either has gone */
+  captureAgain(capture: OpenedCapture): Promise<number>;
   /** A view was changed or removed. */
   onChanged(id: string): void;
   /** Views of an account. */
@@ -100,11 +104,30 @@ export class ViewDesk {
 
   /** @throws HttpError also 404 `capture_not_found` */
   async getCapture(who: Who, id: string, captureId: string): Promise<OpenedCapture> {
-    await this.#find(requireScope(who, "views:read"), id);
-    const cursor = parseCaptureId(captureId);
-    const capture = cursor === null ? null : await this.#options.store.captures.find(id, cursor);
-    if (capture === null) throw noSuchCapture();
-    return capture;
+    return await this.#open(requireScope(who, "views:read"), id, captureId);
+  }
+
+  /**
+   * Sends a capture to the URL that the input names, from this server, or has its view capture it again where it names
+   * none.
+   * @param signal aborts when who asked has left
+   * @throws HttpError also 404 `capture_not_found`, 400 and 403 for a URL that this server does not send to, 403
+   * `replay_off`, 429 when it is too often, and 502 and 504 when there was no answer
+   */
+  async replay(
+    who: Who,
+    id: string,
+    captureId: string,
+    input: unknown,
+    signal: AbortSignal,
+  ): Promise<{ answer: Replayed } | { capture: string }> {
+    const { replayer, captureAgain } = this.#options;
+    const principal = requireScope(who, "views:write");
+    const capture = await this.#open(principal, id, captureId);
+    const { url } = checkInput(replayInput, input);
+    replayer.admit(principal.account.id);
+    if (url === undefined || url === null) return { capture: String(await captureAgain(capture)) };
+    return { answer: await replayer.send(principal, capture, url, this.readBody(capture), signal) };
   }
 
   /** The bytes of a capture's body, a piece at a time. */
@@ -143,6 +166,14 @@ export class ViewDesk {
     const check = async () => await this.#find(requireScope(await ask(), "views:read"), id);
     const { lastCursor } = await check();
     return this.#options.tails.open({ viewId: id, after: after ?? lastCursor, check: async () => void await check() });
+  }
+
+  async #open(principal: Principal, id: string, captureId: string): Promise<OpenedCapture> {
+    await this.#find(principal, id);
+    const cursor = parseCaptureId(captureId);
+    const capture = cursor === null ? null : await this.#options.store.captures.find(id, cursor);
+    if (capture === null) throw noSuchCapture();
+    return capture;
   }
 
   async #find({ account }: Principal, id: string): Promise<View> {

@@ -57,6 +57,22 @@ const name = z.string().trim().min(1).max(MAX_NAME).regex(/^[^\p{Cc}\p{Cf}]*$/u,
 /** What a new view is described by. */
 export const newViewInput = z.strictObject({ name: name.nullish() });
 
+/** Characters of the URL that a capture is sent to. */
+const MAX_URL = 2000;
+
+const replayUrl = z.string().max(MAX_URL).transform((text, context) => {
+  const url = URL.parse(text.trim());
+  if (url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") return url;
+  context.addIssue({
+    code: "custom",
+    message: "must be an http or https URL without a query: the capture has its own",
+  });
+  return z.NEVER;
+});
+
+/** Where a capture is sent again; its own view where there is no URL. */
+export const replayInput = z.strictObject({ url: replayUrl.nullish() });
+
 /** What of a view can be changed; an answer's members that are left out stay. */
 export interface ViewChangesInput {
   name?: string;

@@ -151,29 +151,7 @@ function TunnelFormPanel({ action, form: { values, problems }, submit, cancel, i
           required
           mono
         />
-        <FieldSet legend="Allowed ports">
-          <CheckField
-            name="ports"
-            value="all"
-            label="All"
-            hint="Every port of your machine may be exposed through this tunnel."
-            checked={values.ports !== "some"}
-            isRadio
-          />
-          <CheckField name="ports" value="some" label="Only these" checked={values.ports === "some"} isRadio />
-          <div class="indent">
-            <TextField
-              label="Ports"
-              name="allowedPorts"
-              value={values.allowedPorts}
-              error={problems.allowedPorts}
-              hint="Numbers and ranges, the default port among them."
-              placeholder="3000, 8080-8083"
-              autocomplete="off"
-              mono
-            />
-          </div>
-        </FieldSet>
+        <AllowedPorts values={values} problems={problems} />
         <CheckField
           name="enabled"
           label="Enabled"
@@ -186,5 +164,33 @@ function TunnelFormPanel({ action, form: { values, problems }, submit, cancel, i
         </div>
       </form>
     </Panel>
+  );
+}
+
+function AllowedPorts({ values, problems }: Pick<FormState, "values" | "problems">): Html {
+  return (
+    <FieldSet legend="Allowed ports">
+      <CheckField
+        name="ports"
+        value="all"
+        label="All"
+        hint="Every port of your machine may be exposed through this tunnel."
+        checked={values.ports !== "some"}
+        isRadio
+      />
+      <CheckField name="ports" value="some" label="Only these" checked={values.ports === "some"} isRadio />
+      <div class="indent">
+        <TextField
+          label="Ports"
+          name="allowedPorts"
+          value={values.allowedPorts}
+          error={problems.allowedPorts}
+          hint="Numbers and ranges, the default port among them."
+          placeholder="3000, 8080-8083"
+          autocomplete="off"
+          mono
+        />
+      </div>
+    </FieldSet>
   );
 }

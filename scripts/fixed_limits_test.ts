@@ -1,0 +1,16 @@
+import { equal, throws } from "node:assert/strict";
+import { readLimit } from "./fixed_limits.ts";
+
+Deno.test("readLimit reads a constant from the one module that has it, and writes it in its unit", () => {
+  equal(readLimit(["frames", "count", "protocol", "MAX_EMPTY_FRAMES"]), "10,000");
+  equal(readLimit(["pieces", "bytes", "protocol/limits.ts", "MAX_PIECE"]), "64 KiB");
+  equal(readLimit(["windows", "bytes", "protocol", "MAX_WINDOW"]), "16 MiB");
+  equal(readLimit(["silence", "ms", "protocol", "SILENCE_MS"]), "25 seconds");
+});
+
+Deno.test("readLimit fails for a limit that is not there, so that no document tells of one that is gone", () => {
+  throws(
+    () => readLimit(["nothing", "count", "protocol", "NO_SUCH_LIMIT"]),
+    /nothing: protocol has 0 of NO_SUCH_LIMIT/,
+  );
+});

@@ -1,0 +1,191 @@
+import { Buffer } from "node:buffer";
+import { HttpError } from "../../../common/http_error.ts";
+import type { Logger } from "../../../common/log.ts";
+import { createRateLimiter } from "../../../common/rate_limiter.ts";
+import { composeReplay } from "../../../common/replay_request.ts";
+import { type Ending, SignalEnding } from "../../../common/upstream/mod.ts";
+import type { Principal } from "../../access/mod.ts";
+import type { OpenedCapture } from "../../store/mod.ts";
+import { describeCapture } from "../desk/describe.ts";
+import { replayBusy, replayOff, replayTooSlow, tooManyCalls } from "../errors.ts";
+
+/** A request that leaves the server. */
+export interface SentRequest {
+  method: string;
+  /** Where to; what of it is written is {@link target}. */
+  url: URL;
+  /** Path and query, one character a byte. */
+  target: { pathname: string; search: string };
+  /** A Content-Length among them announces the body. */
+  headers: readonly (readonly [string, string])[];
+  body: Uint8Array | AsyncIterable<Uint8Array> | null;
+  ending: Ending;
+}
+
+/** Its answer, whose body is to be read to its end, or cancelled. */
+export interface SentAnswer {
+  status: number;
+  statusText: string;
+  /** One character a byte. */
+  headers: [string, string][];
+  body: { take(): Promise<Uint8Array[] | null>; cancel(): void };
+}
+
+/** Sends a request, past what guards this server's network. @throws HttpError for what is refused or fails */
+export type SendRequest = (request: SentRequest) => Promise<SentAnswer>;
+
+export interface ReplayerOptions {
+  send: SendRequest;
+  /** Of one account; 0 for none. */
+  perMinute: number;
+  log: Logger;
+}
+
+/** What an address answered to a capture that was sent to it. */
+export interface Replayed {
+  /** Where it was sent, with the path of the capture. */
+  url: string;
+  status: number;
+  statusText: string;
+  headers: [string, string][];
+  durationMs: number;
+  /** Base64 of the body, or of its beginning. */
+  body: string;
+  /** The body is longer, or broke off. */
+  bodyTruncated?: true;
+}
+
+/** Requests of one account, and of all together, at a time. */
+const MAX_OF_ACCOUNT = 2;
+const MAX_OF_ALL = 16;
+/** For all of a request, its answer's beginning included. */
+const TIMEOUT_MS = 30_000;
+/** Bytes of an answer's body that are told. */
+const MAX_ANSWER = 64 * 1024;
+
+/** Sends captures to addresses that members name: from the server, so each account may do that now and then only. */
+export class Replayer {
+  readonly #options: ReplayerOptions;
+  readonly #limiter;
+  readonly #running = new Map<string, number>();
+  #runningAll = 0;
+
+  constructor(options: ReplayerOptions) {
+    const { perMinute } = options;
+    this.#options = options;
+    this.#limiter = createRateLimiter({ burst: perMinute, perMinute });
+  }
+
+  /** Lets an account replay once more. @throws HttpError 403 `replay_off`, 429 `too_many_requests` */
+  admit(accountId: string): void {
+    if (this.#options.perMinute === 0) throw replayOff();
+    const waitMs = this.#limiter.take(accountId);
+    if (waitMs > 0) throw tooManyCalls(waitMs, "to send calls again");
+  }
+
+  /**
+   * Sends a capture and reads the beginning of the answer; redirects are answers.
+   * @param body the capture's bytes
+   * @param signal aborts when who asked has left
+   * @throws HttpError of {@link SendRequest}, 429 `replay_busy`, 504 `upstream_timeout`
+   */
+  async send(
+    { account }: Principal,
+    capture: OpenedCapture,
+    service: URL,
+    body: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<Replayed> {
+    const release = this.#occupy(account.id);
+    const { viewId, cursor } = capture, { host } = service;
+    const note = { account: account.id, view: viewId, capture: cursor, host };
+    try {
+      const replayed = await this.#exchange(capture, service, body, signal);
+      this.#options.log.info("capture_replayed", { ...note, status: replayed.status });
+      return replayed;
+    } catch (error) {
+      const reason = error instanceof HttpError ? error.code : "failed";
+      this.#options.log.info("capture_not_replayed", { ...note, reason });
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  #occupy(accountId: string): () => void {
+    const count = this.#running.get(accountId) ?? 0;
+    if (count >= MAX_OF_ACCOUNT || this.#runningAll >= MAX_OF_ALL) throw replayBusy();
+    this.#running.set(accountId, count + 1);
+    this.#runningAll++;
+    return () => {
+      this.#runningAll--;
+      const left = (this.#running.get(accountId) ?? 1) - 1;
+      if (left === 0) this.#running.delete(accountId);
+      else this.#running.set(accountId, left);
+    };
+  }
+
+  async #exchange(
+    capture: OpenedCapture,
+    service: URL,
+    bytes: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<Replayed> {
+    const limit = AbortSignal.timeout(TIMEOUT_MS);
+    const ending = new SignalEnding(AbortSignal.any([signal, limit]), () => replayTooSlow(TIMEOUT_MS));
+    const request = compose(capture, service, bytes);
+    const startedAt = performance.now();
+    const answer = await this.#options.send({ ...request, ending });
+    const { status, statusText, headers } = answer;
+    return {
+      url: service.origin + escapeBytes(request.target.pathname + request.target.search),
+      status,
+      statusText,
+      headers,
+      ...await readBeginning(answer.body),
+      durationMs: Math.round(performance.now() - startedAt),
+    };
+  }
+}
+
+function compose(capture: OpenedCapture, service: URL, bytes: AsyncIterable<Uint8Array>): Omit<SentRequest, "ending"> {
+  const { method, url, headers, framing } = composeReplay({
+    service,
+    viewId: capture.viewId,
+    capture: describeCapture(capture),
+    hostHeader: service.host,
+  });
+  const isEmpty = capture.bodySize === 0;
+  return {
+    method,
+    url: service,
+    target: url,
+    headers: framing === "none" ? headers : [...headers, ["Content-Length", String(capture.bodySize)]],
+    body: framing === "none" ? null : isEmpty ? new Uint8Array(0) : bytes,
+  };
+}
+
+/** An answer that goes on for ever is told as far as it is there. */
+async function readBeginning(body: SentAnswer["body"]): Promise<Pick<Replayed, "body" | "bodyTruncated">> {
+  const pieces: Uint8Array[] = [];
+  let size = 0, isWhole = false;
+  try {
+    while (size <= MAX_ANSWER && !isWhole) {
+      const taken = await body.take();
+      isWhole = taken === null;
+      for (const piece of taken ?? []) {
+        pieces.push(piece);
+        size += piece.length;
+      }
+    }
+  } catch {
+    // It broke off, or its time is over: what was read is told, and that it is not all.
+  } finally {
+    body.cancel();
+  }
+  const told = Buffer.concat(pieces).subarray(0, MAX_ANSWER).toString("base64");
+  return { body: told, ...(!isWhole && { bodyTruncated: true }) };
+}
+
+const escapeBytes = (path: string): string =>
+  path.replace(/[^\x21-\x7e]/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase()}`);

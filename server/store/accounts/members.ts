@@ -1,0 +1,94 @@
+import type { Kysely } from "kysely";
+import type { Database } from "../schema/mod.ts";
+
+/** An account as one of its members sees it. */
+export interface Membership {
+  accountId: string;
+  accountName: string;
+  plan: string;
+  role: string;
+}
+
+/** A member of an account. */
+export interface AccountMember {
+  id: string;
+  userId: string;
+  name: string;
+  email: string;
+  role: string;
+}
+
+/** An invitation that is neither accepted nor cancelled; it may have expired. */
+export interface PendingInvitation {
+  id: string;
+  accountId: string;
+  accountName: string;
+  /** In lower case. */
+  email: string;
+  role: string;
+  inviter: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+/** Accounts, who is in them, and who is to be. */
+export interface MemberRecords {
+  /** The accounts of a user, the first one first. */
+  findMemberships(userId: string): Promise<Membership[]>;
+  /** The plan of an account, or null where there is none. */
+  findPlan(accountId: string): Promise<string | null>;
+  /** False where there is none. */
+  setPlan(accountId: string, plan: string): Promise<boolean>;
+  setAccountName(accountId: string, name: string): Promise<void>;
+  /** Names of accounts by their ids; those that are gone are left out. */
+  findAccountNames(ids: readonly string[]): Promise<Map<string, string>>;
+  /** The first one first. */
+  listMembers(accountId: string): Promise<AccountMember[]>;
+  /** By its id, or all of an account. */
+  findInvitations(which: { id: string } | { accountId: string }): Promise<PendingInvitation[]>;
+}
+
+/** Accounts and their members in either database. */
+export function createMembers(db: Kysely<Database>): MemberRecords {
+  return {
+    async findMemberships(userId) {
+      return await db.selectFrom("member").innerJoin("organization", "organization.id", "member.organizationId")
+        .select(["organization.id as accountId", "organization.name as accountName", "plan", "role"])
+        .where("userId", "=", userId).orderBy("member.createdAt").orderBy("member.id").execute();
+    },
+    async findPlan(accountId) {
+      const row = await db.selectFrom("organization").select("plan").where("id", "=", accountId).executeTakeFirst();
+      return row?.plan ?? null;
+    },
+    async setPlan(accountId, plan) {
+      const result = await db.updateTable("organization").set({ plan }).where("id", "=", accountId).executeTakeFirst();
+      return result.numUpdatedRows > 0n;
+    },
+    async setAccountName(accountId, name) {
+      await db.updateTable("organization").set({ name }).where("id", "=", accountId).execute();
+    },
+    async findAccountNames(ids) {
+      if (ids.length === 0) return new Map();
+      const rows = await db.selectFrom("organization").select(["id", "name"]).where("id", "in", [...new Set(ids)])
+        .execute();
+      return new Map(rows.map(({ id, name }) => [id, name]));
+    },
+    async listMembers(accountId) {
+      return await db.selectFrom("member").innerJoin("user", "user.id", "member.userId")
+        .select(["member.id", "userId", "name", "email", "role"]).where("organizationId", "=", accountId)
+        .orderBy("member.createdAt").orderBy("member.id").execute();
+    },
+    async findInvitations(which) {
+      const invitations = db.selectFrom("invitation")
+        .innerJoin("organization", "organization.id", "invitation.organizationId")
+        .innerJoin("user", "user.id", "invitation.inviterId")
+        .select(["invitation.id", "organizationId as accountId", "organization.name as accountName"])
+        .select(["invitation.email", "role", "user.name as inviter", "expiresAt"])
+        .where("status", "=", "pending").orderBy("invitation.email");
+      const rows = "id" in which
+        ? await invitations.where("invitation.id", "=", which.id).execute()
+        : await invitations.where("organizationId", "=", which.accountId).execute();
+      return rows.map((row) => ({ ...row, role: row.role ?? "", expiresAt: new Date(row.expiresAt).getTime() }));
+    },
+  };
+}

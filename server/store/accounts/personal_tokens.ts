@@ -1,0 +1,83 @@
+import type { Kysely, Selectable } from "kysely";
+import type { Database } from "../schema/mod.ts";
+
+/** A token that a user made for a program of theirs. Times are Unix milliseconds. */
+export interface PersonalToken {
+  id: string;
+  /** SHA-256 of it, base64url. */
+  tokenHash: string;
+  userId: string;
+  /** The one account it is good for. */
+  accountId: string;
+  /** What its user calls it. */
+  name: string;
+  scopes: string[];
+  createdAt: number;
+  /** Null for one that stays until it is revoked. */
+  expiresAt: number | null;
+  /** When it was last seen, to a minute or so; null for never. */
+  usedAt: number | null;
+}
+
+/** Personal tokens. */
+export interface PersonalTokens {
+  insert(token: PersonalToken): Promise<void>;
+  findByHash(tokenHash: string): Promise<PersonalToken | null>;
+  /** Those of a user, the newest first. */
+  list(userId: string): Promise<PersonalToken[]>;
+  setUsed(id: string, at: number): Promise<void>;
+  /** Removes them: all of a user, or those for one account, or one alone. Says how many. */
+  remove(which: { userId: string; accountId?: string; id?: string }): Promise<number>;
+}
+
+/** Personal tokens in either database. */
+export function createPersonalTokens(db: Kysely<Database>): PersonalTokens {
+  return {
+    async insert(token) {
+      await db.insertInto("personal_tokens").values({
+        id: token.id,
+        token_hash: token.tokenHash,
+        user_id: token.userId,
+        account_id: token.accountId,
+        name: token.name,
+        scopes: token.scopes.join(" "),
+        created_at: token.createdAt,
+        expires_at: token.expiresAt,
+        used_at: token.usedAt,
+      }).execute();
+    },
+    async findByHash(tokenHash) {
+      const row = await db.selectFrom("personal_tokens").selectAll().where("token_hash", "=", tokenHash)
+        .executeTakeFirst();
+      return row === undefined ? null : fromRow(row);
+    },
+    async list(userId) {
+      const rows = await db.selectFrom("personal_tokens").selectAll().where("user_id", "=", userId)
+        .orderBy("created_at", "desc").orderBy("id").execute();
+      return rows.map(fromRow);
+    },
+    async setUsed(id, at) {
+      await db.updateTable("personal_tokens").set({ used_at: at }).where("id", "=", id).execute();
+    },
+    async remove({ userId, accountId, id }) {
+      let tokens = db.deleteFrom("personal_tokens").where("user_id", "=", userId);
+      if (accountId !== undefined) tokens = tokens.where("account_id", "=", accountId);
+      if (id !== undefined) tokens = tokens.where("id", "=", id);
+      return Number((await tokens.executeTakeFirst()).numDeletedRows);
+    },
+  };
+}
+
+function fromRow(row: Selectable<Database["personal_tokens"]>): PersonalToken {
+  return {
+    id: row.id,
+    tokenHash: row.token_hash,
+    userId: row.user_id,
+    accountId: row.account_id,
+    name: row.name,
+    scopes: row.scopes.split(" ").filter((scope) => scope !== ""),
+    createdAt: Number(row.created_at),
+    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    usedAt: row.used_at === null ? null : Number(row.used_at),
+  };
+}

@@ -1,0 +1,78 @@
+import type { Kysely, Selectable } from "kysely";
+import type { Capture, CaptureFilter, Captures, OpenedCapture } from "./types.ts";
+import type { Database } from "../schema/mod.ts";
+
+type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "find" | "readPiece">;
+
+/** What is read of a capture but the beginning of its body. */
+export const HEAD_COLUMNS = [
+  "view_id",
+  "cursor",
+  "received_at",
+  "method",
+  "target",
+  "host",
+  "http_version",
+  "headers",
+  "address",
+  "content_type",
+  "body_size",
+  "body_id",
+] as const;
+
+/** The reading half of {@link Captures}, in any database that Kysely speaks to. */
+export function createCaptureReads(db: Kysely<Database>): Reads {
+  const newest = (viewId: string, filter: CaptureFilter, limit: number) => {
+    const { after, before, method, from, to } = filter;
+    return db.selectFrom("captures").select(HEAD_COLUMNS).where("view_id", "=", viewId)
+      .$if(after !== undefined, (query) => query.where("cursor", ">", after ?? 0))
+      .$if(before !== undefined, (query) => query.where("cursor", "<", before ?? 0))
+      .$if(method !== undefined, (query) => query.where("method", "=", method ?? ""))
+      .$if(from !== undefined, (query) => query.where("received_at", ">=", from ?? 0))
+      .$if(to !== undefined, (query) => query.where("received_at", "<", to ?? 0))
+      .orderBy("cursor", "desc").limit(limit);
+  };
+  return {
+    list: async (viewId, filter, limit) => (await newest(viewId, filter, limit).execute()).map(fromRow),
+    listOpened: async (viewId, filter, limit) =>
+      (await newest(viewId, filter, limit).select("body").execute()).map(openRow),
+    async listAfter(viewId, cursor, limit) {
+      const rows = await db.selectFrom("captures").select([...HEAD_COLUMNS, "body"]).where("view_id", "=", viewId)
+        .where("cursor", ">", cursor).orderBy("cursor").limit(limit).execute();
+      return rows.map(openRow);
+    },
+    async find(viewId, cursor) {
+      const row = await db.selectFrom("captures").select([...HEAD_COLUMNS, "body"]).where("view_id", "=", viewId)
+        .where("cursor", "=", cursor).executeTakeFirst();
+      return row === undefined ? null : openRow(row);
+    },
+    async readPiece(bodyId, number) {
+      const row = await db.selectFrom("body_pieces").select("bytes").where("body_id", "=", bodyId)
+        .where("number", "=", number).executeTakeFirst();
+      return row?.bytes ?? null;
+    },
+  };
+}
+
+type Row = Selectable<Database["captures"]>;
+
+function fromRow(row: Omit<Row, "body" | "size">): Capture {
+  return {
+    viewId: row.view_id,
+    cursor: Number(row.cursor),
+    receivedAt: Number(row.received_at),
+    method: row.method,
+    path: row.target,
+    host: row.host,
+    httpVersion: row.http_version,
+    headers: JSON.parse(row.headers) as string[],
+    address: row.address,
+    contentType: row.content_type,
+    bodySize: Number(row.body_size),
+    bodyId: row.body_id,
+  };
+}
+
+function openRow(row: Omit<Row, "size">): OpenedCapture {
+  return { ...fromRow(row), body: row.body };
+}

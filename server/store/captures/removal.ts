@@ -1,0 +1,113 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import { nextTurn } from "../../../common/turn.ts";
+import type { Captures } from "./types.ts";
+import type { Database } from "../schema/mod.ts";
+
+type Removal = Pick<Captures, "remove" | "removeAll" | "removeUpload" | "sweep">;
+
+/** Captures that go in one commit: what has to be deleted meanwhile holds up everybody who writes. */
+const STEP = 100;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A capture, as far as removing it needs. Sizes are bytes. */
+interface Going {
+  cursor: number;
+  size: number;
+  body_id: string | null;
+}
+
+/** The removing half of {@link Captures}, in any database that Kysely speaks to. */
+export function createCaptureRemoval(db: Kysely<Database>): Removal {
+  return {
+    remove: (viewId, cursor) =>
+      db.transaction().execute(async (transaction) => {
+        const row = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
+          .where("view_id", "=", viewId).where("cursor", "=", cursor).executeTakeFirst();
+        if (row !== undefined) await removeRows(transaction, viewId, [row]);
+        return row !== undefined;
+      }),
+    async removeAll(viewId) {
+      const view = await db.selectFrom("views").select("last_cursor").where("id", "=", viewId).executeTakeFirst();
+      return view === undefined ? 0 : await removeOldest(db, viewId, { upTo: Number(view.last_cursor) });
+    },
+    removeUpload: (bodyId) => removeUpload(db, bodyId),
+    async sweep(now, uploadsBefore) {
+      await removeOutlived(db, now);
+      for (const { id } of await db.selectFrom("removed_views").select("id").execute()) {
+        await removeOldest(db, id, {});
+        await db.deleteFrom("removed_views").where("id", "=", id).execute();
+      }
+      const uploads = await db.selectFrom("uploads").select("body_id").where("begun_at", "<", uploadsBefore).execute();
+      for (const { body_id } of uploads) await removeUpload(db, body_id);
+    },
+  };
+}
+
+/**
+ * Removes captures of a view, with their pieces, and counts them off.
+ * @param rows at least one, in the order of their cursors
+ */
+export async function removeRows(
+  transaction: Transaction<Database>,
+  viewId: string,
+  rows: readonly Going[],
+): Promise<void> {
+  const bodies = rows.flatMap(({ body_id }) => body_id ?? []);
+  const cursors = rows.map(({ cursor }) => Number(cursor));
+  const [first, last] = [cursors[0], cursors[cursors.length - 1]];
+  await transaction.deleteFrom("captures").where("view_id", "=", viewId)
+    // The oldest follow each other nearly always, and one statement then serves any number of them.
+    .where((row) =>
+      last - first === cursors.length - 1 ? row.between("cursor", first, last) : row("cursor", "in", cursors)
+    ).execute();
+  if (bodies.length > 0) await transaction.deleteFrom("body_pieces").where("body_id", "in", bodies).execute();
+  const bytes = rows.reduce((sum, { size }) => sum + Number(size), 0);
+  await transaction.updateTable("views").set((row) => ({
+    captures: row("captures", "-", rows.length),
+    bytes: row("bytes", "-", bytes),
+    oldest_at: sql<number | null>`(select received_at from captures where view_id = ${viewId} order by cursor limit 1)`,
+  })).where("id", "=", viewId).execute();
+}
+
+/** Which of a view's captures go: all when neither is given. */
+interface Which {
+  /** Up to that cursor. */
+  upTo?: number;
+  /** Received before, Unix milliseconds. */
+  before?: number;
+}
+
+async function removeOldest(db: Kysely<Database>, viewId: string, { upTo, before }: Which): Promise<number> {
+  for (let removed = 0;;) {
+    const count = await db.transaction().execute(async (transaction) => {
+      const rows = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
+        .where("view_id", "=", viewId)
+        .$if(upTo !== undefined, (query) => query.where("cursor", "<=", upTo ?? 0))
+        .$if(before !== undefined, (query) => query.where("received_at", "<", before ?? 0))
+        .orderBy("cursor").limit(STEP).execute();
+      if (rows.length > 0) await removeRows(transaction, viewId, rows);
+      return rows.length;
+    });
+    removed += count;
+    if (count < STEP) return removed;
+    await nextTurn();
+  }
+}
+
+async function removeOutlived(db: Kysely<Database>, now: number): Promise<void> {
+  const views = await db.selectFrom("views").select(["id", "retention_days"])
+    .where("oldest_at", "is not", null)
+    .where((row) => row(row("oldest_at", "+", row("retention_days", "*", DAY_MS)), "<", now)).execute();
+  for (const { id, retention_days } of views) {
+    await removeOldest(db, id, { before: now - Number(retention_days) * DAY_MS });
+  }
+}
+
+/** Only while no capture has it: who gave up may not know that theirs was kept after all. */
+async function removeUpload(db: Kysely<Database>, bodyId: string): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    const { numDeletedRows } = await transaction.deleteFrom("uploads").where("body_id", "=", bodyId).executeTakeFirst();
+    if (numDeletedRows === 0n) return;
+    await transaction.deleteFrom("body_pieces").where("body_id", "=", bodyId).execute();
+  });
+}

@@ -1,0 +1,186 @@
+import { type CompiledQuery, type Kysely, sql, type Transaction } from "kysely";
+import { HEAD_COLUMNS } from "./reads.ts";
+import { removeRows } from "./removal.ts";
+import type { BodyPiece, Captures, NewCapture } from "./types.ts";
+import type { Database } from "../schema/mod.ts";
+
+type CaptureRow = Database["captures"];
+
+/** Rows that go into one statement. A few fixed sizes: each is prepared once, and no other ever is. */
+const ROWS = [64, 16, 4, 1] as const;
+/** Rows that are looked at in one step to make room. */
+const TRIM_STEP = 200;
+
+/** {@link Captures.keep} in any database that Kysely speaks to. */
+export function createCaptureWrites(db: Kysely<Database>): Pick<Captures, "keep"> {
+  const inserts = new Map(ROWS.map((count) => [count, compileInsert(db, count)]));
+  return {
+    async keep({ captures, pieces }, maxBytes) {
+      return await db.transaction().execute(async (transaction) => {
+        await insertPieces(transaction, pieces);
+        if (captures.length === 0) return [];
+        const shares = await takeCursors(transaction, captures);
+        const cursors = captures.map(({ viewId }) => {
+          const share = shares.get(viewId);
+          return share === undefined ? null : share.next++;
+        });
+        const rows = captures.flatMap((capture, index) => {
+          const cursor = cursors[index];
+          return cursor === null ? [] : [toRow(capture, cursor)];
+        });
+        await insertRows(transaction, rows, inserts);
+        await endUploads(transaction, rows);
+        for (const [viewId, { excess, bytes }] of shares) {
+          await trim(transaction, viewId, excess, bytes - maxBytes);
+        }
+        return cursors;
+      });
+    },
+  };
+}
+
+interface Share {
+  /** The cursor of the next of its captures. */
+  next: number;
+  /** Captures beyond what the view may have. */
+  excess: number;
+  /** What it has, in bytes. */
+  bytes: number;
+}
+
+/**
+ * Counts the captures up, and gives each view's the cursors that follow its last. Who does that for the same view at the
+ * same time, on another server maybe, waits until this commit: so cursors become visible in their order.
+ */
+async function takeCursors(
+  transaction: Transaction<Database>,
+  captures: readonly NewCapture[],
+): Promise<Map<string, Share>> {
+  const shares = new Map<string, Share>();
+  // In the order of their ids: two servers that want the same views never wait for each other in a circle.
+  for (
+    const [viewId, { count, bytes, firstAt, lastAt }] of [...countByView(captures)].sort(([a], [b]) => a < b ? -1 : 1)
+  ) {
+    const view = await transaction.updateTable("views").set((row) => ({
+      last_cursor: row("last_cursor", "+", count),
+      captures: row("captures", "+", count),
+      bytes: row("bytes", "+", bytes),
+      oldest_at: row.fn.coalesce("oldest_at", sql<number>`cast(${firstAt} as bigint)`),
+      last_capture_at: lastAt,
+    })).where("id", "=", viewId).returning(["last_cursor", "captures", "bytes", "max_captures"]).executeTakeFirst();
+    if (view === undefined) continue;
+    shares.set(viewId, {
+      next: Number(view.last_cursor) - count + 1,
+      excess: Number(view.captures) - Number(view.max_captures),
+      bytes: Number(view.bytes),
+    });
+  }
+  return shares;
+}
+
+function countByView(captures: readonly NewCapture[]) {
+  const views = new Map<string, { count: number; bytes: number; firstAt: number; lastAt: number }>();
+  for (const capture of captures) {
+    const { receivedAt } = capture;
+    const view = views.get(capture.viewId) ?? { count: 0, bytes: 0, firstAt: receivedAt, lastAt: receivedAt };
+    view.count++;
+    view.bytes += sizeOf(capture);
+    view.lastAt = receivedAt;
+    views.set(capture.viewId, view);
+  }
+  return views;
+}
+
+/** What a row and its entries cost besides its texts and its body, about. */
+const ROW_BYTES = 100;
+
+/** What a capture counts for: no call is free of charge, however little is in it. */
+function sizeOf({ path: target, headers, bodySize }: NewCapture): number {
+  return headers.reduce((bytes, text) => bytes + text.length, ROW_BYTES + target.length + bodySize);
+}
+
+function toRow(capture: NewCapture, cursor: number): CaptureRow {
+  return {
+    view_id: capture.viewId,
+    cursor,
+    received_at: capture.receivedAt,
+    method: capture.method,
+    target: capture.path,
+    host: capture.host,
+    http_version: capture.httpVersion,
+    headers: JSON.stringify(capture.headers),
+    address: capture.address,
+    content_type: capture.contentType,
+    body_size: capture.bodySize,
+    body_id: capture.bodyId,
+    size: sizeOf(capture),
+    body: capture.body,
+  };
+}
+
+/** In this order the values of a row go into a statement. */
+const COLUMNS = [...HEAD_COLUMNS, "size", "body"] as const satisfies readonly (keyof CaptureRow)[];
+
+type Inserts = ReadonlyMap<number, CompiledQuery>;
+
+/** The statement that inserts so many rows. Building it anew for each commit would take longer than running it. */
+function compileInsert(db: Kysely<Database>, count: number): CompiledQuery {
+  const row = sql.join(COLUMNS.map(() => sql`${0}`));
+  const rows = sql.join(Array.from({ length: count }, () => sql`(${row})`));
+  const columns = sql.join(COLUMNS.map((name) => sql.ref(name)));
+  return sql`insert into captures (${columns}) values ${rows}`.compile(db);
+}
+
+async function insertRows(
+  transaction: Transaction<Database>,
+  rows: readonly CaptureRow[],
+  inserts: Inserts,
+): Promise<void> {
+  for (let at = 0; at < rows.length;) {
+    const count = ROWS.find((size) => size <= rows.length - at) ?? 1;
+    const statement = inserts.get(count);
+    if (statement === undefined) throw new Error(`no statement for ${count} rows`);
+    const parameters = rows.slice(at, at + count).flatMap((row) => COLUMNS.map((name) => row[name]));
+    await transaction.executeQuery({ ...statement, parameters });
+    at += count;
+  }
+}
+
+async function insertPieces(transaction: Transaction<Database>, pieces: readonly BodyPiece[]): Promise<void> {
+  for (const { bodyId, number, bytes, begunAt } of pieces) {
+    await transaction.insertInto("body_pieces").values({ body_id: bodyId, number, bytes }).execute();
+    if (number > 0) continue;
+    await transaction.insertInto("uploads").values({ body_id: bodyId, begun_at: begunAt }).execute();
+  }
+}
+
+/** From now on the captures own their pieces. */
+async function endUploads(transaction: Transaction<Database>, rows: readonly CaptureRow[]): Promise<void> {
+  for (const { body_id } of rows) {
+    if (body_id !== null) await transaction.deleteFrom("uploads").where("body_id", "=", body_id).execute();
+  }
+}
+
+/** Removes a view's oldest captures until it has neither too many nor too much; its newest always stays. */
+async function trim(
+  transaction: Transaction<Database>,
+  viewId: string,
+  excess: number,
+  excessBytes: number,
+): Promise<void> {
+  while (excess > 0 || excessBytes > 0) {
+    // One more than may go, as the newest stays.
+    const step = excessBytes > 0 ? TRIM_STEP : Math.min(excess + 1, TRIM_STEP);
+    const oldest = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
+      .where("view_id", "=", viewId).orderBy("cursor").limit(step).execute();
+    const going: typeof oldest = [];
+    for (const row of oldest.slice(0, oldest.length < step ? -1 : undefined)) {
+      if (excess <= 0 && excessBytes <= 0) break;
+      going.push(row);
+      excess--;
+      excessBytes -= Number(row.size);
+    }
+    if (going.length === 0) return;
+    await removeRows(transaction, viewId, going);
+  }
+}

@@ -1,0 +1,104 @@
+import type { Kysely, Selectable } from "kysely";
+import { LabelTaken } from "../errors.ts";
+import type { Database } from "../schema/mod.ts";
+
+/** An ephemeral tunnel as it is kept. Times are Unix milliseconds. */
+export interface EphemeralTunnel {
+  /** Public name of the record, for API paths. */
+  id: string;
+  /** Host label under the ephemeral domain. */
+  label: string;
+  /** SHA-256 of the secret that its owner connects with, base64url. */
+  secretHash: string;
+  createdAt: number;
+  expiresAt: number;
+  /** Bytes carried so far, both directions. */
+  bytesUsed: number;
+  bytesLimit: number;
+}
+
+/** Traffic to add to a tunnel. */
+export interface EphemeralTraffic {
+  id: string;
+  bytes: number;
+}
+
+/** Ephemeral tunnels. */
+export interface EphemeralTunnels {
+  /** @throws LabelTaken when the label is in use */
+  insert(tunnel: EphemeralTunnel): Promise<void>;
+  findByLabel(label: string): Promise<EphemeralTunnel | null>;
+  findById(id: string): Promise<EphemeralTunnel | null>;
+  /** Adds traffic to several tunnels in one transaction; unknown ids are passed over. */
+  addTraffic(traffic: readonly EphemeralTraffic[]): Promise<void>;
+  /** Removes those that expired before `time`, and says how many. */
+  removeExpired(time: number): Promise<number>;
+  /** How many expire after `time`. */
+  count(time: number): Promise<number>;
+}
+
+/** Ephemeral tunnels in any database that Kysely speaks to. */
+export function createEphemeralTunnels(db: Kysely<Database>): EphemeralTunnels {
+  return {
+    async insert(tunnel) {
+      const result = await db.insertInto("ephemeral_tunnels").values(toRow(tunnel))
+        .onConflict((conflict) => conflict.column("label").doNothing()).executeTakeFirst();
+      if (result.numInsertedOrUpdatedRows === 0n) throw new LabelTaken(`the label "${tunnel.label}" is in use`);
+    },
+    async findByLabel(label) {
+      return fromRow(
+        await db.selectFrom("ephemeral_tunnels").selectAll().where("label", "=", label).executeTakeFirst(),
+      );
+    },
+    async findById(id) {
+      return fromRow(await db.selectFrom("ephemeral_tunnels").selectAll().where("id", "=", id).executeTakeFirst());
+    },
+    async addTraffic(traffic) {
+      if (traffic.length === 0) return;
+      // In one order, as two servers would otherwise wait for each other's rows.
+      const ordered = traffic.toSorted((one, other) => one.id < other.id ? -1 : 1);
+      await db.transaction().execute(async (transaction) => {
+        for (const { id, bytes } of ordered) {
+          await transaction.updateTable("ephemeral_tunnels")
+            .set((row) => ({ bytes_used: row("bytes_used", "+", bytes) })).where("id", "=", id).execute();
+        }
+      });
+    },
+    async count(time) {
+      const row = await db.selectFrom("ephemeral_tunnels").select((from) => from.fn.countAll().as("count"))
+        .where("expires_at", ">", time).executeTakeFirst();
+      return Number(row?.count ?? 0);
+    },
+    async removeExpired(time) {
+      const result = await db.deleteFrom("ephemeral_tunnels").where("expires_at", "<", time).executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
+  };
+}
+
+type Row = Selectable<Database["ephemeral_tunnels"]>;
+
+function toRow(tunnel: EphemeralTunnel): Row {
+  return {
+    id: tunnel.id,
+    label: tunnel.label,
+    secret_hash: tunnel.secretHash,
+    created_at: tunnel.createdAt,
+    expires_at: tunnel.expiresAt,
+    bytes_used: tunnel.bytesUsed,
+    bytes_limit: tunnel.bytesLimit,
+  };
+}
+
+function fromRow(row: Row | undefined): EphemeralTunnel | null {
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    label: row.label,
+    secretHash: row.secret_hash,
+    createdAt: Number(row.created_at),
+    expiresAt: Number(row.expires_at),
+    bytesUsed: Number(row.bytes_used),
+    bytesLimit: Number(row.bytes_limit),
+  };
+}

@@ -1,0 +1,189 @@
+/** Captures that the server sends again. */
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { rawRequest, within } from "./kit.ts";
+import { startViewsServer, type ViewsServer } from "./views_kit.ts";
+
+interface Told {
+  status: number;
+  statusText: string;
+  url: string;
+  headers: [string, string][];
+  body: string;
+  bodyTruncated?: true;
+  capture: string;
+  error: { code: string; field?: string };
+}
+
+async function replay({ ask }: ViewsServer, id: string, url?: string, capture = "1"): Promise<Told & { code: number }> {
+  const body = JSON.stringify({ url });
+  const answer = await ask(`/api/v1/views/${id}/captures/${capture}/replay`, { method: "POST", body });
+  return { code: answer.status, ...await answer.json() };
+}
+
+interface Service extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** All that came until now. */
+  came(): Buffer;
+}
+
+/** Answers each connection once what came ends with `last`. */
+async function startService(answer: string, last: string, isEnded = true): Promise<Service> {
+  const pieces: Buffer[] = [];
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (piece) => {
+      pieces.push(Buffer.from(piece));
+      if (!Buffer.from(piece).toString("latin1").endsWith(last)) return;
+      if (isEnded) socket.end(Buffer.from(answer, "latin1"));
+      else socket.write(Buffer.from(answer, "latin1"));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    came: () => Buffer.concat(pieces),
+    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+const ALLOWING = { args: ["--view-replay-allow", "127.0.0.1"] };
+
+Deno.test("a capture that is sent again arrives byte for byte, and its answer is told", async () => {
+  await using views = await startViewsServer(ALLOWING);
+  const { id, captureUrl } = await views.addView();
+  const { host, port } = new URL(captureUrl);
+  await rawRequest(
+    Number(port),
+    `PATCH /req/${id}/a%2fb/../\xe9?x=%zz&\xff HTTP/1.1\r\nhOST: ${host}\r\nX-Twice: 1\r\nx-tWICE: 2\r\nX-High: \x80\r\n` +
+      "Keep-Alive: x\r\nContent-Length: 6\r\nConnection: close\r\n\r\n\x00\r\n\xffEN",
+  );
+  await using service = await startService("HTTP/1.1 202 So be it\r\nX-Odd: \xe9\r\n\r\nthanks\x00", "EN");
+  const told = await replay(views, id, `${service.url}/hooks/`);
+  equal(
+    service.came().toString("latin1"),
+    `PATCH /hooks/a%2fb/../\xe9?x=%zz&\xff HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\nX-Twice: 1\r\nx-tWICE: 2\r\n` +
+      `X-High: \x80\r\nPortway-Capture: ${id}\r\nConnection: close\r\nContent-Length: 6\r\n\r\n\x00\r\n\xffEN`,
+  );
+  deepEqual([told.code, told.status, told.statusText, atob(told.body)], [200, 202, "So be it", "thanks\x00"]);
+  deepEqual(told.headers, [["X-Odd", "\xe9"]]);
+  equal(told.url, `${service.url}/hooks/a%2fb/../%E9?x=%zz&%FF`);
+});
+
+Deno.test("a long body is sent again whole, and of a long answer the beginning is told", async () => {
+  await using views = await startViewsServer(ALLOWING);
+  const { id, captureUrl } = await views.addView();
+  const body = Buffer.concat([Buffer.alloc(10 * 1024 * 1024, "0123456789abcdef"), Buffer.from("END")]);
+  await (await fetch(captureUrl, { method: "POST", body })).text();
+  // An answer that never ends.
+  await using service = await startService(`HTTP/1.1 200 OK\r\n\r\n${"x".repeat(100_000)}`, "END", false);
+  const told = await within("an answer", replay(views, id, service.url));
+  const came = service.came();
+  equal(Buffer.compare(came.subarray(came.indexOf("\r\n\r\n") + 4), body), 0);
+  deepEqual([told.status, atob(told.body).length, told.bodyTruncated], [200, 64 * 1024, true]);
+});
+
+Deno.test("a capture without a URL is captured again by its view, whatever its length", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  const body = crypto.getRandomValues(new Uint8Array(60_000)), long = new Uint8Array(1_000_000).fill(7);
+  await (await fetch(`${captureUrl}/short?a`, { method: "PUT", body, headers: { "X-Own": "1" } })).text();
+  await (await fetch(captureUrl, { method: "POST", body: long })).text();
+  deepEqual(await replay(views, id), { code: 201, capture: "3" } as never);
+  deepEqual((await replay(views, id, undefined, "2")).capture, "4");
+  const read = async (capture: string) => {
+    const { receivedAt: _, id: __, cursor: ___, ...rest } = await (await views.ask(
+      `/api/v1/views/${id}/captures/${capture}`,
+    )).json();
+    const bytes = await (await views.ask(`/api/v1/views/${id}/captures/${capture}/body`)).arrayBuffer();
+    return [rest, Buffer.from(bytes).toString("base64")];
+  };
+  deepEqual(await read("3"), await read("1"));
+  deepEqual(await read("4"), await read("2"));
+});
+
+Deno.test("nothing is sent to addresses inside, to the server itself, or to what is no URL of HTTP", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  await (await fetch(captureUrl)).text();
+  const code = async (url: string) => {
+    const { code, error } = await replay(views, id, url);
+    return `${code} ${error.code}`;
+  };
+  equal(await code("http://127.0.0.1:1"), "403 address_forbidden");
+  equal(await code("http://169.254.169.254/latest"), "403 address_forbidden");
+  equal(await code("http://anything.localhost/"), "403 address_forbidden");
+  equal(await code("http://[::ffff:10.0.0.1]/"), "403 address_forbidden");
+  equal(await code(captureUrl), "403 own_host_forbidden");
+  equal(await code("http://x.try.localhost/"), "403 own_host_forbidden");
+  equal(await code("http://u:p@example.com/"), "400 url_invalid");
+  equal(await code("http://example.com:25/"), "403 port_forbidden");
+  for (const url of ["ftp://example.com", "nothing", "http://example.com/?a=1", `http://${"x".repeat(3000)}`]) {
+    const { code, error } = await replay(views, id, url);
+    deepEqual([code, error.field], [400, "url"], url);
+  }
+  equal((await replay(views, id, undefined, "9")).error.code, "capture_not_found");
+});
+
+Deno.test("a capture that comes back to its view is told, and who does not answer too", async () => {
+  await using views = await startViewsServer({ args: ["--view-replay-allow", "127.0.0.0/8"] });
+  const { id, captureUrl } = await views.addView();
+  await (await fetch(captureUrl)).text();
+  const headers = { "Portway-Capture": id };
+  equal(await fetch(captureUrl, { headers }).then(async (answer) => [await answer.text(), answer.status][1]), 508);
+  await using broken = await startService("", "\r\n\r\n");
+  const told = await replay(views, id, broken.url);
+  deepEqual([told.code, told.error.code], [502, "upstream_reset"]);
+  await using odd = await startService("SSH-2.0-x\r\n\r\n", "\r\n\r\n");
+  equal((await replay(views, id, odd.url)).error.code, "upstream_not_http");
+  equal((await replay(views, id, "http://127.0.0.1:1")).error.code, "upstream_refused");
+});
+
+Deno.test("who asks and leaves ends what is sent for them", async () => {
+  await using views = await startViewsServer(ALLOWING);
+  const { id, captureUrl } = await views.addView();
+  await (await fetch(captureUrl)).text();
+  const came = Promise.withResolvers<void>(), left = Promise.withResolvers<void>();
+  const silent = createServer((socket) => {
+    socket.on("error", () => {}).on("data", () => came.resolve()).on("close", () => left.resolve());
+  });
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const leave = new AbortController(), { port } = silent.address() as AddressInfo;
+  const body = JSON.stringify({ url: `http://127.0.0.1:${port}` });
+  const asked = views.ask(`/api/v1/views/${id}/captures/1/replay`, { method: "POST", body, signal: leave.signal });
+  await within("the call", came.promise);
+  leave.abort();
+  await rejects(asked);
+  await within("the end of the call", left.promise);
+  await new Promise((resolve) => silent.close(resolve));
+});
+
+Deno.test("an account has as many sent again as it may, and none where the operator wants none", async () => {
+  await using views = await startViewsServer({ args: ["--view-replays-per-minute", "2"] });
+  const { id, captureUrl } = await views.addView();
+  await (await fetch(captureUrl)).text();
+  await replay(views, id);
+  await replay(views, id);
+  const { code, error } = await replay(views, id);
+  deepEqual([code, error.code], [429, "too_many_requests"]);
+  await using closed = await startViewsServer({ args: ["--view-replays-per-minute", "0"] });
+  const view = await closed.addView();
+  await (await fetch(view.captureUrl)).text();
+  equal((await replay(closed, view.id)).error.code, "replay_off");
+});
+
+Deno.test("who follows a view gets what is captured again", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  await (await fetch(captureUrl, { method: "POST", body: "again" })).text();
+  await using tail = views.startClient(["--views-tail", id, "--json"]);
+  await tail.events.waitFor("tailing");
+  await replay(views, id);
+  const event = await tail.events.waitFor("capture");
+  match(JSON.stringify(event), new RegExp(btoa("again")));
+});
