@@ -1,7 +1,5 @@
-import { deepEqual, equal, rejects, throws } from "node:assert/strict";
-import fs from "node:fs";
+import { deepEqual, equal, throws } from "node:assert/strict";
 import { isHeldOpen, retryLaterWhileHeld, retryWhileHeld } from "./retry_while_held.ts";
-import { syncFolder } from "./sync_folder.ts";
 
 const fail = (code: string) => Object.assign(new Error(code), { code });
 
@@ -62,12 +60,4 @@ Deno.test("retryWhileHeld really waits", () => {
 
 Deno.test("isHeldOpen takes nothing else for it", () => {
   for (const error of [null, "EPERM", new Error("EPERM"), { code: "EPERM" }]) equal(isHeldOpen(error, "win32"), false);
-});
-
-Deno.test("syncFolder asks the system, and on Windows leaves it", async () => {
-  const closed = fs.openSync("/", "r");
-  await syncFolder(closed, "linux");
-  fs.closeSync(closed);
-  await rejects(syncFolder(-1, "darwin"));
-  await syncFolder(-1, "win32");
 });

@@ -9,3 +9,14 @@ export async function syncFolder(fd: number, platform: string = process.platform
   if (platform === "win32") return;
   await new Promise<void>((resolve, reject) => fs.fsync(fd, (error) => error ? reject(error) : resolve()));
 }
+
+/** {@link syncFolder} for a folder that is not open; all else waits meanwhile. Throws the system's error. */
+export function syncFolderAt(path: string, platform: string = process.platform): void {
+  if (platform === "win32") return;
+  const fd = fs.openSync(path, "r");
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
