@@ -1,7 +1,8 @@
 /**
  * Request views: calls that are on the disk before they are answered, beside webhook-tester in memory and in files, in
  * one run, and what 100 open tails cost: `deno task bench:views [--seconds <n>] [--rounds <n>]`. Needs wrk. webhook-tester
- * (https://github.com/tarampampam/webhook-tester) is looked for on the PATH; its rows say so when it is not there.
+ * (https://github.com/tarampampam/webhook-tester) is looked for on the PATH; its rows say so when it is not there. It
+ * keeps 128 calls by default, and gets slower with every one more: it runs with as many as a view has, too.
  */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -36,17 +37,23 @@ const folder = fs.mkdtempSync(path.join(os.tmpdir(), "portway-bench-"));
 async function startPortway(): Promise<Contestant> {
   const views = await startViewsServer({ args: UNLIMITED });
   const { captureUrl } = await views.addView();
-  return { name: "portway, SQLite", url: captureUrl, [Symbol.asyncDispose]: () => views[Symbol.asyncDispose]() };
+  return {
+    name: "portway, SQLite, keeps 10000",
+    url: captureUrl,
+    [Symbol.asyncDispose]: () => views[Symbol.asyncDispose](),
+  };
 }
 
-async function startWebhookTester(driver: "memory" | "fs"): Promise<Contestant | null> {
+/** @param kept calls that it keeps: as many as a view does, or as few as it does by default */
+async function startWebhookTester(driver: "memory" | "fs", kept: number): Promise<Contestant | null> {
   if (await runProgram("sh", ["-c", "command -v webhook-tester"]) === null) return null;
   const port = await findFreePort();
   const args = ["start", "--addr", "127.0.0.1", "--port", String(port), "--storage-driver", driver];
-  const child = spawn("webhook-tester", [...args, "--fs-storage-dir", folder], { stdio: "ignore" });
+  const limits = ["--max-requests", String(kept), "--fs-storage-dir", folder];
+  const child = spawn("webhook-tester", [...args, ...limits], { stdio: "ignore" });
   const session = await askUntilUp(`http://127.0.0.1:${port}/api/session`);
   return {
-    name: `webhook-tester, ${driver}`,
+    name: `webhook-tester, ${driver}, keeps ${kept}`,
     url: `http://127.0.0.1:${port}/${session}`,
     // It waits for connections that are kept open.
     [Symbol.asyncDispose]: () => Promise.resolve(void child.kill("SIGKILL")),
@@ -94,8 +101,8 @@ async function measure({ url }: Contestant, senders: number, script: string) {
 async function measureAll(): Promise<string[][]> {
   await using stack = new AsyncDisposableStack();
   const script = writeScript(), contestants: Contestant[] = [stack.use(await startPortway())];
-  for (const driver of ["memory", "fs"] as const) {
-    const peer = await startWebhookTester(driver);
+  for (const [driver, kept] of [["memory", 10_000], ["memory", 128], ["fs", 10_000]] as const) {
+    const peer = await startWebhookTester(driver, kept);
     if (peer !== null) contestants.push(stack.use(peer));
   }
   const rows: string[][] = [];

@@ -391,7 +391,7 @@ function optionalSize(text: string): number | null {
 
 /** The folder for what the client keeps, by the platform's custom. */
 export function defaultConfigDir(env: Readonly<Record<string, string | undefined>>, platform: string): string {
-  if (platform === "win32") return join(env.APPDATA ?? join(homedir(), "AppData", "Roaming"), "portway");
+  if (platform === "win32") return join(env.APPDATA || join(homedir(), "AppData", "Roaming"), "portway");
   if (platform === "darwin") return join(homedir(), "Library", "Application Support", "portway");
   return join(env.XDG_CONFIG_HOME || join(homedir(), ".config"), "portway");
 }

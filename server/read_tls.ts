@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describeError } from "../common/log.ts";
 import { nameSource, OptionError } from "../common/options.ts";
+import { decodeText } from "../common/platform/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions } from "./config.ts";
 
 /** PEM texts that a listener ends TLS with. */
@@ -26,7 +27,7 @@ export function readTls(config: ProxyConfig): TlsFiles | undefined {
 
 function readChecked(source: string, path: string, check: (text: string) => unknown): string {
   try {
-    const text = readFileSync(path, "utf8");
+    const text = decodeText(readFileSync(path));
     check(text);
     return text;
   } catch (cause) {

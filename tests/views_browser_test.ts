@@ -3,44 +3,9 @@ import { Buffer } from "node:buffer";
 import fs from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AxeResults } from "axe-core";
-import type { BrowserContextOptions, Page } from "playwright-core";
 import { openBrowser } from "./kit/mod.ts";
-import { startViewsServer, USER, type ViewsServer } from "./views_kit.ts";
-
-const AXE = fs.readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
-
-async function findProblems(page: Page): Promise<string[]> {
-  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {}))));
-  await page.evaluate(AXE);
-  const { violations }: AxeResults = await page.evaluate("axe.run()");
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
-}
-
-/** Opens a page of HQ as the user, and fails for what the page complains of. */
-async function withPage(
-  { server }: ViewsServer,
-  options: BrowserContextOptions,
-  run: (page: Page) => Promise<void>,
-): Promise<void> {
-  await using browser = await openBrowser();
-  const context = await browser.newContext({ baseURL: server.url, ...options });
-  const page = await context.newPage();
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  await page.goto("/sign-in?next=/views");
-  await page.getByLabel("Email").fill(USER.email);
-  await page.getByLabel("Password", { exact: true }).fill(USER.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL((url) => url.pathname !== "/sign-in");
-  await run(page);
-  deepEqual(errors, []);
-  await context.close();
-}
-
-const rows = (page: Page) => page.locator(".capture-row");
-const send = async (url: string, init: RequestInit = {}) => await (await fetch(url, init)).text();
+import { findFaults, rows, send, withPage } from "./views_browser_kit.ts";
+import { startViewsServer } from "./views_kit.ts";
 
 Deno.test("a call that is sent while the page is open appears within a second, and all of it can be seen", async () => {
   await using views = await startViewsServer();
@@ -252,7 +217,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       for (const method of ["GET", "PUT", "DELETE", "PATCH"]) await send(`${captureUrl}/items/${method}`, { method });
       await withPage(views, { viewport, colorScheme }, async (page) => {
         const look = async (name: string) => {
-          deepEqual((await findProblems(page)).map((problem) => `${name}: ${problem}`), []);
+          deepEqual((await findFaults(page)).map((problem) => `${name}: ${problem}`), []);
           const width = await page.evaluate(() => document.documentElement.scrollWidth);
           ok(width <= viewport.width, `${name}: ${width} px wide`);
           if (PICTURES) await page.screenshot({ path: `${PICTURES}/views-${name}-${shape}-${colorScheme}.png` });

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join } from "node:path";
 import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
+import { retryWhileHeld } from "../../common/platform/mod.ts";
 import { asRecord, parseJsonOrNull } from "./api_error.ts";
 import { type IssuedTokens, isToken } from "./oauth.ts";
 
@@ -80,7 +81,7 @@ export class Logins {
     const temporary = join(this.#folder, randomUUID());
     try {
       writeFileSync(temporary, JSON.stringify(login, null, 2), { mode: 0o600, flush: true });
-      renameSync(temporary, join(this.#folder, nameFor(login.server)));
+      retryWhileHeld(() => renameSync(temporary, join(this.#folder, nameFor(login.server))));
     } catch (error) {
       rmSync(temporary, { force: true });
       throw error;
@@ -89,7 +90,7 @@ export class Logins {
 
   /** Forgets the login at a server, damaged or not. */
   remove(server: URL): void {
-    rmSync(join(this.#folder, nameFor(server.origin)), { force: true });
+    retryWhileHeld(() => rmSync(join(this.#folder, nameFor(server.origin)), { force: true }));
   }
 
   /**
@@ -104,7 +105,7 @@ export class Logins {
     try {
       return await work();
     } finally {
-      if (readIfThere(path) === mark) rmSync(path, { force: true });
+      if (readIfThere(path) === mark) retryWhileHeld(() => rmSync(path, { force: true }));
     }
   }
 
@@ -140,7 +141,7 @@ function listFiles(folder: string): string[] {
 
 function readIfThere(path: string): string | null {
   try {
-    return readFileSync(path, "utf8");
+    return retryWhileHeld(() => readFileSync(path, "utf8"));
   } catch (error) {
     if (isCode(error, "ENOENT")) return null;
     throw error;
@@ -150,7 +151,8 @@ function readIfThere(path: string): string | null {
 /** Takes a lock, or removes one whose holder is gone so that the next attempt takes it. */
 function tryLock(path: string, mark: string): boolean {
   try {
-    writeFileSync(path, mark, { flag: "wx", mode: 0o600 });
+    // Windows refuses a name for as long as somebody has the file open that had it.
+    retryWhileHeld(() => writeFileSync(path, mark, { flag: "wx", mode: 0o600 }));
     return true;
   } catch (error) {
     if (!isCode(error, "EEXIST")) throw error;

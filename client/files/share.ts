@@ -17,6 +17,7 @@ import { renderErrorPage, type ShareFacts } from "./page/page.ts";
 import { WatchRoutes } from "./serve/watch_routes.ts";
 import { openRoot, type Root } from "./disk/root.ts";
 import { parseSharePath, type SharePath } from "./disk/share_path.ts";
+import type { DiskSystem } from "./disk/system.ts";
 import { WriteRoutes } from "./change/write_routes.ts";
 
 /** What is shared, with whom, and whether they may change it. */
@@ -37,6 +38,8 @@ export interface FileShareOptions {
   cors?: boolean;
   /** Takes what visitors are not told. */
   log?: Logger;
+  /** What it runs on. Default this system. */
+  system?: DiskSystem;
 }
 
 const READ_METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS", "PROPFIND"];
@@ -70,7 +73,7 @@ class FileShare implements FetchTarget {
 
   constructor(options: FileShareOptions) {
     const { writable = false, drop = false, passphrase, hidden = false, maxUpload = null, cors = false } = options;
-    const root = openRoot({ path: options.path, hidden });
+    const root = openRoot({ path: options.path, hidden, system: options.system });
     if (drop && root.only !== null) throw new TypeError(`cannot take files into "${options.path}": it is no folder`);
     const listings = createListingCache(root);
     this.#root = root;

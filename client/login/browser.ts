@@ -14,10 +14,15 @@ export function findBrowserCommand(url: string, platform: string, env: Environme
   // It would open on the machine at the other end.
   if (env.SSH_CONNECTION || env.SSH_TTY) return null;
   if (platform === "darwin") return ["open", url];
-  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler", url];
+  // By its path: Windows looks for a bare name in the current folder first, which may be one of downloads.
+  if (platform === "win32") return [findSystemProgram("rundll32.exe", env), "url.dll,FileProtocolHandler", url];
   // The Windows around a Linux of WSL has the browser, whether that Linux has a display or not.
   if (env.WSL_DISTRO_NAME) return ["explorer.exe", url];
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open", url] : null;
+}
+
+function findSystemProgram(name: string, env: Environment): string {
+  return `${env.SystemRoot || env.SYSTEMROOT || env.windir || "C:\\Windows"}\\System32\\${name}`;
 }
 
 /** A browser that was asked to show something. */

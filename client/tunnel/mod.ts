@@ -1,4 +1,4 @@
-export type { CarriedTunnel } from "./carried_tunnel.ts";
+export type { CarriedTunnel } from "./session.ts";
 export { createHandlerTarget } from "./handler_target.ts";
 export { createEphemeralTunnel, fetchEphemeralTunnel, type OwnedTunnel } from "./relay_api.ts";
 export { exposeOne, exposeSeveral, type PublicPorts, type TunnelPorts } from "./rewrite/mod.ts";

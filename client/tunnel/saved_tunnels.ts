@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { retryWhileHeld } from "../../common/platform/mod.ts";
 import type { OwnedTunnel } from "./relay_api.ts";
 
 /** A tunnel as it is kept for `--resume`. */
@@ -64,11 +65,11 @@ export class SavedTunnels {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const temporary = join(this.#folder, crypto.randomUUID());
     writeFileSync(temporary, text, { mode: 0o600 });
-    renameSync(temporary, join(this.#folder, name));
+    retryWhileHeld(() => renameSync(temporary, join(this.#folder, name)));
   }
 
   #delete(name: string): void {
-    rmSync(join(this.#folder, name), { force: true });
+    retryWhileHeld(() => rmSync(join(this.#folder, name), { force: true }));
   }
 }
 

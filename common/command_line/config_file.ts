@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readConfigValues } from "../config_values.ts";
 import { describeError } from "../log.ts";
+import { decodeText } from "../platform/mod.ts";
 import { OptionError, type OptionTable, parseOption } from "../options.ts";
 import type { FlagTexts } from "./types.ts";
 
@@ -32,7 +33,7 @@ function withoutSchema(content: unknown): unknown {
 
 function parse(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
+    return JSON.parse(decodeText(readFileSync(path)));
   } catch (cause) {
     throw new OptionError(`--config: cannot use "${path}": ${describeError(cause)}`, { cause });
   }

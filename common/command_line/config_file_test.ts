@@ -12,7 +12,7 @@ const table = {
   quiet: { flag: "--quiet", parse: boolean, fallback: "false", help: "" },
 } satisfies OptionTable;
 
-function load(content: string, flags = {}, env = {}) {
+function load(content: string | Uint8Array, flags = {}, env = {}) {
   const folder = mkdtempSync(join(tmpdir(), "portway-config-"));
   try {
     const configFile = join(folder, "portway.json");
@@ -38,6 +38,11 @@ Deno.test("loadConfigFile lets flags and variables go before the file", () => {
   assert.deepEqual([load('{"port": 5}', {}, { PORT: "7" }), load('{"port": 5}', {}, { PORT: "" })], [{}, {
     port: "5",
   }]);
+});
+
+Deno.test("loadConfigFile reads what Windows' editors and PowerShell write", () => {
+  const utf16 = new Uint8Array(Uint16Array.from('\ufeff{"port": 5}\r\n', (char) => char.charCodeAt(0)).buffer);
+  for (const content of ['\ufeff{"port": 5}\r\n', utf16]) assert.deepEqual(load(content), { port: "5" });
 });
 
 Deno.test("loadConfigFile leaves the name of a schema to editors, and a value that a flag stands before unread", () => {

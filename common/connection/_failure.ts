@@ -50,9 +50,16 @@ function classify(cause: unknown): ConnectFailure {
   // Node reports the attempts of one name together.
   if (cause instanceof AggregateError && cause.errors.length > 0) return classify(cause.errors[0]);
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  // Deno gives a name that does not resolve no code and no class of its own.
-  if (/failed to lookup address/.test(messageOf(cause))) return "not_found";
+  if (isFailedLookup(messageOf(cause))) return "not_found";
   return FAILURES[code] ?? "failed";
+}
+
+/**
+ * Whether a message of Deno's says that a name did not resolve, which has no code and no class of its own. Windows words
+ * it in the user's language, behind which stands one of its numbers for it (WSAHOST_NOT_FOUND to WSANO_DATA).
+ */
+export function isFailedLookup(message: string): boolean {
+  return /failed to lookup address|\(os error 1100[1-4]\)/.test(message);
 }
 
 function messageOf(cause: unknown): string {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { OptionError } from "../options.ts";
+import { decodeText } from "../platform/mod.ts";
 
 /**
  * Loads files of certificates to trust besides the usual ones, each one PEM text.
@@ -13,7 +14,7 @@ export async function loadCaCerts(files: Readonly<Record<string, string | null |
 }
 
 async function loadFile(file: string, source: string): Promise<string> {
-  const text = await readFile(file, "utf8").catch((cause: Error) => {
+  const text = await readFile(file).then(decodeText, (cause: Error) => {
     throw new OptionError(`${source}: cannot read the certificates in "${file}": ${cause.message}`, { cause });
   });
   if (!text.includes("-----BEGIN CERTIFICATE-----")) {

@@ -136,10 +136,16 @@ const TCP_NODELAY = 1;
  * Sets an option of the socket that listens on a port, from which those that it accepts have it (setsockopt(2)): Deno has
  * no way to set TCP_NODELAY in TLS, and without it the second of two small writes waits 40 ms for the peer's
  * acknowledgement.
- * @returns whether it is set; on Linux alone it can be
+ * @returns whether it is set; on Linux alone it can be, whose numbers and libraries these are
  */
-export function setForAccepted(port: number, level: number, option: number, value: number): boolean {
-  if (Deno.build.os !== "linux" || Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return false;
+export function setForAccepted(
+  port: number,
+  level: number,
+  option: number,
+  value: number,
+  os: string = Deno.build.os,
+): boolean {
+  if (os !== "linux" || Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return false;
   try {
     const fd = findListeningSocket(port);
     return fd !== null && C_LIBRARIES.some((name) => setSocketOption(name, fd, level, option, value));

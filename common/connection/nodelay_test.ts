@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
 import { pem } from "./_test_peer.ts";
-import { denoDriver, openDenoAcceptor } from "./deno.ts";
+import { denoDriver, openDenoAcceptor, setForAccepted } from "./deno.ts";
 import { nodeDriver, openNodeAcceptor } from "./node.ts";
 import { openConnector } from "./open.ts";
 
@@ -109,3 +109,8 @@ function readNoDelay(fd: number): number {
     library.close();
   }
 }
+
+Deno.test("setForAccepted calls no library where its numbers mean something else", () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  for (const os of ["windows", "darwin"]) assert.equal(setForAccepted(listener.addr.port, 6, 1, 1, os), false);
+});

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import type { Stats } from "node:fs";
 import { join, resolve, sep } from "node:path";
+import { isPlainName } from "../../common/platform/mod.ts";
 
 /** A file that was found inside its folder, however links lead. */
 export interface OpenedFile {
@@ -31,9 +32,9 @@ export async function openInside(root: string, path: string): Promise<OpenedFile
   }
 }
 
-/** No hidden names, no way up, nothing a file system reads as more than one name (Windows' `\`, `C:` and streams). */
+/** No hidden names, no way up, nothing a file system reads as more than one name, nor as a device. */
 function isPlainSegment(segment: string): boolean {
-  return !segment.startsWith(".") && !/[\\:\0]/.test(segment);
+  return !segment.startsWith(".") && !segment.includes(":") && isPlainName(segment);
 }
 
 async function openPlain(real: string): Promise<OpenedFile | null> {

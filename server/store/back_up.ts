@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
+import { retryWhileHeld, syncFolderAt } from "../../common/platform/mod.ts";
 
 /** What {@link backUp} did. */
 export interface Backup {
@@ -28,9 +28,9 @@ export function backUp(dataDir: string, copyPath: string): Backup {
     makeEmpty(part);
     copy(source, part);
     syncFile(part);
-    renameSync(part, copyPath);
-    // Windows has no way to do this, nor the need.
-    if (process.platform !== "win32") syncFile(dirname(copyPath));
+    retryWhileHeld(() => renameSync(part, copyPath));
+    // So that its entry is there after a crash of the machine.
+    syncFolderAt(dirname(copyPath));
     return { source, bytes: statSync(copyPath).size };
   } catch (cause) {
     rmSync(part, { force: true });
@@ -63,9 +63,9 @@ function copy(source: string, copyPath: string): void {
   }
 }
 
-/** A folder too, so that its entry is there after a crash of the machine. */
 function syncFile(path: string): void {
-  const descriptor = openSync(path, "r");
+  // For writing, or Windows refuses.
+  const descriptor = openSync(path, "r+");
   try {
     fsyncSync(descriptor);
   } finally {

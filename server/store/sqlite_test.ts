@@ -1,6 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { openStore } from "./mod.ts";
 import { withFolder } from "./stores_kit_test.ts";
 
@@ -34,5 +35,14 @@ Deno.test("SQLite in a file: several servers may start at once, and what one kep
     deepEqual(exits.map(({ success, stderr }) => success ? "" : new TextDecoder().decode(stderr)), ["", "", ""]);
     const store = await openStore({ dataDir: dir });
     for (const id of ids) equal((await store.ephemeralTunnels.findById(id))?.label, id);
+    await store.close();
+  }));
+
+Deno.test("SQLite in a file: what is kept is on the disk itself, which on macOS has to be asked for", () =>
+  withFolder(async (dir) => {
+    const store = await openStore({ dataDir: dir });
+    const read = async (name: string) =>
+      Object.values((await sql`pragma ${sql.raw(name)}`.execute(store.db)).rows[0] as object);
+    deepEqual(await Promise.all(["synchronous", "fullfsync", "checkpoint_fullfsync"].map(read)), [[2], [1], [1]]);
     await store.close();
   }));

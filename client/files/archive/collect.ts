@@ -2,7 +2,7 @@ import { readFully } from "../../../common/file_http/mod.ts";
 import fs from "node:fs";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
-import { isPlainName } from "../disk/share_path.ts";
+import { isPlainName } from "../../../common/platform/mod.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import { walk } from "../serve/search.ts";
 

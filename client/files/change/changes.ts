@@ -1,10 +1,11 @@
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
+import { foldName, syncFolder } from "../../../common/platform/mod.ts";
 import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
 import { getErrorCode, noSuchEntry } from "../disk/fs_error.ts";
 import type { Entry, Folder, Root } from "../disk/root.ts";
+import { isSameEntry } from "../disk/same_entry.ts";
 import type { Scratch } from "../upload/scratch.ts";
-import { sync } from "../disk/sync.ts";
 import { checkWritableNames, openOrMakeFolder, openTargetFolder } from "../disk/write_place.ts";
 import { copyTree } from "./copy_tree.ts";
 
@@ -26,7 +27,7 @@ export async function makeFolder(root: Root, segments: readonly string[], makePa
   const parent = openDestination(root, segments.slice(0, -1), makeParents);
   try {
     fs.mkdirSync(`${parent.path}/${getLast(segments)}`);
-    await sync(parent.fd);
+    await syncFolder(parent.fd);
   } finally {
     parent.close();
   }
@@ -69,8 +70,10 @@ export async function moveEntry(
     checkKind(checkEntry(root, source, subject), destination);
     const place = openDestination(root, destination.to.slice(0, -1), destination.makeParents);
     try {
-      const isReplaced = await putInPlace(root, scratch, `${source.path}/${getLast(from)}`, place, destination);
-      if (place.segments.join("/") !== source.segments.join("/")) await sync(source.fd);
+      const isSameFolder = place.segments.join("/") === source.segments.join("/");
+      const old = { path: `${source.path}/${getLast(from)}`, name: isSameFolder ? getLast(from) : null };
+      const isReplaced = await putInPlace(root, scratch, old, place, destination);
+      if (!isSameFolder) await syncFolder(source.fd);
       return isReplaced;
     } finally {
       place.close();
@@ -110,7 +113,7 @@ export async function copyEntry(
     const copy = scratch.reserve(place.segments);
     try {
       await copyTree(root, subject.segments, copy, options);
-      return await putInPlace(root, scratch, copy, place, options);
+      return await putInPlace(root, scratch, { path: copy, name: null }, place, options);
     } finally {
       fs.rmSync(copy, { recursive: true, force: true });
     }
@@ -123,7 +126,8 @@ export async function copyEntry(
 function checkApart(root: Root, from: readonly string[], { to, replace }: Destination): void {
   checkWritableNames(root, to);
   const depth = Math.min(from.length, to.length);
-  const isNested = from.length !== to.length && from.slice(0, depth).every((name, index) => name === to[index]);
+  const isNested = from.length !== to.length &&
+    from.slice(0, depth).every((name, index) => foldName(name) === foldName(to[index]));
   if (isNested && to.length > from.length) {
     throw new HttpError(409, "not_possible", "A folder cannot be moved into itself.");
   }
@@ -139,30 +143,39 @@ function checkKind({ kind }: Entry, { isToFolder }: Destination): void {
   }
 }
 
-/** Gives what is at `oldPath` its new name. Returns whether something was replaced. */
+/** What gets a new name: where it is, and what it is called in the folder that it stays in; null from elsewhere. */
+interface Renamed {
+  readonly path: string;
+  readonly name: string | null;
+}
+
+/** Gives something its new name. Returns whether something was replaced. */
 async function putInPlace(
   root: Root,
   scratch: Scratch,
-  oldPath: string,
+  { path: oldPath, name: oldName }: Renamed,
   place: Folder,
   { to, replace }: Destination,
 ): Promise<boolean> {
   const name = getLast(to);
   const newPath = `${place.path}/${name}`;
   const [old, there] = [fs.lstatSync(oldPath), fs.lstatSync(newPath, { throwIfNoEntry: false })];
-  const other = there === undefined || isSameFile(old, there) ? null : there;
+  const isSame = there !== undefined && oldName !== null &&
+    isSameEntry({ name: oldName, stat: old }, { name, stat: there });
+  const other = isSame ? null : there ?? null;
   const isFileByFile = other !== null && other.isFile() && old.isFile();
   if (other !== null) {
     const isReplaceable = replace === "anything" || (replace === "file" && isFileByFile);
     // A link that leads outside is not there for a visitor, and stays.
-    const isSeen = root.isVisible(name, place.segments) && root.statEntry(place, name) !== null;
+    const isSeen = root.isVisible(name, place.segments) && root.isSeenBy(place, name) &&
+      root.statEntry(place, name) !== null;
     if (!isReplaceable || !isSeen) {
       throw new HttpError(409, "already_exists", "Something of that name is already there.");
     }
   }
   if (other === null || isFileByFile) fs.renameSync(oldPath, newPath);
   else await exchange(oldPath, newPath, place, scratch);
-  await sync(place.fd);
+  await syncFolder(place.fd);
   return other !== null;
 }
 
@@ -179,11 +192,6 @@ async function exchange(oldPath: string, newPath: string, place: Folder, scratch
   if (aside !== null) await fs.promises.rm(aside, { recursive: true, force: true });
 }
 
-/** A name that differs in case only is the same file where the file system does not tell cases apart. */
-function isSameFile(a: fs.Stats, b: fs.Stats): boolean {
-  return a.ino === b.ino && a.dev === b.dev && (a.isDirectory() || a.nlink === 1);
-}
-
 /**
  * Removes a file, a link or a folder with all that is in it. It is moved out of sight first, so that nobody sees
  * half of a folder that is being removed. Throws 404, or as the check.
@@ -192,7 +200,7 @@ export async function removeEntry(root: Root, scratch: Scratch, subject: Subject
   await withEntry(root, subject, async (parent, name) => {
     const path = `${parent.path}/${name}`;
     const aside = takeAside(parent, name, scratch) ?? path;
-    await sync(parent.fd);
+    await syncFolder(parent.fd);
     try {
       await fs.promises.rm(aside, { recursive: true, force: true });
     } catch (error) {
@@ -218,7 +226,7 @@ export async function moveAside(root: Root, scratch: Scratch, subject: Subject):
   return await withEntry(root, subject, async (parent, name, { kind, size }) => {
     const path = takeAside(parent, name, scratch);
     if (path === null) throw new HttpError(409, "no_trash", "This can only be deleted for good.");
-    await sync(parent.fd);
+    await syncFolder(parent.fd);
     return { path, kind, size: kind === "file" ? size : 0 };
   });
 }
@@ -269,7 +277,8 @@ function openParent(root: Root, segments: readonly string[]): Folder {
  */
 function checkEntry(root: Root, folder: Folder, { segments, isFolder, check }: Subject): Entry {
   const name = getLast(segments);
-  const entry = root.isVisible(name, folder.segments) ? root.statEntry(folder, name) : null;
+  const isSeen = root.isVisible(name, folder.segments) && root.isSeenBy(folder, name);
+  const entry = isSeen ? root.statEntry(folder, name) : null;
   if (entry === null || (isFolder && entry.kind !== "folder")) throw noSuchEntry();
   const stat = fs.statSync(`${folder.path}/${name}`);
   check({ tag: createEntityTag(stat), modified: stat.mtimeMs });

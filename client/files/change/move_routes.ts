@@ -1,11 +1,12 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { checkConditions, type Representation } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
+import { isPlainName } from "../../../common/platform/mod.ts";
 import { openIfThere, type Tokens } from "../dav/dav_routes.ts";
 import type { LockTable } from "../dav/locks.ts";
 import type { DavState } from "../dav/propfind.ts";
 import type { Root } from "../disk/root.ts";
-import { isPlainName, parsePath, serializePath, type SharePath } from "../disk/share_path.ts";
+import { parsePath, serializePath, type SharePath } from "../disk/share_path.ts";
 import { listOwnHosts } from "../own_hosts.ts";
 import type { Scratch } from "../upload/scratch.ts";
 import { copyEntry, type Destination, moveEntry, type Subject } from "./changes.ts";

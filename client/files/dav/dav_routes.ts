@@ -1,9 +1,10 @@
 import fs, { constants } from "node:fs";
 import { createEntityTag, parseHttpDate, preconditionFailed } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
+import { syncFolder } from "../../../common/platform/mod.ts";
 import { getErrorCode, noSuchEntry } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
-import { sync } from "../disk/sync.ts";
+import { setTimes } from "../disk/set_times.ts";
 import type { SharePath } from "../disk/share_path.ts";
 import { checkWritableNames, openTargetFolder } from "../disk/write_place.ts";
 import { holds, parseIfHeader } from "./if_header.ts";
@@ -75,7 +76,7 @@ export async function answerProppatch(
     if (refused.length === 0) {
       const kept = changes.filter(({ property }) => toPropertyKey(property) !== MODIFIED);
       dead.change(segments, new Map(kept.map(({ property, value }) => [toPropertyKey(property), value])));
-      setModified(opened.fd, changes);
+      setModified(root, opened, changes);
     }
     const names = (some: readonly PropertyChange[]) =>
       some.map(({ property }) => serializeXml({ ...property, attributes: [], children: [] })).join("");
@@ -118,11 +119,11 @@ function isRefused(property: XmlElement, value: string | null): boolean {
   return toPropertyKey(property) !== MODIFIED || value === null || parseHttpDate(getText(property)) === null;
 }
 
-function setModified(fd: number, changes: readonly PropertyChange[]): void {
+function setModified(root: Root, opened: OpenFile | Folder, changes: readonly PropertyChange[]): void {
   for (const { property, value } of changes) {
     const key = toPropertyKey(property);
     const seconds = key === MODIFIED || key === WINDOWS_MODIFIED ? parseHttpDate(getText(property)) : null;
-    if (value !== null && seconds !== null) fs.futimesSync(fd, seconds, seconds);
+    if (value !== null && seconds !== null) setTimes(root, opened, seconds);
   }
 }
 
@@ -189,7 +190,7 @@ async function createEmpty(root: Root, { segments, isFolder }: SharePath): Promi
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
     fs.closeSync(fs.openSync(`${folder.path}/${segments[segments.length - 1]}`, flags));
-    await sync(folder.fd);
+    await syncFolder(folder.fd);
   } finally {
     folder.close();
   }

@@ -1,4 +1,5 @@
 import { HttpError } from "../../../common/http_error.ts";
+import { foldName } from "../../../common/platform/mod.ts";
 
 /** Properties of one file or folder that clients have made up, as elements, by `{namespace}name`. */
 export type Dead = ReadonlyMap<string, string>;
@@ -84,5 +85,5 @@ function measure(key: string, dead: Dead): number {
 
 /** Every name with a slash before it, so that all below a path, be it the root, begins with the path and a slash. */
 function toKey(segments: readonly string[]): string {
-  return segments.map((name) => `/${name}`).join("");
+  return segments.map((name) => `/${foldName(name)}`).join("");
 }

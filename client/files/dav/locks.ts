@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import process from "node:process";
 import { HttpError } from "../../../common/http_error.ts";
+import { foldName } from "../../../common/platform/mod.ts";
 
 /** A write lock (RFC 4918, section 6). */
 export interface Lock {
@@ -34,11 +36,14 @@ const DEFAULT_SECONDS = 10 * 60;
 /** The locks of a share. They live as long as it runs. */
 export class LockTable {
   readonly #now: () => number;
+  readonly #platform: string;
   readonly #byToken = new Map<string, Lock>();
   readonly #byPath = new Map<string, Set<Lock>>();
 
-  constructor(now: () => number = Date.now) {
+  /** @param platform whose names are one and the same by its custom */
+  constructor(now: () => number = Date.now, platform: string = process.platform) {
     this.#now = now;
+    this.#platform = platform;
   }
 
   /** The locks that hold at a path: on it, and deep ones above it. */
@@ -70,7 +75,7 @@ export class LockTable {
     const lock: Lock = { ...wanted, token: `urn:uuid:${randomUUID()}`, seconds: 0, expiresAt: 0 };
     this.#extend(lock, seconds);
     this.#byToken.set(lock.token, lock);
-    const key = toKey(lock.segments);
+    const key = this.#toKey(lock.segments);
     const there = this.#byPath.get(key);
     if (there === undefined) this.#byPath.set(key, new Set([lock]));
     else there.add(lock);
@@ -105,7 +110,7 @@ export class LockTable {
     this.#checkScope(this.covering(segments), tokens);
     if (isMembership && segments.length > 0) this.#checkScope(this.#at(segments.slice(0, -1)), tokens);
     if (!isDeep) return;
-    const below = Map.groupBy(this.#below(segments), (lock) => toKey(lock.segments));
+    const below = Map.groupBy(this.#below(segments), (lock) => this.#toKey(lock.segments));
     for (const locks of below.values()) this.#checkScope(locks, tokens);
   }
 
@@ -117,15 +122,16 @@ export class LockTable {
 
   #at(segments: readonly string[]): Lock[] {
     const now = this.#now();
-    const held = [...this.#byPath.get(toKey(segments)) ?? []];
+    const held = [...this.#byPath.get(this.#toKey(segments)) ?? []];
     for (const lock of held) if (lock.expiresAt <= now) this.#drop(lock);
     return held.filter(({ expiresAt }) => expiresAt > now);
   }
 
   #below(segments: readonly string[]): Lock[] {
     this.#dropExpired();
+    const key = this.#toKey(segments);
     return [...this.#byToken.values()].filter((lock) =>
-      lock.segments.length > segments.length && segments.every((name, depth) => name === lock.segments[depth])
+      lock.segments.length > segments.length && this.#toKey(lock.segments.slice(0, segments.length)) === key
     );
   }
 
@@ -139,9 +145,13 @@ export class LockTable {
     for (const lock of this.#byToken.values()) if (lock.expiresAt <= now) this.#drop(lock);
   }
 
+  #toKey(segments: readonly string[]): string {
+    return segments.map((name) => foldName(name, this.#platform)).join("/");
+  }
+
   #drop(lock: Lock): void {
     this.#byToken.delete(lock.token);
-    const key = toKey(lock.segments);
+    const key = this.#toKey(lock.segments);
     const there = this.#byPath.get(key);
     there?.delete(lock);
     if (there?.size === 0) this.#byPath.delete(key);
@@ -156,8 +166,4 @@ export function parseTimeout(field: string | null): number | null {
     if (/^\s*infinite\s*$/i.test(wish)) return MAX_SECONDS;
   }
   return null;
-}
-
-function toKey(segments: readonly string[]): string {
-  return segments.join("/");
 }

@@ -4,9 +4,9 @@ import { LockTable } from "./locks.ts";
 const NONE: ReadonlySet<string> = new Set();
 
 /** A table whose clock stands until it is moved. */
-function openTable() {
+function openTable(platform?: string) {
   const clock = { now: 1_000_000 };
-  const locks = new LockTable(() => clock.now);
+  const locks = new LockTable(() => clock.now, platform);
   const add = (path: string, { isDeep = true, isExclusive = true, seconds = 60 } = {}) =>
     locks.add({ segments: split(path), isDeep, isExclusive, owner: "" }, seconds);
   const isFree = (path: string, options: { isMembership?: boolean; isDeep?: boolean; tokens?: string[] } = {}) => {
@@ -68,4 +68,16 @@ Deno.test("no more than 1,000 locks are held, and looking one up does not depend
   }
   clock.now += 61_000;
   add("one more");
+});
+
+Deno.test("locks hold for a name in letters of another case where the system takes both for one", () => {
+  for (const [platform, isOne] of [["win32", true], ["darwin", true], ["linux", false]] as const) {
+    const { add, isFree } = openTable(platform);
+    add("Folder/Caf\u00e9");
+    for (const path of ["folder/cafe\u0301", "FOLDER/CAF\u00c9/below"]) {
+      equal(isFree(path), !isOne, `${platform}: ${path}`);
+    }
+    equal(isFree("FOLDER", { isDeep: true }), !isOne, platform);
+    equal(isFree("folder/other"), true);
+  }
 });

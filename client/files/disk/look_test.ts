@@ -63,6 +63,7 @@ const IS_DIRECT = process.platform === "linux" && Deno.permissions.querySync({ n
 
 Deno.test("openFolderCalls has the system's own calls where it may", () => {
   equal(openFolderCalls() !== null, IS_DIRECT);
+  for (const os of ["windows", "darwin"]) equal(openFolderCalls(os), null);
 });
 
 Deno.test("readIn reads the beginning of plain files and nothing else", { ignore: !IS_DIRECT }, () => {

@@ -1,8 +1,11 @@
 import fs, { constants } from "node:fs";
 import path from "node:path";
-import { type FileSource, HAS_PROC, readFully } from "../../../common/file_http/mod.ts";
+import { type FileSource, readFully } from "../../../common/file_http/mod.ts";
+import { isShortName } from "../../../common/platform/mod.ts";
 import { getErrorCode, noSuchEntry } from "./fs_error.ts";
 import { type EntryLook, systemLook } from "./look.ts";
+import { findOwnName } from "./own_name.ts";
+import { type DiskSystem, thisSystem } from "./system.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
 export interface OpenFile extends FileSource {
@@ -45,6 +48,11 @@ export interface Root {
   openOwnFolder(base: Folder, name: string): Folder;
   /** Whether an entry of that name is shown. */
   isVisible(name: string, segments: readonly string[]): boolean;
+  /**
+   * Whether what a visitor has named in a folder is shown by the name that it really has: the file system may know a
+   * hidden entry by another name. True for a visible name that nothing has.
+   */
+  isSeenBy(folder: Folder, name: string): boolean;
   /** Opens a file that was seen in a folder which is still open: cheaper than {@link open}. Throws as that does. */
   openEntry(folder: Folder, name: string): OpenFile;
   /**
@@ -79,6 +87,8 @@ export interface RootOptions {
   shown?: readonly string[];
   /** How folders are looked into. Default the quickest way there is. */
   look?: EntryLook;
+  /** What it runs on. Default this system. */
+  system?: DiskSystem;
 }
 
 /** Names that begin so are the share's own and never shown. */
@@ -94,7 +104,8 @@ const READ_FOLDER = READ_FILE | (constants.O_DIRECTORY ?? 0);
  * @throws the system's error when it is not there, TypeError when it is neither a file nor a folder
  */
 export function openRoot(options: RootOptions): Root {
-  const real = fs.realpathSync(options.path);
+  const { realPath } = options.system ?? thisSystem;
+  const real = realPath(options.path);
   const stat = fs.statSync(real);
   if (stat.isDirectory()) return new SharedRoot(real, null, options);
   if (!stat.isFile()) throw new TypeError(`cannot share "${options.path}": it is neither a file nor a folder`);
@@ -109,8 +120,10 @@ class SharedRoot implements Root {
   readonly #hidden: boolean;
   readonly #shown: ReadonlySet<string>;
   readonly #look: EntryLook;
+  readonly #system: DiskSystem;
 
-  constructor(realPath: string, only: string | null, { hidden, shown = [], look = systemLook }: RootOptions) {
+  constructor(realPath: string, only: string | null, options: RootOptions) {
+    const { hidden, shown = [], look = systemLook, system = thisSystem } = options;
     this.path = realPath;
     this.only = only;
     this.name = only ?? (path.basename(realPath) || realPath);
@@ -118,11 +131,11 @@ class SharedRoot implements Root {
     this.#hidden = hidden;
     this.#shown = new Set(shown);
     this.#look = look;
+    this.#system = system;
   }
 
   open(segments: readonly string[]): OpenFile | Folder {
-    this.#checkVisible(segments);
-    const full = this.#join(segments);
+    const full = this.#find(segments);
     // Looked at before it is opened: opening a FIFO or a device can already have an effect.
     const stat = fs.statSync(full, { throwIfNoEntry: false });
     if (stat === undefined) throw noSuchEntry();
@@ -132,15 +145,13 @@ class SharedRoot implements Root {
   }
 
   openFolder(segments: readonly string[]): Folder {
-    this.#checkVisible(segments);
-    return this.#openFolder(this.#join(segments));
+    return this.#openFolder(this.#find(segments));
   }
 
   openOwnFolder(base: Folder, name: string): Folder {
     const full = `${base.path}/${name}`;
     const fd = fs.openSync(full, READ_FOLDER | (constants.O_NOFOLLOW ?? 0));
-    const held = HAS_PROC ? `/proc/self/fd/${fd}` : full;
-    return { kind: "folder", fd, path: held, segments: [...base.segments, name], close: closeOnce(fd) };
+    return { kind: "folder", fd, path: this.#hold(fd, full), segments: [...base.segments, name], close: closeOnce(fd) };
   }
 
   isVisible(name: string, segments: readonly string[]): boolean {
@@ -148,6 +159,11 @@ class SharedRoot implements Root {
     if (this.only !== null) return segments.length === 0 && name === this.only;
     if (name.startsWith(".") && !this.#hidden && !this.#shown.has(name)) return false;
     return !name.toLowerCase().startsWith(OWN_PREFIX);
+  }
+
+  isSeenBy(folder: Folder, name: string): boolean {
+    const own = findOwnName(folder.path, name, this.#system, () => this.listNames(folder));
+    return own !== null && this.isVisible(own, folder.segments);
   }
 
   statEntry(folder: Folder, name: string): Entry | null {
@@ -164,7 +180,7 @@ class SharedRoot implements Root {
 
   openEntry(folder: Folder, name: string): OpenFile {
     const segments = [...folder.segments, name];
-    const fd = HAS_PROC ? openPlain(`${folder.path}/${name}`) : null;
+    const fd = this.#system.hasDescriptorPaths ? openPlain(`${folder.path}/${name}`) : null;
     if (fd === null) return asFile(this.open(segments));
     const stat = fs.fstatSync(fd);
     const close = closeOnce(fd);
@@ -201,6 +217,23 @@ class SharedRoot implements Root {
     }
   }
 
+  /** The path of what a visitor has named. Throws 404 for a name that is not shown, or is not the entry's own. */
+  #find(segments: readonly string[]): string {
+    this.#checkVisible(segments);
+    // Elsewhere the real path, which is looked at once it is open, is in names that are the entries' own.
+    if (this.#system.hasDescriptorPaths && segments.some(isShortName)) this.#checkShortNames(segments);
+    return this.#join(segments);
+  }
+
+  #checkShortNames(segments: readonly string[]): void {
+    for (const [depth, name] of segments.entries()) {
+      if (!isShortName(name)) continue;
+      const folder = this.#join(segments.slice(0, depth));
+      const listNames = () => this.#look.listNames({ fd: -1, path: folder });
+      if (findOwnName(folder, name, this.#system, listNames) === null) throw noSuchEntry();
+    }
+  }
+
   #join(segments: readonly string[]): string {
     return segments.length === 0 ? this.path : this.#prefix + segments.join(path.sep);
   }
@@ -229,17 +262,23 @@ class SharedRoot implements Root {
     try {
       const [realPath, segments] = this.#locate(fd, full);
       if (!fs.fstatSync(fd).isDirectory()) throw noSuchEntry();
-      const held = HAS_PROC ? `/proc/self/fd/${fd}` : realPath;
-      return { kind: "folder", fd, path: held, segments, close: closeOnce(fd) };
+      return { kind: "folder", fd, path: this.#hold(fd, realPath), segments, close: closeOnce(fd) };
     } catch (error) {
       fs.closeSync(fd);
       throw error;
     }
   }
 
+  /** The path to work in an open folder with. */
+  #hold(fd: number, realPath: string): string {
+    return this.#system.hasDescriptorPaths ? `/proc/self/fd/${fd}` : realPath;
+  }
+
   /** Where the opened thing is, as a path and as names below the root. Throws 404 when that is not to be seen. */
   #locate(fd: number, full: string): [string, string[]] {
-    const realPath = HAS_PROC ? fs.readlinkSync(`/proc/self/fd/${fd}`) : getSamePath(fd, full);
+    const realPath = this.#system.hasDescriptorPaths
+      ? fs.readlinkSync(`/proc/self/fd/${fd}`)
+      : getSamePath(fd, full, this.#system);
     if (realPath === this.path) return [realPath, []];
     if (!realPath.startsWith(this.#prefix)) throw noSuchEntry();
     const segments = realPath.slice(this.#prefix.length).split(path.sep);
@@ -265,9 +304,10 @@ function asFile(opened: OpenFile | Folder): OpenFile {
 }
 
 /** The real path of `full`, if that is what `fd` has open. */
-function getSamePath(fd: number, full: string): string {
-  const realPath = fs.realpathSync(full);
-  const [opened, there] = [fs.fstatSync(fd), fs.lstatSync(realPath)];
+function getSamePath(fd: number, full: string, system: DiskSystem): string {
+  const realPath = system.realPath(full);
+  // Numbers of files on Windows are longer than a double keeps apart.
+  const [opened, there] = [fs.fstatSync(fd, { bigint: true }), fs.lstatSync(realPath, { bigint: true })];
   if (opened.ino !== there.ino || opened.dev !== there.dev) throw noSuchEntry();
   return realPath;
 }

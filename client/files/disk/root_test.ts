@@ -7,6 +7,7 @@ import path from "node:path";
 import { HttpError } from "../../../common/http_error.ts";
 import { openTestShare, type TestShare } from "../_test_share.ts";
 import { openRoot } from "./root.ts";
+import { type DiskSystem, thisSystem } from "./system.ts";
 
 /** Links and special files of every kind, in a share with `inside.txt` and `folder/`. */
 function plant(share: TestShare): void {
@@ -61,9 +62,18 @@ Deno.test("share follows links that stay inside and shows none that lead out", a
   for (const name of OUTSIDE) ok(!names.includes(name) && !names.includes(`${name}/`), name);
 });
 
-for (const name of OUTSIDE) {
-  Deno.test(`share refuses ${name} on every route`, async () => {
-    await using share = openTestShare({ writable: true });
+/** As it is where no path leads through a descriptor, and this system. */
+const SYSTEMS: Readonly<Record<string, DiskSystem>> = {
+  "": thisSystem,
+  ", by real paths as on macOS": { ...thisSystem, platform: "darwin", hasDescriptorPaths: false },
+  ", by real paths as on Windows": { ...thisSystem, platform: "win32", hasDescriptorPaths: false },
+};
+
+for (
+  const [name, [how, system]] of OUTSIDE.flatMap((name) => Object.entries(SYSTEMS).map((way) => [name, way] as const))
+) {
+  Deno.test(`share refuses ${name} on every route${how}`, async () => {
+    await using share = openTestShare({ writable: true, system });
     plant(share);
     const init = { body: "x", method: "PUT" };
     for (const target of [`/${name}`, `/${name}/`, `/${name}?download`, `/${name}/?zip`, `/${name}/?search=s`]) {

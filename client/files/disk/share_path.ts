@@ -1,5 +1,5 @@
-import process from "node:process";
 import { HttpError } from "../../../common/http_error.ts";
+import { isPlainName } from "../../../common/platform/mod.ts";
 
 /** The path of a request as names below the shared root, every one of them checked. */
 export interface SharePath {
@@ -12,16 +12,13 @@ export interface SharePath {
 
 /** How strictly the names in a path are read. */
 export interface SharePathOptions {
-  /** Refuse what Windows reads as a drive, a stream or a device. Default: whether this is Windows. */
-  windows?: boolean;
+  /** Whose names are refused that are none there, as drives, streams and devices on Windows. Default this system's. */
+  platform?: string;
 }
 
 /** Longest path and query in bytes; no file system of ours takes a path longer than 4 KiB, and each byte may be escaped. */
 const MAX_PATH = 16_384;
 const MAX_DEPTH = 256;
-/** Longest name in bytes of UTF-8 on common file systems. */
-const MAX_NAME = 255;
-const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?$/i;
 
 /**
  * Parses path and query as they were sent. The path is decoded exactly once, and what decodes to anything but a plain name
@@ -42,7 +39,6 @@ export function parseSharePath(raw: string, options: SharePathOptions = {}): Sha
  * @throws HttpError 400 `bad_path`
  */
 export function parsePath(path: string, options: SharePathOptions = {}): Omit<SharePath, "query"> {
-  const { windows = process.platform === "win32" } = options;
   // deno-lint-ignore no-control-regex
   if (path[0] !== "/" || /[\x00-\x20\x7f#\\]/.test(path)) throw badPath();
   if (path === "/") return { segments: [], isFolder: true };
@@ -50,7 +46,7 @@ export function parsePath(path: string, options: SharePathOptions = {}): Omit<Sh
   const isFolder = names.at(-1) === "";
   if (isFolder) names.pop();
   if (names.length > MAX_DEPTH) throw badPath();
-  return { segments: names.map((name) => decodeName(name, windows)), isFolder };
+  return { segments: names.map((name) => decodeName(name, options.platform)), isFolder };
 }
 
 /** The escaped absolute path of a file, or with a slash at the end of a folder. */
@@ -59,18 +55,9 @@ export function serializePath(segments: readonly string[], isFolder: boolean): s
   return isFolder ? path + "/" : path;
 }
 
-/** Whether `name` can stand for one entry of a folder and nothing else. */
-export function isPlainName(name: string, windows = process.platform === "win32"): boolean {
-  // deno-lint-ignore no-control-regex
-  if (name === "" || name === "." || name === ".." || /[/\\\x00]/.test(name)) return false;
-  if (name.length * 3 > MAX_NAME && new TextEncoder().encode(name).length > MAX_NAME) return false;
-  // Windows drops dots and spaces at the end of a name, so `a.txt.` would be another name for `a.txt`.
-  return !windows || !(/[:*?"<>|]|[. ]$/.test(name) || WINDOWS_DEVICE.test(name));
-}
-
-function decodeName(escaped: string, windows: boolean): string {
+function decodeName(escaped: string, platform: string | undefined): string {
   const name = escaped.includes("%") ? decodeStrictly(escaped) : escaped;
-  if (!isPlainName(name, windows)) throw badPath();
+  if (!isPlainName(name, platform)) throw badPath();
   return name;
 }
 

@@ -1,7 +1,8 @@
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import path from "node:path";
 import fc from "fast-check";
-import { isPlainName, parseSharePath, serializePath } from "./share_path.ts";
+import { isPlainName } from "../../../common/platform/mod.ts";
+import { parseSharePath, serializePath } from "./share_path.ts";
 
 Deno.test("parseSharePath decodes each name once and keeps the query apart", () => {
   const { segments, isFolder, query } = parseSharePath("/a%20b/%252e%252e/%E2%82%AC.txt?x=1&y=%2F");
@@ -62,12 +63,27 @@ for (const target of HOSTILE) {
 }
 
 for (
-  const name of ["C:", "c:x", "a:b", "a::$DATA", "con", "NUL.txt", "aux", "COM1", "lpt9.log", "a.", "a ", "a?", "a*"]
+  const name of [
+    "C:",
+    "c:x",
+    "a:b",
+    "a::$DATA",
+    "con",
+    "NUL.txt",
+    "aux",
+    "COM1",
+    "lpt9.log",
+    "a.",
+    "a ",
+    "a?",
+    "a*",
+    "a\x01",
+  ]
 ) {
   Deno.test(`parseSharePath refuses the name "${name}" on Windows only`, () => {
     const target = serializePath([name], false);
-    throws(() => parseSharePath(target, { windows: true }), { code: "bad_path" });
-    deepEqual(parseSharePath(target, { windows: false }).segments, [name]);
+    throws(() => parseSharePath(target, { platform: "win32" }), { code: "bad_path" });
+    deepEqual(parseSharePath(target, { platform: "linux" }).segments, [name]);
   });
 }
 
@@ -126,7 +142,7 @@ Deno.test("parseSharePath never lets a path out of a folder, whatever it is made
 
 function parseOrNull(target: string, windows: boolean): readonly string[] | null {
   try {
-    return parseSharePath(target, { windows }).segments;
+    return parseSharePath(target, { platform: windows ? "win32" : "linux" }).segments;
   } catch (error) {
     ok(error instanceof Error && error.name === "HttpError", String(error));
     return null;
@@ -134,10 +150,10 @@ function parseOrNull(target: string, windows: boolean): readonly string[] | null
 }
 
 Deno.test("serializePath is undone by parseSharePath for every plain name", () => {
-  const name = fc.string({ minLength: 1, maxLength: 40, unit: "binary" }).filter((text) => isPlainName(text, false));
+  const name = fc.string({ minLength: 1, maxLength: 40, unit: "binary" }).filter((text) => isPlainName(text, "linux"));
   fc.assert(
     fc.property(fc.array(name, { minLength: 1, maxLength: 5 }), fc.boolean(), (segments, isFolder) => {
-      const parsed = parseSharePath(serializePath(segments, isFolder), { windows: false });
+      const parsed = parseSharePath(serializePath(segments, isFolder), { platform: "linux" });
       deepEqual([parsed.segments, parsed.isFolder], [segments, isFolder]);
     }),
   );

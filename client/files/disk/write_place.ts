@@ -65,18 +65,19 @@ function findIfFree(root: Root, segments: readonly string[]): WritePlace | null 
     const place = findWritePlace(root, segments);
     return place.current === null ? place : null;
   } catch (error) {
-    // Something has that name which no file replaces: a folder, or a link that leads outside.
+    // Something has that name which no file replaces: a folder, a link that leads outside, a hidden file by a short name.
     if (error instanceof HttpError && TAKEN.includes(error.code)) return null;
     throw error;
   }
 }
 
-const TAKEN = ["is_folder", "not_a_file", "outside_share"];
+const TAKEN = ["is_folder", "not_a_file", "outside_share", "hidden_name"];
 
 function findInFolder(root: Root, folder: Folder, name: string): WritePlace {
   const parent = folder.segments;
   const stat = fs.lstatSync(`${folder.path}/${name}`, { throwIfNoEntry: false });
   if (stat === undefined) return { parent, name, current: null };
+  if (!root.isSeenBy(folder, name)) throw hiddenName();
   if (stat.isDirectory()) throw new HttpError(409, "is_folder", "There is a folder of that name.");
   if (stat.isSymbolicLink()) return followLink(root, [...parent, name]);
   if (!stat.isFile()) throw new HttpError(409, "not_a_file", "What is there is no plain file.");
@@ -110,10 +111,12 @@ function describe(stat: fs.Stats): WritePlace["current"] {
 export function checkWritableNames(root: Root, segments: readonly string[]): void {
   if (segments.length === 0) throw new HttpError(409, "is_root", "This is the shared folder itself.");
   segments.forEach((name, depth) => {
-    if (!root.isVisible(name, segments.slice(0, depth))) {
-      throw new HttpError(403, "hidden_name", "This share does not take that name.");
-    }
+    if (!root.isVisible(name, segments.slice(0, depth))) throw hiddenName();
   });
+}
+
+function hiddenName(): HttpError {
+  return new HttpError(403, "hidden_name", "This share does not take that name.");
 }
 
 /**

@@ -24,7 +24,7 @@ export interface SearchResult {
 /** Searches names below a folder, in the order of {@link walk}. */
 export async function searchNames(root: Root, start: readonly string[], options: SearchOptions): Promise<SearchResult> {
   const { signal, maxMatches = 1000, maxEntries = 200_000 } = options;
-  const words = options.query.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = toSearched(options.query).split(/\s+/).filter((word) => word !== "");
   const matches: ListedEntry[] = [];
   let seen = 0;
   const slice = new TimeSlice();
@@ -33,10 +33,15 @@ export async function searchNames(root: Root, start: readonly string[], options:
     if (++seen > maxEntries || matches.length >= maxMatches) return { matches, isPartial: true };
     if (found === null) continue;
     const { path, entry } = found;
-    const lower = path.toLowerCase();
-    if (words.every((word) => lower.includes(word))) matches.push({ ...entry, name: path });
+    const searched = toSearched(path);
+    if (words.every((word) => searched.includes(word))) matches.push({ ...entry, name: path });
   }
   return { matches, isPartial: false };
+}
+
+/** Letters of either case, and accents however they are written: Macs have made names of letter and accent apart. */
+function toSearched(text: string): string {
+  return text.normalize("NFC").toLowerCase();
 }
 
 /** Something below a folder, with its path from there. */

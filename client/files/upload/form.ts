@@ -1,7 +1,7 @@
 import busboy from "busboy";
 import { Readable } from "node:stream";
 import { HttpError } from "../../../common/http_error.ts";
-import { isPlainName } from "../disk/share_path.ts";
+import { isPlainName } from "../../../common/platform/mod.ts";
 import type { UploadRequest } from "./put_file.ts";
 
 /** Files in one form. */

@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import { randomBytes } from "node:crypto";
 import { createEntityTag } from "../../../common/file_http/mod.ts";
+import { retryLaterWhileHeld, syncFolder } from "../../../common/platform/mod.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
@@ -35,7 +36,11 @@ export async function giveName(root: Root, upload: PartialUpload, findPlace: Fin
   }
 }
 
-async function rename(root: Root, file: Hidden, findPlace: FindPlace): Promise<Omit<Completed, "size">> {
+function rename(root: Root, file: Hidden, findPlace: FindPlace): Promise<Omit<Completed, "size">> {
+  return retryLaterWhileHeld(() => renameOnce(root, file, findPlace));
+}
+
+async function renameOnce(root: Root, file: Hidden, findPlace: FindPlace): Promise<Omit<Completed, "size">> {
   // Looked at again, and no turn of the event loop between this and the rename: two writers cannot both be first.
   const place = findPlace();
   const folder = openOrMakeFolder(root, place.parent);
@@ -44,7 +49,7 @@ async function rename(root: Root, file: Hidden, findPlace: FindPlace): Promise<O
     const path = `${folder.path}/${place.name}`;
     fs.renameSync(file.path, path);
     const tag = createEntityTag(fs.lstatSync(path));
-    await sync(folder.fd);
+    await syncFolder(folder.fd);
     return { tag, isNew: place.current === null };
   } finally {
     folder.close();

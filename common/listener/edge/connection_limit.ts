@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
+import process from "node:process";
 
 /** Descriptors that connections leave to files, databases and calls of ours, and to those that are turned away. */
 const SPARE = 640;
 /** Of few descriptors connections get this much at least. */
 const LEAST_SHARE = 0.25;
-/** For systems that do not tell. */
+/** Descriptors that a process has where the system does not tell: what both runtimes raise the limit to on macOS. */
+const ON_MAC = 10_240;
+/** Windows has no limit that connections would reach. */
 const FALLBACK = 100_000;
 
 /**
@@ -12,11 +15,21 @@ const FALLBACK = 100_000;
  * Deno a server of node:http never accepts again.
  */
 export function readConnectionLimit(): number {
+  return computeConnectionLimit(readLimits(), process.platform);
+}
+
+/** {@link readConnectionLimit} from what Linux says of the process in `/proc/self/limits`, or null elsewhere. */
+export function computeConnectionLimit(limits: string | null, platform: string): number {
+  const [, told] = /^Max open files +(\d+)/m.exec(limits ?? "") ?? [];
+  const descriptors = told ?? (platform === "darwin" ? ON_MAC : null);
+  if (descriptors === null) return FALLBACK;
+  return Math.floor(Math.max(Number(descriptors) - SPARE, Number(descriptors) * LEAST_SHARE));
+}
+
+function readLimits(): string | null {
   try {
-    const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
-    if (limit === undefined) return FALLBACK;
-    return Math.floor(Math.max(Number(limit) - SPARE, Number(limit) * LEAST_SHARE));
+    return readFileSync("/proc/self/limits", "latin1");
   } catch {
-    return FALLBACK;
+    return null;
   }
 }

@@ -28,6 +28,7 @@ export function addCapturePage(app: HqApp, desk: ViewDesk): void {
           })}
           <CopyText text={view.captureUrl} label="the capture URL" block />
           <Captures view={view} after={newest?.cursor ?? 0} />
+          <ReplayDialog />
           <AskDialog
             id="clear"
             page={`/views/${id}/capture`}
@@ -87,6 +88,45 @@ function Captures({ view, after }: { view: DescribedView; after: number }): Html
         </div>
       </div>
     </div>
+  );
+}
+
+/** Sends a call again; a script opens and fills it. */
+function ReplayDialog(): Html {
+  return (
+    <dialog id="replay" class="dialog replay" aria-labelledby="replay-title" aria-describedby="replay-what">
+      <div class="replay-inside">
+        <h2 id="replay-title">Send again</h2>
+        <p id="replay-what" class="replay-what"></p>
+        <form id="replay-form" class="field">
+          <label for="replay-url">To this URL</label>
+          <input
+            id="replay-url"
+            type="url"
+            placeholder="https://example.com/hooks"
+            autocomplete="url"
+            aria-describedby="replay-hint"
+            maxlength={2000}
+          />
+          <p class="hint" id="replay-hint">
+            The call's own path and query come behind it. This server sends it, so only public addresses can be reached.
+          </p>
+          <div class="buttons">
+            <button type="submit" class="primary">Send to URL</button>
+            <button id="replay-view" type="button" class="button">Capture again in this view</button>
+          </div>
+        </form>
+        <p id="replay-said" class="replay-said" role="status"></p>
+        <div id="replay-answer"></div>
+        <div id="replay-command" class="replay-command">
+          <p class="hint">To a service on your own machine, from its terminal:</p>
+          <CopyText text="portway --views-replay" label="the command" block />
+        </div>
+        <div class="buttons">
+          <button type="button" class="button" data-close>Close</button>
+        </div>
+      </div>
+    </dialog>
   );
 }
 

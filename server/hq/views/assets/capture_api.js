@@ -49,7 +49,19 @@ export class CaptureApi {
 
   /** @param {string} id */
   async remove(id) {
-    await this.#ask(`/captures/${id}`, "DELETE");
+    await this.#ask(`/captures/${id}`, { method: "DELETE" });
+  }
+
+  /**
+   * Sends one again: to a URL, or to its view.
+   * @param {string} id
+   * @param {string | null} url
+   * @param {AbortSignal} signal
+   * @returns {Promise<import("./capture_types.ts").Replayed | { capture: string }>}
+   */
+  async replay(id, url, signal) {
+    const body = JSON.stringify({ url });
+    return await (await this.#ask(`/captures/${id}/replay`, { method: "POST", body, signal })).json();
   }
 
   /**
@@ -70,13 +82,15 @@ export class CaptureApi {
 
   /**
    * @param {string} path
-   * @param {string} [method]
+   * @param {RequestInit} [init]
    */
-  async #ask(path, method = "GET") {
-    const response = await fetch(this.#base + path, { method }).catch(() => null);
+  async #ask(path, init) {
+    const response = await fetch(this.#base + path, init).catch(() => null);
     if (response === null) throw new Error("The server cannot be reached.");
     if (response.ok) return response;
+    if (response.status === 401) throw new Error("You are signed out: load the page again to sign in.");
     const told = await response.json().catch(() => null);
-    throw new Error(told?.error?.message ?? `The server answered ${response.status}.`);
+    const { message = `The server answered ${response.status}.`, details = "" } = told?.error ?? {};
+    throw new Error(`${message} ${details}`.trim());
   }
 }

@@ -1,33 +1,23 @@
 // @ts-check
-import { element, saveFile } from "./capture_dom.js";
+import { showBytes } from "./capture_body.js";
+import { element, saveFile, table } from "./capture_dom.js";
 import { toCurl } from "./capture_export.js";
 import { guessPreset, PRESETS, verifySignature } from "./capture_signature.js";
-import { byteText, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
+import { decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
-/**
- * How bodies are read: as in the client.
- * @typedef {{
- *   readBody: typeof import("../../../../common/readable/readable_body.js").readBody,
- *   hexLines: typeof import("../../../../common/readable/hex_lines.js").hexLines,
- * }} Readers
- */
+/** @typedef {import("./capture_body.js").Readers} Readers */
 
-/** Bytes that are shown: more would only slow the page down. The file has them all. */
-const SHOWN_BYTES = 512 * 1024;
-const HEX_BYTES = 16 * 1024;
 /** Bytes of a body that a command is made with. */
 const CURL_BYTES = 64 * 1024;
-/** Kinds of pictures that a browser shows without ever running anything in them. */
-const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
-
 /** Everything of one capture. */
 export class CaptureDetail {
   #box;
   #api;
   #captureUrl;
   #readers;
+  #onReplay;
   #onRemoved;
   /** @type {Capture | null} */
   #capture = null;
@@ -39,13 +29,15 @@ export class CaptureDetail {
    * @param {CaptureApi} api
    * @param {string} captureUrl
    * @param {Readers} readers
+   * @param {(capture: Capture) => void} onReplay it is to be sent again
    * @param {(id: string) => void} onRemoved
    */
-  constructor(box, api, captureUrl, readers, onRemoved) {
+  constructor(box, api, captureUrl, readers, onReplay, onRemoved) {
     this.#box = box;
     this.#api = api;
     this.#captureUrl = captureUrl;
     this.#readers = readers;
+    this.#onReplay = onReplay;
     this.#onRemoved = onRemoved;
   }
 
@@ -103,6 +95,7 @@ export class CaptureDetail {
   /** @param {Capture} capture */
   #createActions(capture) {
     const said = element("span", { class: "said", role: "status" });
+    const replay = button("Send again…", () => Promise.resolve(this.#onReplay(capture)));
     const copy = button("Copy as cURL", async () => {
       const body = capture.bodySize > CURL_BYTES ? null : await this.#loadBody();
       await navigator.clipboard.writeText(toCurl(capture, this.#captureUrl, body));
@@ -115,7 +108,7 @@ export class CaptureDetail {
       this.#onRemoved(capture.id);
     });
     remove.classList.add("danger");
-    const actions = element("div", { class: "capture-actions" }, [copy, raw, remove, said]);
+    const actions = element("div", { class: "capture-actions" }, [replay, copy, raw, remove, said]);
     for (const one of [copy, raw, remove]) {
       one.addEventListener("failed", (event) => {
         said.textContent = event instanceof CustomEvent ? String(event.detail) : "";
@@ -159,47 +152,8 @@ export class CaptureDetail {
     const all = await this.#loadBody();
     // Another one was chosen meanwhile.
     if (capture !== this.#capture) return;
-    const bytes = all.slice(0, SHOWN_BYTES), isWhole = bytes.length === all.length;
-    const nodes = form === "hex"
-      ? [pre(this.#readers.hexLines(all.subarray(0, HEX_BYTES)).join("\n"))]
-      : form === "raw"
-      ? [pre(decodeLoosely(bytes))]
-      : this.#prettify(bytes, capture.contentType, isWhole);
-    const isCut = form === "hex" ? all.length > HEX_BYTES : !isWhole;
-    if (isCut) nodes.push(element("p", { class: "nothing" }, [`The beginning of ${formatBodySize(all.length)}.`]));
+    const nodes = showBytes(all, form, capture.contentType, this.#readers);
     view.replaceChildren(...nodes);
-  }
-
-  /**
-   * @param {Uint8Array<ArrayBuffer>} bytes
-   * @param {string | null} contentType
-   * @param {boolean} isWhole
-   * @returns {HTMLElement[]}
-   */
-  #prettify(bytes, contentType, isWhole) {
-    const type = (contentType ?? "").split(";")[0].trim().toLowerCase();
-    if (isWhole && PICTURES.test(type)) {
-      const url = `data:${type};base64,${btoa(byteText(bytes))}`;
-      return [element("img", { src: url, alt: "The picture that was sent", class: "picture" })];
-    }
-    const body = this.#readers.readBody(bytes, contentType, isWhole);
-    switch (body.kind) {
-      case "empty":
-        return [];
-      case "binary":
-        return [pre(this.#readers.hexLines(bytes.subarray(0, HEX_BYTES)).join("\n"))];
-      case "form":
-        return [table(body.fields)];
-      case "multipart":
-        return body.parts.flatMap((part) => [
-          element("h4", {}, [`${part.name}${part.fileName === null ? "" : ` · ${part.fileName}`}`]),
-          ...this.#prettify(part.body, part.type ?? "text/plain", part.isWhole),
-        ]);
-      case "json":
-      case "xml":
-      case "text":
-        return [pre(body.text)];
-    }
   }
 
   /** @param {Capture} capture */
@@ -252,19 +206,6 @@ function section(title, ...content) {
   return [element("h3", {}, [title]), ...content];
 }
 
-/** @param {readonly (readonly [string, string])[]} rows */
-function table(rows) {
-  const lines = rows.map(([name, value]) =>
-    element("tr", {}, [element("th", { scope: "row" }, [name]), element("td", {}, [value])])
-  );
-  return element("table", { class: "pairs" }, [element("tbody", {}, lines)]);
-}
-
-/** @param {string} text */
-function pre(text) {
-  return element("pre", { tabindex: "0" }, [text]);
-}
-
 /**
  * @param {string} text
  * @param {() => Promise<void>} act
@@ -275,9 +216,4 @@ function button(text, act) {
     act().catch((error) => made.dispatchEvent(new CustomEvent("failed", { detail: error.message })));
   });
   return made;
-}
-
-/** @param {Uint8Array<ArrayBuffer>} bytes */
-function decodeLoosely(bytes) {
-  return new TextDecoder().decode(bytes);
 }

@@ -38,3 +38,22 @@ export function saveFile(name, parts) {
   element("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
+
+/**
+ * Names and values, a row each.
+ * @param {readonly (readonly [string, string])[]} rows
+ */
+export function table(rows) {
+  const lines = rows.map(([name, value]) =>
+    element("tr", {}, [element("th", { scope: "row" }, [name]), element("td", {}, [value])])
+  );
+  return element("table", { class: "pairs" }, [element("tbody", {}, lines)]);
+}
+
+/**
+ * Text as it is, which keys can scroll.
+ * @param {string} text
+ */
+export function pre(text) {
+  return element("pre", { tabindex: "0" }, [text]);
+}

@@ -5,6 +5,7 @@ import { CaptureDetail } from "./capture_detail.js";
 import { byId, element, saveFile } from "./capture_dom.js";
 import { toHar, toJsonLines } from "./capture_export.js";
 import { CaptureList } from "./capture_list.js";
+import { ReplayDialog } from "./capture_replay.js";
 import { byteText, matches } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
@@ -28,11 +29,14 @@ const { view: viewId = "", captureUrl = "", version = "" } = root.dataset;
 const api = new CaptureApi(viewId);
 const state = byId("capture-state", HTMLElement), empty = byId("capture-empty", HTMLElement);
 const filterForm = byId("capture-filter", HTMLFormElement), pause = byId("capture-pause", HTMLButtonElement);
+const readers = { readBody, hexLines };
+const replay = new ReplayDialog(viewId, api, readers);
 const detail = new CaptureDetail(
   byId("capture-detail", HTMLElement),
   api,
   captureUrl,
-  { readBody, hexLines },
+  readers,
+  (capture) => replay.open(capture),
   onRemoved,
 );
 const list = new CaptureList(byId("capture-list", HTMLElement), choose, () => void loadMore());

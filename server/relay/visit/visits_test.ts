@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { normalizeHost, TunnelHosts } from "./hosts.ts";
+import { normalizeHost, TunnelHosts } from "./visits.ts";
 
 const DOMAINS = { ephemeral: "try.localhost", persistent: "tunnel.localhost", ownHosts: ["hq.try.localhost"] };
 

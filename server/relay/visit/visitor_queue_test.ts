@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { decodeLatin1, encodeLatin1 } from "../../../common/http1/mod.ts";
 import { settle } from "./_client_end.ts";
-import { OutQueue } from "./out_queue.ts";
+import { OutQueue } from "./visitor.ts";
 
 /** A queue to a visitor who takes a write when the test says so. */
 function createQueue() {

@@ -1,0 +1,4 @@
+export { decodeText } from "./decode_text.ts";
+export { foldName, isPlainName, isShortName } from "./names.ts";
+export { isHeldOpen, retryLaterWhileHeld, retryWhileHeld } from "./retry_while_held.ts";
+export { syncFolder, syncFolderAt } from "./sync_folder.ts";

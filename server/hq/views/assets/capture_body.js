@@ -1,0 +1,77 @@
+// @ts-check
+import { element, pre, table } from "./capture_dom.js";
+import { byteText, formatBodySize } from "./capture_text.js";
+
+/**
+ * How bodies are read: as in the client.
+ * @typedef {{
+ *   readBody: typeof import("../../../../common/readable/readable_body.js").readBody,
+ *   hexLines: typeof import("../../../../common/readable/hex_lines.js").hexLines,
+ * }} Readers
+ */
+
+/** Bytes that are shown: more would only slow the page down. The file has them all. */
+const SHOWN_BYTES = 512 * 1024;
+const HEX_BYTES = 16 * 1024;
+/** Kinds of pictures that a browser shows without ever running anything in them. */
+const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
+
+/**
+ * A body, for looking at. Nothing in it is ever run.
+ * @param {Uint8Array<ArrayBuffer>} all
+ * @param {string} form "pretty", "raw" or "hex"
+ * @param {string | null} contentType
+ * @param {Readers} readers
+ * @returns {HTMLElement[]}
+ */
+export function showBytes(all, form, contentType, readers) {
+  const bytes = all.slice(0, SHOWN_BYTES), isWhole = bytes.length === all.length;
+  const nodes = form === "hex"
+    ? [hex(all, readers)]
+    : form === "raw"
+    ? [pre(new TextDecoder().decode(bytes))]
+    : prettify(bytes, contentType, isWhole, readers);
+  const isCut = form === "hex" ? all.length > HEX_BYTES : !isWhole;
+  return isCut
+    ? [...nodes, element("p", { class: "nothing" }, [`The beginning of ${formatBodySize(all.length)}.`])]
+    : nodes;
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {string | null} contentType
+ * @param {boolean} isWhole
+ * @param {Readers} readers
+ * @returns {HTMLElement[]}
+ */
+function prettify(bytes, contentType, isWhole, readers) {
+  const type = (contentType ?? "").split(";")[0].trim().toLowerCase();
+  if (isWhole && PICTURES.test(type)) {
+    const url = `data:${type};base64,${btoa(byteText(bytes))}`;
+    return [element("img", { src: url, alt: "The picture that was sent", class: "picture" })];
+  }
+  const body = readers.readBody(bytes, contentType, isWhole);
+  switch (body.kind) {
+    case "empty":
+      return [];
+    case "binary":
+      return [hex(bytes, readers)];
+    case "form":
+      return [table(body.fields)];
+    case "multipart":
+      return body.parts.flatMap((part) => [
+        element("h4", {}, [`${part.name}${part.fileName === null ? "" : ` · ${part.fileName}`}`]),
+        ...prettify(part.body, part.type ?? "text/plain", part.isWhole, readers),
+      ]);
+    case "json":
+    case "xml":
+    case "text":
+      return [pre(body.text)];
+  }
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {Readers} readers
+ */
+const hex = (bytes, { hexLines }) => pre(hexLines(bytes.subarray(0, HEX_BYTES)).join("\n"));
