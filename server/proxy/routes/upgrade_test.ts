@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import net, { type Socket } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
-import { nodeDriver } from "../../common/connection/node.ts";
-import type { Connection } from "../../common/connection/mod.ts";
-import { createLogger } from "../../common/log.ts";
-import { Guard } from "../guard/mod.ts";
+import { nodeDriver } from "../../../common/connection/node.ts";
+import type { Connection } from "../../../common/connection/mod.ts";
+import { createLogger } from "../../../common/log.ts";
+import { Guard } from "../../guard/mod.ts";
 
-import { AlarmClock } from "./deadline.ts";
-import { ProxyGate } from "./gate.ts";
-import { Performer } from "./perform.ts";
-import { RequestRecord } from "./request_log.ts";
+import { AlarmClock } from "../perform/deadline.ts";
+import { ProxyGate } from "../gate.ts";
+import { Performer } from "../perform/perform.ts";
+import { RequestRecord } from "../request_log.ts";
 import { type UpgradeExchange, UpgradeRoute } from "./upgrade.ts";
-import { Upstream } from "./upstream.ts";
-import { until } from "./_test_upstream.ts";
+import { Upstream } from "../perform/upstream.ts";
+import { until } from "../perform/_test_upstream.ts";
 
 /** The route, with visitors whose connections it is given by hand, as a listener would. */
 function startRoute(options: { token?: string; streamIdleMs?: number } = {}) {

@@ -1,6 +1,6 @@
-import { giveBackTaken } from "../../common/chunk_memory.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
-import type { ProxyAnswer } from "./answer.ts";
+import { giveBackTaken } from "../../../common/chunk_memory.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import type { ProxyAnswer } from "../answer.ts";
 import {
   DEFAULT_REDIRECTS,
   fieldError,
@@ -8,13 +8,13 @@ import {
   normalizeMethod,
   parseUpstreamUrl,
   type RequestDescription,
-} from "./describe/description.ts";
-import type { Job } from "./describe/job.ts";
-import { isSmallDescription, limitBytes, readDescription } from "./description_bytes.ts";
-import { TOKEN_HEADER } from "./gate.ts";
-import type { Asking, OutgoingBody } from "./perform.ts";
+} from "../describe/description.ts";
+import type { Job } from "../describe/job.ts";
+import { isSmallDescription, limitBytes, readDescription } from "../describe/description_bytes.ts";
+import { TOKEN_HEADER } from "../gate.ts";
+import type { Asking, OutgoingBody } from "../perform/perform.ts";
 import type { DescriptionRouteOptions } from "./request.ts";
-import type { RequestRecord } from "./request_log.ts";
+import type { RequestRecord } from "../request_log.ts";
 
 /** What `/proxy/fetch` works with. `maxUploadBytes` is for the body that is passed on. */
 export interface FetchRouteOptions extends DescriptionRouteOptions {

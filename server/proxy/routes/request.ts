@@ -1,15 +1,19 @@
-import { HttpError, methodNotAllowed } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
-import type { ProxyAnswer } from "./answer.ts";
-import { proxyscotchFailure, proxyscotchStatus } from "./answers/proxyscotch.ts";
-import type { AlarmClock } from "./deadline.ts";
-import { type AnswerFormat, parseJob, readFormat } from "./describe/job.ts";
-import { type DescriptionMemory, isSmallDescription, readDescription, readSmall } from "./description_bytes.ts";
-import type { ProxyGate } from "./gate.ts";
-import type { Asking, Performer } from "./perform.ts";
-import type { RequestRecord } from "./request_log.ts";
-import type { Route } from "./route.ts";
-import { toUpstreamError } from "./upstream.ts";
+import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import type { ProxyAnswer, Route } from "../answer.ts";
+import { proxyscotchFailure, proxyscotchStatus } from "../answers/proxyscotch.ts";
+import type { AlarmClock } from "../perform/deadline.ts";
+import { type AnswerFormat, parseJob, readFormat } from "../describe/job.ts";
+import {
+  type DescriptionMemory,
+  isSmallDescription,
+  readDescription,
+  readSmall,
+} from "../describe/description_bytes.ts";
+import type { ProxyGate } from "../gate.ts";
+import type { Asking, Performer } from "../perform/perform.ts";
+import type { RequestRecord } from "../request_log.ts";
+import { toUpstreamError } from "../perform/upstream.ts";
 
 /** What the routes that take descriptions work with. */
 export interface DescriptionRouteOptions {

@@ -1,17 +1,17 @@
 import { Buffer } from "node:buffer";
-import { type Connection, splice } from "../../common/connection/mod.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
-import type { ProxyAnswer } from "./answer.ts";
-import { mayPassOn, plainAnswer } from "./answers/plain.ts";
-import { type AlarmClock, Deadline } from "./deadline.ts";
-import type { HeaderList } from "./describe/description.ts";
+import { type Connection, splice } from "../../../common/connection/mod.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import type { ProxyAnswer } from "../answer.ts";
+import { mayPassOn, plainAnswer } from "../answers/plain.ts";
+import { type AlarmClock, Deadline } from "../perform/deadline.ts";
+import type { HeaderList } from "../describe/description.ts";
 import { describeFetch, readFetchUrl } from "./fetch.ts";
-import type { FollowedAnswer, Sender } from "./follow.ts";
-import { type ProxyGate, viaEntry } from "./gate.ts";
-import { buildOutgoingHeaders } from "./outgoing_headers.ts";
-import type { Performer, RequestLimits } from "./perform.ts";
-import type { RequestRecord } from "./request_log.ts";
-import type { HopAnswer } from "./upstream.ts";
+import type { FollowedAnswer, Sender } from "../perform/follow.ts";
+import { type ProxyGate, viaEntry } from "../gate.ts";
+import { buildOutgoingHeaders } from "../perform/outgoing_headers.ts";
+import type { Performer, RequestLimits } from "../perform/perform.ts";
+import type { RequestRecord } from "../request_log.ts";
+import type { HopAnswer } from "../perform/upstream.ts";
 
 /** What of a listener's exchange an upgrade needs. */
 export type UpgradeExchange = Pick<Exchange, "method" | "path" | "headers" | "header" | "signal"> & {

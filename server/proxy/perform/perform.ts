@@ -1,18 +1,18 @@
-import { HttpError } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
-import type { ProxyAnswer } from "./answer.ts";
-import { readDecoded, refuseAnnounced } from "./answers/decode.ts";
-import { jsonAnswer } from "./answers/json.ts";
-import { plainAnswer } from "./answers/plain.ts";
-import { proxyscotchAnswer } from "./answers/proxyscotch.ts";
-import { type AnswerStreamOptions, streamAnswer } from "./answers/stream.ts";
+import { HttpError } from "../../../common/http_error.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import type { ProxyAnswer } from "../answer.ts";
+import { readDecoded, refuseAnnounced } from "../answers/decode.ts";
+import { jsonAnswer } from "../answers/json.ts";
+import { plainAnswer } from "../answers/plain.ts";
+import { proxyscotchAnswer } from "../answers/proxyscotch.ts";
+import { type AnswerStreamOptions, streamAnswer } from "../answers/stream.ts";
 import { type AlarmClock, Deadline } from "./deadline.ts";
-import type { RequestDescription } from "./describe/description.ts";
-import type { Job } from "./describe/job.ts";
+import type { RequestDescription } from "../describe/description.ts";
+import type { Job } from "../describe/job.ts";
 import { type FollowedAnswer, type Sender, sendFollowing } from "./follow.ts";
-import { busy } from "./gate.ts";
+import { busy } from "../gate.ts";
 import { buildOutgoingHeaders } from "./outgoing_headers.ts";
-import type { RequestRecord } from "./request_log.ts";
+import type { RequestRecord } from "../request_log.ts";
 import type { UpstreamRequest } from "./upstream.ts";
 
 /** What limits a request however it was described. */

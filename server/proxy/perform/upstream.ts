@@ -1,6 +1,6 @@
-import { ConnectError, type ConnectFailure, type Connection, type Driver } from "../../common/connection/mod.ts";
-import { HttpError } from "../../common/http_error.ts";
-import { RequestSyntaxError, ResponseSyntaxError } from "../../common/http1/mod.ts";
+import { ConnectError, type ConnectFailure, type Connection, type Driver } from "../../../common/connection/mod.ts";
+import { HttpError } from "../../../common/http_error.ts";
+import { RequestSyntaxError, ResponseSyntaxError } from "../../../common/http1/mod.ts";
 import {
   type AnswerBody,
   BodyLengthError,
@@ -15,8 +15,8 @@ import {
   serializeRequestHead,
   type UpstreamConnection,
   UpstreamPool,
-} from "../../common/upstream/mod.ts";
-import { Dialer, type Guard } from "../guard/mod.ts";
+} from "../../../common/upstream/mod.ts";
+import { Dialer, type Guard } from "../../guard/mod.ts";
 
 /** One request to one upstream; redirects are answers here. */
 export interface UpstreamRequest {

@@ -1,7 +1,7 @@
-import { CONNECTION_FIELDS } from "../../common/http1/mod.ts";
-import { HAS_ZSTD } from "../../common/zstd.ts";
-import { PROJECT, RELEASE } from "../../common/release.ts";
-import { hasHeader, type HeaderList } from "./describe/description.ts";
+import { CONNECTION_FIELDS } from "../../../common/http1/mod.ts";
+import { HAS_ZSTD } from "../../../common/zstd.ts";
+import { PROJECT, RELEASE } from "../../../common/release.ts";
+import { hasHeader, type HeaderList } from "../describe/description.ts";
 
 /** Headers about one connection (RFC 9110, section 7.6.1) or about framing, which is ours to do. */
 export const CONNECTION_HEADERS: ReadonlySet<string> = new Set([

@@ -4,14 +4,14 @@ import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
-import type { Driver } from "../../common/connection/mod.ts";
-import { Guard } from "../guard/mod.ts";
-import type { Ending, PoolLimits } from "../../common/upstream/mod.ts";
+import type { Driver } from "../../../common/connection/mod.ts";
+import { Guard } from "../../guard/mod.ts";
+import type { Ending, PoolLimits } from "../../../common/upstream/mod.ts";
 import { type HopAnswer, Upstream, type UpstreamRequest } from "./upstream.ts";
 
 /** The text of a file of the connections' testdata/. */
 export const pem = (name: string): string =>
-  readFileSync(new URL(`../../common/connection/testdata/${name}`, import.meta.url), "utf8");
+  readFileSync(new URL(`../../../common/connection/testdata/${name}`, import.meta.url), "utf8");
 
 /** A request as it arrived, one character a byte. */
 export interface Received {
