@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers";
-import type { HeadWriter } from "./frame_writer.ts";
-import type { Transport } from "./outbox.ts";
+import type { HeadWriter, Transport } from "./outbox.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason } from "./reasons.ts";
 import type { MuxStream, StreamHandler } from "./stream.ts";

@@ -12,12 +12,11 @@ import {
   SILENCE_MS,
 } from "./limits.ts";
 import { END, FrameType, ProtocolError, readU16, readU32, UPGRADE } from "./frames.ts";
-import { FrameWriter, type HeadWriter } from "./frame_writer.ts";
+import { FrameWriter, HEADROOM, type HeadWriter, Outbox, type Transport } from "./outbox.ts";
 import { GrowthBudget, growthOfProcess } from "./growth.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import { MuxStream, type StreamHandler, type StreamSession, SWITCHING_PROTOCOLS } from "./stream.ts";
 import { StreamTable } from "./stream_table.ts";
-import { HEADROOM, Outbox, type Transport } from "./outbox.ts";
 
 /** One end of a session: how its frames are sent, what it takes, and who hears of what comes. */
 export interface MuxOptions {

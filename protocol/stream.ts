@@ -1,9 +1,8 @@
 import { INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW } from "./limits.ts";
 import { END, FrameType, ProtocolError } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
-import type { FrameWriter } from "./frame_writer.ts";
+import type { FrameWriter, Outbox } from "./outbox.ts";
 import type { GrowthBudget } from "./growth.ts";
-import type { Outbox } from "./outbox.ts";
 
 /**
  * What happens on a stream, told to its user. Byte views, and the offsets into `frame`, are good during the call only:

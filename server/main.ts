@@ -8,7 +8,7 @@ import { type CapturesArea, type CapturesOptions, createCaptures } from "./captu
 import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
 import { createHq } from "./hq/mod.ts";
-import { describeRelay, metric } from "./metrics.ts";
+import { describeCaptures, describeRelay } from "./metrics.ts";
 import { openAccounts } from "./open_accounts.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { openProxy } from "./open_proxy.ts";
@@ -119,7 +119,7 @@ async function openAreas(
     ],
     readMetrics: () => [
       ...describeRelay(relay.count(), store.fault() !== null),
-      metric("portway_captures_total", "counter", "Calls that request views have kept.", captures.count()),
+      ...describeCaptures(captures.readFigures()),
     ],
     close() {
       replays.close();

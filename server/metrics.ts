@@ -3,6 +3,7 @@ import { listen, type Listener, type ListenerTraffic, sendText } from "../common
 import { describeError, type Logger } from "../common/log.ts";
 import type { ListenAddress } from "../common/options.ts";
 import { RELEASE } from "../common/release.ts";
+import type { CaptureFigures } from "./captures/mod.ts";
 
 /** One figure of the server, as Prometheus knows it. */
 export interface Metric {
@@ -67,6 +68,23 @@ export function describeRelay(
     metric("portway_sessions", "gauge", "Clients that carry a tunnel now.", sessions),
     metric("portway_streams", "gauge", "Requests and upgrades that go through tunnels now.", streams),
     metric("portway_store_failing", "gauge", "1 while nothing can be kept.", isFailing ? 1 : 0),
+  ];
+}
+
+/** What request views keep and refuse, and what that takes. */
+export function describeCaptures({ kept, bytes, refused, commits, commitMs, tails }: CaptureFigures): Metric[] {
+  return [
+    metric("portway_captures_total", "counter", "Calls that request views have kept.", kept),
+    metric("portway_captured_bytes_total", "counter", "Bytes of the bodies of those.", bytes),
+    {
+      name: "portway_captures_refused_total",
+      help: "Calls to request views that were refused, by the reason.",
+      type: "counter",
+      values: Array.from(refused, ([reason, value]) => ({ labels: { reason }, value })),
+    },
+    metric("portway_capture_commits_total", "counter", "Commits that kept them.", commits),
+    metric("portway_capture_commit_seconds_total", "counter", "Time that those took, together.", commitMs / 1000),
+    metric("portway_view_tails", "gauge", "Streams that follow a request view now.", tails),
   ];
 }
 

@@ -98,10 +98,30 @@ Deno.test("an address of metrics that is none, or taken, is told in a line", asy
   assert.match(taken.errors, new RegExp(`^portway: cannot listen for metrics on 127.0.0.1 port ${server.port}: .*$`));
 });
 
-Deno.test("metrics count the calls that views have kept", async () => {
-  await using views = await startViewsServer({ args: ["--metrics", "0"] });
+Deno.test("metrics count what views keep and refuse, what that takes, and who follows", async () => {
+  await using views = await startViewsServer({ args: ["--metrics", "0", "--view-body-bytes", "2000"] });
   const [{ metrics }] = views.server.events.all();
-  const { captureUrl } = await views.addView();
-  for (let count = 0; count < 3; count++) await (await visit(captureUrl)).bytes();
-  assert.equal((await readMetrics(String(metrics))).get("portway_captures_total"), 3);
+  const { id, captureUrl } = await views.addView();
+  const stop = new AbortController();
+  const tail = await views.ask(`/api/v1/views/${id}/stream`, { signal: stop.signal });
+  for (let count = 0; count < 3; count++) {
+    await (await fetch(captureUrl, { method: "POST", body: "x".repeat(100) })).text();
+  }
+  await (await fetch(captureUrl, { method: "POST", body: "x".repeat(3000) })).text();
+  await (await fetch(captureUrl.slice(0, -1))).text();
+  await (await fetch(captureUrl, { headers: { "portway-capture": id } })).text();
+  const values = await readMetrics(String(metrics));
+  assert.equal(values.get("portway_captures_total"), 3);
+  assert.equal(values.get("portway_captured_bytes_total"), 300);
+  const refused = [...values].filter(([key, value]) => key.startsWith("portway_captures_refused_total") && value > 0);
+  assert.deepEqual(refused, [
+    ['portway_captures_refused_total{reason="view_not_found"}', 1],
+    ['portway_captures_refused_total{reason="body_too_large"}', 1],
+    ['portway_captures_refused_total{reason="loop_detected"}', 1],
+  ]);
+  assert.equal(values.get("portway_capture_commits_total"), 3);
+  assert.ok((values.get("portway_capture_commit_seconds_total") ?? 0) > 0);
+  assert.equal(values.get("portway_view_tails"), 1);
+  stop.abort();
+  await tail.body?.cancel().catch(() => {});
 });

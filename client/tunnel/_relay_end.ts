@@ -1,6 +1,6 @@
 import type { Connection } from "../../common/connection/mod.ts";
 import { type HeadWriter, Mux, type MuxStream, type RequestFlags, type StreamHandler } from "../../protocol/mod.ts";
-import { readRequestHead } from "./request_head.ts";
+import { readRequestHead } from "./session.ts";
 import { encodeLatin1, RequestHead } from "../../common/http1/mod.ts";
 import type { Target } from "./target.ts";
 

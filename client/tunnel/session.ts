@@ -1,4 +1,4 @@
-import { RequestHead, RequestSyntaxError } from "../../common/http1/mod.ts";
+import { MAX_FIELDS, RequestHead, RequestSyntaxError } from "../../common/http1/mod.ts";
 import { describeError } from "../../common/log.ts";
 import { isLoopbackHost } from "../../common/loopback.ts";
 import { acceptFor, createWebSocketKey, FrameSocket } from "../../common/websocket/mod.ts";
@@ -25,10 +25,9 @@ import {
   notPortway,
   parseRefusal,
   readField,
+  type TokenSource,
   type UpgradedCall,
 } from "../api/mod.ts";
-import type { CarriedTunnel } from "./carried_tunnel.ts";
-import { readRequestHead } from "./request_head.ts";
 import type { Target } from "./target.ts";
 
 /** Requests that one session answers at a time, and upgrades besides; the relay has limits of its own. */
@@ -240,3 +239,26 @@ function statusOfReset(reason: ResetReason | null): number {
 
 /** No status of HTTP: what logs show for a visitor who left before the answer. */
 const CLIENT_CLOSED_REQUEST = 499;
+
+/**
+ * Reads `frame[start, end)` into `head`, which must be one whole head as a relay writes it and nothing else: HTTP/1.1, a
+ * path, `host` first of the fields. Whatever two readers could read differently goes no further, whoever sent it.
+ * @throws RequestSyntaxError for all else, and for more than {@link MAX_FIELDS} fields
+ */
+export function readRequestHead(head: RequestHead, frame: Uint8Array, start: number, end: number): void {
+  const isWhole = head.parse(frame, start, end, MAX_FIELDS);
+  if (!isWhole) throw new RequestSyntaxError("The head is cut short.");
+  if (head.end !== end) throw new RequestSyntaxError("There are bytes after the blank line.");
+  if (head.minorVersion !== 1) throw new RequestSyntaxError("HTTP/1.1 is wanted.", 505);
+  if (head.targetStart !== head.methodEnd + 1) throw new RequestSyntaxError("The request target must be a path.");
+  if (!head.isNamed(0, "host")) throw new RequestSyntaxError("The first field must be the host.");
+}
+
+/** A tunnel that sessions carry, and what proves the right to it. */
+export interface CarriedTunnel {
+  readonly id: string;
+  /** The secret of an ephemeral tunnel, or where a user's token comes from: it ends sooner than a persistent tunnel. */
+  readonly secret: string | TokenSource;
+  /** Unix milliseconds, by this machine's clock; null for a tunnel that lasts. */
+  readonly expiresAt: number | null;
+}

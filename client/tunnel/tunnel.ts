@@ -4,8 +4,7 @@ import { describeError } from "../../common/log.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
 import type { Connect } from "../../common/connection/mod.ts";
 import { ApiRefused, LoginNeeded } from "../api/mod.ts";
-import type { CarriedTunnel } from "./carried_tunnel.ts";
-import { type CarriedRequest, type ClientSession, openSession } from "./session.ts";
+import { type CarriedRequest, type CarriedTunnel, type ClientSession, openSession } from "./session.ts";
 import type { Target } from "./target.ts";
 
 /** How long answers under way may take to their end once the tunnel is stopped. */

@@ -8,10 +8,9 @@ import {
   StreamEnded,
   type StreamHandler,
 } from "../../protocol/mod.ts";
-import { Addresses, type PublicBase } from "./addresses.ts";
+import { Addresses, type PublicBase, RequestHeadWriter } from "./addresses.ts";
 import { type Connect, ConnectError, type Connection } from "../../common/connection/mod.ts";
 import { isWhole, pumpAnswer, respondWhole, type ServiceAnswer } from "./answer.ts";
-import { RequestHeadWriter } from "./request_writer.ts";
 import { type AnsweredRequest, type ResponseHead, ResponseSyntaxError } from "../../common/http1/mod.ts";
 import {
   BodyLengthError,

@@ -1,4 +1,5 @@
 import type { OriginReader } from "../../common/forwarded.ts";
+import { errorResponse } from "../../common/http_error.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Authenticate } from "../access/mod.ts";
@@ -8,6 +9,7 @@ import type { Store } from "../store/mod.ts";
 import { createViewsApi } from "./api/routes.ts";
 import { Tails } from "./desk/tails.ts";
 import { ViewDesk } from "./desk/view_desk.ts";
+import { CaptureCounter, type CaptureFigures } from "./figures.ts";
 import { Committer } from "./receive/committer.ts";
 import { HeldBytes } from "./receive/held_bytes.ts";
 import { KnownViews } from "./receive/known_views.ts";
@@ -51,8 +53,8 @@ export interface CapturesArea extends Area {
   api: ApiArea;
   /** What members may do, for pages. */
   desk: ViewDesk;
-  /** Calls kept since the server began. */
-  count(): number;
+  /** What became of calls since the server began. */
+  readFigures(): CaptureFigures;
 }
 
 const SWEEP_MS = 60_000;
@@ -62,8 +64,9 @@ const UPLOAD_MS = 24 * 60 * 60 * 1000;
 /** The area of request views: where calls arrive, and what members do with them. Whoever creates it closes it. */
 export function createCaptures(options: CapturesOptions): CapturesArea {
   const { store, arrivals, log, perView, perAddress, now = Date.now } = options;
+  const counter = new CaptureCounter();
   const committer = new Committer({
-    store: store.captures,
+    store: counter.watch(store.captures),
     maxViewBytes: options.maxViewBytes,
     onKept(viewIds) {
       for (const id of viewIds) arrivals.announce(id);
@@ -105,10 +108,16 @@ export function createCaptures(options: CapturesOptions): CapturesArea {
     sweeping = sweeping.then(() => store.captures.sweep(now(), now() - UPLOAD_MS)).catch(noteFault);
   }, SWEEP_MS);
   return {
-    faces: [receiver],
+    faces: [{
+      ...receiver,
+      refuse(error, exchange) {
+        counter.refuse(error);
+        return receiver.refuse?.(error, exchange) ?? errorResponse(error, null);
+      },
+    }],
     api: createViewsApi(desk, options.authenticate),
     desk,
-    count: () => committer.kept,
+    readFigures: () => counter.read({ kept: committer.kept, tails: tails.count }),
     // Streams have no end of their own to wait for.
     drain: () => Promise.resolve(tails.close()),
     async close() {

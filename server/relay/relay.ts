@@ -10,7 +10,7 @@ import type { Store } from "../store/mod.ts";
 import { createEphemeralRoutes } from "./api/ephemeral_routes.ts";
 import { TUNNELS_API } from "./api/open_api.ts";
 import { createTunnelRoutes } from "./api/tunnel_routes.ts";
-import { type TunnelHost, TunnelHosts } from "./hosts.ts";
+import { type TunnelHost, TunnelHosts, Visits } from "./visit/visits.ts";
 import { TunnelManagement } from "./management/management.ts";
 import { acceptSession, describeUse } from "./session/handshake.ts";
 import { type AccountChecks, Recheck } from "./session/recheck.ts";
@@ -21,7 +21,6 @@ import type { Endpoint, RelayPlace } from "./tunnel/endpoint.ts";
 import { EphemeralRegistry } from "./tunnel/ephemeral_registry.ts";
 import { PersistentRegistry } from "./tunnel/persistent_registry.ts";
 import { UsageSaver } from "./tunnel/usage_saver.ts";
-import { Visits } from "./visit/visits.ts";
 
 /** What the relay needs of the server, and its limits. Names that end in `Ms` are milliseconds. */
 export interface RelayOptions extends AccountChecks {
@@ -164,16 +163,12 @@ export class Relay implements Area {
   #createFaces(): Face[] {
     const visits = new Visits({
       ...this.#options,
+      hosts: this.#hosts,
       getEndpoint: (host) => this.#getEndpoint(host),
       findEndpoint: (host) => this.#findEndpoint(host),
       sessions: this.#sessions,
     });
-    return [{
-      answer: (exchange) => {
-        const host = this.#hosts.find(exchange.host);
-        return host === null ? undefined : visits.answer(exchange, host);
-      },
-    }, {
+    return [visits, {
       answer: (exchange) => isSession(exchange) ? this.#openSession(exchange) : undefined,
     }];
   }

@@ -1,0 +1,289 @@
+import type { Origin } from "../../../common/forwarded.ts";
+import {
+  CONNECTION_FIELDS,
+  decodeLatin1,
+  encodeLatin1,
+  FieldSyntaxError,
+  isWord,
+  MAX_FIELDS,
+  parseContentLength,
+  type RequestHead,
+  scanFieldName,
+  scanValue,
+} from "../../../common/http1/mod.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import { copyBytes, type HeadWriter, MAX_HEAD } from "../../../protocol/mod.ts";
+
+const SLASH = 0x2f;
+const STAR = 0x2a;
+const SPACE = 0x20;
+const VERSION = encodeLatin1(" HTTP/1.1\r\n");
+const CONNECTION_UPGRADE = encodeLatin1("connection: Upgrade\r\n");
+/** For what is written beside the bytes of a head that came and the fields added. */
+const ROOM = 64;
+
+/**
+ * The head that a visitor's request travels with (docs/protocol.md): request line, `host` first of the field lines,
+ * then what the visitor sent less what stays behind, byte for byte, then where it came from, then a blank line.
+ */
+export class VisitorHead implements HeadWriter {
+  readonly headSize: number;
+  readonly #head: RequestHead;
+  readonly #isUpgrade: boolean;
+  readonly #added: AddedLines;
+
+  constructor({ head, host, upgrade }: Exchange, origin: Pick<Origin, "address" | "proto">) {
+    this.#head = head;
+    this.#isUpgrade = upgrade !== null;
+    this.#added = addedLines(host, origin);
+    this.headSize = head.end - head.start + this.#added.host.length + this.#added.tail.length + ROOM;
+  }
+
+  writeHead(into: Uint8Array, at: number): number {
+    const head = this.#head, { bytes } = head;
+    at = put(into, at, bytes, head.start, head.methodEnd);
+    into[at++] = SPACE;
+    const first = bytes[head.targetStart];
+    // Of a target that named its host what is left may be a query, or nothing.
+    if (first !== SLASH && !(first === STAR && head.targetEnd - head.targetStart === 1)) into[at++] = SLASH;
+    at = put(into, at, bytes, head.targetStart, head.targetEnd);
+    at = put(into, at, VERSION, 0, VERSION.length);
+    at = put(into, at, this.#added.host, 0, this.#added.host.length);
+    at = this.#writeFields(into, at);
+    return put(into, at, this.#added.tail, 0, this.#added.tail.length);
+  }
+
+  /** Copies runs of field lines between those that stay behind. */
+  #writeFields(into: Uint8Array, at: number): number {
+    const head = this.#head, { bytes } = head;
+    const named = namedByRequest(head);
+    let run = head.fieldsStart;
+    for (let field = 0; field < head.fieldCount; field++) {
+      const start = head.nameStart(field), end = head.nameEnd(field);
+      const stays = isDroppedFromRequest(bytes, start, end) ||
+        (named !== null && named.has(decodeLatin1(bytes, start, end).toLowerCase()));
+      if (!stays) continue;
+      at = put(into, at, bytes, run, start);
+      run = head.valueEnd(field) + 2;
+    }
+    at = put(into, at, bytes, run, head.end - 2);
+    if (!this.#isUpgrade) return at;
+    const field = head.upgradeField;
+    at = put(into, at, CONNECTION_UPGRADE, 0, CONNECTION_UPGRADE.length);
+    return put(into, at, bytes, head.nameStart(field), head.valueEnd(field) + 2);
+  }
+}
+
+function put(into: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): number {
+  copyBytes(bytes, start, end, into, at);
+  return at + end - start;
+}
+
+/** The lines of one visitor, which those of the next are likely to be too. */
+interface AddedLines {
+  readonly host: Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+let last = { host: "", address: "", proto: "", lines: createAddedLines("", "", "") };
+
+function addedLines(host: string, { address, proto }: Pick<Origin, "address" | "proto">): AddedLines {
+  if (last.host !== host || last.address !== address || last.proto !== proto) {
+    last = { host, address, proto, lines: createAddedLines(host, address, proto) };
+  }
+  return last.lines;
+}
+
+/** The Host that led to this tunnel counts: proxies that do not set X-Forwarded-Host pass a visitor's own on. */
+function createAddedLines(host: string, address: string, proto: string): AddedLines {
+  const node = address.includes(":") ? `"[${address}]"` : address;
+  return {
+    host: encodeLatin1(`host: ${host}\r\n`),
+    tail: encodeLatin1(
+      `x-forwarded-for: ${address}\r\nx-forwarded-proto: ${proto}\r\nx-forwarded-host: ${host}\r\n` +
+        `forwarded: for=${node};proto=${proto};host="${host}"\r\n\r\n`,
+    ),
+  };
+}
+
+/**
+ * The block of an answer's head on its way to a visitor: checked, and less what belongs to one connection. One serves
+ * all answers: {@link bytes} is good until the next is read.
+ */
+export class AnswerBlock {
+  /** Bytes that the block's Content-Length states, or -1. */
+  length = -1;
+  readonly #memory = new Uint8Array(MAX_HEAD + ROOM);
+  #size = 0;
+
+  /** Reason phrase, CRLF, field lines. */
+  get bytes(): Uint8Array {
+    return this.#memory.subarray(0, this.#size);
+  }
+
+  /**
+   * Reads `frame[start, end)`, the block of an answer with that status.
+   * @throws FieldSyntaxError for what is no field line (RFC 9112, section 5), and for more than 256 of them
+   */
+  read(status: number, frame: Uint8Array, start: number, end: number): void {
+    const named = this.#read(status, frame, start, end, null);
+    if (named !== null) this.#read(status, frame, start, end, named);
+  }
+
+  /** Leaves out the fields in `named`, and returns those that Connection fields among the lines name: seldom any. */
+  #read(status: number, frame: Uint8Array, start: number, end: number, named: Names): Names {
+    const keepsLength = status >= 200 && status !== 204;
+    this.length = -1;
+    this.#size = 0;
+    let found: Names = null;
+    let at = scanValue(frame, start, end), run = start, fields = 0;
+    if (at < 0) throw new FieldSyntaxError("the reason phrase is cut short");
+    for (at += 2; at < end;) {
+      const colon = scanFieldName(frame, at, end);
+      const valueEnd = colon < 0 ? -1 : scanValue(frame, colon + 1, end);
+      if (valueEnd < 0 || ++fields > MAX_FIELDS) throw new FieldSyntaxError("too many field lines, or one cut short");
+      const isLength = colon - at === CONTENT_LENGTH.length && isWord(frame, at, colon, CONTENT_LENGTH);
+      if (isLength) this.#takeLength(frame, colon + 1, valueEnd);
+      else if (colon - at === CONNECTION.length && isWord(frame, at, colon, CONNECTION)) {
+        found = joinNames(found, namedByConnection(decodeLatin1(frame, colon + 1, valueEnd).trim()));
+      }
+      const isUpgrade = status === 101 && colon - at === UPGRADE.length && isWord(frame, at, colon, UPGRADE);
+      const stays = (isDroppedFromAnswer(frame, at, colon) && !isUpgrade) || (isLength && !keepsLength) ||
+        (named !== null && named.has(decodeLatin1(frame, at, colon).toLowerCase()));
+      if (stays) {
+        this.#copy(frame, run, at);
+        run = valueEnd + 2;
+      }
+      at = valueEnd + 2;
+    }
+    this.#copy(frame, run, end);
+    return found;
+  }
+
+  /** States the length of a body that came whole without one. */
+  addLength(length: number): void {
+    const line = encodeLatin1(`content-length: ${length}\r\n`);
+    this.#copy(line, 0, line.length);
+    this.length = length;
+  }
+
+  #takeLength(frame: Uint8Array, start: number, end: number): void {
+    if (this.length >= 0) throw new FieldSyntaxError("two lengths");
+    this.length = parseContentLength(frame, start, end);
+  }
+
+  #copy(bytes: Uint8Array, start: number, end: number): void {
+    copyBytes(bytes, start, end, this.#memory, this.#size);
+    this.#size += end - start;
+  }
+}
+
+const CONTENT_LENGTH = "content-length";
+const CONNECTION = "connection";
+const UPGRADE = "upgrade";
+
+type Names = ReadonlySet<string> | null;
+
+/** Several Connection fields count as one. */
+function joinNames(some: Names, more: Names): Names {
+  return some === null || more === null ? some ?? more : new Set([...some, ...more]);
+}
+
+/**
+ * Fields of a request that only we may set, and others that frameworks take for a proxy's word: what a visitor claims
+ * in them has no effect.
+ */
+const OURS = [
+  "expect",
+  "forwarded",
+  "host",
+  "http2-settings",
+  "proxy-authorization",
+  "x-forwarded-by",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-port",
+  "x-forwarded-prefix",
+  "x-forwarded-proto",
+  "x-forwarded-protocol",
+  "x-forwarded-scheme",
+  "x-forwarded-server",
+  "x-forwarded-ssl",
+  "x-real-ip",
+];
+
+/** Names that CGI and WSGI, to which "-" and "_" are the same, would take for the length that was checked. */
+const MISSPELT = ["content_length"];
+
+/** A power of two. */
+const SLOTS = 1024;
+
+/** A test of a field's name, `bytes[start, end)`, letters of either case alike. */
+export type NameTest = (bytes: Uint8Array, start: number, end: number) => boolean;
+
+const isOfConnectionOrOurs = createNameTest([...CONNECTION_FIELDS, ...OURS], MISSPELT);
+const isOfConnection = createNameTest([...CONNECTION_FIELDS, "portway-error"]);
+
+const OWN_PREFIX = "portway-";
+
+/** Whether a visitor's field stays behind; fields of our own protocol mean nothing from outside. */
+export function isDroppedFromRequest(bytes: Uint8Array, start: number, end: number): boolean {
+  return isOfConnectionOrOurs(bytes, start, end) ||
+    (end - start > OWN_PREFIX.length && isSpelt(bytes, start, start + OWN_PREFIX.length, OWN_PREFIX));
+}
+
+/** Whether a local service's field stays behind. */
+export const isDroppedFromAnswer: NameTest = isOfConnection;
+
+/**
+ * A test for membership by first letter and length, on bytes: hardly a name that browsers send shares both with one of
+ * ours, and no text is made.
+ * @param names CGI and WSGI know no difference between "-" and "_", so both spellings count
+ * @param exact names that count only as they are spelt
+ */
+function createNameTest(names: readonly string[], exact: readonly string[] = []): NameTest {
+  const slots: (string[] | undefined)[] = new Array(SLOTS).fill(undefined);
+  for (const name of [...names, ...exact]) {
+    (slots[slotOf(name.charCodeAt(0), name.length)] ??= []).push(name);
+  }
+  return (bytes, start, end) => {
+    const slot = slots[slotOf(bytes[start] | 0x20, end - start)];
+    return slot !== undefined && slot.some((name) => isSpelt(bytes, start, end, name));
+  };
+}
+
+function slotOf(first: number, length: number): number {
+  return (first * 32 + length) & (SLOTS - 1);
+}
+
+const DASH = 0x2d;
+const UNDERSCORE = 0x5f;
+
+/** Whether the bytes spell `name`, of which a "-" may also be "_". */
+function isSpelt(bytes: Uint8Array, start: number, end: number, name: string): boolean {
+  if (end - start !== name.length) return false;
+  for (let index = 0; index < name.length; index++) {
+    const byte = bytes[start + index], wanted = name.charCodeAt(index);
+    if (byte === wanted || (byte | 0x20) === wanted && byte !== UNDERSCORE) continue;
+    if (wanted === DASH && byte === UNDERSCORE) continue;
+    return false;
+  }
+  return true;
+}
+
+/** The fields that a request's Connection lists, in lower case, or null for none but the usual ones. */
+export function namedByRequest(head: RequestHead): ReadonlySet<string> | null {
+  return head.namesFields ? namedByConnection(head.values("connection") ?? "") : null;
+}
+
+/**
+ * The names that a Connection field lists, in lower case, or null when there are none but the usual ones. The length is
+ * never one of them: a body would lose its end.
+ */
+export function namedByConnection(value: string): ReadonlySet<string> | null {
+  if (/^(?:keep-alive|close|upgrade|keep-alive, *upgrade)$/i.test(value)) return null;
+  const names = new Set(value.toLowerCase().split(",").map((name) => name.trim()));
+  names.delete("close");
+  names.delete("content-length");
+  return names;
+}
