@@ -1,7 +1,7 @@
 import type { FlagTexts } from "../common/command_line/mod.ts";
 import type { Logger } from "../common/log.ts";
 import type { ClientConfig } from "./config.ts";
-import type { StartEmbeddedRelay } from "./open_relay.ts";
+import type { StartEmbeddedRelay } from "./expose/open_relay.ts";
 
 /** What the command line hands to a run of the client. */
 export interface ClientRun {

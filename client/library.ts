@@ -3,7 +3,7 @@ import { loadCaCerts, openConnector, readProxyRules } from "../common/connection
 import { errorResponse, HttpError } from "../common/http_error.ts";
 import { later } from "../common/later.ts";
 import { describeError } from "../common/log.ts";
-import type { StartEmbeddedRelay } from "./open_relay.ts";
+import type { StartEmbeddedRelay } from "./expose/open_relay.ts";
 import {
   type CarriedRequest,
   createEphemeralTunnel,

@@ -3,7 +3,7 @@ import type { OptionTable } from "../common/options.ts";
 import { later } from "../common/later.ts";
 import { PROJECT } from "../common/release.ts";
 import { clientOptions } from "./config.ts";
-import type { StartEmbeddedRelay } from "./open_relay.ts";
+import type { StartEmbeddedRelay } from "./expose/open_relay.ts";
 
 /** What the client needs of the server, which it does not know: the entry file introduces them. */
 export interface ServerProgram {

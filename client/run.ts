@@ -4,7 +4,7 @@ import { createLogger } from "../common/log.ts";
 import { OptionError, resolveOptions } from "../common/options.ts";
 import type { CarryOut, ClientRun } from "./action.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
-import { selectEnv } from "./shared.ts";
+import { selectEnv } from "./expose/shared.ts";
 
 /** What a run of the client can be for. */
 interface Action {
@@ -17,18 +17,18 @@ interface Action {
 const ACTIONS: readonly Action[] = [
   {
     options: ["expose", "tunnel", "files", "filesWrite", "web", "resume"],
-    load: async () => (await import("./open_tunnel.ts")).openTunnel,
+    load: async () => (await import("./expose/open_tunnel.ts")).openTunnel,
   },
-  { options: ["login"], load: async () => (await import("./start_login.ts")).startLogin },
-  { options: ["logout"], load: async () => (await import("./end_login.ts")).endLogin },
-  { options: ["whoami"], load: async () => (await import("./show_whoami.ts")).showWhoami },
-  { options: ["switchAccount"], load: async () => (await import("./change_account.ts")).changeAccount },
-  { options: ["tunnelsList"], load: async () => (await import("./show_tunnels.ts")).showTunnels },
-  { options: ["viewsAdd"], load: async () => (await import("./add_view.ts")).addView },
-  { options: ["viewsList"], load: async () => (await import("./list_views.ts")).listViews },
-  { options: ["viewsOpen"], load: async () => (await import("./open_view.ts")).openView },
-  { options: ["viewsTail"], load: async () => (await import("./tail_view.ts")).tailView },
-  { options: ["viewsReplay"], load: async () => (await import("./replay_capture.ts")).replayCapture },
+  { options: ["login"], load: async () => (await import("./actions/start_login.ts")).startLogin },
+  { options: ["logout"], load: async () => (await import("./actions/end_login.ts")).endLogin },
+  { options: ["whoami"], load: async () => (await import("./actions/show_whoami.ts")).showWhoami },
+  { options: ["switchAccount"], load: async () => (await import("./actions/change_account.ts")).changeAccount },
+  { options: ["tunnelsList"], load: async () => (await import("./actions/show_tunnels.ts")).showTunnels },
+  { options: ["viewsAdd"], load: async () => (await import("./actions/add_view.ts")).addView },
+  { options: ["viewsList"], load: async () => (await import("./actions/list_views.ts")).listViews },
+  { options: ["viewsOpen"], load: async () => (await import("./actions/open_view.ts")).openView },
+  { options: ["viewsTail"], load: async () => (await import("./actions/tail_view.ts")).tailView },
+  { options: ["viewsReplay"], load: async () => (await import("./actions/replay_capture.ts")).replayCapture },
 ];
 
 /**

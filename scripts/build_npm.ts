@@ -38,11 +38,8 @@ export interface BuiltPackage {
 export function buildNpm(out: string, version: string): BuiltPackage {
   const work = mkdtempSync(join(tmpdir(), "portway-npm-"));
   try {
-    const files = listProductFiles(), folder = packModules(files, work, version);
-    const { bundled, joined } = addPackages(files, folder);
-    checkModules(folder, bundled);
-    const manifest = createManifest(version, bundled, join(folder, "node_modules"));
-    writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2) + "\n");
+    const { folder, bundled, joined } = makePackage(work, version);
+    emitTypes(join(work, "stage"), folder);
     mkdirSync(out, { recursive: true });
     const file = join(out, `portway-${version}.tgz`);
     run("tar", ["czf", file, "package"], work);
@@ -52,7 +49,17 @@ export function buildNpm(out: string, version: string): BuiltPackage {
   }
 }
 
-/** The program as JavaScript with types. @returns the package's folder */
+/** All of the package but its types: the folder `package` in the one that is given, beside `stage`, its source. */
+export function makePackage(work: string, version: string): { folder: string; bundled: string[]; joined: string[] } {
+  const files = listProductFiles(), folder = packModules(files, work, version);
+  const { bundled, joined } = addPackages(files, folder);
+  checkModules(folder, bundled);
+  const manifest = createManifest(version, bundled, join(folder, "node_modules"));
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2) + "\n");
+  return { folder, bundled, joined };
+}
+
+/** The program as JavaScript. @returns the package's folder */
 function packModules(files: readonly string[], work: string, version: string): string {
   const stage = join(work, "stage"), folder = join(work, "package");
   stageFiles(files, stage, version);
@@ -61,7 +68,6 @@ function packModules(files: readonly string[], work: string, version: string): s
   run("tar", ["xzf", join(stage, "p.tgz"), "-C", work], work);
   removeSources(folder);
   finishModules(files, folder);
-  emitTypes(stage, folder);
   return folder;
 }
 

@@ -43,6 +43,8 @@ const ROWS: readonly (readonly string[])[] = [
   ],
   ["protocol", "common"],
 ];
+/** Folders of the composition, where there are too many files for one. */
+const COMPOSED: ReadonlySet<string> = new Set(["client/actions", "client/expose"]);
 const TOOLS_ROW = 0;
 const ENTRY_ROW = 1;
 
@@ -98,12 +100,13 @@ function isTest(file: string): boolean {
   return /_test\.(tsx?|js)$/.test(file) || file.startsWith("tests/");
 }
 
-/** The longest unit name that holds the file; a file right inside server/ or client/ is part of its composition. */
+/** The longest unit name that holds the file; what is right inside server/ or client/ is part of its composition. */
 function findUnit(file: string): Unit | null {
   const [first, second, third] = file.split("/");
   const named = UNITS.get(`${first}/${second}`) ?? UNITS.get(first);
   if (named !== undefined) return named;
-  return (third === undefined && second !== undefined && UNITS.get(`${first}/*`)) || null;
+  const isComposed = second !== undefined && (third === undefined || COMPOSED.has(`${first}/${second}`));
+  return (isComposed && UNITS.get(`${first}/*`)) || null;
 }
 
 function checkDirection(unit: Unit, target: string): string | null {

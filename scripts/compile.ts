@@ -1,16 +1,18 @@
 /**
  * `deno task compile`: an executable for each system in `dist/`, with the page's files inside, and their checksums.
- * Where the runtime to embed into cannot be had, it says so, and checks against any file in its place (`DENORT_BIN`)
- * that what is embedded is complete. `--target <name>` makes one, `--version <release>` stamps it.
+ * What is embedded is the package for Node, with no more packages than the program needs. Where the runtime to embed
+ * into cannot be had, it says so, and checks that what would be embedded is complete; `DENORT_BIN` names one that is
+ * there already. `--target <name>` makes one, `--version <release>` stamps it, `--out <folder>` puts them elsewhere.
  */
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { Buffer } from "node:buffer";
-import { dirname, join } from "node:path";
+import { join, relative } from "node:path";
 import process from "node:process";
-import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
-import { readFlag, stampRelease } from "./package/release.ts";
+import { makePackage } from "./build_npm.ts";
+import { findMissing, listWanted, readEmbedded } from "./package/embedded.ts";
+import { ROOT } from "./package/product_files.ts";
+import { readFlag } from "./package/release.ts";
 import { readV8Flags } from "./v8_flags.ts";
 
 /** The systems there is an executable for. */
@@ -21,7 +23,6 @@ export const TARGETS = [
   "aarch64-unknown-linux-gnu",
   "x86_64-pc-windows-msvc",
 ] as const;
-/** A system that an executable is made for, as Deno names it. */
 export type Target = typeof TARGETS[number];
 
 /**
@@ -43,100 +44,103 @@ export function nameExecutable(target: Target, version: string): string {
   return `portway-${version}-${target}${target.includes("windows") ? ".exe" : ""}`;
 }
 
-/** Files that are read or loaded by name, which the compiler cannot find by itself. */
-export function listIncluded(files: readonly string[], read: (path: string) => string): string[] {
-  const later = files.filter((path) => /\.tsx?$/.test(path)).flatMap((path) =>
-    [...read(path).matchAll(LATER)].map(([, specifier]) => join(dirname(path), specifier))
-  );
-  const assets = files.filter((path) => !/\.tsx?$/.test(path));
-  return [...new Set([...later, ...assets])].filter((path) => files.includes(path)).sort();
+/**
+ * The program as it is embedded, in a folder of its own.
+ * @returns the folder
+ */
+export function prepareProgram(work: string, version: string): string {
+  const { folder } = makePackage(work, version);
+  const { unstable } = JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8"));
+  writeFileSync(join(folder, "deno.json"), JSON.stringify({ nodeModulesDir: "manual", unstable }));
+  return folder;
 }
 
 /**
  * Compiles for a target into a file.
- * @param runtime takes the place of the one that would be downloaded
- * @throws Error with what the compiler says
+ * @param folder from {@link prepareProgram}
+ * @param env for the compiler: `DENORT_BIN` takes the place of the runtime that would be downloaded
+ * @throws RuntimeMissing; CompileFailed, also when what it embedded is not complete
  */
-export function compile(target: Target, file: string, version: string, runtime?: string): void {
-  const work = mkdtempSync(join(tmpdir(), "portway-compile-"));
+export function compile(folder: string, target: Target, file: string, env: Readonly<Record<string, string>>): void {
+  // Packages are embedded whole; of the rest the compiler finds only what it sees imported.
+  const included = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((path) => !/^node_modules\b|^deno\.json$/.test(path));
+  const { success, stderr } = new Deno.Command(Deno.execPath(), {
+    args: [
+      "compile",
+      "--quiet",
+      "--no-check",
+      readV8Flags(),
+      ...PERMISSIONS,
+      ...["--target", target, "--output", file],
+      ...included.flatMap((path) => ["--include", path]),
+      "cli.js",
+    ],
+    cwd: folder,
+    env: { ...env },
+    stderr: "piped",
+  }).outputSync();
+  if (!success) throw explainFailure(new TextDecoder().decode(stderr).trim(), env.DENORT_BIN);
+  const missing = findMissing(readEmbedded(readFileSync(file)), listWanted(folder), folder);
+  if (missing.length > 0) throw new CompileFailed(`it lacks ${missing.join(", ")}`);
+}
+
+/** There is no executable, for the reason that the message tells in one line. */
+export class CompileFailed extends Error {
+  override readonly name: string = "CompileFailed";
+}
+
+/** The runtime to embed into could not be downloaded. */
+export class RuntimeMissing extends CompileFailed {
+  override readonly name = "RuntimeMissing";
+}
+
+/** Of what the compiler says, the cause: it tells first which step failed. */
+function explainFailure(said: string, runtime: string | undefined): CompileFailed {
+  const cause = /^ +1: (.*)$/m.exec(said)?.[1] ?? said;
+  if (runtime !== undefined) return new CompileFailed(`${runtime} is no runtime for it: ${cause}`);
+  return /Setting up base binary/.test(said) ? new RuntimeMissing(cause) : new CompileFailed(cause);
+}
+
+/**
+ * Writes the executables and their checksums.
+ * @returns the exit code: 0 when all are there
+ */
+function compileAll(out: string, version: string, targets: readonly Target[]): number {
+  const work = mkdtempSync(join(tmpdir(), "portway-compile-")), runtime = process.env.DENORT_BIN;
   try {
-    const files = listProductFiles();
-    for (const path of [...files, "deno.json", "deno.lock"]) {
-      mkdirSync(join(work, dirname(path)), { recursive: true });
-      cpSync(join(ROOT, path), join(work, path));
+    const folder = prepareProgram(work, version);
+    mkdirSync(out, { recursive: true });
+    const sums: string[] = [];
+    for (const target of targets) {
+      const name = nameExecutable(target, version), file = join(out, name);
+      compile(folder, target, file, runtime === undefined ? {} : { DENORT_BIN: runtime });
+      sums.push(`${createHash("sha256").update(readFileSync(file)).digest("hex")}  ${name}\n`);
+      process.stdout.write(`${file}\n`);
     }
-    symlinkSync(join(ROOT, "node_modules"), join(work, "node_modules"));
-    stampRelease(work, version);
-    const included = listIncluded(files, (path) => readFileSync(join(work, path), "utf8"));
-    const flags = [readV8Flags(), ...PERMISSIONS, "--target", target, "--output", file];
-    const { success, stderr } = new Deno.Command(Deno.execPath(), {
-      args: [
-        "compile",
-        "--quiet",
-        "--no-check",
-        ...flags,
-        ...included.flatMap((path) => ["--include", path]),
-        "cli.ts",
-      ],
-      cwd: work,
-      env: runtime === undefined ? {} : { DENORT_BIN: runtime },
-      stderr: "piped",
-    }).outputSync();
-    if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+    writeFileSync(join(out, `portway-${version}-SHA256SUMS`), sums.join(""));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CompileFailed)) throw error;
+    process.stderr.write(`No executable: ${error.message}\n`);
+    if (error instanceof RuntimeMissing) checkWithout(work);
+    return 1;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-/** The files of the program whose bytes are not in an executable. */
-export function findMissing(executable: string): string[] {
-  const bytes = Buffer.from(readFileSync(executable));
-  return listProductFiles().filter((path) => !/\.tsx?$/.test(path)).filter((path) => {
-    const content = readFileSync(join(ROOT, path));
-    return content.length > 0 && !bytes.includes(content);
-  });
+/** What can be told without the runtime: whether all that is embedded would be. Any program stands in for it. */
+function checkWithout(work: string): void {
+  compile(join(work, "package"), "x86_64-unknown-linux-gnu", join(work, "embedded"), { DENORT_BIN: Deno.execPath() });
+  process.stderr.write("What would be embedded is complete. DENORT_BIN names a runtime that is there already.\n");
 }
 
 function main(): number {
-  const version = readFlag("--version") ?? "0.0.0-dev", out = readFlag("--out") ?? join(ROOT, "dist");
   const wanted = readFlag("--target"), targets = TARGETS.filter((target) => wanted === undefined || target === wanted);
   if (targets.length === 0) throw new Error(`--target: one of ${TARGETS.join(", ")} is wanted`);
-  mkdirSync(out, { recursive: true });
-  const sums: string[] = [];
-  for (const target of targets) {
-    const name = nameExecutable(target, version), file = join(out, name);
-    try {
-      compile(target, file, version, Deno.env.get("DENORT_BIN"));
-    } catch (error) {
-      if (!/denort|download/i.test(String(error))) throw error;
-      process.stderr.write(`${name}: the runtime to embed into cannot be downloaded: ${describeRefusal(error)}\n`);
-      return checkEmbedded(out, version, target);
-    }
-    const missing = findMissing(file);
-    if (missing.length > 0) throw new Error(`${name} lacks ${missing.join(", ")}`);
-    sums.push(`${createHash("sha256").update(readFileSync(file)).digest("hex")}  ${name}`);
-    process.stdout.write(`${file}\n`);
-  }
-  writeFileSync(join(out, `portway-${version}-SHA256SUMS`), sums.join("\n") + "\n");
-  return 0;
-}
-
-/** The last line says what could not be had. */
-const describeRefusal = (error: unknown) => String(error).split("\n").at(-1);
-
-/** What can be told without the runtime: whether all that is embedded would be. */
-function checkEmbedded(out: string, version: string, target: Target): number {
-  const file = join(out, "embedded.tmp");
-  try {
-    compile(target, file, version, Deno.execPath());
-    const missing = findMissing(file);
-    process.stderr.write(
-      `${missing.length === 0 ? "The embedded files are complete." : `It would lack ${missing.join(", ")}`}\n`,
-    );
-    return 1;
-  } finally {
-    rmSync(file, { force: true });
-  }
+  return compileAll(readFlag("--out") ?? join(ROOT, "dist"), readFlag("--version") ?? "0.0.0-dev", targets);
 }
 
 if (import.meta.main) Deno.exit(main());

@@ -1,12 +1,14 @@
 /**
  * `deno task test:npm`: builds the package for Node, installs it into an empty folder, and runs the black-box tests of
- * `tests/` with its programs under Node 24 in place of the source under Deno. Files may be given; all otherwise.
+ * `tests/` with its programs under Node 24 in place of the source under Deno. Files may be given; all otherwise. The
+ * last line is `N passed, N failed`.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { parseTestSummary, type Tally } from "./_test_summary.ts";
 import { buildNpm } from "./build_npm.ts";
 import { ROOT } from "./package/product_files.ts";
 
@@ -24,12 +26,14 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   "postgres_test.ts": "starts servers of the kit's own, which are source",
   "presence_test.ts": "starts servers of the kit's own, which are source",
   "persistent_nodes_test.ts": "starts servers of the kit's own, which are source",
+  "usage_kill_test.ts": "starts servers of the kit's own, which are source",
+  "executable_test.ts": "builds executables",
   "completion_test.ts": "gives shells a command that runs the source",
   "proxy_memory_test.ts": "a bound for the memory of Deno",
   "proxy_description_memory_test.ts": "a bound for the memory of Deno",
 };
 
-/** What is passed over in the files that run: the runtime's own listener is Deno's, and so are these commands. */
+/** Names of tests that are passed over in the files that run: the runtime's own listener is Deno's, and so are these commands. */
 const PASSED_OVER = [
   String.raw`\(listener deno\)`,
   String.raw`\(deno\)`,
@@ -39,9 +43,14 @@ const PASSED_OVER = [
   "README's way to install",
 ];
 
+/** Much of a test is waiting: so many files are tested at a time. */
+const AT_A_TIME = 2;
+
 /** The test files that run, without those left out and those that are for a browser. */
 export function chooseTests(files: readonly string[]): string[] {
-  return files.filter((name) => name.endsWith("_test.ts") && !/_browser_test\.ts$/.test(name) && !(name in LEFT_OUT));
+  return files.filter((name) =>
+    name.endsWith("_test.ts") && !/(?:^|_)browser_test\.ts$/.test(name) && !(name in LEFT_OUT)
+  );
 }
 
 function install(folder: string): { node: string; installed: string } {
@@ -55,20 +64,39 @@ function install(folder: string): { node: string; installed: string } {
   return { node, installed: join(place, "node_modules", "portway") };
 }
 
+/** Runs test files with an installed package in place of the source. */
+async function runTests(files: readonly string[], node: string, installed: string): Promise<Tally> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["test", "-A", "--no-check", "--parallel", "--preload=scripts/_pass_tests_over.ts", ...files],
+    cwd: ROOT,
+    env: {
+      PORTWAY_TEST_NODE: node,
+      PORTWAY_TEST_PACKAGE: installed,
+      PORTWAY_TEST_PASSED_OVER: PASSED_OVER.join("|"),
+      DENO_JOBS: String(AT_A_TIME),
+    },
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  let output = "";
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    process.stdout.write(text);
+    output += text;
+  }
+  const { success } = await child.status;
+  const tally = parseTestSummary(output, success, (reason) => process.stdout.write(`FAILED: ${reason}\n`));
+  // Nothing was shown then.
+  return tally.passed === 0 && tally.failed === 0 ? { ...tally, failed: 1 } : tally;
+}
+
 async function main(asked: readonly string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "portway-npm-tests-"));
   try {
     const { node, installed } = install(folder);
-    const files = asked.length > 0
-      ? asked
-      : chooseTests(readdirSync(join(ROOT, "tests"))).map((name) => `tests/${name}`);
-    const child = new Deno.Command(Deno.execPath(), {
-      args: ["test", "-A", "--no-check", `--filter=/^(?!.*(?:${PASSED_OVER.join("|")}))/`, ...files],
-      cwd: ROOT,
-      env: { PORTWAY_TEST_NODE: node, PORTWAY_TEST_PACKAGE: installed },
-      stdin: "null",
-    }).spawn();
-    return (await child.status).code;
+    const files = chooseTests(readdirSync(join(ROOT, "tests"))).map((name) => `tests/${name}`);
+    const { passed, failed, skipped } = await runTests(asked.length > 0 ? asked : files, node, installed);
+    process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} passed over` : ""}\n`);
+    return failed === 0 ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

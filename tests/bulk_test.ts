@@ -3,14 +3,15 @@ import assert from "node:assert/strict";
 import { createNoise, hashOf, type Program, readMemory, startServer, startSite, startTunnel, visit } from "./kit.ts";
 
 const GIB = 1024 ** 3;
-const MAX_MEMORY = 200_000_000;
+/** Bytes. Node lets its heap of young objects grow four times as large before it looks at it. */
+const MAX_MEMORY = Deno.env.get("PORTWAY_TEST_NODE") ? 250_000_000 : 200_000_000;
 
 async function assertSmall(who: string, { pid }: Program): Promise<void> {
   const { peak } = await readMemory(pid);
   assert(peak < MAX_MEMORY, `${who} took ${Math.round(peak / 1e6)} MB at its peak`);
 }
 
-Deno.test("1 GiB down and 1 GiB up arrive whole, with each process below 200 MB", async () => {
+Deno.test("1 GiB down and 1 GiB up arrive whole, with each process below 200 MB, or 250 under Node", async () => {
   await using site = startSite();
   await using server = await startServer({ args: ["--ephemeral-bytes", "1000000000000"] });
   await using tunnel = await startTunnel({ server, target: site });

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNpm } from "../scripts/build_npm.ts";
-import { makeTempDir, startServer, startSite, startTunnel, visit } from "./kit.ts";
+import { makeTempDir, startServer, startSite, startTunnel, visit, withInstalled } from "./kit.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** The release that most have, and the oldest that the package says it runs on. */
@@ -15,26 +15,6 @@ function run(program: string, args: readonly string[], cwd: string): string {
   const { status, stdout, stderr } = spawnSync(program, [...args], { cwd, encoding: "utf8" });
   assert.equal(status, 0, `${program} ${args.join(" ")}: ${stderr}\n${stdout}`);
   return stdout;
-}
-
-/** Programs of the kit that start as named are the package's, under Node. */
-async function withPackage<T>(part: "cli.ts" | "server.ts" | null, installed: Installed, work: () => Promise<T>) {
-  const variables = {
-    PORTWAY_TEST_NODE: installed.node,
-    PORTWAY_TEST_PACKAGE: installed.package,
-    PORTWAY_TEST_PART: part,
-  };
-  for (const [name, value] of Object.entries(variables)) if (value !== null) Deno.env.set(name, value);
-  try {
-    return await work();
-  } finally {
-    for (const name of Object.keys(variables)) Deno.env.delete(name);
-  }
-}
-
-interface Installed {
-  node: string;
-  package: string;
 }
 
 const PROGRAM = `import { openTunnel, startServer, type OpenTunnel, type TunnelEventMap } from "portway";
@@ -61,7 +41,7 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
   const said = run("npm", ["install", "--no-audit", "--no-fund", "--offline", file], place);
   const findNode = (name: string) => run("npx", ["-y", name, "-p", "process.execPath"], place).trim();
   const node = findNode(NODE);
-  const installed = { node, package: join(place, "node_modules", "portway") };
+  const installed = { node, folder: join(place, "node_modules", "portway") };
 
   await t.step("at most 25 packages of less than 4 MB together, those that the documents tell of", async () => {
     assert.match(said, /added 1 package/);
@@ -74,7 +54,7 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
     assert.equal(Number(/tarball is ([\d.]+) MB/.exec(text)?.[1]).toFixed(1), (bytes / 1e6).toFixed(1));
   });
   await t.step("of packages that became part of it, the licences are there", async () => {
-    const notice = await readFile(join(installed.package, "vendor", "NOTICE"), "utf8");
+    const notice = await readFile(join(installed.folder, "vendor", "NOTICE"), "utf8");
     assert(joined.includes("better-auth") && joined.includes("jose"), joined.join());
     for (const name of joined) assert.match(notice, new RegExp(`^${RegExp.escape(name)} \\d+\\.\\d+\\.\\d+$`, "m"));
   });
@@ -88,20 +68,23 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
     run(Deno.execPath(), ["run", "-A", tsc, "--noEmit", ...flags, "program.ts"], place);
     assert.equal(run(node, ["program.ts"], place), "true\n");
   });
-  for (const part of ["cli.ts", "server.ts", null] as const) {
-    await t.step(`its ${part ?? "both ends"} with ${part === null ? "each other" : "Deno's other end"}`, async () => {
-      await withPackage(part, installed, async () => {
-        await using site = startSite();
-        await using server = await startServer();
-        await using tunnel = await startTunnel({ server, target: site });
-        assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
-        assert.equal((await tunnel.stop()).code, 0);
-      });
-    });
+  for (const part of ["cli.ts", "server.ts", undefined] as const) {
+    await t.step(
+      `its ${part ?? "both ends"} with ${part === undefined ? "each other" : "Deno's other end"}`,
+      async () => {
+        await withInstalled({ ...installed, part }, async () => {
+          await using site = startSite();
+          await using server = await startServer();
+          await using tunnel = await startTunnel({ server, target: site });
+          assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
+          assert.equal((await tunnel.stop()).code, 0);
+        });
+      },
+    );
   }
   for (const name of [NODE, OLDEST_NODE]) {
     await t.step(`its file server, with its page, and its accounts, under ${name}`, async () => {
-      await withPackage(null, { ...installed, node: findNode(name) }, () => shareFolder(place));
+      await withInstalled({ ...installed, node: findNode(name) }, () => shareFolder(place));
     });
   }
 });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import fc from "fast-check";
+import { Buffer } from "node:buffer";
 import { createChunkedDecoder } from "../http1/mod.ts";
 import { latin1, ScriptedConnection, settle } from "./_script.ts";
 import { BodyWriter } from "./body_writer.ts";
 import { UpstreamConnection } from "./connection.ts";
-import { writeRequest } from "./request.ts";
+import { writeRequest } from "./exchange.ts";
 import { BodyLengthError, type OutgoingFraming, type OutgoingRequest } from "./types.ts";
 
 const HEAD = latin1("HEAD");

@@ -1,7 +1,7 @@
 import type { Logger } from "../../common/log.ts";
 import type { Store } from "../store/mod.ts";
 import { type Audit, SERVER } from "./audit.ts";
-import type { Auth } from "./auth.ts";
+import type { Auth } from "./better_auth/auth.ts";
 import { createSecret } from "../../common/secret.ts";
 
 /** The first user, as the operator's options name it. */

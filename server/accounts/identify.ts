@@ -10,9 +10,8 @@ import {
   SCOPES,
 } from "../access/mod.ts";
 import type { Membership, Store, User } from "../store/mod.ts";
-import { ACCESS_TOKEN_PREFIX } from "./auth_options.ts";
-import { type Call, fieldText, userSuspended } from "./call.ts";
-import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
+import { ACCESS_TOKEN_PREFIX } from "./better_auth/auth_options.ts";
+import { type Call, fieldText, userSuspended } from "./better_auth/call.ts";
 import { hashSecret } from "../../common/secret.ts";
 
 /** What somebody showed, in words of ours. */
@@ -202,3 +201,6 @@ const tokenRefused = (): HttpError =>
     details: "Log in again with portway --login.",
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },
   });
+
+/** What a personal token begins with, so that scanners for secrets know it. */
+export const PERSONAL_TOKEN_PREFIX = "pwt_";

@@ -6,11 +6,16 @@ import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Ended } from "../access/mod.ts";
 import type { Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
-import type { Auth } from "./auth.ts";
-import { ACCESS_TOKEN_PREFIX, ADDRESS_HEADER, REFRESH_TOKEN_PREFIX, REUSE_SECONDS } from "./auth_options.ts";
-import { CLI_CLIENT_ID } from "./cli_client.ts";
-import { deviceAccountOf } from "./device_account.ts";
-import { PERSONAL_TOKEN_PREFIX } from "./personal_tokens.ts";
+import type { Auth } from "./better_auth/auth.ts";
+import {
+  ACCESS_TOKEN_PREFIX,
+  ADDRESS_HEADER,
+  REFRESH_TOKEN_PREFIX,
+  REUSE_SECONDS,
+} from "./better_auth/auth_options.ts";
+import { CLI_CLIENT_ID } from "./better_auth/cli_client.ts";
+import { deviceAccountOf } from "./forms/consent.ts";
+import { PERSONAL_TOKEN_PREFIX } from "./identify.ts";
 import { createSecret, hashSecret } from "../../common/secret.ts";
 
 /** What the endpoints of OAuth 2.1 work with. */

@@ -1,3 +1,6 @@
+import type { Exchange } from "../../common/listener/mod.ts";
+import type { RequestRecord } from "./request_log.ts";
+
 /**
  * An answer of ours before it is a `Response`: headers that are added to one of those later cost more than the
  * answer itself.
@@ -46,3 +49,6 @@ export function answerJson(value: unknown, extra: readonly [string, string][] = 
   const headers = extra.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...extra];
   return { status: 200, headers, body: JSON.stringify(value) };
 }
+
+/** Answers one path of the proxy, and tells the record what the log is to know. Throws `HttpError`. */
+export type Route = (exchange: Exchange, record: RequestRecord) => Promise<ProxyAnswer>;

@@ -3,20 +3,19 @@ import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { type Exchange, sendText } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { Guard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
-import type { ProxyAnswer } from "./answer.ts";
+import type { ProxyAnswer, Route } from "./answer.ts";
 import { Cors } from "./cors.ts";
-import { AlarmClock } from "./deadline.ts";
-import { DescriptionMemory } from "./description_bytes.ts";
-import { FETCH_PATH, FetchRoute, isOpenPath } from "./fetch.ts";
-import { createFiles } from "./files.ts";
+import { AlarmClock } from "./perform/deadline.ts";
+import { DescriptionMemory } from "./describe/description_bytes.ts";
+import { FETCH_PATH, FetchRoute, isOpenPath } from "./routes/fetch.ts";
+import { createFiles } from "./routes/files.ts";
 import { FormRoute } from "./form/form.ts";
 import { ProxyGate } from "./gate.ts";
-import { Performer } from "./perform.ts";
-import { RequestRoute } from "./request.ts";
+import { Performer } from "./perform/perform.ts";
+import { RequestRoute } from "./routes/request.ts";
 import { RequestRecord } from "./request_log.ts";
-import type { Route } from "./route.ts";
-import { UpgradeRoute } from "./upgrade.ts";
-import { toUpstreamError, Upstream } from "./upstream.ts";
+import { UpgradeRoute } from "./routes/upgrade.ts";
+import { toUpstreamError, Upstream } from "./perform/upstream.ts";
 
 /** What the proxy needs of the server, the operator's choices, and its limits. */
 export interface ProxyOptions {

@@ -27,7 +27,7 @@ export async function isThere(command: string, args: readonly string[], needs: s
 }
 
 /** Starts a program, and waits for the line that says it listens. */
-async function startFramework(
+export async function startFramework(
   command: readonly string[],
   port: number,
   isReady: string | RegExp,

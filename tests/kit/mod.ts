@@ -1,7 +1,14 @@
 export { findProblems } from "./axe.ts";
 export { type Browser, openBrowser } from "./browser.ts";
 export { type EventLog, type JsonEvent, LineLog } from "./events.ts";
-export { type Program, type ProgramOptions, runProgram, startProgram } from "./program.ts";
+export {
+  type InstalledPackage,
+  type Program,
+  type ProgramOptions,
+  runProgram,
+  startProgram,
+  withInstalled,
+} from "./program.ts";
 export { type Server, type ServerOptions, startServer } from "./server.ts";
 export { startTunnel, type Summary, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 export { openSocket, visit, type Visited, type VisitInit, type VisitorSocket } from "./visit.ts";

@@ -31,17 +31,40 @@ const root = new URL("../../", import.meta.url);
 /** How an entry is started: the program, and its arguments before those of ours. */
 type Launch = readonly [program: string, ...args: string[]];
 
+/** An installed package that takes the place of the source. */
+export interface InstalledPackage {
+  /** Runs its modules. */
+  node: string;
+  /** Its folder. */
+  folder: string;
+  /** The entry that it takes the place of; all when left out. */
+  part?: "cli.ts" | "server.ts";
+}
+
+/** For the tests of this file alone: the environment is that of all files that run at the same time. */
+let installedHere: InstalledPackage | null = null;
+
+/** While `work` runs, programs of the kit are the package's. */
+export async function withInstalled<T>(installed: InstalledPackage, work: () => Promise<T>): Promise<T> {
+  installedHere = installed;
+  try {
+    return await work();
+  } finally {
+    installedHere = null;
+  }
+}
+
 /**
  * The source under the same Deno that runs the test, quietly: what Deno fetches for itself is no output of ours. Or an
- * installed package under Node, where these variables name them, so that the same tests hold what is shipped.
+ * installed package under Node, where these variables name one, so that the same tests hold what is shipped.
  */
 export function chooseLaunch(entry: ProgramOptions["entry"]): Launch {
-  const node = Deno.env.get("PORTWAY_TEST_NODE"), installed = Deno.env.get("PORTWAY_TEST_PACKAGE");
-  const part = Deno.env.get("PORTWAY_TEST_PART") ?? entry;
-  if (!node || !installed || part !== entry) {
+  const { node, folder, part } = installedHere ??
+    { node: Deno.env.get("PORTWAY_TEST_NODE"), folder: Deno.env.get("PORTWAY_TEST_PACKAGE"), part: undefined };
+  if (!node || !folder || (part ?? entry) !== entry) {
     return [Deno.execPath(), "run", "--quiet", "-A", fileURLToPath(new URL(entry, root))];
   }
-  return [node, join(installed, entry.replace(/\.ts$/, ".js"))];
+  return [node, join(folder, entry.replace(/\.ts$/, ".js"))];
 }
 
 /** Starts a program of ours. */

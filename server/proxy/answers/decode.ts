@@ -4,7 +4,7 @@ import * as zlib from "node:zlib";
 import { HttpError } from "../../../common/http_error.ts";
 import type { AnswerBody } from "../../../common/upstream/mod.ts";
 import { HAS_ZSTD } from "../../../common/zstd.ts";
-import type { HopAnswer } from "../upstream.ts";
+import type { HopAnswer } from "../perform/upstream.ts";
 
 /** A whole body in memory. */
 export interface DecodedBody {

@@ -4,7 +4,7 @@ import * as zlib from "node:zlib";
 import fc from "fast-check";
 import { readDecoded } from "./decode.ts";
 import type { AnswerBody } from "../../../common/upstream/mod.ts";
-import type { HopAnswer } from "../upstream.ts";
+import type { HopAnswer } from "../perform/upstream.ts";
 
 const LIMIT = 1_000_000;
 const TEXT = "0123456789".repeat(30_000);

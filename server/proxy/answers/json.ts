@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { answerJson, type ProxyAnswer } from "../answer.ts";
 import type { RequestDescription } from "../describe/description.ts";
-import type { FollowedAnswer } from "../follow.ts";
+import type { FollowedAnswer } from "../perform/follow.ts";
 import type { DecodedBody } from "./decode.ts";
 
 const milliseconds = z.number().min(0);

@@ -2,8 +2,8 @@ import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { EXPOSE_HEADERS, type ProxyAnswer, SAFE_HEADERS } from "../answer.ts";
 import { hasHeader, type HeaderList } from "../describe/description.ts";
-import type { FollowedAnswer } from "../follow.ts";
-import { CONNECTION_HEADERS } from "../outgoing_headers.ts";
+import type { FollowedAnswer } from "../perform/follow.ts";
+import { CONNECTION_HEADERS } from "../perform/outgoing_headers.ts";
 import { type AnswerStreamOptions, toStream } from "./stream.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { HttpError } from "../../../common/http_error.ts";
 import { answerJson, EXPOSE_HEADERS, type ProxyAnswer } from "../answer.ts";
-import type { FollowedAnswer } from "../follow.ts";
+import type { FollowedAnswer } from "../perform/follow.ts";
 
 /** The answer in this format: a map of lower-case headers, of which the last of several counts. */
 export function proxyscotchAnswer({ answer }: FollowedAnswer, bytes: Uint8Array, wantsBinary: boolean): ProxyAnswer {

@@ -3,9 +3,9 @@ import { HttpError } from "../../../common/http_error.ts";
 import { BodyCut } from "../../../common/listener/mod.ts";
 import { createChunkMemory } from "../../../common/chunk_memory.ts";
 import type { AnswerBody } from "../../../common/upstream/mod.ts";
-import type { Deadline } from "../deadline.ts";
+import type { Deadline } from "../perform/deadline.ts";
 import { hasHeader } from "../describe/description.ts";
-import type { FollowedAnswer } from "../follow.ts";
+import type { FollowedAnswer } from "../perform/follow.ts";
 import { roundedTimings } from "./json.ts";
 import { answerTooLarge } from "./decode.ts";
 

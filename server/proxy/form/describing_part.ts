@@ -1,7 +1,7 @@
 import { HttpError } from "../../../common/http_error.ts";
 import { FormLexer } from "./lexer.ts";
 import { parsePart } from "./part.ts";
-import { GrowingBytes } from "../growing_bytes.ts";
+import { GrowingBytes } from "../describe/description_bytes.ts";
 
 /** A multipart body without the part that describes the request. */
 export interface DescribedForm {

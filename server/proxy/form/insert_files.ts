@@ -7,8 +7,8 @@ import { getMediaType } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { FormLexer } from "./lexer.ts";
 import { type FormPart, parsePart } from "./part.ts";
-import { GrowingBytes } from "../growing_bytes.ts";
-import { openInside } from "../open_inside.ts";
+import { GrowingBytes } from "../describe/description_bytes.ts";
+import { openInside } from "../routes/files.ts";
 
 /** Head and text of a field that names a file; a part whose beginning takes more is none. */
 const MAX_REFERENCE_BYTES = 8 * 1024;

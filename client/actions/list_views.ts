@@ -1,0 +1,50 @@
+import { formatBytes } from "../../common/format.ts";
+import type { ActionContext } from "../action.ts";
+import { askLine, isAttended } from "./ask_line.ts";
+import { describeAddresses, fetchViews } from "./find_view.ts";
+import { openApi } from "../open_api.ts";
+import { alignFields, type Teller } from "../terminal/mod.ts";
+import type { ViewRecord } from "../views/mod.ts";
+import { withTeller } from "./with_teller.ts";
+
+/** `--views-list`: the account's views, numbered; a number typed then shows all of one. */
+export async function listViews(context: ActionContext): Promise<number> {
+  return await withTeller(context, async ({ teller, ...options }) => {
+    const { api } = await openApi(options);
+    const views = await fetchViews(api);
+    teller.tell("views", { views }, views.length === 0 ? NONE : views.flatMap(listOne));
+    if (context.config.json || views.length === 0 || !isAttended()) return 0;
+    await teller.flush();
+    await showDetails(views, teller);
+    return 0;
+  });
+}
+
+const NONE = ["There are no request views in this account: portway --views-add makes one."];
+
+const listOne = (view: ViewRecord, at: number) => [
+  `${String(at + 1).padStart(3)}  ${view.name}`,
+  `     ${view.captureUrl}`,
+];
+
+/** Until a line without a number. */
+async function showDetails(views: readonly ViewRecord[], teller: Teller): Promise<void> {
+  for (;;) {
+    const line = (await askLine("Number of a view for its details, or Enter: "))?.trim() ?? "";
+    if (line === "") return;
+    const view = views[Number(line) - 1];
+    if (view === undefined) teller.note(`There is no number ${line} in the list.`);
+    else teller.tell("view", { ...view }, [...describeAddresses(view), ...describeState(view)]);
+    await teller.flush();
+  }
+}
+
+function describeState(view: ViewRecord): string[] {
+  return alignFields([
+    ["Created", new Date(view.createdAt).toLocaleString()],
+    ["Captures", `${view.captures} (${formatBytes(view.bytes)}), at most ${view.maxCaptures}`],
+    ["Last one", view.lastCaptureAt === null ? "none yet" : new Date(view.lastCaptureAt).toLocaleString()],
+    ["Kept for", `${view.retentionDays} days`],
+    ["Answers", String(view.status)],
+  ]);
+}

@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { HttpError } from "../../../common/http_error.ts";
+import type { OriginReader } from "../../../common/forwarded.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import { requireLogin, type Scope, SCOPES } from "../../access/mod.ts";
+import type { Store } from "../../store/mod.ts";
+import type { Attempts } from "../attempts.ts";
+import type { Audit } from "../audit.ts";
+import type { Auth } from "../better_auth/auth.ts";
+import { type Call, callerOf, loginExpired, noSuch } from "../better_auth/call.ts";
+import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
+import { readEntered, sessionWanted } from "./entry.ts";
+import { fieldRefused } from "../../../common/check_input.ts";
+import { type Identity, isScope } from "../identify.ts";
+import type { AuthorizationRequest, Consent, Entered } from "../types.ts";
+
+/** What the question works with whether a program may act for somebody. */
+export interface ConsentOptions {
+  store: Pick<Store, "identities">;
+  call: Call;
+  loadAuth(): Promise<Auth>;
+  identify(exchange: Exchange): Promise<Identity | null>;
+  readOrigin: OriginReader;
+  attempts: Attempts;
+  audit: Audit;
+  onChange(): void;
+}
+
+/** A device fetches its tokens some seconds after its user has allowed it. */
+const DEVICE_ACCOUNT_SECONDS = 15 * 60;
+
+/** The screens that ask a user whether a client may. */
+export class ConsentForms implements Consent {
+  readonly #options: ConsentOptions;
+
+  constructor(options: ConsentOptions) {
+    this.#options = options;
+  }
+
+  describe(query: string): AuthorizationRequest {
+    const parameters = new URLSearchParams(query);
+    const expires = Number(parameters.get("exp"));
+    if (!parameters.has("sig") || !(expires * 1000 > Date.now())) throw loginExpired();
+    if (parameters.get("client_id") !== CLI_CLIENT_ID) {
+      throw fieldRefused("client_id", "This client is not known here.");
+    }
+    return describeRequest(parameters.get("scope") ?? "");
+  }
+
+  async decide(
+    exchange: Exchange,
+    { query, accept, accountId }: { query: string; accept: boolean; accountId?: string },
+  ): Promise<Entered> {
+    const { client } = this.describe(query);
+    const { principal } = await this.#enter(exchange, accountId);
+    const body = { accept, oauth_query: query };
+    const entered = readEntered(await this.#options.call("/oauth2/consent", this.#callerOf(exchange), body));
+    if (accept) await this.#options.audit.write(principal.user, "client_authorized", client, principal.account.id);
+    return entered;
+  }
+
+  async describeDevice(exchange: Exchange, code: string): Promise<AuthorizationRequest> {
+    const { attempts, call, identify } = this.#options;
+    requireLogin((await identify(exchange))?.principal ?? null);
+    const caller = this.#callerOf(exchange);
+    attempts.take(caller.address, null);
+    const userCode = readCode(code);
+    const called = await call(`/device?user_code=${userCode}`, caller);
+    const request = DEVICE_REQUEST.safeParse(called.body);
+    if (called.status !== 200 || !request.success || request.data.status !== "pending") throw codeUnknown();
+    return describeRequest(request.data.scope);
+  }
+
+  async decideDevice(
+    exchange: Exchange,
+    { code, accept, accountId }: { code: string; accept: boolean; accountId?: string },
+  ): Promise<void> {
+    const { audit, call, loadAuth } = this.#options;
+    const { client } = await this.describeDevice(exchange, code);
+    const { principal: { user, account } } = await this.#enter(exchange, accountId);
+    const userCode = readCode(code);
+    if (accept) await (await loadAuth()).remember(deviceAccountOf(userCode), account.id, DEVICE_ACCOUNT_SECONDS);
+    const called = await call(accept ? "/device/approve" : "/device/deny", this.#callerOf(exchange), { userCode });
+    if (called.status !== 200) throw codeUnknown();
+    if (accept) await audit.write(user, "client_authorized", client, account.id);
+  }
+
+  /** Whose session this is, once it works for the account that was chosen. */
+  async #enter(exchange: Exchange, accountId: string | undefined): Promise<Identity> {
+    const { identify, onChange, store } = this.#options;
+    const identity = await identify(exchange);
+    const { user, account } = requireLogin(identity?.principal ?? null);
+    if (identity?.credential.kind !== "session") throw sessionWanted();
+    if (accountId === undefined || accountId === account.id) {
+      // The session may name no account, or one that is not its user's any more.
+      await store.identities.moveSession(identity.credential.token, account.id);
+      return identity;
+    }
+    const memberships = await store.identities.findMemberships(user.id);
+    if (!memberships.some((membership) => membership.accountId === accountId)) throw noSuch("account");
+    await store.identities.moveSession(identity.credential.token, accountId);
+    onChange();
+    const moved = await identify(exchange);
+    if (moved === null) throw sessionWanted();
+    return moved;
+  }
+
+  #callerOf(exchange: Exchange): ReturnType<typeof callerOf> {
+    return callerOf(exchange, this.#options.readOrigin(exchange).address);
+  }
+}
+
+const DEVICE_REQUEST = z.object({ status: z.string(), scope: z.string() });
+
+function describeRequest(scope: string): AuthorizationRequest {
+  const scopes = scope.split(" ").filter(isScope);
+  return { client: CLI_CLIENT_NAME, scopes: scopes.map((one: Scope) => ({ scope: one, words: SCOPES[one] })) };
+}
+
+/** The letters and digits of a code, which people write in groups. */
+function readCode(code: string): string {
+  const text = code.replace(/[^a-z0-9]/gi, "").toUpperCase();
+  if (text.length > 0 && text.length <= 32) return text;
+  throw codeUnknown();
+}
+
+const codeUnknown = (): HttpError =>
+  new HttpError(404, "code_unknown", "This code is unknown, used already or too old.", {
+    details: "The terminal shows the right one.",
+  });
+
+/** Under which name it is kept which account a device was allowed for, until it fetches its tokens. */
+export const deviceAccountOf = (userCode: string): string => `device-account:${userCode}`;

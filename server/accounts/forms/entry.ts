@@ -1,0 +1,205 @@
+import { timingSafeEqual } from "node:crypto";
+import { HttpError } from "../../../common/http_error.ts";
+import type { OriginReader } from "../../../common/forwarded.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import { describeError, type Logger } from "../../../common/log.ts";
+import type { Ended } from "../../access/mod.ts";
+import type { Store } from "../../store/mod.ts";
+import type { Attempts } from "../attempts.ts";
+import type { Actor, Audit } from "../audit.ts";
+import type { Auth } from "../better_auth/auth.ts";
+import { MAX_PASSWORD } from "../better_auth/auth_options.ts";
+import { type Call, type Called, type Caller, callerOf, fieldText, unwrap } from "../better_auth/call.ts";
+import { fieldRefused } from "../../../common/check_input.ts";
+import { readEmail, readName, readNewPassword } from "./fields.ts";
+import type { Identity } from "../identify.ts";
+import { type Mailer, resetMail } from "../mail.ts";
+import { hashSecret } from "../../../common/secret.ts";
+import type { Entered, SignIn, SignUpForm, SignUpPolicy } from "../types.ts";
+
+/** What signing up, in and out and setting a new password work with. */
+export interface EntryOptions {
+  store: Pick<Store, "identities">;
+  call: Call;
+  loadAuth(): Promise<Auth>;
+  identify(exchange: Exchange): Promise<Identity | null>;
+  readOrigin: OriginReader;
+  attempts: Attempts;
+  audit: Audit;
+  log: Logger;
+  /** Null where no mail can be sent. */
+  mailer: Mailer | null;
+  /** Makes a link by which a user sets a new password. */
+  createResetLink(userId: string): Promise<string>;
+  policy: SignUpPolicy;
+  /** Guards the making of the first user. */
+  setUp: { token: string | null };
+  /** What somebody may do has changed. */
+  onChange(): void;
+  onEnded(ended: Ended): void;
+}
+
+/** Signing up, in and out. */
+export class EntryForms implements SignIn {
+  readonly #options: EntryOptions;
+
+  constructor(options: EntryOptions) {
+    this.#options = options;
+  }
+
+  get policy(): SignUpPolicy {
+    return this.#options.policy;
+  }
+
+  get sendsMail(): boolean {
+    return this.#options.mailer !== null;
+  }
+
+  async needsSetUp(): Promise<boolean> {
+    return this.#options.setUp.token !== null && !await this.#options.store.identities.hasUsers();
+  }
+
+  async setUp(exchange: Exchange, { token, ...form }: SignUpForm & { token: string }): Promise<Entered> {
+    const { setUp, store } = this.#options;
+    const isRight = setUp.token !== null && isSame(token, setUp.token) && !await store.identities.hasUsers();
+    if (!isRight) throw setUpLinkInvalid();
+    await this.#addUser(form, true);
+    setUp.token = null;
+    return await this.signIn(exchange, form);
+  }
+
+  async signIn(
+    exchange: Exchange,
+    form: { email: string; password: string; oauthQuery?: string },
+  ): Promise<Entered> {
+    const { attempts, call } = this.#options;
+    const caller = this.#callerOf(exchange), email = readEmail(form.email);
+    attempts.take(caller.address, email);
+    if (form.password === "") throw fieldRefused("password", "A password is wanted.");
+    if (form.password.length > MAX_PASSWORD) throw fieldRefused("password", "This is longer than any password.");
+    const body = { email, password: form.password, oauth_query: form.oauthQuery };
+    const entered = readEntered(await call("/sign-in/email", caller, body));
+    attempts.succeed(caller.address, email);
+    return entered;
+  }
+
+  async signUp(
+    exchange: Exchange,
+    { oauthQuery, invitationId, ...form }: SignUpForm & { invitationId?: string; oauthQuery?: string },
+  ): Promise<Entered> {
+    const { attempts, policy, store } = this.#options;
+    const email = readEmail(form.email);
+    attempts.take(this.#callerOf(exchange).address, email);
+    const isInvited = invitationId !== undefined && await this.#isInvited(invitationId, email);
+    const mayCome = policy === "open" || (policy === "invitation" && isInvited);
+    // The first user is an admin, who comes by the link in the log.
+    if (!mayCome || !await store.identities.hasUsers()) throw signUpClosed();
+    await this.#addUser(form, false);
+    const entered = await this.signIn(exchange, { ...form, oauthQuery });
+    if (isInvited) await this.#join(exchange, entered, invitationId, email);
+    return entered;
+  }
+
+  async #isInvited(invitationId: string, email: string): Promise<boolean> {
+    const [invitation] = await this.#options.store.identities.findInvitations({ id: invitationId });
+    return invitation?.email === email && invitation.expiresAt > Date.now();
+  }
+
+  /** Has who has just signed in join the account that they were invited to. */
+  async #join(exchange: Exchange, { cookies }: Entered, invitationId: string, email: string): Promise<void> {
+    const { audit, call, onChange, store } = this.#options;
+    const [invitation] = await store.identities.findInvitations({ id: invitationId });
+    const user = await store.identities.findUserByEmail(email);
+    const cookie = cookies.map((text) => text.split(";", 1)[0]).join("; ");
+    unwrap(await call("/organization/accept-invitation", { ...this.#callerOf(exchange), cookie }, { invitationId }));
+    onChange();
+    const { accountId = null, role } = invitation ?? {};
+    await audit.write({ id: user?.id ?? null, email }, "member_added", `${email} (${role})`, accountId);
+  }
+
+  async signOut(exchange: Exchange): Promise<Entered> {
+    const { cookies } = await this.#options.call("/sign-out", this.#callerOf(exchange), {});
+    this.#options.onChange();
+    return { cookies, next: null };
+  }
+
+  async forgot(exchange: Exchange, form: { email: string }): Promise<void> {
+    const { attempts, createResetLink, log, mailer, store } = this.#options;
+    const email = readEmail(form.email);
+    attempts.take(this.#callerOf(exchange).address, email);
+    const user = await store.identities.findUserByEmail(email);
+    if (user === null || mailer === null) return;
+    // Not waited for: the time that it takes would tell whether there is such a user.
+    createResetLink(user.id).then((link) => mailer.send(email, resetMail(user.name, link)))
+      .catch((error) => log.error("mail_failed", { reason: describeError(error) }));
+  }
+
+  async reset(exchange: Exchange, { token, password }: { token: string; password: string }): Promise<void> {
+    const { attempts, call } = this.#options;
+    const caller = this.#callerOf(exchange);
+    attempts.take(caller.address, null);
+    unwrap(await call("/reset-password", caller, { token, newPassword: readNewPassword(password) }));
+  }
+
+  async changePassword(exchange: Exchange, form: { current: string; password: string }): Promise<Entered> {
+    const { attempts, audit, call, identify, onChange, onEnded, store } = this.#options;
+    const identity = await identify(exchange);
+    if (identity?.credential.kind !== "session") throw sessionWanted();
+    const { user } = identity.principal, caller = this.#callerOf(exchange);
+    attempts.take(caller.address, user.email);
+    const newPassword = readNewPassword(form.password);
+    const body = { currentPassword: form.current, newPassword, revokeOtherSessions: true };
+    const entered = readEntered(await call("/change-password", caller, body));
+    const grants = await store.identities.listGrants(user.id);
+    await store.identities.endGrants({ userId: user.id });
+    onChange();
+    for (const { grantId } of grants) onEnded({ login: grantId });
+    await audit.write(user, "password_changed", user.email);
+    return entered;
+  }
+
+  async #addUser(form: SignUpForm, isAdmin: boolean): Promise<Actor> {
+    const { audit, loadAuth } = this.#options;
+    const user = { name: readName(form.name), email: readEmail(form.email), password: readNewPassword(form.password) };
+    const auth = await loadAuth();
+    const added = await auth.createUser({ ...user, isAdmin });
+    if (added === null) throw emailTaken();
+    await auth.createAccount(added.id, user.name);
+    const actor = { id: added.id, email: user.email };
+    await audit.write(actor, isAdmin ? "admin_added" : "signed_up", user.email);
+    return actor;
+  }
+
+  #callerOf(exchange: Exchange): Caller {
+    return callerOf(exchange, this.#options.readOrigin(exchange).address);
+  }
+}
+
+/** The cookies of a successful call, and where a client's login goes on. */
+export function readEntered(called: Called): Entered {
+  return { cookies: called.cookies, next: fieldText(unwrap(called), "url") };
+}
+
+/** In time that tells nothing. */
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(new TextEncoder().encode(hashSecret(a)), new TextEncoder().encode(hashSecret(b)));
+}
+
+/** 403 `session_wanted`: a token was shown for what only a person in a browser may do. */
+export const sessionWanted = (): HttpError =>
+  new HttpError(403, "session_wanted", "This needs a browser that has signed in.");
+
+const setUpLinkInvalid = (): HttpError =>
+  new HttpError(403, "set_up_link_invalid", "This link was used already, or it is of an earlier start.", {
+    details: "Restart the server: its log has a new one while there is no user.",
+  });
+
+const signUpClosed = (): HttpError =>
+  new HttpError(403, "sign_up_closed", "New users need an invitation here.", {
+    details: "Ask an admin of this server.",
+  });
+
+const emailTaken = (): HttpError =>
+  new HttpError(409, "email_taken", "There is a user with this email address already.", {
+    details: "Sign in, or ask for a new password.",
+  });

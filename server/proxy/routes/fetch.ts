@@ -1,0 +1,134 @@
+import { giveBackTaken } from "../../../common/chunk_memory.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import type { ProxyAnswer } from "../answer.ts";
+import {
+  DEFAULT_REDIRECTS,
+  fieldError,
+  type HeaderList,
+  normalizeMethod,
+  parseUpstreamUrl,
+  type RequestDescription,
+} from "../describe/description.ts";
+import type { Job } from "../describe/job.ts";
+import { isSmallDescription, limitBytes, readDescription } from "../describe/description_bytes.ts";
+import { TOKEN_HEADER } from "../gate.ts";
+import type { Asking, OutgoingBody } from "../perform/perform.ts";
+import type { DescriptionRouteOptions } from "./request.ts";
+import type { RequestRecord } from "../request_log.ts";
+
+/** What `/proxy/fetch` works with. `maxUploadBytes` is for the body that is passed on. */
+export interface FetchRouteOptions extends DescriptionRouteOptions {
+  maxUploadBytes: number;
+}
+
+/** Where the URL stands behind, or in `?url=`. */
+export const FETCH_PATH = "/proxy/fetch";
+
+/**
+ * `/proxy/fetch/<url>` and `/proxy/fetch?url=<url>`: the same request, with its method, headers and body, made to that
+ * URL, and its answer as it is. There is no description; what a page does with `fetch` works with the address in front.
+ */
+export class FetchRoute {
+  readonly #options: FetchRouteOptions;
+
+  constructor(options: FetchRouteOptions) {
+    this.#options = options;
+  }
+
+  /** @throws HttpError 400, 401, 413, and as {@link Performer} does */
+  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
+    const { gate, performer, maxUploadBytes } = this.#options;
+    gate.checkOwnToken(exchange);
+    gate.checkSize(exchange, maxUploadBytes);
+    const url = readFetchUrl(exchange.path);
+    const description = describeFetch(exchange, url);
+    const asking: Asking = { exchange, record };
+    const job: Job = { description, format: { kind: "plain" }, accessToken: null };
+    if (!exchange.hasBody) return await performer.perform(job, { content: null }, asking);
+    if (isSmallDescription(exchange)) return await this.#performSmall(job, asking);
+    return await performer.perform(job, this.#streamBody(exchange), asking);
+  }
+
+  /** A small body is read first, so that a redirect can ask for it again. */
+  async #performSmall(job: Job, asking: Asking): Promise<ProxyAnswer> {
+    const { memory, clock, timeoutMs, performer, maxUploadBytes } = this.#options;
+    const held = memory.open();
+    try {
+      const reading = { maxBytes: maxUploadBytes, held, clock, idleMs: timeoutMs };
+      return await performer.perform(job, { content: await readDescription(asking.exchange, reading) }, asking);
+    } finally {
+      held.close();
+    }
+  }
+
+  #streamBody(exchange: Exchange): OutgoingBody {
+    if (exchange.body === null) return { content: null };
+    const pieces = limitBytes(exchange.body, this.#options.maxUploadBytes);
+    const announced = exchange.header("content-length");
+    return {
+      content: giveBackTaken(pieces),
+      length: announced === null ? undefined : Number(announced),
+    };
+  }
+}
+
+/** Whether a path has the URL of an upstream right behind its slash, as with `--open-paths`. */
+export function isOpenPath(path: string): boolean {
+  return /^\/(?:(?:https?|wss?):\/|\?url=)/i.test(path);
+}
+
+/**
+ * The URL that a request's path names. Some servers on the way make one slash of two: `https:/host` counts.
+ * @throws HttpError 400 `description_invalid`
+ */
+export function readFetchUrl(path: string): URL {
+  const rest = path.startsWith(FETCH_PATH) ? path.slice(FETCH_PATH.length) : path;
+  const text = rest.startsWith("?") || rest.startsWith("/?") ? readUrlParameter(rest) : rest.slice(1);
+  if (text === "") throw fieldError("url", "must be given: put it behind the path, or into ?url=");
+  return parseUpstreamUrl(text.replace(/^([a-z][a-z\d+.-]*):\/+(?=[^/])/i, "$1://"));
+}
+
+/** In `?url=` a URL that is not escaped goes to the end, with what looks like parameters of ours in its own query. */
+function readUrlParameter(query: string): string {
+  const text = /^\/?\?url=(.*)$/s.exec(query)?.[1];
+  if (text === undefined) throw fieldError("url", "must be the first parameter");
+  if (/^[a-z]+:\//i.test(text)) return text;
+  const [value, ...others] = text.split("&");
+  if (others.length > 0) throw fieldError(others[0].split("=", 1)[0].slice(0, 100), "is not known");
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    throw fieldError("url", "is not escaped as it should be");
+  }
+}
+
+/**
+ * Headers of the request to the proxy that are not for the upstream: what says who asks and from which page, which
+ * would let the page's browser decide what may be read, and the credentials of this server's own origin.
+ */
+const NOT_SENT_ON =
+  /^(host|origin|referer|cookie2?|sec-fetch-.*|access-control-.*|forwarded|x-forwarded-.*|x-real-ip|accept-encoding)$/;
+
+/** What a request that is passed on as it is describes. */
+export function describeFetch(exchange: Pick<Exchange, "method" | "headers" | "header">, url: URL): RequestDescription {
+  const headers: HeaderList = [];
+  const ofConnection = (exchange.header("connection") ?? "").toLowerCase().split(",").map((name) => name.trim());
+  for (let at = 0; at < exchange.headers.length; at += 2) {
+    const name = exchange.headers[at];
+    if (NOT_SENT_ON.test(name) || name === TOKEN_HEADER || ofConnection.includes(name)) continue;
+    headers.push([name, exchange.headers[at + 1]]);
+  }
+  return {
+    method: normalizeMethod(exchange.method),
+    url,
+    headers,
+    body: null,
+    redirect: "follow",
+    maxRedirects: DEFAULT_REDIRECTS,
+    timeoutMs: null,
+    maxBytes: null,
+    stream: true,
+    skipTlsVerify: false,
+    responseType: "auto",
+  };
+}

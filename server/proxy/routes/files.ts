@@ -1,0 +1,144 @@
+import { answerFile, type FileSource } from "../../../common/file_http/mod.ts";
+import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
+import { EXPOSE_HEADERS, type ProxyAnswer, type Route, SAFE_HEADERS } from "../answer.ts";
+import type { ProxyGate } from "../gate.ts";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, open, readdir, realpath } from "node:fs/promises";
+import { join, resolve, sep } from "node:path";
+import { isPlainName, isShortName } from "../../../common/platform/mod.ts";
+
+/** Which folder the proxy serves, and what stands before it. */
+export interface FilesOptions {
+  /** Folder to serve, or null for none. */
+  root: string | null;
+  gate: ProxyGate;
+}
+
+const PREFIX = "/proxy/files/";
+const HEADERS = Object.fromEntries([...SAFE_HEADERS, EXPOSE_HEADERS, ["cache-control", "no-cache, no-transform"]]);
+
+/** `GET /proxy/files/<path>`: a local folder, read-only, with Range and conditional requests (RFC 9110). */
+export function createFiles({ root, gate }: FilesOptions): Route {
+  return async (exchange) => {
+    if (root === null) throw notFound("Local files are not served here.");
+    if (exchange.method !== "GET" && exchange.method !== "HEAD") throw methodNotAllowed("GET, HEAD, OPTIONS");
+    gate.checkToken(exchange, null);
+    const path = decodePath(exchange.path.split("?", 1)[0].slice(PREFIX.length));
+    const file = path === null ? null : await openInside(root, path);
+    if (file === null || path === null) throw notFound("There is no such file.");
+    return send(exchange, file, path);
+  };
+}
+
+function decodePath(path: string): string | null {
+  // A slash that came in disguise would move the limits of names after they were checked.
+  if (/%(2f|5c|00)/i.test(path)) return null;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return null;
+  }
+}
+
+function send(exchange: Exchange, file: OpenedFile, path: string): ProxyAnswer {
+  const request = { method: exchange.method, headers: { get: (name: string) => exchange.header(name) } };
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  try {
+    const { status, headers, body } = answerFile(request, toSource(file), { name, headers: HEADERS });
+    return { status, headers: [...headers], body };
+  } catch (error) {
+    // A page must be able to read why, as it reads every other answer here.
+    if (!(error instanceof HttpError)) throw error;
+    return { status: error.status, headers: Object.entries({ ...HEADERS, ...error.headers }), body: null };
+  }
+}
+
+function toSource({ handle, stats }: OpenedFile): FileSource {
+  let isOpen = true;
+  return {
+    fd: handle.fd,
+    stat: stats,
+    close() {
+      // Nothing was written, so nothing can be lost by a close that fails.
+      if (isOpen) handle.close().catch(() => {});
+      isOpen = false;
+    },
+  };
+}
+
+function notFound(message: string): HttpError {
+  return new HttpError(404, "not_found", message);
+}
+
+/** A file that was found inside its folder, however links lead. */
+export interface OpenedFile {
+  /** Whoever opened it closes it. */
+  handle: FileHandle;
+  stats: Stats;
+}
+
+/**
+ * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
+ * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path, a symbolic link or a
+ * second name that the file system has for it.
+ * @param listNames the names in a folder
+ * @throws the system's other errors
+ */
+export async function openInside(
+  root: string,
+  path: string,
+  listNames: ListNames = readdir,
+): Promise<OpenedFile | null> {
+  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
+  if (segments.length === 0 || !segments.every(isPlainSegment)) return null;
+  try {
+    const realRoot = await realpath(resolve(root));
+    if (!await areOwnNames(realRoot, segments, listNames)) return null;
+    const real = await realpath(join(realRoot, ...segments));
+    const prefix = realRoot.endsWith(sep) ? realRoot : realRoot + sep;
+    // A link may lead out of the folder, and to what is hidden in it.
+    if (!real.startsWith(prefix) || !real.slice(prefix.length).split(sep).every(isPlainSegment)) return null;
+    return await openPlain(real);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** No hidden names, no way up, nothing a file system reads as more than one name, nor as a device. */
+function isPlainSegment(segment: string): boolean {
+  return !segment.startsWith(".") && !segment.includes(":") && isPlainName(segment);
+}
+
+type ListNames = (folder: string) => Promise<readonly string[]>;
+
+/** Whether names that look like the short one of something else, as `ENV~1` of `.env`, are names of the folders' own. */
+async function areOwnNames(root: string, segments: readonly string[], listNames: ListNames): Promise<boolean> {
+  for (const [depth, name] of segments.entries()) {
+    if (!isShortName(name)) continue;
+    const names = await listNames(join(root, ...segments.slice(0, depth)));
+    if (!names.includes(name)) return false;
+  }
+  return true;
+}
+
+async function openPlain(real: string): Promise<OpenedFile | null> {
+  // NOFOLLOW: a link put there since the path was looked at is not followed. NONBLOCK: a pipe does not hold us up.
+  const handle = await open(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = await handle.stat();
+    // A folder above may have been swapped for a link in between: what was opened must still be where it was looked for.
+    if (stats.isFile() && await realpath(real) === real) return { handle, stats };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  await handle.close();
+  return null;
+}
+
+function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : "";
+  return ["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "EISDIR", "ENXIO"].includes(String(code));
+}

@@ -1,0 +1,130 @@
+/**
+ * What is inside an executable, run as nearly as an executable runs: unpacked into an empty folder, with nothing in
+ * any cache and no network to fetch from.
+ */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { compile, prepareProgram, RuntimeMissing } from "../scripts/compile.ts";
+import { findMissing, listWanted, readEmbedded, unpackEmbedded } from "../scripts/package/embedded.ts";
+import { makeTempDir, runProgram, startServer, startTunnel, visit, withInstalled } from "./kit.ts";
+
+const TARGET = "x86_64-unknown-linux-gnu", RELEASE = "1.2.3";
+/** Bytes, without the runtime. */
+const MAX_EMBEDDED = 16_000_000;
+
+Deno.test("what an executable embeds is complete, is no more than needed, and runs alone", async (t) => {
+  await using folder = await makeTempDir();
+  const program = prepareProgram(folder.path, RELEASE), file = join(folder.path, "executable");
+  // Any program for this system stands in for the runtime, which need not be there.
+  compile(program, TARGET, file, { DENORT_BIN: Deno.execPath() });
+  const embedded = readEmbedded(await readFile(file)), wanted = listWanted(program);
+
+  await t.step("every module, file of a page and package is there, and what is not would be seen", () => {
+    assert.deepEqual(findMissing(embedded, wanted, program), []);
+    const some = ["client/files/mod.js", "server/run.js", "client/files/assets/page.html", "vendor/better-auth.js"];
+    for (const path of [...some, "common/look/tokens.css", "node_modules/busboy/lib/index.js"]) {
+      const others = new Map([...embedded].filter(([name]) => name !== path));
+      assert.deepEqual(findMissing(others, wanted, program), [path]);
+    }
+    const [path] = some;
+    assert.deepEqual(findMissing(new Map([...embedded, [path, embedded.get("cli.js")!]]), wanted, program), [path]);
+  });
+  await t.step("nothing is there that only tests and tools need", () => {
+    const size = [...embedded.values()].reduce((sum, bytes) => sum + bytes.length, 0);
+    assert(size < MAX_EMBEDDED, String(size));
+    assert.deepEqual(
+      [...embedded.keys()].filter((path) =>
+        /_test\.|modules\/(?:typescript|playwright-core|fast-check)\/|\.d\.ts$/.test(path)
+      ),
+      [],
+    );
+  });
+  await t.step("it runs in an empty folder", async () => {
+    const place = join(folder.path, "place");
+    unpackEmbedded(embedded, place);
+    const installed = { node: await writeLauncher(folder.path, place), folder: place };
+    await withInstalled(installed, () => useAll(folder.path));
+  });
+  await t.step("without a runtime to be had, and with one for another system, one line says so", async () => {
+    const nowhere = { DENO_DIR: await makeFolder(folder.path, "nothing"), HTTPS_PROXY: "http://127.0.0.1:9" };
+    const isOneLine = (error: unknown) => error instanceof Error && /^[^\n]+$/.test(error.message);
+    assert.throws(() => compile(program, TARGET, file, nowhere), (error) => {
+      return error instanceof RuntimeMissing && isOneLine(error);
+    });
+    const linux = { DENORT_BIN: Deno.execPath() };
+    assert.throws(() => compile(program, "aarch64-apple-darwin", file, linux), isOneLine);
+  });
+});
+
+Deno.test("the task makes an executable with its checksum", async () => {
+  await using folder = await makeTempDir();
+  const { code } = await new Deno.Command(Deno.execPath(), {
+    args: ["task", "compile", "--target", TARGET, "--version", RELEASE, "--out", folder.path],
+    env: { DENORT_BIN: Deno.execPath() },
+    stdout: "null",
+    stderr: "null",
+  }).output();
+  assert.equal(code, 0);
+  const name = `portway-${RELEASE}-${TARGET}`;
+  const sum = createHash("sha256").update(await readFile(join(folder.path, name))).digest("hex");
+  assert.equal(await readFile(join(folder.path, `portway-${RELEASE}-SHA256SUMS`), "utf8"), `${sum}  ${name}\n`);
+});
+
+async function makeFolder(parent: string, name: string): Promise<string> {
+  const path = join(parent, name);
+  await mkdir(path);
+  return path;
+}
+
+/** Starts what is unpacked as the executable starts it: one program, whose server is a command. */
+async function writeLauncher(folder: string, place: string): Promise<string> {
+  const launcher = join(folder, "launch");
+  const lines = [
+    "#!/bin/sh",
+    `export DENO_DIR='${await makeFolder(folder, "cache")}' HTTPS_PROXY=http://127.0.0.1:9`,
+    'part=${1##*/}; shift; [ "$part" = server.js ] && set -- server "$@"',
+    `exec '${Deno.execPath()}' run --quiet -A --cached-only --no-remote --no-lock '${place}/cli.js' "$@"`,
+  ];
+  await writeFile(launcher, `${lines.join("\n")}\n`, { mode: 0o755 });
+  return launcher;
+}
+
+async function useAll(folder: string): Promise<void> {
+  assert.equal((await runProgram({ entry: "cli.ts", args: ["--version"] })).output.trim(), RELEASE);
+  const shared = await makeFolder(folder, "shared");
+  await writeFile(join(shared, "notes.md"), "# Notes\n");
+  await using server = await startServer();
+  await useAssets(`${server.url}/sign-in`, ["hq.js", "layout.css"]);
+  const code = await visit(`${server.url}/api/auth/device/code`, {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: "client_id=portway-cli&scope=openid",
+  });
+  assert.match(await code.text(), /"user_code"/);
+  await using tunnel = await startTunnel({ server, args: ["-f", shared] });
+  assert.equal(await (await visit(`${tunnel.url}/notes.md`)).text(), "# Notes\n");
+  await useAssets(tunnel.url, ["lib-markdown-it.js", "lib-highlight.js", "app.js"]);
+  assert.equal((await tunnel.stop()).code, 0);
+}
+
+/** Loads a page, all that it names and all that this imports; some are there by name only. */
+async function useAssets(page: string, names: readonly string[]): Promise<void> {
+  const answer = await visit(page, { headers: { accept: "text/html" } });
+  assert.equal(answer.status, 200);
+  const html = await answer.text();
+  const linked = [...html.matchAll(/(?:src|href)="(\/[^"]+\.(?:css|js|svg))"/g)].map(([, path]) => path);
+  assert(linked.length > 0, html);
+  const waiting = [...linked, ...names.map((name) => new URL(name, new URL(linked[0], page)).pathname)];
+  const seen = new Set<string>();
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    const asset = await visit(new URL(path, page).href), text = await asset.text();
+    assert.equal(asset.status, 200, path);
+    assert(text.length > 0, path);
+    const here = new URL(path, page);
+    for (const [, other] of text.matchAll(/^import [^"]*"(\.[^"]+)";/gm)) waiting.push(new URL(other, here).pathname);
+  }
+}
