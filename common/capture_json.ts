@@ -23,3 +23,35 @@ export interface CaptureJson {
 
 /** A captured call with its body: in base64, or left out where it is too long to be sent along. */
 export type OpenedCaptureJson = CaptureJson & { body?: string; bodyTruncated?: true };
+
+/** A request view as the API tells it to all. Times are ISO 8601. */
+export interface ViewJson {
+  id: string;
+  name: string;
+  /** Where calls are sent to. */
+  captureUrl: string;
+  /** Where they are looked at. */
+  browserUrl: string;
+  createdAt: string;
+  captures: number;
+  /** Of all captures that are kept. */
+  bytes: number;
+  lastCaptureAt: string | null;
+  retentionDays: number;
+  maxCaptures: number;
+}
+
+/** What an address answered to a capture that was sent to it. */
+export interface ReplayedJson {
+  /** Where it was sent, with the path of the capture. */
+  url: string;
+  status: number;
+  statusText: string;
+  /** One character a byte. */
+  headers: [string, string][];
+  durationMs: number;
+  /** Base64 of the body, or of its beginning. */
+  body: string;
+  /** The body is longer, or broke off. */
+  bodyTruncated?: true;
+}

@@ -115,7 +115,7 @@ async function openAreas(
       captures,
       { faces: [...accounts.faces, hq.pages], close: () => accounts.close() },
       { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
-      { faces: [hq.missing], close: () => {} },
+      { faces: [hq.missing], close: () => hq.close() },
     ],
     readMetrics: () => [
       ...describeRelay(relay.count(), store.fault() !== null),

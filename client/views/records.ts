@@ -1,20 +1,10 @@
-import type { CaptureJson } from "../../common/capture_json.ts";
+import type { CaptureJson, ViewJson } from "../../common/capture_json.ts";
 import { asRecord } from "../api/mod.ts";
 
 /** A view, as far as the commands show it. */
-export interface ViewRecord {
-  id: string;
-  name: string;
-  captureUrl: string;
-  browserUrl: string;
-  createdAt: string;
-  captures: number;
-  bytes: number;
-  lastCaptureAt: string | null;
+export interface ViewRecord extends ViewJson {
   /** Status that its capture URL answers with. */
   status: number;
-  retentionDays: number;
-  maxCaptures: number;
 }
 
 /** A call that was captured, with its body in base64; null where that is too long to be sent along. */

@@ -1,1 +1,2 @@
-export { createHq, type Hq, type HqOptions } from "./hq.ts";
+export { createHq, type Hq } from "./hq.ts";
+export type { HqOptions } from "./types.ts";

@@ -1,7 +1,23 @@
 import type { Context, Hono } from "hono";
 import type { ExchangeEnv } from "../../common/listener/mod.ts";
+import type { ApiObject } from "../../common/open_api.ts";
 import type { PageAssets } from "../../common/page_assets.ts";
 import type { Principal, Role } from "../access/mod.ts";
+import type { Accounts } from "../accounts/mod.ts";
+import type { ViewDesk } from "../captures/mod.ts";
+import type { TunnelManagement } from "../relay/mod.ts";
+
+/** What the management site is made of. */
+export interface HqOptions {
+  /** HQ's own URL: it answers at that host alone. */
+  url: URL;
+  accounts: Accounts;
+  tunnels: TunnelManagement;
+  /** Request views, for members. */
+  views: ViewDesk;
+  /** The OpenAPI document of this server. */
+  readApi(): ApiObject;
+}
 
 /** Who looks at a page, and the accounts they may switch to. */
 export interface Viewer extends Principal {

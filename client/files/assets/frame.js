@@ -56,7 +56,7 @@ export class Frame {
   dropOverlay = h("div", { class: "drop" }, h("div", {}, icon("upload"), h("strong", {}, "Drop to upload")));
   #share;
   #actions;
-  #heading = h("h1", { class: "sr" });
+  #heading = h("h1", { class: "unseen" });
   #crumbs = h("nav", { class: "crumbs", "aria-label": "Folders above" });
   #summary = h("span", { class: "summary", role: "status" });
   #up = iconButton("left", "Back", () => this.#goBack(), { className: "tool upward" });

@@ -333,7 +333,7 @@ function createHeads(state) {
     { class: "heads", role: "row", "aria-rowindex": "1" },
     h("div", { class: "c-box", role: "columnheader" }, all),
     ...cells,
-    h("div", { class: "c-more", role: "columnheader" }, h("span", { class: "sr" }, "Actions")),
+    h("div", { class: "c-more", role: "columnheader" }, h("span", { class: "unseen" }, "Actions")),
   );
   return { element, update };
 }

@@ -164,7 +164,7 @@ async function copy(text, near) {
     return true;
   } catch {
     // On plain http, as on a local network, there is no clipboard; the old way is left.
-    const field = h("textarea", { class: "sr", "aria-hidden": "true" });
+    const field = h("textarea", { class: "unseen", "aria-hidden": "true" });
     field.value = text;
     near.after(field);
     field.select();

@@ -1,21 +1,11 @@
-import type { CaptureJson, OpenedCaptureJson } from "../../../common/capture_json.ts";
+import type { CaptureJson, OpenedCaptureJson, ViewJson } from "../../../common/capture_json.ts";
 import { Buffer } from "node:buffer";
 import type { Capture, OpenedCapture, View, ViewAnswer } from "../../store/mod.ts";
 
 /** A view as its owners are told of it. Times are ISO 8601. */
-export interface DescribedView {
-  id: string;
-  name: string;
+export interface DescribedView extends ViewJson {
   number: number;
-  captureUrl: string;
-  browserUrl: string;
-  createdAt: string;
-  captures: number;
-  bytes: number;
-  lastCaptureAt: string | null;
   answer: ViewAnswer;
-  retentionDays: number;
-  maxCaptures: number;
 }
 
 /** Where views are, without a slash at the end. */

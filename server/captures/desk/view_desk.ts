@@ -1,10 +1,10 @@
-import type { CaptureJson } from "../../../common/capture_json.ts";
+import type { CaptureJson, ReplayedJson } from "../../../common/capture_json.ts";
 import { checkInput } from "../../../common/check_input.ts";
 import { type Principal, requireScope } from "../../access/mod.ts";
 import { type Capture, type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
 import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
 import { OWN_ANSWER } from "../receive/answer.ts";
-import type { Replayed, Replayer } from "../replay/replayer.ts";
+import type { Replayer } from "../replay/replayer.ts";
 import { describeCapture, type DescribedView, describeOpened, describeViewRecord, type ViewUrls } from "./describe.ts";
 import { type CaptureSearch, searchCaptures } from "./search.ts";
 import type { Tails } from "./tails.ts";
@@ -120,7 +120,7 @@ export class ViewDesk {
     captureId: string,
     input: unknown,
     signal: AbortSignal,
-  ): Promise<{ answer: Replayed } | { capture: string }> {
+  ): Promise<{ answer: ReplayedJson } | { capture: string }> {
     const { replayer, captureAgain } = this.#options;
     const principal = requireScope(who, "views:write");
     const capture = await this.#open(principal, id, captureId);

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { ReplayedJson } from "../../../common/capture_json.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import type { Logger } from "../../../common/log.ts";
 import { createRateLimiter } from "../../../common/rate_limiter.ts";
@@ -41,20 +42,6 @@ export interface ReplayerOptions {
   log: Logger;
 }
 
-/** What an address answered to a capture that was sent to it. */
-export interface Replayed {
-  /** Where it was sent, with the path of the capture. */
-  url: string;
-  status: number;
-  statusText: string;
-  headers: [string, string][];
-  durationMs: number;
-  /** Base64 of the body, or of its beginning. */
-  body: string;
-  /** The body is longer, or broke off. */
-  bodyTruncated?: true;
-}
-
 /** Requests of one account, and of all together, at a time. */
 const MAX_OF_ACCOUNT = 2;
 const MAX_OF_ALL = 16;
@@ -95,7 +82,7 @@ export class Replayer {
     service: URL,
     body: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-  ): Promise<Replayed> {
+  ): Promise<ReplayedJson> {
     const release = this.#occupy(account.id);
     const { viewId, cursor } = capture, { host } = service;
     const note = { account: account.id, view: viewId, capture: cursor, host };
@@ -130,7 +117,7 @@ export class Replayer {
     service: URL,
     bytes: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
-  ): Promise<Replayed> {
+  ): Promise<ReplayedJson> {
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     const ending = new SignalEnding(AbortSignal.any([signal, limit]), () => replayTooSlow(TIMEOUT_MS));
     const request = compose(capture, service, bytes);
@@ -166,7 +153,7 @@ function compose(capture: OpenedCapture, service: URL, bytes: AsyncIterable<Uint
 }
 
 /** An answer that goes on for ever is told as far as it is there. */
-async function readBeginning(body: SentAnswer["body"]): Promise<Pick<Replayed, "body" | "bodyTruncated">> {
+async function readBeginning(body: SentAnswer["body"]): Promise<Pick<ReplayedJson, "body" | "bodyTruncated">> {
   const pieces: Uint8Array[] = [];
   let size = 0, isWhole = false;
   try {

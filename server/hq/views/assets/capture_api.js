@@ -57,7 +57,7 @@ export class CaptureApi {
    * @param {string} id
    * @param {string | null} url
    * @param {AbortSignal} signal
-   * @returns {Promise<import("./capture_types.ts").Replayed | { capture: string }>}
+   * @returns {Promise<import("../../../../common/capture_json.ts").ReplayedJson | { capture: string }>}
    */
   async replay(id, url, signal) {
     const body = JSON.stringify({ url });

@@ -5,7 +5,7 @@ import { byId, element, table } from "./capture_dom.js";
 import { decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
-/** @typedef {import("./capture_types.ts").Replayed} Replayed */
+/** @typedef {import("../../../../common/capture_json.ts").ReplayedJson} Replayed */
 /** @typedef {import("./capture_body.js").Readers} Readers */
 
 /** Bytes of an answer whose coding was undone. */

@@ -7,16 +7,3 @@ export interface Filter {
   from: string;
   to: string;
 }
-
-/** What a URL answered to a capture that was sent to it, as the API tells it. */
-export interface Replayed {
-  url: string;
-  status: number;
-  statusText: string;
-  /** One character a byte. */
-  headers: [string, string][];
-  durationMs: number;
-  /** Base64. */
-  body: string;
-  bodyTruncated?: true;
-}
