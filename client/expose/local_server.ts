@@ -4,6 +4,7 @@ import type { Exchange, Listener } from "../../common/listener/mod.ts";
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { type Logger, silentLogger } from "../../common/log.ts";
+import { listLanAddresses } from "./lan_addresses.ts";
 
 /** What is served on a port of this machine, and to whom. */
 export interface LocalServerOptions {
@@ -95,10 +96,7 @@ function refuseHost(exchange: Exchange): Response {
 function listAddresses(hostname: string): string[] {
   const families = FAMILIES.get(hostname);
   if (families === undefined) return [hostname];
-  const found = Object.values(os.networkInterfaces()).flatMap((list) => list ?? [])
-    // One that holds on its own link only needs the name of the link, which no URL takes.
-    .filter(({ family, internal, address }) => families.includes(family) && !internal && !/^fe[89ab]/i.test(address));
-  return ["localhost", ...found.map(({ address }) => address)];
+  return ["localhost", ...listLanAddresses(os.networkInterfaces(), families)];
 }
 
 /** What stands for every address of the machine, and the kinds it stands for. */

@@ -28,13 +28,14 @@ export function isShortName(name: string): boolean {
 }
 
 /**
- * What is the same for all ways to write one name, in letters of either case and with accents apart or not, where the
- * platform's disks take them for one, as on Windows and macOS; else the name itself. For comparing, never for opening.
+ * What is the same for all ways to write one name, where the platform's disks take them for one: in letters of either
+ * case on Windows and macOS, with accents apart or not on macOS. Else the name itself. For comparing, never for opening.
  */
 export function foldName(name: string, platform: string = process.platform): string {
-  if (platform !== "win32" && platform !== "darwin") return name;
-  // The disks of old Macs pass over these, so that `.e<U+200C>nv` is `.env` there.
-  const seen = platform === "darwin" ? name.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, "") : name;
   // Upper case first: it is what makes one of letters such as `ς` and `σ`, or the long `ſ` and `s`.
+  if (platform === "win32") return name.toUpperCase().toLowerCase();
+  if (platform !== "darwin") return name;
+  // The disks of old Macs pass over these, so that `.e<U+200C>nv` is `.env` there.
+  const seen = name.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, "");
   return seen.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
 }

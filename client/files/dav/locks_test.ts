@@ -73,11 +73,11 @@ Deno.test("no more than 1,000 locks are held, and looking one up does not depend
 Deno.test("locks hold for a name in letters of another case where the system takes both for one", () => {
   for (const [platform, isOne] of [["win32", true], ["darwin", true], ["linux", false]] as const) {
     const { add, isFree } = openTable(platform);
-    add("Folder/Caf\u00e9");
-    for (const path of ["folder/cafe\u0301", "FOLDER/CAF\u00c9/below"]) {
-      equal(isFree(path), !isOne, `${platform}: ${path}`);
-    }
+    add("Folder/Plan");
+    for (const path of ["folder/plan", "FOLDER/PLAN/below"]) equal(isFree(path), !isOne, `${platform}: ${path}`);
     equal(isFree("FOLDER", { isDeep: true }), !isOne, platform);
     equal(isFree("folder/other"), true);
+    add("Caf\u00e9");
+    equal(isFree("cafe\u0301"), platform !== "darwin", platform);
   }
 });

@@ -4,6 +4,7 @@ import os from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { HttpError } from "../../../common/http_error.ts";
+import { isRunning } from "../../../common/platform/mod.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
 
@@ -203,14 +204,4 @@ function findLeftovers(folder: string): string[] {
   const isLeft = (name: string) =>
     name.startsWith(PREFIX) && !isRunning(Number(name.slice(PREFIX.length).split("-")[0]));
   return fs.readdirSync(folder).filter(isLeft).map((name) => `${folder}/${name}`);
-}
-
-function isRunning(pid: number): boolean {
-  if (!Number.isInteger(pid)) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return getErrorCode(error) === "EPERM";
-  }
 }

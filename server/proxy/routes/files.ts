@@ -4,9 +4,9 @@ import type { Exchange } from "../../../common/listener/mod.ts";
 import { EXPOSE_HEADERS, type ProxyAnswer, type Route, SAFE_HEADERS } from "../answer.ts";
 import type { ProxyGate } from "../gate.ts";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, open, realpath } from "node:fs/promises";
+import { type FileHandle, open, readdir, realpath } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
-import { isPlainName } from "../../../common/platform/mod.ts";
+import { isPlainName, isShortName } from "../../../common/platform/mod.ts";
 
 /** Which folder the proxy serves, and what stands before it. */
 export interface FilesOptions {
@@ -80,14 +80,21 @@ export interface OpenedFile {
 
 /**
  * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
- * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path or a symbolic link.
+ * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path, a symbolic link or a
+ * second name that the file system has for it.
+ * @param listNames the names in a folder
  * @throws the system's other errors
  */
-export async function openInside(root: string, path: string): Promise<OpenedFile | null> {
+export async function openInside(
+  root: string,
+  path: string,
+  listNames: ListNames = readdir,
+): Promise<OpenedFile | null> {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   if (segments.length === 0 || !segments.every(isPlainSegment)) return null;
   try {
     const realRoot = await realpath(resolve(root));
+    if (!await areOwnNames(realRoot, segments, listNames)) return null;
     const real = await realpath(join(realRoot, ...segments));
     const prefix = realRoot.endsWith(sep) ? realRoot : realRoot + sep;
     // A link may lead out of the folder, and to what is hidden in it.
@@ -102,6 +109,18 @@ export async function openInside(root: string, path: string): Promise<OpenedFile
 /** No hidden names, no way up, nothing a file system reads as more than one name, nor as a device. */
 function isPlainSegment(segment: string): boolean {
   return !segment.startsWith(".") && !segment.includes(":") && isPlainName(segment);
+}
+
+type ListNames = (folder: string) => Promise<readonly string[]>;
+
+/** Whether names that look like the short one of something else, as `ENV~1` of `.env`, are names of the folders' own. */
+async function areOwnNames(root: string, segments: readonly string[], listNames: ListNames): Promise<boolean> {
+  for (const [depth, name] of segments.entries()) {
+    if (!isShortName(name)) continue;
+    const names = await listNames(join(root, ...segments.slice(0, depth)));
+    if (!names.includes(name)) return false;
+  }
+  return true;
 }
 
 async function openPlain(real: string): Promise<OpenedFile | null> {
