@@ -75,7 +75,7 @@ Deno.test("a call is captured again by its view, and what the server does not se
   const faults = withPage(views, {}, async (page) => {
     await page.goto(`/views/${id}/capture`);
     const dialog = await openDialog(page);
-    await dialog.getByRole("button", { name: "Capture again in this view" }).click();
+    await dialog.getByRole("button", { name: "Send to this view" }).click();
     await dialog.getByText("Captured again, as number 2.").waitFor();
     await dialog.getByLabel("To this URL").fill("http://10.0.0.1/inside");
     await dialog.getByRole("button", { name: "Send to URL" }).click();
@@ -119,7 +119,7 @@ Deno.test("with the keys alone a call is chosen, looked through and sent again",
     await page.keyboard.press("Space");
     const dialog = page.getByRole("dialog");
     await dialog.waitFor();
-    await tabUntil(/^Capture again in this view$/);
+    await tabUntil(/^Send to this view$/);
     await page.keyboard.press("Enter");
     await dialog.getByText("Captured again, as number 4.").waitFor();
     await page.keyboard.press("Escape");

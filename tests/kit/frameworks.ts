@@ -20,8 +20,9 @@ export interface Framework extends AsyncDisposable {
  * @param needs what for, as in a sentence
  */
 export async function isThere(command: string, args: readonly string[], needs: string): Promise<boolean> {
-  const { success } = await new Deno.Command(command, { args: [...args], stdout: "null", stderr: "null" }).output()
-    .catch(() => ({ success: false }));
+  const run = async () => await new Deno.Command(command, { args: [...args], stdout: "null", stderr: "null" }).output();
+  // What is not there at all is told by an error.
+  const { success } = await run().catch(() => ({ success: false }));
   if (!success) process.stdout.write(`left out: "${[command, ...args].join(" ")}" fails, which ${needs} needs\n`);
   return success;
 }

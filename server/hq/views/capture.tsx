@@ -77,6 +77,10 @@ function Captures({ view, after }: { view: DescribedView; after: number }): Html
         <div class="capture-side">
           <p id="capture-state" class="capture-state" role="status"></p>
           <div id="capture-list" class="capture-list" role="listbox" tabindex={0} aria-label="Captured calls"></div>
+          <div id="capture-none-found" class="nothing" hidden>
+            <p>No call fits what you look for.</p>
+            <button id="capture-search-all" type="button" class="button">Show all calls</button>
+          </div>
           <p id="capture-empty" class="nothing" hidden>
             No calls yet. Send one, and it appears here at once:
             <CopyText text={`curl -d hello ${view.captureUrl}`} label="the command that sends a call" block />
@@ -113,7 +117,7 @@ function ReplayDialog(): Html {
           </p>
           <div class="buttons">
             <button type="submit" class="primary">Send to URL</button>
-            <button id="replay-view" type="button" class="button">Capture again in this view</button>
+            <button id="replay-view" type="button" class="button">Send to this view</button>
           </div>
         </form>
         <p id="replay-said" class="replay-said" role="status"></p>

@@ -74,4 +74,8 @@ function prettify(bytes, contentType, isWhole, readers) {
  * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {Readers} readers
  */
-const hex = (bytes, { hexLines }) => pre(hexLines(bytes.subarray(0, HEX_BYTES)).join("\n"));
+function hex(bytes, { hexLines }) {
+  const lines = pre(hexLines(bytes.subarray(0, HEX_BYTES)).join("\n"));
+  lines.classList.add("hex");
+  return lines;
+}

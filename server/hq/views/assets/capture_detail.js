@@ -19,6 +19,8 @@ export class CaptureDetail {
   #readers;
   #onReplay;
   #onRemoved;
+  /** What was chosen last, and may be on its way. @type {string | null} */
+  #wanted = null;
   /** @type {Capture | null} */
   #capture = null;
   /** @type {Promise<Uint8Array<ArrayBuffer>> | null} */
@@ -43,26 +45,26 @@ export class CaptureDetail {
 
   /** @param {string} id */
   async show(id) {
+    this.#wanted = id;
     const capture = await this.#api.get(id);
+    // Another one was chosen meanwhile.
+    if (this.#wanted !== id) return;
     this.#capture = capture;
     this.#body = null;
     const view = element("div", { class: "body-view" });
     this.#box.replaceChildren(
       this.#createHead(capture),
       this.#createActions(capture),
-      ...section(
-        "Details",
-        table([
-          ["Received", new Date(capture.receivedAt).toLocaleString()],
-          ["From", capture.address],
-          ["Host", capture.host],
-          ["HTTP", capture.httpVersion],
-          ["Capture", capture.id],
-        ]),
-      ),
+      details([
+        ["Received", new Date(capture.receivedAt).toLocaleString()],
+        ["From", capture.address],
+        ["Host", capture.host],
+        ["HTTP", capture.httpVersion],
+        ["Capture", capture.id],
+      ]),
       ...this.#createQuery(capture),
-      ...section("Headers", table(capture.headers.map(([name, value]) => [name, readable(value)]))),
       ...section("Body", ...this.#createBody(capture, view)),
+      ...section("Headers", table(capture.headers.map(([name, value]) => [name, readable(value)]))),
       ...section("Signature", this.#createVerifier(capture)),
     );
     this.#box.scrollTop = 0;
@@ -70,6 +72,7 @@ export class CaptureDetail {
   }
 
   clear() {
+    this.#wanted = null;
     this.#capture = null;
     this.#box.replaceChildren(element("p", { class: "nothing" }, ["Choose a call to see all of it."]));
   }
@@ -107,7 +110,7 @@ export class CaptureDetail {
       await this.#api.remove(capture.id);
       this.#onRemoved(capture.id);
     });
-    remove.classList.add("danger");
+    remove.classList.add("risky");
     const actions = element("div", { class: "capture-actions" }, [replay, copy, raw, remove, said]);
     for (const one of [copy, raw, remove]) {
       one.addEventListener("failed", (event) => {
@@ -204,6 +207,14 @@ const VERDICTS = {
  */
 function section(title, ...content) {
   return [element("h3", {}, [title]), ...content];
+}
+
+/** @param {readonly (readonly [string, string])[]} pairs */
+function details(pairs) {
+  const parts = pairs.map(([name, value]) =>
+    element("div", {}, [element("dt", {}, [name]), element("dd", {}, [value])])
+  );
+  return element("dl", { class: "capture-about" }, parts);
 }
 
 /**

@@ -15,7 +15,11 @@ const PAGE = 500;
 /** Captures that are exported, and bytes of their bodies that are taken along. */
 const MAX_EXPORTED = 10_000;
 const MAX_EXPORTED_BODY = 4 * 1024 * 1024;
+/** A page may be left open for days: older ones are asked for again by who scrolls to them. */
+const MAX_LISTED = 20_000;
 const TYPING_MS = 250;
+/** As in the stylesheet: list and detail take each other's place. */
+const NARROW = matchMedia("(max-width: 48rem)");
 
 // They lie beside this file where it is served, and not where it is written.
 const { href } = new URL("./", import.meta.url);
@@ -28,6 +32,7 @@ const root = byId("captures", HTMLElement);
 const { view: viewId = "", captureUrl = "", version = "" } = root.dataset;
 const api = new CaptureApi(viewId);
 const state = byId("capture-state", HTMLElement), empty = byId("capture-empty", HTMLElement);
+const noneFound = byId("capture-none-found", HTMLElement);
 const filterForm = byId("capture-filter", HTMLFormElement), pause = byId("capture-pause", HTMLButtonElement);
 const readers = { readBody, hexLines };
 const replay = new ReplayDialog(viewId, api, readers);
@@ -105,7 +110,9 @@ async function loadMore() {
 }
 
 function showCount() {
-  empty.hidden = captures.length > 0;
+  const isSearch = Object.values(readFilter()).some((text) => text !== "");
+  empty.hidden = captures.length > 0 || isSearch;
+  noneFound.hidden = captures.length > 0 || !isSearch || next !== null;
   const count = `${captures.length}${next === null ? "" : "+"} ${captures.length === 1 ? "call" : "calls"}`;
   say(pause.getAttribute("aria-pressed") === "true" ? `${count}, paused` : count);
 }
@@ -117,6 +124,10 @@ function onCapture(capture) {
   // Its body is asked for when it is looked at.
   const { body: _, ...head } = capture;
   list.prepend([head]);
+  if (captures.length > MAX_LISTED) {
+    captures.pop();
+    next = captures[captures.length - 1].cursor;
+  }
   showCount();
 }
 
@@ -130,6 +141,7 @@ function choose(capture) {
   list.choose(capture.id);
   root.classList.add("chosen");
   detail.show(capture.id).catch(complain);
+  if (NARROW.matches) root.scrollIntoView();
 }
 
 /** @param {string} id */
@@ -177,6 +189,11 @@ filterForm.addEventListener("input", () => {
 filterForm.addEventListener("submit", (event) => {
   event.preventDefault();
   void reload();
+});
+byId("capture-search-all", HTMLButtonElement).addEventListener("click", () => {
+  filterForm.reset();
+  void reload();
+  filterForm.querySelector("input")?.focus();
 });
 pause.addEventListener("click", () => {
   const isPaused = pause.getAttribute("aria-pressed") !== "true";
