@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { chooseCoding, compressSync, getMediaType } from "./file_http/mod.ts";
 import { LOOK_FOLDER } from "./look/look.ts";
 
+/** Where the files lie that pages of an area load. */
 export interface PageAssetsOptions {
-  /** Where files lie, without those below it. The shared stylesheets are there besides. */
+  /** Where files lie; those below it have their ways as names. The shared stylesheets are there besides. */
   folders: readonly URL[];
   /** Modules of packages by the names that pages know them by. Read when one is asked for. */
   libraries?: ReadonlyMap<string, string>;
@@ -20,7 +21,7 @@ export function openPageAssets({ folders, libraries = new Map() }: PageAssetsOpt
   const files = new Map<string, Bytes>();
   const digest = createHash("sha256");
   for (const folder of [LOOK_FOLDER, ...folders]) {
-    for (const name of fs.readdirSync(folder).filter((name) => ASSET_NAME.test(name)).sort()) {
+    for (const name of listAssets(folder)) {
       const bytes = new Uint8Array(fs.readFileSync(new URL(name, folder)));
       files.set(name, bytes);
       digest.update(name).update(bytes);
@@ -30,6 +31,14 @@ export function openPageAssets({ folders, libraries = new Map() }: PageAssetsOpt
   // The path of a package holds its version.
   for (const url of modules.values()) digest.update(url.slice(url.lastIndexOf("/node_modules/.")));
   return new PageAssets(digest.digest("hex").slice(0, 12), files, modules);
+}
+
+/** Names of the files in a folder and below it, in one order. */
+function listAssets(folder: URL): string[] {
+  return fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isDirectory()) return ASSET_NAME.test(entry.name) ? [entry.name] : [];
+    return listAssets(new URL(`${entry.name}/`, folder)).map((below) => `${entry.name}/${below}`);
+  }).sort();
 }
 
 /** Files of pages of ours, kept in memory. */

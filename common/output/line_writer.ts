@@ -29,55 +29,62 @@ const FLUSH_MS = 2000;
 
 /** A writer over an output. One that fails is left alone from then on, or retried: nobody ends with their log. */
 export function openLineWriter(output: Output, options: LineWriterOptions = {}): LineWriter {
-  const {
-    maxWaiting = MAX_WAITING,
-    retries = false,
-    describeDropped = (count) => `(${count} lines were left out: the output is read too slowly)`,
-  } = options;
-  let waiting: string[] = [];
-  let dropped = 0;
-  let running: Promise<void> | null = null;
-  let broken = false;
+  return new OutputLines(output, options);
+}
 
-  function fail(error: unknown, lines: readonly string[]): void {
-    if (retries) return void (dropped += lines.length);
-    if (broken) return;
-    broken = true;
-    waiting = [];
-    options.onBroken?.(error instanceof Error ? error.message : String(error));
+class OutputLines implements LineWriter {
+  readonly #output: Output;
+  readonly #options: LineWriterOptions;
+  #waiting: string[] = [];
+  #dropped = 0;
+  #running: Promise<void> | null = null;
+  #isBroken = false;
+
+  constructor(output: Output, options: LineWriterOptions) {
+    this.#output = output;
+    this.#options = options;
   }
 
-  async function drain(): Promise<void> {
-    while (waiting.length > 0 && !broken) {
-      const lines = waiting;
-      waiting = [];
-      const told = dropped;
+  write(line: string): void {
+    if (this.#isBroken) return;
+    this.#waiting.push(line);
+    if (this.#waiting.length > (this.#options.maxWaiting ?? MAX_WAITING)) {
+      const over = this.#waiting.length >> 1;
+      this.#waiting = this.#waiting.slice(over);
+      this.#dropped += over;
+    }
+    this.#running ??= new Promise<void>((resolve) => setTimeout(resolve, GATHER_MS)).then(() => this.#drain());
+  }
+
+  async flush(): Promise<void> {
+    const isOver = new AbortController();
+    const timeUp = delay(FLUSH_MS, isOver.signal).then(() => isOver.abort());
+    while (this.#running !== null && !isOver.signal.aborted) await Promise.race([this.#running, timeUp]);
+    isOver.abort();
+  }
+
+  async #drain(): Promise<void> {
+    const { describeDropped = describeLeftOut } = this.#options;
+    while (this.#waiting.length > 0 && !this.#isBroken) {
+      const lines = this.#waiting, told = this.#dropped;
+      this.#waiting = [];
+      this.#dropped = 0;
       const text = (told > 0 ? `${describeDropped(told)}\n` : "") + lines.join("\n") + "\n";
-      dropped = 0;
-      await output(text).catch((error) => {
-        dropped += told;
-        fail(error, lines);
+      await this.#output(text).catch((error) => {
+        this.#dropped += told;
+        this.#fail(error, lines);
       });
     }
-    running = null;
+    this.#running = null;
   }
 
-  return {
-    write(line) {
-      if (broken) return;
-      waiting.push(line);
-      if (waiting.length > maxWaiting) {
-        const over = waiting.length >> 1;
-        waiting = waiting.slice(over);
-        dropped += over;
-      }
-      running ??= new Promise<void>((resolve) => setTimeout(resolve, GATHER_MS)).then(drain);
-    },
-    async flush() {
-      const isOver = new AbortController();
-      const timeUp = delay(FLUSH_MS, isOver.signal).then(() => isOver.abort());
-      while (running !== null && !isOver.signal.aborted) await Promise.race([running, timeUp]);
-      isOver.abort();
-    },
-  };
+  #fail(error: unknown, lines: readonly string[]): void {
+    if (this.#options.retries) return void (this.#dropped += lines.length);
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    this.#waiting = [];
+    this.#options.onBroken?.(error instanceof Error ? error.message : String(error));
+  }
 }
+
+const describeLeftOut = (count: number): string => `(${count} lines were left out: the output is read too slowly)`;

@@ -4,7 +4,7 @@ import { describeError, type Logger } from "../../common/log.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Authenticate } from "../access/mod.ts";
 import type { Arrivals } from "../cluster/mod.ts";
-import type { ApiArea, Area } from "../face/mod.ts";
+import type { ApiArea, Area, Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
 import { createViewsApi } from "./api/routes.ts";
 import { Tails } from "./desk/tails.ts";
@@ -63,68 +63,103 @@ const UPLOAD_MS = 24 * 60 * 60 * 1000;
 
 /** The area of request views: where calls arrive, and what members do with them. Whoever creates it closes it. */
 export function createCaptures(options: CapturesOptions): CapturesArea {
-  const { store, arrivals, log, perView, perAddress, now = Date.now } = options;
-  const counter = new CaptureCounter();
-  const committer = new Committer({
-    store: counter.watch(store.captures),
-    maxViewBytes: options.maxViewBytes,
-    onKept(viewIds) {
-      for (const id of viewIds) arrivals.announce(id);
-    },
-  });
-  const known = new KnownViews(store.views, now);
-  const tails = new Tails(store.captures, arrivals);
-  const onChanged = (id: string) => known.forget(id);
-  const desk = new ViewDesk({
-    ...options,
-    tails,
-    replayer: new Replayer({ ...options, perMinute: options.replaysPerMinute }),
-    captureAgain: (capture) =>
-      captureAgain(capture, {
-        committer,
-        readPiece: (bodyId, number) => store.captures.readPiece(bodyId, number),
-        giveUp: (bodyId) => void store.captures.removeUpload(bodyId).catch(noteFault),
-        now,
-      }),
-    onChanged,
-    now,
-  });
-  const receiver = createReceiver({
-    ...options,
-    known,
-    store: store.captures,
-    committer,
-    held: new HeldBytes(options.maxHeldBytes),
-    perView: createRateLimiter({ burst: perView, perMinute: perView }),
-    perAddress: createRateLimiter({ burst: perAddress, perMinute: perAddress }),
-    onFault: noteFault,
-    now,
-  });
-  function noteFault(error: unknown): void {
-    log.warn("captures_not_removed", { reason: describeError(error) });
+  return new Captures(options);
+}
+
+class Captures implements CapturesArea {
+  readonly faces: readonly Face[];
+  readonly api: ApiArea;
+  readonly desk: ViewDesk;
+  readonly #options: CapturesOptions;
+  readonly #now: () => number;
+  readonly #counter = new CaptureCounter();
+  readonly #committer: Committer;
+  readonly #tails: Tails;
+  readonly #known: KnownViews;
+  readonly #sweeper: ReturnType<typeof setInterval>;
+  #sweeping = Promise.resolve();
+
+  constructor(options: CapturesOptions) {
+    const { store, arrivals, authenticate, now = Date.now } = options;
+    this.#options = options;
+    this.#now = now;
+    this.#committer = new Committer({
+      store: this.#counter.watch(store.captures),
+      maxViewBytes: options.maxViewBytes,
+      onKept(viewIds) {
+        for (const id of viewIds) arrivals.announce(id);
+      },
+    });
+    this.#known = new KnownViews(store.views, now);
+    this.#tails = new Tails(store.captures, arrivals);
+    this.desk = this.#createDesk();
+    this.faces = [this.#createFace()];
+    this.api = createViewsApi(this.desk, authenticate);
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
   }
-  let sweeping = Promise.resolve();
-  const sweeper = setInterval(() => {
-    sweeping = sweeping.then(() => store.captures.sweep(now(), now() - UPLOAD_MS)).catch(noteFault);
-  }, SWEEP_MS);
-  return {
-    faces: [{
+
+  #createDesk(): ViewDesk {
+    const options = this.#options, { captures } = options.store;
+    const again = {
+      committer: this.#committer,
+      readPiece: (bodyId: string, number: number) => captures.readPiece(bodyId, number),
+      giveUp: (bodyId: string) => void captures.removeUpload(bodyId).catch(this.#noteFault),
+      now: this.#now,
+    };
+    return new ViewDesk({
+      ...options,
+      tails: this.#tails,
+      replayer: new Replayer({ ...options, perMinute: options.replaysPerMinute }),
+      captureAgain: (capture) => captureAgain(capture, again),
+      onChanged: (id) => this.#known.forget(id),
+      now: this.#now,
+    });
+  }
+
+  #createFace(): Face {
+    const { store, perView, perAddress, maxHeldBytes } = this.#options;
+    const receiver = createReceiver({
+      ...this.#options,
+      known: this.#known,
+      store: store.captures,
+      committer: this.#committer,
+      held: new HeldBytes(maxHeldBytes),
+      perView: createRateLimiter({ burst: perView, perMinute: perView }),
+      perAddress: createRateLimiter({ burst: perAddress, perMinute: perAddress }),
+      onFault: this.#noteFault,
+      now: this.#now,
+    });
+    return {
       ...receiver,
-      refuse(error, exchange) {
-        counter.refuse(error);
+      refuse: (error, exchange) => {
+        this.#counter.refuse(error);
         return receiver.refuse?.(error, exchange) ?? errorResponse(error, null);
       },
-    }],
-    api: createViewsApi(desk, options.authenticate),
-    desk,
-    readFigures: () => counter.read({ kept: committer.kept, tails: tails.count }),
-    // Streams have no end of their own to wait for.
-    drain: () => Promise.resolve(tails.close()),
-    async close() {
-      clearInterval(sweeper);
-      tails.close();
-      await committer.flush();
-      await sweeping;
-    },
+    };
+  }
+
+  readonly #noteFault = (error: unknown): void => {
+    this.#options.log.warn("captures_not_removed", { reason: describeError(error) });
   };
+
+  #sweep(): void {
+    const { captures } = this.#options.store, now = this.#now;
+    this.#sweeping = this.#sweeping.then(() => captures.sweep(now(), now() - UPLOAD_MS)).catch(this.#noteFault);
+  }
+
+  readFigures(): CaptureFigures {
+    return this.#counter.read({ kept: this.#committer.kept, tails: this.#tails.count });
+  }
+
+  drain(): Promise<void> {
+    // Streams have no end of their own to wait for.
+    return Promise.resolve(this.#tails.close());
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    this.#tails.close();
+    await this.#committer.flush();
+    await this.#sweeping;
+  }
 }

@@ -1,33 +1,33 @@
 // @ts-check
 // The page of a share: makes the parts and tells each what the others do.
 
-import { signOut, toPath } from "./api.js";
-import { Changes } from "./changes.js";
-import { find, h, icon } from "./dom.js";
-import { downloadEntries, downloadFile, downloadFolder } from "./downloads.js";
-import { installDragMove } from "./drag_move.js";
-import { listForMany, listForOne } from "./entry_menu.js";
-import { FolderState } from "./folder_state.js";
-import { FolderWatch } from "./folder_watch.js";
-import { formatName } from "./format.js";
-import { Frame } from "./frame.js";
-import { ListView } from "./list_view.js";
-import { openMenu } from "./menu.js";
-import { Navigation, tellPartial } from "./navigation.js";
-import { installKeys } from "./page_keys.js";
-import { Preview } from "./preview.js";
-import { showHelp } from "./questions.js";
-import { ReloadTimer } from "./reload_timer.js";
-import { describeList } from "./summary.js";
-import { Uploads } from "./uploads.js";
+import { signOut, toPath } from "./parts/api.js";
+import { Changes } from "./change/changes.js";
+import { find, h, icon } from "./parts/dom.js";
+import { downloadEntries, downloadFile, downloadFolder } from "./parts/downloads.js";
+import { installDragMove } from "./list/drag_move.js";
+import { listForMany, listForOne } from "./list/entry_menu.js";
+import { FolderState } from "./list/folder_state.js";
+import { FolderWatch } from "./place/folder_watch.js";
+import { formatName } from "./parts/format.js";
+import { Frame } from "./parts/frame.js";
+import { ListView } from "./list/list_view.js";
+import { openMenu } from "./parts/menu.js";
+import { Navigation, tellPartial } from "./place/navigation.js";
+import { installKeys } from "./list/page_keys.js";
+import { Preview } from "./preview/preview.js";
+import { showHelp } from "./change/questions.js";
+import { ReloadTimer } from "./place/reload_timer.js";
+import { describeList } from "./list/summary.js";
+import { Uploads } from "./upload/uploads.js";
 
 /**
- * @typedef {import("./api.js").Entry} Entry
- * @typedef {import("./list_view.js").Layout} Layout
- * @typedef {import("./list_view.js").Point} Point
+ * @typedef {import("./parts/api.js").Entry} Entry
+ * @typedef {import("./list/list_view.js").Layout} Layout
+ * @typedef {import("./list/list_view.js").Point} Point
  */
 
-/** @type {{ share: import("./api.js").Share, entries: Entry[], isPartial?: boolean }} */
+/** @type {{ share: import("./parts/api.js").Share, entries: Entry[], isPartial?: boolean }} */
 const { share, entries, isPartial = false } = JSON.parse(find("#data", HTMLScriptElement).textContent ?? "");
 const LAYOUT_KEPT_AS = "portway-layout";
 
@@ -83,7 +83,7 @@ const navigation = new Navigation({
   onleave: () => uploads.forgetAnswers(),
 });
 
-/** @type {import("./entry_menu.js").EntryActions} */
+/** @type {import("./list/entry_menu.js").EntryActions} */
 const entryActions = {
   open: (entry) => navigation.open(entry),
   openTab: (entry) => void globalThis.open(toHref(entry), "_blank", "noopener"),

@@ -44,8 +44,8 @@ function adapt(assets: PageAssets): Assets {
   const { version } = assets;
   return {
     version,
-    answer([folder, asked, name], acceptEncoding) {
-      const found = folder === ASSET_FOLDER && asked === version ? assets.answer(name, acceptEncoding) : null;
+    answer([folder, asked, ...way], acceptEncoding) {
+      const found = folder === ASSET_FOLDER && asked === version ? assets.answer(way.join("/"), acceptEncoding) : null;
       if (found === null) throw noSuchEntry();
       return found;
     },

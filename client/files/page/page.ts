@@ -77,8 +77,8 @@ export function renderErrorPage(facts: ShareFacts, error: HttpError, path: strin
 export const LOGIN_ASSETS: readonly string[] = [
   "login.js",
   "find.js",
-  "login.css",
-  "theme.css",
+  "css/login.css",
+  "css/theme.css",
   "tokens.css",
   "base.css",
 ];

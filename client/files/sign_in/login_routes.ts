@@ -62,7 +62,7 @@ function turnAway(request: Request, pass: Pass): Response {
 function answerLoginAsset(request: Request, info: FetchInfo): Response | null {
   if (request.method !== "GET" || !info.path.startsWith(`/${ASSET_FOLDER}/`)) return null;
   const { segments } = parseSharePath(info.path);
-  return LOGIN_ASSETS.includes(segments[2])
+  return LOGIN_ASSETS.includes(segments.slice(2).join("/"))
     ? loadAssets().answer(segments, request.headers.get("accept-encoding"))
     : null;
 }

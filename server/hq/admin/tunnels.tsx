@@ -3,7 +3,7 @@ import type { OwnedTunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 import { readForm } from "../form.ts";
 import { goTo } from "../page.tsx";
 import { TunnelState } from "../tunnels/mod.ts";
-import type { HqApp } from "../types.ts";
+import type { HqApp, HqContext } from "../types.ts";
 import {
   ActionButton,
   AskButton,
@@ -27,33 +27,7 @@ type AnyTunnel = OwnedTunnelInfo & { account: string };
 
 /** Persistent tunnels of all accounts, and what they carry. */
 export function addAdminTunnels(app: HqApp, { admin }: Accounts, tunnels: TunnelManagement): void {
-  app.get("/admin/tunnels", async (context) => {
-    const viewer = requireAdmin(context);
-    const query = readListQuery(context);
-    const { tunnels: found, total } = await tunnels.listAll(query);
-    const names = await admin.accountNames(viewer, found.map(({ accountId }) => accountId));
-    const list = found.map((tunnel) => ({ ...tunnel, account: names.get(tunnel.accountId) ?? "none" }));
-    const title = `${total} persistent ${total === 1 ? "tunnel" : "tunnels"}`;
-    return serveAdminPage(context, {
-      path: "/admin/tunnels",
-      title: "Tunnels",
-      content: (
-        <>
-          <Panel
-            title={title}
-            actions={<SearchForm action="/admin/tunnels" label="Search tunnels" value={query.search} />}
-            flush
-          >
-            {list.length === 0
-              ? <EmptyState icon="tunnel" title="No tunnels">There is none, or none that fits the search.</EmptyState>
-              : <TunnelTable list={list} />}
-          </Panel>
-          <Pagination {...pagesOf("/admin/tunnels", query, total)} />
-          {list.map((tunnel) => <SuspendDialog key={tunnel.id} tunnel={tunnel} asked={context.req.query("ask")} />)}
-        </>
-      ),
-    });
-  });
+  app.get("/admin/tunnels", (context) => serveTunnels(admin, tunnels, context));
   app.post("/admin/tunnels/:id/suspended", async (context) => {
     const viewer = requireAdmin(context);
     const isSuspended = (await readForm(context)).get("suspended") === "yes";
@@ -61,22 +35,56 @@ export function addAdminTunnels(app: HqApp, { admin }: Accounts, tunnels: Tunnel
     await admin.noteTunnelSuspended(viewer, label, isSuspended);
     return goTo(`/admin/tunnels?done=${isSuspended ? "tunnel-suspended" : "tunnel-restored"}`);
   });
-  app.get("/admin/usage", async (context) => {
-    requireAdmin(context);
-    const days = await tunnels.usageOfAll(DAYS);
-    const sum = (key: "bytes" | "requests") => days.reduce((total, day) => total + day[key], 0);
-    return serveAdminPage(context, {
-      path: "/admin/usage",
-      title: "Usage",
-      content: (
+  app.get("/admin/usage", (context) => serveUsage(tunnels, context));
+}
+
+async function serveTunnels(
+  admin: Accounts["admin"],
+  tunnels: TunnelManagement,
+  context: HqContext,
+): Promise<Response> {
+  const viewer = requireAdmin(context);
+  const query = readListQuery(context);
+  const { tunnels: found, total } = await tunnels.listAll(query);
+  const names = await admin.accountNames(viewer, found.map(({ accountId }) => accountId));
+  const list = found.map((tunnel) => ({ ...tunnel, account: names.get(tunnel.accountId) ?? "none" }));
+  const title = `${total} persistent ${total === 1 ? "tunnel" : "tunnels"}`;
+  return serveAdminPage(context, {
+    path: "/admin/tunnels",
+    title: "Tunnels",
+    content: (
+      <>
         <Panel
-          title="All persistent tunnels"
-          about={`${formatBytes(sum("bytes"))} and ${sum("requests").toLocaleString("en")} requests in ${DAYS} days`}
+          title={title}
+          actions={<SearchForm action="/admin/tunnels" label="Search tunnels" value={query.search} />}
+          flush
         >
-          <DayChart days={days} />
+          {list.length === 0
+            ? <EmptyState icon="tunnel" title="No tunnels">There is none, or none that fits the search.</EmptyState>
+            : <TunnelTable list={list} />}
         </Panel>
-      ),
-    });
+        <Pagination {...pagesOf("/admin/tunnels", query, total)} />
+        {list.map((tunnel) => <SuspendDialog key={tunnel.id} tunnel={tunnel} asked={context.req.query("ask")} />)}
+      </>
+    ),
+  });
+}
+
+async function serveUsage(tunnels: TunnelManagement, context: HqContext): Promise<Response> {
+  requireAdmin(context);
+  const days = await tunnels.usageOfAll(DAYS);
+  const sum = (key: "bytes" | "requests") => days.reduce((total, day) => total + day[key], 0);
+  return serveAdminPage(context, {
+    path: "/admin/usage",
+    title: "Usage",
+    content: (
+      <Panel
+        title="All persistent tunnels"
+        about={`${formatBytes(sum("bytes"))} and ${sum("requests").toLocaleString("en")} requests in ${DAYS} days`}
+      >
+        <DayChart days={days} />
+      </Panel>
+    ),
   });
 }
 

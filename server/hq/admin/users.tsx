@@ -20,57 +20,74 @@ import { pagesOf, readListQuery, requireAdmin, serveAdminPage } from "./frame.ts
 import { SearchForm } from "./search.tsx";
 
 /** Users: their accounts' plans, who is suspended, who is an admin. */
-export function addUsers(app: HqApp, { admin, entry }: Accounts): void {
-  const serve = async (context: HqContext, form: FormState = EMPTY_FORM, link?: string) => {
-    const viewer = requireAdmin(context);
-    const query = readListQuery(context);
-    const { users, total } = await admin.users(viewer, query);
-    return serveAdminPage(context, {
-      path: "/admin",
-      title: "Users",
-      problem: form.problems.form,
-      status: form.status,
-      content: (
-        <>
-          {link !== undefined && <ResetLink link={link} />}
-          <UserList {...{ users, total, query, viewer, policy: entry.policy, asked: context.req.query("ask") }} />
-        </>
-      ),
-    });
-  };
-  const act = async (context: HqContext, action: (viewer: Viewer, fields: URLSearchParams) => Promise<string>) => {
-    const viewer = requireAdmin(context);
-    const fields = await readForm(context);
-    try {
-      return goTo(`/admin?done=${await action(viewer, fields)}`);
-    } catch (error) {
-      return await serve(context, refuseForm(fields, error));
-    }
-  };
-
-  app.get("/admin", (context) => serve(context));
+export function addUsers(app: HqApp, accounts: Accounts): void {
+  const { admin } = accounts;
+  app.get("/admin", (context) => serveUsers(accounts, context));
   app.post("/admin/accounts/:id/plan", (context) =>
-    act(context, async (viewer, fields) => {
+    act(accounts, context, async (viewer, fields) => {
       const plan = fields.get("plan") === "paid" ? "paid" : "free";
       await admin.setPlan(viewer, context.req.param("id"), plan);
       return "plan";
     }));
   app.post("/admin/users/:id/suspended", (context) =>
-    act(context, async (viewer, fields) => {
+    act(accounts, context, async (viewer, fields) => {
       const isSuspended = textOf(fields, "suspended") === "yes";
       await admin.setSuspended(viewer, context.req.param("id"), isSuspended);
       return isSuspended ? "suspended" : "restored";
     }));
   app.post("/admin/users/:id/admin", (context) =>
-    act(context, async (viewer, fields) => {
+    act(accounts, context, async (viewer, fields) => {
       await admin.setAdmin(viewer, context.req.param("id"), textOf(fields, "admin") === "yes");
       return "admin";
     }));
   app.post("/admin/users/:id/reset-link", async (context) => {
     const viewer = requireAdmin(context);
     // Shown by this very answer, as whoever has it can take the user over.
-    return await serve(context, EMPTY_FORM, await admin.createResetLink(viewer, context.req.param("id")));
+    return await serveUsers(
+      accounts,
+      context,
+      EMPTY_FORM,
+      await admin.createResetLink(viewer, context.req.param("id")),
+    );
   });
+}
+
+async function serveUsers(
+  { admin, entry }: Accounts,
+  context: HqContext,
+  form: FormState = EMPTY_FORM,
+  link?: string,
+): Promise<Response> {
+  const viewer = requireAdmin(context);
+  const query = readListQuery(context);
+  const { users, total } = await admin.users(viewer, query);
+  return serveAdminPage(context, {
+    path: "/admin",
+    title: "Users",
+    problem: form.problems.form,
+    status: form.status,
+    content: (
+      <>
+        {link !== undefined && <ResetLink link={link} />}
+        <UserList {...{ users, total, query, viewer, policy: entry.policy, asked: context.req.query("ask") }} />
+      </>
+    ),
+  });
+}
+
+/** @param action gives the word for what was done */
+async function act(
+  accounts: Accounts,
+  context: HqContext,
+  action: (viewer: Viewer, fields: URLSearchParams) => Promise<string>,
+): Promise<Response> {
+  const viewer = requireAdmin(context);
+  const fields = await readForm(context);
+  try {
+    return goTo(`/admin?done=${await action(viewer, fields)}`);
+  } catch (error) {
+    return await serveUsers(accounts, context, refuseForm(fields, error));
+  }
 }
 
 const POLICIES: Readonly<Record<SignUpPolicy, string>> = {

@@ -1,0 +1,339 @@
+// @ts-check
+// The list of a folder, as lines or as tiles. Only what can be seen exists, so 10,000 entries are as quick as ten.
+
+import { getTarget, h, icon, iconButton } from "../parts/dom.js";
+import { formatDate, formatFullDate, formatName, formatSize, splitName } from "../parts/format.js";
+import { getIcon, getKind } from "./kinds.js";
+import { showThumbnail } from "./thumbnail.js";
+
+/**
+ * @typedef {import("../parts/api.js").Entry} Entry
+ * @typedef {import("./folder_state.js").FolderState} FolderState
+ * @typedef {import("./folder_state.js").SortKey} SortKey
+ * @typedef {"lines" | "tiles"} Layout
+ * @typedef {{ x: number, y: number }} Point
+ * @typedef {{ root: HTMLElement, box: HTMLInputElement, link: HTMLAnchorElement, size: HTMLElement, date: HTMLTimeElement,
+ *   more: HTMLButtonElement, entry: Entry }} Row
+ */
+
+/** Lines above and below the visible part that exist too, so that scrolling shows no gaps. */
+const SPARE = 12;
+/** Pixels that a tile is wide at least. */
+const TILE_WIDTH = 164;
+
+/** @type {readonly (readonly [SortKey, string])[]} */
+const HEADS = [["name", "Name"], ["size", "Size"], ["modified", "Changed"]];
+
+/**
+ * What the list asks the page for.
+ * @typedef {object} ListActions
+ * @property {(entry: Entry) => void} open
+ * @property {(entry: Entry, at: HTMLElement | Point) => void} menu
+ * @property {(entry: Entry) => string} toHref
+ */
+
+/** The list of what a state shows. */
+export class ListView {
+  /** @type {Layout} */
+  layout = "lines";
+  #state;
+  #actions;
+  #spacer = h("div", { class: "spacer", role: "none" });
+  #rows = h("div", { class: "rows", role: "rowgroup" });
+  #empty = h("div", { class: "empty", hidden: true });
+  #heads;
+  /** @type {HTMLElement} */
+  #scroller;
+  /** @type {Map<string, Row>} */
+  #made = new Map();
+  /** Pixels at the bottom that something else on the page covers. */
+  #covered = 0;
+
+  /**
+   * @param {FolderState} state
+   * @param {ListActions} actions
+   */
+  constructor(state, actions) {
+    this.#state = state;
+    this.#actions = actions;
+    this.#heads = createHeads(state);
+    this.#scroller = h(
+      "div",
+      {
+        class: "scroller",
+        id: "list",
+        tabIndex: 0,
+        role: "grid",
+        "aria-multiselectable": "true",
+        "aria-label": "Files and folders",
+        "aria-colcount": "5",
+      },
+      this.#heads.element,
+      this.#spacer,
+      this.#rows,
+    );
+    this.element = h("section", { class: "list" }, this.#scroller, this.#empty);
+    this.#scroller.addEventListener("scroll", () => this.#render(), { passive: true });
+    new ResizeObserver(() => this.#render()).observe(this.#scroller);
+    this.#rows.addEventListener("click", (event) => this.#onClick(event));
+    this.#rows.addEventListener("contextmenu", (event) => this.#onMenu(event));
+  }
+
+  get columns() {
+    const width = this.#scroller.clientWidth - 24;
+    return this.layout === "tiles" ? Math.max(2, Math.floor(width / TILE_WIDTH)) : 1;
+  }
+
+  /** Entries that a screen shows. */
+  get pageSize() {
+    const lines = Math.floor((this.#scroller.clientHeight - this.#headHeight) / this.#lineHeight) - 1;
+    return Math.max(1, lines) * this.columns;
+  }
+
+  get #lineHeight() {
+    return Number.parseFloat(getComputedStyle(this.#scroller).getPropertyValue("--line-height")) || 46;
+  }
+
+  get #headHeight() {
+    return this.#heads.element.offsetHeight;
+  }
+
+  /** @param {Layout} layout */
+  setLayout(layout) {
+    this.layout = layout;
+    this.element.classList.toggle("tiles", layout === "tiles");
+    this.#made.clear();
+    this.#render();
+  }
+
+  /** @param {number} pixels at the bottom that something covers: the last entry can be scrolled out from behind it */
+  setCovered(pixels) {
+    if (pixels === this.#covered) return;
+    this.#covered = pixels;
+    this.#render();
+  }
+
+  /**
+   * Shows what the state holds now.
+   * @param {readonly HTMLElement[]} message stands in for an empty list
+   */
+  update(message) {
+    const isEmpty = this.#state.shown.length === 0;
+    this.#heads.update();
+    this.#empty.replaceChildren(...(isEmpty ? message : []));
+    this.#empty.hidden = !isEmpty;
+    this.#scroller.hidden = isEmpty;
+    this.#render();
+  }
+
+  /** @param {number} index of an entry to scroll to */
+  reveal(index) {
+    const [height, head] = [this.#lineHeight, this.#headHeight];
+    const top = Math.floor(index / this.columns) * height;
+    const visible = this.#scroller.clientHeight - head - this.#covered;
+    if (top < this.#scroller.scrollTop) this.#scroller.scrollTop = top;
+    else if (top + height > this.#scroller.scrollTop + visible) this.#scroller.scrollTop = top + height - visible;
+  }
+
+  focus() {
+    this.#scroller.focus({ preventScroll: true });
+  }
+
+  scrollToTop() {
+    this.#scroller.scrollTop = 0;
+  }
+
+  /**
+   * The row of an entry while it can be seen, for a menu to stand beside.
+   * @param {string} name
+   */
+  findButton(name) {
+    return this.#made.get(name)?.more ?? null;
+  }
+
+  /**
+   * The entry that an element of the list belongs to.
+   * @param {Element} element
+   */
+  findEntry(element) {
+    const row = element.closest(".row");
+    return row instanceof HTMLElement ? this.#state.shown[Number(row.dataset.index)] ?? null : null;
+  }
+
+  /** @param {MouseEvent} event */
+  #onClick(event) {
+    const target = getTarget(event);
+    const entry = this.findEntry(target);
+    if (entry === null) return;
+    const index = this.#state.shown.indexOf(entry);
+    const more = target.closest("button.more");
+    if (more instanceof HTMLElement) return this.#actions.menu(entry, more);
+    if (target.closest(".c-box")) {
+      if (event.shiftKey) this.#state.extendTo(index);
+      else this.#state.toggle(index);
+      return;
+    }
+    if (event.ctrlKey || event.metaKey) {
+      // On a link this would open a tab; on the rest of the row it selects.
+      if (!target.closest("a")) this.#state.toggle(index);
+      return;
+    }
+    event.preventDefault();
+    if (event.shiftKey) return this.#state.extendTo(index);
+    this.#state.goTo(index);
+    this.#actions.open(entry);
+  }
+
+  /** @param {MouseEvent} event */
+  #onMenu(event) {
+    const entry = this.findEntry(getTarget(event));
+    // With Shift the browser's own menu can still be had.
+    if (entry === null || event.shiftKey) return;
+    event.preventDefault();
+    this.#state.goTo(this.#state.shown.indexOf(entry));
+    // The press gave the focus to a link of the row; the list is where the keys are.
+    this.focus();
+    this.#actions.menu(entry, { x: event.clientX, y: event.clientY });
+  }
+
+  #render() {
+    const { shown, current } = this.#state;
+    const [height, columns] = [this.#lineHeight, this.columns];
+    const lines = Math.ceil(shown.length / columns);
+    const { scrollTop, clientHeight } = this.#scroller;
+    this.#spacer.style.height = `${lines * height + this.#covered}px`;
+    const firstLine = Math.max(0, Math.min(Math.floor(scrollTop / height), lines) - SPARE);
+    const first = firstLine * columns;
+    const last = Math.min(shown.length, (Math.ceil((scrollTop + clientHeight) / height) + SPARE) * columns);
+    this.#rows.style.top = `${this.#headHeight + firstLine * height}px`;
+    this.#rows.style.setProperty("--columns-count", String(columns));
+    this.#place(first, last);
+    this.#scroller.setAttribute("aria-rowcount", String(shown.length + 1));
+    if (current >= first && current < last) this.#scroller.setAttribute("aria-activedescendant", `row-${current}`);
+    else this.#scroller.removeAttribute("aria-activedescendant");
+  }
+
+  /**
+   * Makes the rows from `first` to `last` be there: those that are already stay the elements that they are, so that a
+   * press of a button or a menu on one outlives a newer listing.
+   * @param {number} first
+   * @param {number} last
+   */
+  #place(first, last) {
+    const { shown } = this.#state;
+    const names = new Set(shown.slice(first, last).map(({ name }) => name));
+    for (const [name, row] of this.#made) {
+      if (names.has(name)) continue;
+      row.root.remove();
+      this.#made.delete(name);
+    }
+    for (let index = first; index < last; index++) {
+      const entry = shown[index];
+      let row = this.#made.get(entry.name);
+      if (row === undefined || row.entry.kind !== entry.kind) {
+        row?.root.remove();
+        row = this.#createRow(entry);
+        this.#made.set(entry.name, row);
+      }
+      this.#fill(row, entry, index);
+      const at = this.#rows.children[index - first];
+      if (at !== row.root) this.#rows.insertBefore(row.root, at ?? null);
+    }
+    while (this.#rows.children.length > last - first) this.#rows.lastElementChild?.remove();
+  }
+
+  /** @param {Entry} entry */
+  #createRow(entry) {
+    const kind = getKind(entry);
+    const name = formatName(entry.name);
+    const slash = name.lastIndexOf("/");
+    const [start, end] = splitName(name.slice(slash + 1));
+    const box = h("input", { type: "checkbox", class: "box", tabIndex: -1, "aria-label": `Select ${name}` });
+    const link = h(
+      "a",
+      { class: "name", tabindex: "-1", title: name, draggable: "false" },
+      slash < 0 ? null : h("small", {}, name.slice(0, slash + 1)),
+      ...(end === "" ? [start] : [h("span", { class: "start" }, start), h("span", { class: "end" }, end)]),
+    );
+    const picture = h("span", { class: "picture" }, icon(getIcon(kind), `kind ${kind}`));
+    const size = h("div", { class: "size", role: "gridcell" });
+    const date = h("time", {});
+    const more = iconButton("more", `Actions for ${name}`, null, {
+      className: "more",
+      tabindex: "-1",
+      "aria-haspopup": "menu",
+    });
+    const root = h(
+      "div",
+      { class: "row", role: "row", draggable: "true" },
+      h("div", { class: "c-box", role: "gridcell" }, box),
+      h("div", { class: "c-name", role: "gridcell" }, picture, link),
+      size,
+      h("div", { class: "date", role: "gridcell" }, date),
+      h("div", { class: "c-more", role: "gridcell" }, more),
+    );
+    if (this.layout === "tiles" && kind === "image") showThumbnail(picture, entry, this.#actions.toHref(entry));
+    return { root, box, link, size, date, more, entry };
+  }
+
+  /**
+   * @param {Row} row
+   * @param {Entry} entry
+   * @param {number} index
+   */
+  #fill(row, entry, index) {
+    const { selected, current } = this.#state;
+    const isSelected = selected.has(entry.name);
+    const { root } = row;
+    row.entry = entry;
+    root.id = `row-${index}`;
+    root.dataset.index = String(index);
+    root.setAttribute("aria-rowindex", String(index + 2));
+    root.setAttribute("aria-selected", String(isSelected));
+    root.classList.toggle("selected", isSelected);
+    root.classList.toggle("current", current === index);
+    row.box.checked = isSelected;
+    row.link.href = this.#actions.toHref(entry);
+    setText(row.size, entry.kind === "folder" ? "" : formatSize(entry.size));
+    setText(row.date, formatDate(entry.modified));
+    row.date.title = formatFullDate(entry.modified);
+    row.date.dateTime = new Date(entry.modified).toISOString();
+  }
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} text
+ */
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** @param {FolderState} state */
+function createHeads(state) {
+  const all = h("input", { type: "checkbox", class: "box", "aria-label": "Select all" });
+  all.addEventListener("click", () => state.extent === "all" ? state.clearSelection() : state.selectAll());
+  const cells = HEADS.map(([key, label]) =>
+    h(
+      "div",
+      { class: `col ${key}`, role: "columnheader" },
+      h("button", { type: "button", title: `Sort by ${label.toLowerCase()}`, onclick: () => state.sortBy(key) }, label),
+    )
+  );
+  const update = () => {
+    HEADS.forEach(([key], index) => {
+      const order = state.sort.key !== key ? "none" : state.sort.down ? "descending" : "ascending";
+      cells[index].setAttribute("aria-sort", order);
+    });
+    all.checked = state.extent === "all";
+    all.indeterminate = state.extent === "some";
+  };
+  const element = h(
+    "div",
+    { class: "heads", role: "row", "aria-rowindex": "1" },
+    h("div", { class: "c-box", role: "columnheader" }, all),
+    ...cells,
+    h("div", { class: "c-more", role: "columnheader" }, h("span", { class: "unseen" }, "Actions")),
+  );
+  return { element, update };
+}

@@ -1,0 +1,373 @@
+// @ts-check
+// The panel that shows how uploads go. Rows are made once and then only filled: a button that is being pressed or has
+// the focus stays the same button.
+
+import { h, icon, iconButton } from "../parts/dom.js";
+import { formatCount, formatName, formatSize, formatSpan, splitName } from "../parts/format.js";
+import { MOVING } from "./upload_queue.js";
+
+/**
+ * @typedef {import("./upload_queue.js").UploadItem} UploadItem
+ * @typedef {import("./upload_queue.js").UploadQueue} UploadQueue
+ * @typedef {import("./upload_queue.js").State} State
+ * @typedef {{ root: HTMLLIElement, words: HTMLElement, fill: HTMLElement, ok: Element,
+ *   buttons: Readonly<Record<"choose" | "pause" | "resume" | "retry" | "cancel", HTMLButtonElement>> }} Row
+ */
+
+/** Rows shown at most; a folder of thousands of files needs no row for each. */
+const MAX_ROWS = 60;
+/** @type {readonly State[]} */
+const ORDER = ["failed", "asking", "sending", "retrying", "lost", "paused", "waiting", "skipped", "done"];
+/** @type {Readonly<Partial<Record<State, string>>>} */
+const WORDS = {
+  waiting: "Waiting",
+  retrying: "Connection lost, trying again…",
+  asking: "There is one already",
+  done: "Done",
+  failed: "Failed",
+  skipped: "Skipped",
+};
+/** @type {readonly State[]} */
+const ENDED = ["done", "skipped", "failed"];
+/** Buttons that an item has in a state. */
+/** @type {Readonly<Partial<Record<State, readonly (keyof Row["buttons"])[]>>>} */
+const BUTTONS = {
+  waiting: ["pause", "cancel"],
+  sending: ["pause", "cancel"],
+  retrying: ["pause", "cancel"],
+  asking: ["cancel"],
+  paused: ["resume", "cancel"],
+  failed: ["retry", "cancel"],
+  skipped: ["cancel"],
+  lost: ["choose", "cancel"],
+};
+
+/** The panel of a queue. */
+export class UploadPanel {
+  #queue;
+  #choose;
+  #title = h("strong", { "aria-live": "polite" });
+  #detail = h("span", { class: "detail" });
+  #fill = h("i", {});
+  #bar = h("div", {
+    class: "bar",
+    role: "progressbar",
+    "aria-label": "All uploads",
+    "aria-valuemin": 0,
+    "aria-valuemax": 100,
+  }, this.#fill);
+  #list = h("ul", {});
+  #tools;
+  /** @type {Map<UploadItem, Row>} */
+  #rows = new Map();
+  #speed = new Speed();
+  #isDue = false;
+
+  /**
+   * @param {UploadQueue} queue
+   * @param {(item: UploadItem) => void} choose asks for the file of an upload of an earlier visit
+   */
+  constructor(queue, choose) {
+    this.#queue = queue;
+    this.#choose = choose;
+    this.#tools = {
+      pause: iconButton("pause", "Pause all", () => queue.pauseAll()),
+      resume: iconButton("play", "Resume all", () => queue.resumeAll()),
+      retry: iconButton("retry", "Try all again", () => queue.retryAll()),
+      clear: iconButton("trash", "Clear what failed", () => queue.clear(["failed"])),
+      fold: iconButton("fold", "Fold", () => this.#fold(true)),
+      unfold: iconButton("unfold", "Unfold", () => this.#fold(false)),
+      close: iconButton("close", "Close", () => {
+        queue.clear(ENDED);
+        queue.dismissLost();
+      }),
+    };
+    this.element = h(
+      "aside",
+      { class: "uploads", "aria-label": "Uploads", hidden: true },
+      h("header", {}, h("div", { class: "words" }, this.#title, this.#detail), ...Object.values(this.#tools)),
+      this.#bar,
+      this.#list,
+    );
+  }
+
+  /** May be called as often as anything changes. */
+  update() {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setTimeout(() => {
+      this.#isDue = false;
+      this.#render();
+    }, 100);
+  }
+
+  /** @param {boolean} isFolded */
+  #fold(isFolded) {
+    this.#list.hidden = isFolded;
+    this.#render();
+    (isFolded ? this.#tools.unfold : this.#tools.fold).focus();
+  }
+
+  #render() {
+    const items = [...this.#queue.items];
+    this.element.hidden = items.length === 0;
+    if (items.length === 0) this.#list.hidden = false;
+    const counts = countItems(items);
+    const progress = measure(items);
+    if (!counts.sending) this.#speed.reset();
+    setText(this.#title, nameState(counts));
+    setText(this.#detail, describe(counts, progress, this.#speed.measure(progress.sent)));
+    this.#fill.style.width = `${100 * progress.share}%`;
+    this.#bar.setAttribute("aria-valuenow", String(Math.round(100 * progress.share)));
+    this.element.classList.toggle("finished", counts.open === 0 && !counts.failed && !counts.lost);
+    this.element.classList.toggle("broken", counts.open === 0 && counts.failed > 0);
+    this.#showTools(counts);
+    this.#place(items);
+    if (counts.sending) this.update();
+  }
+
+  /** @param {Counts} counts */
+  #showTools({ moving, paused, failed, open }) {
+    const isFolded = this.#list.hidden !== false;
+    const shown = {
+      pause: moving > 0,
+      resume: moving === 0 && paused > 0,
+      retry: failed > 0,
+      clear: failed > 0,
+      fold: open > 0 && !isFolded,
+      unfold: open > 0 && isFolded,
+      close: open === 0,
+    };
+    /** @type {(keyof typeof shown)[]} */
+    const names = ["pause", "resume", "retry", "clear", "fold", "unfold", "close"];
+    showButtons(names.map((name) => /** @type {const} */ ([this.#tools[name], shown[name]])));
+  }
+
+  /**
+   * Makes the rows be those of the items that matter most. While the pointer or the focus is on them they keep their
+   * places: what is about to be pressed must not move away.
+   * @param {readonly UploadItem[]} items
+   */
+  #place(items) {
+    const isHeld = this.#list.matches(":hover, :focus-within");
+    const picked = pickRows(items);
+    const wanted = new Set(picked);
+    for (const [item, row] of this.#rows) {
+      if (this.#queue.items.has(item) && (isHeld || wanted.has(item))) continue;
+      this.#remove(item, row);
+    }
+    for (const [index, item] of picked.entries()) {
+      let row = this.#rows.get(item);
+      const isNew = row === undefined;
+      if (row === undefined) this.#rows.set(item, row = this.#createRow(item));
+      if (isHeld && isNew) this.#list.append(row.root);
+      else if (!isHeld && this.#list.children[index] !== row.root) {
+        this.#list.insertBefore(row.root, this.#list.children[index] ?? null);
+      }
+    }
+    for (const [item, row] of this.#rows) fillRow(row, item);
+  }
+
+  /**
+   * @param {UploadItem} item
+   * @param {Row} row
+   */
+  #remove(item, row) {
+    if (row.root.contains(document.activeElement)) {
+      const next = row.root.nextElementSibling ?? row.root.previousElementSibling;
+      const button = next?.querySelector("button:not([hidden])") ??
+        this.element.querySelector("header button:not([hidden])");
+      if (button instanceof HTMLElement) button.focus();
+    }
+    row.root.remove();
+    this.#rows.delete(item);
+  }
+
+  /**
+   * @param {UploadItem} item
+   * @returns {Row}
+   */
+  #createRow(item) {
+    const name = formatName(item.names.at(-1) ?? "");
+    const [start, end] = splitName(name);
+    const buttons = {
+      choose: iconButton("file", `Choose ${name} again`, () => this.#choose(item), {
+        text: "Choose file",
+        className: "button",
+      }),
+      pause: iconButton("pause", `Pause ${name}`, () => this.#queue.pause(item)),
+      resume: iconButton("play", `Resume ${name}`, () => this.#queue.resume(item)),
+      retry: iconButton("retry", `Try ${name} again`, () => this.#queue.resume(item)),
+      cancel: iconButton("close", `Cancel ${name}`, () => this.#queue.cancel(item)),
+    };
+    const words = h("span", {});
+    const fill = h("i", {});
+    const ok = icon("check", "ok");
+    const root = h(
+      "li",
+      {},
+      h(
+        "div",
+        { class: "words" },
+        h(
+          "b",
+          { title: formatName(item.names.join("/")) },
+          ...(end === "" ? [start] : [h("span", { class: "start" }, start), h("span", { class: "end" }, end)]),
+        ),
+        words,
+      ),
+      ok,
+      ...Object.values(buttons),
+      h("div", { class: "bar" }, fill),
+    );
+    return { root, words, fill, ok, buttons };
+  }
+}
+
+/**
+ * @param {Row} row
+ * @param {UploadItem} item
+ */
+function fillRow({ root, words, fill, ok, buttons }, item) {
+  if (root.className !== item.state) root.className = item.state;
+  const share = item.state === "done" || item.size === 0 ? 100 : (100 * item.sent) / (item.size ?? Infinity);
+  setText(words, item.problem || (WORDS[item.state] ?? describeItem(item)));
+  fill.style.width = `${share}%`;
+  ok.classList.toggle("hidden", item.state !== "done");
+  const shown = BUTTONS[item.state] ?? [];
+  /** @type {(keyof Row["buttons"])[]} */
+  const names = ["choose", "pause", "resume", "retry", "cancel"];
+  showButtons(names.map((name) => /** @type {const} */ ([buttons[name], shown.includes(name)])));
+}
+
+/**
+ * Shows some of the buttons that stand beside each other. The focus goes on to the one that takes the place of its own.
+ * @param {readonly (readonly [HTMLButtonElement, boolean])[]} buttons
+ */
+function showButtons(buttons) {
+  const hadFocus = buttons.some(([button, isShown]) => !isShown && button === document.activeElement);
+  for (const [button, isShown] of buttons) button.hidden = !isShown;
+  if (hadFocus) buttons.find(([, isShown]) => isShown)?.[0].focus();
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} text
+ */
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** @param {UploadItem} item */
+function describeItem({ state, size, sent }) {
+  const amount = `${formatSize(sent)}${size === null ? "" : ` of ${formatSize(size)}`}`;
+  if (state === "lost") return `Interrupted at ${amount}: choose the file again to go on`;
+  return state === "paused" ? `Paused at ${amount}` : amount;
+}
+
+/**
+ * How many items there are of some states, how many move, and how many may still become uploads by themselves.
+ * @typedef {{ failed: number, done: number, paused: number, sending: number, retrying: number, lost: number,
+ *   moving: number, open: number }} Counts
+ */
+
+/**
+ * @param {readonly UploadItem[]} items
+ * @returns {Counts}
+ */
+function countItems(items) {
+  /** @type {Map<State, number>} */
+  const counts = new Map();
+  for (const { state } of items) counts.set(state, (counts.get(state) ?? 0) + 1);
+  /** @param {State} state */
+  const count = (state) => counts.get(state) ?? 0;
+  const moving = MOVING.reduce((sum, state) => sum + count(state), 0);
+  return {
+    failed: count("failed"),
+    done: count("done"),
+    paused: count("paused"),
+    sending: count("sending"),
+    retrying: count("retrying"),
+    lost: count("lost"),
+    moving,
+    open: moving + count("paused"),
+  };
+}
+
+/**
+ * Bytes sent, bytes in all or null while they are not known, and the share that is done, 0 to 1.
+ * @typedef {{ sent: number, total: number | null, share: number }} Progress
+ */
+
+/**
+ * @param {readonly UploadItem[]} items
+ * @returns {Progress}
+ */
+export function measure(items) {
+  let [sent, total, ended] = [0, 0, 0];
+  let isKnown = true;
+  for (const item of items) {
+    // What of a failed file went out is of no use to anybody.
+    sent += item.state === "done" ? item.size ?? 0 : item.state === "failed" ? 0 : item.sent;
+    // Of a dropped folder the sizes come to light one by one; until then files are counted.
+    if (item.size === null) isKnown = false;
+    else total += item.size;
+    if (item.state === "done" || item.state === "skipped") ended++;
+  }
+  const share = isKnown && total > 0 ? sent / total : ended / Math.max(1, items.length);
+  return { sent, total: isKnown ? total : null, share: Math.min(1, share) };
+}
+
+/** @param {Counts} counts */
+function nameState({ moving, open, failed, done, lost }) {
+  if (open > 0) {
+    const state = moving > 0 ? `Uploading ${formatCount(open, "file")}` : `${formatCount(open, "upload")} paused`;
+    return failed > 0 ? `${state}, ${failed.toLocaleString()} failed` : state;
+  }
+  if (failed > 0) return `${formatCount(failed, "upload")} failed`;
+  return lost > 0 ? `${formatCount(lost, "upload")} interrupted` : `${formatCount(done, "file")} uploaded`;
+}
+
+/**
+ * @param {Counts} counts
+ * @param {Progress} progress
+ * @param {number} perSecond
+ */
+function describe(counts, { sent, total }, perSecond) {
+  const parts = [total === null ? formatSize(sent) : `${formatSize(sent)} of ${formatSize(total)}`];
+  if (counts.retrying) parts.push("trying again…");
+  else if (counts.sending && perSecond > 0) {
+    parts.push(`${formatSize(perSecond)}/s`);
+    if (total !== null) parts.push(`${formatSpan((total - sent) / perSecond)} left`);
+  }
+  return parts.join(" · ");
+}
+
+/** @param {readonly UploadItem[]} items */
+function pickRows(items) {
+  /** @type {Map<State, UploadItem[]>} */
+  const byState = new Map(ORDER.map((state) => [state, []]));
+  for (const item of items) byState.get(item.state)?.push(item);
+  byState.get("done")?.reverse();
+  return ORDER.flatMap((state) => byState.get(state) ?? []).slice(0, MAX_ROWS);
+}
+
+/** Bytes a second over the last few seconds. */
+class Speed {
+  /** @type {[number, number][]} */
+  #samples = [];
+
+  /** Forgets what was before a rest. */
+  reset() {
+    this.#samples = [];
+  }
+
+  /** @param {number} sent */
+  measure(sent) {
+    const now = performance.now();
+    this.#samples.push([now, sent]);
+    while (this.#samples.length > 2 && now - this.#samples[0][0] > 4000) this.#samples.shift();
+    const [then, before] = this.#samples[0];
+    return now - then < 300 ? 0 : Math.max(0, ((sent - before) * 1000) / (now - then));
+  }
+}
