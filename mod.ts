@@ -5,7 +5,7 @@
  * import { openTunnel } from "portway";
  *
  * await using tunnel = await openTunnel({ fetch: () => new Response("hello") });
- * tunnel.on("request", ({ method, target, status }) => console.log(method, target, status));
+ * tunnel.on("request", ({ method, path, status }) => console.log(method, path, status));
  * console.log(tunnel.url);
  * ```
  *

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { chooseCoding, compressSync, getMediaType } from "./file_http/mod.ts";
 import { LOOK_FOLDER } from "./look/look.ts";
 
+/** Where the files lie that pages of an area load. */
 export interface PageAssetsOptions {
   /** Where files lie; those below it have their ways as names. The shared stylesheets are there besides. */
   folders: readonly URL[];

@@ -15,6 +15,7 @@ export interface ReplayRequest {
   framing: OutgoingFraming;
 }
 
+/** A capture that is sent once more, and to whom. */
 export interface ReplayOptions {
   /** Where to; a path in it comes before that of the capture. */
   service: Pick<URL, "host" | "pathname">;

@@ -23,6 +23,7 @@ export const TARGETS = [
   "aarch64-unknown-linux-gnu",
   "x86_64-pc-windows-msvc",
 ] as const;
+/** A system that an executable is made for, as Deno names it. */
 export type Target = typeof TARGETS[number];
 
 /**

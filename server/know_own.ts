@@ -3,6 +3,7 @@ import { portOf } from "../common/url_port.ts";
 import type { ServerConfig } from "./config.ts";
 import { bareHostname, createOwnAddressCheck, type GuardOptions } from "./guard/mod.ts";
 
+/** By what a server knows that a request would lead back to it. */
 export interface KnowOwnOptions {
   config: Pick<ServerConfig, "trustedProxies">;
   /** Where this server is reached. */

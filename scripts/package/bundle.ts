@@ -26,7 +26,8 @@ const VENDOR = "vendor";
 export function joinPackages(texts: readonly string[], folder: string, kept: readonly string[]): NpmPackage[] {
   const specifiers = findSpecifiers(texts), work = join(folder, VENDOR, "work"), out = join(folder, VENDOR);
   mkdirSync(work, { recursive: true });
-  symlinkSync(join(ROOT, "node_modules"), join(work, "node_modules"));
+  // On Windows a junction, which anybody may make; it means nothing elsewhere.
+  symlinkSync(join(ROOT, "node_modules"), join(work, "node_modules"), "junction");
   writeFileSync(join(work, "deno.json"), readFileSync(join(ROOT, "deno.json")));
   const entries = specifiers.map((specifier) => {
     const entry = join(work, nameModule(specifier));

@@ -10,7 +10,8 @@ const ENTRIES = ["mod", "server", "cli"];
  * @throws Error with what the compiler says when it writes none
  */
 export function emitTypes(stage: string, folder: string): void {
-  symlinkSync(join(ROOT, "node_modules"), join(stage, "node_modules"));
+  // On Windows a junction, which anybody may make; it means nothing elsewhere.
+  symlinkSync(join(ROOT, "node_modules"), join(stage, "node_modules"), "junction");
   const out = mkdtempSync(join(stage, "types-"));
   writeFileSync(
     join(stage, "tsconfig.json"),

@@ -46,15 +46,18 @@ export const announcedTooLarge = (maxBytes: number, announced: number): HttpErro
     your_file_size: announced,
   });
 
+/** 403 `replay_off`: the operator lets the server send no calls again. */
 export const replayOff = (): HttpError =>
   new HttpError(403, "replay_off", "This server sends no calls again.", {
     details: "portway --views-replay sends them from your own machine.",
   });
 
+/** 429 `replay_busy`, to be tried again after 2 seconds. */
 export const replayBusy = (): HttpError =>
   new HttpError(429, "replay_busy", "As many calls are being sent again as may be at a time.", {
     headers: { "retry-after": "2" },
   });
 
+/** 504 `upstream_timeout`. @param limitMs what it was given to answer in */
 export const replayTooSlow = (limitMs: number): HttpError =>
   new HttpError(504, "upstream_timeout", `There was no answer within ${limitMs / 1000} seconds.`);

@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { StoreUnavailable } from "./errors.ts";
@@ -87,8 +88,16 @@ class StoreWatch {
   }
 
   #readInode(): number | null {
-    return this.#path === null ? null : statSync(this.#path, { throwIfNoEntry: false })?.ino ?? -1;
+    return this.#path === null ? null : readFileNumber(this.#path);
   }
+}
+
+/**
+ * The number of the file that has a path now, -1 for none; null where there is no need to look. Windows lets nobody
+ * remove or replace a database that is open, and on its disks with FAT a file's number may change.
+ */
+export function readFileNumber(path: string, platform: string = process.platform): number | null {
+  return platform === "win32" ? null : statSync(path, { throwIfNoEntry: false })?.ino ?? -1;
 }
 
 async function openDatabase(path: string, watch: StoreWatch): Promise<Kysely<Database>> {

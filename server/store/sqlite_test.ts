@@ -1,8 +1,9 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { chmodSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { openStore } from "./mod.ts";
+import { readFileNumber } from "./sqlite.ts";
 import { withFolder } from "./stores_kit_test.ts";
 
 Deno.test({
@@ -45,4 +46,17 @@ Deno.test("SQLite in a file: what is kept is on the disk itself, which on macOS 
       Object.values((await sql`pragma ${sql.raw(name)}`.execute(store.db)).rows[0] as object);
     deepEqual(await Promise.all(["synchronous", "fullfsync", "checkpoint_fullfsync"].map(read)), [[2], [1], [1]]);
     await store.close();
+  }));
+
+Deno.test("readFileNumber tells a file from another of its name, and on Windows does not look", () =>
+  withFolder((dir) => {
+    const [path, other] = [join(dir, "a"), join(dir, "b")];
+    for (const file of [path, other]) writeFileSync(file, "");
+    for (const platform of ["linux", "darwin"]) {
+      equal(readFileNumber(path, platform), statSync(path).ino);
+      equal(readFileNumber(path, platform) === readFileNumber(other, platform), false);
+    }
+    rmSync(path);
+    deepEqual(["linux", "win32"].map((platform) => readFileNumber(path, platform)), [-1, null]);
+    return Promise.resolve();
   }));

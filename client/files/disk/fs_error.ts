@@ -1,4 +1,5 @@
 import { HttpError } from "../../../common/http_error.ts";
+import { isHeldOpen } from "../../../common/platform/mod.ts";
 
 /** The system's name for why a file operation failed, e.g. `ENOENT`; "" when `error` is none. */
 export function getErrorCode(error: unknown): string {
@@ -28,11 +29,18 @@ const ANSWERS: Readonly<Record<string, readonly [number, string, string] | undef
   EINVAL: [409, "not_possible", "This cannot be done here."],
 };
 
-/** Turns whatever was thrown into the answer for it: an error of the system by its code, anything else 500. */
-export function toHttpError(error: unknown): HttpError {
+/**
+ * Turns whatever was thrown into the answer for it: an error of the system by its code, anything else 500. Windows has
+ * one code for what is not permitted and for what another program has open.
+ */
+export function toHttpError(error: unknown, platform?: string): HttpError {
   if (error instanceof HttpError) return error;
   const code = getErrorCode(error);
   if (["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "ENXIO"].includes(code)) return noSuchEntry(error);
+  if (code !== "EBUSY" && isHeldOpen(error, platform)) {
+    const message = "The system does not permit this, or a program has it open.";
+    return new HttpError(403, "not_permitted", message, { cause: error });
+  }
   const [status, name, message] = ANSWERS[code] ??
     [500, "internal_error", "The share failed to answer this request."];
   return new HttpError(status, name, message, { cause: error });

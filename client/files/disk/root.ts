@@ -258,10 +258,11 @@ class SharedRoot implements Root {
   }
 
   #openFolder(full: string): Folder {
-    const fd = fs.openSync(full, READ_FOLDER);
+    // Windows cannot be asked for a folder and nothing else: what was opened is looked at.
+    const fd = fs.openSync(full, this.#system.platform === "win32" ? READ_FILE : READ_FOLDER);
     try {
       const [realPath, segments] = this.#locate(fd, full);
-      if (!fs.fstatSync(fd).isDirectory()) throw noSuchEntry();
+      if (!fs.fstatSync(fd).isDirectory()) throw noFolder(full);
       return { kind: "folder", fd, path: this.#hold(fd, realPath), segments, close: closeOnce(fd) };
     } catch (error) {
       fs.closeSync(fd);
@@ -301,6 +302,11 @@ function asFile(opened: OpenFile | Folder): OpenFile {
   if (opened.kind === "file") return opened;
   opened.close();
   throw noSuchEntry();
+}
+
+/** What systems say that can be asked for a folder and nothing else. */
+function noFolder(full: string): Error {
+  return Object.assign(new Error(`ENOTDIR: not a directory, open '${full}'`), { code: "ENOTDIR" });
 }
 
 /** The real path of `full`, if that is what `fd` has open. */

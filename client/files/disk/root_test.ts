@@ -101,6 +101,22 @@ for (
   });
 }
 
+for (const [how, system] of Object.entries(SYSTEMS)) {
+  Deno.test(`share says of a file that something is to be put into that it is no folder${how}`, async () => {
+    await using share = openTestShare({ writable: true, system });
+    share.write("file.txt", "whole");
+    equal((await share.ask("/file.txt/")).status, 404);
+    equal((await share.ask("/file.txt/below")).status, 404);
+    for (
+      const [method, target] of [["PUT", "/file.txt/below"], ["PUT", "/file.txt/a/b"], ["MKCOL", "/file.txt/below"]]
+    ) {
+      const answer = await share.ask(target, { method, body: method === "PUT" ? "x" : undefined });
+      equal(`${answer.status} ${answer.headers.get("portway-error")}`, "409 parent_is_file", `${method} ${target}`);
+    }
+    equal(share.read("file.txt"), "whole");
+  });
+}
+
 Deno.test("share never opens sockets", async () => {
   await using share = openTestShare();
   const socket = path.join(share.path, "socket");

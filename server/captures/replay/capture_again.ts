@@ -2,6 +2,7 @@ import type { OpenedCapture } from "../../store/mod.ts";
 import { noSuchCapture, noSuchView } from "../errors.ts";
 import type { Committer } from "../receive/committer.ts";
 
+/** Where a call is kept once more, and its body copied from. */
 export interface CaptureAgainOptions {
   committer: Committer;
   /** A piece of a long body by its number, or null behind the last. */

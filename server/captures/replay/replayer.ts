@@ -35,6 +35,7 @@ export interface SentAnswer {
 /** Sends a request, past what guards this server's network. @throws HttpError for what is refused or fails */
 export type SendRequest = (request: SentRequest) => Promise<SentAnswer>;
 
+/** What sends captures from the server, and how often an account may have it. */
 export interface ReplayerOptions {
   send: SendRequest;
   /** Of one account; 0 for none. */
