@@ -16,7 +16,8 @@ import { openReplays } from "./open_replays.ts";
 import { openConfiguredStore } from "./open_store.ts";
 import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
 import { Relay, type RelayOptions } from "./relay/mod.ts";
-import { type Opened, type Place, type RunningServer, serve } from "./serve.ts";
+import type { RunningServer } from "./running_server.ts";
+import { type Opened, type Place, serve } from "./serve.ts";
 import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };

@@ -8,23 +8,7 @@ import { openTrustCheck } from "./open_origin_reader.ts";
 import { describeProcess, describeTraffic, type Metric, openMetrics } from "./metrics.ts";
 import { readTls } from "./read_tls.ts";
 import { watchTls } from "./renew_tls.ts";
-
-/** A server that runs. */
-export interface RunningServer {
-  /** Its public URL. */
-  url: URL;
-  /** Where it listens. */
-  address: { hostname: string; port: number };
-  /** Where its metrics are, when they are told. */
-  metricsUrl: URL | null;
-  /**
-   * Takes nothing new, tells clients, waits for what is in flight up to the configured time, stores what is not
-   * stored, and ends.
-   */
-  drain(): Promise<void>;
-  /** {@link drain} without the waiting. */
-  close(): Promise<void>;
-}
+import type { RunningServer } from "./running_server.ts";
 
 /** Where a server is, as its areas want to know when they open. */
 export interface Place {

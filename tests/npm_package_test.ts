@@ -51,7 +51,8 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
     const text = await readFile(join(root, "docs", "install.md"), "utf8");
     assert.deepEqual(names.filter((name) => name !== "portway"), listDocumented(text));
     assert.match(text, new RegExp(`brings ${names.length} packages: its own and ${names.length - 1} inside`));
-    assert.equal(Number(/tarball is ([\d.]+) MB/.exec(text)?.[1]).toFixed(1), (bytes / 1e6).toFixed(1));
+    const stated = Number(/tarball is ([\d.]+) MB/.exec(text)?.[1]);
+    assert(Math.abs(stated - bytes / 1e6) < 0.3, `${stated} MB are stated of ${bytes} bytes`);
   });
   await t.step("of packages that became part of it, the licences are there", async () => {
     const notice = await readFile(join(installed.folder, "vendor", "NOTICE"), "utf8");
@@ -64,7 +65,7 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
   await t.step("its types fit a program, which runs", async () => {
     await writeFile(join(place, "program.ts"), PROGRAM);
     const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-    const flags = ["--strict", "--module", "nodenext", "--target", "es2022", "--lib", "esnext,dom", "--skipLibCheck"];
+    const flags = ["--strict", "--module", "nodenext", "--target", "es2022", "--lib", "esnext,dom"];
     run(Deno.execPath(), ["run", "-A", tsc, "--noEmit", ...flags, "program.ts"], place);
     assert.equal(run(node, ["program.ts"], place), "true\n");
   });

@@ -1,6 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+import ts from "typescript";
 import { ROOT } from "./product_files.ts";
 
 const ENTRIES = ["mod", "server", "cli"];
@@ -45,17 +55,77 @@ const OPTIONS = {
 
 /** What a program that imports the package can come to see. */
 function copyReachable(out: string, folder: string): void {
-  const waiting = ENTRIES.map((name) => `${name}.d.ts`), seen = new Set<string>();
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (seen.has(path)) continue;
-    seen.add(path);
-    const text = readFileSync(join(out, path), "utf8");
-    const here = path;
-    const written = text.replace(/(\bfrom |\bimport\()"(\.[^"]+)\.tsx?"/g, (_, before: string, name: string) => {
-      waiting.push(join(dirname(here), `${name}.d.ts`));
-      return `${before}"${name}.js"`;
-    });
-    mkdirSync(join(folder, dirname(path)), { recursive: true });
-    writeFileSync(join(folder, path), written);
+  const files = listFiles(out);
+  for (const file of files) {
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replace(/(\bfrom |\bimport\()"(\.[^"]+)\.tsx?"/g, '$1"$2.js"'));
   }
+  const program = ts.createProgram(files, { ...TYPES_ONLY, module: ts.ModuleKind.NodeNext });
+  const waiting = ENTRIES.map((name) => join(out, `${name}.d.ts`)), seen = new Set<string>();
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    const { text, leadsTo } = pointAtDeclarations(program, file);
+    waiting.push(...leadsTo);
+    const target = join(folder, relative(out, file));
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, text);
+  }
+}
+
+const TYPES_ONLY = { noEmit: true, skipLibCheck: true, types: [], moduleResolution: ts.ModuleResolutionKind.NodeNext };
+
+const listFiles = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".d.ts")).map((path) => join(folder, path));
+
+/**
+ * A module of types that takes each name from where it is declared. The front of an area would lead to all of it, and
+ * on to the packages that this needs, whose types are not there.
+ */
+function pointAtDeclarations(program: ts.Program, file: string): { text: string; leadsTo: string[] } {
+  const source = program.getSourceFile(file);
+  if (source === undefined) throw new Error(`${file} is not there`);
+  const leadsTo: string[] = [], changes: { start: number; end: number; text: string }[] = [];
+  for (const statement of source.statements) {
+    const names = listNames(statement);
+    if (names === null) continue;
+    const lines = names.map((name) => {
+      const { from, as } = findDeclaration(program, name);
+      leadsTo.push(from);
+      const path = relative(dirname(file), from).replaceAll("\\", "/").replace(/\.d\.ts$/, ".js");
+      const word = ts.isImportDeclaration(statement) ? "import" : "export";
+      const renamed = as === name.name.text ? as : `${as} as ${name.name.text}`;
+      return `${word} type { ${renamed} } from "${path.startsWith(".") ? path : `./${path}`}";`;
+    });
+    changes.push({ start: statement.getStart(), end: statement.getEnd(), text: lines.join("\n") });
+  }
+  let text = source.text;
+  for (const { start, end, text: line } of changes.reverse()) text = text.slice(0, start) + line + text.slice(end);
+  const others = [...text.matchAll(/\bimport\("(\.[^"]+)\.js"\)/g)];
+  return { text, leadsTo: [...leadsTo, ...others.map(([, path]) => join(dirname(file), `${path}.d.ts`))] };
+}
+
+/** The names that a statement takes from another module of ours, or null when it is none that does. */
+function listNames(statement: ts.Statement): readonly (ts.ImportSpecifier | ts.ExportSpecifier)[] | null {
+  if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return null;
+  const { moduleSpecifier } = statement;
+  if (moduleSpecifier === undefined || !ts.isStringLiteral(moduleSpecifier)) return null;
+  if (!moduleSpecifier.text.startsWith(".")) return null;
+  const named = ts.isImportDeclaration(statement) ? statement.importClause?.namedBindings : statement.exportClause;
+  // What is imported for its effect has no types.
+  if (named === undefined && ts.isImportDeclaration(statement)) return [];
+  if (named === undefined || !(ts.isNamedImports(named) || ts.isNamedExports(named))) {
+    throw new Error(`${statement.getText()}: names are wanted`);
+  }
+  return named.elements;
+}
+
+/** Where a name is declared, and as what. */
+function findDeclaration(program: ts.Program, name: ts.ImportSpecifier | ts.ExportSpecifier) {
+  const checker = program.getTypeChecker(), symbol = checker.getSymbolAtLocation(name.name);
+  const declared = symbol === undefined ? undefined : checker.getAliasedSymbol(symbol);
+  const [declaration] = declared?.declarations ?? [];
+  if (declared === undefined || declaration === undefined) throw new Error(`${name.getText()} is declared nowhere`);
+  return { from: declaration.getSourceFile().fileName, as: declared.name };
 }
