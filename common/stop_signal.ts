@@ -26,7 +26,10 @@ export function listStopSignals(platform: string = process.platform): ReadonlyMa
   return new Map([["SIGINT", 130], ["SIGTERM", 143]]);
 }
 
-/** Aborts its signal, with the signal's name as the reason, at one of {@link listStopSignals}; a later second one ends the process. */
+/**
+ * Aborts its signal, with the signal's name as the reason, at one of {@link listStopSignals}; a later second one ends
+ * the process.
+ */
 export function listenForStop(platform?: string, source: SignalSource = process): StopSignal {
   const stop = new AbortController(), codes = listStopSignals(platform);
   let stoppedAt = 0;

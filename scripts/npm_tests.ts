@@ -34,7 +34,10 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   "proxy_description_memory_test.ts": "a bound for the memory of Deno",
 };
 
-/** Names of tests that are passed over in the files that run: the runtime's own listener is Deno's, and so are these commands. */
+/**
+ * Names of tests that are passed over in the files that run: the runtime's own listener is Deno's, and so are these
+ * commands.
+ */
 const PASSED_OVER = [
   String.raw`\(listener deno\)`,
   String.raw`\(deno\)`,

@@ -1,7 +1,8 @@
 /**
- * All that CI runs: packages as the lock file has them, format, lint, types, imports, documents, then every test. `--checks` leaves the tests out; other
- * arguments go to `deno test` (paths, `--filter`). The last line is `N passed, N failed`, checks and tests together,
- * with `, N skipped` behind it when some were; the exit code is 1 when anything failed.
+ * All that CI runs: packages as the lock file has them, format, lint, types, imports, documents, then every test.
+ * `--checks` leaves the tests out; other arguments go to `deno test` (paths, `--filter`). The last line is `N passed, N
+ * failed`, checks and tests together, with `, N skipped` behind it when some were; the exit code is 1 when anything
+ * failed.
  */
 import { parseTestSummary, type Tally } from "./_test_summary.ts";
 import { runNodeTests } from "./node_tests.ts";

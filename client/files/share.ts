@@ -69,6 +69,7 @@ class FileShare implements FetchTarget {
   readonly #watches: WatchRoutes;
   /** The methods there are, as the field `Allow` has them. */
   readonly #allow: string;
+  readonly #platform: string | undefined;
   #isClosed = false;
 
   constructor(options: FileShareOptions) {
@@ -77,6 +78,7 @@ class FileShare implements FetchTarget {
     if (drop && root.only !== null) throw new TypeError(`cannot take files into "${options.path}": it is no folder`);
     const listings = createListingCache(root);
     this.#root = root;
+    this.#platform = options.system?.platform;
     this.#facts = { name: root.name, writable, protected: passphrase !== undefined, maxUpload };
     this.#log = options.log ?? silentLogger;
     this.#login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
@@ -96,7 +98,7 @@ class FileShare implements FetchTarget {
     if (this.#isClosed) throw new HttpError(503, "share_closed", "This share has ended.");
     const refused = await this.#login?.answer(request, info);
     if (refused) return request.method === "HEAD" ? await withoutBody(refused) : refused;
-    return await this.#route(request, parseSharePath(info.path), info);
+    return await this.#route(request, parseSharePath(info.path, { platform: this.#platform }), info);
   }
 
   async #route(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {

@@ -72,7 +72,10 @@ export interface SignIn {
   signOut(exchange: Exchange): Promise<Entered>;
   /** Mails a link when there is such a user and mail can be sent, and tells nobody which. @throws HttpError 429 */
   forgot(exchange: Exchange, form: { email: string }): Promise<void>;
-  /** Sets a new password by the token of a link, and ends all sessions, grants and tokens. @throws HttpError 400 `link_invalid` */
+  /**
+   * Sets a new password by the token of a link, and ends all sessions, grants and tokens.
+   * @throws HttpError 400 `link_invalid`
+   */
   reset(exchange: Exchange, form: { token: string; password: string }): Promise<void>;
   /**
    * Ends all other sessions, and all grants of clients.

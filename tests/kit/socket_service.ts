@@ -12,8 +12,8 @@ export interface SocketService extends AsyncDisposable {
 
 /**
  * Echoes messages at any path and takes the last subprotocol offered. The text `close <code> <reason>`, or `close`
- * alone, makes it close, `terminate` break off, `push <count>` makes it send that many numbers; `/refuse` refuses the handshake with 403. A
- * plain request to `/never` gets no answer.
+ * alone, makes it close, `terminate` break off, `push <count>` makes it send that many numbers; `/refuse` refuses the
+ * handshake with 403. A plain request to `/never` gets no answer.
  */
 export async function startSocketService(): Promise<SocketService> {
   const log = new LineLog("the log of the WebSocket service");

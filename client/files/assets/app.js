@@ -5,7 +5,7 @@ import { signOut, toPath } from "./parts/api.js";
 import { Changes } from "./change/changes.js";
 import { find, h, icon } from "./parts/dom.js";
 import { downloadEntries, downloadFile, downloadFolder } from "./parts/downloads.js";
-import { installDragMove } from "./list/drag_move.js";
+import { DragMove } from "./list/drag_move.js";
 import { listForMany, listForOne } from "./list/entry_menu.js";
 import { FolderState } from "./list/folder_state.js";
 import { FolderWatch } from "./place/folder_watch.js";
@@ -118,7 +118,7 @@ installKeys({
     upload: () => uploads.pick(false),
   },
 });
-installDragMove({
+new DragMove({
   list: list.element,
   findEntry: (element) => list.findEntry(element),
   take: (entry) => state.selected.has(entry.name) ? state.chosen : [entry],

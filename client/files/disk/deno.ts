@@ -36,8 +36,9 @@ export interface FolderCalls {
 /**
  * The system's own calls for a folder that is open: a fifth of the cost of the way over `/proc/self/fd`, which shows
  * in folders of thousands. Of 10,000 small files a listing takes 45 ms with them and 79 without, a zip 105 and 280
- * (medians, two shared cores); without them a compressed listing would miss the 60 ms that it is to take. Null where they cannot be had: on other systems, without the permission to call the C
- * library (which is not asked for), in a sandbox that refuses the call.
+ * (medians, two shared cores); without them a compressed listing would miss the 60 ms that it is to take. Null where
+ * they cannot be had: on other systems, without the permission to call the C library (which is not asked for), in a
+ * sandbox that refuses the call.
  */
 export function openFolderCalls(os: string = Deno.build.os): FolderCalls | null {
   if (os !== "linux" || Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return null;

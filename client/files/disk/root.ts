@@ -1,7 +1,7 @@
 import fs, { constants } from "node:fs";
 import path from "node:path";
 import { type FileSource, readFully } from "../../../common/file_http/mod.ts";
-import { isShortName } from "../../../common/platform/mod.ts";
+import { isPlainName, isShortName } from "../../../common/platform/mod.ts";
 import { getErrorCode, noSuchEntry } from "./fs_error.ts";
 import { type EntryLook, systemLook } from "./look.ts";
 import { findOwnName } from "./own_name.ts";
@@ -155,6 +155,8 @@ class SharedRoot implements Root {
   }
 
   isVisible(name: string, segments: readonly string[]): boolean {
+    // What asks may have come by any way: a device or a stream is never looked at.
+    if (this.#system.platform === "win32" && !isPlainName(name, "win32")) return false;
     // Whoever shares a single file has named it, dot and all.
     if (this.only !== null) return segments.length === 0 && name === this.only;
     if (name.startsWith(".") && !this.#hidden && !this.#shown.has(name)) return false;

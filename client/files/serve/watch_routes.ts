@@ -14,7 +14,10 @@ type Tell = (text: string) => void;
 
 const encoder = new TextEncoder();
 
-/** Tells visitors when something in a folder was changed by anybody, as server-sent events: at most 256 streams at once. Whoever creates it closes it. */
+/**
+ * Tells visitors when something in a folder was changed by anybody, as server-sent events: at most 256 streams at once.
+ * Whoever creates it closes it.
+ */
 export class WatchRoutes {
   readonly #root: Root;
   readonly #watched = new Map<string, WatchedFolder>();

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { createRateLimiter } from "../../../common/rate_limiter.ts";
+import { createRateLimiter, type RateLimiter } from "../../../common/rate_limiter.ts";
 
 /** Whether a visitor may pass: yes, no, or not before some time. */
 export type Pass = { kind: "open" } | { kind: "closed" } | { kind: "wait"; milliseconds: number };
@@ -32,56 +32,74 @@ const sinceStart = () => Math.floor(performance.now());
 
 /** A gate for `passphrase`. Cookie name and key are random, so they fit this run of this share and no other. */
 export function createGate(passphrase: string, now: () => number = sinceStart): PassphraseGate {
-  const key = randomBytes(32);
-  const expected = hash(key, passphrase);
-  const cookieName = `portway-share-${randomBytes(6).toString("hex")}`;
-  const perAddress = createRateLimiter({ ...PER_ADDRESS, now });
-  const fromEveryone = createRateLimiter({ ...FROM_EVERYONE, now });
-  const meanwhile = createRateLimiter({ ...MEANWHILE, now });
-  const known = new Set<string>();
+  return new Gate(passphrase, now);
+}
 
-  function tryPassphrase(given: string, address: string): Pass {
+class Gate implements PassphraseGate {
+  readonly #key = randomBytes(32);
+  readonly #expected: Buffer;
+  readonly #cookieName = `portway-share-${randomBytes(6).toString("hex")}`;
+  readonly #now: () => number;
+  readonly #perAddress: RateLimiter;
+  readonly #fromEveryone: RateLimiter;
+  readonly #meanwhile: RateLimiter;
+  readonly #known = new Set<string>();
+
+  constructor(passphrase: string, now: () => number) {
+    this.#expected = hash(this.#key, passphrase);
+    this.#now = now;
+    this.#perAddress = createRateLimiter({ ...PER_ADDRESS, now });
+    this.#fromEveryone = createRateLimiter({ ...FROM_EVERYONE, now });
+    this.#meanwhile = createRateLimiter({ ...MEANWHILE, now });
+  }
+
+  check(headers: Headers, address: string): Pass {
+    if (this.#isCookieGood(readCookie(headers.get("cookie"), this.#cookieName))) return { kind: "open" };
+    const password = readBasicPassword(headers.get("authorization"));
+    return password === null ? { kind: "closed" } : this.tryPassphrase(password, address);
+  }
+
+  tryPassphrase(given: string, address: string): Pass {
     const network = toNetwork(address);
-    const isScarce = !known.has(network) && fromEveryone.peek("*") > 0;
-    const milliseconds = Math.max(perAddress.peek(network), isScarce ? meanwhile.peek(toSite(network)) : 0);
+    const isScarce = !this.#known.has(network) && this.#fromEveryone.peek("*") > 0;
+    const milliseconds = Math.max(
+      this.#perAddress.peek(network),
+      isScarce ? this.#meanwhile.peek(toSite(network)) : 0,
+    );
     // A right answer waits as well: else the wait itself would tell right from wrong.
     if (milliseconds > 0) return { kind: "wait", milliseconds };
-    if (isScarce) meanwhile.take(toSite(network));
-    if (timingSafeEqual(hash(key, given), expected)) {
-      remember(network);
+    if (isScarce) this.#meanwhile.take(toSite(network));
+    if (timingSafeEqual(hash(this.#key, given), this.#expected)) {
+      this.#remember(network);
       return { kind: "open" };
     }
-    perAddress.take(network);
-    fromEveryone.take("*");
+    this.#perAddress.take(network);
+    this.#fromEveryone.take("*");
     return { kind: "closed" };
   }
 
-  function remember(network: string): void {
-    if (known.has(network)) return;
-    const oldest = known.values().next().value;
-    if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest);
-    known.add(network);
+  createCookie(isSecure: boolean): string {
+    const expires = String(this.#now() + SESSION_SECONDS * 1000);
+    const value = `${expires}.${hash(this.#key, `cookie ${expires}`).toString("base64url")}`;
+    return serializeCookie(`${this.#cookieName}=${value}`, SESSION_SECONDS, isSecure);
   }
 
-  function check(headers: Headers, address: string): Pass {
-    if (isCookieGood(readCookie(headers.get("cookie"), cookieName))) return { kind: "open" };
-    const password = readBasicPassword(headers.get("authorization"));
-    return password === null ? { kind: "closed" } : tryPassphrase(password, address);
+  clearCookie(isSecure: boolean): string {
+    return serializeCookie(`${this.#cookieName}=`, 0, isSecure);
   }
 
-  function isCookieGood(value: string | null): boolean {
+  #isCookieGood(value: string | null): boolean {
     const [expires, mark] = value?.split(".") ?? [];
-    if (mark === undefined || !/^\d{1,15}$/.test(expires) || Number(expires) < now()) return false;
-    return isSame(Buffer.from(mark, "base64url"), hash(key, `cookie ${expires}`));
+    if (mark === undefined || !/^\d{1,15}$/.test(expires) || Number(expires) < this.#now()) return false;
+    return isSame(Buffer.from(mark, "base64url"), hash(this.#key, `cookie ${expires}`));
   }
 
-  function createCookie(isSecure: boolean): string {
-    const expires = String(now() + SESSION_SECONDS * 1000);
-    const value = `${expires}.${hash(key, `cookie ${expires}`).toString("base64url")}`;
-    return serializeCookie(`${cookieName}=${value}`, SESSION_SECONDS, isSecure);
+  #remember(network: string): void {
+    if (this.#known.has(network)) return;
+    const oldest = this.#known.values().next().value;
+    if (this.#known.size >= MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.add(network);
   }
-
-  return { check, tryPassphrase, createCookie, clearCookie: (secure) => serializeCookie(`${cookieName}=`, 0, secure) };
 }
 
 function hash(key: Uint8Array, text: string): Buffer {

@@ -23,14 +23,14 @@ export function addLanding(app: HqApp, { entry }: Accounts): void {
   });
 }
 
-function Landing(
-  { url, canSignUp, isSignedIn, needsSetUp }: {
-    url: string;
-    canSignUp: boolean;
-    isSignedIn: boolean;
-    needsSetUp: boolean;
-  },
-): Html {
+interface LandingProps {
+  url: string;
+  canSignUp: boolean;
+  isSignedIn: boolean;
+  needsSetUp: boolean;
+}
+
+function Landing({ needsSetUp, ...props }: LandingProps): Html {
   return (
     <>
       {needsSetUp && (
@@ -38,24 +38,7 @@ function Landing(
           Nobody has an account here yet. Open the set-up link that the server has written to its log to make the first.
         </Notice>
       )}
-      <section class="hero">
-        <div>
-          <h1>Your local machine, on the Internet.</h1>
-          <p class="lead">
-            A public URL for what runs on your machine, a place that catches every webhook, and a proxy for the requests
-            that a browser may not make.
-          </p>
-          <div class="ways">
-            {isSignedIn
-              ? <a class="primary big" href="/tunnels">Go to your tunnels</a>
-              : canSignUp
-              ? <a class="primary big" href="/sign-up">Create an account</a>
-              : <a class="primary big" href="/sign-in">Sign in</a>}
-            <a class="button big" href="#start">Start without one</a>
-          </div>
-        </div>
-        <Terminal url={url} />
-      </section>
+      <Hero {...props} />
       <section class="features" aria-label="What it does">
         {FEATURES.map(({ icon, title, text }) => (
           <article key={title} class="panel">
@@ -65,21 +48,50 @@ function Landing(
           </article>
         ))}
       </section>
-      <section class="start panel" id="start">
-        <h2>Start now</h2>
-        <p>Ephemeral tunnels are free and need no account. Pick what you want to show:</p>
-        <dl class="commands">
-          {COMMANDS.map(([what, command]) => (
-            <div key={command}>
-              <dt>{what}</dt>
-              <dd>
-                <CopyText text={`${command} --server ${url}`} label={what} block />
-              </dd>
-            </div>
-          ))}
-        </dl>
-      </section>
+      <Start url={props.url} />
     </>
+  );
+}
+
+function Hero({ url, canSignUp, isSignedIn }: Omit<LandingProps, "needsSetUp">): Html {
+  return (
+    <section class="hero">
+      <div>
+        <h1>Your local machine, on the Internet.</h1>
+        <p class="lead">
+          A public URL for what runs on your machine, a place that catches every webhook, and a proxy for the requests
+          that a browser may not make.
+        </p>
+        <div class="ways">
+          {isSignedIn
+            ? <a class="primary big" href="/tunnels">Go to your tunnels</a>
+            : canSignUp
+            ? <a class="primary big" href="/sign-up">Create an account</a>
+            : <a class="primary big" href="/sign-in">Sign in</a>}
+          <a class="button big" href="#start">Start without one</a>
+        </div>
+      </div>
+      <Terminal url={url} />
+    </section>
+  );
+}
+
+function Start({ url }: { url: string }): Html {
+  return (
+    <section class="start panel" id="start">
+      <h2>Start now</h2>
+      <p>Ephemeral tunnels are free and need no account. Pick what you want to show:</p>
+      <dl class="commands">
+        {COMMANDS.map(([what, command]) => (
+          <div key={command}>
+            <dt>{what}</dt>
+            <dd>
+              <CopyText text={`${command} --server ${url}`} label={what} block />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }
 

@@ -12,44 +12,47 @@ import { getTarget } from "../parts/dom.js";
 const OURS = "application/x-portway-entries";
 
 /**
- * Lets entries be dragged.
- * @param {object} page
- * @param {HTMLElement} page.list
- * @param {(element: Element) => Entry | null} page.findEntry
- * @param {(entry: Entry) => readonly Entry[]} page.take what goes along when an entry is dragged
- * @param {(entry: Entry) => string} page.toHref
- * @param {(element: Element) => Names | null} page.findFolder the folder that an element stands for
- * @param {(moved: readonly Entry[], target: Names) => void} page.move
- * @param {boolean} page.isWritable
+ * @typedef {object} DragPage
+ * @property {HTMLElement} list
+ * @property {(element: Element) => Entry | null} findEntry
+ * @property {(entry: Entry) => readonly Entry[]} take what goes along when an entry is dragged
+ * @property {(entry: Entry) => string} toHref
+ * @property {(element: Element) => Names | null} findFolder the folder that an element stands for
+ * @property {(moved: readonly Entry[], target: Names) => void} move
+ * @property {boolean} isWritable
  */
-export function installDragMove({ list, findEntry, take, toHref, findFolder, move, isWritable }) {
-  /** @type {readonly Entry[]} */
-  let dragged = [];
-  /** @type {Element | null} */
-  let marked = null;
 
-  /** @param {Element | null} element */
-  function mark(element) {
-    marked?.classList.remove("target");
-    marked = element;
-    marked?.classList.add("target");
+/** Lets entries of a page be dragged. */
+export class DragMove {
+  #page;
+  /** @type {readonly Entry[]} */
+  #dragged = [];
+  /** @type {Element | null} */
+  #marked = null;
+
+  /** @param {DragPage} page */
+  constructor(page) {
+    this.#page = page;
+    page.list.addEventListener("dragstart", (event) => this.#start(event));
+    addEventListener("dragend", () => {
+      this.#dragged = [];
+      this.#mark(null);
+    });
+    addEventListener("dragover", (event) => this.#hover(event));
+    addEventListener("drop", (event) => {
+      const target = this.#findTarget(event);
+      if (target === null) return;
+      event.preventDefault();
+      page.move(this.#dragged, target.names);
+    });
   }
 
   /** @param {DragEvent} event */
-  function findTarget(event) {
-    if (dragged.length === 0 || !event.dataTransfer?.types.includes(OURS)) return null;
-    const element = getTarget(event).closest(".row, .crumbs a");
-    const names = element === null ? null : findFolder(element);
-    const entry = element === null ? null : findEntry(element);
-    return element === null || names === null || (entry !== null && dragged.includes(entry))
-      ? null
-      : { element, names };
-  }
-
-  list.addEventListener("dragstart", (event) => {
+  #start(event) {
+    const { findEntry, take, toHref, isWritable } = this.#page;
     const entry = findEntry(getTarget(event));
     if (entry === null || event.dataTransfer === null) return;
-    dragged = take(entry);
+    this.#dragged = take(entry);
     if (isWritable) event.dataTransfer.setData(OURS, "");
     event.dataTransfer.effectAllowed = isWritable ? "copyMove" : "copy";
     const url = new URL(toHref(entry), location.href).href;
@@ -58,22 +61,32 @@ export function installDragMove({ list, findEntry, take, toHref, findFolder, mov
     // Chromium saves a file that is dragged out of the window.
     const name = entry.name.slice(entry.name.lastIndexOf("/") + 1).replaceAll(":", "_");
     if (entry.kind === "file") event.dataTransfer.setData("DownloadURL", `application/octet-stream:${name}:${url}`);
-  });
-  addEventListener("dragend", () => {
-    dragged = [];
-    mark(null);
-  });
-  addEventListener("dragover", (event) => {
-    const target = findTarget(event);
-    mark(target?.element ?? null);
+  }
+
+  /** @param {DragEvent} event */
+  #hover(event) {
+    const target = this.#findTarget(event);
+    this.#mark(target?.element ?? null);
     if (target === null) return;
     event.preventDefault();
     if (event.dataTransfer !== null) event.dataTransfer.dropEffect = "move";
-  });
-  addEventListener("drop", (event) => {
-    const target = findTarget(event);
-    if (target === null) return;
-    event.preventDefault();
-    move(dragged, target.names);
-  });
+  }
+
+  /** @param {DragEvent} event */
+  #findTarget(event) {
+    if (this.#dragged.length === 0 || !event.dataTransfer?.types.includes(OURS)) return null;
+    const element = getTarget(event).closest(".row, .crumbs a");
+    const names = element === null ? null : this.#page.findFolder(element);
+    const entry = element === null ? null : this.#page.findEntry(element);
+    return element === null || names === null || (entry !== null && this.#dragged.includes(entry))
+      ? null
+      : { element, names };
+  }
+
+  /** @param {Element | null} element */
+  #mark(element) {
+    this.#marked?.classList.remove("target");
+    this.#marked = element;
+    this.#marked?.classList.add("target");
+  }
 }

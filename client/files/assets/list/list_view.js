@@ -1,28 +1,22 @@
 // @ts-check
 // The list of a folder, as lines or as tiles. Only what can be seen exists, so 10,000 entries are as quick as ten.
 
-import { getTarget, h, icon, iconButton } from "../parts/dom.js";
-import { formatDate, formatFullDate, formatName, formatSize, splitName } from "../parts/format.js";
-import { getIcon, getKind } from "./kinds.js";
-import { showThumbnail } from "./thumbnail.js";
+import { getTarget, h } from "../parts/dom.js";
+import { createHeads } from "./list_heads.js";
+import { createRow, fillRow } from "./list_row.js";
 
 /**
  * @typedef {import("../parts/api.js").Entry} Entry
  * @typedef {import("./folder_state.js").FolderState} FolderState
- * @typedef {import("./folder_state.js").SortKey} SortKey
  * @typedef {"lines" | "tiles"} Layout
  * @typedef {{ x: number, y: number }} Point
- * @typedef {{ root: HTMLElement, box: HTMLInputElement, link: HTMLAnchorElement, size: HTMLElement, date: HTMLTimeElement,
- *   more: HTMLButtonElement, entry: Entry }} Row
+ * @typedef {import("./list_row.js").Row} Row
  */
 
 /** Lines above and below the visible part that exist too, so that scrolling shows no gaps. */
 const SPARE = 12;
 /** Pixels that a tile is wide at least. */
 const TILE_WIDTH = 164;
-
-/** @type {readonly (readonly [SortKey, string])[]} */
-const HEADS = [["name", "Name"], ["size", "Size"], ["modified", "Changed"]];
 
 /**
  * What the list asks the page for.
@@ -220,7 +214,7 @@ export class ListView {
    * @param {number} last
    */
   #place(first, last) {
-    const { shown } = this.#state;
+    const { shown, selected, current } = this.#state;
     const names = new Set(shown.slice(first, last).map(({ name }) => name));
     for (const [name, row] of this.#made) {
       if (names.has(name)) continue;
@@ -232,108 +226,18 @@ export class ListView {
       let row = this.#made.get(entry.name);
       if (row === undefined || row.entry.kind !== entry.kind) {
         row?.root.remove();
-        row = this.#createRow(entry);
+        row = createRow(entry, this.layout === "tiles" ? this.#actions.toHref(entry) : null);
         this.#made.set(entry.name, row);
       }
-      this.#fill(row, entry, index);
+      fillRow(row, entry, {
+        index,
+        href: this.#actions.toHref(entry),
+        isSelected: selected.has(entry.name),
+        isCurrent: current === index,
+      });
       const at = this.#rows.children[index - first];
       if (at !== row.root) this.#rows.insertBefore(row.root, at ?? null);
     }
     while (this.#rows.children.length > last - first) this.#rows.lastElementChild?.remove();
   }
-
-  /** @param {Entry} entry */
-  #createRow(entry) {
-    const kind = getKind(entry);
-    const name = formatName(entry.name);
-    const slash = name.lastIndexOf("/");
-    const [start, end] = splitName(name.slice(slash + 1));
-    const box = h("input", { type: "checkbox", class: "box", tabIndex: -1, "aria-label": `Select ${name}` });
-    const link = h(
-      "a",
-      { class: "name", tabindex: "-1", title: name, draggable: "false" },
-      slash < 0 ? null : h("small", {}, name.slice(0, slash + 1)),
-      ...(end === "" ? [start] : [h("span", { class: "start" }, start), h("span", { class: "end" }, end)]),
-    );
-    const picture = h("span", { class: "picture" }, icon(getIcon(kind), `kind ${kind}`));
-    const size = h("div", { class: "size", role: "gridcell" });
-    const date = h("time", {});
-    const more = iconButton("more", `Actions for ${name}`, null, {
-      className: "more",
-      tabindex: "-1",
-      "aria-haspopup": "menu",
-    });
-    const root = h(
-      "div",
-      { class: "row", role: "row", draggable: "true" },
-      h("div", { class: "c-box", role: "gridcell" }, box),
-      h("div", { class: "c-name", role: "gridcell" }, picture, link),
-      size,
-      h("div", { class: "date", role: "gridcell" }, date),
-      h("div", { class: "c-more", role: "gridcell" }, more),
-    );
-    if (this.layout === "tiles" && kind === "image") showThumbnail(picture, entry, this.#actions.toHref(entry));
-    return { root, box, link, size, date, more, entry };
-  }
-
-  /**
-   * @param {Row} row
-   * @param {Entry} entry
-   * @param {number} index
-   */
-  #fill(row, entry, index) {
-    const { selected, current } = this.#state;
-    const isSelected = selected.has(entry.name);
-    const { root } = row;
-    row.entry = entry;
-    root.id = `row-${index}`;
-    root.dataset.index = String(index);
-    root.setAttribute("aria-rowindex", String(index + 2));
-    root.setAttribute("aria-selected", String(isSelected));
-    root.classList.toggle("selected", isSelected);
-    root.classList.toggle("current", current === index);
-    row.box.checked = isSelected;
-    row.link.href = this.#actions.toHref(entry);
-    setText(row.size, entry.kind === "folder" ? "" : formatSize(entry.size));
-    setText(row.date, formatDate(entry.modified));
-    row.date.title = formatFullDate(entry.modified);
-    row.date.dateTime = new Date(entry.modified).toISOString();
-  }
-}
-
-/**
- * @param {HTMLElement} element
- * @param {string} text
- */
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}
-
-/** @param {FolderState} state */
-function createHeads(state) {
-  const all = h("input", { type: "checkbox", class: "box", "aria-label": "Select all" });
-  all.addEventListener("click", () => state.extent === "all" ? state.clearSelection() : state.selectAll());
-  const cells = HEADS.map(([key, label]) =>
-    h(
-      "div",
-      { class: `col ${key}`, role: "columnheader" },
-      h("button", { type: "button", title: `Sort by ${label.toLowerCase()}`, onclick: () => state.sortBy(key) }, label),
-    )
-  );
-  const update = () => {
-    HEADS.forEach(([key], index) => {
-      const order = state.sort.key !== key ? "none" : state.sort.down ? "descending" : "ascending";
-      cells[index].setAttribute("aria-sort", order);
-    });
-    all.checked = state.extent === "all";
-    all.indeterminate = state.extent === "some";
-  };
-  const element = h(
-    "div",
-    { class: "heads", role: "row", "aria-rowindex": "1" },
-    h("div", { class: "c-box", role: "columnheader" }, all),
-    ...cells,
-    h("div", { class: "c-more", role: "columnheader" }, h("span", { class: "unseen" }, "Actions")),
-  );
-  return { element, update };
 }

@@ -1,11 +1,12 @@
 // @ts-check
 // What stands around the list: the bar at the top, the way to the folder, and the tools.
 
-import { toPath } from "./api.js";
 import { openMenu } from "./menu.js";
 import { createButton } from "./dialogs.js";
 import { h, icon, iconButton } from "./dom.js";
+import { createCrumbs } from "./crumbs.js";
 import { formatCount, formatName } from "./format.js";
+import { toggleTheme } from "./theme.js";
 
 /**
  * @typedef {import("./api.js").Share} Share
@@ -103,7 +104,9 @@ export class Frame {
   update({ names, searched, selected, found, summary, layout }) {
     this.#names = names;
     this.#heading.textContent = formatName(names.at(-1) ?? this.#share.name);
-    this.#crumbs.replaceChildren(...this.#createCrumbs(names, searched));
+    this.#crumbs.replaceChildren(
+      ...createCrumbs({ names, searched, shareName: this.#share.name }, this.#actions.navigate),
+    );
     this.#crumbs.scrollLeft = this.#crumbs.scrollWidth;
     if (this.#summary.textContent !== summary) this.#summary.textContent = summary;
     this.#isSearched = searched !== null;
@@ -277,43 +280,4 @@ export class Frame {
       createButton("Back to the folder", () => navigate(names)),
     ];
   }
-
-  /**
-   * @param {Names} names
-   * @param {string | null} searched
-   */
-  #createCrumbs(names, searched) {
-    /**
-     * @param {readonly (Node | string)[]} label
-     * @param {Names} target
-     */
-    const crumb = (label, target) => {
-      const isLast = target.length === names.length;
-      const link = h("a", { href: toPath(target, true), "aria-current": isLast ? "page" : undefined }, ...label);
-      link.dataset.depth = String(target.length);
-      link.addEventListener("click", (event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        this.#actions.navigate(target);
-      });
-      return link;
-    };
-    const home = crumb([icon("home"), h("span", { class: "root" }, formatName(this.#share.name))], []);
-    const all = names.map((name, index) => crumb([formatName(name)], names.slice(0, index + 1)));
-    const spaced = [home, ...all].flatMap((part, index) => index === 0 ? [part] : [icon("right", "gap"), part]);
-    return searched === null ? spaced : [...spaced, icon("right", "gap"), h("em", {}, `“${searched}”`)];
-  }
-}
-
-const KEPT_AS = "portway-theme";
-const kept = localStorage.getItem(KEPT_AS);
-if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
-
-function toggleTheme() {
-  const root = document.documentElement;
-  const isDark = root.dataset.theme
-    ? root.dataset.theme === "dark"
-    : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = isDark ? "light" : "dark";
-  localStorage.setItem(KEPT_AS, root.dataset.theme);
 }

@@ -18,44 +18,55 @@ import { h, icon } from "./dom.js";
 export function openMenu(at, items, label) {
   const before = document.activeElement;
   const ending = new AbortController();
-  const buttons = items.map((item) =>
-    h(
-      "button",
-      {
-        type: "button",
-        role: "menuitem",
-        tabindex: "-1",
-        class: item.isDangerous ? "dangerous" : "",
-        onclick: () => {
-          close();
-          item.action();
-        },
-      },
-      icon(item.icon),
-      h("span", {}, item.label),
-      item.hint === undefined ? null : h("kbd", { "aria-hidden": "true" }, item.hint),
-    )
-  );
-  const menu = h("div", { class: "menu", role: "menu", "aria-label": label }, ...buttons);
-
-  function close() {
+  const close = () => {
     ending.abort();
     menu.remove();
     if (at instanceof HTMLElement) at.setAttribute("aria-expanded", "false");
     if (before instanceof HTMLElement) before.focus({ preventScroll: true });
-  }
+  };
+  const buttons = items.map((item) => createItem(item, close));
+  const menu = h("div", { class: "menu", role: "menu", "aria-label": label }, ...buttons);
+  listen(menu, buttons, { close, signal: ending.signal });
+  document.body.append(menu);
+  place(menu, at);
+  if (at instanceof HTMLElement) at.setAttribute("aria-expanded", "true");
+  buttons[0].focus();
+}
 
+/**
+ * @param {MenuItem} item
+ * @param {() => void} close
+ */
+function createItem(item, close) {
+  const onclick = () => {
+    close();
+    item.action();
+  };
+  return h(
+    "button",
+    { type: "button", role: "menuitem", tabindex: "-1", class: item.isDangerous ? "dangerous" : "", onclick },
+    icon(item.icon),
+    h("span", {}, item.label),
+    item.hint === undefined ? null : h("kbd", { "aria-hidden": "true" }, item.hint),
+  );
+}
+
+/**
+ * @param {HTMLElement} menu
+ * @param {readonly HTMLElement[]} buttons
+ * @param {{ close: () => void, signal: AbortSignal }} ending
+ */
+function listen(menu, buttons, { close, signal }) {
+  const labels = buttons.map((button) => button.querySelector("span")?.textContent ?? "");
   /** @param {KeyboardEvent} event */
-  function onKey(event) {
+  const onKey = (event) => {
     event.stopPropagation();
     if (event.key === "Enter" || event.key === " ") return;
     event.preventDefault();
     if (["Escape", "Tab", "ContextMenu"].includes(event.key)) return close();
     const index = buttons.findIndex((button) => button === document.activeElement);
-    buttons[findItem(event.key, index, items.map((item) => item.label))]?.focus();
-  }
-
-  const { signal } = ending;
+    buttons[findItem(event.key, index, labels)]?.focus();
+  };
   addEventListener("pointerdown", (event) => menu.contains(/** @type {Node} */ (event.target)) || close(), {
     capture: true,
     signal,
@@ -64,10 +75,6 @@ export function openMenu(at, items, label) {
   addEventListener("resize", close, { signal });
   addEventListener("blur", close, { signal });
   menu.addEventListener("contextmenu", (event) => event.preventDefault());
-  document.body.append(menu);
-  place(menu, at);
-  if (at instanceof HTMLElement) at.setAttribute("aria-expanded", "true");
-  buttons[0].focus();
 }
 
 /**

@@ -4,6 +4,8 @@
 
 import { colorCode } from "./code_color.js";
 import { h } from "../parts/dom.js";
+import { createImage, createLink } from "./markdown_links.js";
+import { finish } from "./markdown_marks.js";
 
 /**
  * The part of a token of markdown-it that is used.
@@ -280,117 +282,4 @@ function decodeEntities(text) {
  */
 function collectText(tokens) {
   return tokens.map(({ content, children }) => children === null ? content : collectText(children)).join("");
-}
-
-/**
- * An address that may be followed: http, https, mailto, or relative to the file; null for anything else.
- * @param {Place} place
- * @param {string} address
- */
-function resolve({ base }, address) {
-  if (!URL.canParse(address, base.href)) return null;
-  const url = new URL(address, base.href);
-  return ["http:", "https:", "mailto:"].includes(url.protocol) ? url : null;
-}
-
-/**
- * @param {Place} place
- * @param {string} address
- */
-function createLink(place, address) {
-  const url = resolve(place, address);
-  if (url === null) return h("span", {});
-  if (url.origin !== location.origin) return h("a", { href: url.href, rel: "noopener noreferrer", target: "_blank" });
-  const link = h("a", { href: url.href });
-  link.addEventListener("click", (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    if (url.pathname === place.base.pathname && url.hash !== "") return scrollTo(link, url.hash);
-    const names = url.pathname.split("/").filter((part) => part !== "").map(decodeURIComponent);
-    place.follow(names, url.pathname.endsWith("/"));
-  });
-  return link;
-}
-
-/**
- * @param {HTMLElement} link
- * @param {string} hash
- */
-function scrollTo(link, hash) {
-  const slug = decodeURIComponent(hash.slice(1));
-  for (const element of link.closest("article")?.querySelectorAll("[data-slug]") ?? []) {
-    if (!(element instanceof HTMLElement) || element.dataset.slug !== slug) continue;
-    element.scrollIntoView();
-    element.tabIndex = -1;
-    element.focus({ preventScroll: true });
-    return;
-  }
-}
-
-/**
- * @param {Place} place
- * @param {string} address
- * @param {string} label
- */
-function createImage(place, address, label) {
-  const url = resolve(place, address);
-  // Other sites are not asked for anything because a file was looked at.
-  if (url === null || url.origin !== location.origin) return h("span", { class: "missing" }, label || "image");
-  return h("img", { src: url.href, alt: label, loading: "lazy" });
-}
-
-/**
- * What can only be done when all is there: anchors, boxes of tasks, notes, tables that can be scrolled.
- * @param {HTMLElement} article
- */
-function finish(article) {
-  /** @type {Map<string, number>} */
-  const used = new Map();
-  for (const heading of article.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
-    const slug = toSlug(heading.textContent ?? "");
-    const count = used.get(slug) ?? 0;
-    used.set(slug, count + 1);
-    if (heading instanceof HTMLElement) heading.dataset.slug = count === 0 ? slug : `${slug}-${count}`;
-  }
-  for (const item of article.querySelectorAll("li")) addTaskBox(item);
-  for (const quote of article.querySelectorAll("blockquote")) markNote(quote);
-  for (const table of article.querySelectorAll("table")) {
-    const around = h("div", { class: "table wide", tabIndex: 0, role: "region", "aria-label": "Table" });
-    table.replaceWith(around);
-    around.append(table);
-  }
-}
-
-/**
- * The name by which a link finds a heading, as forges make it.
- * @param {string} text
- */
-export function toSlug(text) {
-  return text.trim().toLowerCase().replace(/[^\p{L}\p{N}\p{M}\s_-]/gu, "").replace(/\s/g, "-");
-}
-
-/** @param {HTMLLIElement} item */
-function addTaskBox(item) {
-  const holder = item.firstElementChild?.tagName === "P" ? item.firstElementChild : item;
-  const first = holder.firstChild;
-  if (!(first instanceof Text)) return;
-  const match = /^\[([ xX])\]\s+/.exec(first.data);
-  if (match === null) return;
-  first.data = first.data.slice(match[0].length);
-  const label = (holder.textContent ?? "").trim().slice(0, 100);
-  const isDone = match[1] !== " ";
-  holder.prepend(h("input", { type: "checkbox", disabled: true, checked: isDone, "aria-label": label || "Task" }));
-  item.classList.add("task");
-}
-
-/** @param {HTMLQuoteElement} quote */
-function markNote(quote) {
-  const first = quote.firstElementChild?.firstChild;
-  if (!(first instanceof Text)) return;
-  const match = /^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*/.exec(first.data);
-  if (match === null) return;
-  first.data = first.data.slice(match[0].length);
-  const kind = match[1].toLowerCase();
-  quote.classList.add("note", kind);
-  quote.prepend(h("strong", {}, kind[0].toUpperCase() + kind.slice(1)));
 }

@@ -2,8 +2,8 @@
 // The queue of uploads: several files at a time, large ones in slices, and whatever a cut of the network, a reload of
 // the page or a restart of the share broke off is taken up again where it stopped.
 
-import { ApiError, getCode, isAbort } from "../parts/api.js";
-import { nextName } from "../parts/format.js";
+import { ApiError } from "../parts/api.js";
+import { UploadSender } from "./upload_sender.js";
 
 /**
  * @typedef {import("../parts/api.js").Names} Names
@@ -43,11 +43,6 @@ import { nextName } from "../parts/format.js";
 
 /** Files sent at once. Each is written and synced on its own, so a few side by side fill the wait. */
 const PARALLEL = 4;
-/** Bytes of a slice: proxies on the way often refuse bodies of 100 MB. A file that is no larger is sent whole. */
-const SLICE = 8 * 1024 * 1024;
-/** Answers that say "not now" rather than "no". */
-const PASSING = new Set([0, 408, 425, 429, 500, 502, 503, 504]);
-
 /** States of items that go on by themselves. */
 export const MOVING = /** @type {readonly State[]} */ (["sending", "waiting", "retrying", "asking"]);
 
@@ -61,6 +56,7 @@ export class UploadQueue {
   #transport;
   #memory;
   #on;
+  #sender;
 
   /**
    * @param {object} options
@@ -73,7 +69,15 @@ export class UploadQueue {
   constructor({ transport, memory, onchange, onfinished, onconflict }) {
     this.#transport = transport;
     this.#memory = memory;
-    this.#on = { change: onchange, finished: onfinished, conflict: onconflict };
+    this.#on = { change: onchange, finished: onfinished };
+    this.#sender = new UploadSender({
+      transport,
+      memory,
+      set: (item, state) => this.#set(item, state),
+      onprogress: onchange,
+      onconflict,
+      takeOver: (item, id) => this.#takeOver(item, id),
+    });
   }
 
   /** Whether leaving the page would break something off. */
@@ -196,8 +200,8 @@ export class UploadQueue {
     const { signal } = item.abort;
     this.#set(item, "sending");
     try {
-      if (item.source === null) await this.#makeFolder(item.names, signal);
-      else if (!await this.#upload(item, item.source, signal)) return this.#set(item, "skipped");
+      if (item.source === null) await this.#sender.makeFolder(item.names, signal);
+      else if (!await this.#sender.send(item, item.source, signal)) return this.#set(item, "skipped");
       signal.throwIfAborted();
       this.#memory.forget(item.id);
       item.source = null;
@@ -211,130 +215,16 @@ export class UploadQueue {
   }
 
   /**
-   * Sends a file, whatever the network does meanwhile; false when one of that name is there and is to stay.
    * @param {UploadItem} item
-   * @param {() => Promise<File>} source
-   * @param {AbortSignal} signal
+   * @param {string} id
    */
-  async #upload(item, source, signal) {
-    const file = await source();
-    signal.throwIfAborted();
-    item.size = file.size;
-    const isResumed = item.sent > 0 || await this.#takeUp(item, file);
-    signal.throwIfAborted();
-    // What was sent before may not all have arrived.
-    if (isResumed && await this.#findOffset(item, file, signal)) return true;
-    for (let tries = 0;;) {
-      const before = item.sent;
-      try {
-        if (await this.#sendFile(item, file, signal)) return true;
-      } catch (error) {
-        if (signal.aborted || !(error instanceof ApiError)) throw error;
-        if (error.status === 412 && item.mode === "new") {
-          if (await this.#settleConflict(item, signal)) continue;
-          return false;
-        }
-        if (!isPassing(error)) throw error;
-        tries = item.sent > before ? 0 : tries + 1;
-        this.#set(item, "retrying");
-        await this.#transport.waitToRetry(tries, signal);
-      }
-      if (await this.#findOffset(item, file, signal)) return true;
-    }
-  }
-
-  /**
-   * Goes on with the upload of the same file that was broken off in an earlier visit; false when there is none.
-   * @param {UploadItem} item
-   * @param {File} file
-   */
-  async #takeUp(item, file) {
-    if (file.size <= SLICE) return false;
-    const kept = await this.#memory.find(item.names, file);
-    if (kept === null) return false;
+  #takeOver(item, id) {
     for (const other of this.items) {
-      if (other === item || other.id !== kept.id) continue;
-      // The same file twice at once: the second one is an upload of its own.
+      if (other === item || other.id !== id) continue;
       if (other.state !== "lost") return false;
       this.items.delete(other);
     }
-    Object.assign(item, kept);
     return true;
-  }
-
-  /**
-   * Sends what is missing; true when the file is complete.
-   * @param {UploadItem} item
-   * @param {File} file
-   * @param {AbortSignal} signal
-   */
-  async #sendFile(item, file, signal) {
-    const onprogress = () => this.#on.change();
-    this.#set(item, "sending");
-    if (file.size <= SLICE) {
-      await this.#transport.sendPart(item, file, { start: 0, end: file.size, signal, onprogress });
-      return true;
-    }
-    this.#memory.keep(item, file);
-    while (item.sent < file.size) {
-      const end = Math.min(item.sent + SLICE, file.size);
-      const status = await this.#transport.sendPart(item, file, { start: item.sent, end, signal, onprogress });
-      item.sent = end;
-      if (status !== 202) return true;
-    }
-    return false;
-  }
-
-  /**
-   * Asks how much of a file is there; true when all of it is, and the answer that said so was lost.
-   * @param {UploadItem} item
-   * @param {File} file
-   * @param {AbortSignal} signal
-   */
-  async #findOffset(item, file, signal) {
-    try {
-      const { offset, isComplete } = await this.#transport.findOffset(item, signal);
-      // A small file is sent whole, so it begins anew; so does one of which all came, but which got no name.
-      item.sent = file.size > SLICE && offset < file.size ? offset : 0;
-      return isComplete && offset === file.size;
-    } catch (error) {
-      if (signal.aborted || isAbort(error)) throw error;
-      // Not reachable yet: the next part will fail and ask again.
-      return false;
-    }
-  }
-
-  /**
-   * Asks what to do about a file of that name; false when the upload is to be left out.
-   * @param {UploadItem} item
-   * @param {AbortSignal} signal
-   */
-  async #settleConflict(item, signal) {
-    this.#set(item, "asking");
-    const choice = await this.#on.conflict(item);
-    signal.throwIfAborted();
-    this.#memory.forget(item.id);
-    if (choice === "skip") {
-      item.problem = "Skipped: it is there already.";
-      return false;
-    }
-    if (choice === "replace") item.mode = "replace";
-    else item.names = [...item.names.slice(0, -1), nextName(item.names.at(-1) ?? "")];
-    item.sent = 0;
-    return true;
-  }
-
-  /**
-   * @param {Names} names
-   * @param {AbortSignal} signal
-   */
-  async #makeFolder(names, signal) {
-    try {
-      await this.#transport.makeFolder(names, signal);
-    } catch (error) {
-      // It is there already: that is what was wanted.
-      if (getCode(error) !== "already_exists") throw error;
-    }
   }
 
   /**
@@ -355,11 +245,6 @@ export class UploadQueue {
     item.abort?.abort();
     this.#on.change();
   }
-}
-
-/** @param {ApiError} error */
-function isPassing({ status, code }) {
-  return PASSING.has(status) || code === "upload_cut" || (status === 409 && code.startsWith("upload_"));
 }
 
 /** On plain http, as on a local network, a browser has no randomUUID. */
