@@ -5,15 +5,19 @@
 const pattern = new RegExp(Deno.env.get("PORTWAY_TEST_PASSED_OVER") ?? "$^");
 
 type Run = (context: Deno.TestContext) => void | Promise<void>;
-type Definition = Omit<Deno.TestDefinition, "fn"> & { fn: Run };
+type Definition = Omit<Deno.TestDefinition, "fn" | "name"> & { name?: string; fn?: Run };
 
 const register = Deno.test;
 
-function registerSome(named: string | Definition, run?: Run): void {
-  const definition = typeof named === "string" ? { name: named, fn: run } : named;
-  const { name, fn } = definition;
-  if (fn === undefined) throw new TypeError(`the test "${name}" has nothing to run`);
-  register({ ...definition, fn, ...(pattern.test(name) ? { ignore: true } : {}) });
+/** All ways in which a test can be written: its name, its options and what it does, some of it in one object. */
+function registerSome(first: string | Definition, ...rest: (Run | Definition)[]): void {
+  const parts = [typeof first === "string" ? { name: first } : first, ...rest];
+  const { name, fn, ...options }: Definition = Object.assign(
+    {},
+    ...parts.map((part) => typeof part === "function" ? { fn: part } : part),
+  );
+  if (name === undefined || fn === undefined) throw new TypeError(`a test lacks a name or what it does: ${name}`);
+  register({ ...options, name, fn, ...(pattern.test(name) ? { ignore: true } : {}) });
 }
 
 Object.assign(Deno, { test: Object.assign(registerSome, register) });

@@ -1,8 +1,9 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { within } from "./kit.ts";
+import { isThere, runAtTerminal, within } from "./kit.ts";
+import { findFreePort } from "./kit/free_port.ts";
 import { startViewsServer } from "./views_kit.ts";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -29,6 +30,57 @@ Deno.test("views are added, listed and opened from the command line", async () =
   );
   match((await run(views, "--views-list")).output, /^ {2}1 {2}Unnamed view #1\n {5}http.*\n {2}2 {2}Stripe events\n/);
   equal((await run(views, "--views-open", added.id.slice(0, 8))).output.trim(), added.browserUrl);
+});
+
+Deno.test("a number that is typed at the list shows all of that view", async () => {
+  if (!await isThere("script", ["--version"], "a terminal to type at")) return;
+  await using views = await startViewsServer();
+  await views.addView("First");
+  const { id, browserUrl, captureUrl } = await views.addView("Second");
+  await (await fetch(captureUrl, { method: "POST", body: "12345" })).text();
+  const { code, seen } = await runAtTerminal({
+    args: ["--server", views.server.url, "--views-list"],
+    env: { PORTWAY_TOKEN: views.token },
+    question: "Number of a view for its details, or Enter: ",
+    answers: ["2", "7", ""],
+  });
+  equal(code, 0);
+  match(seen, new RegExp(`  Name         Second\\r?\\n  ID           ${id}\\r?\\n`));
+  ok(seen.includes(`  Browser URL  ${browserUrl}`));
+  match(seen, / {2}Captures {5}1 \(\d+ B\), at most 10000/);
+  match(seen, /There is no number 7 in the list\./);
+});
+
+Deno.test("a service that is not there is told of in a line, and the tail goes on", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  const port = findFreePort();
+  await using tail = views.startClient(["--views-tail", id, "--forward", String(port)]);
+  await tail.output.waitFor((line) => line.includes("Press Ctrl+C"));
+  for (const name of ["a", "b"]) {
+    await (await fetch(`${captureUrl}/${name}`)).text();
+    await tail.output.waitFor((line) => line.includes(`/${name}`));
+  }
+  await tail.output.waitFor((line) =>
+    line ===
+      `Capture 2 was not delivered to http://localhost:${port}: cannot connect to localhost port ${port}: connection refused`
+  );
+  tail.kill("SIGINT");
+  equal((await tail.ended).code, 0);
+});
+
+Deno.test("a name that two views have is refused with both, and one in other capitals is found", async () => {
+  await using views = await startViewsServer();
+  const one = await views.addView("One");
+  await views.addView("Two");
+  const twice = await views.addView("One");
+  const { code, errors } = await run(views, "--views-open", "One");
+  equal(code, 1);
+  match(
+    errors,
+    new RegExp(`^portway: "One" is more than one view: ${one.id.slice(0, 8)} One, ${twice.id.slice(0, 8)} One\n?$`),
+  );
+  equal((await run(views, "--views-open", "two")).code, 0);
 });
 
 Deno.test("what goes by no view or no capture is one line and exit code 1", async () => {

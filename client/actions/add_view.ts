@@ -1,5 +1,5 @@
 import type { ActionContext } from "../action.ts";
-import { describeAddresses } from "./find_view.ts";
+import { describeView } from "./find_view.ts";
 import { openApi } from "../open_api.ts";
 import { parseView } from "../views/mod.ts";
 import { withTeller } from "./with_teller.ts";
@@ -10,7 +10,7 @@ export async function addView(context: ActionContext): Promise<number> {
     const { api } = await openApi(options);
     const name = context.config.viewsAdd;
     const view = parseView(await api.post("/api/v1/views", name === null || name === "-" ? {} : { name }));
-    teller.tell("view", { ...view }, describeAddresses(view));
+    teller.tell("view", { ...view }, describeView(view));
     return 0;
   });
 }

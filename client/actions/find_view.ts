@@ -12,12 +12,13 @@ export async function findView(api: Pick<ApiClient, "get">, given: string): Prom
   return chooseView(await fetchViews(api), given);
 }
 
-/** What is to be known of a view, in lines for people. */
-export function describeAddresses(view: ViewRecord): string[] {
+/** What is to be known of a view, in lines for people. @param more fields besides its addresses */
+export function describeView(view: ViewRecord, more: readonly (readonly [string, string])[] = []): string[] {
   return alignFields([
     ["Name", view.name],
     ["ID", view.id],
     ["Capture URL", view.captureUrl],
     ["Browser URL", view.browserUrl],
+    ...more,
   ]);
 }

@@ -50,7 +50,7 @@ export function openForwarder(
 
 /** What came of a delivery, in lines for people. */
 export function describeDelivery(name: string, delivered: Delivered | NotDelivered): string[] {
-  if (delivered instanceof NotDelivered) return [`Not delivered: ${printable(delivered.message)}`, ""];
+  if (delivered instanceof NotDelivered) return [printable(delivered.message), ""];
   const { status, statusText, durationMs, size, body, contentType } = delivered;
   const about = [`${status} ${printable(statusText)}`.trim(), formatDuration(durationMs), formatBytes(size)];
   return [`Answer of ${name}: ${about.join(", ")}`, ...formatBody(body, contentType, size), ""];

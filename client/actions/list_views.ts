@@ -1,9 +1,9 @@
 import { formatBytes } from "../../common/format.ts";
 import type { ActionContext } from "../action.ts";
 import { askLine, isAttended } from "./ask_line.ts";
-import { describeAddresses, fetchViews } from "./find_view.ts";
+import { describeView, fetchViews } from "./find_view.ts";
 import { openApi } from "../open_api.ts";
-import { alignFields, type Teller } from "../terminal/mod.ts";
+import type { Teller } from "../terminal/mod.ts";
 import type { ViewRecord } from "../views/mod.ts";
 import { withTeller } from "./with_teller.ts";
 
@@ -34,17 +34,17 @@ async function showDetails(views: readonly ViewRecord[], teller: Teller): Promis
     if (line === "") return;
     const view = views[Number(line) - 1];
     if (view === undefined) teller.note(`There is no number ${line} in the list.`);
-    else teller.tell("view", { ...view }, [...describeAddresses(view), ...describeState(view)]);
+    else teller.tell("view", { ...view }, describeView(view, stateOf(view)));
     await teller.flush();
   }
 }
 
-function describeState(view: ViewRecord): string[] {
-  return alignFields([
+function stateOf(view: ViewRecord): [string, string][] {
+  return [
     ["Created", new Date(view.createdAt).toLocaleString()],
     ["Captures", `${view.captures} (${formatBytes(view.bytes)}), at most ${view.maxCaptures}`],
     ["Last one", view.lastCaptureAt === null ? "none yet" : new Date(view.lastCaptureAt).toLocaleString()],
     ["Kept for", `${view.retentionDays} days`],
     ["Answers", String(view.status)],
-  ]);
+  ];
 }

@@ -88,7 +88,8 @@ function createTextDisplay(
       await write(formatCapture(capture, await loadShownBody(api, id, capture), look));
       if (forwarder !== null) await write(describeDelivery(forwarder.name, await forwarder.forward(capture)));
     },
-    lost: (reason, waitMs) => note(`Connection lost: ${reason} Trying again in ${formatDuration(waitMs)}.`),
+    lost: (reason, waitMs) =>
+      note(`Connection lost: ${reason.replace(/\.?$/, ".")} Trying again in ${formatDuration(waitMs)}.`),
     back: () => note("Connected again."),
   };
 }

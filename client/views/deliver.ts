@@ -106,5 +106,5 @@ async function readAnswer({ head, statusText, headers, body }: UpstreamAnswer): 
 function explainFailure(error: unknown, service: URL, ending: Ending, { id }: CaptureRecord): NotDelivered {
   const reason = ending.reason?.message ??
     (error instanceof ConnectError || error instanceof ResponseSyntaxError ? error.message : describeError(error));
-  return new NotDelivered(`capture ${id} was not delivered to ${service.origin}: ${reason}`, { cause: error });
+  return new NotDelivered(`Capture ${id} was not delivered to ${service.origin}: ${reason}`, { cause: error });
 }

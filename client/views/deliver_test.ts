@@ -88,7 +88,7 @@ Deno.test("a path of the target comes first, and the Host may stay the one of th
 });
 
 Deno.test("a service that is not there, or gives no answer, is told in one line", async () => {
-  await rejects(send(1), (error) => error instanceof NotDelivered && /capture 7 was not delivered/.test(error.message));
+  await rejects(send(1), (error) => error instanceof NotDelivered && /Capture 7 was not delivered/.test(error.message));
   await withService("nonsense\r\n\r\n", async (port) => {
     await rejects(send(port), NotDelivered);
   });

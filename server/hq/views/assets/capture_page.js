@@ -140,8 +140,9 @@ function follow() {
 function choose(capture) {
   list.choose(capture.id);
   root.classList.add("chosen");
-  detail.show(capture.id).catch(complain);
-  if (NARROW.matches) root.scrollIntoView();
+  detail.show(capture.id).then(() => {
+    if (NARROW.matches) root.scrollIntoView();
+  }).catch(complain);
 }
 
 /** @param {string} id */
