@@ -19,6 +19,7 @@ export class GrowthBudget {
     return taken;
   }
 
+  /** Gives back what {@link take} gave. */
   giveBack(bytes: number): void {
     this.#left += bytes;
     this.#above?.giveBack(bytes);

@@ -13,6 +13,7 @@ const DRAIN_MS = 5000;
 /** What happens to a running tunnel, for whoever shows it. */
 export interface TunnelEvents {
   onConnected(): void;
+  /** A request was carried to its end; an upgrade is told of at its beginning and at its end. */
   onRequest(request: CarriedRequest): void;
   /** The session broke, or the relay restarts; the next attempt comes after `delayMs`. */
   onReconnecting(reason: string, delayMs: number): void;

@@ -3,6 +3,7 @@ import type { Output } from "./output.ts";
 
 /** Writes lines, many at once when they come fast. */
 export interface LineWriter {
+  /** Takes one line without its newline. Nobody waits for it. */
   write(line: string): void;
   /** Resolves when everything has been handed to the system, or when nobody takes it. */
   flush(): Promise<void>;

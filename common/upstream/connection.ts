@@ -13,6 +13,7 @@ const EAGER_PARSES = 8;
 export interface Reader {
   /** `count` bytes came, the last ones in the connection's buffer; or null: the upstream ended its side. */
   onRead(connection: UpstreamConnection, count: number | null): void;
+  /** The connection broke. Nothing more is told of it. */
   onBroken(connection: UpstreamConnection, error: ConnectionBroken): void;
 }
 

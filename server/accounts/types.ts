@@ -141,11 +141,13 @@ export interface Invitation {
 export interface Members {
   /** Makes a further account, owned by the user, with the default plan. @throws HttpError 403 `too_many_accounts` */
   createAccount(exchange: Exchange, form: { name: string }): Promise<Principal["account"]>;
+  /** Renames the current account. */
   rename(exchange: Exchange, form: { name: string }): Promise<void>;
   /** Has the session, or the grant of the token, work for another account of the user. */
   switchAccount(exchange: Exchange, accountId: string): Promise<void>;
   /** Of the current account. */
   list(principal: Principal): Promise<Member[]>;
+  /** Those of the current account that can still be accepted. For its owners and admins. */
   invitations(principal: Principal): Promise<Invitation[]>;
   /**
    * Invites to the current account; mailed when that is possible. A user invites 20 at once, and one a minute.
@@ -210,8 +212,11 @@ export interface TokenInfo {
 
 /** What clients of a user may do. Changes are for a browser's session alone: 403 `session_wanted` for a token. */
 export interface Clients {
+  /** Logins that have not expired, in all accounts of the user. */
   list(principal: Principal): Promise<AuthorizedClient[]>;
+  /** Ends one login, and at once what it has open. */
   revoke(principal: Principal, id: string): Promise<void>;
+  /** All personal tokens of the user, the newest first. */
   tokens(principal: Principal): Promise<TokenInfo[]>;
   /**
    * Makes a token for `PORTWAY_TOKEN`, good for the current account.
@@ -223,6 +228,7 @@ export interface Clients {
     principal: Principal,
     form: { name: string; scopes: readonly Scope[]; days: number | null },
   ): Promise<{ token: string; info: TokenInfo }>;
+  /** Ends a token, and at once what it has open. */
   revokeToken(principal: Principal, id: string): Promise<void>;
   /** What changed in the current account, the newest first. For its owners and admins. */
   audit(principal: Principal): Promise<AuditEntry[]>;
@@ -249,6 +255,7 @@ export interface UserInfo {
 export interface Admin {
   /** Users by name or address, 50 a page. */
   users(principal: Principal, query: { search?: string; page?: number }): Promise<{ users: UserInfo[]; total: number }>;
+  /** Changes an account's plan. @throws HttpError 404 */
   setPlan(principal: Principal, accountId: string, plan: Plan): Promise<void>;
   /** Ends all they have open, at once, or lets them again. @throws HttpError 409 `own_user` */
   setSuspended(principal: Principal, userId: string, isSuspended: boolean): Promise<void>;
@@ -260,5 +267,6 @@ export interface Admin {
   noteTunnelSuspended(principal: Principal, tunnel: string, isSuspended: boolean): Promise<void>;
   /** A link by which that user sets a new password, for a day, to be passed on. */
   createResetLink(principal: Principal, userId: string): Promise<string>;
+  /** What was done on the whole server, the newest first; a page of it. */
   audit(principal: Principal): Promise<AuditEntry[]>;
 }

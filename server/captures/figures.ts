@@ -48,6 +48,7 @@ export class CaptureCounter {
     };
   }
 
+  /** Counts a call that was not kept, by its code where that is one of the known ones. */
   refuse({ code }: HttpError): void {
     const reason = this.#refused.has(code) ? code : "other";
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);

@@ -43,6 +43,7 @@ export interface Presence {
  * what is new: who waits looks for itself, and now and then without being told.
  */
 export interface Arrivals {
+  /** Wakes whoever listens for `topic`, on every node. */
   announce(topic: string): void;
   /**
    * Calls `listener`, which must not throw, for every announcement from now on.

@@ -19,21 +19,25 @@ export class ZipBlock {
     return this.bytes.subarray(0, this.length);
   }
 
+  /** Adds 16 bits, the lowest byte first. */
   u16(value: number): void {
     this.#view.setUint16(this.length, value, true);
     this.length += 2;
   }
 
+  /** Adds 32 bits, the lowest byte first. */
   u32(value: number): void {
     this.#view.setUint32(this.length, value, true);
     this.length += 4;
   }
 
+  /** Adds 64 bits of a number up to 2^53, the lowest byte first. */
   u64(value: number): void {
     this.#view.setBigUint64(this.length, BigInt(value), true);
     this.length += 8;
   }
 
+  /** Adds bytes as they are. */
   add(bytes: Uint8Array): void {
     this.bytes.set(bytes, this.length);
     this.length += bytes.length;

@@ -13,6 +13,7 @@ export class DeadProperties {
   readonly #byPath = new Map<string, Map<string, string>>();
   #size = 0;
 
+  /** What clients have set of the file or folder at this place; none is an empty map. */
   get(segments: readonly string[]): Dead {
     return this.#byPath.get(toKey(segments)) ?? NONE;
   }

@@ -29,6 +29,10 @@ export class PieceWriter {
     return this.#sent + this.#filled;
   }
 
+  /**
+   * Takes a copy of `bytes`, and waits where much is being written.
+   * @throws the system's errors, of earlier pieces too
+   */
   async add(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length;) {
       if (this.#filled === this.#filling.length) await this.#turn();

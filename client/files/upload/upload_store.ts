@@ -72,6 +72,7 @@ export class UploadStore {
     });
   }
 
+  /** The upload under way, or cut off, of that key. */
   get(key: string): PartialUpload | undefined {
     return this.#uploads.get(key);
   }

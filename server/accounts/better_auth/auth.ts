@@ -11,6 +11,7 @@ export interface Auth {
   handle(request: Request): Promise<Response>;
   /** Makes a user with a password. Null when the address is in use. */
   createUser(user: NewUser): Promise<{ id: string } | null>;
+  /** Changes what is given, and leaves the rest. */
   setUser(id: string, values: { isAdmin?: boolean; suspended?: boolean }): Promise<void>;
   /** Makes an account that a user owns. */
   createAccount(userId: string, name: string): Promise<{ id: string; plan: Plan }>;

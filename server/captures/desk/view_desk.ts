@@ -69,6 +69,7 @@ export class ViewDesk {
     }
   }
 
+  /** One view. @throws HttpError 401, 403 `scope_missing`, 404 */
   async get(who: Who, id: string): Promise<DescribedView> {
     return describeViewRecord(await this.#find(requireScope(who, "views:read"), id), this.#options);
   }

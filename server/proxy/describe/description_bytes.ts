@@ -168,6 +168,7 @@ export class GrowingBytes {
     return this.#memory.subarray(0, this.#length);
   }
 
+  /** Copies `piece` behind what is there. */
   append(piece: Uint8Array): void {
     const length = this.#length + piece.length;
     if (length > this.#memory.length) {

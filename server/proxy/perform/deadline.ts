@@ -94,6 +94,7 @@ export class AlarmClock {
   #timer: NodeJS.Timeout | undefined;
   #wakesAt = Infinity;
 
+  /** Calls `ring` once, `ms` milliseconds from now or a little later. */
   set(ms: number, ring: () => void): Alarm {
     const alarm = { dueAt: performance.now() + ms, ring };
     this.#alarms.add(alarm);
@@ -106,6 +107,7 @@ export class AlarmClock {
     alarm.dueAt = performance.now() + ms;
   }
 
+  /** Forgets an alarm; no effect on one that has rung. */
   clear(alarm: Alarm): void {
     this.#alarms.delete(alarm);
   }

@@ -37,6 +37,7 @@ export class RequestRoute {
     this.#form = form;
   }
 
+  /** @throws HttpError, other than 405 only to callers of ours: those of proxyscotch get a failure as it tells them */
   async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
     const { gate, memory, clock, timeoutMs, maxDescriptionBytes } = this.#options;
     if (exchange.method === "GET") return proxyscotchStatus("", gate.isProtected);

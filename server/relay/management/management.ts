@@ -93,6 +93,7 @@ export class TunnelManagement {
     return (await this.#options.store.persistentTunnels.list(account.id)).map((record) => this.#describe(record));
   }
 
+  /** One tunnel of the account. */
   async get(asking: Asking, id: string): Promise<TunnelInfo> {
     return this.#describe(await this.#find(requireScope(asking, "tunnels:use"), id));
   }

@@ -32,6 +32,7 @@ export interface RelaySessionOptions {
   maxUpgrades: number;
   /** The client stops: what is in flight ends, and no more should come its way. */
   onDrain(session: Session): void;
+  /** Called once, whatever ended it. The text is for people. */
   onEnd(session: Session, reason: GoAwayReason, text: string): void;
   /** Something failed that should not. The session ends by it, and no other. */
   onDefect(error: unknown): void;

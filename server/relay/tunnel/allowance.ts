@@ -38,6 +38,7 @@ export class Allowance {
     return this.#used >= LOW * this.limit;
   }
 
+  /** Counts bytes that were carried. */
   add(bytes: number): void {
     this.#used += bytes;
     this.unsaved.add(bytes);

@@ -87,6 +87,7 @@ export class Endpoint {
     this.#place.presence.claim(this.#key, carrier);
   }
 
+  /** Takes a session that has ended, or drains, away; no effect when another one has taken over. */
   detach(carrier: Carrier): void {
     if (this.carrier === carrier) this.carrier = null;
     if (this.#place.presence.release(this.#key, carrier)) this.droppedAt = this.#place.now();

@@ -28,14 +28,17 @@ export class EphemeralRegistry {
     return this.#byLabel.get(label);
   }
 
+  /** The tunnel at a label, expired ones too for a day. @throws StoreUnavailable */
   async findByLabel(label: string): Promise<Ephemeral | null> {
     return this.#byLabel.get(label) ?? this.#keepFound(await this.#store.findByLabel(label));
   }
 
+  /** The tunnel with that id, likewise. @throws StoreUnavailable */
   async findById(id: string): Promise<Ephemeral | null> {
     return this.#keepFound(await this.#store.findById(id));
   }
 
+  /** Keeps a new tunnel. @throws LabelTaken, StoreUnavailable */
   async add(record: EphemeralTunnel): Promise<Ephemeral> {
     await this.#store.insert(record);
     return this.#keep(record);

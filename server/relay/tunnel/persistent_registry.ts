@@ -53,6 +53,7 @@ export class PersistentRegistry {
     return this.#byId.get(id);
   }
 
+  /** From memory, or from the store; null for none. @throws StoreUnavailable */
   async findById(id: string): Promise<Persistent | null> {
     const known = this.#byId.get(id);
     return known ?? await this.#load(await this.#options.store.findById(id));

@@ -26,6 +26,7 @@ export class RequestLog {
   /** All requests that ended. */
   readonly unsaved = new Unsaved();
 
+  /** Keeps one more, and forgets the oldest beyond 100. */
   add(request: RecentRequest): void {
     const { path } = request;
     this.#requests.push(path.length > MAX_PATH ? { ...request, path: path.slice(0, MAX_PATH) } : request);

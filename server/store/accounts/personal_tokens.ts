@@ -22,9 +22,11 @@ export interface PersonalToken {
 /** Personal tokens. */
 export interface PersonalTokens {
   insert(token: PersonalToken): Promise<void>;
+  /** The token of that hash, an expired one too. */
   findByHash(tokenHash: string): Promise<PersonalToken | null>;
   /** Those of a user, the newest first. */
   list(userId: string): Promise<PersonalToken[]>;
+  /** @param at Unix milliseconds */
   setUsed(id: string, at: number): Promise<void>;
   /** Removes them: all of a user, or those for one account, or one alone. Says how many. */
   remove(which: { userId: string; accountId?: string; id?: string }): Promise<number>;

@@ -82,6 +82,7 @@ export interface Captures {
   listOpened(viewId: string, filter: CaptureFilter, limit: number): Promise<OpenedCapture[]>;
   /** What came after a cursor, oldest first, with the beginnings of bodies. */
   listAfter(viewId: string, cursor: number, limit: number): Promise<OpenedCapture[]>;
+  /** One capture with its body, where that is short enough to lie with it; null for none. */
   find(viewId: string, cursor: number): Promise<OpenedCapture | null>;
   /** A piece of a long body by its number, or null behind the last. */
   readPiece(bodyId: string, number: number): Promise<Uint8Array | null>;
