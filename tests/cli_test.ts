@@ -64,7 +64,15 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
 ];
 
 for (const [args, says] of USAGE_ERRORS) {
-  Deno.test(`portway ${args.join(" ")} is wrong usage: one clear line, exit code 2`, async () => {
+  Deno.test("who asks for help gets it, whatever is missing or unknown in the line", async () => {
+  for (const args of [["--views-tail", "--help"], ["-e", "-h"], ["--no-such-flag", "--help"]]) {
+    const { code, output, errors } = await run(args);
+    assert.deepEqual([code, errors], [0, ""]);
+    assert.match(output, /^Usage: /m);
+  }
+});
+
+Deno.test(`portway ${args.join(" ")} is wrong usage: one clear line, exit code 2`, async () => {
     const { code, output, errors } = await run(args);
     assert.deepEqual([code, output], [2, ""], errors);
     assert.match(errors, says);

@@ -20,7 +20,7 @@ Deno.test("a form's files arrive in the folder it is sent to, none of them over 
   await using share = openTestShare({ writable: true });
   share.write("sub/a.tar.gz", "old");
   const made = await send(share, "/sub/", [["a.tar.gz", "new"], ["ü b.txt", "b"], ["empty", ""]]);
-  deepEqual([made.status, await made.json()], [201, { uploaded: ["a.tar.gz", "ü b.txt", "empty"] }]);
+  deepEqual([made.status, await made.json()], [201, { uploaded: ["a (2).tar.gz", "ü b.txt", "empty"] }]);
   deepEqual(list(share), ["sub", "sub/a (2).tar.gz", "sub/a.tar.gz", "sub/empty", "sub/ü b.txt"]);
   deepEqual([share.read("sub/a.tar.gz"), share.read("sub/a (2).tar.gz")], ["old", "new"]);
   for (const name of ["my.report.2026.txt", "README", "n".repeat(255), `${"ü".repeat(120)}.tar.gz`]) {

@@ -45,14 +45,21 @@ async function runCommand(program: Program, args: readonly string[]): Promise<nu
   if (args[0] === "--version") return await show(`${RELEASE}\n`);
   const [command, rest] = findCommand(program, args);
   const table = { ...await command.loadOptions(), ...generalOptions };
-  const parsed = parseFlags(rest, table);
-  if (parsed.flags.version !== undefined) return await show(`${RELEASE}\n`);
-  if (parsed.flags.help !== undefined || (command.needsArguments && rest.length === 0)) {
+  // Whatever else is wrong with the line: who asks for help may not know yet what a flag wants.
+  if (asksForHelp(rest) || (command.needsArguments && rest.length === 0)) {
     return await show(renderHelp(program, command, table, readTerminal()));
   }
+  const parsed = parseFlags(rest, table);
+  if (parsed.flags.version !== undefined) return await show(`${RELEASE}\n`);
   checkOperands(program, command, parsed);
   const { loadConfigFile } = await import("./config_file.ts");
   return await command.run({ ...parsed, flags: loadConfigFile(table, parsed.flags, process.env) });
+}
+
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  const flags = end < 0 ? args : args.slice(0, end);
+  return flags.some((flag) => flag === "--help" || flag === "-h");
 }
 
 /** The command with the most words that the arguments begin with, and the arguments behind them. */

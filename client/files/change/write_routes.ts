@@ -134,17 +134,24 @@ export class WriteRoutes {
     if (!isFolder) {
       throw new HttpError(400, "bad_path", "A form with files is for a folder, whose address ends in a slash.");
     }
-    return await answerForm(request, (name, file) => {
+    return await answerForm(request, async (name, file) => {
       const to = [...segments, name];
-      return putFile(file, to, createFormId(), {
+      let given = name;
+      const findPlace = () => {
+        const place = query.has("overwrite") ? findWritePlace(this.#root, to) : findFreePlace(this.#root, to);
+        given = place.name;
+        return place;
+      };
+      await putFile(file, to, createFormId(), {
         root: this.#root,
         uploads: this.#uploads,
         maxUpload: this.#maxUpload,
-        findPlace: () => query.has("overwrite") ? findWritePlace(this.#root, to) : findFreePlace(this.#root, to),
+        findPlace,
         check: (current) =>
           this.#dav.locks.check({ segments: to, isMembership: current === null, isDeep: false }, tokens),
         isStillThere: () => false,
       });
+      return given;
     });
   }
 
@@ -197,7 +204,12 @@ export class WriteRoutes {
         isStillThere: () => true,
       });
     try {
-      if (isForm(request)) return await answerForm(request, (name, file) => take(name, file, createFormId()));
+      if (isForm(request)) {
+        return await answerForm(request, async (name, file) => {
+          await take(name, file, createFormId());
+          return name;
+        });
+      }
       const { status, headers } = await take(path.segments[0], request, path.query.get("upload") || createFormId());
       headers.delete("etag");
       return new Response(null, { status, headers });

@@ -15,8 +15,11 @@ export function isForm(request: Request): boolean {
   return /^multipart\/form-data\s*;/i.test(request.headers.get("content-type") ?? "");
 }
 
-/** Takes one file: its name, which is a plain one, and its content. Reads the content to its end or throws. */
-export type TakeFile = (name: string, file: UploadRequest) => Promise<Response>;
+/**
+ * Takes one file: its name, which is a plain one, and its content. Reads the content to its end or throws. Resolves with
+ * the name that is told to the sender.
+ */
+export type TakeFile = (name: string, file: UploadRequest) => Promise<string>;
 
 /**
  * Takes the files of a form one after the other. A browser is led back to the folder, others are told the names.
@@ -34,8 +37,7 @@ export async function answerForm(request: Request, take: TakeFile): Promise<Resp
       throw new HttpError(400, "bad_path", "A file in the form has a name that cannot be one here.");
     }
     const body = toBody(stream);
-    await take(name, { headers: new Headers(), body });
-    names.push(name);
+    names.push(await take(name, { headers: new Headers(), body }));
   }
   if (names.length === 0) throw new HttpError(400, "no_files", "The form has no file in it.");
   if (request.headers.get("accept")?.includes("text/html")) {
