@@ -12,7 +12,7 @@ import { isJoined, joinPackages, leadToJoined } from "./package/bundle.ts";
 import { copyPackages, findPackageNames, loadPackages } from "./package/npm_packages.ts";
 import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
 import { emitTypes } from "./package/types.ts";
-import { readFlag, stampRelease } from "./package/release.ts";
+import { readFlag, readVersion, runScript, stampRelease } from "./package/release.ts";
 
 /** Packages of which a page loads a file: what they need themselves is in that file. */
 const ASSET_PACKAGES = ["@highlightjs/cdn-assets", "markdown-it"];
@@ -172,8 +172,11 @@ function run(program: string, args: readonly string[], cwd: string): void {
   execFileSync(program === "deno" ? Deno.execPath() : program, [...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-if (import.meta.main) {
-  const version = readFlag("--version") ?? String(readJson(join(ROOT, "deno.json")).version);
+function main(): number {
+  const version = readVersion(String(readJson(join(ROOT, "deno.json")).version));
   const { file, bytes, bundled } = buildNpm(readFlag("--out") ?? join(ROOT, "dist"), version);
   process.stdout.write(`${file}: ${(bytes / 1e6).toFixed(1)} MB, with ${bundled.length} packages inside\n`);
+  return 0;
 }
+
+if (import.meta.main) process.exit(runScript(main));

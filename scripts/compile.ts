@@ -12,7 +12,7 @@ import process from "node:process";
 import { makePackage } from "./build_npm.ts";
 import { findMissing, listWanted, readEmbedded } from "./package/embedded.ts";
 import { ROOT } from "./package/product_files.ts";
-import { readFlag } from "./package/release.ts";
+import { BadFlag, readFlag, readVersion, runScript } from "./package/release.ts";
 import { readV8Flags } from "./v8_flags.ts";
 
 /** The systems there is an executable for. */
@@ -140,8 +140,8 @@ function checkWithout(work: string): void {
 
 function main(): number {
   const wanted = readFlag("--target"), targets = TARGETS.filter((target) => wanted === undefined || target === wanted);
-  if (targets.length === 0) throw new Error(`--target: one of ${TARGETS.join(", ")} is wanted`);
-  return compileAll(readFlag("--out") ?? join(ROOT, "dist"), readFlag("--version") ?? "0.0.0-dev", targets);
+  if (targets.length === 0) throw new BadFlag(`--target: one of ${TARGETS.join(", ")} is wanted`);
+  return compileAll(readFlag("--out") ?? join(ROOT, "dist"), readVersion("0.0.0-dev"), targets);
 }
 
-if (import.meta.main) Deno.exit(main());
+if (import.meta.main) Deno.exit(runScript(main));

@@ -41,12 +41,13 @@ export interface ReplayerOptions {
   /** Of one account; 0 for none. */
   perMinute: number;
   log: Logger;
+  /** For all of a request, its answer's beginning included; 30 seconds when left out. */
+  timeoutMs?: number;
 }
 
 /** Requests of one account, and of all together, at a time. */
 const MAX_OF_ACCOUNT = 2;
 const MAX_OF_ALL = 16;
-/** For all of a request, its answer's beginning included. */
 const TIMEOUT_MS = 30_000;
 /** Bytes of an answer's body that are told. */
 const MAX_ANSWER = 64 * 1024;
@@ -119,11 +120,12 @@ export class Replayer {
     bytes: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): Promise<ReplayedJson> {
-    const limit = AbortSignal.timeout(TIMEOUT_MS);
-    const ending = new SignalEnding(AbortSignal.any([signal, limit]), () => replayTooSlow(TIMEOUT_MS));
+    const { send, timeoutMs = TIMEOUT_MS } = this.#options;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const ending = new SignalEnding(limit, () => replayTooSlow(timeoutMs));
     const request = compose(capture, service, bytes);
     const startedAt = performance.now();
-    const answer = await this.#options.send({ ...request, ending });
+    const answer = await send({ ...request, ending });
     const { status, statusText, headers } = answer;
     return {
       url: service.origin + escapeBytes(request.target.pathname + request.target.search),

@@ -57,7 +57,7 @@ Deno.test("a command of curl sends the same again, and nothing in it is a comman
 
 Deno.test("captures are exported as HAR and as lines of JSON", () => {
   const binary = { ...CAPTURE, body: btoa("\xff\0") };
-  const { log } = JSON.parse(toHar([CAPTURE, binary], "1.0"));
+  const { log } = JSON.parse(toHar([CAPTURE, binary], "https://example.com/req/0123", "1.0"));
   equal(log.version, "1.2");
   deepEqual(log.entries[0].request.postData, { mimeType: "application/json", text: '{"a":"b"}' });
   deepEqual(log.entries[1].request.postData, {
@@ -65,7 +65,7 @@ Deno.test("captures are exported as HAR and as lines of JSON", () => {
     text: btoa("\xff\0"),
     encoding: "base64",
   });
-  equal(log.entries[0].request.url, "http://example.com/req/0123/orders/%E9?n=1&m=it's");
+  equal(log.entries[0].request.url, "https://example.com/req/0123/orders/%E9?n=1&m=it's");
   deepEqual(log.entries[0].request.headers[1], { name: "X-Note", value: "Grüße" });
   deepEqual(toJsonLines([CAPTURE, binary]).trim().split("\n").map((line) => JSON.parse(line)), [CAPTURE, binary]);
 });

@@ -49,18 +49,22 @@ const escapeBytes = (url) =>
 /**
  * HAR 1.2 of captures, which browsers and other tools read.
  * @param {readonly Capture[]} captures with their bodies
+ * @param {string} captureUrl of their view
  * @param {string} version of this program
  */
-export function toHar(captures, version) {
-  return JSON.stringify({
-    log: { version: "1.2", creator: { name: "Portway", version }, entries: captures.map(toEntry) },
-  });
+export function toHar(captures, captureUrl, version) {
+  const { protocol } = new URL(captureUrl);
+  const entries = captures.map((capture) => toEntry(capture, protocol));
+  return JSON.stringify({ log: { version: "1.2", creator: { name: "Portway", version }, entries } });
 }
 
-/** @param {Capture} capture */
-function toEntry(capture) {
+/**
+ * @param {Capture} capture
+ * @param {string} protocol
+ */
+function toEntry(capture, protocol) {
   const { method, host, path, query, httpVersion, headers, receivedAt, bodySize } = capture;
-  const url = `http://${host}${escapeBytes(path + (query === null ? "" : `?${query}`))}`;
+  const url = `${protocol}//${host}${escapeBytes(path + (query === null ? "" : `?${query}`))}`;
   const fields = headers.map(([name, value]) => ({ name, value: readable(value) }));
   return {
     startedDateTime: receivedAt,

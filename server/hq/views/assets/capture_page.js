@@ -169,7 +169,7 @@ async function exportAll(kind) {
     before = page.next;
     say(`Exporting ${all.length} calls…`);
   }
-  if (kind === "har") saveFile("captures.har", [toHar(all.reverse(), version)]);
+  if (kind === "har") saveFile("captures.har", [toHar(all.reverse(), captureUrl, version)]);
   else saveFile("captures.jsonl", [toJsonLines(all.reverse())]);
   showCount();
 }

@@ -1,0 +1,71 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { silentLogger } from "../../../common/log.ts";
+import type { Principal } from "../../access/mod.ts";
+import type { OpenedCapture } from "../../store/mod.ts";
+import { Replayer, type ReplayerOptions, type SentRequest } from "./replayer.ts";
+
+const CAPTURE: OpenedCapture = {
+  viewId: "v",
+  cursor: 1,
+  receivedAt: 0,
+  method: "DELETE",
+  path: "/req/v/a",
+  host: "x",
+  httpVersion: "1.1",
+  headers: ["Host", "x", "Content-Length", "0"],
+  address: "::1",
+  contentType: null,
+  bodySize: 0,
+  bodyId: null,
+  body: new Uint8Array(0),
+};
+const who = (account: string): Principal => ({
+  user: { id: "u", name: "u", email: "u@example.com", isAdmin: false },
+  account: { id: account, name: account, plan: "free", role: "member" },
+  scopes: new Set(),
+  via: "token",
+});
+
+async function* nothing(): AsyncGenerator<Uint8Array, void> {}
+
+const create = (send: ReplayerOptions["send"], timeoutMs?: number) =>
+  new Replayer({ send, perMinute: 10, log: silentLogger, timeoutMs });
+const ask = (replayer: Replayer, account = "a") =>
+  replayer.send(who(account), CAPTURE, new URL("http://h/base"), nothing(), new AbortController().signal);
+
+/** Waits until the request has to end. */
+const hang = ({ ending }: SentRequest) => new Promise<never>((_, reject) => ending.onEnd(reject));
+
+Deno.test("an address that does not answer in time is 504", async () => {
+  await rejects(ask(create(hang, 20)), { status: 504, code: "upstream_timeout" });
+});
+
+Deno.test("an account has two of its captures sent at a time, and all together sixteen", async () => {
+  const ends: (() => void)[] = [];
+  const replayer = create(() => new Promise((_, reject) => ends.push(() => reject(new Error("over")))));
+  const running = Array.from({ length: 16 }, (_, at) => ask(replayer, `account ${at >> 1}`));
+  await rejects(ask(replayer, "account 0"), { status: 429, code: "replay_busy" });
+  await rejects(ask(replayer, "another"), { status: 429, code: "replay_busy" });
+  ends[0]();
+  await rejects(running[0], /over/);
+  running.push(ask(replayer, "account 0"));
+  for (const end of ends) end();
+  equal((await Promise.allSettled(running)).length, 17);
+});
+
+Deno.test("an empty body that was announced is announced again, and an answer that breaks off is told as far as it came", async () => {
+  const sent: SentRequest[] = [];
+  let taken = 0, isCancelled = false;
+  const body = {
+    take: () => taken++ === 0 ? Promise.resolve([Uint8Array.of(104, 105)]) : Promise.reject(new Error("broken")),
+    cancel: () => void (isCancelled = true),
+  };
+  const replayed = await ask(create((request) => {
+    sent.push(request);
+    return Promise.resolve({ status: 200, statusText: "OK", headers: [], body });
+  }));
+  deepEqual([atob(replayed.body), replayed.bodyTruncated, replayed.url], ["hi", true, "http://h/base/a"]);
+  deepEqual([sent[0].body, sent[0].target], [new Uint8Array(0), { host: "h", pathname: "/base/a", search: "" }]);
+  equal(sent[0].headers.filter(([name]) => name === "Content-Length").length, 1);
+  equal(isCancelled, true);
+});
