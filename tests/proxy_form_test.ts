@@ -176,11 +176,11 @@ Deno.test("proxy lets an upload take its time while it moves, and ends one that 
       async start(controller) {
         controller.enqueue(
           '--b\r\nContent-Disposition: form-data; name="request"\r\n\r\n' +
-            `{"url":"${upstream.url}","timeoutMs":200}\r\n--b\r\nContent-Disposition: form-data; name="f"\r\n\r\n`,
+            `{"url":"${upstream.url}","timeoutMs":500}\r\n--b\r\nContent-Disposition: form-data; name="f"\r\n\r\n`,
         );
         // Time is what this is about.
         for (let i = 0; i < pieces; i++) {
-          await new Promise((resolve) => setTimeout(resolve, 20));
+          await new Promise((resolve) => setTimeout(resolve, 30));
           controller.enqueue("x");
         }
         if (!isFinished) return;

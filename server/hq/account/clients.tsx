@@ -103,21 +103,16 @@ function ClientList({ list }: { list: readonly AuthorizedClient[] }): Html {
           { head: "May", cell: ({ scopes }) => <ScopeWords scopes={scopes} /> },
           { head: "Last used", cell: ({ usedAt }) => <Time ms={usedAt} /> },
           { head: "Until", cell: ({ expiresAt }) => <Time ms={expiresAt} />, minor: true },
-          {
-            head: "Actions",
-            isHeadHidden: true,
-            align: "end",
-            cell: ({ id, client }) => (
-              <ActionButton
-                action={`/account/clients/${encodeURIComponent(id)}/revoke`}
-                class="button small risky"
-                label={`Revoke ${client}`}
-              >
-                Revoke
-              </ActionButton>
-            ),
-          },
         ]}
+        actions={({ id, client }) => (
+          <ActionButton
+            action={`/account/clients/${encodeURIComponent(id)}/revoke`}
+            class="button small risky"
+            label={`Revoke ${client}`}
+          >
+            Revoke
+          </ActionButton>
+        )}
       />
     </Panel>
   );
@@ -175,21 +170,16 @@ function TokenTable({ list }: { list: readonly TokenInfo[] }): Html {
         { head: "May", cell: ({ scopes }) => <ScopeWords scopes={scopes} /> },
         { head: "Last used", cell: ({ usedAt }) => usedAt === null ? "never" : <Time ms={usedAt} /> },
         { head: "Until", cell: ({ expiresAt }) => expiresAt === null ? "it is revoked" : <Time ms={expiresAt} /> },
-        {
-          head: "Actions",
-          isHeadHidden: true,
-          align: "end",
-          cell: ({ id, name }) => (
-            <ActionButton
-              action={`/account/tokens/${encodeURIComponent(id)}/revoke`}
-              class="button small risky"
-              label={`Revoke ${name}`}
-            >
-              Revoke
-            </ActionButton>
-          ),
-        },
       ]}
+      actions={({ id, name }) => (
+        <ActionButton
+          action={`/account/tokens/${encodeURIComponent(id)}/revoke`}
+          class="button small risky"
+          label={`Revoke ${name}`}
+        >
+          Revoke
+        </ActionButton>
+      )}
     />
   );
 }

@@ -80,27 +80,22 @@ function MemberTable(
           ),
         },
         { head: "Role", cell: (member) => isManager ? <RoleForm member={member} /> : member.role },
-        {
-          head: "Actions",
-          isHeadHidden: true,
-          align: "end",
-          cell: ({ id, name, userId }) => {
-            const isSelf = userId === viewer.user.id;
-            return isManager || isSelf
-              ? (
-                <AskButton
-                  page="/account"
-                  dialog={`remove-${id}`}
-                  class="button small risky"
-                  label={isSelf ? "Leave" : `Remove ${name}`}
-                >
-                  {isSelf ? "Leave" : "Remove"}
-                </AskButton>
-              )
-              : null;
-          },
-        },
       ]}
+      actions={({ id, name, userId }) => {
+        const isSelf = userId === viewer.user.id;
+        return isManager || isSelf
+          ? (
+            <AskButton
+              page="/account"
+              dialog={`remove-${id}`}
+              class="button small risky"
+              label={isSelf ? "Leave" : `Remove ${name}`}
+            >
+              {isSelf ? "Leave" : "Remove"}
+            </AskButton>
+          )
+          : null;
+      }}
     />
   );
 }
@@ -134,21 +129,16 @@ function InvitationTable({ invitations }: { invitations: readonly Invitation[] }
         },
         { head: "Good until", cell: ({ expiresAt }) => <Time ms={expiresAt} /> },
         { head: "Link", cell: ({ url, email }) => <CopyText text={url} label={`the link for ${email}`} /> },
-        {
-          head: "Actions",
-          isHeadHidden: true,
-          align: "end",
-          cell: ({ id, email }) => (
-            <ActionButton
-              action={`/account/invitations/${encodeURIComponent(id)}/cancel`}
-              class="button small"
-              label={`Take back the invitation of ${email}`}
-            >
-              Take back
-            </ActionButton>
-          ),
-        },
       ]}
+      actions={({ id, email }) => (
+        <ActionButton
+          action={`/account/invitations/${encodeURIComponent(id)}/cancel`}
+          class="button small"
+          label={`Take back the invitation of ${email}`}
+        >
+          Take back
+        </ActionButton>
+      )}
     />
   );
 }

@@ -61,22 +61,17 @@ function SessionPanel({ list }: { list: readonly BrowserSession[] }): Html {
           },
           { head: "Address", cell: ({ address }) => address === "" ? "not known" : address },
           { head: "Since", cell: ({ createdAt }) => <Time ms={createdAt} /> },
-          {
-            head: "Actions",
-            isHeadHidden: true,
-            align: "end",
-            cell: ({ id, userAgent, isCurrent }) =>
-              !isCurrent && (
-                <ActionButton
-                  action={`/account/sessions/${encodeURIComponent(id)}/end`}
-                  class="button small risky"
-                  label={`Sign out ${browserOf(userAgent)}`}
-                >
-                  Sign out
-                </ActionButton>
-              ),
-          },
         ]}
+        actions={({ id, userAgent, isCurrent }) =>
+          !isCurrent && (
+            <ActionButton
+              action={`/account/sessions/${encodeURIComponent(id)}/end`}
+              class="button small risky"
+              label={`Sign out ${browserOf(userAgent)}`}
+            >
+              Sign out
+            </ActionButton>
+          )}
       />
     </Panel>
   );

@@ -107,34 +107,29 @@ function TunnelTable({ list }: { list: readonly AnyTunnel[] }): Html {
         { head: "Account", cell: ({ account }) => account },
         { head: "State", cell: (tunnel) => <TunnelState tunnel={tunnel} /> },
         { head: "Created", cell: ({ createdAt }) => <Time ms={Date.parse(createdAt)} />, minor: true },
-        {
-          head: "Actions",
-          isHeadHidden: true,
-          align: "end",
-          cell: ({ id, name, suspended }) =>
-            suspended
-              ? (
-                <ActionButton
-                  action={`/admin/tunnels/${id}/suspended`}
-                  values={{ suspended: "no" }}
-                  class="button small"
-                  label={`Allow again: ${name}`}
-                >
-                  Allow again
-                </ActionButton>
-              )
-              : (
-                <AskButton
-                  page="/admin/tunnels"
-                  dialog={`suspend-${id}`}
-                  class="button small risky"
-                  label={`Suspend ${name}`}
-                >
-                  Suspend
-                </AskButton>
-              ),
-        },
       ]}
+      actions={({ id, name, suspended }) =>
+        suspended
+          ? (
+            <ActionButton
+              action={`/admin/tunnels/${id}/suspended`}
+              values={{ suspended: "no" }}
+              class="button small"
+              label={`Allow again: ${name}`}
+            >
+              Allow again
+            </ActionButton>
+          )
+          : (
+            <AskButton
+              page="/admin/tunnels"
+              dialog={`suspend-${id}`}
+              class="button small risky"
+              label={`Suspend ${name}`}
+            >
+              Suspend
+            </AskButton>
+          )}
     />
   );
 }

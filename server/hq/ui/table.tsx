@@ -19,6 +19,8 @@ export interface TableProps<T> {
   /** What the table is of, for who listens. */
   caption: string;
   columns: readonly Column<T>[];
+  /** The buttons of a row, in a last column. */
+  actions?(row: T): Child;
   rows: readonly T[];
   keyOf(row: T): string;
   /** On phones what follows the first column stands on one line, without names. */
@@ -26,7 +28,10 @@ export interface TableProps<T> {
 }
 
 /** Rows of things of one kind. On phones each row becomes a card, with the columns' names before the values. */
-export function Table<T>({ caption, columns, rows, keyOf, isCompact }: TableProps<T>): Html {
+export function Table<T>({ caption, columns: told, actions, rows, keyOf, isCompact }: TableProps<T>): Html {
+  const columns = actions === undefined
+    ? told
+    : [...told, { head: "Actions", isHeadHidden: true, align: "end" as const, cell: actions }];
   const classOf = ({ align, minor }: Column<T>) =>
     [align, minor && "minor"].filter((name) => name).join(" ") || undefined;
   return (

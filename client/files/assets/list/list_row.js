@@ -1,7 +1,7 @@
 // @ts-check
 // One row of the list, made once and filled as often as something changes.
 
-import { h, icon, iconButton } from "../parts/dom.js";
+import { h, icon, iconButton, setText } from "../parts/dom.js";
 import { formatDate, formatFullDate, formatName, formatSize, splitName } from "../parts/format.js";
 import { getIcon, getKind } from "./kinds.js";
 import { showThumbnail } from "./thumbnail.js";
@@ -74,12 +74,4 @@ export function fillRow(row, entry, { index, href, isSelected, isCurrent }) {
   setText(row.date, formatDate(entry.modified));
   row.date.title = formatFullDate(entry.modified);
   row.date.dateTime = new Date(entry.modified).toISOString();
-}
-
-/**
- * @param {HTMLElement} element
- * @param {string} text
- */
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
 }

@@ -130,3 +130,12 @@ export function find(selector, type) {
 export function getTarget(event) {
   return event.target instanceof Element ? event.target : document.documentElement;
 }
+
+/**
+ * Puts a text into an element that does not have it: who listens hears only what is new.
+ * @param {HTMLElement} element
+ * @param {string} text
+ */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}

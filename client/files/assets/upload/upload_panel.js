@@ -2,7 +2,7 @@
 // The panel that shows how uploads go. Rows are made once and then only filled: a button that is being pressed or has
 // the focus stays the same button.
 
-import { h, icon, iconButton } from "../parts/dom.js";
+import { h, icon, iconButton, setText } from "../parts/dom.js";
 import { formatName, splitName } from "../parts/format.js";
 import { countItems, describeItem, describeProgress, measure, nameState, pickRows, Speed } from "./upload_figures.js";
 
@@ -236,12 +236,4 @@ function showButtons(buttons) {
   const hadFocus = buttons.some(([button, isShown]) => !isShown && button === document.activeElement);
   for (const [button, isShown] of buttons) button.hidden = !isShown;
   if (hadFocus) buttons.find(([, isShown]) => isShown)?.[0].focus();
-}
-
-/**
- * @param {HTMLElement} element
- * @param {string} text
- */
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
 }
