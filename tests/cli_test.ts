@@ -63,8 +63,7 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
   [["server", "--tls-cert", "missing.pem", "--tls-key", "missing.pem"], /--tls-cert.*missing\.pem/],
 ];
 
-for (const [args, says] of USAGE_ERRORS) {
-  Deno.test("who asks for help gets it, whatever is missing or unknown in the line", async () => {
+Deno.test("who asks for help gets it, whatever is missing or unknown in the line", async () => {
   for (const args of [["--views-tail", "--help"], ["-e", "-h"], ["--no-such-flag", "--help"]]) {
     const { code, output, errors } = await run(args);
     assert.deepEqual([code, errors], [0, ""]);
@@ -72,7 +71,8 @@ for (const [args, says] of USAGE_ERRORS) {
   }
 });
 
-Deno.test(`portway ${args.join(" ")} is wrong usage: one clear line, exit code 2`, async () => {
+for (const [args, says] of USAGE_ERRORS) {
+  Deno.test(`portway ${args.join(" ")} is wrong usage: one clear line, exit code 2`, async () => {
     const { code, output, errors } = await run(args);
     assert.deepEqual([code, output], [2, ""], errors);
     assert.match(errors, says);
