@@ -110,7 +110,7 @@ for (const width of [390, 320]) {
   });
 }
 
-/** What is wider than the page, and buttons that a finger misses. */
+/** What is wider than the page, buttons that a finger misses, and menus that something else covers. */
 async function measure(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const wide = [
@@ -123,6 +123,16 @@ async function measure(page: Page): Promise<string[]> {
       .filter((element) => element.checkVisibility() && !element.classList.contains("link"))
       .filter((element) => element.getBoundingClientRect().height < 40)
       .map((element) => `"${element.textContent}" is too small`);
-    return [...wide, ...small];
+    const covered = [...document.querySelectorAll(".sheet")]
+      .filter((sheet) => sheet.checkVisibility())
+      .filter((sheet) => {
+        const { left, right, top, bottom } = sheet.getBoundingClientRect();
+        for (let y = top + 8; y < bottom; y += 8) {
+          for (let x = left + 8; x < right; x += 8) if (!sheet.contains(document.elementFromPoint(x, y))) return true;
+        }
+        return false;
+      })
+      .map(({ className }) => `${className} is covered`);
+    return [...wide, ...small, ...covered];
   });
 }
