@@ -129,6 +129,16 @@ testStores("the oldest captures go when they are too large together, and the new
   deepEqual(await cursorsOf(store), [11]);
 });
 
+testStores("the newest capture stays however many are to make room for it", async (store) => {
+  await store.views.insert(VIEW, 10);
+  for (const before of [199, 200, 399, 400]) {
+    const newest = { ...CAPTURE, bodySize: 1_000_000 };
+    const cursors = await keep(store, [...Array(before).fill(CAPTURE), newest], 5000);
+    deepEqual(await cursorsOf(store), cursors.slice(-1));
+    equal((await store.views.find("view-1"))?.captures, 1);
+  }
+});
+
 testStores("captures are listed by cursor, method and time, newest first", async (store) => {
   await store.views.insert(VIEW, 10);
   await keep(store, [1, 2, 3, 4].map((at) => ({ ...CAPTURE, receivedAt: NOW + at, method: at % 2 ? "GET" : "POST" })));

@@ -8,7 +8,7 @@ type CaptureRow = Database["captures"];
 
 /** Rows that go into one statement. A few fixed sizes: each is prepared once, and no other ever is. */
 const ROWS = [64, 16, 4, 1] as const;
-/** Rows that are looked at in one step to make room. */
+/** Rows that go in one step at most to make room. */
 const TRIM_STEP = 200;
 
 /** {@link Captures.keep} in any database that Kysely speaks to. */
@@ -169,12 +169,12 @@ async function trim(
   excessBytes: number,
 ): Promise<void> {
   while (excess > 0 || excessBytes > 0) {
-    // One more than may go, as the newest stays.
-    const step = excessBytes > 0 ? TRIM_STEP : Math.min(excess + 1, TRIM_STEP);
+    const step = excessBytes > 0 ? TRIM_STEP : Math.min(excess, TRIM_STEP);
+    // One more than may go: the last may be the newest.
     const oldest = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
-      .where("view_id", "=", viewId).orderBy("cursor").limit(step).execute();
+      .where("view_id", "=", viewId).orderBy("cursor").limit(step + 1).execute();
     const going: typeof oldest = [];
-    for (const row of oldest.slice(0, oldest.length < step ? -1 : undefined)) {
+    for (const row of oldest.slice(0, -1)) {
       if (excess <= 0 && excessBytes <= 0) break;
       going.push(row);
       excess--;
