@@ -7,7 +7,7 @@ import { PROJECT, RELEASE } from "../common/release.ts";
 import type { ApiArea, Face } from "./face/mod.ts";
 
 /** Where the OpenAPI document is. */
-export const OPEN_API_PATH = "/api/v1/openapi.json";
+const OPEN_API_PATH = "/api/v1/openapi.json";
 
 /** The areas whose routes make up the API, and what the server itself answers. */
 export interface ApiOptions {

@@ -16,7 +16,7 @@ export interface Metric {
 }
 
 /** One metric without labels. */
-export function metric(name: string, type: Metric["type"], help: string, value: number): Metric {
+function metric(name: string, type: Metric["type"], help: string, value: number): Metric {
   return { name, help, type, values: [{ value }] };
 }
 
@@ -24,7 +24,7 @@ export function metric(name: string, type: Metric["type"], help: string, value: 
  * The text that Prometheus reads, format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format).
  */
-export function renderMetrics(metrics: readonly Metric[]): string {
+function renderMetrics(metrics: readonly Metric[]): string {
   return metrics.map(({ name, help, type, values }) => {
     const lines = values.map(({ labels, value }) => `${name}${renderLabels(labels)} ${value}\n`);
     return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;

@@ -4,7 +4,7 @@ import type { ExchangeEnv } from "../common/listener/mod.ts";
 import type { ApiArea } from "./face/mod.ts";
 
 /** Where a proxy that gets certificates on demand asks first, with `?domain=`. */
-export const TLS_ASK_PATH = "/api/v1/tls-ask";
+const TLS_ASK_PATH = "/api/v1/tls-ask";
 
 /**
  * Tells a reverse proxy which names it may get certificates for: the server's own, and those of tunnels that there

@@ -27,7 +27,7 @@ const JSON_HEADERS: readonly [string, string][] = [
 ];
 
 /** Headers in which a streamed answer tells what a buffered one has in its JSON. */
-export const STREAM_HEADERS = [
+const STREAM_HEADERS = [
   "portway-status",
   "portway-status-text",
   "portway-final-url",

@@ -50,7 +50,7 @@ export class RequestRecord {
  * A URL for the log: of the query the names alone, as values often are keys, and of the path no part that looks like
  * one: long, and with letters and digits in it.
  */
-export function hideSecrets({ origin, pathname, search }: URL): string {
+function hideSecrets({ origin, pathname, search }: URL): string {
   const path = pathname.length < LEAST_SECRET ? pathname : pathname.split("/").map(hideSegment).join("/");
   return search === "" ? origin + path : `${origin}${path}?${listNames(search)}`;
 }

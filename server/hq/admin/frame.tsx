@@ -15,7 +15,7 @@ export interface AdminPage {
 }
 
 /** Things on one page of a list. */
-export const PAGE_SIZE = 50;
+const PAGE_SIZE = 50;
 
 /** Messages after forms of this section. */
 const DONE = {

@@ -60,7 +60,7 @@ function valuesOf({ defaultPort, allowedPorts, enabled }: TunnelInfo): Record<st
 }
 
 /** What a form says, or the form with what is wrong. What a name may be is for who makes tunnels. */
-export function readTunnelForm(fields: URLSearchParams): TunnelSettings | FormState {
+function readTunnelForm(fields: URLSearchParams): TunnelSettings | FormState {
   const problems: Record<string, string> = {};
   const portText = textOf(fields, "defaultPort").trim();
   const defaultPort = /^\d{1,5}$/.test(portText) ? Number(portText) : 0;

@@ -73,7 +73,7 @@ function DayTable({ days }: { days: readonly DayBar[] }): Html {
 }
 
 /** The next round number of bytes, so that the rules of the chart have short names. */
-export function niceLimit(most: number): number {
+function niceLimit(most: number): number {
   if (most <= 0) return 1000;
   const unit = 10 ** Math.floor(Math.log10(most));
   return (([1, 2, 5].find((factor) => factor * unit >= most)) ?? 10) * unit;

@@ -83,7 +83,7 @@ export interface BodyText {
  * A body as JSON can carry it. `auto` gives text when the type says text, or says nothing, and the bytes are valid
  * in its charset; everything else is padded base64. `text` replaces what is not valid.
  */
-export function toBodyText(
+function toBodyText(
   bytes: Uint8Array,
   contentType: string,
   wanted: RequestDescription["responseType"],

@@ -154,7 +154,7 @@ export function fieldError(field: string, reason: string): HttpError {
 }
 
 /** Sets or replaces Authorization for basic (RFC 7617) or bearer (RFC 6750) credentials. */
-export function setAuthorization(headers: [string, string][], auth: z.infer<typeof authSchema>): void {
+function setAuthorization(headers: [string, string][], auth: z.infer<typeof authSchema>): void {
   const value = auth.type === "bearer"
     ? `Bearer ${auth.token}`
     : `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString("base64")}`;

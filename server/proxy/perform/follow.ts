@@ -122,7 +122,7 @@ const MAX_COOKIES = 50;
 const MAX_COOKIE_BYTES = 4096;
 
 /** The Set-Cookie fields of an answer, as they were sent. */
-export function readSetCookie({ headers }: HopAnswer): string[] {
+function readSetCookie({ headers }: HopAnswer): string[] {
   return headers.filter(([name, value]) => isSetCookie(name) && value.length <= MAX_COOKIE_BYTES)
     .map(([, value]) => value).slice(0, MAX_COOKIES);
 }
@@ -134,7 +134,7 @@ const isSetCookie = (name: string): boolean => name.length === 10 && name.toLowe
  * it. They are forgotten with the request. The library knows the rules and the domains that are nobody's own; it is
  * loaded with the first cookie, as most requests meet none.
  */
-export class RequestCookies {
+class RequestCookies {
   #jar: CookieJar | null = null;
 
   /** Keeps what an answer from `url` has set; what may not be set is passed over. */
