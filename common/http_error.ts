@@ -45,6 +45,11 @@ export function methodNotAllowed(allow: string): HttpError {
   return new HttpError(405, "method_not_allowed", `This path answers to ${allow} only.`, { headers: { allow } });
 }
 
+/** 499 `caller_gone`: there is nobody left to read it, and the log tells it from what went wrong. */
+export function callerGone(): HttpError {
+  return new HttpError(499, "caller_gone", "The caller has gone.");
+}
+
 /** 413 for a body of which the rest is not read: the connection ends with it. @param maxBytes what is taken */
 export function bodyTooLarge(maxBytes: number, details?: string): HttpError {
   const headers = { connection: "close" };

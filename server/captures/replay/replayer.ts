@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { ReplayedJson } from "../../../common/capture_json.ts";
-import { HttpError } from "../../../common/http_error.ts";
+import { callerGone, HttpError } from "../../../common/http_error.ts";
 import type { Logger } from "../../../common/log.ts";
 import { createRateLimiter } from "../../../common/rate_limiter.ts";
 import { composeReplay } from "../../../common/replay_request.ts";
@@ -76,7 +76,7 @@ export class Replayer {
    * Sends a capture and reads the beginning of the answer; redirects are answers.
    * @param body the capture's bytes
    * @param signal aborts when who asked has left
-   * @throws HttpError of {@link SendRequest}, 429 `replay_busy`, 504 `upstream_timeout`
+   * @throws HttpError of {@link SendRequest}, 429 `replay_busy`, 504 `upstream_timeout`, 499 `caller_gone`
    */
   async send(
     { account }: Principal,
@@ -122,7 +122,7 @@ export class Replayer {
   ): Promise<ReplayedJson> {
     const { send, timeoutMs = TIMEOUT_MS } = this.#options;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const ending = new SignalEnding(limit, () => replayTooSlow(timeoutMs));
+    const ending = new SignalEnding(limit, () => signal.aborted ? callerGone() : replayTooSlow(timeoutMs));
     const request = compose(capture, service, bytes);
     const startedAt = performance.now();
     const answer = await send({ ...request, ending });

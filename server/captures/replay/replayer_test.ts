@@ -1,5 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { silentLogger } from "../../../common/log.ts";
+import { createLogger, silentLogger } from "../../../common/log.ts";
 import type { Principal } from "../../access/mod.ts";
 import type { OpenedCapture } from "../../store/mod.ts";
 import { Replayer, type ReplayerOptions, type SentRequest } from "./replayer.ts";
@@ -38,6 +38,16 @@ const hang = ({ ending }: SentRequest) => new Promise<never>((_, reject) => endi
 
 Deno.test("an address that does not answer in time is 504", async () => {
   await rejects(ask(create(hang, 20)), { status: 504, code: "upstream_timeout" });
+});
+
+Deno.test("who leaves before the answer is there is what the log tells, and no time that was up", async () => {
+  const lines: string[] = [];
+  const log = createLogger({ write: (line) => void lines.push(line) });
+  const replayer = new Replayer({ send: hang, perMinute: 10, log }), leave = new AbortController();
+  const sent = replayer.send(who("a"), CAPTURE, new URL("http://h/base"), nothing(), leave.signal);
+  leave.abort();
+  await rejects(sent, { status: 499, code: "caller_gone" });
+  equal(lines.filter((line) => line.includes("capture_not_replayed") && line.includes("caller_gone")).length, 1);
 });
 
 Deno.test("an account has two of its captures sent at a time, and all together sixteen", async () => {

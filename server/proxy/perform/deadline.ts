@@ -1,5 +1,5 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { HttpError } from "../../../common/http_error.ts";
+import { callerGone, type HttpError } from "../../../common/http_error.ts";
 import type { Ending } from "../../../common/upstream/mod.ts";
 import { upstreamTimeout } from "./upstream.ts";
 
@@ -70,7 +70,7 @@ export class Deadline implements Ending {
     else this.#watched.addEventListener("abort", this.#onGone);
   }
 
-  readonly #onGone = (): void => this.#finish(new HttpError(499, "caller_gone", "The caller has gone."));
+  readonly #onGone = (): void => this.#finish(callerGone());
 
   #finish(why: HttpError): void {
     this.#reason ??= why;
