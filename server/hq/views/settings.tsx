@@ -101,8 +101,10 @@ function showSettings(context: HqContext, view: DescribedView, { values, problem
             <Answer values={values} problems={problems} />
           </Panel>
           <Panel title="Keeping" about="The oldest calls are deleted first.">
-            <Count label="Days" name="days" values={values} problems={problems} />
-            <Count label="Calls at most" name="captures" values={values} problems={problems} />
+            <div class="fields">
+              <Count label="Days" name="days" values={values} problems={problems} />
+              <Count label="Calls at most" name="captures" values={values} problems={problems} />
+            </div>
           </Panel>
           <button type="submit" class="primary">Save</button>
         </form>
@@ -131,7 +133,7 @@ interface FormProps {
 
 function Answer({ values, problems }: FormProps): Html {
   return (
-    <>
+    <div class="fields">
       <Count label="Status" name="status" values={values} problems={problems} />
       <TextBox
         label="Headers"
@@ -153,7 +155,7 @@ function Answer({ values, problems }: FormProps): Html {
         name="cors"
         checked={values.cors === "yes"}
       />
-    </>
+    </div>
   );
 }
 
