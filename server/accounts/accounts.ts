@@ -1,5 +1,4 @@
 import type { OriginReader } from "../../common/forwarded.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { type Ended, type Plan, requireOwnOrigin } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
@@ -8,18 +7,19 @@ import { Attempts } from "./attempts.ts";
 import { Audit, SERVER } from "./audit.ts";
 import { type Auth, openAuth } from "./better_auth/auth.ts";
 import { sessionCookieOf } from "./better_auth/auth_options.ts";
-import { type Call, createCall, noSuch } from "./better_auth/call.ts";
+import { createCall, noSuch } from "./better_auth/call.ts";
 import { ClientForms } from "./forms/clients.ts";
 import { ConsentForms } from "./forms/consent.ts";
 import { EntryForms } from "./forms/entry.ts";
 import { beginFirstStart, type FirstAdmin } from "./first_start.ts";
 import { Identifier, type Identity, toAccount, toPlan } from "./identify.ts";
-import { createMailer, type Mailer } from "./mail.ts";
+import { createMailer } from "./mail.ts";
 import { MemberForms } from "./forms/members.ts";
 import { createOAuthFace } from "./oauth_face.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
 import { createSecret } from "../../common/secret.ts";
 import { SessionForms } from "./forms/sessions.ts";
+import type { Shared } from "./forms/shared.ts";
 import type { Accounts, SignUpPolicy } from "./types.ts";
 
 /** What accounts need of the server, and the operator's choices about them. */
@@ -76,22 +76,6 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
       mailer?.close();
     },
   };
-}
-
-/** What the parts of accounts have in common: who asks, better-auth, and whom to tell of a change. */
-interface Shared {
-  store: Store;
-  call: Call;
-  loadAuth: () => Promise<Auth>;
-  identify: (exchange: Exchange) => Promise<Identity | null>;
-  readOrigin: OriginReader;
-  attempts: Attempts;
-  audit: Audit;
-  mailer: Mailer | null;
-  origin: string;
-  now: () => number;
-  onChange: () => void;
-  onEnded: (ended: Ended) => void;
 }
 
 function createShared(options: AccountsOptions, listeners: ReadonlySet<(ended: Ended) => void>): Shared {

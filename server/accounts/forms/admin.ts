@@ -1,22 +1,17 @@
 import { HttpError } from "../../../common/http_error.ts";
-import type { Ended, Plan, Principal } from "../../access/mod.ts";
+import type { Plan, Principal } from "../../access/mod.ts";
 import type { AuditEntry, KnownUser, Store } from "../../store/mod.ts";
-import type { Audit } from "../audit.ts";
-import type { Auth } from "../better_auth/auth.ts";
 import { noSuch, notAllowed } from "../better_auth/call.ts";
 import { AUDIT_PAGE, requireSession } from "./clients.ts";
 import { fieldRefused } from "../../../common/check_input.ts";
 import { toAccount } from "../identify.ts";
+import type { Shared } from "./shared.ts";
 import type { Admin, UserInfo } from "../types.ts";
 
 /** What the forms of the server's admins work with. */
-export interface AdminOptions {
+export interface AdminOptions extends Pick<Shared, "loadAuth" | "audit" | "onChange" | "onEnded"> {
   store: Pick<Store, "identities" | "auditLog">;
-  loadAuth(): Promise<Auth>;
-  audit: Audit;
   createResetLink(userId: string): Promise<string>;
-  onChange(): void;
-  onEnded(ended: Ended): void;
 }
 
 const PAGE_USERS = 50;

@@ -1,7 +1,6 @@
 import { HttpError } from "../../../common/http_error.ts";
-import type { Ended, Principal, Scope } from "../../access/mod.ts";
+import type { Principal, Scope } from "../../access/mod.ts";
 import type { AuditEntry, Membership, PersonalToken, Store } from "../../store/mod.ts";
-import type { Audit } from "../audit.ts";
 import { noSuch, notAllowed } from "../better_auth/call.ts";
 import { CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
 import { sessionWanted } from "./entry.ts";
@@ -9,14 +8,12 @@ import { fieldRefused } from "../../../common/check_input.ts";
 import { readName } from "./fields.ts";
 import { isScope, PERSONAL_TOKEN_PREFIX } from "../identify.ts";
 import { createSecret, hashSecret } from "../../../common/secret.ts";
+import type { Shared } from "./shared.ts";
 import type { AuthorizedClient, Clients, TokenInfo } from "../types.ts";
 
 /** What the list of logins and personal tokens works with. */
-export interface ClientsOptions {
+export interface ClientsOptions extends Pick<Shared, "audit" | "now" | "onEnded"> {
   store: Pick<Store, "identities" | "personalTokens" | "auditLog">;
-  audit: Audit;
-  onEnded(ended: Ended): void;
-  now(): number;
 }
 
 /** Tokens that one user may have. */

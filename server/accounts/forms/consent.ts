@@ -1,29 +1,20 @@
 import { z } from "zod";
 import { HttpError } from "../../../common/http_error.ts";
-import type { OriginReader } from "../../../common/forwarded.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { requireLogin, type Scope, SCOPES } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
-import type { Attempts } from "../attempts.ts";
-import type { Audit } from "../audit.ts";
-import type { Auth } from "../better_auth/auth.ts";
-import { type Call, callerOf, loginExpired, noSuch } from "../better_auth/call.ts";
+import { callerOf, loginExpired, noSuch } from "../better_auth/call.ts";
 import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
 import { readEntered, sessionWanted } from "./entry.ts";
 import { fieldRefused } from "../../../common/check_input.ts";
 import { type Identity, isScope } from "../identify.ts";
+import type { Shared } from "./shared.ts";
 import type { AuthorizationRequest, Consent, Entered } from "../types.ts";
 
 /** What the question works with whether a program may act for somebody. */
-export interface ConsentOptions {
+export interface ConsentOptions
+  extends Pick<Shared, "call" | "loadAuth" | "identify" | "readOrigin" | "attempts" | "audit" | "onChange"> {
   store: Pick<Store, "identities">;
-  call: Call;
-  loadAuth(): Promise<Auth>;
-  identify(exchange: Exchange): Promise<Identity | null>;
-  readOrigin: OriginReader;
-  attempts: Attempts;
-  audit: Audit;
-  onChange(): void;
 }
 
 /** A device fetches its tokens some seconds after its user has allowed it. */

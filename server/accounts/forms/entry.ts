@@ -1,42 +1,27 @@
 import { timingSafeEqual } from "node:crypto";
 import { HttpError } from "../../../common/http_error.ts";
-import type { OriginReader } from "../../../common/forwarded.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../../common/log.ts";
-import type { Ended } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
-import type { Attempts } from "../attempts.ts";
-import type { Actor, Audit } from "../audit.ts";
-import type { Auth } from "../better_auth/auth.ts";
+import type { Actor } from "../audit.ts";
 import { MAX_PASSWORD } from "../better_auth/auth_options.ts";
-import { type Call, type Called, type Caller, callerOf, fieldText, unwrap } from "../better_auth/call.ts";
+import { type Called, type Caller, callerOf, fieldText, unwrap } from "../better_auth/call.ts";
 import { fieldRefused } from "../../../common/check_input.ts";
 import { readEmail, readName, readNewPassword } from "./fields.ts";
-import type { Identity } from "../identify.ts";
-import { type Mailer, resetMail } from "../mail.ts";
+import { resetMail } from "../mail.ts";
 import { hashSecret } from "../../../common/secret.ts";
+import type { Shared } from "./shared.ts";
 import type { Entered, SignIn, SignUpForm, SignUpPolicy } from "../types.ts";
 
 /** What signing up, in and out and setting a new password work with. */
-export interface EntryOptions {
+export interface EntryOptions extends Omit<Shared, "store" | "origin" | "now"> {
   store: Pick<Store, "identities">;
-  call: Call;
-  loadAuth(): Promise<Auth>;
-  identify(exchange: Exchange): Promise<Identity | null>;
-  readOrigin: OriginReader;
-  attempts: Attempts;
-  audit: Audit;
   log: Logger;
-  /** Null where no mail can be sent. */
-  mailer: Mailer | null;
   /** Makes a link by which a user sets a new password. */
   createResetLink(userId: string): Promise<string>;
   policy: SignUpPolicy;
   /** Guards the making of the first user. */
   setUp: { token: string | null };
-  /** What somebody may do has changed. */
-  onChange(): void;
-  onEnded(ended: Ended): void;
 }
 
 /** Signing up, in and out. */

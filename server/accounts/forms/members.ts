@@ -1,35 +1,22 @@
 import { HttpError } from "../../../common/http_error.ts";
-import type { OriginReader } from "../../../common/forwarded.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { createRateLimiter } from "../../../common/rate_limiter.ts";
-import { type Ended, type Principal, requireLogin, type Role } from "../../access/mod.ts";
+import { type Principal, requireLogin, type Role } from "../../access/mod.ts";
 import type { PendingInvitation, Store } from "../../store/mod.ts";
-import type { Audit } from "../audit.ts";
-import type { Auth } from "../better_auth/auth.ts";
-import { type Call, callerOf, noSuch, notAllowed, unwrap } from "../better_auth/call.ts";
+import { callerOf, noSuch, notAllowed, unwrap } from "../better_auth/call.ts";
 import { requireSession } from "./clients.ts";
 import { tooManyAttempts } from "../attempts.ts";
 import { fieldRefused } from "../../../common/check_input.ts";
 import { readEmail, readName } from "./fields.ts";
 import { type Identity, toRole } from "../identify.ts";
-import { invitationMail, type Mailer } from "../mail.ts";
+import { invitationMail } from "../mail.ts";
+import type { Shared } from "./shared.ts";
 import type { Invitation, Member, Members } from "../types.ts";
 
 /** What the forms for members and invitations of an account work with. */
-export interface MembersOptions {
+export interface MembersOptions extends Omit<Shared, "store" | "attempts"> {
   store: Pick<Store, "identities" | "personalTokens">;
-  call: Call;
-  loadAuth(): Promise<Auth>;
-  identify(exchange: Exchange): Promise<Identity | null>;
-  readOrigin: OriginReader;
-  audit: Audit;
-  mailer: Mailer | null;
-  /** Of HQ. */
-  origin: string;
-  now(): number;
   switchAccount(identity: Identity, accountId: string): Promise<void>;
-  onChange(): void;
-  onEnded(ended: Ended): void;
 }
 
 /** Accounts that one user may be a member of before they make another. */

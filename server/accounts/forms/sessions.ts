@@ -2,15 +2,12 @@ import type { Exchange } from "../../../common/listener/mod.ts";
 import type { Store } from "../../store/mod.ts";
 import { noSuch } from "../better_auth/call.ts";
 import type { Identity } from "../identify.ts";
+import type { Shared } from "./shared.ts";
 import type { BrowserSession, BrowserSessions } from "../types.ts";
 
 /** What the list of a user's browser sessions works with. */
-export interface SessionFormsOptions {
+export interface SessionFormsOptions extends Pick<Shared, "identify" | "now" | "onChange"> {
   store: Pick<Store, "identities">;
-  identify(exchange: Exchange): Promise<Identity | null>;
-  /** What somebody may do has changed. */
-  onChange(): void;
-  now(): number;
 }
 
 /** Where a user is signed in. */
