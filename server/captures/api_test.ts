@@ -1,5 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { startArea, type TestArea } from "./_test_area.ts";
+import type { CapturesOptions } from "./mod.ts";
 
 /** What the API may say, as far as it is looked at. */
 interface Told {
@@ -204,6 +205,20 @@ Deno.test("a body is a file that no browser shows", async () => {
   match(response.headers.get("content-disposition") ?? "", /^attachment;/);
   match(response.headers.get("content-security-policy") ?? "", /sandbox/);
   equal(response.headers.get("x-content-type-options"), "nosniff");
+});
+
+Deno.test("a capture that goes while it is sent again is 404", async () => {
+  const send: CapturesOptions["send"] = async ({ body }) => {
+    for await (const _ of body as AsyncIterable<Uint8Array>) await area.store.captures.removeAll(id);
+    throw new Error("a body that is not whole was taken for one");
+  };
+  await using area = await startArea({ send });
+  const { id, captureUrl } = await area.addView();
+  const body = new Uint8Array(1_000_000);
+  for (let count = 0; count < 2; count++) await (await fetch(captureUrl, { method: "POST", body })).text();
+  const replay = { method: "POST", body: JSON.stringify({ url: "http://h" }) };
+  const answer = await area.ask(`/api/v1/views/${id}/captures/1/replay`, "ann", replay);
+  deepEqual([answer.status, (await answer.json()).error.code], [404, "capture_not_found"]);
 });
 
 Deno.test("a stream tells of what came after a cursor and of what comes, each once and in order", async () => {

@@ -131,13 +131,15 @@ export class ViewDesk {
     return { answer: await replayer.send(principal, capture, url, this.readBody(capture), signal) };
   }
 
-  /** The bytes of a capture's body, a piece at a time. */
-  async *readBody({ body, bodyId }: OpenedCapture): AsyncGenerator<Uint8Array, void> {
+  /** The bytes of a capture's body, a piece at a time. @throws HttpError 404 when the capture goes meanwhile */
+  async *readBody({ body, bodyId, bodySize }: OpenedCapture): AsyncGenerator<Uint8Array, void> {
     if (body.length > 0) yield body;
-    for (let number = 0; bodyId !== null; number++) {
+    let left = bodySize - body.length;
+    for (let number = 0; bodyId !== null && left > 0; number++) {
       const piece = await this.#options.store.captures.readPiece(bodyId, number);
-      if (piece === null) return;
+      if (piece === null) throw noSuchCapture();
       yield piece;
+      left -= piece.length;
     }
   }
 
