@@ -18,6 +18,7 @@ const NODE = "node@24";
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   "attacks_test.ts": "its server runs in the process of the test",
   "chaos_test.ts": "minutes of broken connections, the same with either runtime's sockets as contract tests hold them",
+  "install_test.ts": "installs the source",
   "descriptors_test.ts": "starts Deno itself and counts what that holds open",
   "h2spec_test.ts": "HTTP/2's own grammar, which is the same code; `http2_test.ts` runs",
   "library_test.ts": "imports the source; `npm_package_test.ts` imports the package",
@@ -44,7 +45,6 @@ const PASSED_OVER = [
   "--listener deno",
   "the runtime's own listener",
   "a server that others can reach says what its operator overlooked",
-  "README's way to install",
 ];
 
 /** Much of a test is waiting: so many files are tested at a time. */

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import {
   makeTempDir,
   type Program,
@@ -186,27 +185,6 @@ Deno.test("--help shows examples, every flag, and fits a terminal; so does portw
     }
     assert.match(text, /portway -e 3000/);
   }
-});
-
-Deno.test("README's way to install makes a command that works in any folder", async () => {
-  const root = fileURLToPath(new URL("..", import.meta.url));
-  const [, line] = /`deno (install [^`]*)`/.exec(await readFile(join(root, "README.md"), "utf8")) ?? [];
-  await using folder = await makeTempDir();
-  const install = new Deno.Command(Deno.execPath(), {
-    args: [...line.split(" "), "--root", folder.path],
-    cwd: root,
-    stdin: "null",
-    stderr: "piped",
-  });
-  const { success, stderr } = await install.output();
-  assert(success, new TextDecoder().decode(stderr));
-  const { code, stdout } = await new Deno.Command(join(folder.path, "bin", "portway"), {
-    args: ["--version"],
-    cwd: folder.path,
-    env: { PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` },
-  }).output();
-  assert.equal(code, 0);
-  assert.match(new TextDecoder().decode(stdout), /^\S+\n$/);
 });
 
 Deno.test("--version prints the version and nothing else", async () => {
