@@ -1,5 +1,6 @@
 import type { Buffer } from "node:buffer";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LATER, listProductFiles, ROOT } from "./product_files.ts";
@@ -94,19 +95,19 @@ function findModules(product: readonly string[]): string[] {
     const named = [...readFileSync(join(ROOT, path), "utf8").matchAll(LATER)];
     return named.map(([, specifier]) => join(dirname(path), specifier));
   });
-  // What this file imports is the program; it lies there so that the project's settings hold for it.
-  const entry = join(ROOT, `.graph-${crypto.randomUUID()}.ts`);
+  // What this file imports is the program.
+  const work = mkdtempSync(join(tmpdir(), "portway-graph-")), entry = join(work, "entry.ts");
   const starts = ["cli.ts", ...later.filter((path) => product.includes(path))];
-  writeFileSync(entry, starts.map((path) => `import ${JSON.stringify(`./${path.replaceAll("\\", "/")}`)};\n`).join(""));
+  writeFileSync(entry, starts.map((path) => `import "${pathToFileURL(join(ROOT, path)).href}";\n`).join(""));
   try {
     const { success, stdout, stderr } = new Deno.Command(Deno.execPath(), {
-      args: ["info", "--quiet", "--json", entry],
+      args: ["info", "--quiet", "--json", "--config", join(ROOT, "deno.json"), entry],
       cwd: ROOT,
     }).outputSync();
     if (!success) throw new Error(new TextDecoder().decode(stderr));
     return walk(JSON.parse(new TextDecoder().decode(stdout)), pathToFileURL(entry).href);
   } finally {
-    rmSync(entry);
+    rmSync(work, { recursive: true });
   }
 }
 
