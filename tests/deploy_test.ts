@@ -11,16 +11,29 @@ const MAX_EXPOSURE = 3;
 
 const ignore = !await isThere("systemd-analyze", ["--version"], "a look at the unit");
 
+/** A line about another unit: systemd tells what it finds in all that ours leads to, on whatever machine this is. */
+const OF_ANOTHER =
+  /^(?:\/.*\/)?(?!portway\.service:)[\w@\\:-][\w.@\\:-]*\.(?:service|socket|target|mount|slice):.*\n/gm;
+
 Deno.test({ name: "systemd takes the unit without a word, and finds little exposed", ignore }, async () => {
   await using folder = await makeTempDir();
   const unit = join(folder.path, "portway.service");
   const text = await readFile(join(root, "deploy", "portway.service"), "utf8");
-  await writeFile(unit, text.replace("/usr/local/bin/portway", "/bin/true"));
+  const here = text.replace("/usr/local/bin/portway", "/bin/true").replace(/^Wants=.*/m, "$& another.service");
+  await writeFile(unit, here);
+  await writeFile(join(folder.path, "another.service"), "[Service]\nExecStart=/bin/true\nOdd=yes\n");
   const analyze = async (...args: string[]) => {
     const { code, stdout, stderr } = await new Deno.Command("systemd-analyze", { args: [...args, unit] }).output();
     return { code, said: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
   };
-  assert.deepEqual(await analyze("verify"), { code: 0, said: "" });
+  const verify = async () => {
+    const { code, said } = await analyze("verify");
+    return { code, said: said.replaceAll(OF_ANOTHER, "") };
+  };
+  assert.deepEqual(await verify(), { code: 0, said: "" });
+  await writeFile(unit, `${here}Odd=yes\n`);
+  assert.match((await verify()).said, /^\S+\/portway\.service:\d+: Unknown key/);
+  await writeFile(unit, here);
   const { said } = await analyze("security", "--offline=true", "--no-pager");
   const exposure = Number(/Overall exposure level for \S+: ([\d.]+)/.exec(said)?.[1]);
   assert(exposure < MAX_EXPOSURE, said);
