@@ -5,6 +5,8 @@ import { openTestShare, type TestShare } from "./_test_share.ts";
 import { portableLook } from "./disk/look.ts";
 import { openRoot } from "./disk/root.ts";
 import { type DiskSystem, thisSystem } from "./disk/system.ts";
+import { listFolder } from "./serve/listing.ts";
+import { walk } from "./serve/search.ts";
 
 /**
  * A system whose file system finds entries by other names too. Here these are hard links, so that they can be opened;
@@ -109,6 +111,30 @@ Deno.test("openRoot takes a name that looks short for what the folder says it is
   try {
     const seen = ["ENV~1", "NOTES~1", "FOLDER~1", "MISSIN~1"].filter((name) => root.isSeenBy(folder, name));
     equal(seen.join(), "NOTES~1,MISSIN~1");
+  } finally {
+    folder.close();
+  }
+});
+
+Deno.test("a folder whose entries all have names that look short is looked at a few times, and not for each of them", async () => {
+  await using share = openTestShare();
+  share.write("target", "x");
+  for (let index = 0; index < 100; index++) {
+    share.write(`A~${index}/file`, "");
+    fs.symlinkSync("target", path.join(share.path, `L~${index}`));
+  }
+  let looks = 0;
+  const listNames = (held: { fd: number; path: string }) => {
+    if (fs.realpathSync(held.path) === share.path) looks++;
+    return portableLook.listNames(held);
+  };
+  const root = openRoot({ path: share.path, hidden: false, look: { ...portableLook, listNames }, system: thisSystem });
+  const folder = root.openFolder([]);
+  try {
+    equal((await listFolder(root, folder)).length, 201);
+    equal([...walk(root, [])].filter((found) => found?.path.endsWith("/file")).length, 100);
+    for (let index = 0; index < 100; index++) equal(root.readEntry(folder, `L~${index}`, new Uint8Array(2)), 1);
+    ok(looks < 5, String(looks));
   } finally {
     folder.close();
   }

@@ -101,7 +101,7 @@ function statMember(root: Root, folder: Folder, name: string): fs.Stats | null {
   const stat = fs.lstatSync(`${folder.path}/${name}`, { throwIfNoEntry: false });
   if (stat === undefined || !stat.isSymbolicLink()) return stat ?? null;
   try {
-    const opened = root.open([...folder.segments, name]);
+    const opened = root.open([...folder.segments, name], true);
     try {
       return fs.fstatSync(opened.fd);
     } finally {

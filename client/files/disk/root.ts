@@ -40,10 +40,14 @@ export interface Root {
   readonly path: string;
   /** The one name that may be seen, when a single file is shared. */
   readonly only: string | null;
-  /** Opens what is there to be read. Throws 404 for missing, hidden, special or outside. */
-  open(segments: readonly string[]): OpenFile | Folder;
+  /**
+   * Opens what is there to be read. Throws 404 for missing, hidden, special or outside.
+   * @param areSeen whether all the names were read from folders or opened before, and so are known to be the entries'
+   * own: asking can take a look at a whole folder, which is too much to be done for each of its entries. Default false.
+   */
+  open(segments: readonly string[], areSeen?: boolean): OpenFile | Folder;
   /** Opens a folder. Throws 404 as {@link open} does, for a file too. */
-  openFolder(segments: readonly string[]): Folder;
+  openFolder(segments: readonly string[], areSeen?: boolean): Folder;
   /** Opens a folder of the share's own that no visitor sees, in `base`. */
   openOwnFolder(base: Folder, name: string): Folder;
   /** Whether an entry of that name is shown. */
@@ -62,7 +66,10 @@ export interface Root {
   readEntry(folder: Folder, name: string, into: Uint8Array<ArrayBuffer>): number;
   /** The names in a folder, in no order, those that are not shown among them. */
   listNames(folder: Folder): string[];
-  /** What `name` in `folder` is once links are followed, or null when it is special, dangling or leads outside. */
+  /**
+   * What `name`, which was seen in `folder`, is once links are followed, or null when it is special, dangling or leads
+   * outside.
+   */
   statEntry(folder: Folder, name: string): Entry | null;
 }
 
@@ -134,8 +141,8 @@ class SharedRoot implements Root {
     this.#system = system;
   }
 
-  open(segments: readonly string[]): OpenFile | Folder {
-    const full = this.#find(segments);
+  open(segments: readonly string[], areSeen = false): OpenFile | Folder {
+    const full = this.#find(segments, areSeen);
     // Looked at before it is opened: opening a FIFO or a device can already have an effect.
     const stat = fs.statSync(full, { throwIfNoEntry: false });
     if (stat === undefined) throw noSuchEntry();
@@ -144,8 +151,8 @@ class SharedRoot implements Root {
     return this.#openFile(full);
   }
 
-  openFolder(segments: readonly string[]): Folder {
-    return this.#openFolder(this.#find(segments));
+  openFolder(segments: readonly string[], areSeen = false): Folder {
+    return this.#openFolder(this.#find(segments, areSeen));
   }
 
   openOwnFolder(base: Folder, name: string): Folder {
@@ -183,7 +190,7 @@ class SharedRoot implements Root {
   openEntry(folder: Folder, name: string): OpenFile {
     const segments = [...folder.segments, name];
     const fd = this.#system.hasDescriptorPaths ? openPlain(`${folder.path}/${name}`) : null;
-    if (fd === null) return asFile(this.open(segments));
+    if (fd === null) return asFile(this.open(segments, true));
     const stat = fs.fstatSync(fd);
     const close = closeOnce(fd);
     if (stat.isFile()) return { kind: "file", fd, stat, segments, close };
@@ -206,7 +213,7 @@ class SharedRoot implements Root {
 
   #statLink(folder: Folder, name: string): Entry | null {
     try {
-      const opened = this.open([...folder.segments, name]);
+      const opened = this.open([...folder.segments, name], true);
       try {
         const { size, mtimeMs } = fs.fstatSync(opened.fd);
         return { kind: opened.kind, isLink: true, size, modified: Math.trunc(mtimeMs) };
@@ -220,10 +227,10 @@ class SharedRoot implements Root {
   }
 
   /** The path of what a visitor has named. Throws 404 for a name that is not shown, or is not the entry's own. */
-  #find(segments: readonly string[]): string {
+  #find(segments: readonly string[], areSeen: boolean): string {
     this.#checkVisible(segments);
     // Elsewhere the real path, which is looked at once it is open, is in names that are the entries' own.
-    if (this.#system.hasDescriptorPaths && segments.some(isShortName)) this.#checkShortNames(segments);
+    if (!areSeen && this.#system.hasDescriptorPaths && segments.some(isShortName)) this.#checkShortNames(segments);
     return this.#join(segments);
   }
 

@@ -88,7 +88,8 @@ export function* walk(
   for (; way !== undefined; way = take()) {
     // There can be many folders in a row that are not entered.
     yield null;
-    const folder = openIfThere(root, [...start, ...way.names], (error) => onSkip(way?.names.join("/") ?? "", error));
+    const { names: below } = way;
+    const folder = openIfThere(root, start, below, (error) => onSkip(below.join("/"), error));
     if (folder === null) continue;
     try {
       const place = folder.segments.join("/");
@@ -128,9 +129,15 @@ function hasPassed(passed: Passed | null, place: string): boolean {
 }
 
 /** The folder, or null when it went away or is closed to us meanwhile. */
-function openIfThere(root: Root, segments: readonly string[], onSkip: (error: unknown) => void): Folder | null {
+function openIfThere(
+  root: Root,
+  start: readonly string[],
+  below: readonly string[],
+  onSkip: (error: unknown) => void,
+): Folder | null {
   try {
-    return root.openFolder(segments);
+    // The start is opened by itself first.
+    return root.openFolder([...start, ...below], below.length > 0);
   } catch (error) {
     onSkip(error);
     return null;
