@@ -35,6 +35,9 @@ Deno.test("a form's files arrive in the folder it is sent to, none of them over 
   ]);
   equal((await send(share, "/sub/?overwrite", [["a.tar.gz", "third"]])).status, 201);
   equal(share.read("sub/a.tar.gz"), "third");
+  fs.symlinkSync("sub/a.tar.gz", path.join(share.path, "latest"));
+  const linked = await send(share, "/?overwrite", [["latest", "fourth"]]);
+  deepEqual([await linked.json(), share.read("sub/a.tar.gz")], [{ uploaded: ["latest"] }, "fourth"]);
   const browser = await send(share, "/sub/", [["c", "c"]], { headers: { accept: "text/html" } });
   deepEqual([browser.status, browser.headers.get("location")], [303, "?"]);
 });

@@ -138,7 +138,9 @@ export class WriteRoutes {
       const to = [...segments, name];
       let given = name;
       const findPlace = () => {
-        const place = query.has("overwrite") ? findWritePlace(this.#root, to) : findFreePlace(this.#root, to);
+        // Whoever replaces a file through a link knows it by the name of the link.
+        if (query.has("overwrite")) return findWritePlace(this.#root, to);
+        const place = findFreePlace(this.#root, to);
         given = place.name;
         return place;
       };
