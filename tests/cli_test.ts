@@ -63,7 +63,7 @@ const USAGE_ERRORS: [args: string[], says: RegExp][] = [
 ];
 
 Deno.test("who asks for help gets it, whatever is missing or unknown in the line", async () => {
-  for (const args of [["--views-tail", "--help"], ["-e", "-h"], ["--no-such-flag", "--help"]]) {
+  for (const args of [["--views-tail", "--help"], ["-e", "-h"], ["-e", "--help=true"], ["--no-such-flag", "--help"]]) {
     const { code, output, errors } = await run(args);
     assert.deepEqual([code, errors], [0, ""]);
     assert.match(output, /^Usage: /m);

@@ -59,7 +59,7 @@ async function runCommand(program: Program, args: readonly string[]): Promise<nu
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   const flags = end < 0 ? args : args.slice(0, end);
-  return flags.some((flag) => flag === "--help" || flag === "-h");
+  return flags.some((flag) => /^(?:--help|-h)(?:=|$)/.test(flag));
 }
 
 /** The command with the most words that the arguments begin with, and the arguments behind them. */
