@@ -3,6 +3,7 @@ import { errorResponse, loopDetected } from "../../../common/http_error.ts";
 import { BodyCut, type Exchange } from "../../../common/listener/mod.ts";
 import { networkOf } from "../../../common/network.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
+import { VIA_FIELD } from "../../../common/replay_request.ts";
 import type { Answer, Face } from "../../face/mod.ts";
 import type { Captures } from "../../store/mod.ts";
 import { noSuchView, tooManyCalls } from "../errors.ts";
@@ -29,7 +30,7 @@ export interface ReceiverOptions {
 
 const PATH = /^\/req\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=[/?]|$)/;
 /** Views that a delivered capture has come through: whoever delivers one adds its view. */
-const VIA_HEADER = "portway-capture";
+const VIA_HEADER = VIA_FIELD.toLowerCase();
 
 /** Captures whatever is sent to `/req/<view>`, with any method and anything behind it. */
 export function createReceiver(options: ReceiverOptions): Face {
