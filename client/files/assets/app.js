@@ -3,7 +3,8 @@
 
 import { signOut, toPath } from "./parts/api.js";
 import { Changes } from "./change/changes.js";
-import { find, h, icon } from "./parts/dom.js";
+import { find } from "./find.js";
+import { h, icon } from "./parts/dom.js";
 import { downloadEntries, downloadFile, downloadFolder } from "./parts/downloads.js";
 import { DragMove } from "./list/drag_move.js";
 import { listForMany, listForOne } from "./list/entry_menu.js";

@@ -2,13 +2,13 @@
 // The page of a share that only takes files: sends them one after the other and says how far each is.
 // Without script the form does the same.
 
-import { findText } from "./find.js";
+import { find } from "./find.js";
 
 /** @typedef {{ file: File, row: HTMLElement, state: HTMLElement }} Waiting */
 
-const form = findText("#form", HTMLFormElement);
-const input = findText("#files", HTMLInputElement);
-const list = findText("#list", HTMLUListElement);
+const form = find("#form", HTMLFormElement);
+const input = find("#files", HTMLInputElement);
+const list = find("#list", HTMLUListElement);
 /** @type {Waiting[]} */
 const waiting = [];
 let isSending = false;

@@ -7,7 +7,7 @@
  * @param {new () => T} type
  * @returns {T}
  */
-export function findText(selector, type) {
+export function find(selector, type) {
   const element = document.querySelector(selector);
   if (!(element instanceof type)) throw new Error(`the page has no ${selector}`);
   return element;

@@ -1,12 +1,12 @@
 // @ts-check
 // The page that asks for the passphrase. Without this script the form works as well, by a plain POST.
-import { findText } from "./find.js";
+import { find } from "./find.js";
 
-const form = findText("form", HTMLFormElement);
-const input = findText("#passphrase", HTMLInputElement);
-const problem = findText("#problem", HTMLElement);
-const reveal = findText("#reveal", HTMLElement);
-const submit = findText("[type=submit]", HTMLButtonElement);
+const form = find("form", HTMLFormElement);
+const input = find("#passphrase", HTMLInputElement);
+const problem = find("#problem", HTMLElement);
+const reveal = find("#reveal", HTMLElement);
+const submit = find("[type=submit]", HTMLButtonElement);
 
 reveal.hidden = false;
 reveal.addEventListener("click", () => {

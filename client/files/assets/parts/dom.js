@@ -112,18 +112,6 @@ export function iconButton(name, label, onclick, { text = "", className = "tool"
 }
 
 /**
- * The element of a selector that is part of the page's own markup. Throws when it is not there: a defect.
- * @template {HTMLElement} T
- * @param {string} selector
- * @param {new () => T} type
- */
-export function find(selector, type) {
-  const element = document.querySelector(selector);
-  if (!(element instanceof type)) throw new TypeError(`the page has no ${selector}`);
-  return element;
-}
-
-/**
  * What an event comes from, as an element.
  * @param {Event} event
  */

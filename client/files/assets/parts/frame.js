@@ -3,7 +3,7 @@
 
 import { openMenu } from "./menu.js";
 import { createButton } from "./dialogs.js";
-import { h, icon, iconButton } from "./dom.js";
+import { h, icon, iconButton, setText } from "./dom.js";
 import { createCrumbs } from "./crumbs.js";
 import { formatCount, formatName } from "./format.js";
 import { toggleTheme } from "./theme.js";
@@ -108,7 +108,7 @@ export class Frame {
       ...createCrumbs({ names, searched, shareName: this.#share.name }, this.#actions.navigate),
     );
     this.#crumbs.scrollLeft = this.#crumbs.scrollWidth;
-    if (this.#summary.textContent !== summary) this.#summary.textContent = summary;
+    setText(this.#summary, summary);
     this.#isSearched = searched !== null;
     this.#up.hidden = names.length === 0 && searched === null;
     this.#plain.hidden = selected > 0;
