@@ -21,7 +21,7 @@ export interface SignalSource {
  * could hear; it has Ctrl+Break, and SIGHUP for a console window that is closed, which ends the program some seconds
  * later in any case. Elsewhere SIGHUP is left alone, so that `nohup` does its work.
  */
-export function listStopSignals(platform: string = process.platform): ReadonlyMap<string, number> {
+function listStopSignals(platform: string = process.platform): ReadonlyMap<string, number> {
   if (platform === "win32") return new Map([["SIGINT", 130], ["SIGBREAK", 149], ["SIGHUP", 129]]);
   return new Map([["SIGINT", 130], ["SIGTERM", 143]]);
 }

@@ -16,7 +16,7 @@ async function run(options: TellingContext): Promise<number> {
 }
 
 /** Shows who someone is at a server. */
-export function tellWhoami(teller: Teller, server: URL, whoami: Whoami, event: string): void {
+function tellWhoami(teller: Teller, server: URL, whoami: Whoami, event: string): void {
   const { user, account, accounts, scopes } = whoami;
   const others = accounts.filter(({ id }) => id !== account.id).map(({ name }) => name);
   teller.tell(

@@ -10,7 +10,7 @@ export interface HelpOptions {
 }
 
 /** The heading of options that stand before any. */
-export const FIRST_HEADING = "Options";
+const FIRST_HEADING = "Options";
 
 /** Wider flags have a line of their own before what they do. */
 const MAX_LEFT = 30;

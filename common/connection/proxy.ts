@@ -4,7 +4,7 @@ import type { ProxyAddress } from "./proxy_rules.ts";
 import { ConnectError, type Connection } from "./types.ts";
 
 /** Bytes of a proxy's answer, head only. An answer that refuses may have a page after it, which is not read. */
-export const MAX_PROXY_ANSWER = 16 * 1024;
+const MAX_PROXY_ANSWER = 16 * 1024;
 
 /**
  * Asks the proxy at the other end of `connection` to connect it to a peer (RFC 9110, section 9.3.6).

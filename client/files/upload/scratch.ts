@@ -190,7 +190,7 @@ function checkSpace(folder: string, bytes: number): void {
  * Those of processes that still run are theirs; what may not be removed stays, hidden.
  * @throws the system's other errors
  */
-export function removeLeftovers(folder: string): void {
+function removeLeftovers(folder: string): void {
   for (const left of findLeftovers(folder)) {
     try {
       fs.rmSync(left, { recursive: true, force: true });

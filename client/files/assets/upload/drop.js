@@ -13,7 +13,7 @@
  * @param {DataTransfer} dataTransfer
  * @returns {Promise<Drop>}
  */
-export async function readDrop(dataTransfer) {
+async function readDrop(dataTransfer) {
   // Entries must be taken before the first await: the browser empties the transfer after the event.
   const entries = [...dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => !!entry);
   if (entries.length === 0) return { found: readFiles(dataTransfer.files), unread: [] };
