@@ -1,7 +1,7 @@
 /** The package for Node as a newcomer meets it: built, installed in an empty folder, and run by Node itself. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNpm } from "../scripts/build_npm.ts";
@@ -49,7 +49,13 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
     const names = await listInstalled(join(place, "node_modules"));
     assert(names.length <= 25, names.join());
     const text = await readFile(join(root, "docs", "install.md"), "utf8");
-    assert.deepEqual(names.filter((name) => name !== "portway"), listDocumented(text));
+    const documented = listDocumented(text);
+    assert.deepEqual(names.filter((name) => name !== "portway"), documented.flatMap(({ names }) => names).sort());
+    for (const { names, kB } of documented) {
+      const sizes = await Promise.all(names.map((name) => sumBytes(join(installed.folder, "node_modules", name))));
+      const size = sizes.reduce((sum, one) => sum + one, 0) / 1000;
+      assert(Math.abs(kB - size) < Math.max(10, size / 10), `${kB} kB are stated of ${size} for ${names}`);
+    }
     assert.match(text, new RegExp(`brings ${names.length} packages: its own and ${names.length - 1} inside`));
     const stated = Number(/tarball is ([\d.]+) MB/.exec(text)?.[1]);
     assert(Math.abs(stated - bytes / 1e6) < 0.3, `${stated} MB are stated of ${bytes} bytes`);
@@ -99,11 +105,19 @@ async function listInstalled(folder: string): Promise<string[]> {
   return names.filter((name) => /^(?:@[^/]+\/)?[^/]+$/.test(name)).sort();
 }
 
-/** The packages in the first column of the table of what the package brings. */
-function listDocumented(text: string): string[] {
+/** The rows of the table of what the package brings. */
+function listDocumented(text: string): { names: string[]; kB: number }[] {
   const [, part] = text.split("## What the package brings");
-  const rows = [...part.matchAll(/^\| ([^|]+) \| +[\d,]+ +\|/gm)].map(([, packages]) => packages.trim());
-  return rows.flatMap((packages) => packages.split(", ")).sort();
+  return [...part.matchAll(/^\| ([^|]+) \| +([\d,]+) +\|/gm)]
+    .map(([, packages, size]) => ({ names: packages.trim().split(", "), kB: Number(size.replaceAll(",", "")) }));
+}
+
+/** What all files below a folder have together. */
+async function sumBytes(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** Both ends start, accounts answer from the database, and a folder is shared through a tunnel. */
