@@ -22,12 +22,16 @@ export async function startCaddy(folder: string, upstream: number, port: number)
   const global = text.replaceAll(":8787", `:${upstream}`).replace("\n{\n", `\n{\n\t${lines.join("\n\t")}\n`);
   await writeFile(config, global);
   const command = ["env", `XDG_DATA_HOME=${folder}`, `XDG_CONFIG_HOME=${folder}`, `HOME=${folder}`, "caddy", "run"];
-  const caddy = await startFramework(
-    [...command, "--config", config, "--adapter", "caddyfile"],
-    port,
-    /serving initial configuration/,
-    folder,
+  await using stack = new AsyncDisposableStack();
+  const caddy = stack.use(
+    await startFramework(
+      [...command, "--config", config, "--adapter", "caddyfile"],
+      port,
+      /serving initial configuration/,
+      folder,
+    ),
   );
   const caFile = join(folder, "caddy", "pki", "authorities", "local", "root.crt");
-  return { ...caddy, ca: await readFile(caFile, "utf8"), caFile };
+  const ca = await readFile(caFile, "utf8"), owned = stack.move();
+  return { ...caddy, ca, caFile, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
