@@ -4,9 +4,7 @@
  * (https://github.com/tarampampam/webhook-tester) is looked for on the PATH; its rows say so when it is not there. It
  * keeps 128 calls by default, and gets slower with every one more: it runs with as many as a view has, too.
  */
-import { spawn } from "node:child_process";
 import fs from "node:fs";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -15,7 +13,8 @@ import { startViewsServer } from "../tests/views_kit.ts";
 import { parseWrk } from "./load/mod.ts";
 import { readMemory } from "./measure/process_stats.ts";
 import { median } from "./measure/stats.ts";
-import { runProgram } from "./programs/process.ts";
+import { findFreePort } from "./programs/ports.ts";
+import { runProgram, startProgram } from "./programs/process.ts";
 import { formatTable } from "./report/table.ts";
 
 const SENDERS = [1, 32, 128];
@@ -50,13 +49,12 @@ async function startWebhookTester(driver: "memory" | "fs", kept: number): Promis
   const port = await findFreePort();
   const args = ["start", "--addr", "127.0.0.1", "--port", String(port), "--storage-driver", driver];
   const limits = ["--max-requests", String(kept), "--fs-storage-dir", folder];
-  const child = spawn("webhook-tester", [...args, ...limits], { stdio: "ignore" });
+  const program = startProgram("webhook-tester", [...args, ...limits], { silent: true });
   const session = await askUntilUp(`http://127.0.0.1:${port}/api/session`);
   return {
     name: `webhook-tester, ${driver}, keeps ${kept}`,
     url: `http://127.0.0.1:${port}/${session}`,
-    // It waits for connections that are kept open.
-    [Symbol.asyncDispose]: () => Promise.resolve(void child.kill("SIGKILL")),
+    [Symbol.asyncDispose]: program.stop,
   };
 }
 
@@ -71,15 +69,6 @@ async function askUntilUp(url: string): Promise<string> {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
-}
-
-function findFreePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = net.createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** A webhook of the usual size. */
