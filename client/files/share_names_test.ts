@@ -17,7 +17,7 @@ function knowing(platform: string, ownNames: Readonly<Record<string, string>>): 
     const real = fs.realpathSync.native(asked);
     return real.split(path.sep).map((name) => ownNames[name] ?? name).join(path.sep);
   };
-  return { platform, hasDescriptorPaths: false, realPath };
+  return { ...thisSystem, platform, hasDescriptorPaths: false, realPath };
 }
 
 /** A hidden file, and another name that a system finds it by. */
@@ -95,6 +95,9 @@ Deno.test("share gives a visible file by the other names that the system finds i
   }
 });
 
+/** This system, as with a disk that has short names. */
+const FAT: DiskSystem = { ...thisSystem, mayHaveShortNames: () => true };
+
 Deno.test("openRoot takes a name that looks short for what the folder says it is, as on a disk with FAT", async () => {
   await using share = openTestShare();
   share.write("ENV~1", "hidden by another name");
@@ -102,7 +105,7 @@ Deno.test("openRoot takes a name that looks short for what the folder says it is
   share.write("FOLDER~1/a", "in a folder");
   const listNames = (held: { fd: number; path: string }) =>
     portableLook.listNames(held).map((name) => name === "ENV~1" ? ".env" : name === "FOLDER~1" ? ".folder" : name);
-  const root = openRoot({ path: share.path, hidden: false, look: { ...portableLook, listNames }, system: thisSystem });
+  const root = openRoot({ path: share.path, hidden: false, look: { ...portableLook, listNames }, system: FAT });
   for (const hidden of [["ENV~1"], ["FOLDER~1"], ["FOLDER~1", "a"]]) {
     throws(() => root.open(hidden), { status: 404 }, hidden.join("/"));
   }
@@ -128,7 +131,7 @@ Deno.test("a folder whose entries all have names that look short is looked at a 
     if (fs.realpathSync(held.path) === share.path) looks++;
     return portableLook.listNames(held);
   };
-  const root = openRoot({ path: share.path, hidden: false, look: { ...portableLook, listNames }, system: thisSystem });
+  const root = openRoot({ path: share.path, hidden: false, look: { ...portableLook, listNames }, system: FAT });
   const folder = root.openFolder([]);
   try {
     equal((await listFolder(root, folder)).length, 201);
@@ -138,6 +141,21 @@ Deno.test("a folder whose entries all have names that look short is looked at a 
   } finally {
     folder.close();
   }
+});
+
+Deno.test("where names have no short form nothing is looked at for a name that looks so", async () => {
+  await using share = openTestShare();
+  const names = Array.from({ length: 100 }, (_, index) => `A~${index}`);
+  for (const name of names) share.write(`${name}/B~1`, name);
+  let looks = 0;
+  const listNames = (held: { fd: number; path: string }) => {
+    looks++;
+    return portableLook.listNames(held);
+  };
+  const system = { ...thisSystem, mayHaveShortNames: () => false };
+  const root = openRoot({ path: share.path, hidden: false, look: { ...portableLook, listNames }, system });
+  for (const name of names) root.open([name, "B~1"]).close();
+  equal(looks, 0);
 });
 
 Deno.test("share renames a file to itself in letters of another case, and replaces no other file by it", async () => {

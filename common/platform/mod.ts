@@ -2,4 +2,5 @@ export { decodeText } from "./decode_text.ts";
 export { isRunning } from "./is_running.ts";
 export { foldName, isPlainName, isShortName } from "./names.ts";
 export { isHeldOpen, retryLaterWhileHeld, retryWhileHeld } from "./retry_while_held.ts";
+export { mayHaveShortNames } from "./short_names.ts";
 export { syncFolder, syncFolderAt } from "./sync_folder.ts";

@@ -12,12 +12,15 @@ import type { DiskSystem } from "./system.ts";
 export function findOwnName(
   folder: string,
   name: string,
-  { platform, hasDescriptorPaths, realPath }: DiskSystem,
+  { platform, hasDescriptorPaths, realPath, mayHaveShortNames }: DiskSystem,
   listNames: () => readonly string[],
 ): string | null {
   const entry = `${folder}/${name}`;
   // Linux tells cases apart, and asks the disk for the rest: of a stick with FAT it gives a name back as it was asked.
-  if (hasDescriptorPaths) return !isShortName(name) || !exists(entry) || listNames().includes(name) ? name : null;
+  if (hasDescriptorPaths) {
+    const mayBeOther = isShortName(name) && exists(entry) && mayHaveShortNames(folder);
+    return !mayBeOther || listNames().includes(name) ? name : null;
+  }
   const stat = fs.lstatSync(entry, { throwIfNoEntry: false });
   if (stat === undefined) return name;
   if (!stat.isSymbolicLink()) return path.basename(realPath(entry));

@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import process from "node:process";
 import { HAS_PROC } from "../../../common/file_http/mod.ts";
+import { mayHaveShortNames } from "../../../common/platform/mod.ts";
 
 /** What the systems that we run on do differently with what is open and what it is called. */
 export interface DiskSystem {
@@ -13,6 +14,8 @@ export interface DiskSystem {
    * was written. Throws the system's error.
    */
   realPath(path: string): string;
+  /** Whether the file system of a folder may find an entry by a short name that is not its own. */
+  mayHaveShortNames(folder: string): boolean;
 }
 
 /** The system that this runs on. The system's own call is wanted: Node's other one leaves names as they were asked for. */
@@ -20,4 +23,5 @@ export const thisSystem: DiskSystem = {
   platform: process.platform,
   hasDescriptorPaths: HAS_PROC,
   realPath: fs.realpathSync.native,
+  mayHaveShortNames,
 };

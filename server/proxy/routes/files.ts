@@ -6,7 +6,7 @@ import type { ProxyGate } from "../gate.ts";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, readdir, realpath } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
-import { isPlainName, isShortName } from "../../../common/platform/mod.ts";
+import { isPlainName, isShortName, mayHaveShortNames } from "../../../common/platform/mod.ts";
 
 /** Which folder the proxy serves, and what stands before it. */
 export interface FilesOptions {
@@ -82,19 +82,19 @@ export interface OpenedFile {
  * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
  * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path, a symbolic link or a
  * second name that the file system has for it.
- * @param listNames the names in a folder
+ * @param disk what is asked of the disk besides: the names in a folder, and whether there are second ones
  * @throws the system's other errors
  */
 export async function openInside(
   root: string,
   path: string,
-  listNames: ListNames = readdir,
+  disk: Disk = { listNames: readdir, mayHaveShortNames },
 ): Promise<OpenedFile | null> {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
   if (segments.length === 0 || !segments.every(isPlainSegment)) return null;
   try {
     const realRoot = await realpath(resolve(root));
-    if (!await areOwnNames(realRoot, segments, listNames)) return null;
+    if (!await areOwnNames(realRoot, segments, disk)) return null;
     const real = await realpath(join(realRoot, ...segments));
     const prefix = realRoot.endsWith(sep) ? realRoot : realRoot + sep;
     // A link may lead out of the folder, and to what is hidden in it.
@@ -111,14 +111,17 @@ function isPlainSegment(segment: string): boolean {
   return !segment.startsWith(".") && !segment.includes(":") && isPlainName(segment);
 }
 
-type ListNames = (folder: string) => Promise<readonly string[]>;
+interface Disk {
+  listNames(folder: string): Promise<readonly string[]>;
+  mayHaveShortNames(folder: string): boolean;
+}
 
 /** Whether names that look like the short one of something else, as `ENV~1` of `.env`, are names of the folders' own. */
-async function areOwnNames(root: string, segments: readonly string[], listNames: ListNames): Promise<boolean> {
+async function areOwnNames(root: string, segments: readonly string[], disk: Disk): Promise<boolean> {
   for (const [depth, name] of segments.entries()) {
     if (!isShortName(name)) continue;
-    const names = await listNames(join(root, ...segments.slice(0, depth)));
-    if (!names.includes(name)) return false;
+    const folder = join(root, ...segments.slice(0, depth));
+    if (disk.mayHaveShortNames(folder) && !(await disk.listNames(folder)).includes(name)) return false;
   }
   return true;
 }
