@@ -97,7 +97,10 @@ interface Places {
   source: string;
 }
 
-/** Nothing of who runs the test, and a home of its own. */
+/** What packages are fetched with on this machine: its cache, npm's settings, the authorities it trusts. */
+const FETCHING = /^(?:DENO_DIR|DENO_CERT|DENO_TLS_CA_STORE|NODE_EXTRA_CA_CERTS|NPM_CONFIG_\w+)$/i;
+
+/** Nothing of who runs the test but what packages are fetched with, and a home of its own. */
 function createEnvironment(folder: string): Record<string, string> {
   const bin = join(folder, "bin"), installed = join(folder, "installed");
   mkdirSync(bin);
@@ -107,9 +110,9 @@ function createEnvironment(folder: string): Record<string, string> {
   writeFileSync(join(bin, "xdg-open"), "#!/bin/sh\n", { mode: 0o755 });
   writeFileSync(join(folder, ".curlrc"), "fail\nsilent\nshow-error\n");
   const path = [join(installed, "bin"), bin, dirname(Deno.execPath()), Deno.env.get("PATH")].join(":");
-  const caches = Object.entries(Deno.env.toObject()).filter(([name]) => /^(?:DENO_DIR|NPM_CONFIG_\w+)$/i.test(name));
+  const kept = Object.entries(Deno.env.toObject()).filter(([name]) => FETCHING.test(name));
   return {
-    ...Object.fromEntries(caches),
+    ...Object.fromEntries(kept),
     DENO_DIR: Deno.env.get("DENO_DIR") ?? join(Deno.env.get("HOME") ?? "", ".cache", "deno"),
     PATH: path,
     HOME: folder,
