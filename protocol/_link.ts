@@ -5,7 +5,7 @@ import type { GoAwayReason } from "./reasons.ts";
 import type { MuxStream, StreamHandler } from "./stream.ts";
 
 /** One direction of a session in memory: messages wait here until the test delivers them. */
-export class Wire implements Transport {
+class Wire implements Transport {
   /** Messages sent and not delivered yet, oldest first. */
   readonly messages: Uint8Array[] = [];
   /** Whether `send` makes the sender wait until its message is delivered. */

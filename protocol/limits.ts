@@ -15,11 +15,11 @@ export const MAX_INTERIM = 32;
 /** Largest piece of a body in one frame: big enough for bulk, small enough to share a session. */
 export const MAX_PIECE = 64 * 1024;
 
-/** Largest payload: a RESPONSE with the largest head and the largest piece. */
+/**
+ * Largest payload: a RESPONSE with the largest head and the largest piece. An end of a session needs no more memory than
+ * this and a frame's head to read it.
+ */
 export const MAX_PAYLOAD = 4 + MAX_HEAD + MAX_PIECE;
-
-/** Largest frame. An end of a session needs no more memory than this to read it. */
-export const MAX_FRAME = FRAME_HEAD + MAX_PAYLOAD;
 
 /** Bytes that each side may send on a new stream before it gets credit: what a reader who never reads may hold. */
 export const INITIAL_WINDOW = 64 * 1024;

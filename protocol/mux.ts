@@ -138,8 +138,8 @@ export class Mux implements StreamSession {
   /**
    * Takes the whole frames at the beginning of `bytes[start, end)`. Handlers are given views into it. A frame that breaks
    * the protocol ends the session; what a handler throws is thrown.
-   * @returns the offset behind the last whole frame: what is left, never as much as `MAX_FRAME`, comes again with what
-   * follows it
+   * @returns the offset behind the last whole frame: what is left, never as much as the largest frame, comes again with
+   * what follows it
    */
   receive(bytes: Uint8Array, start: number, end: number): number {
     this.#heardAt = this.now();

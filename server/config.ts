@@ -13,7 +13,7 @@ import {
   text,
 } from "../common/options.ts";
 import { parseEmail } from "../common/email.ts";
-import type { Option, OptionTable, OptionValues } from "../common/options.ts";
+import type { OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import { MAX_REQUEST_HEAD } from "../common/http1/mod.ts";
 import { DEFAULT_LIMITS, type ListenerKind } from "../common/listener/mod.ts";
@@ -658,5 +658,3 @@ export type ServerConfig = OptionValues<typeof serverOptions>;
 
 /** What a server and one that is only a proxy have in common. */
 export type ProxyConfig = Pick<ServerConfig, keyof ServerConfig & keyof ProxyOnlyConfig>;
-/** An option of the server, whatever its value. */
-export type ServerOption = Option<unknown>;

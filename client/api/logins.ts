@@ -16,7 +16,7 @@ export interface Login extends IssuedTokens {
 }
 
 /** A login that is there and cannot be used. The message names its file and says what helps. */
-export class LoginDamaged extends Error {
+class LoginDamaged extends Error {
   override name = "LoginDamaged";
 }
 

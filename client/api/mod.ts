@@ -10,7 +10,7 @@ export {
   parseRefusal,
 } from "./api_error.ts";
 export { call, type CallLimits, type HttpCall, type HttpStream, readField, type UpgradedCall } from "./http_call.ts";
-export { type Login, LoginDamaged, Logins } from "./logins.ts";
+export { type Login, Logins } from "./logins.ts";
 export {
   CLIENT_ID,
   discoverOAuth,

@@ -1,7 +1,7 @@
 import type { ViewRecord } from "./records.ts";
 
 /** No view, or more than one, goes by what was given. The message is a line for the user. */
-export class NoSuchView extends Error {
+class NoSuchView extends Error {
   override name = "NoSuchView";
 }
 

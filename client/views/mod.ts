@@ -1,5 +1,5 @@
 export { loadShownBody, type ShownBody, streamCaptured } from "./capture_body.ts";
-export { chooseView, NoSuchView } from "./choose_view.ts";
+export { chooseView } from "./choose_view.ts";
 export { deliver, type Delivered, type DeliverOptions, NotDelivered } from "./deliver.ts";
 export { findNewest, followView, ViewGone } from "./follow.ts";
 export { formatBody } from "./format_body.ts";

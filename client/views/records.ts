@@ -11,7 +11,7 @@ export interface ViewRecord extends ViewJson {
 export type CaptureRecord = CaptureJson & { body: string | null };
 
 /** What the server said is not what this client understands. */
-export class NotUnderstood extends Error {
+class NotUnderstood extends Error {
   override name = "NotUnderstood";
 }
 

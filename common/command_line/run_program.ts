@@ -9,7 +9,7 @@ import { renderHelp } from "./render_help.ts";
 import type { Arguments, Command, Program } from "./types.ts";
 
 /** The exit code for a command line that cannot be carried out as it stands. */
-export const USAGE_ERROR = 2;
+const USAGE_ERROR = 2;
 
 /** Options of every command. */
 export const generalOptions = {

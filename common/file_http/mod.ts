@@ -1,14 +1,8 @@
 /** Files over HTTP (RFC 9110): conditions, ranges, types, tags. What clients share and what servers serve go through it. */
-export { type ByteRange, type ContentRange, parseByteRange, parseContentRange } from "./byte_range.ts";
-export { chooseCoding, codeAnswer, type Coding, compressSync, isCompressible, parseAcceptEncoding } from "./coding.ts";
-export {
-  checkConditions,
-  evaluateConditions,
-  parseHttpDate,
-  preconditionFailed,
-  type Representation,
-} from "./conditions.ts";
-export { getMediaType, isTextType } from "./content_type.ts";
+export { type ByteRange, type ContentRange, parseContentRange } from "./byte_range.ts";
+export { chooseCoding, codeAnswer, type Coding, compressSync, parseAcceptEncoding } from "./coding.ts";
+export { checkConditions, parseHttpDate, preconditionFailed, type Representation } from "./conditions.ts";
+export { getMediaType } from "./content_type.ts";
 export { IS_DENO } from "./deno.ts";
 export { createEntityTag, hasStrongMatch } from "./entity_tag.ts";
 export { answerFile, type CodedForm, type FileAnswerOptions } from "./file_answer.ts";

@@ -1,4 +1,4 @@
-export { type ChunkedDecoder, createChunkedDecoder, MAX_CHUNK_LINE, MAX_TRAILERS } from "./chunked.ts";
+export { type ChunkedDecoder, createChunkedDecoder } from "./chunked.ts";
 export { CONNECTION_FIELDS } from "./connection_fields.ts";
 export * from "./field_lines.ts";
 export * from "./response_head.ts";

@@ -3,6 +3,7 @@
  * listeners alone, and of whole tunnels.
  */
 
+/** One such request, or several on one connection. */
 export interface Attack {
   what: string;
   /** HOST and OTHER stand for the hosts of two tunnels. */

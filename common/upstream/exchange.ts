@@ -131,7 +131,7 @@ function unfit(what: string): RequestSyntaxError {
 const SMALL_BODY = 16 * 1024;
 
 /** Whether a request goes out in one write, head and body. */
-export function isSmall(body: OutgoingRequest["body"]): boolean {
+function isSmall(body: OutgoingRequest["body"]): boolean {
   return body === null || (body instanceof Uint8Array && body.byteLength <= SMALL_BODY);
 }
 

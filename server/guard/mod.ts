@@ -1,4 +1,3 @@
-export { isPublicAddress } from "./addresses.ts";
 export { bareHostname, Guard, type GuardOptions } from "./guard.ts";
 export { type DialedConnection, Dialer, type DialerOptions, type DialOptions } from "./dialer.ts";
 export { createOwnAddressCheck, type OwnAddressCheck, type OwnAddressOptions } from "./own_addresses.ts";

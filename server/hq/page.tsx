@@ -28,7 +28,7 @@ export function servePage(context: HqContext, page: HqPage): Response {
 }
 
 /** {@link servePage} where there is no context, as for errors. */
-export function renderPage(site: HqSite, viewer: Viewer | null, page: HqPage): Response {
+function renderPage(site: HqSite, viewer: Viewer | null, page: HqPage): Response {
   const assets = ASSETS_PATH + site.assets.version;
   const { title, section, scripts, styles, shape, content } = page;
   // No component of ours waits for anything, so the text is there at once.

@@ -2,8 +2,9 @@ import { HttpError } from "../../common/http_error.ts";
 import { ResetReason } from "../../protocol/mod.ts";
 import { startOfNextMonth } from "./calendar.ts";
 
-/** What a visitor gets when a tunnel cannot work: design.md's table, in one place. */
+// What a visitor gets when a tunnel cannot work, in one place.
 
+/** 404 `tunnel_not_found`: nobody has a tunnel of this name. */
 export const noSuchTunnel = (): HttpError =>
   new HttpError(404, "tunnel_not_found", "There is no tunnel at this address.", {
     details: "It may have been removed, or the address has a typing error.",

@@ -21,7 +21,7 @@ export interface ArchivedName {
 }
 
 /** The largest file that is read in one step, in bytes. */
-export const MAX_WHOLE = 256 * 1024;
+const MAX_WHOLE = 256 * 1024;
 
 /** A folder, a small file that is read when its turn comes, or a large one that is open until the next one's turn. */
 export type ArchiveSource =

@@ -9,7 +9,7 @@ import type { BodyRewriter } from "./body_rewriter.ts";
 export type BodyCoding = "gzip" | "deflate" | "br" | "zstd";
 
 /** Content codings that bodies are taken out of and put into again. Node has zstd since 22.15. */
-export const CODINGS: readonly BodyCoding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
+const CODINGS: readonly BodyCoding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
 
 /** The coding that a name stands for; null for one that is not known. */
 export function findCoding(name: string): BodyCoding | null {

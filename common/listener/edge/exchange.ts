@@ -158,7 +158,7 @@ const AROUND_CHUNK = 20;
 type Framing = "none" | "length" | "chunked" | "close";
 
 /** The answer to one exchange, written to its connection as it comes. */
-export class EdgeReply implements Reply {
+class EdgeReply implements Reply {
   begun = false;
   readonly #connection: Line;
   readonly #exchange: Answered;

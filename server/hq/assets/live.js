@@ -36,7 +36,7 @@ async function load() {
  * @param {Map<string, string>} sent
  * @returns whether anything was replaced
  */
-export function replaceParts(page, fresh, sent) {
+function replaceParts(page, fresh, sent) {
   let isChanged = false;
   for (const part of fresh.querySelectorAll("[data-live]")) {
     const old = page.getElementById(part.id), html = part.outerHTML;

@@ -272,7 +272,7 @@ function isSpelt(bytes: Uint8Array, start: number, end: number, name: string): b
 }
 
 /** The fields that a request's Connection lists, in lower case, or null for none but the usual ones. */
-export function namedByRequest(head: RequestHead): ReadonlySet<string> | null {
+function namedByRequest(head: RequestHead): ReadonlySet<string> | null {
   return head.namesFields ? namedByConnection(head.values("connection") ?? "") : null;
 }
 

@@ -158,7 +158,7 @@ export class Http2Visitor {
 }
 
 /** Whether nothing follows on the frame's stream. */
-export function isLast({ type, flags }: Frame): boolean {
+function isLast({ type, flags }: Frame): boolean {
   return type === Type.rstStream || ((type === Type.data || type === Type.headers) && (flags & END_STREAM) !== 0);
 }
 
