@@ -146,7 +146,7 @@ function mayUseDeno(file: string, unit: Unit): boolean {
 }
 
 /** Comments start at a line's start or after white space here: `deno fmt` writes them so, and "text/*" stays whole. */
-function stripComments(text: string): string {
+export function stripComments(text: string): string {
   return text.replace(/(^|[\s(,{])\/\*[\s\S]*?\*\//g, "$1").replace(/(^|\s)\/\/.*$/gm, "$1");
 }
 

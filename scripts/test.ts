@@ -1,5 +1,5 @@
 /**
- * All that CI runs: packages as the lock file has them, format, lint, types, imports, documents, then every test.
+ * All that CI runs: packages as the lock file has them, format, lint, types, imports and exports, then every test.
  * `--checks` leaves the tests out; other arguments go to `deno test` (paths, `--filter`). The last line is `N passed, N
  * failed`, checks and tests together, with `, N skipped` behind it when some were; the exit code is 1 when anything
  * failed.
@@ -14,6 +14,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ["lint"],
   ["check", "."],
   ["run", "-A", "scripts/check_imports.ts"],
+  ["run", "-A", "scripts/check_exports.ts"],
 ];
 
 /** Types were checked before. */
