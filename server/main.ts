@@ -93,7 +93,8 @@ async function openAreas(
   const { members = accounts, presence = new LocalPresence() } = parts;
   const relay = openRelay(config, { store, domains, url, members, presence, log });
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
-  const captures = openCaptures(config, { store, authenticate: accounts.authenticate, log, send: replays.send }, url);
+  const { authenticate, note } = accounts;
+  const captures = openCaptures(config, { store, authenticate, log, send: replays.send, note }, url);
   const own = [url, hqUrl, config.apiUrl ?? url].map(({ hostname }) => hostname);
   const isServed = async (host: string) => own.includes(host) || await relay.hasTunnelAt(host);
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
@@ -162,7 +163,7 @@ function openRelay(config: ServerConfig, { domains, url, members, ...parts }: Re
 
 function openCaptures(
   config: ServerConfig,
-  parts: Pick<CapturesOptions, "store" | "authenticate" | "log" | "send">,
+  parts: Pick<CapturesOptions, "store" | "authenticate" | "log" | "send" | "note">,
   url: URL,
 ): CapturesArea {
   return createCaptures({

@@ -4,7 +4,8 @@ import { Buffer } from "node:buffer";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { rawRequest, within } from "./kit.ts";
-import { startViewsServer, type ViewsServer } from "./views_kit.ts";
+import { openPage, signInByForm } from "./hq_kit.ts";
+import { startViewsServer, USER, type ViewsServer } from "./views_kit.ts";
 
 interface Told {
   status: number;
@@ -175,6 +176,27 @@ Deno.test("an account has as many sent again as it may, and none where the opera
   const view = await closed.addView();
   await (await fetch(view.captureUrl)).text();
   equal((await replay(closed, view.id)).error.code, "replay_off");
+});
+
+Deno.test("the audit log says who had what sent again, and to which host", async () => {
+  await using views = await startViewsServer(ALLOWING);
+  const { id, captureUrl } = await views.addView("Orders");
+  await (await fetch(captureUrl)).text();
+  await using service = await startService("HTTP/1.1 204 No Content\r\n\r\n", "\r\n\r\n");
+  await replay(views, id, `${service.url}/hooks/s3cret`);
+  await replay(views, id, `${service.url}/hooks/s3cret`);
+  await replay(views, id, "http://10.0.0.1/s3cret");
+  await replay(views, id);
+  const cookie = await signInByForm(views.server, USER);
+  for (const path of ["/admin/audit", "/account/audit"]) {
+    const { text } = await openPage(views.server.url + path, { headers: { cookie } });
+    const rows = [...text.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row]) => row.replace(/<[^>]*>/g, " "))
+      .filter((row) => row.includes("Orders")).map((row) => row.replace(/\s+/g, " ").trim());
+    equal(rows.length, 2, text);
+    match(rows[0], /^Capture not replayed Orders to 10\.0\.0\.1 ann@example\.com /);
+    match(rows[1], new RegExp(`^Capture replayed Orders to 127\\.0\\.0\\.1:${service.port} ann@example\\.com `));
+    equal(text.includes("s3cret"), false);
+  }
 });
 
 Deno.test("who follows a view gets what is captured again", async () => {

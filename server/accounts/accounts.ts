@@ -64,6 +64,7 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     planOf: async (accountId) => toPlan(await identities.findPlan(accountId)),
     isSuspended: async (userId) => (await identities.findUser(userId))?.isSuspended ?? true,
     accountsOf: async ({ user }) => (await identities.findMemberships(user.id)).map(toAccount),
+    note: (principal, action, subject) => shared.audit.note(principal, action, subject),
     entry: new EntryForms({ ...shared, log, createResetLink: createLink, policy: options.signUp, setUp }),
     consent: new ConsentForms(shared),
     members: new MemberForms({ ...shared, switchAccount }),

@@ -2,6 +2,7 @@ import type { Exchange } from "../../common/listener/mod.ts";
 import type { Authenticate, Ended, Plan, Principal, Role, Scope } from "../access/mod.ts";
 import type { ApiArea, Face } from "../face/mod.ts";
 import type { AuditEntry } from "../store/mod.ts";
+import type { OftenDone } from "./audit.ts";
 
 /** Who may sign up: anybody, whoever was invited, or nobody. */
 export type SignUpPolicy = "open" | "invitation" | "closed";
@@ -26,6 +27,8 @@ export interface Accounts {
   isSuspended(userId: string): Promise<boolean>;
   /** All accounts of a user, the first one first. */
   accountsOf(principal: Principal): Promise<Principal["account"][]>;
+  /** Keeps in the audit log of the account what a member had the server do; the same once an hour. */
+  note(principal: Principal, action: OftenDone, subject: string): Promise<void>;
   readonly entry: SignIn;
   readonly consent: Consent;
   readonly members: Members;

@@ -48,6 +48,7 @@ export async function startArea(options: Partial<CapturesOptions> = {}): Promise
     perAddress: 100_000,
     maxHeldBytes: 8 * 1024 * 1024,
     send: () => Promise.reject(new HttpError(403, "address_forbidden", "Nothing is sent.")),
+    note: () => Promise.resolve(),
     replaysPerMinute: 100,
     ...options,
   });

@@ -1,4 +1,5 @@
 import { deepEqual, equal, match } from "node:assert/strict";
+import { HttpError } from "../../common/http_error.ts";
 import { startArea, type TestArea } from "./_test_area.ts";
 import type { CapturesOptions } from "./mod.ts";
 
@@ -243,4 +244,25 @@ Deno.test("a stream without a cursor tells of what comes from now on, long bodie
   await send(captureUrl, [{ method: "POST", body: new Uint8Array(70_000) }]);
   const [{ id: cursor, data }] = await readEvents(stream, 1);
   deepEqual([cursor, data.bodyTruncated, data.body, data.bodySize], [2, true, undefined, 70_000]);
+});
+
+Deno.test("captures that a view captures again count among what an account may have sent at a time", async () => {
+  const { promise: sending, resolve: began } = Promise.withResolvers<void>();
+  const { promise: answered, reject: end } = Promise.withResolvers<never>();
+  let count = 0;
+  const hang = () => {
+    if (++count === 2) began();
+    return answered;
+  };
+  await using area = await startArea({ send: hang });
+  const { id, captureUrl } = await area.addView();
+  await send(captureUrl, [{}]);
+  const again = (url?: string) => askJson(area, `/api/v1/views/${id}/captures/1/replay`, "ann", post({ url }));
+  const sent = [again("http://h"), again("http://h")];
+  await sending;
+  const { status, error } = await again();
+  deepEqual([status, error.code], [429, "replay_busy"]);
+  end(new HttpError(502, "upstream_refused", "Over."));
+  await Promise.all(sent);
+  equal((await again()).status, 201);
 });

@@ -15,10 +15,10 @@ import { HeldBytes } from "./receive/held_bytes.ts";
 import { KnownViews } from "./receive/known_views.ts";
 import { createReceiver } from "./receive/receiver.ts";
 import { captureAgain } from "./replay/capture_again.ts";
-import { Replayer, type SendRequest } from "./replay/replayer.ts";
+import { Replayer, type ReplayerOptions } from "./replay/replayer.ts";
 
 /** What request views need of the server, and their limits. */
-export interface CapturesOptions {
+export interface CapturesOptions extends Pick<ReplayerOptions, "send" | "note"> {
   store: Pick<Store, "views" | "captures">;
   arrivals: Arrivals;
   authenticate: Authenticate;
@@ -41,8 +41,6 @@ export interface CapturesOptions {
   perAddress: number;
   /** Bytes of all calls together that wait in memory for the disk. */
   maxHeldBytes: number;
-  /** Sends captures to where members want them again. */
-  send: SendRequest;
   /** How often members of one account may have one sent again, a minute; 0 for never. */
   replaysPerMinute: number;
   now?: () => number;

@@ -105,7 +105,7 @@ export class ViewDesk {
 
   /** @throws HttpError also 404 `capture_not_found` */
   async getCapture(who: Who, id: string, captureId: string): Promise<OpenedCapture> {
-    return await this.#open(requireScope(who, "views:read"), id, captureId);
+    return (await this.#open(requireScope(who, "views:read"), id, captureId)).capture;
   }
 
   /**
@@ -124,11 +124,16 @@ export class ViewDesk {
   ): Promise<{ answer: ReplayedJson } | { capture: string }> {
     const { replayer, captureAgain } = this.#options;
     const principal = requireScope(who, "views:write");
-    const capture = await this.#open(principal, id, captureId);
-    const { url } = checkInput(replayInput, input);
-    replayer.admit(principal.account.id);
-    if (url === undefined || url === null) return { capture: String(await captureAgain(capture)) };
-    return { answer: await replayer.send(principal, capture, url, this.readBody(capture), signal) };
+    const { view, capture } = await this.#open(principal, id, captureId);
+    const { url: service } = checkInput(replayInput, input);
+    const release = replayer.admit(principal.account.id);
+    try {
+      if (service === undefined || service === null) return { capture: String(await captureAgain(capture)) };
+      const replay = { view: view.name, capture, service, body: this.readBody(capture) };
+      return { answer: await replayer.send(principal, replay, signal) };
+    } finally {
+      release();
+    }
   }
 
   /** The bytes of a capture's body, a piece at a time. @throws HttpError 404 when the capture goes meanwhile */
@@ -171,12 +176,16 @@ export class ViewDesk {
     return this.#options.tails.open({ viewId: id, after: after ?? lastCursor, check: async () => void await check() });
   }
 
-  async #open(principal: Principal, id: string, captureId: string): Promise<OpenedCapture> {
-    await this.#find(principal, id);
+  async #open(
+    principal: Principal,
+    id: string,
+    captureId: string,
+  ): Promise<{ view: View; capture: OpenedCapture }> {
+    const view = await this.#find(principal, id);
     const cursor = parseCaptureId(captureId);
     const capture = cursor === null ? null : await this.#options.store.captures.find(id, cursor);
     if (capture === null) throw noSuchCapture();
-    return capture;
+    return { view, capture };
   }
 
   async #find({ account }: Principal, id: string): Promise<View> {

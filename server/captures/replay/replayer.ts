@@ -38,6 +38,8 @@ export type SendRequest = (request: SentRequest) => Promise<SentAnswer>;
 /** What sends captures from the server, and how often an account may have it. */
 export interface ReplayerOptions {
   send: SendRequest;
+  /** Keeps in the audit log what a member had sent, or could not have sent, and to which host. */
+  note(principal: Principal, action: "capture_replayed" | "capture_not_replayed", subject: string): Promise<void>;
   /** Of one account; 0 for none. */
   perMinute: number;
   log: Logger;
@@ -45,7 +47,17 @@ export interface ReplayerOptions {
   timeoutMs?: number;
 }
 
-/** Requests of one account, and of all together, at a time. */
+/** A capture that goes to a service. */
+export interface Replay {
+  /** The view's name. */
+  view: string;
+  capture: OpenedCapture;
+  service: URL;
+  /** The capture's bytes. */
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** Of one account, and of all together, at a time. */
 const MAX_OF_ACCOUNT = 2;
 const MAX_OF_ALL = 16;
 const TIMEOUT_MS = 30_000;
@@ -65,40 +77,39 @@ export class Replayer {
     this.#limiter = createRateLimiter({ burst: perMinute, perMinute });
   }
 
-  /** Lets an account replay once more. @throws HttpError 403 `replay_off`, 429 `too_many_requests` */
-  admit(accountId: string): void {
+  /**
+   * Lets an account replay once more; it is done when what this returns is called.
+   * @throws HttpError 403 `replay_off`, 429 `replay_busy`, `too_many_requests`
+   */
+  admit(accountId: string): () => void {
     if (this.#options.perMinute === 0) throw replayOff();
+    const release = this.#occupy(accountId);
     const waitMs = this.#limiter.take(accountId);
-    if (waitMs > 0) throw tooManyCalls(waitMs, "to send calls again");
+    if (waitMs === 0) return release;
+    release();
+    throw tooManyCalls(waitMs, "to send calls again");
   }
 
   /**
    * Sends a capture and reads the beginning of the answer; redirects are answers.
-   * @param body the capture's bytes
    * @param signal aborts when who asked has left
-   * @throws HttpError of {@link SendRequest}, 429 `replay_busy`, 504 `upstream_timeout`, 499 `caller_gone`
+   * @throws HttpError of {@link SendRequest}, 504 `upstream_timeout`, 499 `caller_gone`
    */
-  async send(
-    { account }: Principal,
-    capture: OpenedCapture,
-    service: URL,
-    body: AsyncIterable<Uint8Array>,
-    signal: AbortSignal,
-  ): Promise<ReplayedJson> {
-    const release = this.#occupy(account.id);
-    const { viewId, cursor } = capture, { host } = service;
-    const note = { account: account.id, view: viewId, capture: cursor, host };
+  async send(principal: Principal, replay: Replay, signal: AbortSignal): Promise<ReplayedJson> {
+    const { log, note } = this.#options, { view, capture, service: { host } } = replay;
+    const told = { account: principal.account.id, view: capture.viewId, capture: capture.cursor, host };
+    const subject = `${view} to ${host}`;
+    let replayed;
     try {
-      const replayed = await this.#exchange(capture, service, body, signal);
-      this.#options.log.info("capture_replayed", { ...note, status: replayed.status });
-      return replayed;
+      replayed = await this.#exchange(replay, signal);
     } catch (error) {
-      const reason = error instanceof HttpError ? error.code : "failed";
-      this.#options.log.info("capture_not_replayed", { ...note, reason });
+      log.info("capture_not_replayed", { ...told, reason: error instanceof HttpError ? error.code : "failed" });
+      await note(principal, "capture_not_replayed", subject);
       throw error;
-    } finally {
-      release();
     }
+    log.info("capture_replayed", { ...told, status: replayed.status });
+    await note(principal, "capture_replayed", subject);
+    return replayed;
   }
 
   #occupy(accountId: string): () => void {
@@ -114,16 +125,11 @@ export class Replayer {
     };
   }
 
-  async #exchange(
-    capture: OpenedCapture,
-    service: URL,
-    bytes: AsyncIterable<Uint8Array>,
-    signal: AbortSignal,
-  ): Promise<ReplayedJson> {
-    const { send, timeoutMs = TIMEOUT_MS } = this.#options;
+  async #exchange(replay: Replay, signal: AbortSignal): Promise<ReplayedJson> {
+    const { service } = replay, { send, timeoutMs = TIMEOUT_MS } = this.#options;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const ending = new SignalEnding(limit, () => signal.aborted ? callerGone() : replayTooSlow(timeoutMs));
-    const request = compose(capture, service, bytes);
+    const request = compose(replay);
     const startedAt = performance.now();
     const answer = await send({ ...request, ending });
     const { status, statusText, headers } = answer;
@@ -138,7 +144,7 @@ export class Replayer {
   }
 }
 
-function compose(capture: OpenedCapture, service: URL, bytes: AsyncIterable<Uint8Array>): Omit<SentRequest, "ending"> {
+function compose({ capture, service, body }: Replay): Omit<SentRequest, "ending"> {
   const { method, url, headers, framing } = composeReplay({
     service,
     viewId: capture.viewId,
@@ -151,7 +157,7 @@ function compose(capture: OpenedCapture, service: URL, bytes: AsyncIterable<Uint
     url: service,
     target: url,
     headers: framing === "none" ? headers : [...headers, ["Content-Length", String(capture.bodySize)]],
-    body: framing === "none" ? null : isEmpty ? new Uint8Array(0) : bytes,
+    body: framing === "none" ? null : isEmpty ? new Uint8Array(0) : body,
   };
 }
 

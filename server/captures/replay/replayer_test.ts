@@ -1,5 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { createLogger, silentLogger } from "../../../common/log.ts";
+import type { ReplayedJson } from "../../../common/capture_json.ts";
 import type { Principal } from "../../access/mod.ts";
 import type { OpenedCapture } from "../../store/mod.ts";
 import { Replayer, type ReplayerOptions, type SentRequest } from "./replayer.ts";
@@ -26,12 +27,22 @@ const who = (account: string): Principal => ({
   via: "token",
 });
 
+const note = () => Promise.resolve();
+
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
 const create = (send: ReplayerOptions["send"], timeoutMs?: number) =>
-  new Replayer({ send, perMinute: 10, log: silentLogger, timeoutMs });
-const ask = (replayer: Replayer, account = "a") =>
-  replayer.send(who(account), CAPTURE, new URL("http://h/base"), nothing(), new AbortController().signal);
+  new Replayer({ send, perMinute: 10, note, log: silentLogger, timeoutMs });
+/** One after the other, as a member does who asks for it. */
+async function ask(replayer: Replayer, account = "a", signal = new AbortController().signal): Promise<ReplayedJson> {
+  const release = replayer.admit(account);
+  try {
+    const sent = { view: "Orders", capture: CAPTURE, service: new URL("http://h/base"), body: nothing() };
+    return await replayer.send(who(account), sent, signal);
+  } finally {
+    release();
+  }
+}
 
 /** Waits until the request has to end. */
 const hang = ({ ending }: SentRequest) => new Promise<never>((_, reject) => ending.onEnd(reject));
@@ -43,8 +54,8 @@ Deno.test("an address that does not answer in time is 504", async () => {
 Deno.test("who leaves before the answer is there is what the log tells, and no time that was up", async () => {
   const lines: string[] = [];
   const log = createLogger({ write: (line) => void lines.push(line) });
-  const replayer = new Replayer({ send: hang, perMinute: 10, log }), leave = new AbortController();
-  const sent = replayer.send(who("a"), CAPTURE, new URL("http://h/base"), nothing(), leave.signal);
+  const replayer = new Replayer({ send: hang, perMinute: 10, note, log }), leave = new AbortController();
+  const sent = ask(replayer, "a", leave.signal);
   leave.abort();
   await rejects(sent, { status: 499, code: "caller_gone" });
   equal(lines.filter((line) => line.includes("capture_not_replayed") && line.includes("caller_gone")).length, 1);

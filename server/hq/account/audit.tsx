@@ -12,7 +12,11 @@ export function addAccountAudit(app: HqApp, { clients }: Accounts): void {
       path: "/account/audit",
       title: "Audit log",
       content: (
-        <Panel title="Audit log" about="What changed who may do what in this account, the newest first." flush>
+        <Panel
+          title="Audit log"
+          about="What changed who may do what in this account, and where its calls were sent again, the newest first."
+          flush
+        >
           <AuditTable entries={entries} />
         </Panel>
       ),

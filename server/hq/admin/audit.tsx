@@ -11,7 +11,11 @@ export function addAdminAudit(app: HqApp, { admin }: Accounts): void {
       path: "/admin/audit",
       title: "Audit log",
       content: (
-        <Panel title="Audit log" about="What changed who may do what, in all accounts, the newest first." flush>
+        <Panel
+          title="Audit log"
+          about="What changed who may do what, and where calls were sent again, in all accounts, the newest first."
+          flush
+        >
           <AuditTable entries={entries} />
         </Panel>
       ),

@@ -3,7 +3,7 @@ import type { Html } from "./html.ts";
 import { EmptyState, Time } from "./parts.tsx";
 import { Table } from "./table.tsx";
 
-/** What changed who may do what, the newest first. */
+/** What changed who may do what, and what members had the server do to others, the newest first. */
 export function AuditTable({ entries }: { entries: readonly AuditEntry[] }): Html {
   if (entries.length === 0) return <EmptyState icon="lock" title="Nothing yet">Changes are listed here.</EmptyState>;
   return (

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Database } from "../schema/mod.ts";
 
-/** One change of what somebody may do. */
+/** One change of what somebody may do, or something that they had the server do. */
 export interface AuditEntry {
   id: string;
   /** Unix milliseconds. */
@@ -18,13 +18,13 @@ export interface AuditEntry {
   subject: string;
 }
 
-/** What changed who may do what. */
+/** What changed who may do what, and what members had the server do to others. */
 export interface AuditLog {
   add(entry: AuditEntry): Promise<void>;
   /** The newest first: of one account, or of all. */
   list(which: { accountId?: string; limit: number }): Promise<AuditEntry[]>;
-  /** Forgets what is older than `time`, and all but the newest `keep`. */
-  trim(time: number, keep: number): Promise<void>;
+  /** Forgets what is older than `before`, and all but the newest `keep`: of these actions, or of all. */
+  trim(which: { before: number; keep: number; actions?: readonly string[] }): Promise<void>;
 }
 
 /** The audit log in either database. */
@@ -47,11 +47,14 @@ export function createAuditLog(db: Kysely<Database>): AuditLog {
         subject: row.subject,
       }));
     },
-    async trim(time, keep) {
-      const oldest = await db.selectFrom("audit_entries").select("at").orderBy("at", "desc").offset(keep).limit(1)
-        .executeTakeFirst();
-      const until = Math.max(time, oldest === undefined ? 0 : Number(oldest.at) + 1);
-      await db.deleteFrom("audit_entries").where("at", "<", until).execute();
+    async trim({ before, keep, actions }) {
+      let newest = db.selectFrom("audit_entries").select("at").orderBy("at", "desc").offset(keep).limit(1);
+      if (actions !== undefined) newest = newest.where("action", "in", actions);
+      const oldest = await newest.executeTakeFirst();
+      const until = Math.max(before, oldest === undefined ? 0 : Number(oldest.at) + 1);
+      let old = db.deleteFrom("audit_entries").where("at", "<", until);
+      if (actions !== undefined) old = old.where("action", "in", actions);
+      await old.execute();
     },
   };
 }
