@@ -598,11 +598,11 @@ export const serverOptions = {
   },
 } satisfies OptionTable;
 
-/** The options that say which database is copied. */
+/** The options that say which database is copied, and how that is told. */
 export const backUpOptions = {
   dataDir: serverOptions.dataDir,
   databaseUrl: serverOptions.databaseUrl,
-  json: serverOptions.json,
+  json: { ...serverOptions.json, heading: "Output" },
 } satisfies OptionTable;
 
 /** The options that concern a server that is only a proxy. */
