@@ -2,7 +2,7 @@ import { decodeLatin1, encodeLatin1 } from "../../../common/http1/mod.ts";
 import type { Links } from "./links.ts";
 import { isEventStream, isRewritable } from "./media_type.ts";
 import { rewritePolicy } from "./policy.ts";
-import { type BodyCoding, findCoding } from "./recode.ts";
+import { type BodyCoding, findCoding } from "../../../common/body_coding.ts";
 import { markTag, type RestoredTags } from "./tags.ts";
 
 /** A head as it travels, reason phrase, CRLF, field lines, to be looked through and changed. */

@@ -5,7 +5,8 @@ import { AnswerBody, ConnectionBroken, type UpstreamConnection } from "../../../
 import { MAX_HEAD, type MuxStream, StreamEnded } from "../../../protocol/mod.ts";
 import { isWhole } from "../answer.ts";
 import { dropDigests, type RewrittenHead } from "./answer_head.ts";
-import { type BodyCoding, recode } from "./recode.ts";
+import type { BodyCoding } from "../../../common/body_coding.ts";
+import { recode } from "./recode.ts";
 import type { RewrittenAnswer, RewrittenExchange } from "./rewriting.ts";
 
 const NOTHING = new Uint8Array(0);

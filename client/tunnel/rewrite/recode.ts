@@ -2,24 +2,12 @@ import type { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import zlib from "node:zlib";
-import { HAS_ZSTD } from "../../../common/zstd.ts";
+import { type BodyCoding, createDecoder, isZlib } from "../../../common/body_coding.ts";
 import type { BodyRewriter } from "./body_rewriter.ts";
 
-/** A content coding that can be taken off and put on again. */
-export type BodyCoding = "gzip" | "deflate" | "br" | "zstd";
-
-/** Content codings that bodies are taken out of and put into again. Node has zstd since 22.15. */
-const CODINGS: readonly BodyCoding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
-
-/** The coding that a name stands for; null for one that is not known. */
-export function findCoding(name: string): BodyCoding | null {
-  return name === "x-gzip" ? "gzip" : CODINGS.find((coding) => coding === name) ?? null;
-}
-
-/** Bytes of plain text that are made of the coded ones at a time. */
+/** Bytes that are coded at a time. */
 const CHUNK = 64 * 1024;
 const { constants } = zlib;
-const GZIP_END = { chunkSize: CHUNK, finishFlush: constants.Z_SYNC_FLUSH };
 /** What has been written can be read by the visitor at once. */
 const GZIP_FLUSH = { chunkSize: CHUNK, flush: constants.Z_SYNC_FLUSH };
 const BROTLI_FLUSH = {
@@ -51,7 +39,9 @@ export async function recode(
   const first = await source.next();
   // Nothing at all is no text of that coding, but it happens.
   if (first.done) return;
-  const { decoder, encoder } = createCoders(coding, first.value);
+  // What is cut in gzip goes on as far as it goes; the others cannot tell that from what is broken.
+  const decoder = createDecoder(coding, first.value, coding === "gzip" || coding === "deflate");
+  const encoder = createEncoder(coding, first.value);
   decoder.once("error", onBroken);
   async function* whole() {
     yield first.value;
@@ -70,25 +60,15 @@ export async function recode(
   });
 }
 
-function createCoders(coding: BodyCoding, first: Uint8Array): { decoder: Transform; encoder: Transform } {
+function createEncoder(coding: BodyCoding, first: Uint8Array): Transform {
   switch (coding) {
     case "gzip":
-      return { decoder: zlib.createGunzip(GZIP_END), encoder: zlib.createGzip(GZIP_FLUSH) };
+      return zlib.createGzip(GZIP_FLUSH);
     case "deflate":
-      // Meant is the form with zlib's head (RFC 9110, section 8.4.1.2); some servers send the bare one.
-      if ((first[0] & 0x0f) === 8) {
-        return { decoder: zlib.createInflate(GZIP_END), encoder: zlib.createDeflate(GZIP_FLUSH) };
-      }
-      return { decoder: zlib.createInflateRaw(GZIP_END), encoder: zlib.createDeflateRaw(GZIP_FLUSH) };
+      return isZlib(first) ? zlib.createDeflate(GZIP_FLUSH) : zlib.createDeflateRaw(GZIP_FLUSH);
     case "br":
-      return {
-        decoder: zlib.createBrotliDecompress({ chunkSize: CHUNK }),
-        encoder: zlib.createBrotliCompress(BROTLI_FLUSH),
-      };
+      return zlib.createBrotliCompress(BROTLI_FLUSH);
     case "zstd":
-      return {
-        decoder: zlib.createZstdDecompress({ chunkSize: CHUNK }),
-        encoder: zlib.createZstdCompress({ chunkSize: CHUNK, flush: constants.ZSTD_e_flush }),
-      };
+      return zlib.createZstdCompress({ chunkSize: CHUNK, flush: constants.ZSTD_e_flush });
   }
 }

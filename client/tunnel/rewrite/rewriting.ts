@@ -7,7 +7,7 @@ import { isLocalHost, LinkGrammar } from "./link_grammar.ts";
 import { LinkRewriter } from "./link_rewriter.ts";
 import { Links, type OwnHosts } from "./links.ts";
 import type { PublicPorts } from "./public_ports.ts";
-import type { BodyCoding } from "./recode.ts";
+import type { BodyCoding } from "../../../common/body_coding.ts";
 import { editRequest } from "./request_edits.ts";
 
 /** Where the service is that answers, and which links to it become public. */

@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
-import * as zlib from "node:zlib";
+import { createInflateRaw } from "node:zlib";
+import { type BodyCoding, createDecoder, parseCodings } from "../../../common/body_coding.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import type { AnswerBody } from "../../../common/upstream/mod.ts";
-import { HAS_ZSTD } from "../../../common/zstd.ts";
 import type { HopAnswer } from "../perform/upstream.ts";
 
 /** A whole body in memory. */
@@ -22,9 +22,10 @@ export interface DecodedBody {
 export async function readDecoded(answer: HopAnswer, maxBytes: number): Promise<DecodedBody> {
   refuseAnnounced(answer, maxBytes);
   const wire = await collect(answer.body, maxBytes);
-  const encodings = readEncodings(answer.headers);
-  if (encodings.length === 0 || wire.byteLength === 0) return { bytes: wire, wireBytes: wire.byteLength };
-  const bytes = await decode(wire, encodings, maxBytes);
+  const fields = answer.headers.filter(([name]) => name.toLowerCase() === "content-encoding");
+  const codings = parseCodings(fields.map(([, value]) => value)) ?? [];
+  if (codings.length === 0 || wire.byteLength === 0) return { bytes: wire, wireBytes: wire.byteLength };
+  const bytes = await decode(wire, codings, maxBytes);
   return { bytes, wireBytes: wire.byteLength };
 }
 
@@ -60,50 +61,27 @@ async function collect(body: AnswerBody, maxBytes: number): Promise<Uint8Array> 
   return all.length === 1 ? all[0] : Buffer.concat(all, bytes);
 }
 
-type Decoder = () => Transform & { bytesWritten: number };
-
-const gunzip: Decoder = () => zlib.createGunzip();
-
-const DECODERS: Readonly<Record<string, Decoder | undefined>> = {
-  gzip: gunzip,
-  "x-gzip": gunzip,
-  br: () => zlib.createBrotliDecompress(),
-  deflate: () => zlib.createInflate(),
-  zstd: HAS_ZSTD ? () => zlib.createZstdDecompress() : undefined,
-};
-
-/** Encodings in the order they were applied; empty when one of them is not known, as then nothing can be undone. */
-function readEncodings(headers: readonly (readonly [string, string])[]): Decoder[] {
-  const names = headers.filter(([name]) => name.toLowerCase() === "content-encoding")
-    .flatMap(([, value]) => value.toLowerCase().split(",").map((one) => one.trim()))
-    .filter((name) => name !== "" && name !== "identity");
-  const decoders = names.map((name) => DECODERS[name]).filter((one) => one !== undefined);
-  return decoders.length === names.length ? decoders : [];
-}
-
-async function decode(wire: Uint8Array, decoders: Decoder[], maxBytes: number): Promise<Uint8Array> {
+async function decode(wire: Uint8Array, codings: readonly BodyCoding[], maxBytes: number): Promise<Uint8Array> {
   let bytes = wire;
   // The limit keeps a list of encodings from growing work without end as well: each may not exceed it.
-  for (const create of decoders.toReversed()) bytes = await decodeOnce(bytes, create, maxBytes);
+  for (const coding of codings.toReversed()) bytes = await decodeOnce(bytes, coding, maxBytes);
   return bytes;
 }
 
-async function decodeOnce(bytes: Uint8Array, create: Decoder, maxBytes: number): Promise<Uint8Array> {
-  // Servers disagree on what "deflate" is: zlib's format as RFC 9110 says, or bare deflate.
-  const isBare = create === DECODERS.deflate && (bytes[0] & 0x0f) !== 8;
+async function decodeOnce(bytes: Uint8Array, coding: BodyCoding, maxBytes: number): Promise<Uint8Array> {
   try {
-    return await run(isBare ? zlib.createInflateRaw() : create(), bytes, maxBytes);
+    return await run(createDecoder(coding, bytes), bytes, maxBytes);
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
-    const member = create === gunzip ? await cutMember(bytes, (rest) => measureDeflate(rest, maxBytes)) : null;
-    if (member !== null) return await decodeOnce(member, create, maxBytes);
+    const member = coding === "gzip" ? await cutMember(bytes, (rest) => measureDeflate(rest, maxBytes)) : null;
+    if (member !== null) return await decodeOnce(member, coding, maxBytes);
     throw badEncoding(cause);
   }
 }
 
 /** How many of the bytes are the bare deflate that they begin with. @throws HttpError 413, 502 */
 async function measureDeflate(bytes: Uint8Array, maxBytes: number): Promise<number> {
-  const decoder = zlib.createInflateRaw();
+  const decoder = createInflateRaw();
   await run(decoder, bytes, maxBytes).catch((cause) => {
     throw cause instanceof HttpError ? cause : badEncoding(cause);
   });

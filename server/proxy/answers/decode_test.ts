@@ -51,11 +51,24 @@ Deno.test("readBody meets random bytes behind a gzip header with an answer or it
   }));
 });
 
-async function read(wire: Uint8Array): Promise<string> {
+async function read(wire: Uint8Array, coding = "gzip"): Promise<string> {
   let left: Uint8Array[] | null = [wire];
   const body = { take: () => Promise.resolve(left).finally(() => left = null), cancel() {} };
-  const headers: [string, string][] = [["Content-Encoding", "gzip"]];
+  const headers: [string, string][] = [["Content-Encoding", coding]];
   // The two methods are all that is read of a body here.
   const answer = { headers, hasBody: true, body: body as unknown as AnswerBody } as HopAnswer;
   return Buffer.from((await readDecoded(answer, LIMIT)).bytes).toString();
 }
+
+Deno.test({
+  name: "readBody keeps no window of zstd that is larger than HTTP allows",
+  ignore: zlib.createZstdCompress === undefined,
+  async fn() {
+    const coder = zlib.createZstdCompress({ params: { [zlib.constants.ZSTD_c_windowLog]: 27 } });
+    coder.write("a");
+    coder.end("b");
+    const coded = Buffer.concat(await Array.fromAsync(coder));
+    await rejects(read(coded, "zstd"), { status: 502, code: "upstream_bad_encoding" });
+    equal(await read(zlib.zstdCompressSync(TEXT), "zstd"), TEXT);
+  },
+});

@@ -1,0 +1,125 @@
+import { pipeline, Readable, type Transform } from "node:stream";
+import zlib from "node:zlib";
+import { HAS_ZSTD } from "./zstd.ts";
+
+/** A content coding of HTTP (RFC 9110, section 8.4.1) that can be undone. */
+export type BodyCoding = "gzip" | "deflate" | "br" | "zstd";
+
+const CODINGS: readonly BodyCoding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
+
+/** The coding that a name in lower case stands for; null for one that is not known. */
+export function findCoding(name: string): BodyCoding | null {
+  return name === "x-gzip" ? "gzip" : CODINGS.find((coding) => coding === name) ?? null;
+}
+
+/**
+ * The codings of a body, in the order in which they were applied; null when one of them is not known, as then nothing can
+ * be undone.
+ * @param fields values of its Content-Encoding fields
+ */
+export function parseCodings(fields: readonly string[]): BodyCoding[] | null {
+  const names = fields.flatMap((value) => value.toLowerCase().split(",").map((name) => name.trim()));
+  const codings = names.filter((name) => name !== "" && name !== "identity").map(findCoding);
+  const known = codings.filter((coding) => coding !== null);
+  return known.length === codings.length ? known : null;
+}
+
+const { constants } = zlib;
+/** Bytes of plain text that are made of the coded ones at a time. */
+const CHUNK = 64 * 1024;
+/** A sender of zstd keeps to windows of 8 MiB (RFC 9659), and one that does not would have us keep 128 MiB. */
+const WINDOW_LOG = 23;
+
+/**
+ * Undoes a coding.
+ * @param first the beginning of the body, of one byte at least
+ * @param endsEarly whether a body that is cut is taken for one that ends there, where its coding lets that be told
+ */
+export function createDecoder(
+  coding: BodyCoding,
+  first: Uint8Array,
+  endsEarly = false,
+): Transform & { readonly bytesWritten: number } {
+  const options = { chunkSize: CHUNK, ...(endsEarly && { finishFlush: constants.Z_SYNC_FLUSH }) };
+  switch (coding) {
+    case "gzip":
+      return zlib.createGunzip(options);
+    case "deflate":
+      return isZlib(first) ? zlib.createInflate(options) : zlib.createInflateRaw(options);
+    case "br":
+      return zlib.createBrotliDecompress({
+        chunkSize: CHUNK,
+        ...(endsEarly && { finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+      });
+    case "zstd":
+      return zlib.createZstdDecompress({
+        chunkSize: CHUNK,
+        params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG },
+        ...(endsEarly && { finishFlush: constants.ZSTD_e_flush }),
+      });
+  }
+}
+
+/**
+ * Whether a body of "deflate" begins with zlib's head, as it should (RFC 9110, section 8.4.1.2): some servers leave it out.
+ * @param first its beginning, of one byte at least
+ */
+export function isZlib(first: Uint8Array): boolean {
+  return (first[0] & 0x0f) === 8;
+}
+
+/** A body is not what its Content-Encoding says, or has more in it than its reader takes. */
+export class NotDecoded extends Error {
+  override name = "NotDecoded";
+}
+
+/**
+ * Undoes the codings of a body as its pieces come, which are asked for only as the result is. What is cut is decoded as
+ * far as it goes.
+ * @param maxBytes of what comes out, of each coding
+ * @throws NotDecoded, maybe behind a beginning, and what `pieces` throw
+ */
+export async function* decodeBody(
+  pieces: AsyncIterable<Uint8Array>,
+  codings: readonly BodyCoding[],
+  maxBytes: number,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  let plain: AsyncIterable<Uint8Array> = pieces;
+  for (const coding of codings.toReversed()) plain = decodeOnce(plain, coding, maxBytes);
+  for await (const piece of plain) yield new Uint8Array(piece);
+}
+
+async function* decodeOnce(
+  pieces: AsyncIterable<Uint8Array>,
+  coding: BodyCoding,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array, void> {
+  const source = pieces[Symbol.asyncIterator]();
+  let first = await source.next();
+  while (!first.done && first.value.length === 0) first = await source.next();
+  if (first.done) return;
+  const beginning = first.value;
+  let fault: unknown = null;
+  async function* whole() {
+    try {
+      yield beginning;
+      yield* { [Symbol.asyncIterator]: () => source };
+    } catch (error) {
+      throw fault = error;
+    }
+  }
+  const decoder = createDecoder(coding, beginning, true);
+  // What goes wrong is thrown where the decoder is read.
+  pipeline(Readable.from(whole(), { objectMode: true }), decoder, () => {});
+  let size = 0;
+  try {
+    for await (const piece of decoder) {
+      size += piece.length;
+      if (size > maxBytes) throw new NotDecoded(`There is more in the body than ${maxBytes} bytes.`);
+      yield piece;
+    }
+  } catch (cause) {
+    if (cause === fault || cause instanceof NotDecoded) throw cause;
+    throw new NotDecoded(`The body is not ${coding}, as its Content-Encoding says.`, { cause });
+  }
+}

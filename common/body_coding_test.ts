@@ -1,0 +1,114 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import zlib from "node:zlib";
+import { type BodyCoding, decodeBody, NotDecoded, parseCodings } from "./body_coding.ts";
+import { HAS_ZSTD } from "./zstd.ts";
+
+const CODERS: readonly (readonly [name: string, coding: BodyCoding, code: (text: string) => Uint8Array])[] = [
+  ["gzip", "gzip", zlib.gzipSync],
+  ["deflate", "deflate", zlib.deflateSync],
+  ["deflate without zlib's head", "deflate", zlib.deflateRawSync],
+  ["br", "br", zlib.brotliCompressSync],
+  ...(HAS_ZSTD ? [["zstd", "zstd", zlib.zstdCompressSync] as const] : []),
+];
+const TEXT = Array.from({ length: 60_000 }, (_, at) => `${(at * 7919) % 10_007}\n`).join("");
+
+async function* cut(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
+  yield new Uint8Array(0);
+  for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
+}
+
+async function read(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return Buffer.concat(all).toString();
+}
+
+for (const [name, coding, code] of CODERS) {
+  for (const size of [7, 4096, 1e9]) {
+    Deno.test(`decodeBody undoes ${name} that comes in pieces of ${size} bytes`, async () => {
+      equal(await read(decodeBody(cut(code(TEXT), size), [coding], 1e9)), TEXT);
+    });
+  }
+
+  Deno.test(`decodeBody undoes ${name} that is cut as far as it goes`, async () => {
+    const coded = code(TEXT), read = decodeBody(cut(coded.subarray(0, coded.length - 10), 4096), [coding], 1e9);
+    const first = await read.next();
+    equal(first.done, false);
+    equal(TEXT.startsWith(Buffer.from(first.value as Uint8Array).toString()), true);
+    for await (const piece of read) equal(TEXT.includes(Buffer.from(piece).toString()), true);
+  });
+
+  Deno.test(`decodeBody ends a bomb of ${name} at the limit, and what it comes from`, async () => {
+    const ended = Promise.withResolvers<void>();
+    async function* pieces() {
+      try {
+        yield* cut(code("\0".repeat(20_000_000)), 16);
+      } finally {
+        ended.resolve();
+      }
+    }
+    let size = 0;
+    await rejects(async () => {
+      for await (const piece of decodeBody(pieces(), [coding], 100_000)) size += piece.length;
+    }, NotDecoded);
+    equal(size <= 100_000, true, `${size}`);
+    await ended.promise;
+  });
+
+  if (name === "deflate without zlib's head") continue;
+  Deno.test(`decodeBody refuses what is not ${name}`, async () => {
+    await rejects(read(decodeBody(cut(Buffer.from("no such thing"), 100), [coding], 1e9)), NotDecoded);
+  });
+}
+
+Deno.test("decodeBody undoes codings that were applied one over the other, each with the limit", async () => {
+  const twice = zlib.brotliCompressSync(zlib.gzipSync(TEXT));
+  equal(await read(decodeBody(cut(twice, 1000), ["gzip", "br"], 1e9)), TEXT);
+  const bomb = zlib.gzipSync(zlib.gzipSync(Buffer.alloc(50_000_000), { level: 0 }));
+  await rejects(read(decodeBody(cut(bomb, 1000), ["gzip", "gzip"], 1_000_000)), NotDecoded);
+});
+
+Deno.test("decodeBody of nothing is nothing", async () => {
+  equal(await read(decodeBody(cut(new Uint8Array(0), 1), ["br"], 1)), "");
+});
+
+Deno.test("decodeBody gives on what its source throws, and ends a source that is needed no more", async () => {
+  const fault = new Error("gone");
+  async function* broken() {
+    yield await Promise.resolve(zlib.gzipSync(TEXT).subarray(0, 1000));
+    throw fault;
+  }
+  await rejects(read(decodeBody(broken(), ["gzip"], 1e9)), fault);
+  const ended = Promise.withResolvers<void>();
+  async function* long() {
+    try {
+      for (;;) yield await Promise.resolve(zlib.gzipSync(TEXT));
+    } finally {
+      ended.resolve();
+    }
+  }
+  for await (const _ of decodeBody(long(), ["gzip"], 1e9)) break;
+  await ended.promise;
+});
+
+Deno.test({
+  name: "decodeBody keeps no window of zstd that is larger than HTTP allows",
+  ignore: !HAS_ZSTD,
+  async fn() {
+    const params = { [zlib.constants.ZSTD_c_windowLog]: 27 };
+    const coder = zlib.createZstdCompress({ params });
+    coder.write("a");
+    coder.end("b");
+    const coded = Buffer.concat(await Array.fromAsync(coder));
+    equal(zlib.zstdDecompressSync(coded).toString(), "ab");
+    await rejects(read(decodeBody(cut(coded, 100), ["zstd"], 1e9)), NotDecoded);
+  },
+});
+
+Deno.test("parseCodings reads fields in any form, and gives up where one is not known", () => {
+  deepEqual(parseCodings([]), []);
+  deepEqual(parseCodings(["identity", ""]), []);
+  deepEqual(parseCodings(["X-GZip , br", "Deflate"]), ["gzip", "br", "deflate"]);
+  equal(parseCodings(["gzip, compress"]), null);
+});
