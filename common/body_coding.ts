@@ -12,16 +12,18 @@ export function findCoding(name: string): BodyCoding | null {
   return name === "x-gzip" ? "gzip" : CODINGS.find((coding) => coding === name) ?? null;
 }
 
+const MAX_CODINGS = 4;
+
 /**
  * The codings of a body, in the order in which they were applied; null when one of them is not known, as then nothing can
- * be undone.
+ * be undone, and when there are more than any sender has a reason for.
  * @param fields values of its Content-Encoding fields
  */
 export function parseCodings(fields: readonly string[]): BodyCoding[] | null {
   const names = fields.flatMap((value) => value.toLowerCase().split(",").map((name) => name.trim()));
   const codings = names.filter((name) => name !== "" && name !== "identity").map(findCoding);
   const known = codings.filter((coding) => coding !== null);
-  return known.length === codings.length ? known : null;
+  return known.length === codings.length && known.length <= MAX_CODINGS ? known : null;
 }
 
 const { constants } = zlib;

@@ -111,4 +111,6 @@ Deno.test("parseCodings reads fields in any form, and gives up where one is not 
   deepEqual(parseCodings(["identity", ""]), []);
   deepEqual(parseCodings(["X-GZip , br", "Deflate"]), ["gzip", "br", "deflate"]);
   equal(parseCodings(["gzip, compress"]), null);
+  equal(parseCodings(["gzip, gzip, gzip", "gzip"])?.length, 4);
+  equal(parseCodings(["gzip, gzip, gzip", "gzip, gzip"]), null);
 });

@@ -54,4 +54,8 @@ export interface ReplayedJson {
   body: string;
   /** The body is longer, or broke off. */
   bodyTruncated?: true;
+  /** Base64 of what is in `body` under its Content-Encoding, or of the beginning; left out where that is not undone. */
+  decoded?: string;
+  /** There is more in the body than that. */
+  decodedTruncated?: true;
 }

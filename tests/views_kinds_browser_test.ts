@@ -1,7 +1,7 @@
 /** What a call's page shows of each kind of body, where there is little room, and where colours are forced. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { deflateSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { findFaults, rows, send, withPage } from "./views_browser_kit.ts";
 import { startViewsServer } from "./views_kit.ts";
@@ -62,6 +62,43 @@ async function showAll(page: Page, seen: readonly string[], look: (what: string)
     if (await back.isVisible()) await back.click();
   }
 }
+
+Deno.test("what a body is under its coding is read, and as it came where that cannot be undone", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  const post = (coding: string, body: Uint8Array) =>
+    send(captureUrl, {
+      method: "POST",
+      body: Uint8Array.from(body),
+      headers: { "content-encoding": coding, "content-type": "application/json" },
+    });
+  const long = JSON.stringify({ long: Array.from({ length: 200_000 }, (_, at) => at) });
+  await post("br", brotliCompressSync('{"coded":"by br"}'));
+  await post("zstd", zstdCompressSync('{"coded":"by zstd"}'));
+  await post("gzip, br", brotliCompressSync(gzipSync('{"coded":"twice"}')));
+  await post("gzip", gzipSync(long));
+  await post("compress", Uint8Array.of(0x1f, 0x9d, 0));
+  await withPage(views, {}, async (page) => {
+    await page.goto(`/views/${id}/capture`);
+    const detail = page.locator("#capture-detail");
+    const choose = (name: string) => detail.getByRole("button", { name, exact: true }).click();
+    for (const [row, text, about] of [[4, "by br", "br"], [3, "by zstd", "zstd"], [2, "twice", "gzip, br"]] as const) {
+      await rows(page).nth(row).click();
+      await detail.getByText(`"coded": "${text}"`).waitFor();
+      await detail.getByText(new RegExp(`^\\d+ B of application/json, coded as ${about}$`)).waitFor();
+      await choose("Raw");
+      await detail.getByText(`{"coded":"${text}"}`).waitFor();
+    }
+    await choose("Hex");
+    await detail.locator("pre.hex").waitFor();
+    equal((await detail.locator("pre.hex").textContent())?.includes("coded"), false);
+    await rows(page).nth(1).click();
+    await detail.getByText("There is more, or it broke off here.").waitFor();
+    await detail.getByText('{"long":[0,1,2').waitFor();
+    await rows(page).nth(0).click();
+    await detail.getByText("00000000  1f 9d 00").waitFor();
+  });
+});
 
 for (const width of [390, 320]) {
   Deno.test(`each kind of body can be read on a screen of ${width} px`, async () => {

@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { findFaults, rows, send, withPage } from "./views_browser_kit.ts";
 import { startViewsServer } from "./views_kit.ts";
@@ -22,8 +22,8 @@ async function startService(): Promise<{ url: string; came: Came[] } & AsyncDisp
     for await (const piece of request) pieces.push(piece);
     const { method, url, rawHeaders } = request;
     came.push({ line: `${method} ${url}`, headers: rawHeaders, body: Buffer.concat(pieces).toString("latin1") });
-    const headers = { "content-type": "application/json", "content-encoding": "gzip", "x-evil": "<b>bold</b>" };
-    response.writeHead(201, headers).end(gzipSync('{"thanks":{"a":1}}'));
+    const headers = { "content-type": "application/json", "content-encoding": "br", "x-evil": "<b>bold</b>" };
+    response.writeHead(201, headers).end(brotliCompressSync('{"thanks":{"a":1}}'));
   }).listen(0, "127.0.0.1");
   await new Promise<void>((resolve) => service.on("listening", resolve));
   return {

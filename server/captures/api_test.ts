@@ -1,5 +1,7 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { HttpError } from "../../common/http_error.ts";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { startArea, type TestArea } from "./_test_area.ts";
 import type { CapturesOptions } from "./mod.ts";
 
@@ -265,4 +267,63 @@ Deno.test("captures that a view captures again count among what an account may h
   end(new HttpError(502, "upstream_refused", "Over."));
   await Promise.all(sent);
   equal((await again()).status, 201);
+});
+
+const askDecoded = (area: TestArea, id: string, capture: number, decoded = "true") =>
+  area.ask(`/api/v1/views/${id}/captures/${capture}/body?decoded=${decoded}`);
+
+Deno.test("a body is told without its coding, and byte for byte", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  const text = "line\n".repeat(100_000);
+  const sent: [coding: string, bytes: Uint8Array][] = [
+    ["gzip", gzipSync(text)],
+    ["deflate", deflateSync(text)],
+    ["Deflate", deflateRawSync(text)],
+    ["br", brotliCompressSync(text)],
+    ["zstd", zstdCompressSync(text)],
+    ["gzip, br", brotliCompressSync(gzipSync(text))],
+    ["identity", Buffer.from(text)],
+  ];
+  for (const [coding, body] of sent) {
+    await send(captureUrl, [{ method: "POST", body: Uint8Array.from(body), headers: { "content-encoding": coding } }]);
+  }
+  await send(captureUrl, [{ method: "POST", body: text }, {}]);
+  for (const [at, [coding, body]] of [...sent, ["none", Buffer.from(text)] as const].entries()) {
+    const answer = await askDecoded(area, id, at + 1);
+    equal(answer.headers.get("content-type"), "application/octet-stream");
+    equal(await answer.text(), text, coding);
+    const raw = await (await askDecoded(area, id, at + 1, "false")).bytes();
+    equal(Buffer.compare(raw, body), 0, coding);
+  }
+  equal(await (await askDecoded(area, id, sent.length + 2)).text(), "");
+});
+
+Deno.test("a body that cannot be decoded says why, and one that holds too much is cut off", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  const coded = (coding: string, body: BodyInit): RequestInit => ({
+    method: "POST",
+    body,
+    headers: { "content-encoding": coding },
+  });
+  await send(captureUrl, [
+    coded("br", "no such thing"),
+    coded("compress", "no such thing"),
+    coded("gzip, gzip, gzip, gzip, gzip", "no such thing"),
+    coded("gzip", Uint8Array.from(gzipSync(new Uint8Array(100_000_000), { level: 1 }))),
+  ]);
+  const codes = [];
+  for (const capture of [1, 2, 3]) {
+    const answer = await askDecoded(area, id, capture);
+    codes.push(answer.status, (await answer.json()).error.code);
+  }
+  deepEqual(codes, [422, "not_decoded", 415, "coding_unknown", 415, "coding_unknown"]);
+  const odd = await askDecoded(area, id, 1, "1");
+  deepEqual([odd.status, (await odd.json()).error.field], [400, "decoded"]);
+  let size = 0;
+  await rejects(async () => {
+    for await (const piece of (await askDecoded(area, id, 4)).body ?? []) size += piece.length;
+  });
+  equal(size > 60_000_000 && size <= 64 * 1024 * 1024, true, `${size}`);
 });

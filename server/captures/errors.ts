@@ -46,6 +46,19 @@ export const announcedTooLarge = (maxBytes: number, announced: number): HttpErro
     your_file_size: announced,
   });
 
+/** 415 `coding_unknown`: a body is coded in a way that is not undone. @param codings as its Content-Encoding says */
+export const codingUnknown = (codings: string): HttpError =>
+  new HttpError(415, "coding_unknown", `The body is coded as "${codings}", which is not undone here.`, {
+    details: "Without ?decoded its bytes come as they were captured.",
+  });
+
+/** 422 `not_decoded`: a body is not what its Content-Encoding says. @param cause says why, in a line */
+export const notDecoded = (cause: Error): HttpError =>
+  new HttpError(422, "not_decoded", cause.message, {
+    details: "Without ?decoded its bytes come as they were captured.",
+    cause,
+  });
+
 /** 403 `replay_off`: the operator lets the server send no calls again. */
 export const replayOff = (): HttpError =>
   new HttpError(403, "replay_off", "This server sends no calls again.", {

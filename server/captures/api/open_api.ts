@@ -1,4 +1,5 @@
 import { ACCOUNT_SECURITY, type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
+import { MAX_DECODED } from "../desk/decoded_body.ts";
 
 const text: ApiObject = { type: "string" };
 const count: ApiObject = { type: "integer", minimum: 0 };
@@ -83,6 +84,13 @@ const REPLAYED: ApiObject = {
     durationMs: count,
     body: { type: "string", contentEncoding: "base64", description: "the first 64 KiB" },
     bodyTruncated: { const: true, description: "there is more, or it broke off" },
+    decoded: {
+      type: "string",
+      contentEncoding: "base64",
+      description:
+        "the first 512 KiB of what is in that under its Content-Encoding, where it has one that is undone here",
+    },
+    decodedTruncated: { const: true, description: "there is more in the body" },
   },
 };
 
@@ -220,12 +228,22 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
       ...who,
       operationId: "getCaptureBody",
       summary: "Its body, byte for byte",
+      parameters: [
+        inQuery("decoded", "true: without its Content-Encoding, where that is gzip, deflate, br or zstd", {
+          type: "boolean",
+        }),
+      ],
       responses: {
         200: {
-          description: "it",
+          description:
+            `it; decoded it is cut off, and the connection with it, behind ${MAX_DECODED} bytes, or where it ` +
+            "turns out not to be what its Content-Encoding says",
           content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
         },
+        400: errorAnswer("a parameter cannot be used"),
         ...refused,
+        415: errorAnswer("its Content-Encoding is none that is undone here"),
+        422: errorAnswer("it is not what its Content-Encoding says"),
       },
     },
   },

@@ -70,10 +70,15 @@ function addCaptureRoutes(
   });
   routes.get("/api/v1/views/:id/captures/:capture/body", async (context) => {
     const { id, capture } = context.req.param();
+    const isDecoded = parseFlag("decoded", context.req.query("decoded"));
     const opened = await desk.getCapture(await whoAsks(context), id, capture);
-    return new Response(streamPieces(desk.readBody(opened)), {
-      headers: { ...BODY_HEADERS, "content-length": String(opened.bodySize), ...nameFile(opened.cursor) },
-    });
+    const headers: Record<string, string> = { ...BODY_HEADERS, ...nameFile(opened.cursor) };
+    if (isDecoded) {
+      const { first, rest } = await desk.beginDecoded(opened);
+      return new Response(streamPieces(rest, first), { headers });
+    }
+    headers["content-length"] = String(opened.bodySize);
+    return new Response(streamPieces(desk.readBody(opened)), { headers });
   });
   routes.post("/api/v1/views/:id/captures/:capture/replay", async (context) => {
     const { id, capture } = context.req.param(), { exchange } = context.env;
@@ -94,7 +99,7 @@ function addCaptureRoutes(
 const UNBUFFERED = { "x-accel-buffering": "no" };
 
 /** Whatever a stranger sent is a file of no known kind, which no browser shows, let alone runs. */
-const BODY_HEADERS = {
+const BODY_HEADERS: Readonly<Record<string, string>> = {
   ...NO_STORE,
   "content-type": "application/octet-stream",
   "content-security-policy": "sandbox; default-src 'none'",
@@ -109,7 +114,7 @@ function parseSearch(query: (name: string) => string | undefined): CaptureSearch
   const given = (name: string) => query(name) || undefined;
   const count = (name: string) => given(name) === undefined ? undefined : parseCount(name, given(name) ?? "");
   const time = (name: string) => given(name) === undefined ? undefined : parseTime(name, given(name) ?? "");
-  const withBodies = given("bodies") === "true";
+  const withBodies = parseFlag("bodies", given("bodies"));
   return {
     after: count("after"),
     before: count("before"),
@@ -121,6 +126,11 @@ function parseSearch(query: (name: string) => string | undefined): CaptureSearch
     limit: Math.max(1, Math.min(count("limit") ?? DEFAULT_LIMIT, withBodies ? MAX_OPENED : MAX_LIMIT)),
     withBodies,
   };
+}
+
+function parseFlag(name: string, text = "false"): boolean {
+  if (text !== "true" && text !== "false") throw badField(name, "must be true or false");
+  return text === "true";
 }
 
 function parseCount(name: string, text: string): number {

@@ -6,6 +6,7 @@ import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
 import { OWN_ANSWER } from "../receive/answer.ts";
 import type { Replayer } from "../replay/replayer.ts";
 import { describeCapture, type DescribedView, describeOpened, describeViewRecord, type ViewUrls } from "./describe.ts";
+import { beginDecoded, type BegunBody } from "./decoded_body.ts";
 import { type CaptureSearch, searchCaptures } from "./search.ts";
 import type { Tails } from "./tails.ts";
 import { newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
@@ -146,6 +147,11 @@ export class ViewDesk {
       yield piece;
       left -= piece.length;
     }
+  }
+
+  /** The body without its Content-Encoding, begun. @throws HttpError 415 `coding_unknown`, 422 `not_decoded`, 404 */
+  async beginDecoded(capture: OpenedCapture): Promise<BegunBody> {
+    return await beginDecoded(capture, this.readBody(capture));
   }
 
   /** @throws HttpError also 404 `capture_not_found` */

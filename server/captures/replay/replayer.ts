@@ -7,6 +7,7 @@ import { composeReplay } from "../../../common/replay_request.ts";
 import { type Ending, SignalEnding } from "../../../common/upstream/mod.ts";
 import type { Principal } from "../../access/mod.ts";
 import type { OpenedCapture } from "../../store/mod.ts";
+import { decodeBeginning } from "../desk/decoded_body.ts";
 import { describeCapture } from "../desk/describe.ts";
 import { replayBusy, replayOff, replayTooSlow, tooManyCalls } from "../errors.ts";
 
@@ -133,13 +134,17 @@ export class Replayer {
     const startedAt = performance.now();
     const answer = await send({ ...request, ending });
     const { status, statusText, headers } = answer;
+    const beginning = await readBeginning(answer.body);
+    const durationMs = Math.round(performance.now() - startedAt);
     return {
       url: service.origin + escapeBytes(request.target.pathname + request.target.search),
       status,
       statusText,
       headers,
-      ...await readBeginning(answer.body),
-      durationMs: Math.round(performance.now() - startedAt),
+      body: beginning.body.toString("base64"),
+      ...(!beginning.isWhole && { bodyTruncated: true }),
+      ...await decodeBeginning(headers, beginning),
+      durationMs,
     };
   }
 }
@@ -162,7 +167,7 @@ function compose({ capture, service, body }: Replay): Omit<SentRequest, "ending"
 }
 
 /** An answer that goes on for ever is told as far as it is there. */
-async function readBeginning(body: SentAnswer["body"]): Promise<Pick<ReplayedJson, "body" | "bodyTruncated">> {
+async function readBeginning(body: SentAnswer["body"]): Promise<{ body: Buffer; isWhole: boolean }> {
   const pieces: Uint8Array[] = [];
   let size = 0, isWhole = false;
   try {
@@ -179,8 +184,7 @@ async function readBeginning(body: SentAnswer["body"]): Promise<Pick<ReplayedJso
   } finally {
     body.cancel();
   }
-  const told = Buffer.concat(pieces).subarray(0, MAX_ANSWER).toString("base64");
-  return { body: told, ...(!isWhole && { bodyTruncated: true }) };
+  return { body: Buffer.concat(pieces).subarray(0, MAX_ANSWER), isWhole };
 }
 
 const escapeBytes = (path: string): string =>

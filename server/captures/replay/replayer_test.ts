@@ -1,4 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { createLogger, silentLogger } from "../../../common/log.ts";
 import type { ReplayedJson } from "../../../common/capture_json.ts";
 import type { Principal } from "../../access/mod.ts";
@@ -89,4 +91,28 @@ Deno.test("an empty body that was announced is announced again, and an answer th
   deepEqual([sent[0].body, sent[0].target], [new Uint8Array(0), { host: "h", pathname: "/base/a", search: "" }]);
   equal(sent[0].headers.filter(([name]) => name === "Content-Length").length, 1);
   equal(isCancelled, true);
+});
+
+Deno.test("what is in an answer under its coding is told beside it, as far as it goes", async () => {
+  const answer = (coding: string, bytes: Uint8Array) => {
+    const pieces = [[bytes], null];
+    const body = { take: () => Promise.resolve(pieces.shift() ?? null), cancel: () => {} };
+    return create(() =>
+      Promise.resolve({ status: 200, statusText: "OK", headers: [["Content-Encoding", coding]], body })
+    );
+  };
+  const told = async (coding: string, bytes: Uint8Array) => {
+    const { decoded, decodedTruncated } = await ask(answer(coding, bytes));
+    return [decoded === undefined ? null : atob(decoded), decodedTruncated];
+  };
+  deepEqual(await told("br", brotliCompressSync("thanks")), ["thanks", undefined]);
+  deepEqual(await told("gzip, br", brotliCompressSync(gzipSync("thanks"))), ["thanks", undefined]);
+  deepEqual(await told("br", Buffer.from("no such thing")), [null, undefined]);
+  deepEqual(await told("compress", Buffer.from("thanks")), [null, undefined]);
+  deepEqual(await told("identity", Buffer.from("thanks")), [null, undefined]);
+  const [text, isCut] = await told("gzip", gzipSync("x".repeat(10_000_000)));
+  deepEqual([String(text).length <= 512 * 1024, String(text).length > 400 * 1024, isCut], [true, true, true]);
+  const random = crypto.getRandomValues(new Uint8Array(60_000));
+  const cut = await ask(answer("gzip", Buffer.concat([gzipSync(random), gzipSync(random)])));
+  deepEqual([cut.bodyTruncated, cut.decodedTruncated], [true, true]);
 });

@@ -42,9 +42,29 @@ export class CaptureApi {
     return new Uint8Array(await (await this.#ask(`/captures/${id}/body`)).arrayBuffer());
   }
 
-  /** @param {string} id */
-  bodyUrl(id) {
-    return `${this.#base}/captures/${id}/body`;
+  /**
+   * The beginning of a body without its Content-Encoding; of one that is not what that says, as far as it goes.
+   * @param {string} id
+   * @param {number} maxBytes
+   * @returns {Promise<{ bytes: Uint8Array<ArrayBuffer>, isWhole: boolean }>}
+   */
+  async getDecoded(id, maxBytes) {
+    const reader = (await this.#ask(`/captures/${id}/body?decoded=true`)).body?.getReader();
+    const pieces = [];
+    let size = 0, isWhole = false;
+    try {
+      while (reader !== undefined && size <= maxBytes && !isWhole) {
+        const { done, value } = await reader.read();
+        isWhole = done;
+        if (!done) pieces.push(value);
+        size += value?.length ?? 0;
+      }
+    } catch {
+      // It broke off.
+    }
+    await reader?.cancel().catch(() => {});
+    const bytes = new Uint8Array(await new Blob(pieces).arrayBuffer());
+    return { bytes: bytes.slice(0, maxBytes), isWhole: isWhole && size <= maxBytes };
   }
 
   /** @param {string} id */

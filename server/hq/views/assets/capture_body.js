@@ -10,31 +10,36 @@ import { byteText, formatBodySize } from "./capture_text.js";
  * }} Readers
  */
 
+/**
+ * A body, or as much of it as is there.
+ * @typedef {{ bytes: Uint8Array<ArrayBuffer>, isWhole: boolean }} Shown
+ */
+
 /** Bytes that are shown: more would only slow the page down. The file has them all. */
-const SHOWN_BYTES = 512 * 1024;
+export const SHOWN_BYTES = 512 * 1024;
 const HEX_BYTES = 16 * 1024;
 /** Kinds of pictures that a browser shows without ever running anything in them. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
 
 /**
  * A body, for looking at. Nothing in it is ever run.
- * @param {Uint8Array<ArrayBuffer>} all
+ * @param {Shown} body
  * @param {string} form "pretty", "raw" or "hex"
  * @param {string | null} contentType
  * @param {Readers} readers
  * @returns {HTMLElement[]}
  */
-export function showBytes(all, form, contentType, readers) {
-  const bytes = all.slice(0, SHOWN_BYTES), isWhole = bytes.length === all.length;
+export function showBytes({ bytes: all, isWhole: isAll }, form, contentType, readers) {
+  const bytes = all.slice(0, SHOWN_BYTES), isWhole = isAll && bytes.length === all.length;
   const nodes = form === "hex"
     ? [hex(all, readers)]
     : form === "raw"
     ? [pre(new TextDecoder().decode(bytes))]
     : prettify(bytes, contentType, isWhole, readers);
   const isCut = form === "hex" ? all.length > HEX_BYTES : !isWhole;
-  return isCut
-    ? [...nodes, element("p", { class: "nothing" }, [`The beginning of ${formatBodySize(all.length)}.`])]
-    : nodes;
+  if (!isCut) return nodes;
+  const about = isAll ? `The beginning of ${formatBodySize(all.length)}.` : "There is more, or it broke off here.";
+  return [...nodes, element("p", { class: "nothing" }, [about])];
 }
 
 /**

@@ -1,16 +1,20 @@
 // @ts-check
-import { showBytes } from "./capture_body.js";
+import { showBytes, SHOWN_BYTES } from "./capture_body.js";
 import { element, saveFile, table } from "./capture_dom.js";
 import { toCurl } from "./capture_export.js";
 import { guessPreset, PRESETS, verifySignature } from "./capture_signature.js";
-import { decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
+import { codingsOf, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
 /** @typedef {import("./capture_body.js").Readers} Readers */
+/** @typedef {import("./capture_body.js").Shown} Shown */
 
 /** Bytes of a body that a command is made with. */
 const CURL_BYTES = 64 * 1024;
+/** Codings that the server undoes. */
+const DECODED = ["gzip", "x-gzip", "deflate", "br", "zstd"];
+
 /** Everything of one capture. */
 export class CaptureDetail {
   #box;
@@ -25,6 +29,8 @@ export class CaptureDetail {
   #capture = null;
   /** @type {Promise<Uint8Array<ArrayBuffer>> | null} */
   #body = null;
+  /** @type {Promise<Shown> | null} */
+  #decoded = null;
 
   /**
    * @param {HTMLElement} box
@@ -51,6 +57,7 @@ export class CaptureDetail {
     if (this.#wanted !== id) return;
     this.#capture = capture;
     this.#body = null;
+    this.#decoded = null;
     const view = element("div", { class: "body-view" });
     this.#box.replaceChildren(
       this.#createHead(capture),
@@ -84,6 +91,18 @@ export class CaptureDetail {
     return await (this.#body ??= capture.body === undefined
       ? this.#api.getBody(capture.id)
       : Promise.resolve(decodeBase64(capture.body)));
+  }
+
+  /**
+   * A body as people read it: without its coding, where it has one.
+   * @param {Capture} capture
+   * @returns {Promise<Shown>}
+   */
+  async #loadReadable({ id, headers }) {
+    const codings = codingsOf(headers), asItCame = async () => ({ bytes: await this.#loadBody(), isWhole: true });
+    if (codings.length === 0 || !codings.every((name) => DECODED.includes(name))) return await asItCame();
+    // What is not coded as it says is shown as it came.
+    return await (this.#decoded ??= this.#api.getDecoded(id, SHOWN_BYTES).catch(asItCame));
   }
 
   /** @param {Capture} capture */
@@ -130,7 +149,7 @@ export class CaptureDetail {
    * @param {Capture} capture
    * @param {HTMLElement} view
    */
-  #createBody({ bodySize, contentType }, view) {
+  #createBody({ bodySize, contentType, headers }, view) {
     if (bodySize === 0) return [element("p", { class: "nothing" }, ["No body"])];
     const forms = ["Pretty", "Raw", "Hex"];
     const tabs = forms.map((name) => {
@@ -141,7 +160,8 @@ export class CaptureDetail {
       tab.setAttribute("aria-pressed", String(name === "Pretty"));
       return tab;
     });
-    const about = `${formatBodySize(bodySize)}${contentType === null ? "" : ` of ${contentType}`}`;
+    const codings = codingsOf(headers), type = contentType === null ? "" : ` of ${contentType}`;
+    const about = `${formatBodySize(bodySize)}${type}${codings.length === 0 ? "" : `, coded as ${codings.join(", ")}`}`;
     return [element("div", { class: "body-tabs" }, [...tabs, element("span", {}, [about])]), view];
   }
 
@@ -152,10 +172,11 @@ export class CaptureDetail {
   async #showBody(view, form) {
     const capture = this.#capture;
     if (capture === null || capture.bodySize === 0) return;
-    const all = await this.#loadBody();
+    const isHex = form === "hex";
+    const body = isHex ? { bytes: await this.#loadBody(), isWhole: true } : await this.#loadReadable(capture);
     // Another one was chosen meanwhile.
     if (capture !== this.#capture) return;
-    const nodes = showBytes(all, form, capture.contentType, this.#readers);
+    const nodes = showBytes(body, form, capture.contentType, this.#readers);
     view.replaceChildren(...nodes);
   }
 

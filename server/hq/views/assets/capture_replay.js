@@ -8,9 +8,6 @@ import { decodeBase64, formatBodySize, methodClass, readable, shownPath } from "
 /** @typedef {import("../../../../common/capture_json.ts").ReplayedJson} Replayed */
 /** @typedef {import("./capture_body.js").Readers} Readers */
 
-/** Bytes of an answer whose coding was undone. */
-const MAX_DECODED = 512 * 1024;
-
 /** Sends captures of one view to a URL, which the browser remembers for the view, or to the view itself. */
 export class ReplayDialog {
   #dialog = byId("replay", HTMLDialogElement);
@@ -92,7 +89,7 @@ export class ReplayDialog {
       if (leave.signal.aborted) return;
       if (url !== null) remember(this.#viewId, url);
       if ("capture" in result) this.#say(`Captured again, as number ${result.capture}.`, "good");
-      else await this.#show(result);
+      else this.#show(result);
     } catch (error) {
       if (leave.signal.aborted) return;
       this.#say(error instanceof Error ? error.message : String(error), "bad");
@@ -100,9 +97,12 @@ export class ReplayDialog {
   }
 
   /** @param {Replayed} answer */
-  async #show({ url, status, statusText, headers, durationMs, body, bodyTruncated }) {
+  #show({ url, status, statusText, headers, durationMs, body, bodyTruncated, decoded, decodedTruncated }) {
     const find = (/** @type {string} */ name) => headers.find(([one]) => one.toLowerCase() === name)?.[1] ?? null;
-    const came = decodeBase64(body), bytes = await decode(came, find("content-encoding"));
+    const came = decodeBase64(body);
+    const shown = decoded === undefined
+      ? { bytes: came, isWhole: bodyTruncated === undefined }
+      : { bytes: decodeBase64(decoded), isWhole: decodedTruncated === undefined };
     const size = `${bodyTruncated ? "more than " : ""}${formatBodySize(came.length)}`;
     this.#say(
       `${`${status} ${readable(statusText)}`.trim()}, ${durationMs} ms, ${size}`,
@@ -111,7 +111,7 @@ export class ReplayDialog {
     const view = element(
       "div",
       { class: "body-view" },
-      showBytes(bytes, "pretty", find("content-type"), this.#readers),
+      showBytes(shown, "pretty", find("content-type"), this.#readers),
     );
     this.#answer.replaceChildren(
       element("p", { class: "replay-url" }, [`Answer of ${url}`]),
@@ -120,32 +120,7 @@ export class ReplayDialog {
       element("h3", {}, ["Body"]),
       came.length === 0 ? element("p", { class: "nothing" }, ["No body"]) : view,
     );
-    if (bodyTruncated) view.append(element("p", { class: "nothing" }, ["There is more, or it broke off here."]));
   }
-}
-
-/**
- * Undoes the coding of an answer, where the browser can.
- * @param {Uint8Array<ArrayBuffer>} bytes
- * @param {string | null} coding
- */
-async function decode(bytes, coding) {
-  const format = coding?.trim().toLowerCase();
-  if (format !== "gzip" && format !== "deflate") return bytes;
-  const decoded = new Uint8Array(MAX_DECODED);
-  let size = 0;
-  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format)).getReader();
-  try {
-    for (let read = await reader.read(); !read.done && size < MAX_DECODED; read = await reader.read()) {
-      const piece = read.value.subarray(0, MAX_DECODED - size);
-      decoded.set(piece, size);
-      size += piece.length;
-    }
-  } catch {
-    // It was cut: what came before is there.
-  }
-  await reader.cancel().catch(() => {});
-  return decoded.slice(0, size);
 }
 
 const keyOf = (/** @type {string} */ viewId) => `portway-replay-${viewId}`;

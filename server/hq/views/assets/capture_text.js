@@ -55,6 +55,16 @@ export function shownPath({ path, query }) {
 }
 
 /**
+ * How a body is coded, by its Content-Encoding, in the order in which that was done.
+ * @param {readonly (readonly [name: string, value: string])[]} headers
+ */
+export function codingsOf(headers) {
+  return headers.filter(([name]) => name.toLowerCase() === "content-encoding")
+    .flatMap(([, value]) => value.toLowerCase().split(",").map((one) => one.trim()))
+    .filter((one) => one !== "" && one !== "identity");
+}
+
+/**
  * Bytes for people.
  * @param {number} bytes
  */
