@@ -1,39 +1,40 @@
-import { Buffer } from "node:buffer";
 import { Hono } from "hono";
 import { HttpError } from "../common/http_error.ts";
 import type { ExchangeEnv } from "../common/listener/mod.ts";
 import { type ApiObject, type ApiPart, joinApi } from "../common/open_api.ts";
 import { PROJECT, RELEASE } from "../common/release.ts";
 import type { ApiArea, Face } from "./face/mod.ts";
+import { sizedJson } from "./sized_json.ts";
+import { welcome, type WelcomeOptions } from "./welcome.ts";
 
 /** Where the OpenAPI document is. */
 const OPEN_API_PATH = "/api/v1/openapi.json";
 
 /** The areas whose routes make up the API, and what the server itself answers. */
 export interface ApiOptions {
-  /** Where the server is reached, without a slash at the end. */
-  baseUrl: string;
   areas: readonly ApiArea[];
-  /** Answers `GET /`. */
-  welcome(accept: string | null): Response;
-  /** What `/health` says besides that it runs. */
-  readHealth(): object;
+  /** What `/` tells. */
+  about: WelcomeOptions;
+  /** What the OpenAPI document says of the proxy, to be loaded when somebody reads it. */
+  describeProxy(): Promise<ApiPart>;
 }
 
 /** The face of the API. */
 export interface ApiFace extends Face {
   /** The OpenAPI document. */
-  describe(): ApiObject;
+  describe(): Promise<ApiObject>;
 }
 
-/** `/`, `/health` and everything below `/api/v1/`. Each answer here says its length, as HEAD has no body that would tell. */
-export function createApiFace({ baseUrl, areas, welcome, readHealth }: ApiOptions): ApiFace {
+/** `/` and everything below `/api/v1/`. Each answer here says its length, as HEAD has no body that would tell. */
+export function createApiFace({ areas, about, describeProxy }: ApiOptions): ApiFace {
   areas.forEach(checkDescribed);
+  const info = { title: PROJECT, version: RELEASE, url: about.baseUrl };
+  const describe = async () =>
+    joinApi(info, [SERVER_API, await describeProxy(), ...areas.map(({ describe }) => describe)]);
   const app = new Hono<ExchangeEnv>();
-  app.get("/health", () => sizedJson(JSON.stringify({ status: "ok", version: RELEASE, ...readHealth() })));
-  app.get("/", (context) => welcome(context.req.header("accept") ?? null));
+  app.get("/", (context) => welcome(context.req.header("accept") ?? null, about));
   let document: string | null = null;
-  app.get(OPEN_API_PATH, () => sizedJson(document ??= JSON.stringify(describeApi(baseUrl, areas))));
+  app.get(OPEN_API_PATH, async () => sizedJson(document ??= JSON.stringify(await describe())));
   for (const { routes } of areas) if (routes !== undefined) app.route("/", routes);
   app.notFound(() => {
     throw new HttpError(404, "not_found", "There is nothing at this address.");
@@ -43,9 +44,9 @@ export function createApiFace({ baseUrl, areas, welcome, readHealth }: ApiOption
     throw error;
   });
   return {
-    describe: () => describeApi(baseUrl, areas),
+    describe,
     answer(exchange) {
-      if (!/^\/(?:(?:health)?(?:\?|$)|api\/v1\/)/.test(exchange.path)) return undefined;
+      if (!/^\/(?:\?|$|api\/v1\/)/.test(exchange.path)) return undefined;
       return Promise.resolve(app.fetch(exchange.request, { exchange }));
     },
   };
@@ -57,16 +58,6 @@ function checkDescribed({ routes, describe }: ApiArea): void {
     const item = describe.paths[path.replace(/:(\w+)/g, "{$1}")];
     if (item?.[method.toLowerCase()] === undefined) throw new Error(`${method} ${path}: no area describes it`);
   }
-}
-
-/** The OpenAPI document of a server: one part an area. */
-function describeApi(url: string, areas: readonly ApiArea[]): ApiObject {
-  return joinApi({ title: PROJECT, version: RELEASE, url }, [SERVER_API, ...areas.map(({ describe }) => describe)]);
-}
-
-function sizedJson(text: string): Response {
-  const length = String(Buffer.byteLength(text));
-  return new Response(text, { headers: { "content-type": "application/json", "content-length": length } });
 }
 
 /** The server's own routes. */

@@ -1,20 +1,22 @@
 import { isIP } from "node:net";
-import { createTlsAsk } from "./tls_ask.ts";
+import { later } from "../common/later.ts";
+import type { Exchange } from "../common/listener/mod.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
-import { createApiFace } from "./api.ts";
-import { type CapturesArea, type CapturesOptions, createCaptures } from "./captures/mod.ts";
-import { createLocalArrivals, LocalPresence, type Presence } from "./cluster/mod.ts";
-import type { ProxyOnlyConfig, ServerConfig } from "./config.ts";
-import { createHq } from "./hq/mod.ts";
+import { checkAllowLists } from "./check_allow_lists.ts";
+import { LocalPresence, type Presence } from "./cluster/mod.ts";
+import type { ServerConfig } from "./config.ts";
+import { type Area, Lazy, shareWithPages } from "./face/mod.ts";
+import { beginFirstStart } from "./first_start.ts";
+import { createHealth } from "./health.ts";
+import { createLazyArea, type LoadedAreas } from "./lazy_area.ts";
 import { describeCaptures, describeRelay } from "./metrics.ts";
-import { openAccounts } from "./open_accounts.ts";
+import { openCors } from "./open_cors.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
-import { openProxy } from "./open_proxy.ts";
-import { openReplays } from "./open_replays.ts";
+import type { OpenProxyOptions } from "./open_proxy.ts";
 import { openConfiguredStore } from "./open_store.ts";
-import { createProxyFace, proxyApi, shareWithPages, welcome } from "./proxy/mod.ts";
+import type { OwnAreas, OwnAreasOptions } from "./own_areas.ts";
 import { Relay, type RelayOptions } from "./relay/mod.ts";
 import type { RunningServer } from "./running_server.ts";
 import { type Opened, type Place, serve } from "./serve.ts";
@@ -54,26 +56,9 @@ export async function startServer(
 }
 
 /**
- * Listens and serves the proxy alone: no tunnels, nothing stored.
- * @throws as {@link startServer} does
+ * What a whole server consists of. Tunnels come first: below their hosts every path is their own. What they do not need
+ * is loaded when somebody asks for it, or soon after the start: the proxy, and what is there for members.
  */
-export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Promise<RunningServer> {
-  return await serve(config, log, (place) => {
-    const proxy = openProxy({ config, ...place, isTunnelHost: () => false, alone: config, log });
-    const { openPaths } = config;
-    const about = { baseUrl: place.url.origin, files: config.proxyFiles !== null, openPaths, isAlone: true };
-    const api = createApiFace({
-      baseUrl: about.baseUrl,
-      areas: [{ describe: proxyApi(about) }],
-      welcome: (accept) => welcome(accept, about),
-      readHealth: () => ({}),
-    });
-    const faces = [createProxyFace(proxy), shareWithPages(proxy, api)];
-    return { areas: [{ faces, close: () => proxy.close() }], close: () => Promise.resolve() };
-  });
-}
-
-/** What a whole server consists of. Tunnels come first: below their hosts every path is their own. */
 async function openAreas(
   config: ServerConfig,
   store: Store,
@@ -85,48 +70,71 @@ async function openAreas(
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   // First, since it refuses options: a first start that fails must not have told of its set-up link before.
-  const isTunnelHost = (host: string) => relay.isTunnelHost(host);
-  const proxy = openProxy({ config, ...place, isTunnelHost, alone: null, log });
-  const replays = openReplays({ config, ...place, isTunnelHost });
+  await checkAllowLists(config);
+  const cors = openCors(config, url, log);
   const hqUrl = config.hqUrl ?? url;
-  const accounts = await openAccounts(config, store, hqUrl, log);
-  const { members = accounts, presence = new LocalPresence() } = parts;
+  const { setUp, admin } = await beginFirstStart(config, store, hqUrl.origin, log);
+  const reach = { config, ...place, cors, isTunnelHost: (host: string) => relay.isTunnelHost(host), log };
+  const proxy = putOffProxy(reach);
+  const own = putOffOwnAreas(() => ({ ...reach, store, relay, hqUrl, setUp }), log);
+  const { members = membersOf(own), presence = new LocalPresence() } = parts;
   const relay = openRelay(config, { store, domains, url, members, presence, log });
-  accounts.onEnded((ended) => relay.endSessionsOf(ended));
-  const { authenticate, note } = accounts;
-  const captures = openCaptures(config, { store, authenticate, log, send: replays.send, note }, url);
-  const own = [url, hqUrl, config.apiUrl ?? url].map(({ hostname }) => hostname);
-  const isServed = async (host: string) => own.includes(host) || await relay.hasTunnelAt(host);
-  const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
-  const api = createApiFace({
-    baseUrl: about.baseUrl,
-    areas: [{ describe: proxyApi(about) }, relay.api, accounts.api, captures.api, createTlsAsk(isServed)],
-    welcome: (accept) => welcome(accept, about),
-    readHealth: () => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }),
-  });
-  const hq = createHq({
-    url: hqUrl,
-    accounts,
-    tunnels: relay.management,
-    views: captures.desk,
-    readApi: api.describe,
-  });
+  const health = createHealth(() => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }));
+  const areas: Area[] = [
+    relay,
+    { faces: [shareWithPages(cors, health)], close() {} },
+    createLazyArea(own, (exchange) => !isProxied(exchange), log),
+    createLazyArea(proxy, isProxied, log),
+  ];
+  try {
+    if (admin !== null) await (await own.load()).accounts.addFirstAdmin(admin);
+  } catch (error) {
+    for (const area of areas.toReversed()) await area.close();
+    throw error;
+  }
   return {
-    areas: [
-      relay,
-      captures,
-      { faces: [...accounts.faces, hq.pages], close: () => accounts.close() },
-      { faces: [createProxyFace(proxy), shareWithPages(proxy, api)], close: () => proxy.close() },
-      { faces: [hq.missing], close: () => hq.close() },
-    ],
-    readMetrics: () => [
+    areas,
+    readMetrics: async () => [
       ...describeRelay(relay.count(), store.fault() !== null),
-      ...describeCaptures(captures.readFigures()),
+      ...describeCaptures((await own.load()).readFigures()),
     ],
-    close() {
-      replays.close();
-      return store.close();
+    close: () => store.close(),
+  };
+}
+
+function putOffProxy(options: Omit<OpenProxyOptions, "alone">): Lazy<LoadedAreas> {
+  return new Lazy({
+    name: "proxy",
+    log: options.log,
+    async load() {
+      const { openProxy }: typeof import("./open_proxy.ts") = await import(later("./open_proxy.ts"));
+      return { areas: [openProxy({ ...options, alone: null })] };
     },
+  });
+}
+
+/** @param options are asked for when it is loaded, as the relay, which they have, asks accounts */
+function putOffOwnAreas(options: () => OwnAreasOptions, log: Logger): Lazy<OwnAreas> {
+  return new Lazy({
+    name: "own areas",
+    log,
+    async load() {
+      const { openOwnAreas }: typeof import("./own_areas.ts") = await import(later("./own_areas.ts"));
+      return await openOwnAreas(options());
+    },
+  });
+}
+
+function isProxied({ path }: Exchange): boolean {
+  return path.startsWith("/proxy/");
+}
+
+/** Who may use persistent tunnels, as the server's own accounts say. */
+function membersOf(own: Lazy<OwnAreas>): Members {
+  return {
+    authenticate: async (exchange) => await (await own.load()).accounts.authenticate(exchange),
+    planOf: async (accountId) => await (await own.load()).accounts.planOf(accountId),
+    isSuspended: async (userId) => await (await own.load()).accounts.isSuspended(userId),
   };
 }
 
@@ -160,32 +168,6 @@ function openRelay(config: ServerConfig, { domains, url, members, ...parts }: Re
     holdMs: config.holdSeconds * 1000,
   });
 }
-
-function openCaptures(
-  config: ServerConfig,
-  parts: Pick<CapturesOptions, "store" | "authenticate" | "log" | "send" | "note">,
-  url: URL,
-): CapturesArea {
-  return createCaptures({
-    ...parts,
-    arrivals: createLocalArrivals(),
-    readOrigin: openOriginReader(config),
-    apiUrl: (config.apiUrl ?? url).origin,
-    hqUrl: (config.hqUrl ?? url).origin,
-    maxBodyBytes: config.viewBodyBytes,
-    maxCaptures: config.viewCaptures,
-    maxViewBytes: config.viewBytes,
-    retentionDays: config.viewRetentionDays,
-    maxViews: config.viewsPerAccount,
-    perView: config.viewCallsPerMinute,
-    perAddress: config.viewCallsPerAddress,
-    maxHeldBytes: MAX_HELD_BYTES,
-    replaysPerMinute: config.viewReplaysPerMinute,
-  });
-}
-
-/** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
-const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
 /** What an operator easily overlooks when others can reach the server. */
 function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {

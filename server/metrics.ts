@@ -116,12 +116,17 @@ export interface MetricsServer {
 export async function openMetrics(
   { hostname, port }: ListenAddress,
   log: Logger,
-  read: () => readonly Metric[],
+  read: () => Promise<readonly Metric[]>,
 ): Promise<MetricsServer> {
-  const listener = await listen("edge", { hostname, port, limits: LIMITS, log }, (exchange) => {
+  const listener = await listen("edge", { hostname, port, limits: LIMITS, log }, async (exchange) => {
     const isThere = exchange.path === "/metrics" && /^(GET|HEAD)$/.test(exchange.method);
     const headers = [["content-type", isThere ? CONTENT_TYPE : "text/plain"]] as const;
-    sendText(exchange, isThere ? 200 : 404, headers, isThere ? renderMetrics(read()) : "metrics are at /metrics\n");
+    sendText(
+      exchange,
+      isThere ? 200 : 404,
+      headers,
+      isThere ? renderMetrics(await read()) : "metrics are at /metrics\n",
+    );
     return null;
   }).catch((cause) => {
     throw new Error(`cannot listen for metrics on ${hostname} port ${port}: ${describeError(cause)}`, { cause });

@@ -1,23 +1,16 @@
-import { isIP } from "node:net";
-import { networkOf } from "../common/network.ts";
 import type { Logger } from "../common/log.ts";
-import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
-import { OptionError } from "../common/options.ts";
+import { isLoopbackAddress } from "../common/loopback.ts";
+import { networkOf } from "../common/network.ts";
 import type { ProxyConfig } from "./config.ts";
-import { bareHostname } from "./guard/mod.ts";
-import { knowOwn } from "./know_own.ts";
+import type { Area, Cors, Face } from "./face/mod.ts";
+import { knowOwn, type KnowOwnOptions } from "./know_own.ts";
 import { openOriginReader } from "./open_origin_reader.ts";
 import { CorsProxy } from "./proxy/mod.ts";
 
 /** What the CORS proxy needs of the server that it runs in. */
-export interface OpenProxyOptions {
+export interface OpenProxyOptions extends KnowOwnOptions {
   config: ProxyConfig;
-  /** Where this server is reached. */
-  url: URL;
-  /** The port it listens on. */
-  port: number;
-  /** Whether a host name is one of this server's tunnels. */
-  isTunnelHost: (hostname: string) => boolean;
+  cors: Cors;
   /** Set where the server is nothing but the proxy. */
   alone: { openPaths: boolean } | null;
   log: Logger;
@@ -27,37 +20,19 @@ export interface OpenProxyOptions {
 const DEFAULT_REQUESTS_PER_MINUTE = 300;
 
 /**
- * The proxy as the options want it.
- * @throws OptionError for an entry of `--proxy-allow` or `--trusted-proxies` that cannot be read
+ * The proxy as the options want it. It answers its own errors: pages of other origins may read them.
+ * @throws SyntaxError for an entry of `--proxy-allow` that cannot be read
  */
-export function openProxy(options: OpenProxyOptions): CorsProxy {
-  try {
-    return createConfiguredProxy(options);
-  } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause;
-    throw new OptionError(`--proxy-allow: ${cause.message}`, { cause });
-  }
-}
-
-function createConfiguredProxy({ config, url, port, isTunnelHost, alone, log }: OpenProxyOptions): CorsProxy {
-  const isLocal = isLoopbackAddress(config.host);
-  const origins = config.proxyOrigins.length > 0 ? config.proxyOrigins : isLocal ? ["*"] : [];
-  const perMinute = config.proxyRequestsPerMinute ?? (isLocal ? 0 : DEFAULT_REQUESTS_PER_MINUTE);
+export function openProxy(options: OpenProxyOptions): Area {
+  const { alone, config, cors, log } = options;
+  const perMinute = config.proxyRequestsPerMinute ?? (isLoopbackAddress(config.host) ? 0 : DEFAULT_REQUESTS_PER_MINUTE);
   const readOrigin = openOriginReader(config);
-  if (origins.includes("*") && (config.proxyAllow.length > 0 || config.proxyFiles !== null) && !config.proxyToken) {
-    log.warn("proxy_open", { hint: "any page you visit can use it; set --proxy-origins or --proxy-token" });
-  }
-  return new CorsProxy({
+  const proxy = new CorsProxy({
     log,
+    cors,
     allow: config.proxyAllow,
-    ...knowOwn({ config, url, port, isTunnelHost }),
-    requestOrigin: (exchange) => {
-      const { proto, host } = readOrigin(exchange);
-      return host.toLowerCase() === url.host ? url.origin : `${proto}://${host}`;
-    },
-    isOwnOrigin: (origin) => origin === url.origin || isAddressOrigin(origin),
+    ...knowOwn(options),
     addressOf: (exchange) => networkOf(readOrigin(exchange).address),
-    origins,
     files: config.proxyFiles,
     allowSkipTlsVerify: config.proxySkipTlsVerify,
     openPaths: alone?.openPaths ?? false,
@@ -71,10 +46,6 @@ function createConfiguredProxy({ config, url, port, isTunnelHost, alone, log }: 
     timeoutMs: config.proxyTimeoutSeconds * 1000,
     streamIdleMs: config.streamIdleSeconds * 1000,
   });
-}
-
-/** Whether an origin has an address or localhost for its host, which nobody can have lead elsewhere. */
-function isAddressOrigin(origin: string): boolean {
-  const url = URL.parse(origin);
-  return url !== null && (isLoopbackHost(url.hostname) || isIP(bareHostname(url.hostname)) !== 0);
+  const face: Face = { answer: (exchange) => proxy.takes(exchange) ? proxy.handle(exchange) : undefined };
+  return { faces: [face], close: () => proxy.close() };
 }

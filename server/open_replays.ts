@@ -1,4 +1,3 @@
-import { OptionError } from "../common/options.ts";
 import type { CapturesOptions } from "./captures/mod.ts";
 import type { ServerConfig } from "./config.ts";
 import { Guard } from "./guard/mod.ts";
@@ -19,10 +18,11 @@ const LIMITS = { perKey: 16, total: 16, idlePerKey: 0 };
 /**
  * What sends captures to where members want them: to the public Internet and what `--view-replay-allow` adds, which is
  * not what the proxy may reach, as that may be for others.
- * @throws OptionError for an entry of `--view-replay-allow` that cannot be read
+ * @throws SyntaxError for an entry of `--view-replay-allow` that cannot be read
  */
 export function openReplays(options: KnowOwnOptions & { config: Pick<ServerConfig, "viewReplayAllow"> }): Replays {
-  const guard = openGuard(options);
+  const allow = options.config.viewReplayAllow;
+  const guard = new Guard({ allow, allowOption: "--view-replay-allow", ...knowOwn(options) });
   const upstream = new Upstream({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, limits: LIMITS });
   return {
     async send(request) {
@@ -31,14 +31,4 @@ export function openReplays(options: KnowOwnOptions & { config: Pick<ServerConfi
     },
     close: () => upstream.close(),
   };
-}
-
-function openGuard(options: Parameters<typeof openReplays>[0]): Guard {
-  try {
-    const allow = options.config.viewReplayAllow;
-    return new Guard({ allow, allowOption: "--view-replay-allow", ...knowOwn(options) });
-  } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause;
-    throw new OptionError(`--view-replay-allow: ${cause.message}`, { cause });
-  }
 }

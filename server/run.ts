@@ -3,12 +3,14 @@ import { createLogger, describeError, type Logger, silentLogger, stackOf } from 
 import type { FlagTexts } from "../common/command_line/mod.ts";
 import { readConfigValues } from "../common/config_values.ts";
 import { aborted } from "../common/delay.ts";
+import { later } from "../common/later.ts";
 import { listenForStop } from "../common/stop_signal.ts";
 import { resolveOptions } from "../common/options.ts";
 import { writeText } from "../common/output/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
-import { type RunningServer, startProxyOnly, startServer } from "./main.ts";
+import { startServer } from "./main.ts";
 import { IN_MEMORY } from "./open_store.ts";
+import type { RunningServer } from "./running_server.ts";
 
 /**
  * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.
@@ -24,7 +26,10 @@ export async function runServer(flags: FlagTexts): Promise<number> {
 /** {@link runServer} for a server that is only a proxy. */
 export async function runProxy(flags: FlagTexts): Promise<number> {
   const config = resolveOptions(proxyOnlyOptions, { flags, env: process.env });
-  return await runUntilStopped(config, (log) => startProxyOnly(config, log));
+  return await runUntilStopped(config, async (log) => {
+    const { startProxyOnly }: typeof import("./proxy_only.ts") = await import(later("./proxy_only.ts"));
+    return await startProxyOnly(config, log);
+  });
 }
 
 async function runUntilStopped(config: ProxyConfig, start: (log: Logger) => Promise<RunningServer>): Promise<number> {

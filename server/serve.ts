@@ -23,7 +23,7 @@ export interface Opened {
   /** In the order in which their faces are asked. */
   areas: readonly Area[];
   /** Figures of theirs for whoever watches the server. */
-  readMetrics?(): readonly Metric[];
+  readMetrics?(): Promise<readonly Metric[]>;
   /** Closes what the areas stand on, after all of them. */
   close(): Promise<void>;
 }
@@ -52,17 +52,23 @@ export async function serve(
   const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${port}`);
   let opened: Opened | null = null;
   const metrics = await openOrAbort(() => {
-    const read = () => [...describeProcess(), ...describeTraffic(traffic, listener), ...opened?.readMetrics?.() ?? []];
+    const read = async () => [
+      ...describeProcess(),
+      ...describeTraffic(traffic, listener),
+      ...await opened?.readMetrics?.() ?? [],
+    ];
     return config.metrics === null ? null : openMetrics(config.metrics, log, read);
   }, [listener]);
   const { areas, close } = opened = await openOrAbort(() => open({ url, port }), [listener, metrics]);
   handler = createApp(areas.flatMap(({ faces }) => faces), log);
   ready.resolve(handler);
   const stopWatching = watchTls(config, listener, log);
+  const loading = setTimeout(() => void loadAreas(areas), LOAD_AFTER_MS);
 
   async function end(waitMs: number): Promise<void> {
     const timeUp = AbortSignal.timeout(waitMs);
     stopWatching();
+    clearTimeout(loading);
     await Promise.all(areas.map((area) => area.drain?.(timeUp)));
     for (const area of areas.toReversed()) await area.close();
     // Behind the areas: closing the listener cuts every WebSocket, and with the sessions all that they carry.
@@ -75,6 +81,15 @@ export async function serve(
   const metricsUrl = metrics?.url ?? null;
   const drain = () => end(config.drainSeconds * 1000);
   return { url, address: { hostname, port }, metricsUrl, drain, close: () => end(0) };
+}
+
+/** In milliseconds: the server is at work by then, and whoever asks first for what was put off need not wait. */
+const LOAD_AFTER_MS = 1000;
+
+/** Loads what the areas have put off, one after the other. */
+async function loadAreas(areas: readonly Area[]): Promise<void> {
+  // What cannot be loaded is in the log, and told to whoever asks for it.
+  for (const area of areas) await area.load?.().catch(() => {});
 }
 
 async function openOrAbort<T>(open: () => T | Promise<T>, others: readonly ({ abort(): void } | null)[]): Promise<T> {

@@ -2,6 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { listen } from "../common/listener/mod.ts";
 import { silentLogger } from "../common/log.ts";
+import { Cors } from "../server/face/mod.ts";
 import { CorsProxy, type ProxyOptions } from "../server/proxy/mod.ts";
 import { startRawUpstream, startTestProxy, startTestUpstream } from "./proxy_kit.ts";
 
@@ -160,10 +161,8 @@ async function startProxyWith(some: Pick<ProxyOptions, "allow" | "resolver">) {
     log: silentLogger,
     isOwnHost: (name) => name === "own.test",
     isOwnAddress: () => false,
-    requestOrigin: ({ host }) => `http://${host}`,
-    isOwnOrigin: () => false,
+    cors: new Cors({ origins: [], requestOrigin: ({ host }) => `http://${host}`, isOwnOrigin: () => false }),
     addressOf: ({ remoteAddress }) => remoteAddress,
-    origins: [],
     files: null,
     token: null,
     requestsPerMinute: null,

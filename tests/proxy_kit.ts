@@ -1,7 +1,7 @@
 import { createLogger } from "../common/log.ts";
 import { resolveOptions } from "../common/options.ts";
 import { proxyOnlyOptions } from "../server/config.ts";
-import { startProxyOnly } from "../server/main.ts";
+import { startProxyOnly } from "../server/proxy_only.ts";
 
 /** The proxy, in this process. */
 export interface TestProxy extends AsyncDisposable {

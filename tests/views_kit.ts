@@ -69,7 +69,7 @@ export async function makeToken(
       ? openStore({ dataDir })
       : openStore({ postgres: { address: parsePostgresAddress(databaseUrl), maxConnections: 2 } }));
   try {
-    const { clients } = await createAccounts({
+    const { clients, addFirstAdmin } = createAccounts({
       store,
       log: silentLogger,
       readOrigin: createOriginReader([]),
@@ -77,8 +77,9 @@ export async function makeToken(
       signUp: "closed",
       defaultPlan: "paid",
       mail: null,
-      admin: USER,
+      setUp: { token: null },
     });
+    await addFirstAdmin(USER);
     const { token } = await clients.createToken(await findPrincipal(store), {
       name: "test",
       scopes: [...scopes],

@@ -11,7 +11,7 @@ import { createCall, noSuch } from "./better_auth/call.ts";
 import { ClientForms } from "./forms/clients.ts";
 import { ConsentForms } from "./forms/consent.ts";
 import { EntryForms } from "./forms/entry.ts";
-import { beginFirstStart, type FirstAdmin } from "./first_start.ts";
+import { addFirstAdmin } from "./first_admin.ts";
 import { Identifier, type Identity, toAccount, toPlan } from "./identify.ts";
 import { createMailer } from "./mail.ts";
 import { MemberForms } from "./forms/members.ts";
@@ -20,7 +20,7 @@ import { createAccountsApi, tokenBound } from "./routes.ts";
 import { createSecret } from "../../common/secret.ts";
 import { SessionForms } from "./forms/sessions.ts";
 import type { Shared } from "./forms/shared.ts";
-import type { Accounts, SignUpPolicy } from "./types.ts";
+import type { Accounts, SetUp, SignUpPolicy } from "./types.ts";
 
 /** What accounts need of the server, and the operator's choices about them. */
 export interface AccountsOptions {
@@ -34,8 +34,8 @@ export interface AccountsOptions {
   defaultPlan: Plan;
   /** How mails go out; null where none can. */
   mail: { url: string; from: string } | null;
-  /** The first user, made when there is none yet; null for a link in the log. */
-  admin: FirstAdmin | null;
+  /** Guards the making of the first user, by a link in the log. */
+  setUp: SetUp;
 }
 
 const RESET_SECONDS = 24 * 3600;
@@ -43,7 +43,7 @@ const RESET_SECONDS = 24 * 3600;
 const SWEEP_MS = 10 * 60_000;
 
 /** Users and accounts. Better-auth is loaded only once somebody signs in or logs in. Whoever creates them closes them. */
-export async function createAccounts(options: AccountsOptions): Promise<Accounts> {
+export function createAccounts(options: AccountsOptions): Accounts {
   const { store, log, origin } = options;
   const { identities } = store;
   const listeners = new Set<(ended: Ended) => void>();
@@ -54,7 +54,6 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     await moveTo(store, identity, accountId);
     shared.onChange();
   };
-  const setUp = await beginFirstStart({ ...shared, admin: options.admin, log });
   const sweep = startSweep(identities, log);
   return {
     faces: [createOAuthFace({ ...shared, onReplay: (userId) => noteReplay(shared.audit, log, userId) })],
@@ -65,12 +64,19 @@ export async function createAccounts(options: AccountsOptions): Promise<Accounts
     isSuspended: async (userId) => (await identities.findUser(userId))?.isSuspended ?? true,
     accountsOf: async ({ user }) => (await identities.findMemberships(user.id)).map(toAccount),
     note: (principal, action, subject) => shared.audit.note(principal, action, subject),
-    entry: new EntryForms({ ...shared, log, createResetLink: createLink, policy: options.signUp, setUp }),
+    entry: new EntryForms({
+      ...shared,
+      log,
+      createResetLink: createLink,
+      policy: options.signUp,
+      setUp: options.setUp,
+    }),
     consent: new ConsentForms(shared),
     members: new MemberForms({ ...shared, switchAccount }),
     clients: new ClientForms(shared),
     sessions: new SessionForms(shared),
     admin: new AdminForms({ ...shared, createResetLink: createLink }),
+    addFirstAdmin: (admin) => addFirstAdmin(shared, admin),
     onEnded: (listener) => void listeners.add(listener),
     close() {
       clearInterval(sweep);

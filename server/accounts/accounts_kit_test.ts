@@ -7,8 +7,9 @@ import { createApiFace } from "../api.ts";
 import { createApp } from "../app.ts";
 import { type Plan, type Principal, requireLogin, type Role } from "../access/mod.ts";
 import type { Face } from "../face/mod.ts";
+import { beginFirstStart } from "../first_start.ts";
 import type { Store } from "../store/mod.ts";
-import { type Accounts, type AccountsOptions, createAccounts } from "./mod.ts";
+import { type Accounts, type AccountsOptions, createAccounts, type FirstAdmin } from "./mod.ts";
 
 /** Accounts behind a real listener, with forms that take JSON in the place of HQ's pages. */
 export interface TestServer extends AsyncDisposable {
@@ -26,29 +27,36 @@ export const ADMIN = { email: "admin@example.com", password: "correct horse batt
 /** Starts accounts on a store, with an admin unless told otherwise. */
 export async function startAccounts(
   store: Store,
-  options: Partial<AccountsOptions> = {},
+  options: Partial<AccountsOptions> & { admin?: FirstAdmin | null } = {},
 ): Promise<TestServer> {
   const ready = Promise.withResolvers<ReturnType<typeof createApp>>();
   const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, async (exchange) => {
     return (await ready.promise)(exchange);
   });
   const url = `http://localhost:${listener.port}`;
-  const accounts = await createAccounts({
+  const { log = silentLogger, admin = ADMIN, ...others } = options;
+  const first = await beginFirstStart(
+    { adminEmail: admin?.email ?? null, adminPassword: admin?.password ?? null },
     store,
-    log: silentLogger,
+    url,
+    log,
+  );
+  const accounts = createAccounts({
+    store,
+    log,
     readOrigin: createOriginReader(["127.0.0.1"]),
     origin: url,
     signUp: "open",
     defaultPlan: "free",
     mail: null,
-    admin: ADMIN,
-    ...options,
+    setUp: first.setUp,
+    ...others,
   });
+  if (first.admin !== null) await accounts.addFirstAdmin(first.admin);
   const api = createApiFace({
-    baseUrl: url,
     areas: [accounts.api],
-    welcome: () => new Response(),
-    readHealth: () => ({}),
+    about: { baseUrl: url, files: false, openPaths: false },
+    describeProxy: () => Promise.reject(new Error("there is no proxy")),
   });
   const app = createApp(
     [...accounts.faces, createFormFace(accounts), api],

@@ -7,6 +7,18 @@ import type { OftenDone } from "./audit.ts";
 /** Who may sign up: anybody, whoever was invited, or nobody. */
 export type SignUpPolicy = "open" | "invitation" | "closed";
 
+/** The first user, as the operator's options name it. */
+export interface FirstAdmin {
+  /** In lower case. */
+  email: string;
+  password: string;
+}
+
+/** The token of the link by which the first user is made; null when there are users, or an option names the first. */
+export interface SetUp {
+  token: string | null;
+}
+
 /**
  * Users, the accounts they are members of, and what they let clients do. Every function throws `HttpError`, whose message
  * may be shown: besides what it names, 400 `bad_request` with the field, 403 `not_allowed` for who may not, 404
@@ -35,6 +47,8 @@ export interface Accounts {
   readonly clients: Clients;
   readonly sessions: BrowserSessions;
   readonly admin: Admin;
+  /** Makes the first user, an admin with an account, while there is none. */
+  addFirstAdmin(admin: FirstAdmin): Promise<void>;
   /**
    * Has it told, in this process and at once, who may not go on, after a suspension, say, or because a client was
    * revoked: what they have open is to end.

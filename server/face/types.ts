@@ -23,6 +23,8 @@ export interface Face {
 /** One part of a server: the faces it answers with, and its end. */
 export interface Area {
   readonly faces: readonly Face[];
+  /** Loads what it has put off. Rejects when that fails, which the log knows by then. */
+  load?(): Promise<void>;
   /** Takes nothing new. Resolves when what is in flight is over, or when `signal` aborts. */
   drain?(signal: AbortSignal): Promise<void>;
   /** Ends what it still has, and keeps what is to be kept. */

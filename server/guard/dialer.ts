@@ -1,3 +1,4 @@
+import { bareHostname } from "../../common/bare_hostname.ts";
 import {
   type Connect,
   ConnectError,
@@ -7,7 +8,7 @@ import {
   openConnector,
 } from "../../common/connection/mod.ts";
 import { portOf } from "../../common/url_port.ts";
-import { bareHostname, type Guard } from "./guard.ts";
+import type { Guard } from "./guard.ts";
 
 /** A connection to an upstream, and how long it took to get. */
 export interface DialedConnection {

@@ -1,3 +1,4 @@
+import { bareHostname } from "../../common/bare_hostname.ts";
 import { isIP } from "node:net";
 import { HttpError } from "../../common/http_error.ts";
 import { portOf } from "../../common/url_port.ts";
@@ -94,11 +95,6 @@ export class Guard {
       details: `Whoever runs this server can allow hosts and networks with ${this.#allowOption}.`,
     });
   }
-}
-
-/** A host name as names are compared: lower case, no brackets around an IPv6 address, no dot of the root. */
-export function bareHostname(hostname: string): string {
-  return hostname.toLowerCase().replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
 }
 
 async function lookUp(hostname: string, resolver: Resolver): Promise<string[]> {

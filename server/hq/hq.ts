@@ -1,7 +1,7 @@
 import { errorResponse } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { later } from "../../common/later.ts";
-import type { Answer, Face } from "../face/mod.ts";
+import { type Answer, type Face, Lazy } from "../face/mod.ts";
 import { isHostOf } from "./own_host.ts";
 import type { OpenedSite } from "./site.ts";
 import type { HqOptions } from "./types.ts";
@@ -12,8 +12,9 @@ export interface Hq {
   readonly pages: Face;
   /** What browsers get for addresses that nobody has: to be asked last. */
   readonly missing: Face;
-  /** Ends what it has put off. */
-  close(): void;
+  /** Loads what its pages are made of. @throws HttpError 500 when that fails */
+  load(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** First parts of the paths that are HQ's. */
@@ -35,37 +36,34 @@ const PLACES: ReadonlySet<string> = new Set([
   "views",
 ]);
 
-/** After the start, in milliseconds: the server is at work by then, and whoever opens the first page need not wait. */
-const LOAD_AFTER_MS = 1000;
-
-/** The management site, whose fifty modules are loaded when a page is wanted or the server has started. */
+/** The management site, whose fifty modules are loaded when a page is wanted or the server has time for it. */
 export function createHq(options: HqOptions): Hq {
-  const { url } = options;
-  let site: OpenedSite | null = null;
-  const load = async (): Promise<OpenedSite> => {
-    const { openSite }: typeof import("./site.ts") = await import(later("./site.ts"));
-    return site ??= openSite(options);
-  };
-  const withSite = (answer: (site: OpenedSite) => Answer | Promise<Answer>) =>
-    site === null ? load().then(answer) : answer(site);
-  // A page that cannot be loaded is told to whoever asks for it.
-  const timer = setTimeout(() => void load().catch(() => {}), LOAD_AFTER_MS);
+  const { log, url } = options;
+  const site = new Lazy<OpenedSite>({
+    name: "HQ",
+    log,
+    async load() {
+      const { openSite }: typeof import("./site.ts") = await import(later("./site.ts"));
+      return openSite(options);
+    },
+  });
   return {
     pages: {
       answer(exchange) {
         if (!isHostOf(exchange.host, url) || !isPlace(exchange)) return undefined;
-        return withSite(({ answer }) => answer(exchange));
+        return site.use<Answer>(({ answer }) => answer(exchange));
       },
       refuse: (error, exchange) =>
-        site === null ? errorResponse(error, exchange.header("accept")) : site.refuse(error, exchange),
+        site.loaded?.refuse(error, exchange) ?? errorResponse(error, exchange.header("accept")),
     },
     missing: {
       answer(exchange) {
         if (!isHostOf(exchange.host, url) || !isForPeople(exchange)) return undefined;
-        return withSite(({ answerMissing }) => answerMissing());
+        return site.use<Answer>(({ answerMissing }) => answerMissing());
       },
     },
-    close: () => clearTimeout(timer),
+    load: async () => void await site.load(),
+    close: async () => void await site.close(),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Context, Hono } from "hono";
 import type { ExchangeEnv } from "../../common/listener/mod.ts";
+import type { Logger } from "../../common/log.ts";
 import type { ApiObject } from "../../common/open_api.ts";
 import type { PageAssets } from "../../common/page_assets.ts";
 import type { Principal, Role } from "../access/mod.ts";
@@ -16,7 +17,8 @@ export interface HqOptions {
   /** Request views, for members. */
   views: ViewDesk;
   /** The OpenAPI document of this server. */
-  readApi(): ApiObject;
+  readApi(): Promise<ApiObject>;
+  log: Logger;
 }
 
 /** Who looks at a page, and the accounts they may switch to. */

@@ -26,24 +26,6 @@ const JSON_HEADERS: readonly [string, string][] = [
   ...SAFE_HEADERS,
 ];
 
-/** Headers in which a streamed answer tells what a buffered one has in its JSON. */
-const STREAM_HEADERS = [
-  "portway-status",
-  "portway-status-text",
-  "portway-final-url",
-  "portway-headers",
-  "portway-redirects",
-  "portway-timings",
-] as const;
-
-/** Lets a page read the headers of ours that an answer has, for answers that have any. */
-export const EXPOSE_HEADERS: [string, string] = [
-  "access-control-expose-headers",
-  [...STREAM_HEADERS, "portway-error", "retry-after", "etag", "content-range", "accept-ranges", "content-length"].join(
-    ", ",
-  ),
-];
-
 /** Status 200 and a value as JSON. */
 export function answerJson(value: unknown, extra: readonly [string, string][] = []): ProxyAnswer {
   const headers = extra.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...extra];

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { type Exchange, sendText } from "../../common/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
+import type { Cors } from "../face/mod.ts";
 import { Guard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
 import type { ProxyAnswer, Route } from "./answer.ts";
-import { Cors } from "./cors.ts";
 import { AlarmClock } from "./perform/deadline.ts";
 import { DescriptionMemory } from "./describe/description_bytes.ts";
 import { FETCH_PATH, FetchRoute, isOpenPath } from "./routes/fetch.ts";
@@ -26,13 +26,10 @@ export interface ProxyOptions {
   isOwnHost: (hostname: string, port: number) => boolean;
   /** Whether this server answers at an address and port. */
   isOwnAddress: OwnAddressCheck;
-  /** The origin that a request was made to, and whether one can only be this server's. */
-  requestOrigin: (exchange: Exchange) => string;
-  isOwnOrigin: (origin: string) => boolean;
   /** Who a request is counted for. */
   addressOf: (exchange: Exchange) => string;
-  /** Origins whose pages may use the proxy, or `*`. */
-  origins: readonly string[];
+  /** Which pages may use it. */
+  cors: Cors;
   /** Folder to serve files from, or null. */
   files: string | null;
   token: string | null;
@@ -64,7 +61,6 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** The CORS proxy: every path below `/proxy/`, and those beside it that the options give it. Its creator closes it. */
 export class CorsProxy {
   /** The same preflight and marks for what else belongs to this face: `/` and `/health`. */
-  readonly cors: Cors;
   readonly #options: ProxyOptions;
   readonly #gate: ProxyGate;
   readonly #clock = new AlarmClock();
@@ -81,7 +77,6 @@ export class CorsProxy {
     this.#options = options;
     this.#gate = new ProxyGate({ ...options, viaToken });
     this.#upstream = new Upstream({ guard, connectTimeoutMs: CONNECT_TIMEOUT_MS, caCerts: options.caCerts });
-    this.cors = new Cors(options);
     const sender = { upstream: this.#upstream, guard, viaToken };
     const performer = new Performer(sender, this.#clock, options);
     const memory = new DescriptionMemory(options.maxDescriptionBytes);
@@ -109,19 +104,19 @@ export class CorsProxy {
 
   /** Answers a request that is this proxy's, errors included. Null when that is done already. */
   async handle(exchange: Exchange): Promise<Response | null> {
-    const preflight = this.cors.preflight(exchange);
+    const preflight = this.#options.cors.preflight(exchange);
     if (preflight) return preflight;
     const path = exchange.path.split("?", 1)[0];
     const address = this.#options.addressOf(exchange);
     const record = new RequestRecord(this.#options.log, nameRoute(path), address);
     try {
       const route = this.#routeOf(exchange.path, path);
-      this.cors.check(exchange);
+      this.#options.cors.check(exchange);
       this.#gate.enter(exchange, address);
       const answer = await this.#answer(route, exchange, record);
       if (answer === null) return null;
       record.status ||= answer.status;
-      const { body } = answer, headers = [...answer.headers, ...this.cors.headers(exchange)];
+      const { body } = answer, headers = [...answer.headers, ...this.#options.cors.headers(exchange)];
       if (typeof body !== "string") return new Response(body, { status: answer.status, headers });
       sendText(exchange, answer.status, headers, body);
       return null;
@@ -130,7 +125,7 @@ export class CorsProxy {
       if (known.code === "upstream_failed") this.#options.log.warn("proxy_failed", { reason: describeError(error) });
       record.code = known.code;
       record.status = known.status;
-      return this.cors.mark(exchange, errorResponse(known, exchange.header("accept")));
+      return this.#options.cors.mark(exchange, errorResponse(known, exchange.header("accept")));
     } finally {
       if (!record.isStreamed) record.write();
     }

@@ -1,9 +1,10 @@
 export { Relay, type RelayOptions } from "./relay.ts";
-export {
-  type AllowanceInfo,
-  type OwnedTunnelInfo,
-  type RequestInfo,
-  type TunnelInfo,
+export type { TunnelDesk } from "./desk.ts";
+export type {
+  AllowanceInfo,
+  OwnedTunnelInfo,
+  RequestInfo,
+  TunnelInfo,
   TunnelManagement,
 } from "./management/management.ts";
-export { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "./management/input.ts";
+export { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "./management/limits.ts";

@@ -1,17 +1,16 @@
 import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
+import { later } from "../../common/later.ts";
 import type { Logger } from "../../common/log.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import { GoAwayReason, NoticeCode, SESSION_PATH } from "../../protocol/mod.ts";
 import type { Authenticate, Ended } from "../access/mod.ts";
 import type { Presence } from "../cluster/mod.ts";
-import type { ApiArea, Area, Face } from "../face/mod.ts";
+import type { Area, Face } from "../face/mod.ts";
 import type { Store } from "../store/mod.ts";
-import { createEphemeralRoutes } from "./api/ephemeral_routes.ts";
-import { TUNNELS_API } from "./api/open_api.ts";
-import { createTunnelRoutes } from "./api/tunnel_routes.ts";
+import { createEphemeralFace } from "./api/ephemeral_face.ts";
+import type { TunnelDesk } from "./desk.ts";
 import { type TunnelHost, TunnelHosts, Visits } from "./visit/visits.ts";
-import { TunnelManagement } from "./management/management.ts";
 import { acceptSession, describeUse } from "./session/handshake.ts";
 import { type AccountChecks, Recheck } from "./session/recheck.ts";
 import type { SessionUser } from "./session/session.ts";
@@ -59,11 +58,8 @@ const SWEEP_MS = 500;
 
 /** The public side of tunnels. */
 export class Relay implements Area {
-  /** Visitors, below the hosts of tunnels, and then clients that open a session. */
+  /** Visitors, below the hosts of tunnels, and then clients that open a session or make an ephemeral tunnel. */
   readonly faces: readonly Face[];
-  readonly api: ApiArea;
-  /** What members of accounts do with their tunnels, for pages. */
-  readonly management: TunnelManagement;
   readonly #options: RelayOptions;
   readonly #hosts: TunnelHosts;
   readonly #ephemerals: EphemeralRegistry;
@@ -96,15 +92,7 @@ export class Relay implements Area {
     const sessions = this.#sessions = new Sessions({ ...options, maxPerAddress: options.maxSessionsPerAddress });
     this.#saver = new UsageSaver({ usage, registry, now, log, onLow: (allowance) => this.#warn(allowance) });
     this.#recheck = new Recheck({ sessions, registry, store: persistentTunnels, accounts: options, now, log });
-    this.management = new TunnelManagement({
-      store,
-      registry,
-      urlOf: (label) => urlBelow(tunnelUrl, label),
-      maxPerAccount: options.maxTunnelsPerAccount,
-      now,
-    });
     this.faces = this.#createFaces();
-    this.api = this.#createApi(now);
     this.#sweeper = setInterval(() => this.#sweepSoon(), SWEEP_MS);
   }
 
@@ -117,6 +105,14 @@ export class Relay implements Area {
   async hasTunnelAt(host: string): Promise<boolean> {
     const found = this.#hosts.find(host);
     return found !== null && await this.#findEndpoint(found) !== null;
+  }
+
+  /** Loads what members of accounts do with their tunnels. */
+  async openDesk(): Promise<TunnelDesk> {
+    const { openDesk }: typeof import("./desk.ts") = await import(later("./desk.ts"));
+    const { maxTunnelsPerAccount: maxPerAccount, tunnelUrl, now = Date.now } = this.#options;
+    const urlOf = (label: string) => urlBelow(tunnelUrl, label);
+    return openDesk({ ...this.#options, registry: this.#persistents, urlOf, maxPerAccount, now });
   }
 
   /** Why nothing can be stored now, or null. Tunnels that are open go on. */
@@ -168,14 +164,15 @@ export class Relay implements Area {
       findEndpoint: (host) => this.#findEndpoint(host),
       sessions: this.#sessions,
     });
-    return [visits, {
+    const sessions: Face = {
       answer: (exchange) => isSession(exchange) ? this.#openSession(exchange) : undefined,
-    }];
+    };
+    return [visits, sessions, this.#createEphemeralFace()];
   }
 
-  #createApi(now: () => number): ApiArea {
-    const { tunnelsPerMinute, ephemeralUrl, authenticate } = this.#options;
-    const routes = createEphemeralRoutes({
+  #createEphemeralFace(): Face {
+    const { tunnelsPerMinute, ephemeralUrl, now = Date.now } = this.#options;
+    return createEphemeralFace({
       ...this.#options,
       ephemerals: this.#ephemerals,
       sessions: this.#sessions,
@@ -185,7 +182,6 @@ export class Relay implements Area {
       bytesLimit: this.#options.ephemeralBytes,
       now,
     });
-    return { routes: routes.route("/", createTunnelRoutes(this.management, authenticate)), describe: TUNNELS_API };
   }
 
   async #openSession(exchange: Exchange): Promise<null> {

@@ -11,7 +11,7 @@ import { readEmail, readName, readNewPassword } from "./fields.ts";
 import { resetMail } from "../mail.ts";
 import { hashSecret } from "../../../common/secret.ts";
 import type { Shared } from "./shared.ts";
-import type { Entered, SignIn, SignUpForm, SignUpPolicy } from "../types.ts";
+import type { Entered, SetUp, SignIn, SignUpForm, SignUpPolicy } from "../types.ts";
 
 /** What signing up, in and out and setting a new password work with. */
 export interface EntryOptions extends Omit<Shared, "store" | "origin" | "now"> {
@@ -21,7 +21,7 @@ export interface EntryOptions extends Omit<Shared, "store" | "origin" | "now"> {
   createResetLink(userId: string): Promise<string>;
   policy: SignUpPolicy;
   /** Guards the making of the first user. */
-  setUp: { token: string | null };
+  setUp: SetUp;
 }
 
 /** Signing up, in and out. */

@@ -5,10 +5,10 @@ import { Badge, type Html, PageHead, Panel, Table } from "../ui/mod.ts";
 import { fieldsOf, type Group, type Operation, readGroups } from "./document.ts";
 
 /** The API, to be read. @param readApi gives the OpenAPI document of this server */
-export function addApiDocs(app: HqApp, readApi: () => ApiObject): void {
+export function addApiDocs(app: HqApp, readApi: () => Promise<ApiObject>): void {
   let groups: readonly Group[] | null = null;
-  app.get("/api-docs", (context) => {
-    groups ??= readGroups(readApi());
+  app.get("/api-docs", async (context) => {
+    groups ??= readGroups(await readApi());
     return servePage(context, {
       title: "API",
       styles: ["docs.css"],

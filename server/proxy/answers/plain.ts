@@ -1,6 +1,7 @@
 import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
-import { EXPOSE_HEADERS, type ProxyAnswer, SAFE_HEADERS } from "../answer.ts";
+import { EXPOSE_HEADERS } from "../../face/mod.ts";
+import { type ProxyAnswer, SAFE_HEADERS } from "../answer.ts";
 import { hasHeader, type HeaderList } from "../describe/description.ts";
 import type { FollowedAnswer } from "../perform/follow.ts";
 import { CONNECTION_HEADERS } from "../perform/outgoing_headers.ts";

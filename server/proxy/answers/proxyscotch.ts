@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { HttpError } from "../../../common/http_error.ts";
-import { answerJson, EXPOSE_HEADERS, type ProxyAnswer } from "../answer.ts";
+import { EXPOSE_HEADERS } from "../../face/mod.ts";
+import { answerJson, type ProxyAnswer } from "../answer.ts";
 import type { FollowedAnswer } from "../perform/follow.ts";
 
 /** The answer in this format: a map of lower-case headers, of which the last of several counts. */

@@ -1,4 +1,5 @@
-import { EXPOSE_HEADERS, type ProxyAnswer, SAFE_HEADERS } from "../answer.ts";
+import { EXPOSE_HEADERS } from "../../face/mod.ts";
+import { type ProxyAnswer, SAFE_HEADERS } from "../answer.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { BodyCut } from "../../../common/listener/mod.ts";
 import { createChunkMemory } from "../../../common/chunk_memory.ts";

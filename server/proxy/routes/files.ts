@@ -1,7 +1,8 @@
 import { answerFile, type FileSource } from "../../../common/file_http/mod.ts";
 import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
-import { EXPOSE_HEADERS, type ProxyAnswer, type Route, SAFE_HEADERS } from "../answer.ts";
+import { EXPOSE_HEADERS } from "../../face/mod.ts";
+import { type ProxyAnswer, type Route, SAFE_HEADERS } from "../answer.ts";
 import type { ProxyGate } from "../gate.ts";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, readdir, realpath } from "node:fs/promises";

@@ -1,5 +1,6 @@
 import { ACCOUNT_SECURITY, type ApiObject, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
-import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME, NAME_PATTERN } from "../management/input.ts";
+import { NAME_PATTERN } from "../management/input.ts";
+import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "../management/limits.ts";
 
 const text: ApiObject = { type: "string" };
 const time: ApiObject = { type: "string", format: "date-time" };

@@ -1,12 +1,7 @@
 import { z } from "zod";
 import { badField, checkInput } from "../../../common/check_input.ts";
 import type { AllowedPorts, PersistentTunnel } from "../../store/mod.ts";
-
-/** Ports that a list may name. */
-export const MAX_ALLOWED_PORTS = 100;
-
-/** With what is generated, and a port, it has to fit into a host label of 63 characters. */
-export const MAX_NAME = 40;
+import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "./limits.ts";
 
 /** Lower-case letters and digits, and single dashes between them. */
 export const NAME_PATTERN = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
@@ -63,9 +58,6 @@ export function parseDays(text: string | undefined): number {
   if (days < 1 || days > MAX_DAYS) throw badField("days", `must be from 1 to ${MAX_DAYS}`);
   return days;
 }
-
-/** Usage is kept a little longer than this. */
-export const MAX_DAYS = 366;
 
 function checkPorts(settings: TunnelSettings): TunnelSettings {
   const ports = sortPorts(settings.allowedPorts);

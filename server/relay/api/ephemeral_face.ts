@@ -1,9 +1,9 @@
-import { Hono } from "hono";
 import type { OriginReader } from "../../../common/forwarded.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import type { ExchangeEnv } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
 import { networkOf } from "../../../common/network.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
+import type { Face } from "../../face/mod.ts";
 import { LabelTaken } from "../../store/mod.ts";
 import { serverRestarting } from "../errors.ts";
 import { checkSecret } from "../session/handshake.ts";
@@ -14,7 +14,7 @@ import { createSecret, hashSecret } from "../../../common/secret.ts";
 import { createLabel } from "../tunnel/secrets.ts";
 
 /** What making ephemeral tunnels works with. Lifetime in milliseconds, `bytesLimit` for both directions together. */
-export interface EphemeralApiOptions {
+export interface EphemeralFaceOptions {
   ephemerals: EphemeralRegistry;
   sessions: Pick<Sessions, "draining">;
   limiter: RateLimiter;
@@ -28,35 +28,44 @@ export interface EphemeralApiOptions {
   now(): number;
 }
 
-/** The routes of ephemeral tunnels. */
-export function createEphemeralRoutes(options: EphemeralApiOptions): Hono<ExchangeEnv> {
+/** Behind it the id of a tunnel, to look that up. */
+const PATH = /^\/api\/v1\/tunnels\/ephemeral(?:\/([^/?]+))?(?:\?|$)/;
+
+/** Makes ephemeral tunnels and looks them up: what a client without an account begins with, so that it waits for nothing. */
+export function createEphemeralFace(options: EphemeralFaceOptions): Face {
+  return {
+    answer(exchange) {
+      const match = PATH.exec(exchange.path);
+      if (match === null) return undefined;
+      const { method } = exchange, id = match[1] as string | undefined;
+      if (id === undefined) return method === "POST" ? create(exchange, options) : undefined;
+      return method === "GET" || method === "HEAD" ? lookUp(exchange, id, options) : undefined;
+    },
+  };
+}
+
+async function create(exchange: Exchange, options: EphemeralFaceOptions): Promise<Response> {
   const { ephemerals, sessions, limiter, readOrigin } = options;
-  const routes = new Hono<ExchangeEnv>();
+  // Nobody could open a session to it here.
+  if (sessions.draining) throw serverRestarting();
+  const waitMs = limiter.take(networkOf(readOrigin(exchange).address));
+  if (waitMs > 0) throw tooManyTunnels(waitMs);
+  if (await ephemerals.count() >= options.maxTunnels) throw serverFull();
+  const secret = createSecret();
+  const tunnel = await addTunnel(options, hashSecret(secret));
+  return Response.json({ ...describe(tunnel, options), secret }, { status: 201, headers: NO_STORE });
+}
 
-  routes.post("/api/v1/tunnels/ephemeral", async (context) => {
-    // Nobody could open a session to it here.
-    if (sessions.draining) throw serverRestarting();
-    const waitMs = limiter.take(networkOf(readOrigin(context.env.exchange).address));
-    if (waitMs > 0) throw tooManyTunnels(waitMs);
-    if (await ephemerals.count() >= options.maxTunnels) throw serverFull();
-    const secret = createSecret();
-    const tunnel = await addTunnel(options, hashSecret(secret));
-    return context.json({ ...describe(tunnel, options), secret }, 201, NO_STORE);
-  });
-
-  routes.get("/api/v1/tunnels/ephemeral/:id", async (context) => {
-    const tunnel = checkSecret(await ephemerals.findById(context.req.param("id")), context.env.exchange);
-    const fault = tunnel.gate();
-    if (fault !== null) throw fault;
-    return context.json(describe(tunnel, options), 200, NO_STORE);
-  });
-
-  return routes;
+async function lookUp(exchange: Exchange, id: string, options: EphemeralFaceOptions): Promise<Response> {
+  const tunnel = checkSecret(await options.ephemerals.findById(id), exchange);
+  const fault = tunnel.gate();
+  if (fault !== null) throw fault;
+  return Response.json(describe(tunnel, options), { headers: NO_STORE });
 }
 
 const NO_STORE = { "cache-control": "no-store" };
 
-function describe({ record, used }: Ephemeral, { urlOf, now }: EphemeralApiOptions) {
+function describe({ record, used }: Ephemeral, { urlOf, now }: EphemeralFaceOptions) {
   return {
     id: record.id,
     url: urlOf(record.label),
@@ -68,7 +77,7 @@ function describe({ record, used }: Ephemeral, { urlOf, now }: EphemeralApiOptio
   };
 }
 
-async function addTunnel(options: EphemeralApiOptions, secretHash: string): Promise<Ephemeral> {
+async function addTunnel(options: EphemeralFaceOptions, secretHash: string): Promise<Ephemeral> {
   const { ephemerals, lifetimeMs, bytesLimit, now } = options;
   const createdAt = now();
   const record = {

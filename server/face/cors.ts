@@ -1,8 +1,7 @@
 import type { Exchange } from "../../common/listener/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
-import { EXPOSE_HEADERS } from "./answer.ts";
 
-/** Which pages may use the proxy. */
+/** Which pages may use the proxy, and read some answers of the server besides. */
 export interface CorsOptions {
   /** Origins in lower case such as `https://app.example`, `null` among them for pages without one, or `*` for all. */
   origins: readonly string[];
@@ -14,6 +13,24 @@ export interface CorsOptions {
    */
   isOwnOrigin: (origin: string) => boolean;
 }
+
+/** Headers in which a streamed answer tells what a buffered one has in its JSON. */
+const STREAM_HEADERS = [
+  "portway-status",
+  "portway-status-text",
+  "portway-final-url",
+  "portway-headers",
+  "portway-redirects",
+  "portway-timings",
+] as const;
+
+/** Lets a page read the headers of ours that an answer has, for answers that have any. */
+export const EXPOSE_HEADERS: [string, string] = [
+  "access-control-expose-headers",
+  [...STREAM_HEADERS, "portway-error", "retry-after", "etag", "content-range", "accept-ranges", "content-length"].join(
+    ", ",
+  ),
+];
 
 const PREFLIGHT_SECONDS = 7200;
 /** Those that pages ask for most; any other is answered with itself. */

@@ -1,15 +1,10 @@
 import { errorResponse } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
-import type { Face } from "../face/mod.ts";
-import type { CorsProxy } from "./proxy.ts";
+import type { Cors } from "./cors.ts";
+import type { Face } from "./types.ts";
 
-/** The proxy itself, which answers its own errors: pages of other origins may read them. */
-export function createProxyFace(proxy: CorsProxy): Face {
-  return { answer: (exchange) => proxy.takes(exchange) ? proxy.handle(exchange) : undefined };
-}
-
-/** The server's own paths that the proxy's callers see: pages of other origins may read them. */
-export function shareWithPages({ cors }: CorsProxy, face: Face): Face {
+/** A face of the server's own paths that the proxy's callers see: pages of other origins may read them. */
+export function shareWithPages(cors: Cors, face: Face): Face {
   const isShared = ({ path }: Exchange) => /^\/(?:health|api\/v1\/openapi\.json)?(?:\?|$)/.test(path);
   return {
     answer(exchange) {

@@ -1,0 +1,17 @@
+import { HttpError } from "../common/http_error.ts";
+import { RELEASE } from "../common/release.ts";
+import type { Face } from "./face/mod.ts";
+import { sizedJson } from "./sized_json.ts";
+
+/** `/health`, which is asked from a server's first moment on. @param read what it says besides that the server runs */
+export function createHealth(read: () => object): Face {
+  return {
+    answer({ method, path }) {
+      if (!/^\/health(?:\?|$)/.test(path)) return undefined;
+      if (method !== "GET" && method !== "HEAD") throw nothingHere();
+      return sizedJson(JSON.stringify({ status: "ok", version: RELEASE, ...read() }));
+    },
+  };
+}
+
+const nothingHere = (): HttpError => new HttpError(404, "not_found", "There is nothing at this address.");

@@ -1,0 +1,31 @@
+import { type CapturesArea, type CapturesOptions, createCaptures } from "./captures/mod.ts";
+import { createLocalArrivals } from "./cluster/mod.ts";
+import type { ServerConfig } from "./config.ts";
+import { openOriginReader } from "./open_origin_reader.ts";
+
+/** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
+
+/** Request views as the options want them. @param url where the server is reached */
+export function openCaptures(
+  config: ServerConfig,
+  parts: Pick<CapturesOptions, "store" | "authenticate" | "log" | "send" | "note">,
+  url: URL,
+): CapturesArea {
+  return createCaptures({
+    ...parts,
+    arrivals: createLocalArrivals(),
+    readOrigin: openOriginReader(config),
+    apiUrl: (config.apiUrl ?? url).origin,
+    hqUrl: (config.hqUrl ?? url).origin,
+    maxBodyBytes: config.viewBodyBytes,
+    maxCaptures: config.viewCaptures,
+    maxViewBytes: config.viewBytes,
+    retentionDays: config.viewRetentionDays,
+    maxViews: config.viewsPerAccount,
+    perView: config.viewCallsPerMinute,
+    perAddress: config.viewCallsPerAddress,
+    maxHeldBytes: MAX_HELD_BYTES,
+    replaysPerMinute: config.viewReplaysPerMinute,
+  });
+}

@@ -1,0 +1,34 @@
+import { isIP } from "node:net";
+import { bareHostname } from "../common/bare_hostname.ts";
+import type { Logger } from "../common/log.ts";
+import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
+import type { ProxyConfig } from "./config.ts";
+import { Cors } from "./face/mod.ts";
+import { openOriginReader } from "./open_origin_reader.ts";
+
+/**
+ * Which pages may use the proxy, as the options want it.
+ * @param url where this server is reached
+ * @throws OptionError for an entry of `--trusted-proxies` that cannot be read
+ */
+export function openCors(config: ProxyConfig, url: URL, log: Logger): Cors {
+  const origins = config.proxyOrigins.length > 0 ? config.proxyOrigins : isLoopbackAddress(config.host) ? ["*"] : [];
+  const readOrigin = openOriginReader(config);
+  if (origins.includes("*") && (config.proxyAllow.length > 0 || config.proxyFiles !== null) && !config.proxyToken) {
+    log.warn("proxy_open", { hint: "any page you visit can use it; set --proxy-origins or --proxy-token" });
+  }
+  return new Cors({
+    origins,
+    requestOrigin: (exchange) => {
+      const { proto, host } = readOrigin(exchange);
+      return host.toLowerCase() === url.host ? url.origin : `${proto}://${host}`;
+    },
+    isOwnOrigin: (origin) => origin === url.origin || isAddressOrigin(origin),
+  });
+}
+
+/** Whether an origin has an address or localhost for its host, which nobody can have lead elsewhere. */
+function isAddressOrigin(origin: string): boolean {
+  const url = URL.parse(origin);
+  return url !== null && (isLoopbackHost(url.hostname) || isIP(bareHostname(url.hostname)) !== 0);
+}

@@ -1,0 +1,105 @@
+import { delay } from "../common/delay.ts";
+import { later } from "../common/later.ts";
+import type { Logger } from "../common/log.ts";
+import type { Accounts, SetUp } from "./accounts/mod.ts";
+import type { CaptureFigures } from "./captures/mod.ts";
+import type { ServerConfig } from "./config.ts";
+import { type Area, type Cors, Lazy, shareWithPages } from "./face/mod.ts";
+import { createHq } from "./hq/mod.ts";
+import type { KnowOwnOptions } from "./know_own.ts";
+import type { Replays } from "./open_replays.ts";
+import type { Relay } from "./relay/mod.ts";
+import type { Store } from "./store/mod.ts";
+
+/** What {@link OwnAreas} stand on. */
+export interface OwnAreasOptions extends KnowOwnOptions {
+  config: ServerConfig;
+  store: Store;
+  relay: Relay;
+  cors: Cors;
+  /** Of HQ. */
+  hqUrl: URL;
+  setUp: SetUp;
+  log: Logger;
+}
+
+/** What answers at the server's own hosts, besides the proxy. Whoever opens them closes them. */
+export interface OwnAreas {
+  /** In the order in which their faces are asked. */
+  readonly areas: readonly Area[];
+  readonly accounts: Accounts;
+  /** What became of calls to views. */
+  readFigures(): CaptureFigures;
+}
+
+/** Loads and opens accounts, request views, the API and HQ. */
+export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> {
+  const { config, store, relay, cors, hqUrl, setUp, log, url } = options;
+  const { desk, createApiFace, createTlsAsk, openAccounts, openCaptures } = await loadModules(relay);
+  const accounts = openAccounts(config, store, hqUrl, setUp, log);
+  accounts.onEnded((ended) => relay.endSessionsOf(ended));
+  const replays = openReplaysLazily(options);
+  const send: Replays["send"] = async (request) => await (await replays.load()).send(request);
+  const { authenticate, note } = accounts;
+  const captures = openCaptures(config, { store, authenticate, log, send, note }, url);
+  const own = [url, hqUrl, config.apiUrl ?? url].map(({ hostname }) => hostname);
+  const isServed = async (host: string) => own.includes(host) || await relay.hasTunnelAt(host);
+  const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
+  const api = createApiFace({
+    areas: [desk.api, accounts.api, captures.api, createTlsAsk(isServed)],
+    about,
+    async describeProxy() {
+      const { proxyApi }: typeof import("./proxy/mod.ts") = await import(later("./proxy/mod.ts"));
+      return proxyApi(about);
+    },
+  });
+  const hq = createHq({
+    url: hqUrl,
+    accounts,
+    tunnels: desk.management,
+    views: captures.desk,
+    readApi: api.describe,
+    log,
+  });
+  return {
+    areas: [
+      { faces: [], close: async () => (await replays.close())?.close() },
+      captures,
+      { faces: [...accounts.faces, hq.pages], close: () => accounts.close() },
+      { faces: [shareWithPages(cors, api), hq.missing], load: () => hq.load(), close: () => hq.close() },
+    ],
+    accounts,
+    readFigures: () => captures.readFigures(),
+  };
+}
+
+/** Between modules that are loaded, in milliseconds, for requests that came meanwhile. */
+const PAUSE_MS = 2;
+
+/** One after the other: visitors of tunnels must not wait for all of it. */
+async function loadModules(relay: Relay) {
+  // The largest library of all has a turn of its own.
+  await import("zod");
+  await delay(PAUSE_MS);
+  const desk = await relay.openDesk();
+  await delay(PAUSE_MS);
+  const api: typeof import("./api.ts") = await import(later("./api.ts"));
+  const tlsAsk: typeof import("./tls_ask.ts") = await import(later("./tls_ask.ts"));
+  await delay(PAUSE_MS);
+  const accounts: typeof import("./open_accounts.ts") = await import(later("./open_accounts.ts"));
+  await delay(PAUSE_MS);
+  const captures: typeof import("./open_captures.ts") = await import(later("./open_captures.ts"));
+  await delay(PAUSE_MS);
+  return { desk, ...api, ...tlsAsk, ...accounts, ...captures };
+}
+
+function openReplaysLazily(options: OwnAreasOptions): Lazy<Replays> {
+  return new Lazy({
+    name: "replays",
+    log: options.log,
+    async load() {
+      const { openReplays }: typeof import("./open_replays.ts") = await import(later("./open_replays.ts"));
+      return openReplays(options);
+    },
+  });
+}
