@@ -82,13 +82,17 @@ export class NotDecoded extends Error {
  * @throws NotDecoded, maybe behind a beginning, and what `pieces` throw
  */
 export async function* decodeBody(
-  pieces: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   codings: readonly BodyCoding[],
   maxBytes: number,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
-  let plain: AsyncIterable<Uint8Array> = pieces;
+  let plain: AsyncIterable<Uint8Array> = pass(pieces);
   for (const coding of codings.toReversed()) plain = decodeOnce(plain, coding, maxBytes);
   for await (const piece of plain) yield new Uint8Array(piece);
+}
+
+async function* pass<T>(pieces: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T, void> {
+  yield* pieces;
 }
 
 async function* decodeOnce(

@@ -2,6 +2,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { brotliCompressSync } from "node:zlib";
 import { isThere, runAtTerminal, within } from "./kit.ts";
 import { findFreePort } from "./kit/free_port.ts";
 import { startViewsServer } from "./views_kit.ts";
@@ -112,6 +113,10 @@ Deno.test("a tail shows calls as they come, with details, headers and payload", 
   match(text, /Request Headers\n(?: {2}\S.*\n)* {2}content-type +application\/json\n/i);
   match(text, /Body Payload\n\{\n {2}"b": \[\n {4}1,\n {4}\{\n/);
   equal(text.includes(id), true);
+  const coded = { "content-type": "application/json", "content-encoding": "br" };
+  await (await fetch(captureUrl, { method: "POST", body: brotliCompressSync('{"c":2}'), headers: coded })).text();
+  await tail.output.waitFor((line) => line === '  "c": 2');
+  match(tail.output.text, /Body Payload \(decoded from br\)\n\{\n {2}"c": 2\n\}\n/);
   tail.kill("SIGINT");
   equal((await tail.ended).code, 0);
 });
@@ -125,7 +130,8 @@ Deno.test("a tail delivers captures byte for byte to a local service, and one ca
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece);
     came.push({ url: request.url ?? "", headers: request.rawHeaders, body: Buffer.concat(pieces) });
-    response.writeHead(201, { "content-type": "text/plain" }).end("thanks");
+    const headers = { "content-type": "text/plain", "content-encoding": "br" };
+    response.writeHead(201, headers).end(brotliCompressSync("thanks"));
   }).listen(0, "127.0.0.1");
   service.on("close", resolve);
   await new Promise<void>((resolve) => service.on("listening", resolve));
@@ -152,7 +158,7 @@ Deno.test("a tail delivers captures byte for byte to a local service, and one ca
       `http://127.0.0.1:${port}/x`,
     );
     deepEqual([replayed.code, replayed.errors], [0, ""]);
-    match(replayed.output, /^Answer of http:\/\/127\.0\.0\.1:\d+\/x: 201 Created, .*, 6 B\nthanks\n/);
+    match(replayed.output, /^Answer of http:\/\/127\.0\.0\.1:\d+\/x: 201 Created, .*, 10 B\nthanks\n/);
     equal(came[2].url, "/x/a%20b?c=%ff");
   } finally {
     service.close();

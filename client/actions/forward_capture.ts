@@ -53,7 +53,7 @@ export function describeDelivery(name: string, delivered: Delivered | NotDeliver
   if (delivered instanceof NotDelivered) return [printable(delivered.message), ""];
   const { status, statusText, durationMs, size, body, contentType } = delivered;
   const about = [`${status} ${printable(statusText)}`.trim(), formatDuration(durationMs), formatBytes(size)];
-  return [`Answer of ${name}: ${about.join(", ")}`, ...formatBody(body, contentType, size), ""];
+  return [`Answer of ${name}: ${about.join(", ")}`, ...formatBody(body, contentType), ""];
 }
 
 /** The same as fields of an event. */

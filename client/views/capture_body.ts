@@ -1,23 +1,29 @@
 import { Buffer } from "node:buffer";
 import type { ApiClient } from "../api/mod.ts";
+import { decodeShown, type ShownBody } from "./shown_body.ts";
 import type { CaptureRecord } from "./records.ts";
 
 /** Bytes of a long body that are fetched to be shown. */
 const SHOWN_BYTES = 256 * 1024;
 
-/** A body, or its beginning. */
-export interface ShownBody {
-  bytes: Uint8Array<ArrayBuffer>;
-  isWhole: boolean;
-}
-
-/** The body for looking at: of a long one the beginning. @throws what the API does */
+/** The body for looking at, without its coding: of a long one the beginning. @throws what the API does */
 export async function loadShownBody(
   api: Pick<ApiClient, "stream">,
   viewId: string,
   capture: CaptureRecord,
 ): Promise<ShownBody> {
-  if (capture.body !== null) return { bytes: Uint8Array.from(Buffer.from(capture.body, "base64")), isWhole: true };
+  return await decodeShown(await loadBeginning(api, viewId, capture), capture.headers);
+}
+
+async function loadBeginning(
+  api: Pick<ApiClient, "stream">,
+  viewId: string,
+  capture: CaptureRecord,
+): Promise<ShownBody> {
+  const all = capture.bodySize;
+  if (capture.body !== null) {
+    return { bytes: Uint8Array.from(Buffer.from(capture.body, "base64")), isWhole: true, size: all };
+  }
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const piece of streamCaptured(api, viewId, capture)) {
@@ -25,7 +31,8 @@ export async function loadShownBody(
     size += piece.length;
     if (size >= SHOWN_BYTES) break;
   }
-  return { bytes: Uint8Array.from(Buffer.concat(pieces)).subarray(0, SHOWN_BYTES), isWhole: size === capture.bodySize };
+  const bytes = Uint8Array.from(Buffer.concat(pieces)).subarray(0, SHOWN_BYTES);
+  return { bytes, isWhole: bytes.length === all, size: all };
 }
 
 /** The bytes of a body, however long it is. @throws what the API does */

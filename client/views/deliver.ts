@@ -12,7 +12,7 @@ import {
   type UpstreamAnswer,
   UpstreamConnection,
 } from "../../common/upstream/mod.ts";
-import type { ShownBody } from "./capture_body.ts";
+import { decodeShown, type ShownBody } from "./shown_body.ts";
 import type { CaptureRecord } from "./records.ts";
 
 /** How long a service may take for its answer. */
@@ -99,8 +99,9 @@ async function readAnswer({ head, statusText, headers, body }: UpstreamAnswer): 
     }
   }
   const bytes = Uint8Array.from(Buffer.concat(pieces)).subarray(0, SHOWN_BYTES);
+  const shown = await decodeShown({ bytes, isWhole: size <= SHOWN_BYTES, size }, headers);
   const contentType = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? null;
-  return { status: head.status, statusText, contentType, body: { bytes, isWhole: size <= SHOWN_BYTES }, size };
+  return { status: head.status, statusText, contentType, body: shown, size };
 }
 
 function explainFailure(error: unknown, service: URL, ending: Ending, { id }: CaptureRecord): NotDelivered {

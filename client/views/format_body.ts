@@ -1,7 +1,7 @@
 import { formatBytes, printable } from "../../common/format.ts";
 import { hexLines } from "../../common/readable/hex_lines.js";
 import { readBody } from "../../common/readable/readable_body.js";
-import type { ShownBody } from "./capture_body.ts";
+import type { ShownBody } from "./shown_body.ts";
 
 /** What of a body is shown at most: the whole of it is in the browser. */
 const MAX_LINES = 400;
@@ -11,9 +11,8 @@ const HEX_BYTES = 256;
 /**
  * A body as lines for a terminal, none of which can steer it: JSON and XML indented, forms and parts by their fields, and
  * bytes that are no text in hexadecimal.
- * @param size of all of it, in bytes
  */
-export function formatBody({ bytes, isWhole }: ShownBody, contentType: string | null, size: number): string[] {
+export function formatBody({ bytes, isWhole, size }: ShownBody, contentType: string | null): string[] {
   const body = readBody(bytes, contentType, isWhole);
   switch (body.kind) {
     case "empty":
@@ -21,7 +20,7 @@ export function formatBody({ bytes, isWhole }: ShownBody, contentType: string | 
     case "binary":
       return [
         ...hexLines(bytes.subarray(0, HEX_BYTES)),
-        ...(size > HEX_BYTES ? [`… ${formatBytes(size)} in all`] : []),
+        ...(bytes.length > HEX_BYTES || !isWhole ? [tellSize(size)] : []),
       ];
     case "form":
       return limit(body.fields.map(([name, value]) => `${name} = ${value}`), size);
@@ -44,7 +43,7 @@ interface Part {
 
 function formatPart({ name, fileName, type, body, isWhole }: Part): string[] {
   if (fileName === null && type === null) {
-    const lines = formatBody({ bytes: body, isWhole }, null, body.length);
+    const lines = formatBody({ bytes: body, isWhole, size: body.length }, null);
     return lines.length > 1 ? [`${name} =`, ...lines.map((line) => `  ${line}`)] : [`${name} = ${lines[0] ?? ""}`];
   }
   const about = [fileName === null ? null : `file "${fileName}"`, type, isWhole ? formatBytes(body.length) : "cut"];
@@ -52,11 +51,15 @@ function formatPart({ name, fileName, type, body, isWhole }: Part): string[] {
 }
 
 /** @param cutSize of all of the body, where not all of it is in the lines */
-function limit(lines: readonly string[], cutSize: number): string[] {
+function limit(lines: readonly string[], cutSize: number | null): string[] {
   const shown = lines.slice(0, MAX_LINES).map(makeHarmless);
-  const isCut = lines.length > MAX_LINES || lines.some((line) => line.length > MAX_LINE) || cutSize > 256 * 1024;
-  return isCut ? [...shown, cutSize > 0 ? `… ${formatBytes(cutSize)} in all` : "…"] : shown;
+  const isLong = cutSize === null || cutSize > 256 * 1024;
+  const isCut = lines.length > MAX_LINES || lines.some((line) => line.length > MAX_LINE) || isLong;
+  return isCut ? [...shown, cutSize === 0 ? "…" : tellSize(cutSize)] : shown;
 }
+
+/** @param size of all of a body; null where nobody knows */
+const tellSize = (size: number | null): string => size === null ? "… and more" : `… ${formatBytes(size)} in all`;
 
 /** Text of strangers as one line of a terminal. */
 export function makeHarmless(text: string): string {

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { formatTime } from "../../common/format.ts";
 import { pathBelowView } from "../../common/replay_request.ts";
 import { formatBody, makeHarmless } from "./format_body.ts";
-import type { ShownBody } from "./capture_body.ts";
+import type { ShownBody } from "./shown_body.ts";
 import type { CaptureRecord } from "./records.ts";
 
 /** How a capture may be shown in the terminal. */
@@ -19,7 +19,8 @@ const DIM = 2, BOLD = 1, CYAN = 36;
 export function formatCapture(capture: CaptureRecord, body: ShownBody, { color, columns }: CaptureLook): string[] {
   const paint = (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
   const title = (text: string) => paint(BOLD, text);
-  const payload = formatBody(body, capture.contentType, capture.bodySize);
+  const payload = formatBody(body, capture.contentType);
+  const coding = body.decodedFrom === undefined ? "" : ` (decoded from ${body.decodedFrom})`;
   return [
     paint(CYAN, rule(formatTime(new Date(capture.receivedAt)), columns)),
     title("Request Details"),
@@ -33,7 +34,7 @@ export function formatCapture(capture: CaptureRecord, body: ShownBody, { color, 
     "",
     title("Request Headers"),
     ...align(capture.headers.map(([name, value]) => [name, decodeUtf8(value)])),
-    ...(payload.length === 0 ? [] : ["", title("Body Payload"), ...payload]),
+    ...(payload.length === 0 ? [] : ["", title("Body Payload") + coding, ...payload]),
     ...(payload.length === 0 && capture.bodySize === 0 ? ["", paint(DIM, "No body")] : []),
     "",
   ];

@@ -1,11 +1,13 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { decodeShown } from "./shown_body.ts";
 import { formatBody } from "./format_body.ts";
 import { formatCapture } from "./format_capture.ts";
 import type { CaptureRecord } from "./records.ts";
 
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text));
-const whole = (text: string) => ({ bytes: bytes(text), isWhole: true });
+const whole = (text: string) => ({ bytes: bytes(text), isWhole: true, size: bytes(text).length });
 
 const CAPTURE: CaptureRecord = {
   id: "7",
@@ -62,7 +64,7 @@ Deno.test("nothing of a capture can steer the terminal", () => {
 });
 
 Deno.test("bodies are shown by what they are", () => {
-  const show = (text: string, type: string | null) => formatBody(whole(text), type, text.length);
+  const show = (text: string, type: string | null) => formatBody(whole(text), type);
   deepEqual(show("a=1&b=%20x", "application/x-www-form-urlencoded"), ["a = 1", "b =  x"]);
   deepEqual(show("<a><b>1</b></a>", "text/xml"), ["<a>", "  <b>1</b>", "</a>"]);
   deepEqual(show("one\r\ntwo\n", "text/plain"), ["one", "two"]);
@@ -74,10 +76,29 @@ Deno.test("bodies are shown by what they are", () => {
 });
 
 Deno.test("a long body is cut, and says how long it is", () => {
-  const lines = formatBody({ bytes: new Uint8Array(300_000), isWhole: false }, null, 10_000_000);
+  const lines = formatBody({ bytes: new Uint8Array(300_000), isWhole: false, size: 10_000_000 }, null);
   equal(lines.length, 17);
   equal(lines.at(-1), "… 10.0 MB in all");
-  const text = formatBody({ bytes: bytes("x\n".repeat(1000)), isWhole: true }, null, 2000);
+  const text = formatBody(whole("x\n".repeat(1000)), null);
   deepEqual([text.length, text.at(-1)], [401, "…"]);
-  equal(formatBody({ bytes: bytes("x".repeat(5000)), isWhole: true }, null, 5000)[0].length, 2001);
+  equal(formatBody(whole("x".repeat(5000)), null)[0].length, 2001);
+});
+
+Deno.test("a body is shown without its coding, as far as that can be undone", async () => {
+  const show = async (coding: string, coded: Uint8Array, isWhole = true) => {
+    const body = { bytes: Uint8Array.from(coded), isWhole, size: isWhole ? coded.length : 10_000_000 };
+    const headers: [string, string][] = [["content-ENCODING", coding]];
+    const decoded = await decodeShown(body, headers);
+    const lines = formatCapture({ ...CAPTURE, headers }, decoded, { color: false, columns: 30 });
+    return lines.slice(lines.findIndex((line) => line.startsWith("Body Payload")), -1);
+  };
+  const json = '{"a":"é"}';
+  deepEqual(await show("br", brotliCompressSync(json)), ["Body Payload (decoded from br)", "{", '  "a": "é"', "}"]);
+  equal((await show("gzip, br", brotliCompressSync(gzipSync(json))))[0], "Body Payload (decoded from gzip, br)");
+  deepEqual((await show("compress", Uint8Array.of(31, 157, 0)))[0], "Body Payload");
+  match((await show("br", bytes("no such thing")))[1], /^no such thing/);
+  const long = gzipSync("x\n".repeat(300_000));
+  for (const lines of [await show("gzip", long), await show("gzip", long.subarray(0, long.length - 20), false)]) {
+    deepEqual([lines[0], lines[1], lines.at(-1)], ["Body Payload (decoded from gzip)", "x", "… and more"]);
+  }
 });

@@ -1,4 +1,5 @@
-export { loadShownBody, type ShownBody, streamCaptured } from "./capture_body.ts";
+export { loadShownBody, streamCaptured } from "./capture_body.ts";
+export type { ShownBody } from "./shown_body.ts";
 export { chooseView } from "./choose_view.ts";
 export { deliver, type Delivered, type DeliverOptions, NotDelivered } from "./deliver.ts";
 export { findNewest, followView, ViewGone } from "./follow.ts";

@@ -57,7 +57,7 @@ export async function decodeBeginning(
   const pieces: Uint8Array[] = [];
   let size = 0, isAll = isWhole;
   try {
-    for await (const piece of decodeBody(only(body), codings, MAX_BEGINNING)) {
+    for await (const piece of decodeBody([body], codings, MAX_BEGINNING)) {
       pieces.push(piece);
       size += piece.length;
     }
@@ -70,7 +70,3 @@ export async function decodeBeginning(
 }
 
 const isCoding = (name: string): boolean => name.toLowerCase() === "content-encoding";
-
-async function* only(body: Uint8Array): AsyncGenerator<Uint8Array, void> {
-  yield await Promise.resolve(body);
-}

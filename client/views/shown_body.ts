@@ -1,0 +1,39 @@
+import { Buffer } from "node:buffer";
+import { decodeBody, NotDecoded, parseCodings } from "../../common/body_coding.ts";
+
+/** Bytes that come out of a body to be shown. */
+const SHOWN_BYTES = 256 * 1024;
+
+/** A body, or its beginning. */
+export interface ShownBody {
+  bytes: Uint8Array<ArrayBuffer>;
+  isWhole: boolean;
+  /** Bytes of all of it; null where nobody knows. */
+  size: number | null;
+  /** The codings that were undone, where there were some. */
+  decodedFrom?: string;
+}
+
+/**
+ * A body as people read it: without its Content-Encoding, as far as that can be undone.
+ * @param body with the bytes as they came; of one that is not what it says it is given back
+ */
+export async function decodeShown(
+  body: ShownBody,
+  headers: readonly (readonly [name: string, value: string])[],
+): Promise<ShownBody> {
+  const fields = headers.filter(([name]) => name.toLowerCase() === "content-encoding").map(([, value]) => value);
+  const codings = parseCodings(fields);
+  if (codings === null || codings.length === 0 || body.bytes.length === 0) return body;
+  const pieces: Uint8Array[] = [];
+  let isWhole = body.isWhole;
+  try {
+    for await (const piece of decodeBody([body.bytes], codings, SHOWN_BYTES)) pieces.push(piece);
+  } catch (error) {
+    if (!(error instanceof NotDecoded)) throw error;
+    if (pieces.length === 0) return body;
+    isWhole = false;
+  }
+  const bytes = Uint8Array.from(Buffer.concat(pieces));
+  return { bytes, isWhole, size: isWhole ? bytes.length : null, decodedFrom: codings.join(", ") };
+}
