@@ -76,7 +76,10 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
 /** Between modules that are loaded, in milliseconds, for requests that came meanwhile. */
 const PAUSE_MS = 2;
 
-/** One after the other: visitors of tunnels must not wait for all of it. */
+/**
+ * One after the other: visitors of tunnels must not wait for all of it. And before anything is opened: what cannot be
+ * loaded leaves nothing behind.
+ */
 async function loadModules(relay: Relay) {
   // The largest library of all has a turn of its own.
   await import("zod");

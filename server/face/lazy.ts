@@ -16,6 +16,8 @@ export class Lazy<T extends object> {
   #loading: Promise<T> | null = null;
   #loaded: T | null = null;
   #isClosed = false;
+  /** Why it could not be loaded last. */
+  #reason: string | null = null;
 
   constructor(options: LazyOptions<T>) {
     this.#options = options;
@@ -28,8 +30,8 @@ export class Lazy<T extends object> {
 
   /**
    * Loads it, unless it is there or about to be.
-   * @throws HttpError 500 `internal_error` when that fails, of which the log hears once: who asks next has it tried
-   * again; 503 `server_restarting` when it was not wanted before {@link close}
+   * @throws HttpError 500 `internal_error` when that fails, of which the log hears once a reason: who asks next has it
+   * tried again; 503 `server_restarting` when it was not wanted before {@link close}
    */
   load(): Promise<T> {
     if (this.#isClosed && this.#loading === null) return Promise.reject(serverRestarting());
@@ -53,7 +55,10 @@ export class Lazy<T extends object> {
       return this.#loaded = await load();
     } catch (cause) {
       this.#loading = null;
-      log.error("not_loaded", { part: name, reason: describeError(cause), stack: stackOf(cause) });
+      const reason = describeError(cause);
+      // Whoever asks has it tried again: strangers must not fill the log.
+      if (reason !== this.#reason) log.error("not_loaded", { part: name, reason, stack: stackOf(cause) });
+      this.#reason = reason;
       throw new HttpError(500, "internal_error", "This part of the server could not be loaded.", { cause });
     }
   }

@@ -30,7 +30,7 @@ Deno.test("a part is loaded when it is first wanted, once for all who want it, a
   equal(loads.length, 1);
 });
 
-Deno.test("all who wait for a part that cannot be loaded are told, the log once, and the next one has it tried again", async () => {
+Deno.test("all who wait for a part that cannot be loaded are told, the log once a reason, and the next one has it tried again", async () => {
   const { part, loads, errors } = createPart();
   const wanted = [part.load(), part.use(() => "never"), part.load()];
   loads[0].reject(new Error("no such file"));
@@ -44,10 +44,15 @@ Deno.test("all who wait for a part that cannot be loaded are told, the log once,
   deepEqual(errors.map(([event, fields]) => [event, fields?.part, fields?.reason]), [
     ["not_loaded", "pages", "no such file"],
   ]);
-  const again = part.load();
-  loads[1].resolve({ name: "site" });
-  equal((await again).name, "site");
-  equal(errors.length, 1);
+  for (const [at, reason] of [[1, "no such file"], [2, "no such export"]] as const) {
+    const again = rejects(part.load(), { status: 500 });
+    loads[at].reject(new Error(reason));
+    await again;
+  }
+  deepEqual(errors.map(([, fields]) => fields?.reason), ["no such file", "no such export"]);
+  const last = part.load();
+  loads[3].resolve({ name: "site" });
+  equal((await last).name, "site");
 });
 
 Deno.test("closing gives what is loaded, waits for what is under way, and begins nothing new", async () => {
