@@ -3,7 +3,6 @@
  * code; this adds what it leaves out: names, the command, types, and the packages that the program needs, which come
  * inside, in the versions that were tested. `--version <release>` stamps one; `--out <folder>` puts it elsewhere.
  */
-import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,6 +10,7 @@ import process from "node:process";
 import { isJoined, joinPackages, leadToJoined } from "./package/bundle.ts";
 import { copyPackages, findPackageNames, loadPackages } from "./package/npm_packages.ts";
 import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
+import { runTool } from "./package/run_tool.ts";
 import { emitTypes } from "./package/types.ts";
 import { readFlag, readVersion, runScript, stampRelease } from "./package/release.ts";
 
@@ -42,7 +42,7 @@ export function buildNpm(out: string, version: string): BuiltPackage {
     emitTypes(join(work, "stage"), folder);
     mkdirSync(out, { recursive: true });
     const file = join(out, `portway-${version}.tgz`);
-    run("tar", ["czf", file, "package"], work);
+    runTool("tar", ["czf", file, "package"], work);
     return { file, bytes: readFileSync(file).length, bundled, joined };
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -64,8 +64,8 @@ function packModules(files: readonly string[], work: string, version: string): s
   const stage = join(work, "stage"), folder = join(work, "package");
   stageFiles(files, stage, version);
   const flags = ["--quiet", "--allow-dirty", "--allow-slow-types", "--no-source-maps", "--output", "p.tgz"];
-  run("deno", ["pack", ...flags], stage);
-  run("tar", ["xzf", join(stage, "p.tgz"), "-C", work], work);
+  runTool("deno", ["pack", ...flags], stage);
+  runTool("tar", ["xzf", join(stage, "p.tgz"), "-C", work], work);
   removeSources(folder);
   finishModules(files, folder);
   return folder;
@@ -168,10 +168,6 @@ function readJson(file: string): Record<string, unknown> {
   return JSON.parse(readFileSync(file, "utf8"));
 }
 
-function run(program: string, args: readonly string[], cwd: string): void {
-  execFileSync(program === "deno" ? Deno.execPath() : program, [...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
-}
-
 function main(): number {
   const version = readVersion(String(readJson(join(ROOT, "deno.json")).version));
   const { file, bytes, bundled } = buildNpm(readFlag("--out") ?? join(ROOT, "dist"), version);
@@ -179,4 +175,4 @@ function main(): number {
   return 0;
 }
 
-if (import.meta.main) process.exit(runScript(main));
+if (import.meta.main) process.exit(await runScript(main));

@@ -144,4 +144,4 @@ function main(): number {
   return compileAll(readFlag("--out") ?? join(ROOT, "dist"), readVersion("0.0.0-dev"), targets);
 }
 
-if (import.meta.main) Deno.exit(runScript(main));
+if (import.meta.main) Deno.exit(await runScript(main));

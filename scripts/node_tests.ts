@@ -7,6 +7,7 @@
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { nameCommand } from "../common/platform/mod.ts";
 import type { Tally } from "./_test_summary.ts";
 
 /** Types are stripped by it without being asked. */
@@ -36,7 +37,7 @@ function findTests(): string[] {
 async function findNode(): Promise<{ command: string[] } | { reason: string }> {
   const here = await readVersion(["node"]);
   if (Number(/^v(\d+)\./.exec(here)?.[1]) >= LEAST_NODE) return { command: ["node"] };
-  const fromNpm = ["npx", "-y", `node@${LEAST_NODE}`];
+  const fromNpm = [nameCommand("npx"), "-y", `node@${LEAST_NODE}`];
   const there = await readVersion(fromNpm);
   if (there.startsWith("v")) return { command: fromNpm };
   return { reason: `Node ${LEAST_NODE} is not on PATH, and "${fromNpm.join(" ")}" failed: ${there}` };

@@ -3,7 +3,6 @@
  * `tests/` with its programs under Node 24 in place of the source under Deno. Files may be given; all otherwise. The
  * last line is `N passed, N failed`.
  */
-import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +10,8 @@ import process from "node:process";
 import { parseTestSummary, type Tally } from "./_test_summary.ts";
 import { buildNpm } from "./build_npm.ts";
 import { ROOT } from "./package/product_files.ts";
+import { runScript } from "./package/release.ts";
+import { runTool } from "./package/run_tool.ts";
 
 const NODE = "node@24";
 
@@ -62,9 +63,8 @@ function install(folder: string): { node: string; installed: string } {
   const place = join(folder, "place");
   mkdirSync(place);
   writeFileSync(join(place, "package.json"), '{"private":true}');
-  const run = (program: string, args: string[]) => execFileSync(program, args, { cwd: place, encoding: "utf8" });
-  run("npm", ["install", "--no-audit", "--no-fund", "--offline", file]);
-  const node = run("npx", ["-y", NODE, "-p", "process.execPath"]).trim();
+  runTool("npm", ["install", "--no-audit", "--no-fund", "--offline", file], place);
+  const node = runTool("npx", ["-y", NODE, "-p", "process.execPath"], place).trim();
   return { node, installed: join(place, "node_modules", "portway") };
 }
 
@@ -106,4 +106,4 @@ async function main(asked: readonly string[]): Promise<number> {
   }
 }
 
-if (import.meta.main) process.exit(await main(Deno.args));
+if (import.meta.main) process.exit(await runScript(() => main(Deno.args)));

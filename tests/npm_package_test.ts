@@ -1,21 +1,15 @@
 /** The package for Node as a newcomer meets it: built, installed in an empty folder, and run by Node itself. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildNpm } from "../scripts/build_npm.ts";
+import { runTool } from "../scripts/package/run_tool.ts";
 import { makeTempDir, startServer, startSite, startTunnel, visit, withInstalled } from "./kit.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** The release that most have, and the oldest that the package says it runs on. */
 const NODE = "node@24", OLDEST_NODE = "node@22.13.0";
-
-function run(program: string, args: readonly string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(program, [...args], { cwd, encoding: "utf8" });
-  assert.equal(status, 0, `${program} ${args.join(" ")}: ${stderr}\n${stdout}`);
-  return stdout;
-}
 
 const PROGRAM = `import { openTunnel, startServer, type OpenTunnel, type TunnelEventMap } from "portway";
 
@@ -38,8 +32,8 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
   const place = join(folder.path, "empty");
   await mkdir(place);
   await writeFile(join(place, "package.json"), '{"private":true,"type":"module"}');
-  const said = run("npm", ["install", "--no-audit", "--no-fund", "--offline", file], place);
-  const findNode = (name: string) => run("npx", ["-y", name, "-p", "process.execPath"], place).trim();
+  const said = runTool("npm", ["install", "--no-audit", "--no-fund", "--offline", file], place);
+  const findNode = (name: string) => runTool("npx", ["-y", name, "-p", "process.execPath"], place).trim();
   const node = findNode(NODE);
   const installed = { node, folder: join(place, "node_modules", "portway") };
 
@@ -66,14 +60,14 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
     for (const name of joined) assert.match(notice, new RegExp(`^${RegExp.escape(name)} \\d+\\.\\d+\\.\\d+$`, "m"));
   });
   await t.step("its command says the release", () => {
-    assert.equal(run(node, [join(place, "node_modules", ".bin", "portway"), "--version"], place), "0.1.0-test\n");
+    assert.equal(runTool(node, [join(place, "node_modules", ".bin", "portway"), "--version"], place), "0.1.0-test\n");
   });
   await t.step("its types fit a program, which runs", async () => {
     await writeFile(join(place, "program.ts"), PROGRAM);
     const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
     const flags = ["--strict", "--module", "nodenext", "--target", "es2022", "--lib", "esnext,dom"];
-    run(Deno.execPath(), ["run", "-A", tsc, "--noEmit", ...flags, "program.ts"], place);
-    assert.equal(run(node, ["program.ts"], place), "true\n");
+    runTool(Deno.execPath(), ["run", "-A", tsc, "--noEmit", ...flags, "program.ts"], place);
+    assert.equal(runTool(node, ["program.ts"], place), "true\n");
   });
   for (const part of ["cli.ts", "server.ts", undefined] as const) {
     await t.step(

@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { runTool } from "./run_tool.ts";
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -7,13 +7,12 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** What belongs to the program: not its tests, nor what runs them, nor what is made from it. */
 const PARTS = ["client", "common", "protocol", "server", "cli.ts", "server.ts", "mod.ts"];
 
-/** The files of the program itself, by their paths from the project's folder: code and what its pages are made of. */
+/**
+ * The files of the program itself, by their paths from the project's folder: code and what its pages are made of.
+ * @throws ToolFailed where there is no git, or the folder is none of its
+ */
 export function listProductFiles(): string[] {
-  const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", ...PARTS], {
-    cwd: ROOT,
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-  });
+  const listed = runTool("git", ["ls-files", "--cached", "--others", "--exclude-standard", ...PARTS], ROOT);
   return listed.split("\n").filter((path) => path !== "" && !isForTests(path)).sort();
 }
 

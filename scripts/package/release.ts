@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { ToolFailed } from "./run_tool.ts";
 
 /** The value of a flag of a script: `--version 1.2.3`. */
 export function readFlag(name: string): string | undefined {
@@ -13,14 +14,14 @@ export class BadFlag extends Error {
   override readonly name = "BadFlag";
 }
 
-/** Runs a script to its exit code; a flag that cannot be used is told in one line. */
-export function runScript(main: () => number): number {
+/** Runs a script to its exit code; a flag that cannot be used, or a program that is missing, is told in one line. */
+export async function runScript(main: () => number | Promise<number>): Promise<number> {
   try {
-    return main();
+    return await main();
   } catch (error) {
-    if (!(error instanceof BadFlag)) throw error;
+    if (!(error instanceof BadFlag || error instanceof ToolFailed)) throw error;
     process.stderr.write(`${error.message}\n`);
-    return 2;
+    return error instanceof BadFlag ? 2 : 1;
   }
 }
 

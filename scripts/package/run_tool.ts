@@ -1,0 +1,31 @@
+import { spawnSync } from "node:child_process";
+import { nameCommand } from "../../common/platform/mod.ts";
+
+/** A program that a script needs is missing, or failed; the message says so in a line, and then what the program said. */
+export class ToolFailed extends Error {
+  override readonly name = "ToolFailed";
+}
+
+/**
+ * Runs a program to its end.
+ * @param program its name on PATH; `deno` is the one that runs this
+ * @returns what it printed
+ * @throws ToolFailed
+ */
+export function runTool(program: string, args: readonly string[], cwd: string): string {
+  const command = program === "deno" ? Deno.execPath() : nameCommand(program);
+  const { error, status, stdout, stderr } = spawnSync(command, [...args], {
+    cwd,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    maxBuffer: 2 ** 26,
+  });
+  if (error !== undefined) throw new ToolFailed(explainUnstarted(program, error), { cause: error });
+  if (status !== 0) throw new ToolFailed(`${program} ${args[0]} failed: ${stderr.trim() || `exit code ${status}`}`);
+  return stdout;
+}
+
+function explainUnstarted(program: string, error: Error): string {
+  const isMissing = "code" in error && error.code === "ENOENT";
+  return isMissing ? `${program} is needed for this, and is not on PATH` : `cannot run ${program}: ${error.message}`;
+}
