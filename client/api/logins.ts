@@ -83,7 +83,7 @@ export class Logins {
       writeFileSync(temporary, JSON.stringify(login, null, 2), { mode: 0o600, flush: true });
       retryWhileHeld(() => renameSync(temporary, join(this.#folder, nameFor(login.server))));
     } catch (error) {
-      rmSync(temporary, { force: true });
+      retryWhileHeld(() => rmSync(temporary, { force: true }));
       throw error;
     }
   }

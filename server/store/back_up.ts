@@ -33,8 +33,7 @@ export function backUp(dataDir: string, copyPath: string): Backup {
     syncFolderAt(dirname(copyPath));
     return { source, bytes: statSync(copyPath).size };
   } catch (cause) {
-    rmSync(part, { force: true });
-    rmSync(copyPath, { force: true });
+    for (const path of [part, copyPath]) retryWhileHeld(() => rmSync(path, { force: true }));
     throw cannotCopy(copyPath, cause);
   }
 }

@@ -1,8 +1,9 @@
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
-import { foldName, syncFolder } from "../../../common/platform/mod.ts";
+import { foldName, retryLaterWhileHeld, syncFolder } from "../../../common/platform/mod.ts";
 import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
 import { getErrorCode, noSuchEntry } from "../disk/fs_error.ts";
+import { removeAside } from "../disk/remove_aside.ts";
 import type { Entry, Folder, Root } from "../disk/root.ts";
 import { isSameEntry } from "../disk/same_entry.ts";
 import type { Scratch } from "../upload/scratch.ts";
@@ -113,7 +114,8 @@ export async function copyEntry(
     const copy = scratch.reserve(place.segments);
     try {
       await copyTree(root, subject.segments, copy, options);
-      return await putInPlace(root, scratch, { path: copy, name: null }, place, options);
+      const made = { path: copy, name: null }, { platform } = root;
+      return await retryLaterWhileHeld(() => putInPlace(root, scratch, made, place, options), { platform });
     } finally {
       fs.rmSync(copy, { recursive: true, force: true });
     }
@@ -174,22 +176,28 @@ async function putInPlace(
     }
   }
   if (other === null || isFileByFile) fs.renameSync(oldPath, newPath);
-  else await exchange(oldPath, newPath, place, scratch);
+  else await exchange(root, scratch, oldPath, newPath, place);
   await syncFolder(place.fd);
   return other !== null;
 }
 
 /** Renames over what no rename replaces: that goes out of sight first, and back when it turns out to be in vain. */
-async function exchange(oldPath: string, newPath: string, place: Folder, scratch: Scratch): Promise<void> {
+async function exchange(
+  root: Root,
+  scratch: Scratch,
+  oldPath: string,
+  newPath: string,
+  place: Folder,
+): Promise<void> {
   const aside = takeAside(place, newPath.slice(newPath.lastIndexOf("/") + 1), scratch);
   if (aside === null) await fs.promises.rm(newPath, { recursive: true });
   try {
     fs.renameSync(oldPath, newPath);
   } catch (error) {
-    if (aside !== null) putBack(aside, newPath);
+    if (aside !== null) await putBack(root, aside, newPath);
     throw error;
   }
-  if (aside !== null) await fs.promises.rm(aside, { recursive: true, force: true });
+  if (aside !== null) await removeAside(root, aside);
 }
 
 /**
@@ -204,7 +212,7 @@ export async function removeEntry(root: Root, scratch: Scratch, subject: Subject
     try {
       await fs.promises.rm(aside, { recursive: true, force: true });
     } catch (error) {
-      putBack(aside, path);
+      await putBack(root, aside, path);
       throw error;
     }
   });
@@ -261,9 +269,12 @@ function takeAside(parent: Folder, name: string, scratch: Scratch): string | nul
 }
 
 /** What could not be removed must not stay out of sight, where nobody looks for it. */
-function putBack(aside: string, path: string): void {
-  const isFree = aside !== path && fs.lstatSync(path, { throwIfNoEntry: false }) === undefined;
-  if (isFree) fs.renameSync(aside, path);
+async function putBack({ platform }: Root, aside: string, path: string): Promise<void> {
+  await retryLaterWhileHeld(() => {
+    const isFree = aside !== path && fs.lstatSync(path, { throwIfNoEntry: false }) === undefined;
+    if (isFree) fs.renameSync(aside, path);
+    return Promise.resolve();
+  }, { platform });
 }
 
 /** The folder that holds the last of `segments`. Throws 404 when it is missing, hidden or outside. */

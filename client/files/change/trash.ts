@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { randomBytes } from "node:crypto";
 import { HttpError } from "../../../common/http_error.ts";
 import { moveAside, type MovedAside, type Subject } from "./changes.ts";
-import { getErrorCode } from "../disk/fs_error.ts";
+import { removeAside } from "../disk/remove_aside.ts";
 import type { Root } from "../disk/root.ts";
 import type { Scratch } from "../upload/scratch.ts";
 import { serializePath } from "../disk/share_path.ts";
@@ -111,7 +111,7 @@ export class Trash {
   async #dropOldest(count: number): Promise<void> {
     for (const [id, { path }] of [...this.#kept].slice(0, Math.max(0, count))) {
       this.#kept.delete(id);
-      await remove(path);
+      await removeAside(this.#root, path);
     }
   }
 
@@ -119,15 +119,6 @@ export class Trash {
   close(): void {
     clearTimeout(this.#timer);
     this.#kept.clear();
-  }
-}
-
-async function remove(path: string): Promise<void> {
-  try {
-    await fs.promises.rm(path, { recursive: true, force: true });
-  } catch (error) {
-    // What may not be removed stays out of sight; the end of the share tries again.
-    if (getErrorCode(error) === "") throw error;
   }
 }
 

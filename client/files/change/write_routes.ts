@@ -3,6 +3,7 @@ import { checkOrigin } from "../own_hosts.ts";
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { checkConditions, type Representation } from "../../../common/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
+import { retryLaterWhileHeld } from "../../../common/platform/mod.ts";
 import { answerLock, answerProppatch, answerUnlock, checkIfHeader, type Tokens } from "../dav/dav_routes.ts";
 import type { DavState } from "../dav/propfind.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
@@ -83,10 +84,11 @@ export class WriteRoutes {
         return await this.#put(request, path, tokens);
       case "DELETE":
         if (query.has("trash") && segments.length === 0) return await this.#emptyTrash();
-        return await this.#remove(request, path, tokens);
+        return await this.#whileHeld(() => this.#remove(request, path, tokens));
       case "MKCOL":
         return await this.#makeCollection(request, segments, tokens);
       case "MOVE":
+        return await this.#whileHeld(() => this.#moves.byDestination(request, path, info, tokens));
       case "COPY":
         return await this.#moves.byDestination(request, path, info, tokens);
       case "PROPPATCH":
@@ -98,16 +100,21 @@ export class WriteRoutes {
     }
     if (isForm(request)) return await this.#takeForm(request, path, tokens);
     if (query.has("mkdir")) return await this.#make(segments, true, tokens);
-    if (query.has("trash")) return await this.#removeToTrash(request, path, tokens);
+    if (query.has("trash")) return await this.#whileHeld(() => this.#removeToTrash(request, path, tokens));
     const trashed = query.get("restore");
-    if (trashed !== null) return this.#restore(trashed, tokens);
+    if (trashed !== null) return await this.#whileHeld(() => Promise.resolve(this.#restore(trashed, tokens)));
     const to = query.get("move");
-    if (to !== null) return await this.#moves.byName(request, path, to, tokens);
+    if (to !== null) return await this.#whileHeld(() => this.#moves.byName(request, path, to, tokens));
     throw new HttpError(
       400,
       "unknown_action",
       "POST takes a form with files, ?mkdir, ?move=PATH, ?trash, ?restore=ID, ?zip or ?tar.",
     );
+  }
+
+  /** Nothing has been changed when a program has it open: who may do what is looked at anew each time. */
+  #whileHeld(change: () => Promise<Response>): Promise<Response> {
+    return retryLaterWhileHeld(change, { platform: this.#root.platform });
   }
 
   #put(request: Request, { segments, query }: SharePath, tokens: Tokens): Promise<Response> {

@@ -40,6 +40,8 @@ export interface Root {
   readonly path: string;
   /** The one name that may be seen, when a single file is shared. */
   readonly only: string | null;
+  /** The system that it lies on, as `process.platform` has it. */
+  readonly platform: string;
   /**
    * Opens what is there to be read. Throws 404 for missing, hidden, special or outside.
    * @param areSeen whether all the names were read from folders or opened before, and so are known to be the entries'
@@ -123,6 +125,7 @@ class SharedRoot implements Root {
   readonly name: string;
   readonly path: string;
   readonly only: string | null;
+  readonly platform: string;
   readonly #prefix: string;
   readonly #hidden: boolean;
   readonly #shown: ReadonlySet<string>;
@@ -139,6 +142,7 @@ class SharedRoot implements Root {
     this.#shown = new Set(shown);
     this.#look = look;
     this.#system = system;
+    this.platform = system.platform;
   }
 
   open(segments: readonly string[], areSeen = false): OpenFile | Folder {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { createEntityTag } from "../../../common/file_http/mod.ts";
 import { retryLaterWhileHeld, syncFolder } from "../../../common/platform/mod.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
+import { removeAside } from "../disk/remove_aside.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
 import { sync } from "../disk/sync.ts";
@@ -37,7 +38,7 @@ export async function giveName(root: Root, upload: PartialUpload, findPlace: Fin
 }
 
 function rename(root: Root, file: Hidden, findPlace: FindPlace): Promise<Omit<Completed, "size">> {
-  return retryLaterWhileHeld(() => renameOnce(root, file, findPlace));
+  return retryLaterWhileHeld(() => renameOnce(root, file, findPlace), { platform: root.platform });
 }
 
 async function renameOnce(root: Root, file: Hidden, findPlace: FindPlace): Promise<Omit<Completed, "size">> {
@@ -67,7 +68,7 @@ async function giveNameToCopy(root: Root, upload: PartialUpload, findPlace: Find
       return { ...named, size: upload.offset };
     } finally {
       fs.closeSync(copy.fd);
-      fs.rmSync(copy.path, { force: true });
+      await removeAside(root, copy.path);
     }
   } finally {
     folder.close();

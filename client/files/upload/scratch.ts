@@ -4,7 +4,7 @@ import os from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { HttpError } from "../../../common/http_error.ts";
-import { isRunning } from "../../../common/platform/mod.ts";
+import { isHeldOpen, isRunning, retryWhileHeld } from "../../../common/platform/mod.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
 
@@ -96,7 +96,7 @@ export class Scratch {
         if (file !== null) adopted.push(file);
       }
     }
-    removeLeftovers(this.#root.path);
+    removeLeftovers(this.#root, this.#root.path);
     return adopted;
   }
 
@@ -104,7 +104,8 @@ export class Scratch {
   close(): void {
     for (const [key, folder] of this.#folders) {
       folder.close();
-      removeUnkept(join(this.#root.path, key, this.#name), key === "");
+      const path = join(this.#root.path, key, this.#name), { platform } = this.#root;
+      retryWhileHeld(() => removeUnkept(path, key === ""), { platform });
     }
     this.#folders.clear();
   }
@@ -172,7 +173,7 @@ function makeScratchFolder(root: Root, place: readonly string[], name: string): 
   try {
     fs.mkdirSync(`${base.path}/${name}`, { mode: 0o700 });
     // In the root it was done at the start.
-    if (place.length > 0) removeLeftovers(base.path);
+    if (place.length > 0) removeLeftovers(root, base.path);
     return root.openOwnFolder(base, name);
   } finally {
     base.close();
@@ -190,12 +191,12 @@ function checkSpace(folder: string, bytes: number): void {
  * Those of processes that still run are theirs; what may not be removed stays, hidden.
  * @throws the system's other errors
  */
-function removeLeftovers(folder: string): void {
+function removeLeftovers({ platform }: Root, folder: string): void {
   for (const left of findLeftovers(folder)) {
     try {
       fs.rmSync(left, { recursive: true, force: true });
     } catch (error) {
-      if (!NOT_PERMITTED.includes(getErrorCode(error))) throw error;
+      if (!NOT_PERMITTED.includes(getErrorCode(error)) && !isHeldOpen(error, platform)) throw error;
     }
   }
 }
