@@ -1,6 +1,7 @@
 import process from "node:process";
+import { explainError } from "../common/explain_error.ts";
 import { listen, type Listener, type ListenerTraffic, sendText } from "../common/listener/mod.ts";
-import { describeError, type Logger } from "../common/log.ts";
+import type { Logger } from "../common/log.ts";
 import type { ListenAddress } from "../common/options.ts";
 import { RELEASE } from "../common/release.ts";
 import type { CaptureFigures } from "./captures/mod.ts";
@@ -129,7 +130,7 @@ export async function openMetrics(
     );
     return null;
   }).catch((cause) => {
-    throw new Error(`cannot listen for metrics on ${hostname} port ${port}: ${describeError(cause)}`, { cause });
+    throw new Error(`cannot listen for metrics on ${hostname} port ${port}: ${explainError(cause)}`, { cause });
   });
   const host = listener.hostname.includes(":") ? `[${listener.hostname}]` : listener.hostname;
   return {

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { describeError } from "../common/log.ts";
+import { explainError } from "../common/explain_error.ts";
 import { nameSource, OptionError } from "../common/options.ts";
 import { decodeText } from "../common/platform/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions } from "./config.ts";
@@ -31,6 +31,6 @@ function readChecked(source: string, path: string, check: (text: string) => unkn
     check(text);
     return text;
   } catch (cause) {
-    throw new OptionError(`${source}: cannot use ${JSON.stringify(path)}: ${describeError(cause)}`, { cause });
+    throw new OptionError(`${source}: cannot use ${JSON.stringify(path)}: ${explainError(cause)}`, { cause });
   }
 }

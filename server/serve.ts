@@ -1,6 +1,7 @@
+import { explainError } from "../common/explain_error.ts";
 import { aborted } from "../common/delay.ts";
 import { type ExchangeHandler, listen, ListenerTraffic, type ListenOptions } from "../common/listener/mod.ts";
-import { describeError, type Logger } from "../common/log.ts";
+import type { Logger } from "../common/log.ts";
 import { createApp } from "./app.ts";
 import type { ProxyConfig } from "./config.ts";
 import type { Area } from "./face/mod.ts";
@@ -46,7 +47,7 @@ export async function serve(
   const traffic = new ListenerTraffic();
   const address = listenOptions(config, tls, config.metrics === null ? undefined : traffic, log);
   const listener = await listen(config.listener, address, (exchange) => handler(exchange)).catch((cause) => {
-    throw new Error(`cannot listen on ${config.host} port ${config.port}: ${describeError(cause)}`, { cause });
+    throw new Error(`cannot listen on ${config.host} port ${config.port}: ${explainError(cause)}`, { cause });
   });
   const { hostname, port } = listener;
   const url = config.url ?? new URL(`${tls === undefined ? "http" : "https"}://localhost:${port}`);

@@ -148,7 +148,10 @@ Deno.test("a port that is taken: the server says which, exit code 1", async () =
   await using data = await makeTempDir();
   const { code, errors } = await run(["server", "--port", String(server.port), "--data-dir", data.path]);
   assert.equal(code, 1);
-  assert.match(errors, new RegExp(`cannot listen on 127.0.0.1 port ${server.port}`));
+  assert.match(
+    errors,
+    new RegExp(`cannot listen on 127.0.0.1 port ${server.port}: another program listens there already `),
+  );
   assert.doesNotMatch(errors, /\n {4}at /);
 });
 

@@ -7,7 +7,11 @@ import { openFolder, startClient } from "./files_kit.ts";
 const CLI = fileURLToPath(new URL("../cli.ts", import.meta.url));
 
 const WRONG: [args: string[], code: number, message: RegExp][] = [
-  [["-f", "/portway/is/not/here", "--local"], 1, /^portway: cannot share "\/portway\/is\/not\/here": ENOENT/],
+  [
+    ["-f", "/portway/is/not/here", "--local"],
+    1,
+    /^portway: cannot share "\/portway\/is\/not\/here": there is no such file or folder \(ENOENT\)\n$/,
+  ],
   [["-f", "/dev/null", "--local"], 1, /neither a file nor a folder/],
   [["-f", ".", "-w", "."], 2, /only one of -e, -f, -fw and -w/],
   [["-e", "3000", "-f", "."], 2, /only one of -e, -f, -fw and -w/],

@@ -1,6 +1,7 @@
+import { explainError } from "../../common/explain_error.ts";
 import { listenForStop } from "../../common/stop_signal.ts";
 import { aborted } from "../../common/delay.ts";
-import { describeError, type Logger } from "../../common/log.ts";
+import type { Logger } from "../../common/log.ts";
 import type { ClientConfig } from "../config.ts";
 import { CommandError } from "../command_error.ts";
 import { formatAuthority, type LocalServer, serveLocally } from "./local_server.ts";
@@ -40,7 +41,7 @@ async function listen(
     return await serveLocally({ target, hostname: localHost, port: local ?? 0, log, onRequest });
   } catch (cause) {
     await target.close();
-    throw new CommandError(`cannot listen on ${formatAuthority(localHost, local ?? 0)}: ${describeError(cause)}`, {
+    throw new CommandError(`cannot listen on ${formatAuthority(localHost, local ?? 0)}: ${explainError(cause)}`, {
       cause,
     });
   }

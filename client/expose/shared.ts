@@ -1,9 +1,10 @@
 import process from "node:process";
 import { text } from "node:stream/consumers";
+import { explainError } from "../../common/explain_error.ts";
 import type { FlagTexts } from "../../common/command_line/mod.ts";
 import type { FetchTarget } from "../../common/fetch_target.ts";
 import { later } from "../../common/later.ts";
-import { describeError, type Logger } from "../../common/log.ts";
+import type { Logger } from "../../common/log.ts";
 import { OptionError } from "../../common/options.ts";
 import { type ClientConfig, clientOptions } from "../config.ts";
 import { CommandError } from "../command_error.ts";
@@ -104,7 +105,7 @@ function open<T extends FetchTarget>(path: string, create: () => T): T {
     return create();
   } catch (cause) {
     // A TypeError is ours and says it all; what the system says needs to be put into words.
-    const reason = describeError(cause);
+    const reason = explainError(cause);
     throw new CommandError(cause instanceof TypeError ? reason : `cannot share "${path}": ${reason}`, { cause });
   }
 }

@@ -1,6 +1,6 @@
+import { explainError } from "../explain_error.ts";
 import { readFileSync } from "node:fs";
 import { readConfigValues } from "../config_values.ts";
-import { describeError } from "../log.ts";
 import { decodeText } from "../platform/mod.ts";
 import { OptionError, type OptionTable, parseOption } from "../options.ts";
 import type { FlagTexts } from "./types.ts";
@@ -35,6 +35,6 @@ function parse(path: string): unknown {
   try {
     return JSON.parse(decodeText(readFileSync(path)));
   } catch (cause) {
-    throw new OptionError(`--config: cannot use "${path}": ${describeError(cause)}`, { cause });
+    throw new OptionError(`--config: cannot use "${path}": ${explainError(cause)}`, { cause });
   }
 }

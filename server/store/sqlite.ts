@@ -1,3 +1,4 @@
+import { explainError } from "../../common/explain_error.ts";
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -34,7 +35,7 @@ export async function openSqliteStore(dataDir: string | null): Promise<Store> {
     watch.begin();
     return { ...createRecords(db), db, dialect: "sqlite", fault: () => watch.fault, close: () => db.destroy() };
   } catch (cause) {
-    throw new Error(`cannot open the database ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new Error(`cannot open the database ${path}: ${explainError(cause)}`, { cause });
   }
 }
 
