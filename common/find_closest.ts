@@ -1,5 +1,7 @@
-/** How far a word may be from what was meant, in letters; a long word may be as far as a third of it. */
+/** How far a word may be from what was meant, in letters; a long word may be as far as a third of it, a short one less. */
 const FEW = 2;
+/** With two of so few letters changed, a word is another one. */
+const SHORT = 4;
 
 /** The longest word that is compared: nobody mistypes a longer one. */
 const MAX_LENGTH = 64;
@@ -8,7 +10,8 @@ const MAX_LENGTH = 64;
 export function findClosest(given: string, words: readonly string[]): string | null {
   if (given.length > MAX_LENGTH) return null;
   const letters = given.replace(/^-+/, "");
-  let best: string | null = null, least = Math.max(FEW, Math.floor(letters.length / 3)) + 1;
+  let best: string | null = null,
+    least = Math.max(letters.length <= SHORT ? 1 : FEW, Math.floor(letters.length / 3)) + 1;
   for (const word of words) {
     const bare = word.replace(/^-+/, "");
     // A flag that was begun, or that has more to it; but any short word is the beginning of something.

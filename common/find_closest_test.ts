@@ -26,5 +26,13 @@ Deno.test("findClosest finds what was meant, and nothing where nothing is near",
     "server backup",
     "completion",
   ]);
+  const short = ["--cors", "--json", "--port"];
+  assert.deepEqual(["--prot", "--prt", "--jsno", "--corss"].map((word) => findClosest(word, short)), [
+    "--port",
+    "--port",
+    "--json",
+    "--cors",
+  ]);
+  assert.equal(findClosest("--port", ["--cors", "--json"]), null);
   assert.deepEqual(["extra", "xyz", "", "x", "-e"].map((word) => findClosest(word, words)), Array(5).fill(null));
 });
