@@ -20,8 +20,14 @@ export function describeAbort(attempt: string, signal: AbortSignal): ConnectErro
 export function describeTlsFailure(hostname: string, cause: unknown, signal?: AbortSignal): ConnectError {
   const attempt = `cannot speak TLS with ${hostname}`;
   if (signal?.aborted) return describeAbort(attempt, signal);
-  return new ConnectError("tls", `${attempt}: ${messageOf(cause)}`, { cause });
+  const reason = messageOf(cause);
+  return new ConnectError("tls", `${attempt}: ${NO_TLS.test(reason) ? "what answers there does not" : reason}`, {
+    cause,
+  });
 }
+
+/** What rustls and OpenSSL say of bytes that are no TLS, such as an answer of HTTP. */
+const NO_TLS = /InvalidContentType|wrong version number|packet length too long/i;
 
 /** The {@link ConnectError} for a proxy that `cause` kept from being reached, which is not the peer's doing. */
 export function describeProxyFailure(cause: unknown): ConnectError {
