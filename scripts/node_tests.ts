@@ -21,7 +21,11 @@ const FOLDERS = [
   "server/relay",
 ];
 /** Tests of what only Deno has: native calls, and `Deno.serve`. */
-const DENO_ONLY = new Set(["common/connection/nodelay_test.ts", "common/connection/keep_alive_test.ts"]);
+const DENO_ONLY = new Set([
+  "common/connection/keep_alive_test.ts",
+  "common/connection/socket_options_test.ts",
+  "common/connection/turns_test.ts",
+]);
 /** A test that takes longer hangs. */
 const TEST_TIMEOUT_MS = 30_000;
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
+import process from "node:process";
 import { connect as connectTls } from "node:tls";
 import { openAcceptor } from "./open_acceptor.ts";
 import type { Connection } from "./types.ts";
@@ -26,6 +27,20 @@ Deno.test("an acceptor passes over peers who left before their turn", async () =
   }
   stayed.destroy();
   acceptor.close();
+});
+
+Deno.test({
+  name: "a thousand who come at once get in, though nobody is accepted yet",
+  // As many as a system allows may wait: Linux tells how many, others wait with fewer.
+  ignore: process.platform !== "linux" || Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8")) < 1000,
+  async fn() {
+    const acceptor = await openAcceptor({ hostname: "127.0.0.1", port: 0 });
+    const visitors = Array.from({ length: 1000 }, () => connect(acceptor.port, "127.0.0.1"));
+    await Promise.all(visitors.map((visitor) => once(visitor, "connect")));
+    for (const visitor of visitors) visitor.destroy();
+    await Promise.all(visitors.map((visitor) => once(visitor, "close")));
+    acceptor.close();
+  },
 });
 
 const pem = (name: string) => ({

@@ -1,13 +1,15 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
-import type {
-  Accepted,
-  AcceptOptions,
-  Acceptor,
-  Certificate,
-  Connection,
-  Driver,
-  PlainConnection,
-  TlsOptions,
+import { systemTurn } from "./_system_turn.ts";
+import {
+  type Accepted,
+  type AcceptOptions,
+  type Acceptor,
+  BACKLOG,
+  type Certificate,
+  type Connection,
+  type Driver,
+  type PlainConnection,
+  type TlsOptions,
 } from "./types.ts";
 
 /** Connections of Deno's own. Its TLS takes no self-signed certificate; the Node driver does. */
@@ -24,6 +26,23 @@ async function openTcp(hostname: string, port: number, signal?: AbortSignal): Pr
   }
 }
 
+/**
+ * What may be asked for before the system is asked what else has come: what is there already comes at once, so whoever
+ * sends without end would have all others wait, and all timers. A read counts 1, and so does each 8 KiB that it may
+ * bring. Accepts count for themselves: newcomers do not wait for those who are there.
+ */
+const IN_A_TURN = 64;
+let inThisTurn = 0;
+
+/** Whether a read into so many bytes may be asked for now; else after {@link systemTurn}. */
+function mayGoOn(bytes: number): boolean {
+  const before = inThisTurn;
+  inThisTurn += 1 + (bytes >> 13);
+  // It is not set back in each turn, which would cost a callback a turn.
+  if (before < IN_A_TURN && inThisTurn >= IN_A_TURN) void systemTurn().then(() => inThisTurn = 0);
+  return inThisTurn < IN_A_TURN;
+}
+
 class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
   protected readonly conn: T;
   #closed = false;
@@ -37,6 +56,10 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
   }
 
   read(into: Uint8Array): Promise<number | null> {
+    return mayGoOn(into.length) ? this.#read(into) : systemTurn().then(() => this.#read(into));
+  }
+
+  #read(into: Uint8Array): Promise<number | null> {
     return this.#closed ? Promise.resolve(null) : this.conn.read(into).catch(this.#onReadError);
   }
 
@@ -111,10 +134,12 @@ function closeQuietly(conn: Deno.Conn): void {
  */
 export async function openDenoAcceptor(options: AcceptOptions): Promise<Acceptor> {
   const { hostname, port, tls } = options;
-  if (tls === undefined) return new DenoAcceptor(Deno.listen({ hostname, port }), null);
+  if (tls === undefined) {
+    const listener = Deno.listen({ hostname, port, tcpBacklog: BACKLOG });
+    return new DenoAcceptor(listener, null, tuneForAccepted((listener.addr as Deno.NetAddr).port));
+  }
   const listener = listenTls(options, tls);
-  const { port: listens } = listener.addr as Deno.NetAddr;
-  if (setForAccepted(listens, IPPROTO_TCP, TCP_NODELAY, 1)) return new DenoAcceptor(listener, tls);
+  if (tuneForAccepted((listener.addr as Deno.NetAddr).port)) return new DenoAcceptor(listener, tls, true);
   listener.close();
   return (await import("./node.ts")).openNodeAcceptor(options);
 }
@@ -123,7 +148,7 @@ type Secured = NonNullable<AcceptOptions["tls"]>;
 
 function listenTls(place: { hostname: string; port: number }, { cert, key, protocols }: Secured): Deno.TlsListener {
   const { hostname, port } = place;
-  return Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols] });
+  return Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols], tcpBacklog: BACKLOG });
 }
 
 /** The C library, by the name that it has on most systems, and where it is musl's. */
@@ -131,11 +156,27 @@ const C_LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so
 /** From netinet/in.h and netinet/tcp.h of Linux. */
 const IPPROTO_TCP = 6;
 const TCP_NODELAY = 1;
+const TCP_NOTSENT_LOWAT = 25;
 
 /**
- * Sets an option of the socket that listens on a port, from which those that it accepts have it (setsockopt(2)): Deno has
- * no way to set TCP_NODELAY in TLS, and without it the second of two small writes waits 40 ms for the peer's
- * acknowledgement.
+ * The most that the system keeps for a peer beyond what is on its way to them, in bytes; without a bound it grows to
+ * megabytes. 2,000 who do not read their answers then hold half a gigabyte of it, more than the system of a small
+ * machine has for all its connections, and those who do read wait a fifth of a second for each answer.
+ */
+const UNSENT = 128 * 1024;
+
+/**
+ * What Deno has no way to ask for, of those that are accepted on a port: TCP_NODELAY in TLS, without which the second of
+ * two small writes waits 40 ms for the peer's acknowledgement, and {@link UNSENT}.
+ * @returns whether TCP_NODELAY is set
+ */
+function tuneForAccepted(port: number): boolean {
+  setForAccepted(port, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT);
+  return setForAccepted(port, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+/**
+ * Sets an option of the socket that listens on a port, from which those that it accepts have it (setsockopt(2)).
  * @returns whether it is set; on Linux alone it can be, whose numbers and libraries these are
  */
 export function setForAccepted(
@@ -206,12 +247,16 @@ class DenoAcceptor implements Acceptor {
   readonly port: number;
   /** Null until the next {@link accept}, where another is to take its place. */
   #listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn> | null;
+  readonly #isTuned: boolean;
   #tls: Secured | null;
   #closed = false;
+  #inARow = 0;
 
-  constructor(listener: Deno.Listener<Deno.TcpConn> | Deno.TlsListener, tls: Secured | null) {
+  /** @param isTuned whether those that are accepted have TCP_NODELAY on already */
+  constructor(listener: Deno.Listener<Deno.TcpConn> | Deno.TlsListener, tls: Secured | null, isTuned: boolean) {
     this.#listener = listener;
     this.#tls = tls;
+    this.#isTuned = isTuned;
     // Both listen on TCP.
     const address = listener.addr as Deno.NetAddr;
     this.hostname = address.hostname;
@@ -219,10 +264,11 @@ class DenoAcceptor implements Acceptor {
   }
 
   async accept(): Promise<Accepted | null> {
+    if (++this.#inARow % IN_A_TURN === 0) await systemTurn();
     while (!this.#closed) {
       const listener = this.#listener ??= this.#listenAgain();
       try {
-        return accepted(await listener.accept());
+        return accepted(await listener.accept(), this.#isTuned);
       } catch (error) {
         if (!this.#closed && listener === this.#listener && !hasLeft(error)) throw error;
       }
@@ -253,7 +299,7 @@ class DenoAcceptor implements Acceptor {
   #listenAgain(): Deno.TlsListener {
     if (this.#tls === null) throw new Error("there is no TLS here");
     const listener = listenTls(this, this.#tls);
-    setForAccepted(this.port, IPPROTO_TCP, TCP_NODELAY, 1);
+    tuneForAccepted(this.port);
     return listener;
   }
 }
@@ -264,10 +310,10 @@ function hasLeft(error: unknown): boolean {
   return error instanceof NotConnected || error instanceof ConnectionReset || error instanceof ConnectionAborted;
 }
 
-function accepted(conn: Deno.TcpConn | Deno.TlsConn): Accepted {
+function accepted(conn: Deno.TcpConn | Deno.TlsConn, isTuned: boolean): Accepted {
   const { hostname } = conn.remoteAddr as Deno.NetAddr;
   if (!("handshake" in conn)) {
-    conn.setNoDelay(true);
+    if (!isTuned) conn.setNoDelay(true);
     const connection = new DenoTcpConnection(conn);
     return { connection, remoteAddress: hostname, handshake: () => Promise.resolve(null) };
   }

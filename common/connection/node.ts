@@ -1,15 +1,16 @@
 import net from "node:net";
 import tls, { rootCertificates } from "node:tls";
 import { describeAbort, describeFailure, describeTlsFailure } from "./_failure.ts";
-import type {
-  Accepted,
-  AcceptOptions,
-  Acceptor,
-  Certificate,
-  Connection,
-  Driver,
-  PlainConnection,
-  TlsOptions,
+import {
+  type Accepted,
+  type AcceptOptions,
+  type Acceptor,
+  BACKLOG,
+  type Certificate,
+  type Connection,
+  type Driver,
+  type PlainConnection,
+  type TlsOptions,
 } from "./types.ts";
 
 /** Connections of node:net and node:tls, which Deno has as well. */
@@ -155,7 +156,7 @@ function usualCertificates(): readonly string[] {
 export async function openNodeAcceptor({ hostname, port, tls: secured }: AcceptOptions): Promise<Acceptor> {
   const server = net.createServer({ allowHalfOpen: true, noDelay: true });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, hostname, resolve);
+    server.once("error", reject).listen({ port, host: hostname, backlog: BACKLOG }, resolve);
   });
   return new NodeAcceptor(server, secured);
 }

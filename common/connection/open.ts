@@ -57,10 +57,14 @@ async function openPlain(
   }
 }
 
+/** To import again what is there costs a fifth of opening a connection. */
+const loaded: { node?: Driver; deno?: Driver } = {};
+
 async function chooseDriver({ tls, viaNode }: ConnectOptions): Promise<Driver> {
   // Deno's own TLS has no way to take a certificate that nobody vouches for.
   const isForNode = process.versions.deno === undefined || tls?.allowSelfSigned || viaNode;
-  return isForNode ? (await import("./node.ts")).nodeDriver : (await import("./deno.ts")).denoDriver;
+  if (isForNode) return loaded.node ??= (await import("./node.ts")).nodeDriver;
+  return loaded.deno ??= (await import("./deno.ts")).denoDriver;
 }
 
 /** Deno's TLS refuses a self-signed certificate even where it is among those to trust; node:tls does not. */

@@ -102,6 +102,9 @@ export interface Accepted {
   handshake(): Promise<string | null>;
 }
 
+/** Connections that may wait to be accepted, where the system allows as many: those of a burst come again in a second. */
+export const BACKLOG = 4096;
+
 /** Takes connections on one address. */
 export interface Acceptor {
   readonly hostname: string;

@@ -32,7 +32,9 @@ for (const [name, driver] of Object.entries({ deno: denoDriver, node: nodeDriver
 for (const [name, openAcceptor] of Object.entries({ deno: openDenoAcceptor, node: openNodeAcceptor })) {
   for (const secured of [false, true]) {
     Deno.test({
-      name: `${name} connection: one that is accepted ${secured ? "in TLS" : "in plain"} has TCP_NODELAY on`,
+      name: `${name} connection: one that is accepted ${
+        secured ? "in TLS" : "in plain"
+      } has TCP_NODELAY on, and holds little unsent`,
       ignore: Deno.build.os !== "linux",
       async fn() {
         const tls = secured ? { cert: pem("leaf.pem"), key: pem("leaf.key"), protocols: ["http/1.1"] } : undefined;
@@ -42,7 +44,10 @@ for (const [name, openAcceptor] of Object.entries({ deno: openDenoAcceptor, node
         const visitor = net.connect(acceptor.port, "127.0.0.1");
         await once(visitor, "connect");
         const accepted = await acceptor.accept();
-        assert.equal(readNoDelay(findDescriptor(visitor.localPort ?? 0)), 1);
+        const fd = findDescriptor(visitor.localPort ?? 0);
+        assert.equal(readOption(fd, TCP_NODELAY), 1);
+        // Node has no way to ask for it.
+        if (name === "deno") assert.equal(readOption(fd, TCP_NOTSENT_LOWAT), 128 * 1024);
         accepted?.handshake().catch(() => {});
         visitor.destroy();
         await once(visitor, "close");
@@ -64,7 +69,7 @@ async function readNoDelayOf(
   assert(address !== null && typeof address === "object");
   const accepted = new Promise<net.Socket>((resolve) => server.once("connection", resolve));
   const connection = await connect(address.port);
-  const noDelay = readNoDelay(findDescriptor(address.port));
+  const noDelay = readOption(findDescriptor(address.port), TCP_NODELAY);
   connection.close();
   (await accepted).destroy();
   await new Promise((resolve) => server.close(resolve));
@@ -95,15 +100,16 @@ function readLink(path: string): string | null {
 // From netinet/in.h and netinet/tcp.h of Linux.
 const IPPROTO_TCP = 6;
 const TCP_NODELAY = 1;
+const TCP_NOTSENT_LOWAT = 25;
 
-function readNoDelay(fd: number): number {
+function readOption(fd: number, option: number): number {
   const library = Deno.dlopen("libc.so.6", {
     getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
   });
   const value = new Int32Array(1);
   const size = new Uint32Array([value.byteLength]);
   try {
-    assert.equal(library.symbols.getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, value, size), 0);
+    assert.equal(library.symbols.getsockopt(fd, IPPROTO_TCP, option, value, size), 0);
     return value[0];
   } finally {
     library.close();
