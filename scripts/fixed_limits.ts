@@ -45,6 +45,7 @@ export const SHARING_LIMITS: readonly FixedLimit[] = [
 export const CLIENT_LIMITS: readonly FixedLimit[] = [
   ["requests that a session answers at a time", "count", "client/tunnel", "MAX_STREAMS"],
   ["WebSockets and other upgrades besides", "count", "client/tunnel", "MAX_UPGRADES"],
+  ["connections to the local service that are being opened at a time", "count", "client/tunnel", "DIALING"],
   ["head of what the local service answers", "bytes", "common/http1", "MAX_RESPONSE_HEAD"],
   ["header fields in it", "count", "common/http1", "MAX_FIELDS"],
   ["time for which requests may still run after Ctrl+C", "ms", "client/tunnel", "DRAIN_MS"],

@@ -11,7 +11,12 @@ import {
 import { Addresses, type PublicBase, RequestHeadWriter } from "./addresses.ts";
 import { type Connect, ConnectError, type Connection } from "../../common/connection/mod.ts";
 import { isWhole, pumpAnswer, respondWhole, type ServiceAnswer } from "./answer.ts";
-import { type AnsweredRequest, type ResponseHead, ResponseSyntaxError } from "../../common/http1/mod.ts";
+import {
+  type AnsweredRequest,
+  type RequestHead,
+  type ResponseHead,
+  ResponseSyntaxError,
+} from "../../common/http1/mod.ts";
 import {
   BodyLengthError,
   type BodyOwner,
@@ -50,7 +55,18 @@ export interface UpstreamOptions {
 }
 
 /** How many requests there are at a time is the session's to limit; each may have a connection. */
-const LIMITS: PoolLimits = { perKey: Infinity, total: Infinity, idlePerKey: 256, idleMs: 30_000 };
+/**
+ * Of a burst of requests most can go out on a connection that another is done with: to open one for each costs more than
+ * the requests, here and at the service, which has room for few that it has not accepted yet.
+ */
+const DIALING = 16;
+const LIMITS: PoolLimits = {
+  perKey: Infinity,
+  dialing: DIALING,
+  total: Infinity,
+  idlePerKey: 256,
+  idleMs: 30_000,
+};
 /** All connections lead to one service. */
 const KEY = "";
 
@@ -95,6 +111,12 @@ export function createUpstream(options: UpstreamOptions): Target {
   };
 }
 
+/** The visitor's address, as the relay tells it. */
+function whoseIs(head: RequestHead): string {
+  const field = head.find("x-forwarded-for");
+  return field < 0 ? "" : head.value(field);
+}
+
 const CONTINUE = 100;
 
 /** One request on its way through the local service. */
@@ -127,7 +149,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
     this.#body = bodyless || upgrade ? null : new BodyWriter(framing, this);
     const idle = service.pool.take(KEY);
     this.#head = service.heads.write(request, idle?.scratch ?? null, this.#rewriting?.edits);
-    if (idle === null) this.#connect();
+    if (idle === null) this.#connect(whoseIs(head));
     else this.#send(idle);
   }
 
@@ -165,10 +187,15 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
     this.#connection?.close();
   }
 
-  async #connect(): Promise<void> {
+  /** @param whose request it is */
+  async #connect(whose: string): Promise<void> {
     const { signal } = this.#connecting = new AbortController();
     try {
-      const connection = await this.#service.pool.open(KEY, () => this.#service.connect(signal));
+      const ending = {
+        reason: null,
+        onEnd: (end: ((reason: Error) => void) | null) => signal.onabort = end && (() => end(signal.reason)),
+      };
+      const connection = await this.#service.pool.open(KEY, () => this.#service.connect(signal), ending, whose);
       this.#service.setReachable(true, "");
       if (this.#stream.ended === null) this.#send(connection);
       else connection.close();
@@ -228,7 +255,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
     const asItIs = this.#toAnswer(connection.buffer, head);
     const answer = this.#rewriting === null ? asItIs : this.#rewrite(connection, asItIs, this.#rewriting);
     if (answer === null) return;
-    if (isWhole(head, connection) && this.#stream.room >= head.length) {
+    if (isWhole(head, connection) && this.#stream.mayRespond(head.length)) {
       respondWhole(this.#stream, connection, answer);
       return this.#finish(connection, head.keepAlive && connection.end === head.end + head.length);
     }
@@ -268,7 +295,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
     const mayRetry = connection.isKept && this.#body === null && this.#stream.ended === null &&
       this.#interims === 0 && IDEMPOTENT.has(this.method);
     connection.close();
-    if (mayRetry) this.#connect();
+    if (mayRetry) this.#connect("");
     else this.#fail(new ConnectionBroken("it closed the connection", { cause }));
   }
 

@@ -1,11 +1,14 @@
 import type { Connection } from "../connection/mod.ts";
 import { type Reader, UpstreamConnection } from "./connection.ts";
+import { FairQueue } from "./fair_queue.ts";
 import type { Ending } from "./types.ts";
 
 /** What strangers cannot make grow beyond. */
 export interface PoolLimits {
   /** Connections open of one key; further requests wait for one of them. */
   perKey: number;
+  /** Of these, being opened at a time; further requests wait for one of them, or for one that another is done with. */
+  dialing: number;
   /** Connections open altogether, idle ones included; further requests are refused. */
   total: number;
   /** Connections of one key kept for the next request. */
@@ -32,10 +35,18 @@ export class PoolExhausted extends Error {
 interface Peer {
   /** Open or being opened. */
   open: number;
+  /** Being opened. */
+  dialing: number;
   /** The one used last at the end. */
   readonly idle: UpstreamConnection[];
-  /** Requests that wait for one, the first at the front. */
-  readonly waiting: ((connection: UpstreamConnection | null) => void)[];
+  /** Requests that wait for one. */
+  readonly waiting: FairQueue<Waiting>;
+}
+
+/** A request that waits: for a connection that another was done with, or for leave to open one, which is null. */
+interface Waiting {
+  resolve(connection: UpstreamConnection | null): void;
+  reject(error: unknown): void;
 }
 
 /** Counts connections to upstreams, and keeps those that can carry another request. Whoever creates it closes it. */
@@ -63,18 +74,29 @@ export class UpstreamPool {
   }
 
   /**
-   * A new connection, made by `dial`; or one that another request was done with meanwhile, where as many are open of the
-   * key as may be.
-   * @param ending of the request that may have to wait; left out where there is no limit to a key
+   * A new connection, made by `dial`; or one that another request was done with meanwhile, where as many are open or
+   * being opened of the key as may be.
+   * @param ending of the request that may have to wait
+   * @param whose it is: those who wait take turns
    * @throws PoolExhausted when there was none until the request had to end, or where as many are open altogether as may
    * be; and what `dial` throws
    */
-  async open(key: string, dial: () => Promise<Connection>, ending: Ending = NEVER): Promise<UpstreamConnection> {
-    const kept = await this.#reserve(key, ending);
+  async open(
+    key: string,
+    dial: () => Promise<Connection>,
+    ending: Ending = NEVER,
+    whose = "",
+  ): Promise<UpstreamConnection> {
+    const kept = await this.#reserve(key, ending, whose);
     if (kept !== null) return kept;
+    const peer = this.#peerOf(key);
     try {
-      return new UpstreamConnection(await dial(), key, this.#giveUp);
+      const connection = new UpstreamConnection(await dial(), key, this.#giveUp);
+      peer.dialing--;
+      this.#letDial(peer);
+      return connection;
     } catch (error) {
+      peer.dialing--;
       this.#giveUp({ key });
       throw error;
     }
@@ -87,7 +109,7 @@ export class UpstreamPool {
     if (this.#closed || connection.keepMs <= 0 || isTooMany) return connection.close();
     connection.watch(this.#watcher);
     const next = peer.waiting.shift();
-    if (next !== undefined) return next(connection);
+    if (next !== undefined) return next.resolve(connection);
     connection.idleSince = performance.now();
     peer.idle.push(connection);
   }
@@ -108,32 +130,56 @@ export class UpstreamPool {
   }
 
   /** Leave to open a connection: null; or another's. */
-  #reserve(key: string, ending: Ending): UpstreamConnection | null | Promise<UpstreamConnection | null> {
+  #reserve(
+    key: string,
+    ending: Ending,
+    whose: string,
+  ): UpstreamConnection | null | Promise<UpstreamConnection | null> {
     const known = this.#peers.get(key);
-    if (known === undefined || known.open < this.#limits.perKey) {
-      this.#makeRoom();
-      this.#peerOf(key).open++;
-      this.#open++;
-      return null;
+    if (known !== undefined && !this.#mayDial(known)) return known.idle.pop() ?? this.#wait(known, ending, whose);
+    this.#makeRoom();
+    this.#countDial(this.#peerOf(key));
+    return null;
+  }
+
+  #mayDial({ open, dialing }: Peer): boolean {
+    return open < this.#limits.perKey && dialing < this.#limits.dialing;
+  }
+
+  #countDial(peer: Peer): void {
+    peer.open++;
+    peer.dialing++;
+    this.#open++;
+  }
+
+  /** Has those who wait open connections of their own, as many as may. */
+  #letDial(peer: Peer): void {
+    while (peer.waiting.size > 0 && this.#mayDial(peer)) {
+      const next = peer.waiting.shift();
+      try {
+        this.#makeRoom();
+      } catch (error) {
+        next?.reject(error);
+        continue;
+      }
+      this.#countDial(peer);
+      next?.resolve(null);
     }
-    return known.idle.pop() ?? this.#wait(known, ending);
   }
 
   /** Takes leave back: the connection was closed, or never opened. */
   readonly #giveUp = ({ key }: { readonly key: string }): void => {
     const peer = this.#peerOf(key);
-    // Who waits opens one of its own in the place of this one.
-    const next = peer.waiting.shift();
-    if (next !== undefined) return next(null);
     peer.open--;
     this.#open--;
+    this.#letDial(peer);
     if (peer.open === 0) this.#peers.delete(key);
   };
 
   #peerOf(key: string): Peer {
     let peer = this.#peers.get(key);
     if (peer === undefined) {
-      peer = { open: 0, idle: [], waiting: [] };
+      peer = { open: 0, dialing: 0, idle: [], waiting: new FairQueue() };
       this.#peers.set(key, peer);
     }
     return peer;
@@ -149,16 +195,21 @@ export class UpstreamPool {
     throw new PoolExhausted("all", this.#limits.total);
   }
 
-  #wait(peer: Peer, ending: Ending): Promise<UpstreamConnection | null> {
+  #wait(peer: Peer, ending: Ending, whose: string): Promise<UpstreamConnection | null> {
     return new Promise((resolve, reject) => {
-      const take = (connection: UpstreamConnection | null) => {
-        ending.onEnd(null);
-        resolve(connection);
+      const waiting = {
+        resolve(connection: UpstreamConnection | null) {
+          ending.onEnd(null);
+          resolve(connection);
+        },
+        reject(error: unknown) {
+          ending.onEnd(null);
+          reject(error);
+        },
       };
-      peer.waiting.push(take);
+      peer.waiting.push(whose, waiting);
       ending.onEnd(() => {
-        const at = peer.waiting.indexOf(take);
-        if (at >= 0) peer.waiting.splice(at, 1);
+        peer.waiting.delete(whose, waiting);
         reject(new PoolExhausted("key", this.#limits.perKey));
       });
     });

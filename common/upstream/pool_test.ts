@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { ScriptedConnection, settle } from "./_script.ts";
-import { type PoolLimits, UpstreamPool } from "./pool.ts";
+import { PoolExhausted, type PoolLimits, UpstreamPool } from "./pool.ts";
+import type { Ending } from "./types.ts";
 
 const KEY = "http://upstream.test";
 
 function createPool(limits: Partial<PoolLimits> = {}) {
   const connections: ScriptedConnection[] = [];
-  const pool = new UpstreamPool({ perKey: Infinity, total: Infinity, idlePerKey: 256, idleMs: 30_000, ...limits });
+  const pool = new UpstreamPool({
+    perKey: Infinity,
+    dialing: Infinity,
+    total: Infinity,
+    idlePerKey: 256,
+    idleMs: 30_000,
+    ...limits,
+  });
   const dial = () => {
     const connection = new ScriptedConnection();
     connections.push(connection);
@@ -79,5 +87,73 @@ Deno.test("UpstreamPool gives who waits a connection that is released, and lets 
   assert.equal(await second, await first);
   assert.equal(connections.length, 1);
   (await second).close();
+  pool.close();
+});
+
+/** Opens connections that are there when they are told to be. */
+function createSlowPool(limits: Partial<PoolLimits>) {
+  const { pool } = createPool(limits);
+  const dials: ReturnType<typeof Promise.withResolvers<ScriptedConnection>>[] = [];
+  const dial = () => {
+    dials.push(Promise.withResolvers());
+    return dials[dials.length - 1].promise;
+  };
+  return { pool, dials, open: (ending?: Ending, whose?: string) => pool.open(KEY, dial, ending, whose) };
+}
+
+Deno.test("UpstreamPool opens so many at a time, and others get what is there first, in turn", async () => {
+  const { pool, dials, open } = createSlowPool({ dialing: 2 });
+  const [one, two, three, four, five] = Array.from({ length: 5 }, () => open());
+  await settle();
+  assert.equal(dials.length, 2);
+  dials[0].resolve(new ScriptedConnection());
+  const first = await one;
+  await settle();
+  assert.equal(dials.length, 3, "one was opened, so the third may open its own");
+  pool.release(first);
+  assert.equal(await four, first, "the fourth waits no longer than for the first that is done");
+  dials[1].reject(new Error("nobody there"));
+  await assert.rejects(two, /nobody there/);
+  await settle();
+  assert.equal(dials.length, 4, "one has failed, so the fifth may open its own");
+  for (const dialled of dials.slice(2)) dialled.resolve(new ScriptedConnection());
+  for (const opened of [three, four, five]) (await opened).close();
+  pool.close();
+});
+
+Deno.test("UpstreamPool forgets a request that ends while it waits, and tells it when there can be none", async () => {
+  const { pool, dials, open } = createSlowPool({ dialing: 1, total: 1 });
+  const first = open();
+  let end = () => {};
+  const second = open({ reason: null, onEnd: (now) => end = () => now?.(new Error("the visitor left")) });
+  const third = open();
+  await settle();
+  end();
+  await assert.rejects(second, PoolExhausted);
+  dials[0].resolve(new ScriptedConnection());
+  await assert.rejects(third, PoolExhausted);
+  (await first).close();
+  const again = open();
+  await settle();
+  dials[1].resolve(new ScriptedConnection());
+  (await again).close();
+  pool.close();
+});
+
+Deno.test("UpstreamPool lets those who wait take turns, whoever has how many", async () => {
+  const { pool, dials, open } = createSlowPool({ dialing: 1 });
+  const crowd = Array.from({ length: 50 }, () => open(undefined, "crowd"));
+  const newcomer = open(undefined, "newcomer");
+  await settle();
+  for (let count = 0; count < 3; count++) {
+    dials[count].resolve(new ScriptedConnection());
+    await settle();
+  }
+  assert.equal((await newcomer).isClosed, false);
+  for (let count = 3; count < 51; count++) {
+    dials[count].resolve(new ScriptedConnection());
+    await settle();
+  }
+  for (const opened of [newcomer, ...crowd]) (await opened).close();
   pool.close();
 });
