@@ -371,3 +371,27 @@ Deno.test("an empty write sends nothing, and END alone goes out when nothing els
   assert.equal(link.toClient.messages[0].length, FRAME_HEAD);
   link.relay.end(GoAwayReason.closed, "");
 });
+
+Deno.test("a small answer is sent while large bodies wait for room", async () => {
+  const asked: MuxStream[] = [];
+  const link = new Link({
+    slow: true,
+    onRequest(stream) {
+      asked.push(stream);
+      return ignore();
+    },
+  });
+  for (let count = 0; count < 11; count++) link.relay.open(HEAD, GET, visitor());
+  await link.settle();
+  const [small, ...large] = asked;
+  large.forEach((stream) => answerEmpty(stream, false));
+  const writing = large.map((stream) => stream.write(patterned(INITIAL_WINDOW, stream.id), true));
+  await turn();
+  assert.equal(small.room, 0);
+  assert.deepEqual([4096, 4097].map((bytes) => small.mayRespond(bytes)), [true, false]);
+  small.respond(200, NOTHING, 0, 0, patterned(4096, 0), 0, 4096, true);
+  assert(link.relay.size > 10);
+  await link.settle();
+  await Promise.all(writing);
+  assert.equal(link.relay.size, 0);
+});

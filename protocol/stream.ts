@@ -114,6 +114,11 @@ export class MuxStream {
     return this.#mux.outbox.full ? 0 : Math.min(this.#sendCredit, MAX_PIECE);
   }
 
+  /** Whether {@link respond} may send a body of `bytes` whole: a small one waits for larger ones no more than heads do. */
+  mayRespond(bytes: number): boolean {
+    return bytes <= this.room || (bytes <= HURRIED && bytes <= this.#sendCredit);
+  }
+
   /** Window growth that this stream holds of its session's budget, in bytes. */
   get growth(): number {
     return this.#window - INITIAL_WINDOW;
@@ -307,7 +312,9 @@ export class MuxStream {
 
 const EMPTY = new Uint8Array(0);
 /** A stream that has carried no more, in bytes, need not wait behind large bodies: most answers are small. */
-const EARLY = 64 * 1024;
+const EARLY = 16 * 1024;
+/** Bodies that go with the head, however much else waits to be sent, in bytes. */
+const HURRIED = 4 * 1024;
 /** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
 /** Windows are filled within a few round trips: 64 KiB, 256 KiB, 1 MiB, 4 MiB, 16 MiB. */
