@@ -134,6 +134,8 @@ function closeQuietly(conn: Deno.Conn): void {
  */
 export async function openDenoAcceptor(options: AcceptOptions): Promise<Acceptor> {
   const { hostname, port, tls } = options;
+  // What it needs is there before descriptors can run out.
+  await systemTurn();
   if (tls === undefined) {
     const listener = Deno.listen({ hostname, port, tcpBacklog: BACKLOG });
     return new DenoAcceptor(listener, null, tuneForAccepted((listener.addr as Deno.NetAddr).port));
