@@ -23,8 +23,8 @@ const FOLDERS = [
 /** Tests of what only Deno has: native calls, and `Deno.serve`. */
 const DENO_ONLY = new Set([
   "common/connection/keep_alive_test.ts",
-  "common/connection/socket_options_test.ts",
-  "common/connection/turns_test.ts",
+  "common/connection/socket_options/socket_options_test.ts",
+  "common/connection/turns/turns_test.ts",
 ]);
 /** A test that takes longer hangs. */
 const TEST_TIMEOUT_MS = 30_000;

@@ -60,7 +60,7 @@ export interface Stage extends AsyncDisposable {
 }
 
 export async function openStage(options: { descriptors?: number } = {}): Promise<Stage> {
-  // What is measured is not how long a service of Deno's lets newcomers wait: common/connection/_system_turn.ts.
+  // What is measured is not how long a service of Deno's lets newcomers wait: common/connection/turns/deno.ts.
   const env = { DENO_TOKIO_EVENT_INTERVAL: "1" };
   const service = startProgram(DENO, ["run", "-A", join(FOLDER, "_target.ts")], { env });
   const [, port] = await service.until(/port (\d+)/);

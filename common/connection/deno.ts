@@ -1,5 +1,6 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
-import { systemTurn } from "./_system_turn.ts";
+import { tuneForAccepted } from "./socket_options/deno.ts";
+import { IN_A_TURN, mayGoOn, systemTurn } from "./turns/deno.ts";
 import {
   type Accepted,
   type AcceptOptions,
@@ -24,23 +25,6 @@ async function openTcp(hostname: string, port: number, signal?: AbortSignal): Pr
   } catch (error) {
     throw describeFailure(`cannot connect to ${hostname} port ${port}`, error, signal);
   }
-}
-
-/**
- * What may be asked for before the system is asked what else has come: what is there already comes at once, so whoever
- * sends without end would have all others wait, and all timers. A read counts 1, and so does each 8 KiB that it may
- * bring. Accepts count for themselves: newcomers do not wait for those who are there.
- */
-const IN_A_TURN = 64;
-let inThisTurn = 0;
-
-/** Whether a read into so many bytes may be asked for now; else after {@link systemTurn}. */
-function mayGoOn(bytes: number): boolean {
-  const before = inThisTurn;
-  inThisTurn += 1 + (bytes >> 13);
-  // It is not set back in each turn, which would cost a callback a turn.
-  if (before < IN_A_TURN && inThisTurn >= IN_A_TURN) void systemTurn().then(() => inThisTurn = 0);
-  return inThisTurn < IN_A_TURN;
 }
 
 class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
@@ -151,97 +135,6 @@ type Secured = NonNullable<AcceptOptions["tls"]>;
 function listenTls(place: { hostname: string; port: number }, { cert, key, protocols }: Secured): Deno.TlsListener {
   const { hostname, port } = place;
   return Deno.listenTls({ hostname, port, cert, key, alpnProtocols: [...protocols], tcpBacklog: BACKLOG });
-}
-
-/** The C library, by the name that it has on most systems, and where it is musl's. */
-const C_LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
-/** From netinet/in.h and netinet/tcp.h of Linux. */
-const IPPROTO_TCP = 6;
-const TCP_NODELAY = 1;
-const TCP_NOTSENT_LOWAT = 25;
-
-/**
- * The most that the system keeps for a peer beyond what is on its way to them, in bytes; without a bound it grows to
- * megabytes. 2,000 who do not read their answers then hold half a gigabyte of it, more than the system of a small
- * machine has for all its connections, and those who do read wait a fifth of a second for each answer.
- */
-const UNSENT = 128 * 1024;
-
-/**
- * What Deno has no way to ask for, of those that are accepted on a port: TCP_NODELAY in TLS, without which the second of
- * two small writes waits 40 ms for the peer's acknowledgement, and {@link UNSENT}.
- * @returns whether TCP_NODELAY is set
- */
-function tuneForAccepted(port: number): boolean {
-  setForAccepted(port, IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT);
-  return setForAccepted(port, IPPROTO_TCP, TCP_NODELAY, 1);
-}
-
-/**
- * Sets an option of the socket that listens on a port, from which those that it accepts have it (setsockopt(2)).
- * @returns whether it is set; on Linux alone it can be, whose numbers and libraries these are
- */
-export function setForAccepted(
-  port: number,
-  level: number,
-  option: number,
-  value: number,
-  os: string = Deno.build.os,
-): boolean {
-  if (os !== "linux" || Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return false;
-  try {
-    const fd = findListeningSocket(port);
-    return fd !== null && C_LIBRARIES.some((name) => setSocketOption(name, fd, level, option, value));
-  } catch {
-    // Without /proc, or the right to read it.
-    return false;
-  }
-}
-
-function setSocketOption(library: string, fd: number, level: number, option: number, value: number): boolean {
-  try {
-    const opened = Deno.dlopen(library, {
-      setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
-    });
-    const memory = new Int32Array([value]);
-    const result = opened.symbols.setsockopt(fd, level, option, memory, memory.byteLength);
-    opened.close();
-    return result === 0;
-  } catch {
-    return false;
-  }
-}
-
-/** This process's descriptor of the socket that listens on a port, or null. */
-function findListeningSocket(port: number): number | null {
-  const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const rows = ["tcp", "tcp6"].flatMap((table) => readText(`/proc/self/net/${table}`).split("\n"));
-  // Columns: number, local and remote address, state, queues, timer, retransmits, user, timeout, inode. 0A is LISTEN.
-  const sockets = rows.map((row) => row.trim().split(/\s+/))
-    .filter((row) => row[1]?.endsWith(suffix) && row[3] === "0A")
-    .map((row) => `socket:[${row[9]}]`);
-  for (const { name } of Deno.readDirSync("/proc/self/fd")) {
-    if (sockets.includes(readLink(`/proc/self/fd/${name}`))) return Number(name);
-  }
-  return null;
-}
-
-/** A system may lack one of them. */
-function readText(path: string): string {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return "";
-  }
-}
-
-/** The listing has the descriptor that made the listing, which is closed by now. */
-function readLink(path: string): string {
-  try {
-    return Deno.readLinkSync(path);
-  } catch {
-    return "";
-  }
 }
 
 class DenoAcceptor implements Acceptor {

@@ -1,4 +1,21 @@
-import { nextTurn } from "../turn.ts";
+import { nextTurn } from "../../turn.ts";
+
+/**
+ * What may be asked for before the system is asked what else has come: what is there already comes at once, so whoever
+ * sends without end would have all others wait, and all timers. A read counts 1, and so does each 8 KiB that it may
+ * bring. Accepts count for themselves: newcomers do not wait for those who are there.
+ */
+export const IN_A_TURN = 64;
+let inThisTurn = 0;
+
+/** Whether a read into so many bytes may be asked for now; else after {@link systemTurn}. */
+export function mayGoOn(bytes: number): boolean {
+  const before = inThisTurn;
+  inThisTurn += 1 + (bytes >> 13);
+  // It is not set back in each turn, which would cost a callback a turn.
+  if (before < IN_A_TURN && inThisTurn >= IN_A_TURN) void systemTurn().then(() => inThisTurn = 0);
+  return inThisTurn < IN_A_TURN;
+}
 
 /** Two ends of one connection of this process to itself. */
 interface Pair {

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
-import { pem } from "./_test_peer.ts";
-import { denoDriver, openDenoAcceptor, setForAccepted } from "./deno.ts";
-import { nodeDriver, openNodeAcceptor } from "./node.ts";
-import { openConnector } from "./open.ts";
+import { pem } from "../_test_peer.ts";
+import { denoDriver, openDenoAcceptor } from "../deno.ts";
+import { setForAccepted } from "./deno.ts";
+import { nodeDriver, openNodeAcceptor } from "../node.ts";
+import { openConnector } from "../open.ts";
 
 for (const [name, driver] of Object.entries({ deno: denoDriver, node: nodeDriver })) {
   Deno.test({

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { listen } from "./_test_peer.ts";
-import { systemTurn } from "./_system_turn.ts";
-import { denoDriver } from "./deno.ts";
-import { openConnector } from "./open.ts";
+import { listen } from "../_test_peer.ts";
+import { systemTurn } from "./deno.ts";
+import { denoDriver } from "../deno.ts";
+import { openConnector } from "../open.ts";
 
 const connect = openConnector({ driver: denoDriver });
 
