@@ -25,7 +25,7 @@ export function renderHelp(program: Program, command: Command, table: OptionTabl
   const others = command.name === "" ? program.commands.filter(({ name, isHidden }) => name !== "" && !isHidden) : [];
   return [
     command.name === "" ? program.about : `${full}: ${command.summary}`,
-    `${heading("Usage:")} ${renderUsage(full, command, others.length > 0 ? program.name : null)}`,
+    `${heading("Usage:")} ${renderUsage(full, command, others.length > 0 ? program.name : null, options.columns)}`,
     ...section("Commands", others.map(({ name, summary }) => [name, summary])),
     ...groupOptions(table).flatMap(([title, group]) =>
       section(title, group.map((option) => [nameOption(option), describe(option)]))
@@ -34,10 +34,19 @@ export function renderHelp(program: Program, command: Command, table: OptionTabl
   ].join("\n\n") + "\n";
 }
 
-function renderUsage(full: string, { usage = "[options]", operands = [] }: Command, others: string | null): string {
-  const lines = usage.split("\n").map((line) => [full, ...operands, line].join(" "));
-  if (others !== null) lines.push(`${others} COMMAND [options]`);
-  return lines.join("\n       ");
+function renderUsage(
+  full: string,
+  { usage = "[options]", operands = [] }: Command,
+  others: string | null,
+  columns: number,
+): string {
+  const ways = usage.split("\n").map((line) => [full, ...operands, line].join(" "));
+  if (others !== null) ways.push(`${others} COMMAND [options]`);
+  const indent = " ".repeat("Usage: ".length);
+  const width = Math.max(columns - indent.length - 2, MIN_RIGHT);
+  // A flag and its value stay together.
+  const parts = (way: string) => wrap(way.replace(/(-\S+) (?=[A-Z])/g, "$1\xa0"), width);
+  return ways.map((way) => parts(way).join(`\n${indent}  `).replaceAll("\xa0", " ")).join(`\n${indent}`);
 }
 
 type Row = readonly [left: string, right: string];

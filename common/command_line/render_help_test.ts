@@ -78,6 +78,15 @@ Deno.test("renderHelp of a command says what it takes, and lists no other", () =
   assert.equal(help, "it store: keeps it\n\nUsage: it store FILE [options]\n");
 });
 
+Deno.test("renderHelp breaks a long usage as wide as the terminal is", () => {
+  const long = { ...program.commands[1], usage: "-e PORT | -f PATH | -w PATH\n--login" };
+  const help = renderHelp(program, long, {}, { columns: 36, color: false });
+  assert.equal(
+    help,
+    "it store: keeps it\n\nUsage: it store FILE -e PORT |\n         -f PATH | -w PATH\n       it store FILE --login\n",
+  );
+});
+
 Deno.test("renderHelp writes headings bold where that is seen", () => {
   // deno-lint-ignore no-control-regex -- what is looked for
   assert.match(renderHelp(program, main, table, { columns: 80, color: true }), /^\x1b\[1mTunnels:\x1b\[0m$/m);
