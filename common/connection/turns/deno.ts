@@ -59,11 +59,9 @@ async function ask(): Promise<void> {
 /** It lasts as long as this process. */
 async function openPair(): Promise<Pair> {
   const hostname = "127.0.0.1";
-  using listener = Deno.listen({ hostname, port: 0 });
-  const [near, far] = await Promise.all([
-    Deno.connect({ hostname, port: listener.addr.port }),
-    listener.accept(),
-  ]);
+  const listener = Deno.listen({ hostname, port: 0 });
+  const [near, far] = await Promise.all([Deno.connect({ hostname, port: listener.addr.port }), listener.accept()])
+    .finally(() => listener.close());
   const isOurs = far.remoteAddr.port === near.localAddr.port;
   if (isOurs) return { near, far };
   near.close();
