@@ -30,7 +30,7 @@ export class GrowthBudget {
  * What all sessions of this process may grow by: readers that kept up, and then all stop at once, hold this much at
  * most besides their initial windows.
  */
-const PROCESS_GROWTH = 2 * MAX_WINDOW_GROWTH;
+const PROCESS_GROWTH = 4 * MAX_WINDOW_GROWTH;
 
 /** The budget above those of all sessions of this process. */
 export const growthOfProcess = new GrowthBudget(PROCESS_GROWTH);

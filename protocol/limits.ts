@@ -28,7 +28,7 @@ export const INITIAL_WINDOW = 64 * 1024;
 export const MAX_WINDOW = 16 * 1024 * 1024;
 
 /** What the windows of one session may grow by, all streams together; keeps memory bounded when readers stall. */
-export const MAX_WINDOW_GROWTH = 48 * 1024 * 1024;
+export const MAX_WINDOW_GROWTH = 24 * 1024 * 1024;
 
 /** Longest text in RESET and GOAWAY, in bytes. */
 export const MAX_REASON = 512;
