@@ -86,7 +86,8 @@ function pingWithoutEnd(socket: Duplex): void {
   more();
 }
 
-server.listen(0, "127.0.0.1", () => {
+// A service that has no room for those who come at once has them come again after a second, whatever is before it.
+server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
   const { port } = server.address() as AddressInfo;
   // In earnest the service is on another machine. Here 2,000 answers that nobody reads would have 1.6 GB of this one's
   // TCP memory in its own send buffers, and all connections, the server's too, would wait for some to come free.
