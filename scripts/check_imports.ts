@@ -44,7 +44,13 @@ const ROWS: readonly (readonly string[])[] = [
   ["protocol", "common"],
 ];
 /** Folders of the composition, where there are too many files for one. */
-const COMPOSED: ReadonlySet<string> = new Set(["client/actions", "client/expose"]);
+const COMPOSED: ReadonlySet<string> = new Set([
+  "server/api",
+  "server/open",
+  "server/serving",
+  "client/actions",
+  "client/expose",
+]);
 const TOOLS_ROW = 0;
 const ENTRY_ROW = 1;
 

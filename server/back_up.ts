@@ -4,7 +4,7 @@ import { formatBytes } from "../common/format.ts";
 import { nameSource, OptionError, resolveOptions } from "../common/options.ts";
 import { writeText } from "../common/output/mod.ts";
 import { backUpOptions } from "./config.ts";
-import { IN_MEMORY } from "./open_store.ts";
+import { IN_MEMORY } from "./open/store.ts";
 import { backUp } from "./store/mod.ts";
 
 /**

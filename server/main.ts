@@ -4,22 +4,22 @@ import type { Exchange } from "../common/listener/mod.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
-import { checkAllowLists } from "./check_allow_lists.ts";
+import { checkAllowLists } from "./open/check_allow_lists.ts";
 import { LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ServerConfig } from "./config.ts";
 import { type Area, Lazy, shareWithPages } from "./face/mod.ts";
-import { beginFirstStart } from "./first_start.ts";
-import { createHealth } from "./health.ts";
-import { createLazyArea, type LoadedAreas } from "./lazy_area.ts";
-import { describeCaptures, describeRelay } from "./metrics.ts";
-import { openCors } from "./open_cors.ts";
-import { openOriginReader } from "./open_origin_reader.ts";
-import type { OpenProxyOptions } from "./open_proxy.ts";
-import { openConfiguredStore } from "./open_store.ts";
-import type { OwnAreas, OwnAreasOptions } from "./own_areas.ts";
+import { beginFirstStart } from "./open/first_start.ts";
+import { createHealth } from "./api/health.ts";
+import { createLazyArea, type LoadedAreas } from "./serving/lazy_area.ts";
+import { describeCaptures, describeRelay } from "./serving/metrics.ts";
+import { openCors } from "./open/cors.ts";
+import { openOriginReader } from "./open/origin_reader.ts";
+import type { OpenProxyOptions } from "./open/proxy.ts";
+import { openConfiguredStore } from "./open/store.ts";
+import type { OwnAreas, OwnAreasOptions } from "./open/own_areas.ts";
 import { Relay, type RelayOptions } from "./relay/mod.ts";
-import type { RunningServer } from "./running_server.ts";
-import { type Opened, type Place, serve } from "./serve.ts";
+import type { RunningServer } from "./serving/running_server.ts";
+import { type Opened, type Place, serve } from "./serving/serve.ts";
 import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };
@@ -107,7 +107,7 @@ function putOffProxy(options: Omit<OpenProxyOptions, "alone">): Lazy<LoadedAreas
     name: "proxy",
     log: options.log,
     async load() {
-      const { openProxy }: typeof import("./open_proxy.ts") = await import(later("./open_proxy.ts"));
+      const { openProxy }: typeof import("./open/proxy.ts") = await import(later("./open/proxy.ts"));
       return { areas: [openProxy({ ...options, alone: null })] };
     },
   });
@@ -119,7 +119,7 @@ function putOffOwnAreas(options: () => OwnAreasOptions, log: Logger): Lazy<OwnAr
     name: "own areas",
     log,
     async load() {
-      const { openOwnAreas }: typeof import("./own_areas.ts") = await import(later("./own_areas.ts"));
+      const { openOwnAreas }: typeof import("./open/own_areas.ts") = await import(later("./open/own_areas.ts"));
       return await openOwnAreas(options());
     },
   });

@@ -1,14 +1,14 @@
 import type { Logger } from "../common/log.ts";
-import { createApiFace } from "./api.ts";
-import { checkAllowLists } from "./check_allow_lists.ts";
+import { createApiFace } from "./api/api.ts";
+import { checkAllowLists } from "./open/check_allow_lists.ts";
 import type { ProxyOnlyConfig } from "./config.ts";
 import { shareWithPages } from "./face/mod.ts";
-import { createHealth } from "./health.ts";
-import { openCors } from "./open_cors.ts";
-import { openProxy } from "./open_proxy.ts";
+import { createHealth } from "./api/health.ts";
+import { openCors } from "./open/cors.ts";
+import { openProxy } from "./open/proxy.ts";
 import { proxyApi } from "./proxy/mod.ts";
-import type { RunningServer } from "./running_server.ts";
-import { serve } from "./serve.ts";
+import type { RunningServer } from "./serving/running_server.ts";
+import { serve } from "./serving/serve.ts";
 
 /**
  * Listens and serves the proxy alone: no tunnels, nothing stored.

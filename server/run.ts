@@ -9,8 +9,8 @@ import { resolveOptions } from "../common/options.ts";
 import { writeText } from "../common/output/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
 import { startServer } from "./main.ts";
-import { IN_MEMORY } from "./open_store.ts";
-import type { RunningServer } from "./running_server.ts";
+import { IN_MEMORY } from "./open/store.ts";
+import type { RunningServer } from "./serving/running_server.ts";
 
 /**
  * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.

@@ -3,11 +3,11 @@ import { listen } from "../../common/listener/mod.ts";
 import { createOriginReader } from "../../common/forwarded.ts";
 import { readJsonBody } from "../../common/check_input.ts";
 import { type LogFields, type Logger, silentLogger } from "../../common/log.ts";
-import { createApiFace } from "../api.ts";
-import { createApp } from "../app.ts";
+import { createApiFace } from "../api/api.ts";
+import { createApp } from "../serving/app.ts";
 import { type Plan, type Principal, requireLogin, type Role } from "../access/mod.ts";
 import type { Face } from "../face/mod.ts";
-import { beginFirstStart } from "../first_start.ts";
+import { beginFirstStart } from "../open/first_start.ts";
 import type { Store } from "../store/mod.ts";
 import { type Accounts, type AccountsOptions, createAccounts, type FirstAdmin } from "./mod.ts";
 

@@ -1,9 +1,9 @@
-import type { Logger } from "../common/log.ts";
-import { nameSource, OptionError } from "../common/options.ts";
-import { createSecret } from "../common/secret.ts";
-import type { FirstAdmin, SetUp } from "./accounts/mod.ts";
-import { type ServerConfig, serverOptions } from "./config.ts";
-import type { Store } from "./store/mod.ts";
+import type { Logger } from "../../common/log.ts";
+import { nameSource, OptionError } from "../../common/options.ts";
+import { createSecret } from "../../common/secret.ts";
+import type { FirstAdmin, SetUp } from "../accounts/mod.ts";
+import { type ServerConfig, serverOptions } from "../config.ts";
+import type { Store } from "../store/mod.ts";
 
 /** What is to be done while there is no user. */
 export interface FirstStart {

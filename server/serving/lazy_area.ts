@@ -1,7 +1,7 @@
-import type { Exchange, ExchangeHandler } from "../common/listener/mod.ts";
-import type { Logger } from "../common/log.ts";
+import type { Exchange, ExchangeHandler } from "../../common/listener/mod.ts";
+import type { Logger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
-import type { Answer, Area, Lazy } from "./face/mod.ts";
+import type { Answer, Area, Lazy } from "../face/mod.ts";
 
 /** Areas that are loaded together, in the order in which their faces are asked. */
 export interface LoadedAreas {

@@ -1,15 +1,15 @@
-import { delay } from "../common/delay.ts";
-import { later } from "../common/later.ts";
-import type { Logger } from "../common/log.ts";
-import type { Accounts, SetUp } from "./accounts/mod.ts";
-import type { CaptureFigures } from "./captures/mod.ts";
-import type { ServerConfig } from "./config.ts";
-import { type Area, type Cors, Lazy, shareWithPages } from "./face/mod.ts";
-import { createHq } from "./hq/mod.ts";
+import { delay } from "../../common/delay.ts";
+import { later } from "../../common/later.ts";
+import type { Logger } from "../../common/log.ts";
+import type { Accounts, SetUp } from "../accounts/mod.ts";
+import type { CaptureFigures } from "../captures/mod.ts";
+import type { ServerConfig } from "../config.ts";
+import { type Area, type Cors, Lazy, shareWithPages } from "../face/mod.ts";
+import { createHq } from "../hq/mod.ts";
 import type { KnowOwnOptions } from "./know_own.ts";
-import type { Replays } from "./open_replays.ts";
-import type { Relay } from "./relay/mod.ts";
-import type { Store } from "./store/mod.ts";
+import type { Replays } from "./replays.ts";
+import type { Relay } from "../relay/mod.ts";
+import type { Store } from "../store/mod.ts";
 
 /** What {@link OwnAreas} stand on. */
 export interface OwnAreasOptions extends KnowOwnOptions {
@@ -49,7 +49,7 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
     areas: [desk.api, accounts.api, captures.api, createTlsAsk(isServed)],
     about,
     async describeProxy() {
-      const { proxyApi }: typeof import("./proxy/mod.ts") = await import(later("./proxy/mod.ts"));
+      const { proxyApi }: typeof import("../proxy/mod.ts") = await import(later("../proxy/mod.ts"));
       return proxyApi(about);
     },
   });
@@ -86,12 +86,12 @@ async function loadModules(relay: Relay) {
   await delay(PAUSE_MS);
   const desk = await relay.openDesk();
   await delay(PAUSE_MS);
-  const api: typeof import("./api.ts") = await import(later("./api.ts"));
-  const tlsAsk: typeof import("./tls_ask.ts") = await import(later("./tls_ask.ts"));
+  const api: typeof import("../api/api.ts") = await import(later("../api/api.ts"));
+  const tlsAsk: typeof import("../api/tls_ask.ts") = await import(later("../api/tls_ask.ts"));
   await delay(PAUSE_MS);
-  const accounts: typeof import("./open_accounts.ts") = await import(later("./open_accounts.ts"));
+  const accounts: typeof import("./accounts.ts") = await import(later("./accounts.ts"));
   await delay(PAUSE_MS);
-  const captures: typeof import("./open_captures.ts") = await import(later("./open_captures.ts"));
+  const captures: typeof import("./captures.ts") = await import(later("./captures.ts"));
   await delay(PAUSE_MS);
   return { desk, ...api, ...tlsAsk, ...accounts, ...captures };
 }
@@ -101,7 +101,7 @@ function openReplaysLazily(options: OwnAreasOptions): Lazy<Replays> {
     name: "replays",
     log: options.log,
     async load() {
-      const { openReplays }: typeof import("./open_replays.ts") = await import(later("./open_replays.ts"));
+      const { openReplays }: typeof import("./replays.ts") = await import(later("./replays.ts"));
       return openReplays(options);
     },
   });

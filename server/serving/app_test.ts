@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { HttpError } from "../common/http_error.ts";
-import type { Exchange } from "../common/listener/mod.ts";
-import { createLogger, silentLogger } from "../common/log.ts";
+import { HttpError } from "../../common/http_error.ts";
+import type { Exchange } from "../../common/listener/mod.ts";
+import { createLogger, silentLogger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
-import type { Face } from "./face/mod.ts";
+import type { Face } from "../face/mod.ts";
 
 /** What of an exchange a face looks at. */
 function ask(host: string, path: string): Exchange {

@@ -1,8 +1,8 @@
-import { bareHostname } from "../common/bare_hostname.ts";
-import { isLoopbackAddress } from "../common/loopback.ts";
-import { portOf } from "../common/url_port.ts";
-import type { ServerConfig } from "./config.ts";
-import { createOwnAddressCheck, type GuardOptions } from "./guard/mod.ts";
+import { bareHostname } from "../../common/bare_hostname.ts";
+import { isLoopbackAddress } from "../../common/loopback.ts";
+import { portOf } from "../../common/url_port.ts";
+import type { ServerConfig } from "../config.ts";
+import { createOwnAddressCheck, type GuardOptions } from "../guard/mod.ts";
 
 /** By what a server knows that a request would lead back to it. */
 export interface KnowOwnOptions {

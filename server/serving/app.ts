@@ -1,8 +1,8 @@
-import { errorResponse, HttpError } from "../common/http_error.ts";
-import type { Exchange, ExchangeHandler } from "../common/listener/mod.ts";
-import { describeError, type Logger, stackOf } from "../common/log.ts";
-import type { Answer, Face } from "./face/mod.ts";
-import { StoreUnavailable } from "./store/mod.ts";
+import { errorResponse, HttpError } from "../../common/http_error.ts";
+import type { Exchange, ExchangeHandler } from "../../common/listener/mod.ts";
+import { describeError, type Logger, stackOf } from "../../common/log.ts";
+import type { Answer, Face } from "../face/mod.ts";
+import { StoreUnavailable } from "../store/mod.ts";
 
 /** One handler of many faces: the first that takes a request answers it, errors included; nobody's is 404. */
 export function createApp(faces: readonly Face[], log: Logger): ExchangeHandler {

@@ -1,9 +1,9 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { explainError } from "../common/explain_error.ts";
-import { nameSource, OptionError } from "../common/options.ts";
-import { decodeText } from "../common/platform/mod.ts";
-import { type ProxyConfig, proxyOnlyOptions } from "./config.ts";
+import { explainError } from "../../common/explain_error.ts";
+import { nameSource, OptionError } from "../../common/options.ts";
+import { decodeText } from "../../common/platform/mod.ts";
+import { type ProxyConfig, proxyOnlyOptions } from "../config.ts";
 
 /** PEM texts that a listener ends TLS with. */
 export interface TlsFiles {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
-import { escapeHtml } from "../common/http_error.ts";
-import { getLookText } from "../common/look/look.ts";
-import { PROJECT, RELEASE } from "../common/release.ts";
+import { escapeHtml } from "../../common/http_error.ts";
+import { getLookText } from "../../common/look/look.ts";
+import { PROJECT, RELEASE } from "../../common/release.ts";
 
 /** What the proxy's page at `/` tells. */
 export interface WelcomeOptions {

@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
-import { bareHostname } from "../common/bare_hostname.ts";
-import type { Logger } from "../common/log.ts";
-import { isLoopbackAddress, isLoopbackHost } from "../common/loopback.ts";
-import type { ProxyConfig } from "./config.ts";
-import { Cors } from "./face/mod.ts";
-import { openOriginReader } from "./open_origin_reader.ts";
+import { bareHostname } from "../../common/bare_hostname.ts";
+import type { Logger } from "../../common/log.ts";
+import { isLoopbackAddress, isLoopbackHost } from "../../common/loopback.ts";
+import type { ProxyConfig } from "../config.ts";
+import { Cors } from "../face/mod.ts";
+import { openOriginReader } from "./origin_reader.ts";
 
 /**
  * Which pages may use the proxy, as the options want it.

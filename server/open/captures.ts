@@ -1,7 +1,7 @@
-import { type CapturesArea, type CapturesOptions, createCaptures } from "./captures/mod.ts";
-import { createLocalArrivals } from "./cluster/mod.ts";
-import type { ServerConfig } from "./config.ts";
-import { openOriginReader } from "./open_origin_reader.ts";
+import { type CapturesArea, type CapturesOptions, createCaptures } from "../captures/mod.ts";
+import { createLocalArrivals } from "../cluster/mod.ts";
+import type { ServerConfig } from "../config.ts";
+import { openOriginReader } from "./origin_reader.ts";
 
 /** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;

@@ -1,11 +1,11 @@
-import { explainError } from "../common/explain_error.ts";
-import { aborted } from "../common/delay.ts";
-import { type ExchangeHandler, listen, ListenerTraffic, type ListenOptions } from "../common/listener/mod.ts";
-import type { Logger } from "../common/log.ts";
+import { explainError } from "../../common/explain_error.ts";
+import { aborted } from "../../common/delay.ts";
+import { type ExchangeHandler, listen, ListenerTraffic, type ListenOptions } from "../../common/listener/mod.ts";
+import type { Logger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
-import type { ProxyConfig } from "./config.ts";
-import type { Area } from "./face/mod.ts";
-import { openTrustCheck } from "./open_origin_reader.ts";
+import type { ProxyConfig } from "../config.ts";
+import type { Area } from "../face/mod.ts";
+import { openTrustCheck } from "../open/origin_reader.ts";
 import { describeProcess, describeTraffic, type Metric, openMetrics } from "./metrics.ts";
 import { readTls } from "./read_tls.ts";
 import { watchTls } from "./renew_tls.ts";

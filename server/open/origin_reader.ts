@@ -1,6 +1,6 @@
-import { createOriginReader, createTrustCheck, type OriginReader } from "../common/forwarded.ts";
-import { nameSource, OptionError } from "../common/options.ts";
-import { type ProxyConfig, proxyOnlyOptions } from "./config.ts";
+import { createOriginReader, createTrustCheck, type OriginReader } from "../../common/forwarded.ts";
+import { nameSource, OptionError } from "../../common/options.ts";
+import { type ProxyConfig, proxyOnlyOptions } from "../config.ts";
 
 /**
  * The reader that believes the proxies of `--trusted-proxies`.

@@ -1,11 +1,11 @@
-import type { Logger } from "../common/log.ts";
-import { isLoopbackAddress } from "../common/loopback.ts";
-import { networkOf } from "../common/network.ts";
-import type { ProxyConfig } from "./config.ts";
-import type { Area, Cors, Face } from "./face/mod.ts";
+import type { Logger } from "../../common/log.ts";
+import { isLoopbackAddress } from "../../common/loopback.ts";
+import { networkOf } from "../../common/network.ts";
+import type { ProxyConfig } from "../config.ts";
+import type { Area, Cors, Face } from "../face/mod.ts";
 import { knowOwn, type KnowOwnOptions } from "./know_own.ts";
-import { openOriginReader } from "./open_origin_reader.ts";
-import { CorsProxy } from "./proxy/mod.ts";
+import { openOriginReader } from "./origin_reader.ts";
+import { CorsProxy } from "../proxy/mod.ts";
 
 /** What the CORS proxy needs of the server that it runs in. */
 export interface OpenProxyOptions extends KnowOwnOptions {

@@ -1,9 +1,9 @@
 import { Hono } from "hono";
-import { HttpError } from "../common/http_error.ts";
-import type { ExchangeEnv } from "../common/listener/mod.ts";
-import { type ApiObject, type ApiPart, joinApi } from "../common/open_api.ts";
-import { PROJECT, RELEASE } from "../common/release.ts";
-import type { ApiArea, Face } from "./face/mod.ts";
+import { HttpError } from "../../common/http_error.ts";
+import type { ExchangeEnv } from "../../common/listener/mod.ts";
+import { type ApiObject, type ApiPart, joinApi } from "../../common/open_api.ts";
+import { PROJECT, RELEASE } from "../../common/release.ts";
+import type { ApiArea, Face } from "../face/mod.ts";
 import { sizedJson } from "./sized_json.ts";
 import { welcome, type WelcomeOptions } from "./welcome.ts";
 

@@ -1,9 +1,9 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { listen } from "../common/listener/mod.ts";
-import { readJsonBody } from "../common/check_input.ts";
-import { silentLogger } from "../common/log.ts";
+import { listen } from "../../common/listener/mod.ts";
+import { readJsonBody } from "../../common/check_input.ts";
+import { silentLogger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
-import { type Area, type Face, Lazy } from "./face/mod.ts";
+import { type Area, type Face, Lazy } from "../face/mod.ts";
 import { createLazyArea, type LoadedAreas } from "./lazy_area.ts";
 
 /** Says who it is and what it was sent. */

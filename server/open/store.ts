@@ -1,7 +1,7 @@
-import { describeError } from "../common/log.ts";
-import { nameSource, OptionError } from "../common/options.ts";
-import { type ServerConfig, serverOptions } from "./config.ts";
-import { openStore, parsePostgresAddress, type PostgresAddress, type Store } from "./store/mod.ts";
+import { describeError } from "../../common/log.ts";
+import { nameSource, OptionError } from "../../common/options.ts";
+import { type ServerConfig, serverOptions } from "../config.ts";
+import { openStore, parsePostgresAddress, type PostgresAddress, type Store } from "../store/mod.ts";
 
 /** The data folder of a server that keeps nothing. */
 export const IN_MEMORY = ":memory:";

@@ -1,6 +1,6 @@
-import { HttpError } from "../common/http_error.ts";
-import { RELEASE } from "../common/release.ts";
-import type { Face } from "./face/mod.ts";
+import { HttpError } from "../../common/http_error.ts";
+import { RELEASE } from "../../common/release.ts";
+import type { Face } from "../face/mod.ts";
 import { sizedJson } from "./sized_json.ts";
 
 /** `/health`, which is asked from a server's first moment on. @param read what it says besides that the server runs */

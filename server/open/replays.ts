@@ -1,8 +1,8 @@
-import type { CapturesOptions } from "./captures/mod.ts";
-import type { ServerConfig } from "./config.ts";
-import { Guard } from "./guard/mod.ts";
+import type { CapturesOptions } from "../captures/mod.ts";
+import type { ServerConfig } from "../config.ts";
+import { Guard } from "../guard/mod.ts";
 import { knowOwn, type KnowOwnOptions } from "./know_own.ts";
-import { Upstream } from "./proxy/mod.ts";
+import { Upstream } from "../proxy/mod.ts";
 
 /** Sends captures again. Whoever opened it closes it. */
 export interface Replays {

@@ -1,8 +1,8 @@
-import type { Logger } from "../common/log.ts";
-import { type Accounts, createAccounts, type SetUp } from "./accounts/mod.ts";
-import type { ServerConfig } from "./config.ts";
-import { openOriginReader } from "./open_origin_reader.ts";
-import type { Store } from "./store/mod.ts";
+import type { Logger } from "../../common/log.ts";
+import { type Accounts, createAccounts, type SetUp } from "../accounts/mod.ts";
+import type { ServerConfig } from "../config.ts";
+import { openOriginReader } from "./origin_reader.ts";
+import type { Store } from "../store/mod.ts";
 
 /** Accounts as the options want them. @param url of HQ */
 export function openAccounts(config: ServerConfig, store: Store, url: URL, setUp: SetUp, log: Logger): Accounts {
