@@ -5,7 +5,7 @@ import { nextTurn } from "../../turn.ts";
  * sends without end would have all others wait, and all timers. A read counts 1, and so does each 8 KiB that it may
  * bring. Accepts count for themselves: newcomers do not wait for those who are there.
  */
-export const IN_A_TURN = 64;
+export const IN_A_TURN = 96;
 let inThisTurn = 0;
 
 /** Whether a read into so many bytes may be asked for now; else after {@link systemTurn}. */
