@@ -1,6 +1,7 @@
 import { ConnectError, type ConnectFailure, type Connection, type Driver } from "../../../common/connection/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { RequestSyntaxError, ResponseSyntaxError } from "../../../common/http1/mod.ts";
+import { describeError } from "../../../common/log.ts";
 import {
   type AnswerBody,
   BodyLengthError,
@@ -232,9 +233,11 @@ const TLS_REASONS: readonly [said: RegExp, reason: string][] = [
 ];
 
 /** Why there is no secure connection, for callers. A reason nobody has met before is told as it is. */
-function explainTls({ message }: ConnectError): string {
+function explainTls({ message, cause }: ConnectError): string {
   const said = message.slice(message.indexOf(": ") + 2);
-  return TLS_REASONS.find(([pattern]) => pattern.test(said))?.[1] ?? `It says: ${said.slice(0, 200)}`;
+  // The message may have other words already than those that are known.
+  const known = `${said} ${describeError(cause)}`;
+  return TLS_REASONS.find(([pattern]) => pattern.test(known))?.[1] ?? `It says: ${said.slice(0, 200)}`;
 }
 
 /** 504 for a limit of time that a caller or this server has set. */
