@@ -109,11 +109,13 @@ async function* decodeOnce(
   async function* whole() {
     try {
       yield beginning;
-      yield* { [Symbol.asyncIterator]: () => source };
-    } catch (error) {
-      throw fault = error;
+      // Not by `yield*`: what goes wrong in the decoder is thrown in here, and would seem to come from the source.
+      for (let next = await follow(); !next.done; next = await follow()) yield next.value;
+    } finally {
+      await source.return?.();
     }
   }
+  const follow = () => source.next().catch((error) => Promise.reject(fault = error));
   const decoder = createDecoder(coding, beginning, true);
   // What goes wrong is thrown where the decoder is read.
   pipeline(Readable.from(whole(), { objectMode: true }), decoder, () => {});

@@ -58,7 +58,12 @@ for (const [name, coding, code] of CODERS) {
 
   if (name === "deflate without zlib's head") continue;
   Deno.test(`decodeBody refuses what is not ${name}`, async () => {
-    await rejects(read(decodeBody(cut(Buffer.from("no such thing"), 100), [coding], 1e9)), NotDecoded);
+    for (const times of [1, 10_000]) {
+      const other = Buffer.from("no such thing".repeat(times));
+      for (const pieces of [cut(other, 100), cut(other, 1e9), [other]]) {
+        await rejects(read(decodeBody(pieces, [coding], 1e9)), NotDecoded);
+      }
+    }
   });
 }
 
