@@ -122,6 +122,17 @@ Deno.test("what is moved aside and cannot be removed for a moment is removed all
   deepEqual(await listNames(share), ["folder"]);
 });
 
+Deno.test("a copy that is not wanted is told so, whoever has it open", async () => {
+  await using share = openTestShare({ writable: true, system: WINDOWS });
+  for (const file of ["a.txt", "b.txt"]) share.write(file, file);
+  const headers = { destination: "/b.txt", overwrite: "F" };
+  for (const times of [2, 1000]) {
+    using _ = hold("EBUSY", times, (path, to) => to === "" && path.includes(".portway"));
+    equal((await share.ask("/a.txt", { method: "COPY", headers })).status, 412);
+  }
+  deepEqual([(await listNames(share)).sort(), share.read("b.txt")], [["a.txt", "b.txt"], "b.txt"]);
+});
+
 Deno.test("a share that ends waits for what has its scratch files open, and one that begins goes on without", async () => {
   const share = openTestShare({ writable: true, system: WINDOWS });
   const part = { method: "PUT", headers: { "content-range": "bytes 0-3/8" }, body: "half" };

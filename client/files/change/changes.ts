@@ -117,7 +117,7 @@ export async function copyEntry(
       const made = { path: copy, name: null }, { platform } = root;
       return await retryLaterWhileHeld(() => putInPlace(root, scratch, made, place, options), { platform });
     } finally {
-      fs.rmSync(copy, { recursive: true, force: true });
+      await removeAside(root, copy);
     }
   } finally {
     place.close();
