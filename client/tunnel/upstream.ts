@@ -54,12 +54,12 @@ export interface UpstreamOptions {
   onTls?(): void;
 }
 
-/** How many requests there are at a time is the session's to limit; each may have a connection. */
 /**
  * Of a burst of requests most can go out on a connection that another is done with: to open one for each costs more than
  * the requests, here and at the service, which has room for few that it has not accepted yet.
  */
 const DIALING = 16;
+/** How many requests there are at a time is the session's to limit; each may have a connection. */
 const LIMITS: PoolLimits = {
   perKey: Infinity,
   dialing: DIALING,
