@@ -4,8 +4,10 @@ import { fileURLToPath } from "node:url";
 const SCRIPT = fileURLToPath(new URL("build_npm.ts", import.meta.url));
 
 /** Runs the script in a world where something is missing. */
-async function build(env: Record<string, string>): Promise<{ code: number; said: string }> {
+async function build(missing: Record<string, string>): Promise<{ code: number; said: string }> {
   const args = ["run", "-A", "--no-check", SCRIPT];
+  // Git tells it in the language of whoever runs this.
+  const env = { LC_ALL: "C", ...missing };
   const run = new Deno.Command(Deno.execPath(), { args, env, stdin: "null", stdout: "piped", stderr: "piped" });
   const { code, stdout, stderr } = await run.output();
   return { code, said: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
