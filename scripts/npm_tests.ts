@@ -31,6 +31,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   "usage_kill_test.ts": "starts servers of the kit's own, which are source",
   "executable_test.ts": "builds executables",
   "deploy_test.ts": "reads files of deployment",
+  "start_test.ts": "reads what the source imports",
   "completion_test.ts": "gives shells a command that runs the source",
   "proxy_memory_test.ts": "a bound for the memory of Deno",
   "proxy_description_memory_test.ts": "a bound for the memory of Deno",
