@@ -87,6 +87,25 @@ export class Link {
   }
 }
 
+/**
+ * A link whose client keeps the streams it was asked on.
+ * @param handler what it does with each of them
+ */
+export function createLink(
+  options: LinkOptions = {},
+  handler: Partial<StreamHandler> = {},
+): { link: Link; asked: MuxStream[] } {
+  const asked: MuxStream[] = [];
+  const link = new Link({
+    onRequest(stream) {
+      asked.push(stream);
+      return ignore(handler);
+    },
+    ...options,
+  });
+  return { link, asked };
+}
+
 /** Resolves after what is due now, the end of the outboxes' turn included. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

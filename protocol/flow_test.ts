@@ -1,6 +1,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { answerEmpty, GET, HEAD, ignore, Link, NOTHING, patterned, POST, turn, UPGRADING, visitor } from "./_link.ts";
+import {
+  answerEmpty,
+  createLink,
+  GET,
+  HEAD,
+  ignore,
+  Link,
+  NOTHING,
+  patterned,
+  POST,
+  turn,
+  UPGRADING,
+  visitor,
+} from "./_link.ts";
 import { FrameType, readU32 } from "./frames.ts";
 import { FRAME_HEAD, INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
 import { GrowthBudget } from "./growth.ts";
@@ -152,13 +165,7 @@ for (const slow of [false, true]) {
 }
 
 Deno.test("a reader that takes nothing stalls its own stream at the initial window, and no other", async () => {
-  const asked: MuxStream[] = [];
-  const link = new Link({
-    onRequest(stream) {
-      asked.push(stream);
-      return ignore();
-    },
-  });
+  const { link, asked } = createLink();
   const got = [0, 0];
   const streams = got.map((_, index) =>
     link.relay.open(
@@ -295,14 +302,7 @@ Deno.test("GrowthBudget gives no more than it has, nor than the budget above", (
 });
 
 Deno.test("many writers that wait for the same room send no empty frames", async () => {
-  const asked: MuxStream[] = [];
-  const link = new Link({
-    slow: true,
-    onRequest(stream) {
-      asked.push(stream);
-      return ignore();
-    },
-  });
+  const { link, asked } = createLink({ slow: true });
   const streams = Array.from(
     { length: 60 },
     () => link.relay.open(HEAD, GET, visitor())!,
@@ -327,15 +327,9 @@ Deno.test("many writers that wait for the same room send no empty frames", async
 });
 
 Deno.test("an upgrade carries bytes both ways, and each side ends on its own", async () => {
-  const asked: MuxStream[] = [];
   const got = { relay: "", client: "" };
   const text = (piece: Uint8Array, end: boolean) => String.fromCharCode(...piece) + (end ? "|" : "");
-  const link = new Link({
-    onRequest(stream) {
-      asked.push(stream);
-      return ignore({ onData: (piece, end) => got.client += text(piece, end) });
-    },
-  });
+  const { link, asked } = createLink({}, { onData: (piece, end) => got.client += text(piece, end) });
   const stream = link.relay.open(
     HEAD,
     UPGRADING,
@@ -373,14 +367,7 @@ Deno.test("an empty write sends nothing, and END alone goes out when nothing els
 });
 
 Deno.test("a small answer is sent while large bodies wait for room", async () => {
-  const asked: MuxStream[] = [];
-  const link = new Link({
-    slow: true,
-    onRequest(stream) {
-      asked.push(stream);
-      return ignore();
-    },
-  });
+  const { link, asked } = createLink({ slow: true });
   for (let count = 0; count < 11; count++) link.relay.open(HEAD, GET, visitor());
   await link.settle();
   const [small, ...large] = asked;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   answerEmpty,
+  createLink,
   GET,
   HEAD,
   HEAD_TEXT,
@@ -18,7 +19,7 @@ import { END, FrameType, UPGRADE, writeFrameHead } from "./frames.ts";
 import { FRAME_HEAD, HEARTBEAT_MS, MAX_HEAD, MAX_INTERIM, MAX_REASON, MAX_SMALL_BLOCK, SILENCE_MS } from "./limits.ts";
 import { Mux } from "./mux.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
-import { type MuxStream, StreamEnded, type StreamHandler } from "./stream.ts";
+import { type MuxStream, StreamEnded } from "./stream.ts";
 
 /** One frame as bytes. */
 function frame(type: FrameType, flags: number, stream: number, payload: Uint8Array = NOTHING): Uint8Array {
@@ -32,19 +33,6 @@ function frame(type: FrameType, flags: number, stream: number, payload: Uint8Arr
 const whole = (bytes: Uint8Array): [Uint8Array, number, number] => [bytes, 0, bytes.length];
 
 const ascii = (text: string) => new TextEncoder().encode(text);
-
-/** A link whose client keeps the streams it was asked on. */
-function createLink(options: ConstructorParameters<typeof Link>[0] = {}, handler: Partial<StreamHandler> = {}) {
-  const asked: MuxStream[] = [];
-  const link = new Link({
-    onRequest(stream) {
-      asked.push(stream);
-      return ignore(handler);
-    },
-    ...options,
-  });
-  return { link, asked };
-}
 
 Deno.test("Mux carries a request's head byte for byte and its flags", async () => {
   const heads: [string, boolean, boolean][] = [];
