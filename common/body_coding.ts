@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { pipeline, Readable, type Transform } from "node:stream";
 import zlib from "node:zlib";
 import { HAS_ZSTD } from "./zstd.ts";
@@ -89,6 +90,28 @@ export async function* decodeBody(
   let plain: AsyncIterable<Uint8Array> = pass(pieces);
   for (const coding of codings.toReversed()) plain = decodeOnce(plain, coding, maxBytes);
   for await (const piece of plain) yield new Uint8Array(piece);
+}
+
+/**
+ * What the beginning of a body is under its codings, as far as that can be undone.
+ * @param maxBytes of what comes out, of each coding
+ * @returns null where nothing of it is what it says it is; `isWhole` is whether all that is there was undone
+ */
+export async function decodeBeginning(
+  beginning: Uint8Array,
+  codings: readonly BodyCoding[],
+  maxBytes: number,
+): Promise<{ bytes: Uint8Array<ArrayBuffer>; isWhole: boolean } | null> {
+  const pieces: Uint8Array[] = [];
+  let isWhole = true;
+  try {
+    for await (const piece of decodeBody([beginning], codings, maxBytes)) pieces.push(piece);
+  } catch (error) {
+    if (!(error instanceof NotDecoded)) throw error;
+    if (pieces.length === 0) return null;
+    isWhole = false;
+  }
+  return { bytes: Uint8Array.from(Buffer.concat(pieces)), isWhole };
 }
 
 async function* pass<T>(pieces: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T, void> {

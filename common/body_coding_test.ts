@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import zlib from "node:zlib";
-import { type BodyCoding, decodeBody, NotDecoded, parseCodings } from "./body_coding.ts";
+import { type BodyCoding, decodeBeginning, decodeBody, NotDecoded, parseCodings } from "./body_coding.ts";
 import { HAS_ZSTD } from "./zstd.ts";
 
 const CODERS: readonly (readonly [name: string, coding: BodyCoding, code: (text: string) => Uint8Array])[] = [
@@ -118,4 +118,15 @@ Deno.test("parseCodings reads fields in any form, and gives up where one is not 
   equal(parseCodings(["gzip, compress"]), null);
   equal(parseCodings(["gzip, gzip, gzip", "gzip"])?.length, 4);
   equal(parseCodings(["gzip, gzip, gzip", "gzip, gzip"]), null);
+});
+
+Deno.test("decodeBeginning undoes what it can, and says whether that was all", async () => {
+  const decode = async (bytes: Uint8Array, maxBytes = 1e9) => {
+    const plain = await decodeBeginning(bytes, ["gzip"], maxBytes);
+    return plain && [Buffer.from(plain.bytes).toString() === TEXT.slice(0, plain.bytes.length), plain.isWhole];
+  };
+  deepEqual(await decode(zlib.gzipSync(TEXT)), [true, true]);
+  deepEqual(await decode(zlib.gzipSync(TEXT), 200_000), [true, false]);
+  equal(await decode(Buffer.from("no such thing")), null);
+  deepEqual(await decodeBeginning(zlib.gzipSync(""), ["gzip"], 1), { bytes: new Uint8Array(0), isWhole: true });
 });

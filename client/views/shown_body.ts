@@ -1,5 +1,4 @@
-import { Buffer } from "node:buffer";
-import { decodeBody, NotDecoded, parseCodings } from "../../common/body_coding.ts";
+import { decodeBeginning, parseCodings } from "../../common/body_coding.ts";
 
 /** Bytes that come out of a body to be shown. */
 const SHOWN_BYTES = 256 * 1024;
@@ -25,15 +24,8 @@ export async function decodeShown(
   const fields = headers.filter(([name]) => name.toLowerCase() === "content-encoding").map(([, value]) => value);
   const codings = parseCodings(fields);
   if (codings === null || codings.length === 0 || body.bytes.length === 0) return body;
-  const pieces: Uint8Array[] = [];
-  let isWhole = body.isWhole;
-  try {
-    for await (const piece of decodeBody([body.bytes], codings, SHOWN_BYTES)) pieces.push(piece);
-  } catch (error) {
-    if (!(error instanceof NotDecoded)) throw error;
-    if (pieces.length === 0) return body;
-    isWhole = false;
-  }
-  const bytes = Uint8Array.from(Buffer.concat(pieces));
+  const plain = await decodeBeginning(body.bytes, codings, SHOWN_BYTES);
+  if (plain === null) return body;
+  const { bytes } = plain, isWhole = plain.isWhole && body.isWhole;
   return { bytes, isWhole, size: isWhole ? bytes.length : null, decodedFrom: codings.join(", ") };
 }

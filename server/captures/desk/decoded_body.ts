@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { ReplayedJson } from "../../../common/capture_json.ts";
-import { decodeBody, NotDecoded, parseCodings } from "../../../common/body_coding.ts";
+import { decodeBeginning, decodeBody, NotDecoded, parseCodings } from "../../../common/body_coding.ts";
 import { BodyCut } from "../../../common/listener/mod.ts";
 import type { OpenedCapture } from "../../store/mod.ts";
 import { codingUnknown, notDecoded } from "../errors.ts";
@@ -48,25 +48,16 @@ async function* cutWhatIsNotDecoded<T>(pieces: AsyncIterable<T>): AsyncGenerator
 }
 
 /** What the beginning of an answer is under its Content-Encoding, as far as that can be undone. */
-export async function decodeBeginning(
+export async function decodeAnswer(
   headers: readonly (readonly [string, string])[],
   { body, isWhole }: { body: Uint8Array; isWhole: boolean },
 ): Promise<Pick<ReplayedJson, "decoded" | "decodedTruncated">> {
   const codings = parseCodings(headers.filter(([name]) => isCoding(name)).map(([, value]) => value));
   if (codings === null || codings.length === 0 || body.length === 0) return {};
-  const pieces: Uint8Array[] = [];
-  let size = 0, isAll = isWhole;
-  try {
-    for await (const piece of decodeBody([body], codings, MAX_BEGINNING)) {
-      pieces.push(piece);
-      size += piece.length;
-    }
-  } catch (error) {
-    if (!(error instanceof NotDecoded)) throw error;
-    isAll = false;
-  }
-  if (size === 0) return {};
-  return { decoded: Buffer.concat(pieces).toString("base64"), ...(!isAll && { decodedTruncated: true }) };
+  const plain = await decodeBeginning(body, codings, MAX_BEGINNING);
+  if (plain === null || plain.bytes.length === 0) return {};
+  const isAll = plain.isWhole && isWhole;
+  return { decoded: Buffer.from(plain.bytes).toString("base64"), ...(!isAll && { decodedTruncated: true }) };
 }
 
 const isCoding = (name: string): boolean => name.toLowerCase() === "content-encoding";

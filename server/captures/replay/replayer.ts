@@ -7,7 +7,7 @@ import { composeReplay } from "../../../common/replay_request.ts";
 import { type Ending, SignalEnding } from "../../../common/upstream/mod.ts";
 import type { Principal } from "../../access/mod.ts";
 import type { OpenedCapture } from "../../store/mod.ts";
-import { decodeBeginning } from "../desk/decoded_body.ts";
+import { decodeAnswer } from "../desk/decoded_body.ts";
 import { describeCapture } from "../desk/describe.ts";
 import { replayBusy, replayOff, replayTooSlow, tooManyCalls } from "../errors.ts";
 
@@ -143,7 +143,7 @@ export class Replayer {
       headers,
       body: beginning.body.toString("base64"),
       ...(!beginning.isWhole && { bodyTruncated: true }),
-      ...await decodeBeginning(headers, beginning),
+      ...await decodeAnswer(headers, beginning),
       durationMs,
     };
   }
