@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { HttpError } from "../../common/http_error.ts";
 import type { ExchangeEnv } from "../../common/listener/mod.ts";
 import { type ApiObject, type ApiPart, joinApi } from "../../common/open_api.ts";
@@ -32,6 +32,7 @@ export function createApiFace({ areas, about, describeProxy }: ApiOptions): ApiF
   const describe = async () =>
     joinApi(info, [SERVER_API, await describeProxy(), ...areas.map(({ describe }) => describe)]);
   const app = new Hono<ExchangeEnv>();
+  app.use(endUnread);
   app.get("/", (context) => welcome(context.req.header("accept") ?? null, about));
   let document: string | null = null;
   app.get(OPEN_API_PATH, async () => sizedJson(document ??= JSON.stringify(await describe())));
@@ -51,6 +52,12 @@ export function createApiFace({ areas, about, describeProxy }: ApiOptions): ApiF
     },
   };
 }
+
+/** Hono answers HEAD with what GET does and drops the body, which would go on: a stream of events has no other end. */
+const endUnread: MiddlewareHandler<ExchangeEnv> = async (context, next) => {
+  await next();
+  if (context.env.exchange.method === "HEAD") await context.res.body?.cancel();
+};
 
 /** What the document does not tell of is not tested either for who may call it. @throws Error for such a route */
 function checkDescribed({ routes, describe }: ApiArea): void {
