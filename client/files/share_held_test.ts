@@ -133,6 +133,18 @@ Deno.test("a copy that is not wanted is told so, whoever has it open", async () 
   deepEqual([(await listNames(share)).sort(), share.read("b.txt")], [["a.txt", "b.txt"], "b.txt"]);
 });
 
+Deno.test("an upload is done, and forgotten, whoever has open what was kept of it", async () => {
+  await using share = openTestShare({ writable: true, system: WINDOWS });
+  const put = (path: string, range: string, body: string) =>
+    share.ask(path, { method: "PUT", headers: { "content-range": `bytes ${range}/8` }, body });
+  for (const path of ["/a.bin?upload", "/b.bin?upload"]) equal((await put(path, "0-3", "half")).status, 202);
+  using _ = hold("EBUSY", 1000, (path, to) => to === "" && path.includes(".portway"));
+  equal((await put("/a.bin?upload", "4-7", "more")).status, 201);
+  equal((await share.ask("/b.bin?upload", { method: "DELETE" })).status, 204);
+  deepEqual([await listNames(share), share.read("a.bin")], [["a.bin"], "halfmore"]);
+  equal((await share.ask("/b.bin?upload", { method: "HEAD" })).headers.get("upload-offset"), "0");
+});
+
 Deno.test("a share that ends waits for what has its scratch files open, and one that begins goes on without", async () => {
   const share = openTestShare({ writable: true, system: WINDOWS });
   const part = { method: "PUT", headers: { "content-range": "bytes 0-3/8" }, body: "half" };

@@ -61,7 +61,7 @@ export class Scratch {
     const path = this.reserve(toward);
     checkSpace(dirname(path), size);
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
-    return describeFile(fs.openSync(path, flags), path);
+    return describeFile(fs.openSync(path, flags), path, this.#root);
   }
 
   /** A free path, for a thing to be moved to that is in the folder `toward`. Throws the system's errors. */
@@ -92,7 +92,7 @@ export class Scratch {
     const adopted: AdoptedFile[] = [];
     for (const left of findLeftovers(this.#root.path)) {
       for (const note of fs.readdirSync(left).filter((file) => file.endsWith(NOTE))) {
-        const file = adoptFile(`${left}/${note.slice(0, -NOTE.length)}`, this.reserve([]));
+        const file = adoptFile(`${left}/${note.slice(0, -NOTE.length)}`, this.reserve([]), this.#root);
         if (file !== null) adopted.push(file);
       }
     }
@@ -111,7 +111,7 @@ export class Scratch {
   }
 }
 
-function describeFile(fd: number, path: string): ScratchFile {
+function describeFile(fd: number, path: string, { platform }: Root): ScratchFile {
   let isOpen = true;
   return {
     fd,
@@ -122,21 +122,27 @@ function describeFile(fd: number, path: string): ScratchFile {
       isOpen = false;
     },
     remove() {
-      fs.rmSync(path, { force: true });
-      fs.rmSync(path + NOTE, { force: true });
+      for (const one of [path, path + NOTE]) {
+        try {
+          fs.rmSync(one, { force: true });
+        } catch (error) {
+          // It stays out of sight until the share ends.
+          if (!isHeldOpen(error, platform)) throw error;
+        }
+      }
     },
   };
 }
 
 /** Moves a file and its note to a new place; null when it cannot be had any more. */
-function adoptFile(from: string, to: string): AdoptedFile | null {
+function adoptFile(from: string, to: string, root: Root): AdoptedFile | null {
   try {
     const note = fs.readFileSync(from + NOTE, "utf8");
     fs.renameSync(from, to);
     fs.renameSync(from + NOTE, to + NOTE);
     const fd = fs.openSync(to, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
     const { size, mtimeMs } = fs.fstatSync(fd);
-    return { ...describeFile(fd, to), note, size, modified: mtimeMs };
+    return { ...describeFile(fd, to, root), note, size, modified: mtimeMs };
   } catch (error) {
     if (getErrorCode(error) === "") throw error;
     return null;
