@@ -44,8 +44,10 @@ export class Audit {
 
   /** Writes down what a member did, in their account, unless they did the same within the last hour. */
   async note({ user, account }: Principal, action: OftenDone, subject: string): Promise<void> {
-    if (this.#noted.take(JSON.stringify([user.id, account.id, action, subject])) > 0) return;
+    const key = JSON.stringify([user.id, account.id, action, subject]);
+    if (this.#noted.peek(key) > 0) return;
     await this.write(user, action, subject, account.id);
+    this.#noted.take(key);
   }
 
   async #trim(before: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import type { Principal } from "../access/mod.ts";
 import { testStores } from "../store/stores_kit_test.ts";
 import { Audit } from "./audit.ts";
@@ -24,6 +24,25 @@ testStores("what a member does often is in the log of the account once an hour",
     "ann@example.com capture_replayed Orders to b.example",
     "bob@example.com capture_replayed Orders to a.example",
   ]);
+});
+
+Deno.test("what could not be written down is written down when a member does it again", async () => {
+  const written: string[] = [];
+  let isFailing = true;
+  const audit = new Audit({
+    add({ action }) {
+      if (isFailing) return Promise.reject(new Error("the disk is full"));
+      return Promise.resolve(void written.push(action));
+    },
+    list: () => Promise.resolve([]),
+    trim: () => Promise.resolve(),
+  }, () => 1);
+  const note = () => audit.note(who("ann"), "capture_replayed", "Orders to a.example");
+  await rejects(note(), { message: "the disk is full" });
+  isFailing = false;
+  await note();
+  await note();
+  deepEqual(written, ["capture_replayed"]);
 });
 
 testStores("what members do often never takes the place of what changed who may do what", async ({ auditLog }) => {
