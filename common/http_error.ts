@@ -40,6 +40,16 @@ export function loopDetected(details: string): HttpError {
   return new HttpError(508, "loop_detected", message, { details, body: { error: { code: 508, message, details } } });
 }
 
+/** 404 `not_found`: nobody answers at this address. */
+export function nothingHere(): HttpError {
+  return new HttpError(404, "not_found", "There is nothing at this address.");
+}
+
+/** 503 `server_restarting`, to be tried again after 2 seconds. */
+export function serverRestarting(): HttpError {
+  return new HttpError(503, "server_restarting", "The server is restarting.", { headers: { "retry-after": "2" } });
+}
+
 /** 405 with what can be done instead. @param allow methods, parted by ", " */
 export function methodNotAllowed(allow: string): HttpError {
   return new HttpError(405, "method_not_allowed", `This path answers to ${allow} only.`, { headers: { allow } });

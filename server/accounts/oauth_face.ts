@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, nothingHere } from "../../common/http_error.ts";
 import type { OriginReader } from "../../common/forwarded.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { networkOf } from "../../common/network.ts";
@@ -82,9 +82,7 @@ export function createOAuthFace(options: OAuthFaceOptions): Face {
       metadata ??= await readMetadata(await options.loadAuth(), options.origin);
       return new Response(metadata, { headers: { "content-type": "application/json", ...SHARED } });
     }
-    if (!OPEN.has(`${exchange.method} ${path}`)) {
-      throw new HttpError(404, "not_found", "There is nothing at this address.");
-    }
+    if (!OPEN.has(`${exchange.method} ${path}`)) throw nothingHere();
     const { address } = options.readOrigin(exchange);
     const waitMs = limiter.take(networkOf(address));
     if (waitMs > 0) throw tooManyRequests(waitMs);

@@ -1,5 +1,5 @@
 import { Hono, type MiddlewareHandler } from "hono";
-import { HttpError } from "../../common/http_error.ts";
+import { nothingHere } from "../../common/http_error.ts";
 import type { ExchangeEnv } from "../../common/listener/mod.ts";
 import { type ApiObject, type ApiPart, joinApi } from "../../common/open_api.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
@@ -38,7 +38,7 @@ export function createApiFace({ areas, about, describeProxy }: ApiOptions): ApiF
   app.get(OPEN_API_PATH, async () => sizedJson(document ??= JSON.stringify(await describe())));
   for (const { routes } of areas) if (routes !== undefined) app.route("/", routes);
   app.notFound(() => {
-    throw new HttpError(404, "not_found", "There is nothing at this address.");
+    throw nothingHere();
   });
   // Hono would make an answer of its own.
   app.onError((error) => {

@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { nothingHere } from "../../common/http_error.ts";
 import { RELEASE } from "../../common/release.ts";
 import type { Face } from "../face/mod.ts";
 import { sizedJson } from "./sized_json.ts";
@@ -13,5 +13,3 @@ export function createHealth(read: () => object): Face {
     },
   };
 }
-
-const nothingHere = (): HttpError => new HttpError(404, "not_found", "There is nothing at this address.");

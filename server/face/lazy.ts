@@ -1,4 +1,4 @@
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, serverRestarting } from "../../common/http_error.ts";
 import { describeError, type Logger, stackOf } from "../../common/log.ts";
 
 /** What is put off, and who hears when it cannot be had. */
@@ -63,6 +63,3 @@ export class Lazy<T extends object> {
     }
   }
 }
-
-const serverRestarting = (): HttpError =>
-  new HttpError(503, "server_restarting", "The server is restarting.", { headers: { "retry-after": "2" } });

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { HttpError } from "../../common/http_error.ts";
+import { HttpError, nothingHere } from "../../common/http_error.ts";
 import type { Exchange } from "../../common/listener/mod.ts";
 import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
 import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
@@ -102,5 +102,3 @@ function refusePage(site: HqSite, viewer: Viewer | null, error: HttpError, excha
   }
   return renderError(site, viewer, error);
 }
-
-const nothingHere = (): HttpError => new HttpError(404, "not_found", "There is nothing at this address.");

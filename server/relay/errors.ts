@@ -29,10 +29,6 @@ export const tunnelOffline = (): HttpError =>
     headers: { "retry-after": "5" },
   });
 
-/** 503 `server_restarting`, to be tried again after 2 seconds. */
-export const serverRestarting = (): HttpError =>
-  new HttpError(503, "server_restarting", "The server is restarting.", { headers: { "retry-after": "2" } });
-
 /** 503 `too_many_requests_at_a_time`: the session has as many requests open as it may. */
 export const tooManyStreams = (): HttpError =>
   new HttpError(503, "too_many_requests_at_a_time", "This tunnel carries as many requests as it may at a time.", {

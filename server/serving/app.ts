@@ -1,4 +1,4 @@
-import { errorResponse, HttpError } from "../../common/http_error.ts";
+import { errorResponse, HttpError, nothingHere } from "../../common/http_error.ts";
 import type { Exchange, ExchangeHandler } from "../../common/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../common/log.ts";
 import type { Answer, Face } from "../face/mod.ts";
@@ -36,8 +36,6 @@ function toHttpError(error: unknown, { method }: Exchange, log: Logger): HttpErr
   log.error("request_failed", { method, reason: describeError(error), stack: stackOf(error) });
   return new HttpError(500, "internal_error", "The server failed to answer this request.");
 }
-
-const nothingHere = (): HttpError => new HttpError(404, "not_found", "There is nothing at this address.");
 
 /** The log hears of it once, from the relay. */
 const storageFailed = (): HttpError =>

@@ -1,11 +1,10 @@
 import type { OriginReader } from "../../../common/forwarded.ts";
-import { HttpError } from "../../../common/http_error.ts";
+import { HttpError, serverRestarting } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
 import { networkOf } from "../../../common/network.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
 import type { Face } from "../../face/mod.ts";
 import { LabelTaken } from "../../store/mod.ts";
-import { serverRestarting } from "../errors.ts";
 import { checkSecret } from "../session/handshake.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Ephemeral } from "../tunnel/ephemeral.ts";

@@ -1,5 +1,5 @@
 import type { OriginReader } from "../../../common/forwarded.ts";
-import { errorResponse, type HttpError } from "../../../common/http_error.ts";
+import { errorResponse, type HttpError, serverRestarting } from "../../../common/http_error.ts";
 import { networkOf } from "../../../common/network.ts";
 import { type Exchange, sendResponse } from "../../../common/listener/mod.ts";
 import { type MuxStream, ResetReason } from "../../../protocol/mod.ts";
@@ -9,7 +9,6 @@ import {
   fromReset,
   headTooLarge,
   noSuchTunnel,
-  serverRestarting,
   tooManyConnections,
   tooManyOfVisitor,
   tooManyStreams,
