@@ -60,7 +60,6 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The CORS proxy: every path below `/proxy/`, and those beside it that the options give it. Its creator closes it. */
 export class CorsProxy {
-  /** The same preflight and marks for what else belongs to this face: `/` and `/health`. */
   readonly #options: ProxyOptions;
   readonly #gate: ProxyGate;
   readonly #clock = new AlarmClock();
