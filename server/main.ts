@@ -70,7 +70,7 @@ async function openAreas(
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
   // First, since it refuses options: a first start that fails must not have told of its set-up link before.
-  await checkAllowLists(config);
+  await checkAllowLists(config, ["proxyAllow", "viewReplayAllow"]);
   const cors = openCors(config, url, log);
   const hqUrl = config.hqUrl ?? url;
   const { setUp, admin } = await beginFirstStart(config, store, hqUrl.origin, log);

@@ -15,7 +15,7 @@ import { serve } from "./serving/serve.ts";
  * @throws as `startServer` does
  */
 export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Promise<RunningServer> {
-  await checkAllowLists({ ...config, viewReplayAllow: [] });
+  await checkAllowLists(config, ["proxyAllow"]);
   return await serve(config, log, (place) => {
     const { openPaths } = config;
     const cors = openCors(config, place.url, log);

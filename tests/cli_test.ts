@@ -89,6 +89,9 @@ const WRONG_VARIABLES: [variable: string, value: string, args: string[]][] = [
   ["http_proxy", "http://", ["-e", "3000"]],
   ["PORTWAY_TRUSTED_PROXIES", "nginx", ["server", "--port", "0", "--data-dir", ":memory:"]],
   ["PORTWAY_TRUSTED_PROXIES", "nginx", ["proxy", "--port", "0"]],
+  ["PORTWAY_PROXY_ALLOW", "10.0.0.0/99", ["server", "--port", "0", "--data-dir", ":memory:"]],
+  ["PORTWAY_PROXY_ALLOW", "10.0.0.0/99", ["proxy", "--port", "0"]],
+  ["PORTWAY_VIEW_REPLAY_ALLOW", "10.0.0.0/99", ["server", "--port", "0", "--data-dir", ":memory:"]],
   ["PORTWAY_TLS_CERT", "missing.pem", ["server", "--tls-key", "missing.pem"]],
 ];
 

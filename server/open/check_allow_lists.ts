@@ -1,21 +1,23 @@
 import { later } from "../../common/later.ts";
-import { OptionError } from "../../common/options.ts";
-import type { ServerConfig } from "../config.ts";
+import { nameSource, OptionError } from "../../common/options.ts";
+import { serverOptions } from "../config.ts";
 
 /**
- * Refuses what cannot be read of the lists of what may be reached, before anything that uses them is loaded.
+ * Refuses what cannot be read of lists of what may be reached, before anything that uses them is loaded.
  * @throws OptionError that names the entry
  */
-export async function checkAllowLists(config: Pick<ServerConfig, "proxyAllow" | "viewReplayAllow">): Promise<void> {
-  const { proxyAllow, viewReplayAllow } = config;
-  if (proxyAllow.length === 0 && viewReplayAllow.length === 0) return;
+export async function checkAllowLists<List extends "proxyAllow" | "viewReplayAllow">(
+  config: Readonly<Record<List, readonly string[]>>,
+  lists: readonly List[],
+): Promise<void> {
+  if (lists.every((list) => config[list].length === 0)) return;
   const { parseAllowList }: typeof import("../guard/mod.ts") = await import(later("../guard/mod.ts"));
-  for (const [flag, entries] of [["--proxy-allow", proxyAllow], ["--view-replay-allow", viewReplayAllow]] as const) {
+  for (const list of lists) {
     try {
-      parseAllowList(entries);
+      parseAllowList(config[list]);
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
-      throw new OptionError(`${flag}: ${cause.message}`, { cause });
+      throw new OptionError(`${nameSource(serverOptions, config, list)}: ${cause.message}`, { cause });
     }
   }
 }
