@@ -27,8 +27,8 @@ export const TARGETS = [
 export type Target = typeof TARGETS[number];
 
 /**
- * What the program may do: no code of others in its process (`--allow-ffi` is for one call of the C library that lets a
- * server tell a restarted client's socket from a dead one), and files, network and programs as its user asks.
+ * What the program may do: no code of others in its process (`--allow-ffi` is for calls of the C library alone, which set
+ * options of sockets and look at a folder's entries together), and files, network and programs as its user asks.
  */
 const PERMISSIONS = [
   "--allow-net",
