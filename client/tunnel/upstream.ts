@@ -24,6 +24,7 @@ import {
   ConnectionBroken,
   type PoolLimits,
   type Reader,
+  SignalEnding,
   type UpstreamConnection,
   UpstreamPool,
 } from "../../common/upstream/mod.ts";
@@ -191,10 +192,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   async #connect(whose: string): Promise<void> {
     const { signal } = this.#connecting = new AbortController();
     try {
-      const ending = {
-        reason: null,
-        onEnd: (end: ((reason: Error) => void) | null) => signal.onabort = end && (() => end(signal.reason)),
-      };
+      const ending = new SignalEnding(signal, () => signal.reason);
       const connection = await this.#service.pool.open(KEY, () => this.#service.connect(signal), ending, whose);
       this.#service.setReachable(true, "");
       if (this.#stream.ended === null) this.#send(connection);

@@ -449,3 +449,38 @@ Deno.test("a service that is down is told once, and told again when it comes up"
   assert.deepEqual(changes, ["false refused", "true "]);
   await target.close();
 });
+
+Deno.test("of a burst a few open connections, the others take turns for what comes free, and who leaves waits no longer", async () => {
+  const script = scriptConnect(), { connections } = script;
+  const dials: (() => void)[] = [];
+  const target = createUpstream({
+    url: new URL("http://localhost:3000"),
+    async connect(options) {
+      await new Promise<void>((resolve) => dials.push(resolve));
+      return await script.connect(options);
+    },
+    hostHeader: null,
+  });
+  const { visit, client } = createRelayEnd(target);
+  const ask = (visitor: string, path: string) =>
+    visit(`GET ${path} HTTP/1.1\r\nhost: a.example\r\nx-forwarded-for: ${visitor}\r\n\r\n`);
+  const many = Array.from({ length: 19 }, (_, index) => ask("192.0.2.1", `/many/${index}`));
+  const one = ask("192.0.2.2", "/one");
+  await settle();
+  assert.equal(dials.length, 16);
+  many[16].stream.reset(ResetReason.cancelled);
+  await settle();
+  assert.equal(client.size, 19);
+  dials[0]();
+  await settle();
+  assert.equal(dials.length, 17);
+  connections[0].send("HTTP/1.1 204 No Content\r\n\r\n");
+  await settle();
+  assert.match(connections[0].text, /^GET \/many\/0 [^]*GET \/one /);
+  dials[16]();
+  await settle();
+  assert.match(connections[1].text, /^GET \/many\/17 /);
+  connections[0].send("HTTP/1.1 204 No Content\r\n\r\n");
+  await one.until();
+  await target.close();
+});
