@@ -171,3 +171,12 @@ Deno.test("a share that ends waits for what has its scratch files open, and one 
   await createFileShare({ path: next.path, writable: true, system: WINDOWS }).close();
   deepEqual(fs.readdirSync(next.path), []);
 });
+
+Deno.test("a share ends although something keeps open what it has out of sight", async () => {
+  await using share = openTestShare({ writable: true, system: WINDOWS });
+  share.write("a.txt", "a");
+  equal((await share.ask("/a.txt?trash", { method: "POST" })).status, 200);
+  using _ = hold("EBUSY", 1000, (path) => path.includes(".portway"));
+  await share.target.close();
+  equal(fs.readdirSync(share.path).length, 1);
+});

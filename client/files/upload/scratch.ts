@@ -105,7 +105,12 @@ export class Scratch {
     for (const [key, folder] of this.#folders) {
       folder.close();
       const path = join(this.#root.path, key, this.#name), { platform } = this.#root;
-      retryWhileHeld(() => removeUnkept(path, key === ""), { platform });
+      try {
+        retryWhileHeld(() => removeUnkept(path, key === ""), { platform });
+      } catch (error) {
+        // A later run of the share removes it.
+        if (!isHeldOpen(error, platform)) throw error;
+      }
     }
     this.#folders.clear();
   }
