@@ -134,9 +134,9 @@ function Terminal({ url }: { url: string }): Html {
       <pre aria-hidden="true">
         <span class="prompt">$</span> portway -e 3000{"\n"}
         {"\n"}
-        <span class="dim">Public URL   </span> <b>{exampleUrl(url)}</b>{"\n"}
-        <span class="dim">Local service</span> http://localhost:3000{"\n"}
-        <span class="dim">Expires      </span> 15:04 (60 minutes){"\n"}
+        <span class="dim">Public endpoint</span> <b>{exampleUrl(url)}</b>{"\n"}
+        <span class="dim">Local service  </span> http://localhost:3000{"\n"}
+        <span class="dim">Expires        </span> 15:04:05, in 60 minutes{"\n"}
         {"\n"}
         <span class="dim">14:04:31</span> GET  /            <span class="ok">200</span>  12ms{"\n"}
         <span class="dim">14:04:31</span> GET  /app.js      <span class="ok">200</span>   4ms{"\n"}
