@@ -50,7 +50,7 @@ function OperationPart({ operation }: { operation: Operation }): Html {
     <details class="operation" id={id}>
       <summary>
         <Badge tone={method === "GET" ? "good" : method === "DELETE" ? "bad" : "accent"}>{method}</Badge>
-        <code>{path}</code>
+        <code>{breakable(path)}</code>
         <span>{summary}</span>
       </summary>
       <div class="inner">
@@ -84,6 +84,15 @@ function OperationPart({ operation }: { operation: Operation }): Html {
     </details>
   );
 }
+
+/** A path that is too long for its line goes on with one of its parts, not amid a word. */
+const breakable = (path: string): Html[] =>
+  path.split(/(?=\/)/).map((part) => (
+    <>
+      <wbr />
+      {part}
+    </>
+  ));
 
 function SchemaPart({ title, schema }: { title?: string; schema: ApiObject | null }): Html {
   const fields = schema === null ? [] : fieldsOf(schema);
