@@ -153,6 +153,26 @@ for (const kind of KINDS) {
     await stop(listener);
   });
 
+  Deno.test(`listener ${kind}: a visitor who leaves an answer of known length is not in the log`, async () => {
+    const events: string[] = [];
+    const log = { ...silentLogger, error: (event: string) => void events.push(event) };
+    const cancelled = Promise.withResolvers<void>();
+    const listener = await listen(kind, { hostname: "127.0.0.1", port: 0, log }, () => {
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new Uint8Array([65])),
+        cancel: () => cancelled.resolve(),
+      });
+      return new Response(body, { headers: { "content-length": "1000000" } });
+    });
+    const client = connectRaw(listener.port);
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await within(client.until(/\r\n\r\n[^]*A/));
+    client.socket.destroy();
+    await within(cancelled.promise);
+    await stop(listener);
+    deepEqual(events, []);
+  });
+
   Deno.test(`listener ${kind}: an answer that is complete leaves the signal alone`, async () => {
     const signals: AbortSignal[] = [];
     const handler = (exchange: Exchange) => {

@@ -27,7 +27,12 @@ export async function sendResponse(exchange: Exchange, response: Response): Prom
   const reader = response.body.getReader();
   const stop = () => void reader.cancel(new DOMException("The visitor has gone.", "AbortError")).catch(() => {});
   exchange.onLeave = stop;
-  await sendBody(exchange, response, length, reader);
+  try {
+    await sendBody(exchange, response, length, reader);
+  } catch (error) {
+    // What was stopped for a visitor who has gone is shorter than it says, and nobody's fault.
+    if (!exchange.signal.aborted) throw error;
+  }
 }
 
 /** Names in lower case, with their values. */
