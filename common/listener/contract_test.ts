@@ -153,6 +153,25 @@ for (const kind of KINDS) {
     await stop(listener);
   });
 
+  Deno.test(`listener ${kind}: a visitor who left before the answer has its stream cancelled`, async () => {
+    const seen = Promise.withResolvers<void>();
+    const cancelled = Promise.withResolvers<void>();
+    const handler = async (exchange: Exchange) => {
+      const left = Promise.withResolvers<void>();
+      exchange.signal.addEventListener("abort", () => left.resolve());
+      seen.resolve();
+      await left.promise;
+      return new Response(new ReadableStream<Uint8Array>({ cancel: () => cancelled.resolve() }));
+    };
+    const listener = await listen(kind, { hostname: "127.0.0.1", port: 0, log: silentLogger }, handler);
+    const client = connectRaw(listener.port);
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await within(seen.promise);
+    client.socket.destroy();
+    await within(cancelled.promise);
+    await stop(listener);
+  });
+
   Deno.test(`listener ${kind}: a visitor who leaves an answer of known length is not in the log`, async () => {
     const events: string[] = [];
     const log = { ...silentLogger, error: (event: string) => void events.push(event) };

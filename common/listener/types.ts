@@ -50,7 +50,10 @@ export interface Exchange {
   readonly trailers: Uint8Array;
   /** Aborts when the visitor leaves before the answer is complete. */
   readonly signal: AbortSignal;
-  /** Called once when the visitor leaves before the answer is complete: {@link signal} for who has many exchanges. */
+  /**
+   * Called once when the visitor leaves before the answer is complete, or at once, but not from within, where they have
+   * left already: {@link signal} for who has many exchanges.
+   */
   onLeave: (() => void) | null;
   /** The same as a web-standard `Request`, for areas that use a framework. Throws `HttpError` 400 when it has none. */
   readonly request: Request;

@@ -12,12 +12,12 @@ export class EdgeExchange implements Exchange, Answered {
   readonly reply: Reply;
   /** The body, as the connection reads it; null where there is none, as with most requests. */
   readonly input: RequestBody | null;
-  onLeave: (() => void) | null = null;
   readonly #connection: Line;
   #abort: AbortController | null = null;
   /** Whether the connection goes on without it, or has ended. */
   hasSettled = false;
   #hasLeft = false;
+  #onLeave: (() => void) | null = null;
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
   #request: Request | null = null;
   #headers: readonly string[] | null = null;
@@ -100,6 +100,15 @@ export class EdgeExchange implements Exchange, Answered {
     return this.#abort.signal;
   }
 
+  get onLeave(): (() => void) | null {
+    return this.#onLeave;
+  }
+
+  set onLeave(leave: (() => void) | null) {
+    this.#onLeave = leave;
+    if (this.#hasLeft && leave !== null) queueMicrotask(leave);
+  }
+
   get request(): Request {
     return this.#request ??= createRequest(this);
   }
@@ -125,7 +134,7 @@ export class EdgeExchange implements Exchange, Answered {
   leave(): void {
     this.#hasLeft = true;
     this.settle();
-    this.onLeave?.();
+    this.#onLeave?.();
     this.#abort?.abort(createLeft());
   }
 

@@ -41,13 +41,13 @@ export class NodeExchange implements Exchange {
   /** A body was announced, and may be none. */
   readonly mayBeEmpty: boolean;
   trailers = new Uint8Array(0);
-  onLeave: (() => void) | null = null;
   readonly #stream: ServerHttp2Stream;
   readonly #head = new RequestHead();
   readonly #pace = new BodyPace();
   #first: Uint8Array | null = null;
   #hasEnded = false;
   #hasLeft = false;
+  #onLeave: (() => void) | null = null;
   #isDropped = false;
   /** Ends the wait of the pending read. */
   #wake: () => void = () => {};
@@ -136,6 +136,15 @@ export class NodeExchange implements Exchange {
     return this.#abort.signal;
   }
 
+  get onLeave(): (() => void) | null {
+    return this.#onLeave;
+  }
+
+  set onLeave(leave: (() => void) | null) {
+    this.#onLeave = leave;
+    if (this.#hasLeft && leave !== null) queueMicrotask(leave);
+  }
+
   get request(): Request {
     return this.#request ??= createRequest(this);
   }
@@ -159,7 +168,7 @@ export class NodeExchange implements Exchange {
     }
     this.#hasLeft = true;
     this.#wake();
-    this.onLeave?.();
+    this.#onLeave?.();
     this.#abort?.abort(createLeft());
   }
 
