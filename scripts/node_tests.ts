@@ -70,7 +70,7 @@ export async function runNodeTests(print: (line: string) => void, files = findTe
   }
   const [command, ...first] = node.command;
   const shim = new URL("_deno_test_for_node.ts", import.meta.url).href;
-  const options = ["--test", "--test-reporter=tap", `--test-timeout=${TEST_TIMEOUT_MS}`, "--test-force-exit"];
+  const options = ["--test", "--test-reporter=tap", `--test-timeout=${TEST_TIMEOUT_MS}`];
   const child = new Deno.Command(command, {
     args: [...first, "--import", shim, ...options, ...files],
     cwd: fileURLToPath(root),
