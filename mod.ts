@@ -46,7 +46,8 @@ export type StartServerOptions = Readonly<Record<string, string | number | boole
 
 /**
  * Starts a server in this process.
- * @throws Error with a line for the operator when an option cannot be used, or the address cannot be had
+ * @throws Error with a line for the operator when an option cannot be used, the address cannot be had, or another
+ * server that runs has the data folder
  */
 export async function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
   return await startServerWith(options);

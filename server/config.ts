@@ -156,7 +156,7 @@ export const serverOptions = {
     metavar: "FOLDER",
     parse: text,
     fallback: "portway-data",
-    help: "folder of the database; made when missing",
+    help: "folder of the database, of this server alone; made when missing",
   },
   databaseUrl: {
     flag: "--database-url",

@@ -30,6 +30,11 @@ export interface ServerParts {
   presence?: Presence;
   /** Who may use persistent tunnels; the server's own accounts when left out. */
   members?: Members;
+  /**
+   * Whether other servers may have the same data folder, as relays inside clients do, of which each carries its own
+   * tunnels; not when left out, as what one server carries another could not reach.
+   */
+  sharesFolder?: boolean;
 }
 
 /** What tunnels ask of accounts. */
@@ -38,7 +43,7 @@ type Members = Pick<RelayOptions, "authenticate" | "planOf" | "isSuspended">;
 /**
  * Opens the store, listens and serves.
  * @throws Error with a line for the operator when a file cannot be read, the data folder or the database cannot be
- * used, or the address cannot be had
+ * used or the folder is another server's, or the address cannot be had
  */
 export async function startServer(
   config: ServerConfig,
@@ -46,7 +51,7 @@ export async function startServer(
   parts: ServerParts = {},
 ): Promise<RunningServer> {
   const domains = chooseDomains(config);
-  const store = await openConfiguredStore(config);
+  const store = await openConfiguredStore(config, parts.sharesFolder === true);
   try {
     return await serve(config, log, (place) => openAreas(config, store, domains, place, parts, log));
   } catch (error) {

@@ -75,7 +75,7 @@ function surviveDefects(log: Logger): void {
 /** A relay for the process of a client that has no other: on loopback only, quiet, in memory without a data folder. */
 export async function startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
   const flags = { host: "127.0.0.1", port: String(port), dataDir: dataDir ?? IN_MEMORY, drainSeconds: "0" };
-  return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger);
+  return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger, { sharesFolder: true });
 }
 
 /** A server for code that embeds it: options by their names, and no log. */

@@ -11,6 +11,7 @@ import { findFreePort } from "./kit/free_port.ts";
 import {
   makeTempDir,
   postgresMissing,
+  runProgram,
   type Server,
   startPostgres,
   startServer,
@@ -40,8 +41,10 @@ const PLACES: Record<string, () => Promise<Place>> = {
   },
 };
 
-function test(name: string, run: (place: Place) => Promise<void>): void {
-  for (const [kind, open] of Object.entries(PLACES)) {
+/** @param kinds of the databases it is true of */
+function test(name: string, run: (place: Place) => Promise<void>, kinds = Object.keys(PLACES)): void {
+  for (const kind of kinds) {
+    const open = PLACES[kind];
     const ignore = kind === "PostgreSQL" && postgresMissing() !== null;
     Deno.test({
       name: `${kind}: ${name}`,
@@ -72,16 +75,45 @@ async function askFor(server: Server, { id, secret }: Owned): Promise<{ bytesUse
   return answer.status === 200 ? await answer.json() as { bytesUsed: number } : null;
 }
 
-test("servers that start at once on a fresh database make its tables once, and see each other's tunnels", async (place) => {
-  await using stack = new AsyncDisposableStack();
-  const servers = await Promise.all([1, 2, 3].map(async () => stack.use(await startServer(place))));
-  const tunnels = await Promise.all(servers.map(makeTunnel));
-  for (const server of servers) {
-    for (const tunnel of tunnels) assert.notEqual(await askFor(server, tunnel), null);
-    assert.equal((await server.health()).status, "ok");
-    assert.doesNotMatch(server.errors.text, /error|failed/i);
-  }
-});
+test(
+  "servers that start at once on a fresh database make its tables once, and see each other's tunnels",
+  async (place) => {
+    await using stack = new AsyncDisposableStack();
+    const servers = await Promise.all([1, 2, 3].map(async () => stack.use(await startServer(place))));
+    const tunnels = await Promise.all(servers.map(makeTunnel));
+    for (const server of servers) {
+      for (const tunnel of tunnels) assert.notEqual(await askFor(server, tunnel), null);
+      assert.equal((await server.health()).status, "ok");
+      assert.doesNotMatch(server.errors.text, /error|failed/i);
+    }
+  },
+  ["PostgreSQL"],
+);
+
+test(
+  "a second server on a folder says so in one line, exit code 1, and starts once the first was killed",
+  async (place) => {
+    const first = await startServer(place);
+    try {
+      const args = ["server", "--port", "0", "--data-dir", place.dataDir];
+      for (let count = 0; count < 2; count++) {
+        const { code, output, errors } = await runProgram({ entry: "cli.ts", args });
+        assert.deepEqual([code, output], [1, ""]);
+        assert.match(
+          errors,
+          /^portway: cannot open the database .*: another server that runs has this folder: [^\n]+$/,
+        );
+      }
+      assert.equal((await first.health()).status, "ok");
+    } finally {
+      first.kill("SIGKILL");
+      await first.ended;
+    }
+    await using second = await startServer(place);
+    assert.equal((await second.health()).status, "ok");
+  },
+  ["SQLite"],
+);
 
 /** More of them by PORTWAY_TEST_KILLS. */
 const KILLS = Number(process.env.PORTWAY_TEST_KILLS ?? 4);

@@ -27,7 +27,7 @@ async function startNodes() {
   const presence = stack.use(new NodePresence([Number(port)]));
   const flags = { port: "0", dataDir: data.path, drainSeconds: "0", holdSeconds: "0" };
   const config = resolveOptions(serverOptions, { flags, env: {} });
-  const here = await startServer(config, createLogger({ write() {} }), { presence });
+  const here = await startServer(config, createLogger({ write() {} }), { presence, sharesFolder: true });
   stack.defer(() => here.close());
   return {
     other: { url: String(url), program: other },

@@ -11,11 +11,14 @@ export type StoreConfig = Pick<ServerConfig, "dataDir" | "databaseUrl" | "databa
 
 /**
  * Opens the store that the configuration names.
+ * @param sharesFolder whether others may have the same data folder meanwhile; a PostgreSQL is always shared
  * @throws OptionError when the address of a database is of no use, and what {@link openStore} throws
  */
-export async function openConfiguredStore(config: StoreConfig): Promise<Store> {
+export async function openConfiguredStore(config: StoreConfig, sharesFolder: boolean): Promise<Store> {
   const { dataDir, databaseUrl, databaseConnections: maxConnections } = config;
-  if (databaseUrl === null) return await openStore({ dataDir: dataDir === IN_MEMORY ? null : dataDir });
+  if (databaseUrl === null) {
+    return await openStore({ dataDir: dataDir === IN_MEMORY ? null : dataDir, isAlone: !sharesFolder });
+  }
   return await openStore({ postgres: { address: readAddress(config, databaseUrl), maxConnections } });
 }
 

@@ -1,6 +1,6 @@
 export { openStore, type StoreOptions } from "./open.ts";
 export { parsePostgresAddress, type PostgresAddress } from "./postgres_address.ts";
-export { type Backup, backUp } from "./back_up.ts";
+export { type Backup, backUp } from "./sqlite/back_up.ts";
 export { LabelTaken, NameTaken, StoreUnavailable, TooManyTunnels, TooManyViews } from "./errors.ts";
 export type { Database, Dialect } from "./schema/mod.ts";
 export type { Store } from "./types.ts";

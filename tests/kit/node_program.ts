@@ -8,6 +8,6 @@ import { NodePresence } from "./node_presence.ts";
 const [dataDir] = Deno.args;
 const presence = new NodePresence();
 const config = resolveOptions(serverOptions, { flags: { port: "0", dataDir }, env: {} });
-const server = await startServer(config, createLogger(), { presence });
+const server = await startServer(config, createLogger(), { presence, sharesFolder: true });
 const line = { event: "listening", url: server.url.origin, presence: presence.port };
 await Deno.stdout.write(new TextEncoder().encode(`${JSON.stringify(line)}\n`));

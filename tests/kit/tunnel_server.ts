@@ -37,6 +37,7 @@ export async function startTunnelServer(flags: Record<string, string> = {}): Pro
   const config = resolveOptions(serverOptions, { flags: given, env: {} });
   const running = await startServer(config, createLogger({ format: "json", write: (line) => log.add(line) }), {
     members,
+    sharesFolder: true,
   });
   return {
     url: running.url.origin,

@@ -1,18 +1,20 @@
-import { explainError } from "../../common/explain_error.ts";
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { explainError } from "../../../common/explain_error.ts";
+import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
-import { StoreUnavailable } from "./errors.ts";
+import { claimFolder, type FolderClaim } from "./claim_folder.ts";
+import { StoreUnavailable } from "../errors.ts";
 import { givesRows } from "./gives_rows.ts";
-import { isWriting } from "./is_writing.ts";
-import { migrate } from "./migrate.ts";
-import { createRecords } from "./records.ts";
-import type { Database } from "./schema/mod.ts";
-import type { Store } from "./types.ts";
+import { isWriting } from "../is_writing.ts";
+import { makeFile } from "./make_file.ts";
+import { migrate } from "../migrate.ts";
+import { createRecords } from "../records.ts";
+import type { Database } from "../schema/mod.ts";
+import type { Store } from "../types.ts";
 
-/** Enough for the commits of another server on the same folder. */
+/** Enough for the commits of another relay on the same folder. */
 const LOCK_WAIT_MS = 1000;
 
 /**
@@ -24,25 +26,31 @@ const PACE = "pragma cache_size = -16000; pragma wal_autocheckpoint = 4000";
 /**
  * The embedded driver: one file, write-ahead log, every commit on disk before it is answered.
  * @param dataDir folder of the file; null for a database in memory
+ * @param isAlone whether no other that is to be alone may be open in that folder, in this process or another
  * @throws Error with the path when it cannot be opened
  */
-export async function openSqliteStore(dataDir: string | null): Promise<Store> {
+export async function openSqliteStore(dataDir: string | null, isAlone = false): Promise<Store> {
   const path = dataDir === null ? ":memory:" : join(dataDir, "portway.db");
+  let claim: FolderClaim | null = null;
   try {
-    if (dataDir !== null) makeFile(dataDir, path);
+    if (dataDir !== null) {
+      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+      if (isAlone) claim = claimFolder(dataDir);
+      // For its owner alone, in a folder that was there before too: what SQLite puts beside it goes by it.
+      makeFile(path);
+    }
     const watch = new StoreWatch(dataDir === null ? null : path);
     const db = await openDatabase(path, watch);
     watch.begin();
-    return { ...createRecords(db), db, dialect: "sqlite", fault: () => watch.fault, close: () => db.destroy() };
+    const close = async () => {
+      await db.destroy();
+      claim?.release();
+    };
+    return { ...createRecords(db), db, dialect: "sqlite", fault: () => watch.fault, close };
   } catch (cause) {
+    claim?.release();
     throw new Error(`cannot open the database ${path}: ${explainError(cause)}`, { cause });
   }
-}
-
-/** For its owner alone, in a folder that was there before too: what SQLite puts beside it goes by it. */
-function makeFile(dataDir: string, path: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, "a", 0o600));
 }
 
 /** Codes of SQLite (https://sqlite.org/rescode.html) for what the machine refuses: BUSY, LOCKED, NOMEM, READONLY, ... */
@@ -104,7 +112,7 @@ export function readFileNumber(path: string, platform: string = process.platform
 async function openDatabase(path: string, watch: StoreWatch): Promise<Kysely<Database>> {
   const file = new DatabaseSync(path);
   try {
-    // The order matters: a second server that starts at once waits for the first one's lock.
+    // The order matters: a second relay that starts at once waits for the first one's lock.
     file.exec(
       "pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on",
     );

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { retryWhileHeld, syncFolderAt } from "../../common/platform/mod.ts";
+import { retryWhileHeld, syncFolderAt } from "../../../common/platform/mod.ts";
 
 /** What {@link backUp} did. */
 export interface Backup {

@@ -1,10 +1,19 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { openStore } from "./mod.ts";
-import { readFileNumber } from "./sqlite.ts";
-import { withFolder } from "./stores_kit_test.ts";
+import { backUp, openStore } from "../mod.ts";
+import { readFileNumber } from "./sqlite_store.ts";
+import { withFolder } from "../stores_kit_test.ts";
+
+const MODULE = new URL("../mod.ts", import.meta.url).href;
+
+/** Runs code in a process of its own. */
+async function evaluate(code: string): Promise<{ success: boolean; stderr: string }> {
+  const command = new Deno.Command(Deno.execPath(), { args: ["eval", "--no-check", code], stdin: "null" });
+  const { success, stderr } = await command.output();
+  return { success, stderr: new TextDecoder().decode(stderr) };
+}
 
 Deno.test({
   name: "SQLite in a file: nobody else may read it, wherever it lies",
@@ -21,22 +30,36 @@ Deno.test({
 
 Deno.test("SQLite in a file: several servers may start at once, and what one kept is there for the next", () =>
   withFolder(async (dir) => {
-    const module = JSON.stringify(new URL("./mod.ts", import.meta.url).href);
     const tunnel = { secretHash: "hash", createdAt: 1, expiresAt: 2, bytesUsed: 0, bytesLimit: 3 };
     const keep = (id: string) => `
-      const store = await (await import(${module})).openStore({ dataDir: ${JSON.stringify(dir)} });
+      const store = await (await import("${MODULE}")).openStore({ dataDir: ${JSON.stringify(dir)} });
       await store.ephemeralTunnels.insert(${JSON.stringify({ ...tunnel, id, label: id })});
       await store.close();`;
     const ids = ["first", "second", "third"];
-    const exits = await Promise.all(
-      ids.map((id) =>
-        new Deno.Command(Deno.execPath(), { args: ["eval", "--no-check", keep(id)], stdin: "null" }).output()
-      ),
-    );
-    deepEqual(exits.map(({ success, stderr }) => success ? "" : new TextDecoder().decode(stderr)), ["", "", ""]);
+    const exits = await Promise.all(ids.map((id) => evaluate(keep(id))));
+    deepEqual(exits.map(({ success, stderr }) => success ? "" : stderr), ["", "", ""]);
     const store = await openStore({ dataDir: dir });
     for (const id of ids) equal((await store.ephemeralTunnels.findById(id))?.label, id);
     await store.close();
+  }));
+
+Deno.test("SQLite in a file: a folder that one has alone, another may copy and share and cannot have alone", () =>
+  withFolder(async (dir) => {
+    const alone = { dataDir: dir, isAlone: true };
+    const store = await openStore(alone);
+    // More than once: what was refused must not have let go of the first one's lock.
+    for (let count = 0; count < 2; count++) {
+      await rejects(openStore(alone), /portway\.db: another server that runs has this folder: .*--data-dir$/);
+      const { success, stderr } = await evaluate(
+        `await (await import("${MODULE}")).openStore(${JSON.stringify(alone)})`,
+      );
+      deepEqual([success, /another server that runs has this folder/.test(stderr)], [false, true]);
+    }
+    equal(backUp(dir, join(dir, "copy.db")).bytes > 0, true);
+    await (await openStore({ dataDir: dir })).close();
+    await store.close();
+    await (await openStore(alone)).close();
+    deepEqual(readdirSync(dir).sort(), ["copy.db", "portway.db", "portway.lock"]);
   }));
 
 Deno.test("SQLite in a file: what is kept is on the disk itself, which on macOS has to be asked for", () =>
