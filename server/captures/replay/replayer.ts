@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { ReplayedJson } from "../../../common/capture_json.ts";
 import { callerGone, HttpError } from "../../../common/http_error.ts";
-import type { Logger } from "../../../common/log.ts";
+import { describeError, type Logger } from "../../../common/log.ts";
 import { createRateLimiter } from "../../../common/rate_limiter.ts";
 import { composeReplay } from "../../../common/replay_request.ts";
 import { type Ending, SignalEnding } from "../../../common/upstream/mod.ts";
@@ -36,11 +36,14 @@ export interface SentAnswer {
 /** Sends a request, past what guards this server's network. @throws HttpError for what is refused or fails */
 export type SendRequest = (request: SentRequest) => Promise<SentAnswer>;
 
+/** What came of it, as the audit log has it. */
+type ReplayAction = "capture_replayed" | "capture_not_replayed";
+
 /** What sends captures from the server, and how often an account may have it. */
 export interface ReplayerOptions {
   send: SendRequest;
   /** Keeps in the audit log what a member had sent, or could not have sent, and to which host. */
-  note(principal: Principal, action: "capture_replayed" | "capture_not_replayed", subject: string): Promise<void>;
+  note(principal: Principal, action: ReplayAction, subject: string): Promise<void>;
   /** Of one account; 0 for none. */
   perMinute: number;
   log: Logger;
@@ -97,7 +100,7 @@ export class Replayer {
    * @throws HttpError of {@link SendRequest}, 504 `upstream_timeout`, 499 `caller_gone`
    */
   async send(principal: Principal, replay: Replay, signal: AbortSignal): Promise<ReplayedJson> {
-    const { log, note } = this.#options, { view, capture, service: { host } } = replay;
+    const { log } = this.#options, { view, capture, service: { host } } = replay;
     const told = { account: principal.account.id, view: capture.viewId, capture: capture.cursor, host };
     const subject = `${view} to ${host}`;
     let replayed;
@@ -105,12 +108,22 @@ export class Replayer {
       replayed = await this.#exchange(replay, signal);
     } catch (error) {
       log.info("capture_not_replayed", { ...told, reason: error instanceof HttpError ? error.code : "failed" });
-      await note(principal, "capture_not_replayed", subject);
+      await this.#note(principal, "capture_not_replayed", subject);
       throw error;
     }
     log.info("capture_replayed", { ...told, status: replayed.status });
-    await note(principal, "capture_replayed", subject);
+    await this.#note(principal, "capture_replayed", subject);
     return replayed;
+  }
+
+  /** What was sent was sent: who asked hears what came of it, and the log of an entry that is missing. */
+  async #note(principal: Principal, action: ReplayAction, subject: string): Promise<void> {
+    const { log, note } = this.#options;
+    try {
+      await note(principal, action, subject);
+    } catch (error) {
+      log.error("not_noted", { action, subject, account: principal.account.id, reason: describeError(error) });
+    }
   }
 
   #occupy(accountId: string): () => void {

@@ -4,7 +4,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { createLogger, silentLogger } from "../../../common/log.ts";
 import type { ReplayedJson } from "../../../common/capture_json.ts";
 import type { Principal } from "../../access/mod.ts";
-import type { OpenedCapture } from "../../store/mod.ts";
+import { type OpenedCapture, StoreUnavailable } from "../../store/mod.ts";
 import { Replayer, type ReplayerOptions, type SentRequest } from "./replayer.ts";
 
 const CAPTURE: OpenedCapture = {
@@ -61,6 +61,17 @@ Deno.test("who leaves before the answer is there is what the log tells, and no t
   leave.abort();
   await rejects(sent, { status: 499, code: "caller_gone" });
   equal(lines.filter((line) => line.includes("capture_not_replayed") && line.includes("caller_gone")).length, 1);
+});
+
+Deno.test("what cannot be written into the audit log hides neither the answer nor why there is none, and the log says so", async () => {
+  const lines: string[] = [];
+  const log = createLogger({ write: (line) => void lines.push(line) });
+  const fails = { perMinute: 10, note: () => Promise.reject(new StoreUnavailable("the disk is full")), log };
+  const body = { take: () => Promise.resolve(null), cancel: () => {} };
+  const send = () => Promise.resolve({ status: 201, statusText: "Created", headers: [], body });
+  equal((await ask(new Replayer({ ...fails, send }))).status, 201);
+  await rejects(ask(new Replayer({ ...fails, send: hang, timeoutMs: 20 })), { status: 504, code: "upstream_timeout" });
+  equal(lines.filter((line) => /not_noted .*the disk is full/.test(line)).length, 2, lines.join(""));
 });
 
 Deno.test("an account has two of its captures sent at a time, and all together sixteen", async () => {
