@@ -193,8 +193,8 @@ Deno.test("the audit log says who had what sent again, and to which host", async
     const rows = [...text.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row]) => row.replace(/<[^>]*>/g, " "))
       .filter((row) => row.includes("Orders")).map((row) => row.replace(/\s+/g, " ").trim());
     equal(rows.length, 2, text);
-    match(rows[0], /^Capture not replayed Orders to 10\.0\.0\.1 ann@example\.com /);
-    match(rows[1], new RegExp(`^Capture replayed Orders to 127\\.0\\.0\\.1:${service.port} ann@example\\.com `));
+    match(rows[0], /^Capture not replayed 10\.0\.0\.1, from Orders ann@example\.com /);
+    match(rows[1], new RegExp(`^Capture replayed 127\\.0\\.0\\.1:${service.port}, from Orders ann@example\\.com `));
     equal(text.includes("s3cret"), false);
   }
 });

@@ -12,17 +12,17 @@ const who = (id: string): Principal => ({
 
 testStores("what a member does often is in the log of the account once an hour", async ({ auditLog }) => {
   const audit = new Audit(auditLog, () => 1);
-  await audit.note(who("ann"), "capture_replayed", "Orders to a.example");
-  await audit.note(who("ann"), "capture_replayed", "Orders to a.example");
-  await audit.note(who("ann"), "capture_not_replayed", "Orders to a.example");
-  await audit.note(who("ann"), "capture_replayed", "Orders to b.example");
-  await audit.note(who("bob"), "capture_replayed", "Orders to a.example");
+  await audit.note(who("ann"), "capture_replayed", "a.example, from Orders");
+  await audit.note(who("ann"), "capture_replayed", "a.example, from Orders");
+  await audit.note(who("ann"), "capture_not_replayed", "a.example, from Orders");
+  await audit.note(who("ann"), "capture_replayed", "b.example, from Orders");
+  await audit.note(who("bob"), "capture_replayed", "a.example, from Orders");
   const entries = await auditLog.list({ accountId: "account", limit: 10 });
   deepEqual(entries.map(({ actor, action, subject }) => `${actor} ${action} ${subject}`).sort(), [
-    "ann@example.com capture_not_replayed Orders to a.example",
-    "ann@example.com capture_replayed Orders to a.example",
-    "ann@example.com capture_replayed Orders to b.example",
-    "bob@example.com capture_replayed Orders to a.example",
+    "ann@example.com capture_not_replayed a.example, from Orders",
+    "ann@example.com capture_replayed a.example, from Orders",
+    "ann@example.com capture_replayed b.example, from Orders",
+    "bob@example.com capture_replayed a.example, from Orders",
   ]);
 });
 
@@ -37,7 +37,7 @@ Deno.test("what could not be written down is written down when a member does it 
     list: () => Promise.resolve([]),
     trim: () => Promise.resolve(),
   }, () => 1);
-  const note = () => audit.note(who("ann"), "capture_replayed", "Orders to a.example");
+  const note = () => audit.note(who("ann"), "capture_replayed", "a.example, from Orders");
   await rejects(note(), { message: "the disk is full" });
   isFailing = false;
   await note();

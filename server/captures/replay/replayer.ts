@@ -102,7 +102,8 @@ export class Replayer {
   async send(principal: Principal, replay: Replay, signal: AbortSignal): Promise<ReplayedJson> {
     const { log } = this.#options, { view, capture, service: { host } } = replay;
     const told = { account: principal.account.id, view: capture.viewId, capture: capture.cursor, host };
-    const subject = `${view} to ${host}`;
+    // What is too long is cut at its end, and where calls went matters most.
+    const subject = `${host}, from ${view}`;
     let replayed;
     try {
       replayed = await this.#exchange(replay, signal);

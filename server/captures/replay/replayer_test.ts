@@ -36,10 +36,15 @@ async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 const create = (send: ReplayerOptions["send"], timeoutMs?: number) =>
   new Replayer({ send, perMinute: 10, note, log: silentLogger, timeoutMs });
 /** One after the other, as a member does who asks for it. */
-async function ask(replayer: Replayer, account = "a", signal = new AbortController().signal): Promise<ReplayedJson> {
+async function ask(
+  replayer: Replayer,
+  account = "a",
+  signal = new AbortController().signal,
+  service = new URL("http://h/base"),
+): Promise<ReplayedJson> {
   const release = replayer.admit(account);
   try {
-    const sent = { view: "Orders", capture: CAPTURE, service: new URL("http://h/base"), body: nothing() };
+    const sent = { view: "Orders", capture: CAPTURE, service, body: nothing() };
     return await replayer.send(who(account), sent, signal);
   } finally {
     release();
@@ -72,6 +77,19 @@ Deno.test("what cannot be written into the audit log hides neither the answer no
   equal((await ask(new Replayer({ ...fails, send }))).status, 201);
   await rejects(ask(new Replayer({ ...fails, send: hang, timeoutMs: 20 })), { status: 504, code: "upstream_timeout" });
   equal(lines.filter((line) => /not_noted .*the disk is full/.test(line)).length, 2, lines.join(""));
+});
+
+Deno.test("the audit log is told the host before all else, so that the longest is not cut there", async () => {
+  const host = `${"a".repeat(63)}.${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(61)}:65535`, noted: string[] = [];
+  const body = { take: () => Promise.resolve(null), cancel: () => {} };
+  const replayer = new Replayer({
+    send: () => Promise.resolve({ status: 200, statusText: "OK", headers: [], body }),
+    perMinute: 10,
+    note: (_, __, subject) => Promise.resolve(void noted.push(subject)),
+    log: silentLogger,
+  });
+  await ask(replayer, "a", undefined, new URL(`http://${host}/hooks`));
+  deepEqual(noted, [`${host}, from Orders`]);
 });
 
 Deno.test("an account has two of its captures sent at a time, and all together sixteen", async () => {
