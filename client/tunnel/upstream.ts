@@ -13,7 +13,9 @@ import { type Connect, ConnectError, type Connection } from "../../common/connec
 import { isWhole, pumpAnswer, respondWhole, type ServiceAnswer } from "./answer.ts";
 import {
   type AnsweredRequest,
-  type RequestHead,
+  MAX_FIELDS,
+  RequestHead,
+  RequestSyntaxError,
   type ResponseHead,
   ResponseSyntaxError,
 } from "../../common/http1/mod.ts";
@@ -116,6 +118,20 @@ export function createUpstream(options: UpstreamOptions): Target {
 function whoseIs(head: RequestHead): string {
   const field = head.find("x-forwarded-for");
   return field < 0 ? "" : head.value(field);
+}
+
+/**
+ * The same in a head as the service gets it, for the few requests that are sent once more: the head that came is not there
+ * any more. Nobody's where that cannot be read again, with a Host of the user's own making.
+ */
+function whoseWas(written: Uint8Array): string {
+  const head = new RequestHead();
+  try {
+    return head.parse(written, 0, written.length, MAX_FIELDS) ? whoseIs(head) : "";
+  } catch (error) {
+    if (error instanceof RequestSyntaxError) return "";
+    throw error;
+  }
 }
 
 const CONTINUE = 100;
@@ -293,7 +309,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
     const mayRetry = connection.isKept && this.#body === null && this.#stream.ended === null &&
       this.#interims === 0 && IDEMPOTENT.has(this.method);
     connection.close();
-    if (mayRetry) this.#connect("");
+    if (mayRetry) this.#connect(whoseWas(this.#head));
     else this.#fail(new ConnectionBroken("it closed the connection", { cause }));
   }
 

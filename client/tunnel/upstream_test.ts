@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ResetReason } from "../../protocol/mod.ts";
 import { ConnectError } from "../../common/connection/mod.ts";
 import { createRelayEnd } from "./_relay_end.ts";
-import { latin1, scriptConnect, settle } from "../../common/upstream/_script.ts";
+import { latin1, scriptConnect, ScriptedConnection, settle } from "../../common/upstream/_script.ts";
 import { createUpstream } from "./upstream.ts";
 
 const head = (method: string, fields = "") => `${method} /x HTTP/1.1\r\nhost: a.example\r\n${fields}\r\n`;
@@ -333,6 +333,40 @@ Deno.test("a request that an idle connection drops is sent once more if it may b
     } else assert.equal(connections.length, 1);
     assert.match((await visitor.until()).state, /^reset 3: it closed the connection/);
     await stop();
+  }
+});
+
+Deno.test("a request that an idle connection drops waits as its visitor's, behind what they have waiting already", async () => {
+  for (const hostHeader of ["localhost:3000", null]) {
+    const dials: ((connection: ScriptedConnection) => void)[] = [];
+    const connect = () => new Promise<ScriptedConnection>((resolve) => dials.push(resolve));
+    const target = createUpstream({ url: new URL("http://localhost:3000"), connect, hostHeader });
+    const { visit } = createRelayEnd(target);
+    const ask = (visitor: string, name: string) =>
+      visit(head("GET", `x-forwarded-for: ${visitor}\r\nx-name: ${name}\r\n`));
+    const kept = new ScriptedConnection(), sent: string[] = [];
+    const first = ask("192.0.2.1", "first");
+    await settle();
+    dials.shift()?.(kept);
+    await settle();
+    kept.send("HTTP/1.1 204 No Content\r\n\r\n");
+    await first.until();
+    await settle();
+    ask("192.0.2.1", "dropped");
+    // As many as may be opened at a time, so that whoever comes next waits.
+    for (let count = 0; count < 16; count++) ask("192.0.2.9", "opened");
+    for (const visitor of ["1", "2"]) for (const name of ["a", "b"]) ask(`192.0.2.${visitor}`, visitor + name);
+    await settle();
+    kept.end();
+    await settle();
+    while (dials.length > 0) {
+      const connection = new ScriptedConnection();
+      dials.shift()?.(connection);
+      await settle();
+      sent.push(/x-name: (\S+)/.exec(connection.text)?.[1] ?? "");
+    }
+    assert.deepEqual(sent.filter((name) => name !== "opened"), ["1a", "2a", "1b", "2b", "dropped"]);
+    await target.close();
   }
 });
 
