@@ -11,7 +11,7 @@ import { type Area, Lazy, shareWithPages } from "./face/mod.ts";
 import { beginFirstStart } from "./open/first_start.ts";
 import { createHealth } from "./api/health.ts";
 import { createLazyArea, type LoadedAreas } from "./serving/lazy_area.ts";
-import { describeCaptures, describeRelay } from "./serving/metrics.ts";
+import { describeCaptures, describeLate, describeRelay } from "./serving/metrics.ts";
 import { openCors } from "./open/cors.ts";
 import { openOriginReader } from "./open/origin_reader.ts";
 import type { OpenProxyOptions } from "./open/proxy.ts";
@@ -101,7 +101,7 @@ async function openAreas(
     areas,
     readMetrics: async () => [
       ...describeRelay(relay.count(), store.fault() !== null),
-      ...describeCaptures((await own.load()).readFigures()),
+      ...await describeLate(own, ({ readFigures }) => describeCaptures(readFigures())),
     ],
     close: () => store.close(),
   };

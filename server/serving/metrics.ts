@@ -5,6 +5,7 @@ import type { Logger } from "../../common/log.ts";
 import type { ListenAddress } from "../../common/options.ts";
 import { RELEASE } from "../../common/release.ts";
 import type { CaptureFigures } from "../captures/mod.ts";
+import type { Lazy } from "../face/mod.ts";
 
 /** One figure of the server, as Prometheus knows it. */
 export interface Metric {
@@ -87,6 +88,19 @@ export function describeCaptures({ kept, bytes, refused, commits, commitMs, tail
     metric("portway_capture_commit_seconds_total", "counter", "Time that those took, together.", commitMs / 1000),
     metric("portway_view_tails", "gauge", "Streams that follow a request view now.", tails),
   ];
+}
+
+/**
+ * Figures of what is loaded late: none when that cannot be had now, as the log has said why, and whoever watches the
+ * server wants all others all the more.
+ * @throws what `describe` throws
+ */
+export async function describeLate<T extends object>(
+  late: Lazy<T>,
+  describe: (loaded: T) => readonly Metric[],
+): Promise<readonly Metric[]> {
+  const loaded = await late.load().catch(() => null);
+  return loaded === null ? [] : describe(loaded);
 }
 
 /** The process, by the names that Prometheus has for it. */
