@@ -30,8 +30,8 @@ export interface LoggerOptions {
   now?: () => Date;
 }
 
-/** Lines that wait for a reader who stalls. Then the older half is left out, and a line says so. */
-const MAX_WAITING = 10_000;
+/** Bytes of lines that wait for a reader who stalls. Then the older half is left out, and a line says so. */
+const MAX_WAITING = 2 * 1024 * 1024;
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 

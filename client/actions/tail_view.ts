@@ -51,7 +51,7 @@ export async function tailView(context: ActionContext): Promise<number> {
 
 function createJsonDisplay({ id, captureUrl }: ViewRecord, forwarder: Forwarder | null): Display {
   const out = openOutput("stdout"), errors = openOutput("stderr");
-  const write = (output: Output, event: object) => output(JSON.stringify(event) + "\n");
+  const write = (output: Output, event: object) => output(encode([JSON.stringify(event)]));
   // Whoever does not read what is said of the connection misses nothing.
   const note = (event: object) => void write(errors, event).catch(() => {});
   return {
@@ -74,8 +74,8 @@ function createTextDisplay(
 ): Display {
   const out = openOutput("stdout"), errors = openOutput("stderr");
   const look = { color: process.stdout.isTTY === true && !config.noColor, columns: process.stdout.columns || 80 };
-  const write = (lines: readonly string[]) => out(lines.map((line) => line + "\n").join(""));
-  const note = (line: string) => void errors(printable(line) + "\n").catch(() => {});
+  const write = (lines: readonly string[]) => out(encode(lines));
+  const note = (line: string) => void errors(encode([printable(line)])).catch(() => {});
   return {
     start: () =>
       write([
@@ -93,3 +93,5 @@ function createTextDisplay(
     back: () => note("Connected again."),
   };
 }
+
+const encode = (lines: readonly string[]) => new TextEncoder().encode(lines.map((line) => line + "\n").join(""));

@@ -74,11 +74,19 @@ class TextScreen implements Screen {
   }
 
   request({ method, path, status, durationMs, upgrade, port }: CarriedLine): void {
-    const paint = this.#paint;
-    const ended = () => formatDuration(durationMs) + (upgrade ? ", closed" : "");
+    const took = formatDuration(durationMs) + (upgrade ? ", closed" : "");
+    const dim = (upgrade === "open" ? "open" : took) + (port === undefined ? "" : ` :${port}`);
+    const paint = this.#paint, time = timestamp(this.#now());
     this.#out.write(
-      `${timestamp(this.#now())} ${method} ${escapePath(path)} ${paint(colorOf(status), String(status))} ` +
-        paint(DIM, upgrade === "open" ? "open" : ended()) + (port === undefined ? "" : paint(DIM, ` :${port}`)),
+      time,
+      " ",
+      method,
+      " ",
+      escapePath(path),
+      " ",
+      paint(colorOf(status), String(status)),
+      " ",
+      paint(DIM, dim),
     );
   }
 
@@ -153,6 +161,8 @@ function colorOf(status: number): number {
 
 /** What a visitor sends must not steer the terminal: everything but visible ASCII is shown escaped. */
 function escapePath(path: string): string {
+  // Nearly none has any, and to look takes less than to replace nothing.
+  if (!/[^\x21-\x7e]/.test(path)) return path;
   return path.replace(
     /[^\x21-\x7e]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,

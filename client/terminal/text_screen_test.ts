@@ -5,7 +5,7 @@ import { createTextScreen, type TextScreenOptions } from "./text_screen.ts";
 /** A writer that keeps its lines. */
 function collect(): LineWriter & { lines: string[] } {
   const lines: string[] = [];
-  return { lines, write: (line) => void lines.push(line), flush: () => Promise.resolve() };
+  return { lines, write: (...parts) => void lines.push(parts.join("")), flush: () => Promise.resolve() };
 }
 
 const NOW = new Date(2026, 0, 2, 3, 4, 5).getTime();
