@@ -77,11 +77,11 @@ async function openAreas(
   // First, since it refuses options: a first start that fails must not have told of its set-up link before.
   await checkAllowLists(config, ["proxyAllow", "viewReplayAllow"]);
   const cors = openCors(config, url, log);
-  const hqUrl = config.hqUrl ?? url;
+  const hqUrl = config.hqUrl ?? url, ephemeralUrl = domainUrl(url, domains.ephemeral);
   const { setUp, admin } = await beginFirstStart(config, store, hqUrl.origin, log);
   const reach = { config, ...place, cors, isTunnelHost: (host: string) => relay.isTunnelHost(host), log };
   const proxy = putOffProxy(reach);
-  const own = putOffOwnAreas(() => ({ ...reach, store, relay, hqUrl, setUp }), log);
+  const own = putOffOwnAreas(() => ({ ...reach, store, relay, hqUrl, ephemeralUrl, setUp }), log);
   const { members = membersOf(own), presence = new LocalPresence() } = parts;
   const relay = openRelay(config, { store, domains, url, members, presence, log });
   const health = createHealth(() => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }));

@@ -13,6 +13,17 @@ Deno.test("GET / is HQ's first page for browsers and the welcome text for progra
   match(text.text, /^Portway proxy\n/);
 });
 
+Deno.test("HQ's first page shows a tunnel's address as the server makes them, whatever the domain", async () => {
+  const examples = [[[], "try.localhost"], [["--ephemeral-domain", "t.example"], "t.example"]] as const;
+  for (const [args, domain] of examples) {
+    await using server = await startServer({ args });
+    const made = await (await fetch(`${server.url}/api/v1/tunnels/ephemeral`, { method: "POST" })).json();
+    match(made.url, new RegExp(`^http://[a-z0-9]+\\.${domain}:${server.port}$`));
+    const { text } = await openPage(server.url);
+    ok(text.includes(`<b>http://k3vq7d.${domain}:${server.port}</b>`), text);
+  }
+});
+
 Deno.test("pages of HQ run no script of others, cannot be framed, and tell other sites nothing", async () => {
   await using server = await startServer();
   for (const path of ["/", "/tunnels-of-nobody", "/hq"]) {

@@ -26,9 +26,10 @@ export interface OpenedSite {
 }
 
 /** Makes HQ's routes, and reads the files that its pages need. */
-export function openSite({ url, accounts, tunnels, views, readApi }: HqOptions): OpenedSite {
+export function openSite({ url, ephemeralUrl, accounts, tunnels, views, readApi }: HqOptions): OpenedSite {
   const site: HqSite = {
     url,
+    ephemeralUrl,
     assets: openPageAssets({ folders: [new URL("./assets/", import.meta.url), ...VIEW_ASSETS] }),
     canSignUp: accounts.entry.policy === "open",
   };

@@ -12,6 +12,8 @@ import type { TunnelManagement } from "../relay/mod.ts";
 export interface HqOptions {
   /** HQ's own URL: it answers at that host alone. */
   url: URL;
+  /** Below whose host ephemeral tunnels appear. */
+  ephemeralUrl: URL;
   accounts: Accounts;
   tunnels: TunnelManagement;
   /** Request views, for members. */
@@ -38,6 +40,8 @@ export interface AccountSummary {
 export interface HqSite {
   /** HQ's own URL. */
   readonly url: URL;
+  /** Below whose host ephemeral tunnels appear. */
+  readonly ephemeralUrl: URL;
   readonly assets: PageAssets;
   /** Whether strangers can make a user here. */
   readonly canSignUp: boolean;

@@ -19,6 +19,8 @@ export interface OwnAreasOptions extends KnowOwnOptions {
   cors: Cors;
   /** Of HQ. */
   hqUrl: URL;
+  /** Below whose host ephemeral tunnels appear. */
+  ephemeralUrl: URL;
   setUp: SetUp;
   log: Logger;
 }
@@ -34,7 +36,7 @@ export interface OwnAreas {
 
 /** Loads and opens accounts, request views, the API and HQ. */
 export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> {
-  const { config, store, relay, cors, hqUrl, setUp, log, url } = options;
+  const { config, store, relay, cors, hqUrl, ephemeralUrl, setUp, log, url } = options;
   const { desk, createApiFace, createTlsAsk, openAccounts, openCaptures } = await loadModules(relay);
   const accounts = openAccounts(config, store, hqUrl, setUp, log);
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
@@ -55,6 +57,7 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
   });
   const hq = createHq({
     url: hqUrl,
+    ephemeralUrl,
     accounts,
     tunnels: desk.management,
     views: captures.desk,

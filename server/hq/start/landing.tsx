@@ -14,6 +14,7 @@ export function addLanding(app: HqApp, { entry }: Accounts): void {
       content: (
         <Landing
           url={site.url.origin}
+          example={exampleUrl(site.ephemeralUrl)}
           canSignUp={site.canSignUp}
           isSignedIn={viewer !== null}
           needsSetUp={viewer === null && await entry.needsSetUp()}
@@ -25,6 +26,8 @@ export function addLanding(app: HqApp, { entry }: Accounts): void {
 
 interface LandingProps {
   url: string;
+  /** A tunnel's. */
+  example: string;
   canSignUp: boolean;
   isSignedIn: boolean;
   needsSetUp: boolean;
@@ -53,7 +56,7 @@ function Landing({ needsSetUp, ...props }: LandingProps): Html {
   );
 }
 
-function Hero({ url, canSignUp, isSignedIn }: Omit<LandingProps, "needsSetUp">): Html {
+function Hero({ example, canSignUp, isSignedIn }: Omit<LandingProps, "url" | "needsSetUp">): Html {
   return (
     <section class="hero">
       <div>
@@ -71,7 +74,7 @@ function Hero({ url, canSignUp, isSignedIn }: Omit<LandingProps, "needsSetUp">):
           <a class="button big" href="#start">Start without one</a>
         </div>
       </div>
-      <Terminal url={url} />
+      <Terminal example={example} />
     </section>
   );
 }
@@ -123,7 +126,7 @@ const COMMANDS: readonly (readonly [what: string, command: string])[] = [
 ];
 
 /** What a first tunnel looks like. */
-function Terminal({ url }: { url: string }): Html {
+function Terminal({ example }: Pick<LandingProps, "example">): Html {
   return (
     <div class="terminal" role="img" aria-label="A terminal in which portway -e 3000 prints a public URL">
       <div class="dots" aria-hidden="true">
@@ -134,7 +137,7 @@ function Terminal({ url }: { url: string }): Html {
       <pre aria-hidden="true">
         <span class="prompt">$</span> portway -e 3000{"\n"}
         {"\n"}
-        <span class="dim">Public endpoint</span> <b>{exampleUrl(url)}</b>{"\n"}
+        <span class="dim">Public endpoint</span> <b>{example}</b>{"\n"}
         <span class="dim">Local service  </span> http://localhost:3000{"\n"}
         <span class="dim">Expires        </span> 15:04:05, in 60 minutes{"\n"}
         {"\n"}
@@ -146,7 +149,6 @@ function Terminal({ url }: { url: string }): Html {
   );
 }
 
-function exampleUrl(url: string): string {
-  const { protocol, host } = new URL(url);
-  return `${protocol}//k3vq7d.try.${host}`;
+function exampleUrl({ protocol, host }: URL): string {
+  return `${protocol}//k3vq7d.${host}`;
 }
