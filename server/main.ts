@@ -78,12 +78,14 @@ async function openAreas(
   await checkAllowLists(config, ["proxyAllow", "viewReplayAllow"]);
   const cors = openCors(config, url, log);
   const hqUrl = config.hqUrl ?? url, ephemeralUrl = domainUrl(url, domains.ephemeral);
+  const ownHosts = [url, hqUrl, config.apiUrl ?? url].map(({ hostname }) => hostname);
   const { setUp, admin } = await beginFirstStart(config, store, hqUrl.origin, log);
   const reach = { config, ...place, cors, isTunnelHost: (host: string) => relay.isTunnelHost(host), log };
   const proxy = putOffProxy(reach);
-  const own = putOffOwnAreas(() => ({ ...reach, store, relay, hqUrl, ephemeralUrl, setUp }), log);
+  const own = putOffOwnAreas(() => ({ ...reach, store, relay, hqUrl, ownHosts, ephemeralUrl, setUp }), log);
   const { members = membersOf(own), presence = new LocalPresence() } = parts;
-  const relay = openRelay(config, { store, domains, url, members, presence, log });
+  const tunnelUrl = domainUrl(url, domains.persistent);
+  const relay = openRelay(config, { store, ownHosts, ephemeralUrl, tunnelUrl, members, presence, log });
   const health = createHealth(() => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }));
   const areas: Area[] = [
     relay,
@@ -143,22 +145,18 @@ function membersOf(own: Lazy<OwnAreas>): Members {
   };
 }
 
-interface RelayParts extends Pick<RelayOptions, "store" | "presence" | "log"> {
-  domains: Domains;
-  url: URL;
+interface RelayParts
+  extends Pick<RelayOptions, "store" | "presence" | "log" | "ownHosts" | "ephemeralUrl" | "tunnelUrl"> {
   members: Members;
 }
 
-function openRelay(config: ServerConfig, { domains, url, members, ...parts }: RelayParts): Relay {
+function openRelay(config: ServerConfig, { members, ...parts }: RelayParts): Relay {
   return new Relay({
     ...parts,
     authenticate: (exchange) => members.authenticate(exchange),
     planOf: (accountId) => members.planOf(accountId),
     isSuspended: (userId) => members.isSuspended(userId),
     readOrigin: openOriginReader(config),
-    ownHosts: [url, config.hqUrl ?? url, config.apiUrl ?? url].map(({ hostname }) => hostname),
-    ephemeralUrl: domainUrl(url, domains.ephemeral),
-    tunnelUrl: domainUrl(url, domains.persistent),
     monthlyBytes: config.monthlyBytes,
     maxTunnelsPerAccount: config.maxTunnelsPerAccount,
     ephemeralLifetimeMs: config.ephemeralSeconds * 1000,

@@ -19,6 +19,8 @@ export interface OwnAreasOptions extends KnowOwnOptions {
   cors: Cors;
   /** Of HQ. */
   hqUrl: URL;
+  /** Names of this server's own hosts. */
+  ownHosts: readonly string[];
   /** Below whose host ephemeral tunnels appear. */
   ephemeralUrl: URL;
   setUp: SetUp;
@@ -36,7 +38,7 @@ export interface OwnAreas {
 
 /** Loads and opens accounts, request views, the API and HQ. */
 export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> {
-  const { config, store, relay, cors, hqUrl, ephemeralUrl, setUp, log, url } = options;
+  const { config, store, relay, cors, hqUrl, ownHosts, ephemeralUrl, setUp, log, url } = options;
   const { desk, createApiFace, createTlsAsk, openAccounts, openCaptures } = await loadModules(relay);
   const accounts = openAccounts(config, store, hqUrl, setUp, log);
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
@@ -44,8 +46,7 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
   const send: Replays["send"] = async (request) => await (await replays.load()).send(request);
   const { authenticate, note } = accounts;
   const captures = openCaptures(config, { store, authenticate, log, send, note }, url);
-  const own = [url, hqUrl, config.apiUrl ?? url].map(({ hostname }) => hostname);
-  const isServed = async (host: string) => own.includes(host) || await relay.hasTunnelAt(host);
+  const isServed = async (host: string) => ownHosts.includes(host) || await relay.hasTunnelAt(host);
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiFace({
     areas: [desk.api, accounts.api, captures.api, createTlsAsk(isServed)],
