@@ -131,7 +131,7 @@ async function endAfterReset(
   await store.identities.endGrants({ userId });
   await store.personalTokens.remove({ userId });
   onEnded({ userId, accountId: null });
-  const email = (await store.identities.findUser(userId))?.email ?? "";
+  const email = (await store.identities.findUser(userId))?.email ?? userId;
   await audit.write({ id: userId, email }, "password_reset", email);
 }
 

@@ -14,7 +14,7 @@ export function AuditTable({ entries }: { entries: readonly AuditEntry[] }): Htm
       columns={[
         { head: "What", cell: ({ action }) => <b>{wordsOf(action)}</b> },
         { head: "Whom or what", cell: ({ subject }) => subject },
-        { head: "By", cell: ({ actor }) => actor === "" ? "the server" : actor },
+        { head: "By", cell: ({ actor }) => actor },
         { head: "When", cell: ({ at }) => <Time ms={at} /> },
       ]}
     />
