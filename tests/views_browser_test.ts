@@ -30,6 +30,8 @@ Deno.test("a call that is sent while the page is open appears within a second, a
     await detail.getByText('"total": 12345678901234567890').waitFor();
     await detail.getByText("<b>bold</b>").waitFor();
     deepEqual(await detail.locator("table").first().locator("td").allInnerTexts(), ["1", "2"]);
+    // As the other pages tell a moment, to the second.
+    match(await detail.locator("dd").first().innerText(), /^[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d\d:\d\d\s[AP]M$/);
     await detail.getByRole("button", { name: "Hex" }).click();
     await detail.getByText("00000000  7b 22 74 6f").waitFor();
     await detail.getByRole("button", { name: "Delete" }).click();

@@ -15,6 +15,9 @@ const CURL_BYTES = 64 * 1024;
 /** Codings that the server undoes. */
 const DECODED = ["gzip", "x-gzip", "deflate", "br", "zstd"];
 
+/** As HQ's pages tell moments, to the second. */
+const RECEIVED = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 /** Everything of one capture. */
 export class CaptureDetail {
   #box;
@@ -63,7 +66,7 @@ export class CaptureDetail {
       this.#createHead(capture),
       this.#createActions(capture),
       details([
-        ["Received", new Date(capture.receivedAt).toLocaleString()],
+        ["Received", RECEIVED.format(new Date(capture.receivedAt))],
         ["From", capture.address],
         ["Host", capture.host],
         ["HTTP", capture.httpVersion],
