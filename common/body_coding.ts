@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
-import { pipeline, Readable, type Transform } from "node:stream";
+import type { Transform } from "node:stream";
 import zlib from "node:zlib";
+import { ByteSource, gunzip, runDecoder } from "./gunzip.ts";
 import { HAS_ZSTD } from "./zstd.ts";
 
 /** A content coding of HTTP (RFC 9110, section 8.4.1) that can be undone. */
@@ -87,7 +88,7 @@ export async function* decodeBody(
   codings: readonly BodyCoding[],
   maxBytes: number,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
-  let plain: AsyncIterable<Uint8Array> = pass(pieces);
+  let plain = pieces;
   for (const coding of codings.toReversed()) plain = decodeOnce(plain, coding, maxBytes);
   for await (const piece of plain) yield new Uint8Array(piece);
 }
@@ -114,43 +115,31 @@ export async function decodeBeginning(
   return { bytes: Uint8Array.from(Buffer.concat(pieces)), isWhole };
 }
 
-async function* pass<T>(pieces: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T, void> {
-  yield* pieces;
-}
-
 async function* decodeOnce(
-  pieces: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   coding: BodyCoding,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void> {
-  const source = pieces[Symbol.asyncIterator]();
-  let first = await source.next();
-  while (!first.done && first.value.length === 0) first = await source.next();
-  if (first.done) return;
-  const beginning = first.value;
-  let fault: unknown = null;
-  async function* whole() {
-    try {
-      yield beginning;
-      // Not by `yield*`: what goes wrong in the decoder is thrown in here, and would seem to come from the source.
-      for (let next = await follow(); !next.done; next = await follow()) yield next.value;
-    } finally {
-      await source.return?.();
-    }
-  }
-  const follow = () => source.next().catch((error) => Promise.reject(fault = error));
-  const decoder = createDecoder(coding, beginning, true);
-  // What goes wrong is thrown where the decoder is read.
-  pipeline(Readable.from(whole(), { objectMode: true }), decoder, () => {});
+  const source = new ByteSource(pieces);
   let size = 0;
   try {
-    for await (const piece of decoder) {
+    for await (const piece of undo(source, coding)) {
       size += piece.length;
       if (size > maxBytes) throw new NotDecoded(`There is more in the body than ${maxBytes} bytes.`);
       yield piece;
     }
+    if (await source.peek() !== null) throw new NotDecoded(`Bytes follow behind what is ${coding} in the body.`);
   } catch (cause) {
-    if (cause === fault || cause instanceof NotDecoded) throw cause;
+    if (cause === source.fault || cause instanceof NotDecoded) throw cause;
     throw new NotDecoded(`The body is not ${coding}, as its Content-Encoding says.`, { cause });
+  } finally {
+    source.end();
   }
+}
+
+async function* undo(source: ByteSource, coding: BodyCoding): AsyncGenerator<Uint8Array, void> {
+  const first = await source.peek();
+  if (first === null) return;
+  if (coding === "gzip") yield* gunzip(source, CHUNK);
+  else yield* runDecoder(source, createDecoder(coding, first, true));
 }

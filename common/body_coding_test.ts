@@ -56,6 +56,17 @@ for (const [name, coding, code] of CODERS) {
     await ended.promise;
   });
 
+  Deno.test(`decodeBody gives all of ${name} that has bytes behind it, and then says so`, async () => {
+    const all = Buffer.concat([code(TEXT), Buffer.from("other bytes")]), short = code("hello");
+    for (const bytes of [cut(all, 1e9), cut(all, 4096), cut(Buffer.concat([short, Buffer.from([1])]), 1e9)]) {
+      const told: Uint8Array[] = [];
+      await rejects(async () => {
+        for await (const piece of decodeBody(bytes, [coding], 1e9)) told.push(piece);
+      }, { name: "NotDecoded", message: `Bytes follow behind what is ${coding} in the body.` });
+      equal([TEXT, "hello"].includes(Buffer.concat(told).toString()), true);
+    }
+  });
+
   if (name === "deflate without zlib's head") continue;
   Deno.test(`decodeBody refuses what is not ${name}`, async () => {
     for (const times of [1, 10_000]) {

@@ -237,7 +237,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
         200: {
           description:
             `it; decoded it is cut off, and the connection with it, behind ${MAX_DECODED} bytes, or where it ` +
-            "turns out not to be what its Content-Encoding says",
+            "turns out not to be what its Content-Encoding says, as with bytes behind the end of what is coded",
           content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
         },
         400: errorAnswer("a parameter cannot be used"),

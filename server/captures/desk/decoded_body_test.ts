@@ -1,4 +1,5 @@
 import { equal, rejects } from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { BodyCut } from "../../../common/listener/mod.ts";
@@ -20,6 +21,16 @@ Deno.test("a body that holds more than is told, or is broken, is cut behind what
     await rejects(async () => {
       for await (const _ of rest);
     }, BodyCut);
+  }
+});
+
+Deno.test("a body with bytes behind the end of what is coded is told as far as it is, and then cut", async () => {
+  for (
+    const parts of [[gzipSync("hello"), Buffer.from("other")], [Buffer.concat([gzipSync("hello"), Buffer.from("x")])]]
+  ) {
+    const { first, rest } = await beginDecoded(GZIP, pieces(...parts));
+    equal(new TextDecoder().decode(first), "hello");
+    await rejects(rest.next(), BodyCut);
   }
 });
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
-import { createInflateRaw } from "node:zlib";
 import { type BodyCoding, createDecoder, parseCodings } from "../../../common/body_coding.ts";
+import { ByteSource, gunzip } from "../../../common/gunzip.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import type { AnswerBody } from "../../../common/upstream/mod.ts";
 import type { HopAnswer } from "../perform/upstream.ts";
@@ -73,19 +73,25 @@ async function decodeOnce(bytes: Uint8Array, coding: BodyCoding, maxBytes: numbe
     return await run(createDecoder(coding, bytes), bytes, maxBytes);
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
-    const member = coding === "gzip" ? await cutMember(bytes, (rest) => measureDeflate(rest, maxBytes)) : null;
-    if (member !== null) return await decodeOnce(member, coding, maxBytes);
-    throw badEncoding(cause);
+    const plain = coding === "gzip" ? await passOver(bytes, maxBytes) : null;
+    if (plain === null) throw badEncoding(cause);
+    return plain;
   }
 }
 
-/** How many of the bytes are the bare deflate that they begin with. @throws HttpError 413, 502 */
-async function measureDeflate(bytes: Uint8Array, maxBytes: number): Promise<number> {
-  const decoder = createInflateRaw();
-  await run(decoder, bytes, maxBytes).catch((cause) => {
-    throw cause instanceof HttpError ? cause : badEncoding(cause);
-  });
-  return decoder.bytesWritten;
+/**
+ * A whole gzip body where bytes follow that begin no other member, as some servers send; browsers pass those over, while
+ * zlib fails. Null where that is not so. @throws HttpError 413
+ */
+async function passOver(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array | null> {
+  const source = new ByteSource([bytes]);
+  try {
+    const plain = await gather(gunzip(source, CHUNK), maxBytes);
+    return await source.peek() === null ? null : plain;
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    return null;
+  }
 }
 
 function badEncoding(cause: unknown): HttpError {
@@ -94,53 +100,25 @@ function badEncoding(cause: unknown): HttpError {
 
 /** All that a decoder makes of the bytes. @throws HttpError 413, and what the decoder does */
 async function run(decoder: Transform, bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
-  const out: Uint8Array[] = [];
-  let length = 0;
   decoder.end(bytes);
   try {
-    for await (const chunk of decoder) {
-      out.push(chunk);
-      length += chunk.byteLength;
-      if (length > maxBytes) throw answerTooLarge(maxBytes);
-    }
+    return await gather(decoder, maxBytes);
   } finally {
     decoder.destroy();
+  }
+}
+
+/** All pieces as one. @throws HttpError 413 */
+async function gather(pieces: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const out: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    out.push(piece);
+    length += piece.byteLength;
+    if (length > maxBytes) throw answerTooLarge(maxBytes);
   }
   return Buffer.concat(out, length);
 }
 
-const ID = [0x1f, 0x8b, 8];
-const FIXED_BYTES = 10;
-const TRAILER_BYTES = 8;
-/** Bits of the flags (RFC 1952, section 2.3.1): what else the header holds. */
-const HAS_CRC = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16;
-
-/**
- * The first gzip member where bytes follow that begin no other one, as some servers send; browsers pass those over,
- * while zlib fails. Null where that is not so.
- * @param inflate undoes the bare deflate that `bytes` begin with, and resolves with how many bytes of them it was.
- * @throws what `inflate` does
- */
-async function cutMember(
-  bytes: Uint8Array,
-  inflate: (bytes: Uint8Array) => Promise<number>,
-): Promise<Uint8Array | null> {
-  const start = skipHeader(bytes);
-  const end = start + await inflate(bytes.subarray(start)) + TRAILER_BYTES;
-  return end < bytes.length && !beginsMember(bytes, end) ? bytes.subarray(0, end) : null;
-}
-
-const beginsMember = (bytes: Uint8Array, at: number): boolean => ID.every((byte, index) => bytes[at + index] === byte);
-
-/** The offset of the compressed data; beyond the end when the header is cut short. */
-function skipHeader(bytes: Uint8Array): number {
-  const flags = bytes[3];
-  let at = FIXED_BYTES;
-  if (flags & HAS_EXTRA) at += 2 + bytes[at] + (bytes[at + 1] << 8);
-  for (const flag of [HAS_NAME, HAS_COMMENT]) {
-    if (!(flags & flag)) continue;
-    const zero = bytes.indexOf(0, at);
-    at = zero < 0 ? bytes.length : zero + 1;
-  }
-  return flags & HAS_CRC ? at + 2 : at;
-}
+/** Bytes that are made at a time. */
+const CHUNK = 64 * 1024;
