@@ -15,3 +15,10 @@ Deno.test("large memory is freed at once when enough of it is kept", () => {
   memories.forEach(giveMemory);
   assert(memories.filter(({ buffer }) => buffer.detached).length > 100);
 });
+
+Deno.test("small memory lies side by side, and no two pieces have a byte in common", () => {
+  const pieces = Array.from({ length: 100 }, () => takeMemory(SMALL));
+  pieces.forEach((piece, index) => piece.fill(index));
+  pieces.forEach((piece, index) => assert(piece.every((byte) => byte === index)));
+  assert(new Set(pieces.map(({ buffer }) => buffer)).size < 20);
+});
