@@ -53,8 +53,13 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
     throw error;
   };
 
-  async write(bytes: Uint8Array): Promise<void> {
-    for (let at = await this.conn.write(bytes); at < bytes.length;) at += await this.conn.write(bytes.subarray(at));
+  write(bytes: Uint8Array): Promise<void> {
+    // An asynchronous function costs more, and nearly all is written at once.
+    return this.conn.write(bytes).then((count) => count < bytes.length ? this.#writeRest(bytes, count) : undefined);
+  }
+
+  async #writeRest(bytes: Uint8Array, from: number): Promise<void> {
+    for (let at = from; at < bytes.length;) at += await this.conn.write(bytes.subarray(at));
   }
 
   async closeWrite(): Promise<void> {

@@ -83,6 +83,8 @@ export class EdgeConnection implements Line {
   /** Where the head of the running exchange lies once {@link #memory} is another. */
   #headMemory: Uint8Array<ArrayBuffer> | null = null;
   #exchange: EdgeExchange | null = null;
+  /** Of the end of an answer that is being written. */
+  #lastMemory: Uint8Array<ArrayBuffer> = NO_MEMORY;
   #startedAt = 0;
   /** The visitor has ended their side, and waits for the answer. */
   #isHalfClosed = false;
@@ -187,6 +189,13 @@ export class EdgeConnection implements Line {
     return this.#connection.write(bytes).then(this.#onWritten, this.#onUnwritten);
   }
 
+  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>, exchange: Answered): Promise<void> {
+    if (bytes.length > WRITE_BYTES) return this.#writeParts(bytes).then(() => this.exchangeOver(exchange));
+    this.writingSince = this.front.tick;
+    this.#lastMemory = memory;
+    return this.#connection.write(bytes).then(this.#onLastWritten, this.#onUnwritten);
+  }
+
   /** A visitor who takes something of much has not stalled. */
   async #writeParts(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length && this.phase !== "closed"; at += WRITE_BYTES) {
@@ -200,6 +209,14 @@ export class EdgeConnection implements Line {
   };
 
   readonly #onUnwritten = (): void => this.close();
+
+  // Made once a connection, not once an answer.
+  readonly #onLastWritten = (): void => {
+    this.#onWritten();
+    giveMemory(this.#lastMemory);
+    this.#lastMemory = NO_MEMORY;
+    if (this.#exchange !== null) this.exchangeOver(this.#exchange);
+  };
 
   /** As {@link write}, but it tells whoever took the connection over what broke. */
   readonly #writeUpgraded = (bytes: Uint8Array): Promise<void> => {
