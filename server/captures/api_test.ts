@@ -2,7 +2,7 @@ import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { HttpError } from "../../common/http_error.ts";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { startArea, type TestArea } from "./_test_area.ts";
+import { startArea, type TestArea } from "./captures_kit_test.ts";
 import type { CapturesOptions } from "./mod.ts";
 
 /** What the API may say, as far as it is looked at. */

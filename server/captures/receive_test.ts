@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { connect } from "node:net";
-import { startArea, type TestArea } from "./_test_area.ts";
+import { startArea, type TestArea } from "./captures_kit_test.ts";
 
 type Json = Record<string, unknown>;
 

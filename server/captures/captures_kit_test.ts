@@ -1,12 +1,13 @@
-import { Hono } from "hono";
 import { createOriginReader } from "../../common/forwarded.ts";
-import { errorResponse, HttpError } from "../../common/http_error.ts";
-import { type ExchangeEnv, type ExchangeHandler, listen } from "../../common/listener/mod.ts";
+import { HttpError } from "../../common/http_error.ts";
+import { listen } from "../../common/listener/mod.ts";
 import { silentLogger } from "../../common/log.ts";
 import { type Principal, type Scope, SCOPES } from "../access/mod.ts";
+import { createApiFace } from "../api/api.ts";
 import { createLocalArrivals } from "../cluster/mod.ts";
+import { createApp } from "../serving/app.ts";
 import { openStore, type Store } from "../store/mod.ts";
-import { type CapturesArea, type CapturesOptions, createCaptures } from "./mod.ts";
+import { type CapturesOptions, createCaptures } from "./mod.ts";
 
 /** An area that listens, with a store of its own. */
 export interface TestArea extends AsyncDisposable {
@@ -52,7 +53,13 @@ export async function startArea(options: Partial<CapturesOptions> = {}): Promise
     replaysPerMinute: 100,
     ...options,
   });
-  const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, serveArea(area));
+  const api = createApiFace({
+    areas: [area.api],
+    about: { baseUrl: "http://api.example", files: false, openPaths: false },
+    describeProxy: () => Promise.reject(new Error("there is no proxy")),
+  });
+  const app = createApp([...area.faces, api], silentLogger);
+  const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, app);
   port = listener.port;
   const ask = (path: string, who = "ann", init: RequestInit = {}) =>
     fetch(url() + path, { ...init, headers: { who, ...init.headers } });
@@ -74,22 +81,6 @@ export async function startArea(options: Partial<CapturesOptions> = {}): Promise
       await area.close();
       await store.close();
     },
-  };
-}
-
-/** What the server's app and API do. */
-function serveArea({ faces, api }: CapturesArea): ExchangeHandler {
-  const routes = api.routes ?? new Hono<ExchangeEnv>();
-  routes.onError((error) => {
-    throw error;
-  });
-  return async (exchange) => {
-    try {
-      return await (faces[0].answer(exchange) ?? routes.fetch(exchange.request, { exchange }));
-    } catch (error) {
-      if (error instanceof HttpError) return errorResponse(error, null);
-      throw error;
-    }
   };
 }
 
