@@ -1,10 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { ApiClient } from "../api/mod.ts";
-import { decodeShown, type ShownBody } from "./shown_body.ts";
+import { decodeShown, SHOWN_BYTES, type ShownBody } from "./shown_body.ts";
 import type { CaptureRecord } from "./records.ts";
-
-/** Bytes of a long body that are fetched to be shown. */
-const SHOWN_BYTES = 256 * 1024;
 
 /** The body for looking at, without its coding: of a long one the beginning. @throws what the API does */
 export async function loadShownBody(

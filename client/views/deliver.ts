@@ -18,7 +18,7 @@ import type { CaptureRecord } from "./records.ts";
 /** How long a service may take for its answer. */
 const TIMEOUT_MS = 60_000;
 /** Bytes of an answer that are kept to be shown. */
-const SHOWN_BYTES = 16 * 1024;
+const ANSWER_BYTES = 16 * 1024;
 
 /** A capture that is sent to a local service, and how. */
 export interface DeliverOptions {
@@ -94,12 +94,12 @@ async function readAnswer({ head, statusText, headers, body }: UpstreamAnswer): 
   let size = 0;
   for (let taken = await body.take(); taken !== null; taken = await body.take()) {
     for (const piece of taken) {
-      if (size < SHOWN_BYTES) pieces.push(piece.slice());
+      if (size < ANSWER_BYTES) pieces.push(piece.slice());
       size += piece.length;
     }
   }
-  const bytes = Uint8Array.from(Buffer.concat(pieces)).subarray(0, SHOWN_BYTES);
-  const shown = await decodeShown({ bytes, isWhole: size <= SHOWN_BYTES, size }, headers);
+  const bytes = Uint8Array.from(Buffer.concat(pieces)).subarray(0, ANSWER_BYTES);
+  const shown = await decodeShown({ bytes, isWhole: size <= ANSWER_BYTES, size }, headers);
   const contentType = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? null;
   return { status: head.status, statusText, contentType, body: shown, size };
 }

@@ -1,7 +1,7 @@
 import { decodeBeginning, parseCodings } from "../../common/body_coding.ts";
 
-/** Bytes that come out of a body to be shown. */
-const SHOWN_BYTES = 256 * 1024;
+/** Bytes of a captured body that are shown at most: as it came, and as its coding is undone. */
+export const SHOWN_BYTES = 256 * 1024;
 
 /** A body, or its beginning. */
 export interface ShownBody {
