@@ -161,7 +161,10 @@ async function loadBetterAuth(
   return await openAuth({ store, origin, secret, defaultPlan, onDefect, onPasswordReset });
 }
 
-/** What `load` gives, from its first call on; a failure is not kept. */
+/**
+ * What `load` gives, from its first call on; a failure is not kept, and is told as it is, other than by a `Lazy`: a
+ * database that is away is a reason to try again later.
+ */
 function onceUntilFailed<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | null = null;
   return () =>
