@@ -88,6 +88,25 @@ for (const [name, target, init] of CHANGES) {
   });
 }
 
+for (
+  const [left, isHeld] of [
+    ["in part", (_: string, to: string) => to === ""],
+    ["as it was", (_: string, to: string) => to !== ""],
+  ] as const
+) {
+  Deno.test(`a folder with a file that a program keeps open stays ${left}, and who deletes it is told`, async () => {
+    await using share = openTestShare({ writable: true, system: WINDOWS });
+    for (const file of ["folder/in.txt", "folder/held.txt"]) share.write(file, file);
+    using _ = hold("EPERM", 1000, isHeld);
+    const refused = await share.ask("/folder/", { method: "DELETE", headers: { accept: "application/json" } });
+    equal(refused.status, 403);
+    const { message } = (await refused.json()).error;
+    equal(message.startsWith("The system does not permit this"), true, message);
+    equal(message.includes("Some of what was in it may be gone."), left === "in part", message);
+    deepEqual(await listNames(share), ["folder/"]);
+  });
+}
+
 Deno.test("elsewhere what the system refuses is refused at once", async () => {
   await using share = openTestShare({ writable: true, system: { ...thisSystem, platform: "linux" } });
   share.write("held.txt", "held");

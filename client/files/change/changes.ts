@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
 import { foldName, retryLaterWhileHeld, syncFolder } from "../../../common/platform/mod.ts";
 import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
-import { getErrorCode, noSuchEntry } from "../disk/fs_error.ts";
+import { getErrorCode, noSuchEntry, RemovedInPart } from "../disk/fs_error.ts";
 import { removeAside } from "../disk/remove_aside.ts";
 import type { Entry, Folder, Root } from "../disk/root.ts";
 import { isSameEntry } from "../disk/same_entry.ts";
@@ -205,7 +205,7 @@ async function exchange(
  * half of a folder that is being removed. Throws 404, or as the check.
  */
 export async function removeEntry(root: Root, scratch: Scratch, subject: Subject): Promise<void> {
-  await withEntry(root, subject, async (parent, name) => {
+  await withEntry(root, subject, async (parent, name, { kind }) => {
     const path = `${parent.path}/${name}`;
     const aside = takeAside(parent, name, scratch) ?? path;
     await syncFolder(parent.fd);
@@ -213,7 +213,7 @@ export async function removeEntry(root: Root, scratch: Scratch, subject: Subject
       await fs.promises.rm(aside, { recursive: true, force: true });
     } catch (error) {
       await putBack(root, aside, path);
-      throw error;
+      throw kind === "folder" && getErrorCode(error) !== "" ? new RemovedInPart(error) : error;
     }
   });
 }

@@ -112,7 +112,10 @@ export class WriteRoutes {
     );
   }
 
-  /** Nothing has been changed when a program has it open: who may do what is looked at anew each time. */
+  /**
+   * Again while a program has it open. What is there is what was there, less what a folder may have lost that could not
+   * be removed whole; who may do what is looked at anew each time.
+   */
   #whileHeld(change: () => Promise<Response>): Promise<Response> {
     return retryLaterWhileHeld(change, { platform: this.#root.platform });
   }

@@ -29,19 +29,31 @@ const ANSWERS: Readonly<Record<string, readonly [number, string, string] | undef
   EINVAL: [409, "not_possible", "This cannot be done here."],
 };
 
+/** A folder could not be removed, nor left as it was: some of what was in it may be gone. */
+export class RemovedInPart extends Error {
+  override name = "RemovedInPart";
+  /** The system's, as of the error that it is about. */
+  readonly code: string;
+
+  constructor(cause: unknown) {
+    super("a folder could not be removed whole", { cause });
+    this.code = getErrorCode(cause);
+  }
+}
+
 /**
  * Turns whatever was thrown into the answer for it: an error of the system by its code, anything else 500. Windows has
  * one code for what is not permitted and for what another program has open.
  */
 export function toHttpError(error: unknown, platform?: string): HttpError {
   if (error instanceof HttpError) return error;
-  const code = getErrorCode(error);
+  const code = getErrorCode(error), lost = error instanceof RemovedInPart ? " Some of what was in it may be gone." : "";
   if (["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "ENXIO"].includes(code)) return noSuchEntry(error);
   if (code !== "EBUSY" && isHeldOpen(error, platform)) {
-    const message = "The system does not permit this, or a program has it open.";
+    const message = `The system does not permit this, or a program has it open.${lost}`;
     return new HttpError(403, "not_permitted", message, { cause: error });
   }
   const [status, name, message] = ANSWERS[code] ??
     [500, "internal_error", "The share failed to answer this request."];
-  return new HttpError(status, name, message, { cause: error });
+  return new HttpError(status, name, message + lost, { cause: error });
 }
