@@ -91,6 +91,8 @@ async function passOver(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array
   } catch (error) {
     if (error instanceof HttpError) throw error;
     return null;
+  } finally {
+    source.end();
   }
 }
 
