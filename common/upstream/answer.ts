@@ -50,7 +50,7 @@ const REASON_AT = 13;
 
 function takeHead(connection: UpstreamConnection, head: ResponseHead): AnswerHead {
   const { buffer, start } = connection;
-  const text = Buffer.from(buffer.buffer, start, head.fieldsEnd - start).toString("latin1");
+  const text = Buffer.from(buffer.buffer, buffer.byteOffset + start, head.fieldsEnd - start).toString("latin1");
   connection.start = head.end;
   const [statusLine, ...lines] = text.split("\r\n");
   const headers: [string, string][] = [];
