@@ -1,10 +1,10 @@
-import { SMALL, takeMemory } from "../buffer_pool.ts";
+import { cutMemory, QUARTER, SMALL } from "../buffer_pool.ts";
 import type { Connection } from "../connection/mod.ts";
 import { type AnsweredRequest, CR, LF, MAX_RESPONSE_HEAD, parseResponseHead, type ResponseHead } from "../http1/mod.ts";
 import { ConnectionBroken } from "./types.ts";
 
-/** Bytes read at a time for heads and small answers, once one was too large for the memory that a connection begins with. */
-const BUFFER_BYTES = 16 * 1024;
+/** Bytes read at a time for heads and small answers: most fit whole. */
+const BUFFER_BYTES = QUARTER;
 /** Times that a head which is not whole is parsed again for whatever came; then only when a blank line has come. */
 const EAGER_PARSES = 8;
 
@@ -24,7 +24,7 @@ export class UpstreamConnection {
   /** The pool's key: connections of one key take each other's place. */
   readonly key: string;
   /** What has been read and not been taken: `buffer[start, end)`. */
-  buffer: Uint8Array<ArrayBuffer> = takeMemory(SMALL);
+  buffer: Uint8Array<ArrayBuffer> = cutMemory(BUFFER_BYTES);
   start = 0;
   end = 0;
   /** Whether a byte of the answer under way has come. */
@@ -41,8 +41,6 @@ export class UpstreamConnection {
   #reader: Reader | null = null;
   #isReading = false;
   #isClosed = false;
-  /** Whether an answer has filled {@link buffer}. */
-  #wasFull = false;
   /** Bytes that the last read brought, and how often the head in the buffer was found to be cut short. */
   #came = 0;
   #cutParses = 0;
@@ -102,7 +100,7 @@ export class UpstreamConnection {
 
   /** Memory for the head of one request after the other: those of browsers have 500 to 2,000 bytes. */
   get scratch(): Uint8Array<ArrayBuffer> {
-    return this.#scratch ??= takeMemory(SMALL);
+    return this.#scratch ??= cutMemory(SMALL);
   }
 
   /** Empties the buffer and begins to read; `reader` is told when the upstream says anything before it is asked. */
@@ -110,10 +108,8 @@ export class UpstreamConnection {
     this.start = this.end = 0;
     this.hasAnswered = false;
     this.isKept = true;
-    // A large head is an exception, a large answer is not: hundreds of idle connections keep room for what comes often.
-    if (this.buffer.length > BUFFER_BYTES || (this.#wasFull && this.buffer.length < BUFFER_BYTES)) {
-      this.buffer = new Uint8Array(BUFFER_BYTES);
-    }
+    // A large head is an exception: hundreds of idle connections do not keep room for one.
+    if (this.buffer.length > BUFFER_BYTES) this.buffer = cutMemory(BUFFER_BYTES);
     this.#reader = reader;
     this.#startRead();
   }
@@ -164,7 +160,6 @@ export class UpstreamConnection {
     if (count !== null) {
       this.end += count;
       this.#came = count;
-      this.#wasFull ||= this.end === this.buffer.length;
       this.hasAnswered = true;
     }
     this.#reader?.onRead(this, count);
