@@ -16,6 +16,27 @@ function readCpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
+/** Time of all processors so far, in hundredths of a second. */
+export interface Processors {
+  readonly all: number;
+  /** Taken by the host of a virtual machine for others. */
+  readonly stolen: number;
+}
+
+/** The first line of /proc/stat (proc_stat(5)); zeros where there is none. */
+export function readProcessors(): Processors {
+  try {
+    const [line] = readFileSync("/proc/stat", "utf8").split("\n", 1);
+    // What guests of this machine take, behind `steal`, is in `user` already.
+    const times = line.split(/\s+/).slice(1, 9).map(Number);
+    return { all: times.reduce((sum, time) => sum + time, 0), stolen: times[STEAL] };
+  } catch {
+    return { all: 0, stolen: 0 };
+  }
+}
+
+const STEAL = 7;
+
 /** Memory in use now, in bytes; NaN if one of them has ended. */
 export const readMemory = (pids: readonly number[]): number => readStatus(pids, "VmRSS");
 

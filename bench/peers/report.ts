@@ -34,7 +34,8 @@ export function formatReport(report: Report): string {
     "Written by `deno task bench:peers` from one run on one machine: every figure below was measured in that run. " +
     "All programs, the load generator and the local service share the machine, so requests per second say less than " +
     "ratios and CPU time do. Contestants take turns (A B C A B C); a figure is the median of the rounds, ± is half " +
-    "the range of the first column. The ratio is ours divided by theirs. Where ± is above 25 %, something else had the " +
+    "the range of the first column. Where the host of a virtual machine took more than 5 % of its processors meanwhile it " +
+    "was measured again, three times at most. The ratio is ours divided by theirs. Where ± is above 25 %, something else had the " +
     "machine, and the row says little.",
     formatSetting(report),
     "## Targets",
