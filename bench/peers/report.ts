@@ -35,7 +35,7 @@ export function formatReport(report: Report): string {
     "All programs, the load generator and the local service share the machine, so requests per second say less than " +
     "ratios and CPU time do. Contestants take turns (A B C A B C); a figure is the median of the rounds, ± is half " +
     "the range of the first column. Where the host of a virtual machine took more than 5 % of its processors meanwhile it " +
-    "was measured again, three times at most. The ratio is ours divided by theirs. Where ± is above 25 %, something else had the " +
+    "was measured again, twice at most. The ratio is ours divided by theirs. Where ± is above 25 %, something else had the " +
     "machine, and the row says little.",
     formatSetting(report),
     "## Targets",
