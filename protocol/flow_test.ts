@@ -229,6 +229,36 @@ Deno.test("windows grow while readers keep up, within the bounds of a stream and
   await turn();
 });
 
+Deno.test("a window grows by a step at once for a body that is known not to fit it, while there is room", async () => {
+  const { link, asked } = createLink();
+  const got: number[] = [];
+  const streams = [INITIAL_WINDOW, INITIAL_WINDOW + 1, 1_000_000].map((length, index) => {
+    const stream: MuxStream = link.relay.open(
+      HEAD,
+      GET,
+      visitor({
+        onResponse: () => stream.expect(length),
+        onData: (piece) => void (got[index] = (got[index] ?? 0) + piece.length),
+      }),
+    )!;
+    return stream;
+  });
+  await link.settle();
+  asked.forEach((stream) => answerEmpty(stream, false));
+  await link.settle();
+  assert.deepEqual(streams.map(({ growth }) => growth), [0, 1, 3 * INITIAL_WINDOW]);
+  asked.forEach((stream) => void stream.write(patterned(1_000_000, 1), true).catch(() => {}));
+  await link.settle();
+  assert.deepEqual(got, streams.map(({ growth }) => INITIAL_WINDOW + growth));
+  streams.forEach((stream) => stream.reset(1));
+  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  const late = link.relay.open(HEAD, GET, visitor())!;
+  late.expect(1_000_000);
+  assert.equal(late.growth, 0);
+  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+  await link.settle();
+});
+
 Deno.test("a window fills a long line within a few round trips", async () => {
   const { clock, open, pass } = await createClocked();
   const stream = open(), sizes: number[] = [];

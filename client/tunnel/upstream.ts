@@ -164,6 +164,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
     this.#rewriting = this.#base === null || upgrade ? null : service.rewriting?.begin(head, this.#base) ?? null;
     const framing = head.hasLength ? { length: head.length } : "chunked";
     this.#body = bodyless || upgrade ? null : new BodyWriter(framing, this);
+    if (this.#body !== null) stream.expect(head.length);
     const idle = service.pool.take(KEY);
     this.#head = service.heads.write(request, idle?.scratch ?? null, this.#rewriting?.edits);
     if (idle === null) this.#connect(whoseIs(head));

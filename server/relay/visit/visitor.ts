@@ -73,6 +73,7 @@ export class Visitor implements StreamHandler {
     reply.begin(status, block.bytes, block.length < 0 ? null : block.length, frame.subarray(blockEnd, payloadEnd), end);
     if (end) return;
     this.#out = new OutQueue((bytes, isLast) => reply.write(bytes, isLast), (bytes) => this.#stream.consumed(bytes));
+    if (block.length > 0) this.#stream.expect(block.length);
     if (size > 0) this.#stream.consumed(size);
   }
 
