@@ -55,7 +55,7 @@ export const CLIENT_LIMITS: readonly FixedLimit[] = [
   ["time for a login in the browser", "ms", "client/login", "LONGEST_MS"],
   ["time for the local service to answer a call that is delivered", "ms", "client/views", "TIMEOUT_MS"],
   ["lines of a captured body in the terminal", "count", "client/views", "MAX_LINES"],
-  ["lines that wait for who reads the output; the older half goes", "count", "common/output", "MAX_WAITING"],
+  ["lines that wait for who reads the output, of which the older half goes", "bytes", "common/output", "MAX_WAITING"],
 ];
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
