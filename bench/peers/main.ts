@@ -106,7 +106,7 @@ async function main(): Promise<void> {
     missing,
     commands: [
       "deno task start --port 0 --json --data-dir <folder>` with the limits of traffic and of tunnels lifted, and `" +
-      "deno run -A cli.ts -e <service> --server http://127.0.0.1:<port>",
+      "deno run -A --v8-flags=--max-semi-space-size=4 cli.ts -e <service> --server http://127.0.0.1:<port>",
     ],
     sections,
     goals,
