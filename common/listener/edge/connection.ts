@@ -189,11 +189,11 @@ export class EdgeConnection implements Line {
     return this.#connection.write(bytes).then(this.#onWritten, this.#onUnwritten);
   }
 
-  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>, exchange: Answered): Promise<void> {
-    if (bytes.length > WRITE_BYTES) return this.#writeParts(bytes).then(() => this.exchangeOver(exchange));
-    this.writingSince = this.front.tick;
+  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>): Promise<void> {
     this.#lastMemory = memory;
-    return this.#connection.write(bytes).then(this.#onLastWritten, this.#onUnwritten);
+    if (bytes.length > WRITE_BYTES) return this.#writeParts(bytes).then(this.#onLastWritten);
+    this.writingSince = this.front.tick;
+    return this.#connection.write(bytes).then(this.#onLastWritten, this.#onLastUnwritten);
   }
 
   /** A visitor who takes something of much has not stalled. */
@@ -213,10 +213,19 @@ export class EdgeConnection implements Line {
   // Made once a connection, not once an answer.
   readonly #onLastWritten = (): void => {
     this.#onWritten();
-    giveMemory(this.#lastMemory);
-    this.#lastMemory = NO_MEMORY;
+    this.#giveLast();
     if (this.#exchange !== null) this.exchangeOver(this.#exchange);
   };
+
+  readonly #onLastUnwritten = (): void => {
+    this.close();
+    this.#giveLast();
+  };
+
+  #giveLast(): void {
+    giveMemory(this.#lastMemory);
+    this.#lastMemory = NO_MEMORY;
+  }
 
   /** As {@link write}, but it tells whoever took the connection over what broke. */
   readonly #writeUpgraded = (bytes: Uint8Array): Promise<void> => {

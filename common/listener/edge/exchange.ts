@@ -300,7 +300,7 @@ class EdgeReply implements Reply {
     const connection = this.#connection, before = this.#writing;
     // So most answers go.
     if (isLast && before === null && memory !== null) {
-      return this.#writing = connection.writeLast(bytes, memory, this.#exchange);
+      return this.#writing = connection.writeLast(bytes, memory);
     }
     const write = before === null ? connection.write(bytes) : before.then(() => connection.write(bytes));
     const writing = this.#writing = write.then(() => {

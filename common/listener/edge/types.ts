@@ -29,8 +29,11 @@ export interface Line {
   bodyEnded(memory: Uint8Array<ArrayBuffer> | null, at: number, end: number): void;
   /** Writes, with the clock on it. Never rejects: what cannot be written means that the visitor has gone. */
   write(bytes: Uint8Array): Promise<void>;
-  /** {@link write}s the end of an answer, of `memory`, which is given back behind it: that is {@link exchangeOver}. */
-  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>, exchange: Answered): Promise<void>;
+  /**
+   * As {@link write}, of the end of the exchange's answer, which is over behind it.
+   * @param memory that `bytes` lie in, to be given back then
+   */
+  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>): Promise<void>;
   /** The answer is out. */
   exchangeOver(exchange: Answered): void;
   /** Breaks an answer off. */
