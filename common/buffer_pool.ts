@@ -1,10 +1,11 @@
+import { Slabs } from "./slabs.ts";
+
 /** Memory that is read into and written from, used again. An idle connection's pending read holds this much: most heads fit. */
 export const SMALL = 2 * 1024;
 /** The heads of browsers fit, with their cookies. */
 export const MEDIUM = 8 * 1024;
 /** Pieces of bodies: thousands of visitors who do not read hold two of them each. */
-export const QUARTER = 16 * 1024;
-const HALF = 32 * 1024;
+const QUARTER = 16 * 1024, HALF = 32 * 1024;
 /** For bodies that keep coming, and heads that are unusually long. */
 export const LARGE = 64 * 1024;
 /** A large piece with its head, or what frames it. */
@@ -32,14 +33,6 @@ export function takeMemory(size: number): Uint8Array<ArrayBuffer> {
   return free.get(bytes)?.pop() ?? new Uint8Array(bytes);
 }
 
-/**
- * Memory of {@link SMALL} or {@link QUARTER} bytes that is not given back: the garbage collector frees it, together with
- * what lies beside it.
- */
-export function cutMemory(size: typeof SMALL | typeof QUARTER): Uint8Array<ArrayBuffer> {
-  return (size === SMALL ? lastingSmall : lastingQuarters).cut();
-}
-
 function fit(size: number): number {
   if (size <= MEDIUM) return MEDIUM;
   if (size <= HALF) return size <= QUARTER ? QUARTER : HALF;
@@ -55,38 +48,7 @@ export function giveMemory(memory: Uint8Array<ArrayBuffer>): void {
   else if (memory.length >= QUARTER && memory.length === memory.buffer.byteLength) memory.buffer.transfer(0);
 }
 
-/**
- * Memory that is cut from slabs: what the runtime keeps of each piece of memory, and looks up in every read and write, is
- * then the same for many connections, and in the processor's cache.
- */
-class Slabs {
-  readonly #size: number;
-  readonly #pieces: number;
-  #slab: Uint8Array<ArrayBuffer> = new Uint8Array(0);
-  #cut: number;
-
-  constructor(size: number, pieces: number) {
-    this.#size = size;
-    this.#pieces = this.#cut = pieces;
-  }
-
-  cut(): Uint8Array<ArrayBuffer> {
-    const stride = this.#size + CACHE_LINE;
-    if (this.#cut === this.#pieces) {
-      this.#slab = new Uint8Array(this.#pieces * stride);
-      this.#cut = 0;
-    }
-    const at = stride * this.#cut++;
-    return this.#slab.subarray(at, at + this.#size);
-  }
-}
-
-/** Between pieces: the beginnings of all would share a few places of the cache. */
-const CACHE_LINE = 64;
-
-/** Of small pieces that are given back, and of others: one that is not would keep the slab of all those beside it. */
-const slabs = new Slabs(SMALL, PER_SLAB), lastingSmall = new Slabs(SMALL, PER_SLAB);
-const lastingQuarters = new Slabs(QUARTER, PER_SLAB / 2);
+const slabs = new Slabs(SMALL, PER_SLAB);
 let freeSmall: Uint8Array<ArrayBuffer>[] = [];
 let trimAt = KEPT_SMALL;
 

@@ -1,10 +1,14 @@
-import { cutMemory, QUARTER, SMALL } from "../buffer_pool.ts";
+import { Slabs } from "../slabs.ts";
 import type { Connection } from "../connection/mod.ts";
 import { type AnsweredRequest, CR, LF, MAX_RESPONSE_HEAD, parseResponseHead, type ResponseHead } from "../http1/mod.ts";
 import { ConnectionBroken } from "./types.ts";
 
 /** Bytes read at a time for heads and small answers: most fit whole. */
-const BUFFER_BYTES = QUARTER;
+const BUFFER_BYTES = 16 * 1024;
+/** Bytes for a request's head: those of browsers have 500 to 2,000. */
+const SCRATCH_BYTES = 4 * 1024;
+/** What a connection that ends had may still be on its way to somebody: the garbage collector frees it. */
+const buffers = new Slabs(BUFFER_BYTES, 16), scratches = new Slabs(SCRATCH_BYTES, 16);
 /** Times that a head which is not whole is parsed again for whatever came; then only when a blank line has come. */
 const EAGER_PARSES = 8;
 
@@ -24,7 +28,7 @@ export class UpstreamConnection {
   /** The pool's key: connections of one key take each other's place. */
   readonly key: string;
   /** What has been read and not been taken: `buffer[start, end)`. */
-  buffer: Uint8Array<ArrayBuffer> = cutMemory(BUFFER_BYTES);
+  buffer: Uint8Array<ArrayBuffer> = buffers.cut();
   start = 0;
   end = 0;
   /** Whether a byte of the answer under way has come. */
@@ -98,9 +102,9 @@ export class UpstreamConnection {
     this.#connection.write(bytes).catch(ignore);
   }
 
-  /** Memory for the head of one request after the other: those of browsers have 500 to 2,000 bytes. */
+  /** Memory for the head of one request after the other, of 4 KiB. */
   get scratch(): Uint8Array<ArrayBuffer> {
-    return this.#scratch ??= cutMemory(SMALL);
+    return this.#scratch ??= scratches.cut();
   }
 
   /** Empties the buffer and begins to read; `reader` is told when the upstream says anything before it is asked. */
@@ -109,7 +113,7 @@ export class UpstreamConnection {
     this.hasAnswered = false;
     this.isKept = true;
     // A large head is an exception: hundreds of idle connections do not keep room for one.
-    if (this.buffer.length > BUFFER_BYTES) this.buffer = cutMemory(BUFFER_BYTES);
+    if (this.buffer.length > BUFFER_BYTES) this.buffer = buffers.cut();
     this.#reader = reader;
     this.#startRead();
   }
