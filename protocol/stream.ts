@@ -242,7 +242,7 @@ export class MuxStream {
 
   /**
    * The body that comes has so many bytes: where they do not fit the window it grows by a step now, not once half of it
-   * has been passed on. A body of a megabyte is through in half of the time that it would take to find that out.
+   * has been passed on.
    */
   expect(bytes: number): void {
     if (bytes <= this.#window || this.ended !== null || this.remoteEnded) return;

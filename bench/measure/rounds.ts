@@ -8,9 +8,9 @@ export type Rounds<Result> = Map<Contestant, Result[]>;
 const LIMIT_MS = 60_000;
 
 /** What a virtual machine's host may take of its processors for others during a measurement, as a share. */
-const MAX_STOLEN = 0.05;
+export const MAX_STOLEN = 0.05;
 /** Measurements in a row in search of one that was left in peace. */
-const MAX_TRIES = 3;
+export const MAX_TRIES = 3;
 
 /**
  * Measures the contestants in turn, A B C A B C: what else the machine does then hits them alike. What a host's other

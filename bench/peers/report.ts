@@ -1,5 +1,6 @@
 import { arch, cpus, release, totalmem, type as systemName } from "node:os";
 import process from "node:process";
+import { MAX_STOLEN, MAX_TRIES } from "../measure/rounds.ts";
 import type { Profiles } from "../workloads/profile.ts";
 import { formatGoals, type Goal } from "../report/goals.ts";
 import { formatNumber, formatTable } from "../report/table.ts";
@@ -34,9 +35,9 @@ export function formatReport(report: Report): string {
     "Written by `deno task bench:peers` from one run on one machine: every figure below was measured in that run. " +
     "All programs, the load generator and the local service share the machine, so requests per second say less than " +
     "ratios and CPU time do. Contestants take turns (A B C A B C); a figure is the median of the rounds, ± is half " +
-    "the range of the first column. Where the host of a virtual machine took more than 5 % of its processors meanwhile it " +
-    "was measured again, twice at most. The ratio is ours divided by theirs. Where ± is above 25 %, something else had the " +
-    "machine, and the row says little.",
+    `the range of the first column. Where the host of a virtual machine took more than ${100 * MAX_STOLEN} % of its ` +
+    `processors meanwhile the least disturbed of up to ${MAX_TRIES} measurements counts. The ratio is ours divided by theirs. Where ± is above ` +
+    "25 %, something else had the machine, and the row says little.",
     formatSetting(report),
     "## Targets",
     formatGoals(report.goals),

@@ -37,8 +37,8 @@ export const CERTIFICATE: string = join(CERTIFICATES, "leaf.pem"), KEY: string =
 const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
 const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
 
-/** As docs/install.md has it. */
-const CLIENT_FLAGS = "--v8-flags=--max-semi-space-size=4";
+/** For V8, as docs/install.md has it. */
+export const CLIENT_FLAG = "--v8-flags=--max-semi-space-size=4";
 
 /** As `deno task start` has it. */
 const SERVER_FLAGS = [readV8Flags()];
@@ -91,19 +91,8 @@ export async function startTunnel(
   const relayUrl = isOverTls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   const client = startProgram(
     DENO,
-    [
-      "run",
-      "-A",
-      CLIENT_FLAGS,
-      ...deno,
-      "cli.ts",
-      "-e",
-      String(service),
-      "--server",
-      relayUrl,
-      "--config-dir",
-      configDir,
-    ]
+    ["run", "-A", CLIENT_FLAG, ...deno, "cli.ts"]
+      .concat(["-e", String(service), "--server", relayUrl, "--config-dir", configDir])
       .concat(isOverTls ? TRUST_FLAGS : [], flags),
     { cwd: ROOT, silent, env },
   );
