@@ -47,7 +47,8 @@ export async function openShell(name: ShellName, env: Readonly<Record<string, st
 
 /** Ctrl+G shows the line as it stands. */
 const SETUPS: Readonly<Record<ShellName, string>> = {
-  bash: `PS1='> '; stty columns 200 rows 100
+  // It would write its history into the folder that is being removed.
+  bash: `unset HISTFILE; PS1='> '; stty columns 200 rows 100
 bind 'set show-all-if-ambiguous on'; bind 'set page-completions off'; bind 'set completion-query-items 0'
 bind 'set enable-bracketed-paste off'
 bind -x '"\\C-g": printf "<%s>\\a\\a\\a\\a" "$READLINE_LINE"'
