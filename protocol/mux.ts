@@ -33,7 +33,7 @@ export interface MuxOptions {
   maxStreams: number;
   /** Requests for an upgrade that may be open at a time, granted ones included: they have places of their own. */
   maxUpgrades: number;
-  /** Milliseconds; a clock that tests can turn. */
+  /** Milliseconds; `performance.now()` when left out. */
   now?: () => number;
   /** What its windows may grow by; within the process's own budget when left out. */
   growth?: GrowthBudget;

@@ -1,6 +1,7 @@
 import { MAX_FIELDS, RequestHead, RequestSyntaxError } from "../../common/http1/mod.ts";
 import { describeError } from "../../common/log.ts";
 import { isLoopbackHost } from "../../common/loopback.ts";
+import { turnTime } from "../../common/turn_clock.ts";
 import { acceptFor, createWebSocketKey, FrameSocket } from "../../common/websocket/mod.ts";
 import {
   GoAwayReason,
@@ -159,6 +160,7 @@ class WebSocketSession implements ClientSession {
     });
     this.#mux = new Mux({
       transport: this.#socket,
+      now: turnTime,
       maxStreams: MAX_STREAMS,
       maxUpgrades: MAX_UPGRADES,
       onRequest: (stream, frame, start, end, flags) => this.#onRequest(stream, frame, start, end, flags),
@@ -204,22 +206,30 @@ class WebSocketSession implements ClientSession {
       return stream.handler;
     }
     const { method, path } = head;
-    const tell = (upgrade: CarriedRequest["upgrade"]) =>
-      this.#options.onRequest({
-        method,
-        path,
-        status: stream.status === 0 ? statusOfReset(stream.ended) : stream.status,
-        durationMs: this.#mux.now() - heardAt,
-        bytes: stream.carried,
-        upgrade,
-      });
-    if (flags.upgrade) stream.onUpgrade = () => tell("open");
+    if (flags.upgrade) stream.onUpgrade = () => this.#tell(stream, method, path, heardAt, "open");
     stream.onFinish = () => {
-      tell(stream.status === SWITCHING_PROTOCOLS ? "closed" : null);
+      this.#tell(stream, method, path, heardAt, stream.status === SWITCHING_PROTOCOLS ? "closed" : null);
       if (this.#onIdle !== null && this.active === 0) this.#onIdle();
     };
     const { end: bodyless, upgrade } = flags;
     return this.#options.target.handle({ stream, head, bodyless, upgrade });
+  }
+
+  #tell(
+    stream: MuxStream,
+    method: string,
+    path: string,
+    heardAt: number,
+    upgrade: CarriedRequest["upgrade"],
+  ): void {
+    this.#options.onRequest({
+      method,
+      path,
+      status: stream.status === 0 ? statusOfReset(stream.ended) : stream.status,
+      durationMs: this.#mux.now() - heardAt,
+      bytes: stream.carried,
+      upgrade,
+    });
   }
 }
 

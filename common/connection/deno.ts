@@ -1,6 +1,6 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
 import { tuneForAccepted } from "./socket_options/deno.ts";
-import { IN_A_TURN, mayGoOn, systemTurn } from "./turns/deno.ts";
+import { goOnLater, IN_A_TURN, mayGoOn, systemTurn, type Waiting } from "./turns/deno.ts";
 import {
   type Accepted,
   type AcceptOptions,
@@ -10,6 +10,8 @@ import {
   type Connection,
   type Driver,
   type PlainConnection,
+  type Receiver,
+  type Sender,
   type TlsOptions,
 } from "./types.ts";
 
@@ -27,9 +29,14 @@ async function openTcp(hostname: string, port: number, signal?: AbortSignal): Pr
   }
 }
 
-class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
+class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Waiting {
   protected readonly conn: T;
   #closed = false;
+  /** Of the read under way, of which there is one at most; likewise of the write. */
+  #into: Uint8Array = NOTHING;
+  #receiver: Receiver | null = null;
+  #bytes: Uint8Array = NOTHING;
+  #sender: Sender | null = null;
 
   constructor(conn: T) {
     this.conn = conn;
@@ -40,27 +47,77 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
   }
 
   read(into: Uint8Array): Promise<number | null> {
-    return mayGoOn(into.length) ? this.#read(into) : systemTurn().then(() => this.#read(into));
+    return new Promise((resolve, reject) => this.readFor(into, { onRead: resolve, onBroken: reject }));
   }
 
-  #read(into: Uint8Array): Promise<number | null> {
-    return this.#closed ? Promise.resolve(null) : this.conn.read(into).catch(this.#onReadError);
+  readFor(into: Uint8Array, receiver: Receiver): void {
+    this.#into = into;
+    this.#receiver = receiver;
+    if (mayGoOn(into.length)) this.goOn();
+    else goOnLater(this);
   }
 
-  readonly #onReadError = (error: unknown): null => {
+  goOn(): void {
+    if (this.#closed) queueMicrotask(() => this.#onRead(null));
+    else this.conn.read(this.#into).then(this.#onRead, this.#onReadError);
+  }
+
+  // Made once a connection, not once a read.
+  readonly #onRead = (count: number | null): void => {
+    const receiver = this.#receiver;
+    this.#receiver = null;
+    this.#into = NOTHING;
+    receiver?.onRead(count);
+  };
+
+  readonly #onReadError = (error: unknown): void => {
     // Many TLS servers end without saying so in TLS. Where that matters the length of the body tells.
-    if (this.#closed || error instanceof Deno.errors.UnexpectedEof) return null;
-    throw error;
+    if (this.#closed || error instanceof Deno.errors.UnexpectedEof) return this.#onRead(null);
+    const receiver = this.#receiver;
+    this.#receiver = null;
+    receiver?.onBroken(error);
   };
 
   write(bytes: Uint8Array): Promise<void> {
-    // An asynchronous function costs more, and nearly all is written at once.
-    return this.conn.write(bytes).then((count) => count < bytes.length ? this.#writeRest(bytes, count) : undefined);
+    return new Promise((resolve, reject) => this.writeFor(bytes, { onWritten: resolve, onUnwritten: reject }));
   }
 
-  async #writeRest(bytes: Uint8Array, from: number): Promise<void> {
-    for (let at = from; at < bytes.length;) at += await this.conn.write(bytes.subarray(at));
+  writeFor(bytes: Uint8Array, sender: Sender): void {
+    // What follows the head of an upgrade need not wait for it.
+    if (this.#sender !== null) return void this.#sendBehind(bytes, sender);
+    this.#bytes = bytes;
+    this.#sender = sender;
+    this.conn.write(bytes).then(this.#onWritten, this.#onWriteError);
   }
+
+  async #sendBehind(bytes: Uint8Array, sender: Sender): Promise<void> {
+    try {
+      for (let at = 0; at < bytes.length;) at += await this.conn.write(at === 0 ? bytes : bytes.subarray(at));
+    } catch (error) {
+      return sender.onUnwritten(error);
+    }
+    sender.onWritten();
+  }
+
+  /** Nearly all is written at once. */
+  readonly #onWritten = (count: number): void => {
+    const sender = this.#sender, bytes = this.#bytes;
+    if (count < bytes.length) {
+      this.#bytes = bytes.subarray(count);
+      this.conn.write(this.#bytes).then(this.#onWritten, this.#onWriteError);
+      return;
+    }
+    this.#sender = null;
+    this.#bytes = NOTHING;
+    sender?.onWritten();
+  };
+
+  readonly #onWriteError = (error: unknown): void => {
+    const sender = this.#sender;
+    this.#sender = null;
+    this.#bytes = NOTHING;
+    sender?.onUnwritten(error);
+  };
 
   async closeWrite(): Promise<void> {
     if (this.#closed) return;
@@ -74,6 +131,8 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection {
     closeQuietly(this.conn);
   }
 }
+
+const NOTHING = new Uint8Array(0);
 
 class DenoTcpConnection extends DenoConnection<Deno.TcpConn> {
   keepAlive(): void {

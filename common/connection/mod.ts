@@ -17,5 +17,9 @@ export {
   type ConnectOptions,
   type Driver,
   type PlainConnection,
+  readFor,
+  type Receiver,
+  type Sender,
   type TlsOptions,
+  writeFor,
 } from "./types.ts";

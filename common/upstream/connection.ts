@@ -1,5 +1,5 @@
 import { Slabs } from "../slabs.ts";
-import type { Connection } from "../connection/mod.ts";
+import { type Connection, readFor, type Receiver, type Sender, writeFor } from "../connection/mod.ts";
 import { type AnsweredRequest, CR, LF, MAX_RESPONSE_HEAD, parseResponseHead, type ResponseHead } from "../http1/mod.ts";
 import { ConnectionBroken } from "./types.ts";
 
@@ -99,7 +99,7 @@ export class UpstreamConnection {
 
   /** Writes what need not be waited for: a connection that breaks ends its read too, and that side deals with it. */
   send(bytes: Uint8Array): void {
-    this.#connection.write(bytes).catch(ignore);
+    writeFor(this.#connection, bytes, NOBODY);
   }
 
   /** Memory for the head of one request after the other, of 4 KiB. */
@@ -155,23 +155,24 @@ export class UpstreamConnection {
   #startRead(): void {
     this.#isReading = true;
     const into = this.end === 0 ? this.buffer : this.buffer.subarray(this.end);
-    this.#connection.read(into).then(this.#onRead, this.#onBroken);
+    readFor(this.#connection, into, this.#receiver);
   }
 
   // Made once a connection, not once a read.
-  readonly #onRead = (count: number | null): void => {
-    this.#isReading = false;
-    if (count !== null) {
-      this.end += count;
-      this.#came = count;
-      this.hasAnswered = true;
-    }
-    this.#reader?.onRead(this, count);
-  };
-
-  readonly #onBroken = (cause: unknown): void => {
-    this.#isReading = false;
-    this.#reader?.onBroken(this, new ConnectionBroken("the connection broke", { cause }));
+  readonly #receiver: Receiver = {
+    onRead: (count) => {
+      this.#isReading = false;
+      if (count !== null) {
+        this.end += count;
+        this.#came = count;
+        this.hasAnswered = true;
+      }
+      this.#reader?.onRead(this, count);
+    },
+    onBroken: (cause) => {
+      this.#isReading = false;
+      this.#reader?.onBroken(this, new ConnectionBroken("the connection broke", { cause }));
+    },
   };
 
   /** Whether a line that ended in the last bytes that came is blank; or there is more than a head may have. */
@@ -196,4 +197,4 @@ export class UpstreamConnection {
 
 const NOTHING = new Uint8Array(0);
 
-function ignore(): void {}
+const NOBODY: Sender = { onWritten() {}, onUnwritten() {} };

@@ -1,3 +1,4 @@
+import { turnTime } from "../turn_clock.ts";
 import type { Connection } from "../connection/mod.ts";
 import { type Reader, UpstreamConnection } from "./connection.ts";
 import { FairQueue } from "./fair_queue.ts";
@@ -110,7 +111,7 @@ export class UpstreamPool {
     connection.watch(this.#watcher);
     const next = peer.waiting.shift();
     if (next !== undefined) return next.resolve(connection);
-    connection.idleSince = performance.now();
+    connection.idleSince = turnTime();
     peer.idle.push(connection);
   }
 

@@ -8,13 +8,32 @@ import { nextTurn } from "../../turn.ts";
 export const IN_A_TURN = 96;
 let inThisTurn = 0;
 
-/** Whether a read into so many bytes may be asked for now; else after {@link systemTurn}. */
+/** Whether a read into so many bytes may be asked for now; else it is for {@link goOnLater}. */
 export function mayGoOn(bytes: number): boolean {
   const before = inThisTurn;
   inThisTurn += 1 + (bytes >> 13);
   // It is not set back in each turn, which would cost a callback a turn.
   if (before < IN_A_TURN && inThisTurn >= IN_A_TURN) void systemTurn().then(() => inThisTurn = 0);
   return inThisTurn < IN_A_TURN;
+}
+
+/** What waits for its turn. */
+export interface Waiting {
+  /** Never throws. */
+  goOn(): void;
+}
+
+let waiting: Waiting[] = [];
+
+/** Tells `one` after {@link systemTurn}: a promise for each would cost more than most reads. */
+export function goOnLater(one: Waiting): void {
+  if (waiting.push(one) === 1) void systemTurn().then(tellAll);
+}
+
+function tellAll(): void {
+  const all = waiting;
+  waiting = [];
+  for (const one of all) one.goOn();
 }
 
 /** Two ends of one connection of this process to itself. */

@@ -1,4 +1,4 @@
-import type { Connection } from "../../connection/mod.ts";
+import { type Connection, readFor, type Receiver, type Sender, writeFor } from "../../connection/mod.ts";
 import { errorResponse, HttpError } from "../../http_error.ts";
 import { findHeadEnd, RequestHead, RequestSyntaxError } from "../../http1/mod.ts";
 import { describeError, type Logger, stackOf } from "../../log.ts";
@@ -10,6 +10,7 @@ import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { EdgeExchange } from "./exchange.ts";
 import type { Http2Connection, Http2Front } from "./http2/types.ts";
 import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../buffer_pool.ts";
+import { turnTime } from "../../turn_clock.ts";
 import type { Answered, Line } from "./types.ts";
 import { UpgradedConnection } from "./upgraded.ts";
 
@@ -189,11 +190,11 @@ export class EdgeConnection implements Line {
     return this.#connection.write(bytes).then(this.#onWritten, this.#onUnwritten);
   }
 
-  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>): Promise<void> {
+  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>): void {
     this.#lastMemory = memory;
-    if (bytes.length > WRITE_BYTES) return this.#writeParts(bytes).then(this.#onLastWritten);
+    if (bytes.length > WRITE_BYTES) return void this.#writeParts(bytes).then(this.#last.onWritten);
     this.writingSince = this.front.tick;
-    return this.#connection.write(bytes).then(this.#onLastWritten, this.#onLastUnwritten);
+    writeFor(this.#connection, bytes, this.#last);
   }
 
   /** A visitor who takes something of much has not stalled. */
@@ -211,15 +212,16 @@ export class EdgeConnection implements Line {
   readonly #onUnwritten = (): void => this.close();
 
   // Made once a connection, not once an answer.
-  readonly #onLastWritten = (): void => {
-    this.#onWritten();
-    this.#giveLast();
-    if (this.#exchange !== null) this.exchangeOver(this.#exchange);
-  };
-
-  readonly #onLastUnwritten = (): void => {
-    this.close();
-    this.#giveLast();
+  readonly #last: Sender = {
+    onWritten: () => {
+      this.#onWritten();
+      this.#giveLast();
+      if (this.#exchange !== null) this.exchangeOver(this.#exchange);
+    },
+    onUnwritten: () => {
+      this.close();
+      this.#giveLast();
+    },
   };
 
   #giveLast(): void {
@@ -267,7 +269,7 @@ export class EdgeConnection implements Line {
    */
   bodyEnded(memory: Uint8Array<ArrayBuffer> | null, at: number, end: number): void {
     // Whoever ends their side now has sent all that they wanted to.
-    this.#startedAt = performance.now();
+    this.#startedAt = turnTime();
     if (memory === null) return this.#readAhead();
     this.#headMemory ??= this.#memory;
     [this.#memory, this.#at, this.#end] = [memory, at, end];
@@ -334,23 +336,24 @@ export class EdgeConnection implements Line {
   #read(): void {
     this.#reading = true;
     const into = this.#end === 0 ? this.#memory : this.#memory.subarray(this.#end);
-    this.#connection.read(into).then(this.#onRead, this.#onBroken);
+    readFor(this.#connection, into, this.#receiver);
   }
 
-  readonly #onRead = (count: number | null): void => {
-    this.#reading = false;
-    if (this.phase === "closed") return giveMemory(this.#memory);
-    if (this.#upgraded !== null) return this.#takeEarly(this.#upgraded, count);
-    if (this.phase === "linger") return this.#discard(count);
-    if (count === null) return this.#onEnd();
-    this.#end += count;
-    if (this.#exchange === null) this.#next();
-  };
-
-  readonly #onBroken = (): void => {
-    this.#reading = false;
-    if (this.#upgraded !== null) this.#takeEarly(this.#upgraded, null);
-    else this.close();
+  readonly #receiver: Receiver = {
+    onRead: (count) => {
+      this.#reading = false;
+      if (this.phase === "closed") return giveMemory(this.#memory);
+      if (this.#upgraded !== null) return this.#takeEarly(this.#upgraded, count);
+      if (this.phase === "linger") return this.#discard(count);
+      if (count === null) return this.#onEnd();
+      this.#end += count;
+      if (this.#exchange === null) this.#next();
+    },
+    onBroken: () => {
+      this.#reading = false;
+      if (this.#upgraded !== null) this.#takeEarly(this.#upgraded, null);
+      else this.close();
+    },
   };
 
   #takeEarly(upgraded: UpgradedConnection, count: number | null): void {
@@ -367,7 +370,7 @@ export class EdgeConnection implements Line {
 
   /** The visitor has ended their side. */
   #onEnd(): void {
-    if (this.#exchange === null || performance.now() - this.#startedAt > HALF_CLOSE_MS) return this.close();
+    if (this.#exchange === null || turnTime() - this.#startedAt > HALF_CLOSE_MS) return this.close();
     this.mustClose = this.#isHalfClosed = true;
     this.since = this.front.tick;
   }
@@ -445,7 +448,7 @@ export class EdgeConnection implements Line {
     this.#at = head.end;
     this.#headSize = head.end - head.start > SMALL / 2 ? MEDIUM : SMALL;
     this.#enter("exchange");
-    this.#startedAt = performance.now();
+    this.#startedAt = turnTime();
     if (head.close || (head.minorVersion === 0 && !head.keepAlive)) this.mustClose = true;
     const exchange = this.#exchange = new EdgeExchange(this);
     if (head.expectation === "unknown" || (head.framing !== "none" && head.upgrade && exchange.isWebSocket)) {

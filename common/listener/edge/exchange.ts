@@ -298,9 +298,10 @@ class EdgeReply implements Reply {
   #queue(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer> | null, isLast: boolean): Promise<void> {
     if (isLast) this.#isOver = true;
     const connection = this.#connection, before = this.#writing;
-    // So most answers go.
+    // So most answers go. Nothing waits for them: what they lie in is the connection's.
     if (isLast && before === null && memory !== null) {
-      return this.#writing = connection.writeLast(bytes, memory);
+      connection.writeLast(bytes, memory);
+      return DONE;
     }
     const write = before === null ? connection.write(bytes) : before.then(() => connection.write(bytes));
     const writing = this.#writing = write.then(() => {

@@ -33,7 +33,7 @@ export interface Line {
    * As {@link write}, of the end of the exchange's answer, which is over behind it.
    * @param memory that `bytes` lie in, to be given back then
    */
-  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>): Promise<void>;
+  writeLast(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer>): void;
   /** The answer is out. */
   exchangeOver(exchange: Answered): void;
   /** Breaks an answer off. */

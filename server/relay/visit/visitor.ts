@@ -23,7 +23,7 @@ const block = new AnswerBlock();
 export class Visitor implements StreamHandler {
   readonly #exchange: Exchange;
   readonly #meter: Meter;
-  readonly #refuse: (error: HttpError) => void;
+  readonly #refuse: (exchange: Exchange, error: HttpError) => void;
   #stream!: MuxStream;
   /** What waits to be taken by the visitor, once the answer has begun and goes on. */
   #out: OutQueue | null = null;
@@ -33,7 +33,7 @@ export class Visitor implements StreamHandler {
   #isOver = false;
 
   /** @param refuse answers with an error of ours */
-  constructor(exchange: Exchange, meter: Meter, refuse: (error: HttpError) => void) {
+  constructor(exchange: Exchange, meter: Meter, refuse: (exchange: Exchange, error: HttpError) => void) {
     this.#exchange = exchange;
     this.#meter = meter;
     this.#refuse = refuse;
@@ -107,7 +107,7 @@ export class Visitor implements StreamHandler {
     if (reply.begun) return reply.cut();
     // A session is also lost when the tunnel's traffic or time runs out.
     const over = reason === ResetReason.sessionLost ? this.#meter.gate() : null;
-    this.#refuse(over ?? fromReset(reason, text));
+    this.#refuse(this.#exchange, over ?? fromReset(reason, text));
   }
 
   /** Checks the head of an answer, and reads it into {@link block}. Says whether it can be passed on. */
@@ -120,7 +120,7 @@ export class Visitor implements StreamHandler {
       if (!(error instanceof FieldSyntaxError)) throw error;
       this.#isOver = true;
       this.#stream.reset(ResetReason.cancelled);
-      this.#refuse(badAnswer("Its head is malformed."));
+      this.#refuse(this.#exchange, badAnswer("Its head is malformed."));
       return false;
     }
   }

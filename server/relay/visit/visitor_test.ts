@@ -5,6 +5,7 @@ import { encodeLatin1 } from "../../../common/http1/mod.ts";
 import { BodyCut } from "../../../common/listener/mod.ts";
 import { GoAwayReason, ResetReason } from "../../../protocol/mod.ts";
 import { createPair, inform, type PairOptions, respond, settle, writeText } from "./_client_end.ts";
+import type { Exchange } from "../../../common/listener/mod.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
 import { tunnelExhausted } from "../errors.ts";
 import { Visitor } from "./visitor.ts";
@@ -28,7 +29,7 @@ async function visit(options: VisitOptions = {}) {
     metered += bytes;
     options.onMeter?.();
   };
-  const refuse = ({ status, code }: HttpError) => refused.push(`${status} ${code}`);
+  const refuse = (_: Exchange, { status, code }: HttpError) => refused.push(`${status} ${code}`);
   const visitor = new Visitor(exchange, { meter, gate: options.gate ?? (() => null) }, refuse);
   const upgrade = exchange.upgrade !== null;
   const stream = pair.relay.open(HEAD, { end: !upgrade && !exchange.hasBody, upgrade }, visitor)!;

@@ -2,7 +2,7 @@ import type { OriginReader } from "../../../common/forwarded.ts";
 import { errorResponse, type HttpError, serverRestarting } from "../../../common/http_error.ts";
 import { networkOf } from "../../../common/network.ts";
 import { type Exchange, sendResponse } from "../../../common/listener/mod.ts";
-import { type MuxStream, ResetReason } from "../../../protocol/mod.ts";
+import { type MuxStream, type RequestFlags, ResetReason } from "../../../protocol/mod.ts";
 import type { Carrier } from "../../cluster/mod.ts";
 import type { Answer, Face } from "../../face/mod.ts";
 import {
@@ -84,9 +84,9 @@ export class Visits implements Face {
       return refusal(exchange, tooManyOfVisitor());
     }
     const head = new VisitorHead(exchange, origin);
-    const visitor = new Visitor(exchange, endpoint, (error) => void sendResponse(exchange, refusal(exchange, error)));
-    const upgrade = exchange.upgrade !== null;
-    const stream = tryOpen(() => carrier.open(head, { end: !upgrade && !exchange.hasBody, upgrade }, visitor));
+    const visitor = new Visitor(exchange, endpoint, refuse);
+    const flags = exchange.upgrade !== null ? UPGRADE : exchange.hasBody ? WITH_BODY : BODYLESS;
+    const stream = tryOpen(carrier, head, flags, visitor);
     if (stream === "too large") return refusal(exchange, headTooLarge());
     if (stream === null) return refusal(exchange, carrier.over ? tunnelOffline() : tooManyStreams());
     endpoint.meter(stream.carried);
@@ -134,10 +134,23 @@ function refusal(exchange: Exchange, error: HttpError): Response {
   return errorResponse(error, exchange.header("accept"));
 }
 
+function refuse(exchange: Exchange, error: HttpError): void {
+  void sendResponse(exchange, refusal(exchange, error));
+}
+
+const UPGRADE: RequestFlags = { end: false, upgrade: true };
+const WITH_BODY: RequestFlags = { end: false, upgrade: false };
+const BODYLESS: RequestFlags = { end: true, upgrade: false };
+
 /** What is added to a head may make it larger than the wire allows. */
-function tryOpen<T>(open: () => T): T | "too large" {
+function tryOpen(
+  carrier: Carrier,
+  head: VisitorHead,
+  flags: RequestFlags,
+  visitor: Visitor,
+): MuxStream | null | "too large" {
   try {
-    return open();
+    return carrier.open(head, flags, visitor);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return "too large";
