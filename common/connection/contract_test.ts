@@ -8,7 +8,7 @@ import { denoDriver } from "./deno.ts";
 import { nodeDriver } from "./node.ts";
 import { openConnector } from "./open.ts";
 import { readProxyRules } from "./proxy_rules.ts";
-import { ConnectError, type ConnectFailure, type Connection } from "./types.ts";
+import { ConnectError, type ConnectFailure, type Connection, readFor, writeFor } from "./types.ts";
 
 const DRIVERS = { ...(process.versions.deno !== undefined && { deno: denoDriver }), node: nodeDriver };
 
@@ -84,6 +84,44 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     assert.equal(await hashSlowly(second, data.length), digest(data));
     assert((stalled?.writableLength ?? 0) > 0, "the peer has written all");
     second.close();
+    connection.close();
+  });
+
+  test("reads and writes with callbacks tell what promises would", async () => {
+    await using peer = await listen((socket) => {
+      socket.once("data", (data) => socket.write(data));
+      socket.on("data", (data) => String(data) === "bye" && socket.end());
+    });
+    const connection = await connect(peer);
+    assert.deepEqual(await tellWrite(connection, encode("hello")), "written");
+    const into = new Uint8Array(10);
+    assert.equal(await tellRead(connection, into), 5);
+    assert.equal(decode(into.subarray(0, 5)), "hello");
+    const read = tellRead(connection, into);
+    assert.deepEqual(await tellWrite(connection, encode("bye")), "written");
+    assert.equal(await read, null);
+    const pending = tellRead(connection, into);
+    connection.close();
+    assert.equal(await pending, null);
+    assert.equal(await tellRead(connection, into), null);
+    assert(await tellWrite(connection, encode("late")) instanceof Error);
+  });
+
+  test("a peer that resets is told to callbacks, once each", async () => {
+    await using peer = await listen((socket) => void socket.once("data", () => socket.resetAndDestroy()));
+    const connection = await connect(peer);
+    await connection.write(encode("hello"));
+    assert(await tellRead(connection, new Uint8Array(10)) instanceof Error);
+    for (let told: unknown = "written"; !(told instanceof Error);) told = await tellWrite(connection, encode("late"));
+    connection.close();
+  });
+
+  test("what is written behind a pending write arrives behind it", async () => {
+    await using peer = await listen((socket) => socket.pipe(socket));
+    const connection = await connect(peer);
+    const writes = ["one,", "two,", "three"].map((text) => tellWrite(connection, encode(text)));
+    assert.equal(await readText(connection, 13), "one,two,three");
+    assert.deepEqual(await Promise.all(writes), ["written", "written", "written"]);
     connection.close();
   });
 
@@ -362,4 +400,21 @@ async function collect(socket: net.Socket): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of socket) chunks.push(chunk);
   return Buffer.concat(chunks);
+}
+
+/** What a receiver is told, which a second word would follow at once. */
+function tellRead(connection: Connection, into: Uint8Array): Promise<unknown> {
+  return toldOnce((tell) => readFor(connection, into, { onRead: tell, onBroken: tell }));
+}
+
+function tellWrite(connection: Connection, bytes: Uint8Array): Promise<unknown> {
+  return toldOnce((tell) => writeFor(connection, bytes, { onWritten: () => tell("written"), onUnwritten: tell }));
+}
+
+async function toldOnce(run: (tell: (what: unknown) => void) => void): Promise<unknown> {
+  const told: unknown[] = [];
+  await new Promise<void>((resolve) => run((what) => void (told.push(what), resolve())));
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.equal(told.length, 1);
+  return told[0];
 }
