@@ -51,6 +51,7 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Wai
   }
 
   readFor(into: Uint8Array, receiver: Receiver): void {
+    if (this.#receiver !== null) throw new Error("a read is under way");
     this.#into = into;
     this.#receiver = receiver;
     if (mayGoOn(into.length)) this.goOn();
@@ -63,20 +64,20 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Wai
   }
 
   // Made once a connection, not once a read.
-  readonly #onRead = (count: number | null): void => {
-    const receiver = this.#receiver;
-    this.#receiver = null;
-    this.#into = NOTHING;
-    receiver?.onRead(count);
-  };
+  readonly #onRead = (count: number | null): void => this.#endRead()?.onRead(count);
 
   readonly #onReadError = (error: unknown): void => {
     // Many TLS servers end without saying so in TLS. Where that matters the length of the body tells.
-    if (this.#closed || error instanceof Deno.errors.UnexpectedEof) return this.#onRead(null);
+    if (this.#closed || error instanceof Deno.errors.UnexpectedEof) this.#onRead(null);
+    else this.#endRead()?.onBroken(error);
+  };
+
+  #endRead(): Receiver | null {
     const receiver = this.#receiver;
     this.#receiver = null;
-    receiver?.onBroken(error);
-  };
+    this.#into = NOTHING;
+    return receiver;
+  }
 
   write(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => this.writeFor(bytes, { onWritten: resolve, onUnwritten: reject }));
@@ -101,23 +102,20 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Wai
 
   /** Nearly all is written at once. */
   readonly #onWritten = (count: number): void => {
-    const sender = this.#sender, bytes = this.#bytes;
-    if (count < bytes.length) {
-      this.#bytes = bytes.subarray(count);
+    if (count < this.#bytes.length) {
+      this.#bytes = this.#bytes.subarray(count);
       this.conn.write(this.#bytes).then(this.#onWritten, this.#onWriteError);
-      return;
-    }
-    this.#sender = null;
-    this.#bytes = NOTHING;
-    sender?.onWritten();
+    } else this.#endWrite()?.onWritten();
   };
 
-  readonly #onWriteError = (error: unknown): void => {
+  readonly #onWriteError = (error: unknown): void => this.#endWrite()?.onUnwritten(error);
+
+  #endWrite(): Sender | null {
     const sender = this.#sender;
     this.#sender = null;
     this.#bytes = NOTHING;
-    sender?.onUnwritten(error);
-  };
+    return sender;
+  }
 
   async closeWrite(): Promise<void> {
     if (this.#closed) return;
