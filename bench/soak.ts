@@ -1,6 +1,5 @@
 // Visitors of all kinds for a long while: GET, POST, WebSocket, server-sent events, HTTP/2 over TLS, and some of each who
-// leave in the middle. Streams, descriptors and memory must end where they began: the memory under load, as when a
-// runtime that has nothing to do gives memory back is up to itself.
+// leave in the middle. Streams, descriptors and memory must end where they began, idle and under load.
 //   deno task soak [--seconds <n>]     ten minutes when left out; exit code 1 when something has grown
 import { readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -21,7 +20,7 @@ const WARM_UP_SHARE = 0.2;
 /** After the last visitor, before anything is measured, at the beginning as at the end. */
 const SETTLE_MS = 15_000;
 const MAX_SAMPLE_MS = 10_000;
-/** Of the time under load that follows, the first part is compared with the last. */
+/** Of the time under load that follows, the memory in the first part is compared with that in the last, too. */
 const PARTS = 4;
 /** What may have grown. */
 const MAX_GROWTH = 0.1;
@@ -187,9 +186,9 @@ async function main(): Promise<number> {
     const first = mediansOf(samples.slice(0, inAPart));
     const last = mediansOf(samples.slice((PARTS - 1) * inAPart, PARTS * inAPart));
     process.stdout.write(`\n${JSON.stringify(tally)}\n\n${formatGrowth(watched, before, after, first, last)}`);
-    const hasGrown = after.some(({ streams, descriptors }, at) =>
+    const hasGrown = after.some(({ streams, descriptors, memory }, at) =>
       streams > 0 || descriptors > before[at].descriptors * (1 + MAX_GROWTH) ||
-      last[at] > first[at] * (1 + MAX_GROWTH)
+      memory > before[at].memory * (1 + MAX_GROWTH) || last[at] > first[at] * (1 + MAX_GROWTH)
     );
     return hasGrown || Object.keys(tally.failures).length > 0 ? 1 : 0;
   } finally {
