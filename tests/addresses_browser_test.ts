@@ -153,7 +153,10 @@ Deno.test("Next: its page hydrates, changes as its files do, and a server action
   await using next = await startNext(NEXT_PROJECT);
   await using visitor = await open(next.port);
   const { page, url } = visitor;
-  await page.goto(url);
+  // A change before Next has heard what the page subscribes to is answered with a reload, which counts from 0.
+  const isSubscribed = (frame: { payload: string | Uint8Array }) => String(frame.payload).includes("client-success");
+  const subscribed = page.waitForEvent("websocket").then((hmr) => hmr.waitForEvent("framesent", isSubscribed));
+  await Promise.all([subscribed, page.goto(url)]);
   await page.waitForFunction(() => {
     const button = document.getElementById("count");
     button?.click();

@@ -103,8 +103,11 @@ export async function startNext(files: Readonly<Record<string, string>>): Promis
   const folder = join(packages, `project-${crypto.randomUUID()}`);
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const edit = async (file: string, text: string) => {
-    await mkdir(dirname(join(folder, file)), { recursive: true });
-    await writeFile(join(folder, file), text);
+    const path = join(folder, file);
+    await mkdir(dirname(path), { recursive: true });
+    // Whole at once: Next takes up a file that is still empty.
+    await writeFile(`${path}~`, text);
+    await rename(`${path}~`, path);
   };
   for (const [file, text] of Object.entries(files)) await edit(file, text);
   await edit("package.json", "{}");
