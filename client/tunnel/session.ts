@@ -148,6 +148,8 @@ class WebSocketSession implements ClientSession {
   constructor({ connection, rest }: UpgradedCall, options: SessionOptions) {
     this.#options = options;
     const { protocol, hostname } = options.server;
+    // A small answer waits behind what the system has of large ones.
+    connection.limitUnsent?.();
     this.#socket = new FrameSocket({
       connection,
       rest,

@@ -1,5 +1,5 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
-import { tuneForAccepted } from "./socket_options/deno.ts";
+import { limitUnsentBetween, tuneForAccepted } from "./socket_options/deno.ts";
 import { goOnLater, IN_A_TURN, mayGoOn, systemTurn, type Waiting } from "./turns/deno.ts";
 import {
   type Accepted,
@@ -121,6 +121,13 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Wai
     if (this.#closed) return;
     // What broke, or was closed meanwhile, has ended this side too.
     await this.conn.closeWrite().catch(() => {});
+  }
+
+  limitUnsent(): void {
+    if (this.#closed) return;
+    // Whatever is on it, it is TCP.
+    const local = this.conn.localAddr as Deno.NetAddr, remote = this.conn.remoteAddr as Deno.NetAddr;
+    limitUnsentBetween(local.port, remote.port);
   }
 
   close(): void {

@@ -26,6 +26,12 @@ export interface Connection {
    * default. Left out where there is no such thing: in Deno's TLS, and where nothing is a socket.
    */
   keepAlive?(): void;
+  /**
+   * Has the system keep little of what is written beyond what is on its way to the peer: what may go before the rest is
+   * then chosen when it can be sent, and not long before. Left out where nobody can ask for it; those that are accepted
+   * have it from the start.
+   */
+  limitUnsent?(): void;
   /** Ends the connection at once, both ways. Calling it again has no effect; it never throws. */
   close(): void;
 }

@@ -59,6 +59,29 @@ for (const [name, openAcceptor] of Object.entries({ deno: openDenoAcceptor, node
   }
 }
 
+for (const secured of [false, true]) {
+  Deno.test({
+    name: `deno connection: one that was told to holds little unsent ${secured ? "in TLS" : "in plain"}`,
+    ignore: Deno.build.os !== "linux",
+    async fn() {
+      const server = secured ? tls.createServer({ key: pem("leaf.key"), cert: pem("leaf.pem") }) : net.createServer();
+      server.on("connection", (socket: net.Socket) => socket.on("error", () => {}));
+      server.on("secureConnection", (socket: tls.TLSSocket) => socket.on("error", () => {}));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as net.AddressInfo;
+      const connect = openConnector({ driver: denoDriver, caCerts: secured ? [pem("ca.pem")] : [] });
+      const connection = await connect({ hostname: "127.0.0.1", port, tls: secured ? {} : undefined });
+      const fd = findDescriptor(port);
+      assert.notEqual(readOption(fd, TCP_NOTSENT_LOWAT), 128 * 1024);
+      connection.limitUnsent?.();
+      assert.equal(readOption(fd, TCP_NOTSENT_LOWAT), 128 * 1024);
+      connection.close();
+      connection.limitUnsent?.();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
+
 async function readNoDelayOf(
   server: net.Server,
   connect: (port: number) => Promise<{ close(): void }>,
