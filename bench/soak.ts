@@ -1,15 +1,16 @@
 // Visitors of all kinds for a long while: GET, POST, WebSocket, server-sent events, HTTP/2 over TLS, and some of each who
-// leave in the middle. Streams, descriptors and memory must end where they began, idle and under load.
+// leave in the middle. Streams, descriptors and memory must end where they began, under load and idle.
 //   deno task soak [--seconds <n>]     ten minutes when left out; exit code 1 when something has grown
 import { readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
+import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { EchoSocket } from "./load/mod.ts";
 import { readMemory, readPeakMemory } from "./measure/process_stats.ts";
 import { median } from "./measure/stats.ts";
-import { startService } from "./programs/helpers.ts";
-import { startTunnel } from "./programs/portway.ts";
+import { ROOT, startService } from "./programs/helpers.ts";
+import { startTunnel, type Variant } from "./programs/portway.ts";
 import { runProgram } from "./programs/process.ts";
 import type { Endpoint } from "./programs/types.ts";
 import { formatNumber, formatTable } from "./report/table.ts";
@@ -19,6 +20,13 @@ const MB = 1e6;
 const WARM_UP_SHARE = 0.2;
 /** After the last visitor, before anything is measured, at the beginning as at the end. */
 const SETTLE_MS = 15_000;
+/** Has the programs give back what they do not hold, when they are told to. */
+const COLLECTS: Variant = {
+  deno: ["--preload", join(ROOT, "bench/programs/collect_hook.ts")],
+  env: { DENO_V8_FLAGS: "--expose-gc" },
+};
+/** For that, and for the system to take the memory back. */
+const COLLECT_MS = 2000;
 const MAX_SAMPLE_MS = 10_000;
 /** Of the time under load that follows, the memory in the first part is compared with that in the last, too. */
 const PARTS = 4;
@@ -33,10 +41,13 @@ const PAUSE_MS = 100;
 const AT_A_TIME = 4;
 const PIECE = new Uint8Array(64 * 1024).fill(120);
 
+/** What an idle program has. */
 interface Snapshot {
   streams: number;
   descriptors: number;
+  /** All of it, and what is left once nothing is kept that is not held: bytes. */
   memory: number;
+  held: number;
 }
 
 /** One visit, which resolves once it is over, whichever way. */
@@ -156,8 +167,13 @@ async function main(): Promise<number> {
   const { values } = parseArgs({ options: { seconds: { type: "string" } } });
   const seconds = Number(values.seconds ?? 600);
   const service = await startService();
-  const plain = await startTunnel("portway", { service: service.port }, {}, { silent: true });
-  const secure = await startTunnel("portway, TLS", { service: service.port }, { isSecure: true }, { silent: true });
+  const plain = await startTunnel("portway", { service: service.port }, COLLECTS, { silent: true, ...COLLECTS });
+  const secure = await startTunnel(
+    "portway, TLS",
+    { service: service.port },
+    { isSecure: true, ...COLLECTS },
+    { silent: true, ...COLLECTS },
+  );
   const watched: readonly Watched[] = [
     { name: "server", pid: plain.relay[0], health: `http://127.0.0.1:${plain.endpoint.port}/health` },
     { name: "client", pid: plain.client[0], health: null },
@@ -186,9 +202,9 @@ async function main(): Promise<number> {
     const first = mediansOf(samples.slice(0, inAPart));
     const last = mediansOf(samples.slice((PARTS - 1) * inAPart, PARTS * inAPart));
     process.stdout.write(`\n${JSON.stringify(tally)}\n\n${formatGrowth(watched, before, after, first, last)}`);
-    const hasGrown = after.some(({ streams, descriptors, memory }, at) =>
+    const hasGrown = after.some(({ streams, descriptors, held }, at) =>
       streams > 0 || descriptors > before[at].descriptors * (1 + MAX_GROWTH) ||
-      memory > before[at].memory * (1 + MAX_GROWTH) || last[at] > first[at] * (1 + MAX_GROWTH)
+      held > before[at].held * (1 + MAX_GROWTH) || last[at] > first[at] * (1 + MAX_GROWTH)
     );
     return hasGrown || Object.keys(tally.failures).length > 0 ? 1 : 0;
   } finally {
@@ -227,13 +243,14 @@ function formatGrowth(
   last: readonly number[],
 ): string {
   return formatTable(
-    ["", "streams", "descriptors", "MB under load", "MB idle", "MB peak"],
+    ["", "streams", "descriptors", "MB under load", "MB idle", "MB held", "MB peak"],
     watched.map(({ name, pid }, at) => [
       name,
       String(after[at].streams),
       `${before[at].descriptors} → ${after[at].descriptors}`,
       `${formatNumber(first[at] / MB)} → ${formatNumber(last[at] / MB)}`,
       `${formatNumber(before[at].memory / MB)} → ${formatNumber(after[at].memory / MB)}`,
+      `${formatNumber(before[at].held / MB)} → ${formatNumber(after[at].held / MB)}`,
       formatNumber(readPeakMemory([pid]) / MB),
     ]),
   );
@@ -273,10 +290,16 @@ async function run(
 }
 
 async function measure({ pid, health }: Watched): Promise<Snapshot> {
-  const descriptors = readdirSync(`/proc/${pid}/fd`).length;
-  if (health === null) return { streams: 0, descriptors, memory: readMemory([pid]) };
+  const descriptors = readdirSync(`/proc/${pid}/fd`).length, memory = readMemory([pid]);
+  const streams = health === null ? 0 : await countStreams(health);
+  process.kill(pid, "SIGUSR2");
+  await sleep(COLLECT_MS);
+  return { streams, descriptors, memory, held: readMemory([pid]) };
+}
+
+async function countStreams(health: string): Promise<number> {
   const { streams } = JSON.parse(await runProgram("curl", ["-sk", health]) ?? "{}") as { streams: number };
-  return { streams, descriptors, memory: readMemory([pid]) };
+  return streams;
 }
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
