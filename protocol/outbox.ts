@@ -22,10 +22,17 @@ export interface Transport {
 /** A message is sent as soon as it holds this much, without waiting for the turn to end. */
 export const SEND_NOW = 128 * 1024;
 /**
+ * Likewise, in frames: with a turn's worth of requests in one message, whoever is to answer them has nothing to do until
+ * then, and whoever sent them nothing from then on. Less than that costs more in system calls.
+ */
+const SEND_NOW_FRAMES = 64;
+/**
  * Bodies wait while this much is waiting to be sent; heads never do. Not more than a message, so that one buffer fills
  * while the other is being sent and neither has to grow.
  */
 const FULL = SEND_NOW;
+/** What waits behind a message, in bytes, is bodies above this. */
+const BULK = 16 * 1024;
 const BUFFER_SIZE = HEADROOM + SEND_NOW + FRAME_HEAD + 64 * 1024;
 /** For a heartbeat or a credit: thousands of idle sessions beat in one turn, and each holds a buffer while it sends. */
 const SMALL_BUFFER = 256;
@@ -44,6 +51,8 @@ export class Outbox {
   used = HEADROOM;
   /** Messages handed to the transport so far. */
   messages = 0;
+  /** Frames that wait in {@link buffer}. */
+  #frames = 0;
   #armed = false;
   #sending = false;
   #closed = false;
@@ -80,12 +89,8 @@ export class Outbox {
   commit(payload: number, type: FrameType, flags: number, stream: number): void {
     writeFrameHead(this.buffer, this.used, payload, type, flags, stream);
     this.used += FRAME_HEAD + payload;
-    if (this.#sending) return;
-    if (this.used >= SEND_NOW) this.#sendNow();
-    else if (!this.#armed) {
-      this.#armed = true;
-      setImmediate(this.#onTurn);
-    }
+    this.#frames++;
+    if (!this.#sending) this.#sendSoon();
   }
 
   /**
@@ -116,11 +121,19 @@ export class Outbox {
     this.flush();
   };
 
+  #sendSoon(): void {
+    if (this.used >= SEND_NOW || this.#frames >= SEND_NOW_FRAMES) return this.#sendNow();
+    if (this.#armed) return;
+    this.#armed = true;
+    setImmediate(this.#onTurn);
+  }
+
   #sendNow(): void {
     const { buffer, used } = this;
     // Let go before sending: a transport that fails may close this outbox while it sends, and nothing is kept twice.
     this.buffer = NO_BUFFER;
     this.used = HEADROOM;
+    this.#frames = 0;
     if (this.#closed) return keepSpare(buffer);
     this.messages++;
     const sent = this.#transport.send(buffer, HEADROOM, used);
@@ -132,7 +145,9 @@ export class Outbox {
   #onSent(buffer: Uint8Array<ArrayBuffer>): void {
     this.#sending = false;
     keepSpare(buffer);
-    if (this.buffer !== NO_BUFFER) this.#sendNow();
+    // Of bodies the next message goes at once; of heads more may come in this turn.
+    if (this.used > BULK) this.#sendNow();
+    else if (this.buffer !== NO_BUFFER) this.#sendSoon();
     this.#wakeSoon();
   }
 

@@ -54,6 +54,23 @@ Deno.test("Outbox sends at once when a message has grown large", () => {
   assert.equal(sent.length, 1);
 });
 
+Deno.test("Outbox sends at once when a message has many frames, and what comes behind it at the end of the turn", async () => {
+  const { transport, sent, taken } = createTransport(true);
+  const outbox = new Outbox(transport);
+  const streams = Array.from({ length: 64 }, (_, index) => index + 1);
+  for (const stream of streams.slice(0, 63)) put(outbox, 10, stream);
+  assert.equal(sent.length, 0);
+  put(outbox, 10, 64);
+  assert.deepEqual(sent.map(({ bytes }) => readStreams(bytes)), [streams]);
+  put(outbox, 10, 65);
+  taken();
+  await Promise.resolve();
+  put(outbox, 10, 66);
+  assert.equal(sent.length, 1);
+  await turn();
+  assert.deepEqual(readStreams(sent[1].bytes), [65, 66]);
+});
+
 Deno.test("Outbox sends what waits before a frame that does not fit behind it", () => {
   const { transport, sent } = createTransport(false);
   const outbox = new Outbox(transport);
