@@ -43,7 +43,8 @@ const MAX_SPARE = 8;
 const spare: Uint8Array<ArrayBuffer>[] = [];
 
 /**
- * Collects the frames of one turn of the event loop and sends them as one message: one system call for many frames.
+ * Collects the frames of one turn of the event loop, or {@link SEND_NOW_FRAMES}, and sends them as one message: one system
+ * call for many frames.
  */
 export class Outbox {
   /** Frames are written here, from {@link used} on. Empty while nothing waits. */
