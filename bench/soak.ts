@@ -202,9 +202,10 @@ async function main(): Promise<number> {
     const first = mediansOf(samples.slice(0, inAPart));
     const last = mediansOf(samples.slice((PARTS - 1) * inAPart, PARTS * inAPart));
     process.stdout.write(`\n${JSON.stringify(tally)}\n\n${formatGrowth(watched, before, after, first, last)}`);
-    const hasGrown = after.some(({ streams, descriptors, held }, at) =>
+    const hasGrown = after.some(({ streams, descriptors, memory, held }, at) =>
       streams > 0 || descriptors > before[at].descriptors * (1 + MAX_GROWTH) ||
-      held > before[at].held * (1 + MAX_GROWTH) || last[at] > first[at] * (1 + MAX_GROWTH)
+      memory > before[at].memory * (1 + MAX_GROWTH) || held > before[at].held * (1 + MAX_GROWTH) ||
+      last[at] > first[at] * (1 + MAX_GROWTH)
     );
     return hasGrown || Object.keys(tally.failures).length > 0 ? 1 : 0;
   } finally {
