@@ -7,12 +7,17 @@ import { LineLog } from "./events.ts";
 import { findFreePort } from "./free_port.ts";
 import { makeTempDir } from "./temp_dir.ts";
 import { TextLineStream } from "./text_lines.ts";
-import type { DevServer } from "./vite.ts";
 
 /** A program of somebody else that serves HTTP, with what it printed. */
 export interface Framework extends AsyncDisposable {
   readonly port: number;
   readonly log: LineLog;
+}
+
+/** One with hot reload, over a small project of its own. */
+export interface DevServer extends Framework {
+  /** Writes a file of the project, by its path from the project's folder. */
+  edit(file: string, text: string): Promise<void>;
 }
 
 /**
@@ -92,6 +97,34 @@ http {
   return { ...nginx, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
+/** Writes files of a project. @returns how to write one more */
+async function writeProject(folder: string, files: Readonly<Record<string, string>>): Promise<DevServer["edit"]> {
+  const edit = async (file: string, text: string) => {
+    const path = join(folder, file);
+    await mkdir(dirname(path), { recursive: true });
+    // Whole at once: a server that watches takes up a file that is still empty.
+    await writeFile(`${path}~`, text);
+    await rename(`${path}~`, path);
+  };
+  for (const [file, text] of Object.entries(files)) await edit(file, text);
+  return edit;
+}
+
+/** The last version that runs on every Node since 18; `npx` fetches it on the first run. */
+const VITE = "vite@6.4.6";
+
+/** Starts Vite's dev server, on the Node that npm brought, over a project of these files. */
+export async function startVite(files: Readonly<Record<string, string>>): Promise<DevServer> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await makeTempDir()).path;
+  const edit = await writeProject(folder, files);
+  const port = findFreePort();
+  const command = ["npx", "-y", VITE, folder, "--port", String(port), "--strictPort", "--host", "127.0.0.1"];
+  const vite = stack.use(await startFramework(command, port, "Local:", folder));
+  const owned = stack.move();
+  return { ...vite, edit, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
 /** One version of everything, so that a run today and one next year see the same. */
 const NEXT = { next: "16.4.6", react: "19.3.1", "react-dom": "19.3.1" };
 
@@ -102,15 +135,7 @@ export async function startNext(files: Readonly<Record<string, string>>): Promis
   // Below the packages: Next takes none from outside of its project.
   const folder = join(packages, `project-${crypto.randomUUID()}`);
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const edit = async (file: string, text: string) => {
-    const path = join(folder, file);
-    await mkdir(dirname(path), { recursive: true });
-    // Whole at once: Next takes up a file that is still empty.
-    await writeFile(`${path}~`, text);
-    await rename(`${path}~`, path);
-  };
-  for (const [file, text] of Object.entries(files)) await edit(file, text);
-  await edit("package.json", "{}");
+  const edit = await writeProject(folder, { ...files, "package.json": "{}" });
   const port = findFreePort();
   const command = [join(packages, "node_modules/.bin/next"), "dev", folder, "-p", String(port), "-H", "127.0.0.1"];
   const next = stack.use(await startFramework(command, port, "Ready", folder));

@@ -23,7 +23,14 @@ export { makeTempDir, type TempDir } from "./temp_dir.ts";
 export { within } from "./within.ts";
 export { fromBytes, toBytes } from "./latin1.ts";
 export { type SocketService, startSocketService } from "./socket_service.ts";
-export { type DevServer, startVite } from "./vite.ts";
-export { type Framework, isThere, startNext, startNginxServer, startPythonApp } from "./frameworks.ts";
+export {
+  type DevServer,
+  type Framework,
+  isThere,
+  startNext,
+  startNginxServer,
+  startPythonApp,
+  startVite,
+} from "./frameworks.ts";
 export { PASSWORD, type Postgres, postgresMissing, startPostgres } from "./postgres.ts";
 export { runAtTerminal, type TerminalOptions } from "./terminal.ts";
