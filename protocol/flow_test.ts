@@ -17,7 +17,7 @@ import {
 import { FrameType, readU32 } from "./frames.ts";
 import { FRAME_HEAD, INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
 import { GrowthBudget } from "./growth.ts";
-import { GoAwayReason } from "./reasons.ts";
+import { GoAwayReason, ResetReason } from "./reasons.ts";
 import type { MuxStream } from "./stream.ts";
 
 /** A reader of one direction of one stream, that passes on what it got only when it is told to. */
@@ -195,8 +195,14 @@ async function createClocked() {
   const clock = { time: 1000 };
   const link = new Link({ now: () => clock.time });
   link.relay.measureRoundTrip();
-  await turn();
-  clock.time += 50;
+  // The first round trip is measured a second time.
+  for (let trip = 0; trip < 2; trip++) {
+    await turn();
+    clock.time += 50;
+    link.deliver("toClient");
+    await turn();
+    link.deliver("toRelay");
+  }
   await link.settle();
   assert.equal(link.relay.roundTripMs, 50);
   const open = () => link.relay.open(HEAD, GET, visitor())!;
@@ -411,4 +417,48 @@ Deno.test("a small answer is sent while large bodies wait for room", async () =>
   await link.settle();
   await Promise.all(writing);
   assert.equal(link.relay.size, 0);
+});
+
+/** A link over a line without delay, whose client is asked on so many streams, each with a body that fits its window. */
+async function createFilled(count: number) {
+  const { link, asked } = createLink({ now: () => 0 });
+  link.client.measureRoundTrip();
+  const streams = Array.from({ length: count }, () => link.relay.open(HEAD, GET, visitor())!);
+  await link.settle();
+  asked.forEach((stream) => answerEmpty(stream, false));
+  await turn();
+  const writing = asked.map((stream) => stream.write(patterned(INITIAL_WINDOW, stream.id), true));
+  await turn();
+  const sent = () => link.toRelay.messages.reduce((sum, { length }) => sum + length, 0);
+  return { link, asked, streams, writing, sent };
+}
+
+Deno.test("bodies wait while much has been sent that the peer has not taken in, and small answers pass them", async () => {
+  const { link, asked, writing, sent } = await createFilled(20);
+  const before = sent();
+  assert(before > 256 * 1024 && before < 256 * 1024 + 2 * MAX_PIECE, `${before} bytes were sent`);
+  link.relay.open(HEAD, GET, visitor());
+  await turn();
+  link.deliver("toClient");
+  asked.at(-1)!.respond(200, NOTHING, 0, 0, patterned(4096, 0), 0, 4096, true);
+  await turn();
+  assert(sent() > before + 4096 && sent() < before + MAX_PIECE);
+  await link.settle();
+  await Promise.all(writing);
+  assert.deepEqual([link.relay.size, link.ends], [0, []]);
+});
+
+Deno.test("what is sent on streams that are gone counts as taken in, too", async () => {
+  const { link, asked, streams, writing } = await createFilled(20);
+  streams.forEach((stream) => stream.reset(ResetReason.cancelled));
+  const ended = Promise.allSettled(writing);
+  await link.settle();
+  await ended;
+  let got = 0;
+  const next = link.relay.open(HEAD, GET, visitor({ onData: (piece) => got += piece.length }))!;
+  await link.settle();
+  answerEmpty(asked.at(-1)!, false);
+  await asked.at(-1)!.write(patterned(INITIAL_WINDOW, next.id), true);
+  await link.settle();
+  assert.deepEqual([got, link.relay.size, link.ends], [INITIAL_WINDOW, 0, []]);
 });

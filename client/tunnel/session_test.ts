@@ -43,6 +43,16 @@ function open(options: Partial<Pick<SessionOptions, "target" | "onRequest">> = {
   return { ...script, session, ends };
 }
 
+/** A session that has sent its own PING, to which no answer comes. */
+async function openQuiet() {
+  const { connections, session, ends } = open();
+  await accept(connections);
+  const running = await session;
+  await settle();
+  connections[0].written.length = 0;
+  return { connection: connections[0], running, ends };
+}
+
 Deno.test("a session's handshake names tunnel, secret and subprotocol", async () => {
   const { connections, session } = open();
   await settle();
@@ -72,10 +82,7 @@ Deno.test("a server that is no relay, or answers the handshake wrongly, is told 
 });
 
 Deno.test("a pong and a message never go out at the same time", async () => {
-  const { connections, session } = open();
-  await accept(connections);
-  const running = await session;
-  const [connection] = connections;
+  const { connection, running } = await openQuiet();
   connection.holdWrites = true;
   connection.send(Uint8Array.of(0x89, 1, 65));
   await settle();
@@ -95,10 +102,7 @@ Deno.test("a pong and a message never go out at the same time", async () => {
 const PING = Uint8Array.of(0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8);
 
 Deno.test("a message in fragments, with control frames between them, is one message", async () => {
-  const { connections, session, ends } = open();
-  await accept(connections);
-  const running = await session;
-  const [connection] = connections;
+  const { connection, running, ends } = await openQuiet();
   connection.send(Uint8Array.of(0x02, 5, ...PING.subarray(0, 5)));
   connection.send(Uint8Array.of(0x89, 1, 65, 0x00, 0));
   connection.send(Uint8Array.of(0x00, 7, ...PING.subarray(5, 12), 0x80, 6, ...PING.subarray(12)));
