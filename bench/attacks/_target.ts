@@ -1,97 +1,103 @@
-// The local service that attacks go through to. Prints its port.
+// The local service that attacks go through to: on our own listener, as one that lets newcomers wait would be measured
+// with the server. Prints its port.
 //   /                 5 bytes               /large        1 GiB, as fast as it is taken
 //   /slow             reads 1 MB a second   /fields/<n>   an answer with n fields
 //   /refuse           403, and reads nothing of the body
 //   any upgrade       101, then sends back what it gets; /ws/sink reads and says nothing, /ws/ping pings without end
 //   all else          reads what is sent, and says how many bytes it was
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
 import process from "node:process";
-import type { AddressInfo } from "node:net";
-import { setForAccepted } from "../../common/connection/mod.ts";
+import { type Connection, setForAccepted } from "../../common/connection/mod.ts";
+import { delay } from "../../common/delay.ts";
+import { encodeLatin1 } from "../../common/http1/mod.ts";
+import { BodyCut, type Exchange, listen } from "../../common/listener/mod.ts";
+import { silentLogger } from "../../common/log.ts";
 
 const LARGE_BYTES = 1024 ** 3;
 const PIECE = new Uint8Array(64 * 1024).fill(120);
+const NOTHING = new Uint8Array(0);
 const SLOW_BYTES_PER_SECOND = 1_000_000;
 /** From asm-generic/socket.h of Linux. */
 const SOL_SOCKET = 1, SO_SNDBUF = 7;
 const SEND_BUFFER = 64 * 1024;
+/** What one address may have elsewhere is not what a tunnel's client may have. */
+const LIMITS = { maxConnectionsPerAddress: Infinity, stallSeconds: Infinity, bodySeconds: Infinity };
 
-const server = createServer({ requestTimeout: 0, headersTimeout: 0 }, (request, response) => {
-  const url = request.url ?? "/";
-  request.on("error", () => {});
-  response.on("error", () => {});
-  if (url === "/") return void response.end("hello");
-  if (url === "/large") return sendLarge(response);
-  if (url === "/slow") return drinkSlowly(request, response);
-  if (url === "/refuse") return void response.writeHead(403).end("no");
-  const fields = /^\/fields\/(\d+)$/.exec(url);
-  if (fields !== null) return sendFields(response, Number(fields[1]));
-  drink(request, response);
-});
-
-server.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
-  socket.on("error", () => socket.destroy());
-  socket.on("end", () => socket.end());
-  socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\r\n");
-  if (request.url === "/ws/sink") return void socket.resume();
-  if (request.url === "/ws/ping") {
-    socket.resume();
-    return pingWithoutEnd(socket);
+async function answer(exchange: Exchange): Promise<null> {
+  try {
+    await (exchange.upgrade === null ? answerPath(exchange) : answerUpgrade(exchange));
+  } catch (error) {
+    if (!(error instanceof BodyCut)) throw error;
   }
-  socket.pipe(socket);
-});
-
-function sendLarge(response: ServerResponse): void {
-  let left = LARGE_BYTES;
-  response.writeHead(200, { "content-length": String(left) });
-  const more = () => {
-    while (left > 0 && !response.destroyed) {
-      left -= PIECE.length;
-      if (!response.write(PIECE)) return;
-    }
-    response.end();
-  };
-  response.on("drain", more);
-  more();
+  return null;
 }
 
-function drinkSlowly(request: IncomingMessage, response: ServerResponse): void {
-  request.on("data", (piece: Uint8Array) => {
-    request.pause();
-    setTimeout(() => request.resume(), piece.length / SLOW_BYTES_PER_SECOND * 1000);
-  });
-  request.on("end", () => response.end("done"));
+async function answerPath(exchange: Exchange): Promise<void> {
+  const { path } = exchange;
+  if (path === "/") return send(exchange, 200, "hello");
+  if (path === "/large") return await sendLarge(exchange);
+  if (path === "/refuse") return send(exchange, 403, "no");
+  const fields = /^\/fields\/(\d+)$/.exec(path);
+  if (fields !== null) return send(exchange, 200, "", manyFields(Number(fields[1])));
+  const rate = path === "/slow" ? SLOW_BYTES_PER_SECOND : Infinity;
+  const size = await drink(exchange, rate);
+  send(exchange, 200, path === "/slow" ? "done" : String(size));
 }
 
-function drink(request: IncomingMessage, response: ServerResponse): void {
+function send({ reply }: Exchange, status: number, text: string, fields = ""): void {
+  const block = encodeLatin1(`\r\n${fields}content-length: ${text.length}\r\n`);
+  reply.begin(status, block, text.length, encodeLatin1(text), true);
+}
+
+function manyFields(count: number): string {
+  let lines = "";
+  for (let field = 0; field < count; field++) lines += `x${field}: 1\r\n`;
+  return lines;
+}
+
+async function sendLarge(exchange: Exchange): Promise<void> {
+  const { reply } = exchange;
+  let hasLeft = false;
+  exchange.onLeave = () => hasLeft = true;
+  reply.begin(200, encodeLatin1(`\r\ncontent-length: ${LARGE_BYTES}\r\n`), LARGE_BYTES, NOTHING, false);
+  for (let left = LARGE_BYTES; left > 0 && !hasLeft;) {
+    left -= PIECE.length;
+    await reply.write(PIECE, left === 0);
+  }
+}
+
+/** Reads a body, so many bytes a second. Returns how many there were. */
+async function drink(exchange: Exchange, rate: number): Promise<number> {
   let size = 0;
-  request.on("data", (piece: Uint8Array) => size += piece.length);
-  request.on("end", () => response.end(String(size)));
+  for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
+    size += piece.length;
+    if (rate < Infinity) await delay(piece.length / rate * 1000);
+  }
+  return size;
 }
 
-function sendFields(response: ServerResponse, count: number): void {
-  let head = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n";
-  for (let field = 0; field < count; field++) head += `x${field}: 1\r\n`;
-  response.socket?.write(`${head}\r\n`);
+async function answerUpgrade({ path, reply }: Exchange): Promise<void> {
+  const connection = reply.switchProtocols(encodeLatin1("Switching Protocols\r\nupgrade: websocket\r\n"));
+  if (path === "/ws/ping") void pingWithoutEnd(connection).catch(() => connection.close());
+  await sendBack(connection, path.startsWith("/ws/")).catch(() => {});
+  connection.close();
 }
 
-function pingWithoutEnd(socket: Duplex): void {
+async function sendBack(connection: Connection, isSilent: boolean): Promise<void> {
+  const into = new Uint8Array(64 * 1024);
+  for (let count = await connection.read(into); count !== null; count = await connection.read(into)) {
+    if (!isSilent) await connection.write(into.subarray(0, count));
+  }
+}
+
+async function pingWithoutEnd(connection: Connection): Promise<never> {
   const pings = new Uint8Array(16 * 1024);
   for (let at = 0; at < pings.length; at += 2) pings[at] = 0x89;
-  const more = () => {
-    while (socket.write(pings));
-  };
-  socket.on("drain", more);
-  more();
+  for (;;) await connection.write(pings);
 }
 
-// A service that has no room for those who come at once has them come again after a second, whatever is before it.
-server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {
-  const { port } = server.address() as AddressInfo;
-  // In earnest the service is on another machine. Here 2,000 answers that nobody reads would have 1.6 GB of this one's
-  // TCP memory in its own send buffers, and all connections, the server's too, would wait for some to come free.
-  setForAccepted(port, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER);
-  process.stdout.write(`port ${port}\n`);
-});
-process.on("uncaughtException", () => {});
+const place = { hostname: "127.0.0.1", port: 0 };
+const { port } = await listen("edge", { ...place, limits: LIMITS, log: silentLogger }, answer);
+// In earnest the service is on another machine. Here 2,000 answers that nobody reads would have 1.6 GB of this one's
+// TCP memory in its own send buffers, and all connections, the server's too, would wait for some to come free.
+setForAccepted(port, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER);
+process.stdout.write(`port ${port}\n`);
