@@ -1,9 +1,11 @@
-// Attacks on a server with default options, at full size, beside the same server left in peace.
+// Attacks on a server with default options, at full size, beside the same server left in peace. It has had ordinary
+// visitors before, but where the label says otherwise.
 //   deno task attack [--only <name>] [--seconds <n>] [--scale <share>]
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { formatNumber, formatTable } from "../report/table.ts";
-import { type AttackOptions, type Bearing, openStage } from "./stage.ts";
+import { chooseLoad } from "../load/mod.ts";
+import { type AttackOptions, type Bearing, openStage, type StageOptions } from "./stage.ts";
 
 const MB = 1e6;
 const SECONDS = 10;
@@ -48,11 +50,15 @@ const FEW_DESCRIPTORS: readonly (readonly [string, number])[] = [
   ["half-heads", 2500],
 ];
 
+/** Those that a server has the most to do with, right after its start: what runs often is not compiled yet. */
+const JUST_STARTED: readonly (readonly [string, number])[] = [["idle", 5000], ["no-readers", 2000]];
+
+const { generate: visited } = await chooseLoad();
 const rows: string[][] = [];
 
-async function run(label: string, attack: AttackOptions | null, descriptors?: number): Promise<void> {
+async function run(label: string, attack: AttackOptions | null, options: StageOptions = { visited }): Promise<void> {
   if (values.only !== undefined && attack !== null && !values.only.split(",").includes(attack.name)) return;
-  await using stage = await openStage({ descriptors });
+  await using stage = await openStage(options);
   const bearing = await stage.bear(attack, seconds);
   rows.push(describe(label, bearing));
   process.stdout.write(`${rows.at(-1)?.join("  ")}  ${JSON.stringify(bearing.tally)}\n`);
@@ -82,7 +88,10 @@ for (const [name, count] of FULL) {
   await run(`${name} × ${scaled}`, { name, count: scaled, seconds });
 }
 for (const [name, count] of FEW_DESCRIPTORS) {
-  await run(`${name} × ${count}, 1024 descriptors`, { name, count, seconds }, 1024);
+  await run(`${name} × ${count}, 1024 descriptors`, { name, count, seconds }, { visited, descriptors: 1024 });
+}
+for (const [name, count] of JUST_STARTED) {
+  await run(`${name} × ${count}, just started`, { name, count, seconds }, {});
 }
 process.stdout.write(
   "\n" + formatTable(

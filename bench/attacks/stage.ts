@@ -6,6 +6,8 @@ import { median, percentile } from "../measure/stats.ts";
 import { DENO, ROOT } from "../programs/helpers.ts";
 import { startTunnel } from "../programs/portway.ts";
 import { startProgram } from "../programs/process.ts";
+import { warmUp } from "../workloads/warm_up.ts";
+import type { GenerateLoad } from "../load/mod.ts";
 import { openSession } from "./session.ts";
 import type { Tally } from "./types.ts";
 
@@ -59,12 +61,19 @@ export interface Stage extends AsyncDisposable {
   bear(attack: AttackOptions | null, seconds: number): Promise<Bearing>;
 }
 
-export async function openStage(options: { descriptors?: number } = {}): Promise<Stage> {
-  // What is measured is not how long a service of Deno's lets newcomers wait: common/connection/turns/deno.ts.
-  const env = { DENO_TOKIO_EVENT_INTERVAL: "1" };
-  const service = startProgram(DENO, ["run", "-A", join(FOLDER, "_target.ts")], { env });
+/** How the server is that is attacked. */
+export interface StageOptions {
+  /** Files and sockets it may have open; what this process may when left out. */
+  descriptors?: number;
+  /** Makes the load of ordinary visitors that it has had before; it has just been started when left out. */
+  visited?: GenerateLoad;
+}
+
+export async function openStage({ descriptors, visited }: StageOptions = {}): Promise<Stage> {
+  const service = startProgram(DENO, ["run", "-A", join(FOLDER, "_target.ts")]);
   const [, port] = await service.until(/port (\d+)/);
-  const tunnel = await startTunnel("portway", { service: Number(port) }, options, { silent: true });
+  const tunnel = await startTunnel("portway", { service: Number(port) }, { descriptors }, { silent: true });
+  if (visited !== undefined) await warmUp(tunnel, visited);
   const [relay] = tunnel.relay, [client] = tunnel.client;
   const { endpoint } = tunnel;
 
