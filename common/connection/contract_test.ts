@@ -125,6 +125,24 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     connection.close();
   });
 
+  test("what the system takes at once leaves before close, and before the end of this side", async () => {
+    for (const end of ["close", "closeWrite"] as const) {
+      const got = Promise.withResolvers<string>();
+      await using peer = await listen((socket) => {
+        let text = "";
+        socket.on("data", (bytes) => text += bytes.toString());
+        socket.on("end", () => got.resolve(text));
+        socket.on("error", got.reject);
+      });
+      const connection = await connect(peer);
+      const write = tellWrite(connection, encode("goodbye"));
+      void connection[end]();
+      assert.equal(await got.promise, "goodbye");
+      await write;
+      connection.close();
+    }
+  });
+
   test("close ends a pending read with null", async () => {
     await using peer = await listen(() => {});
     const connection = await connect(peer);

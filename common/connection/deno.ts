@@ -1,4 +1,5 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
+import { type Due, writeSoon } from "./due_writes.ts";
 import { limitUnsentBetween, tuneForAccepted } from "./socket_options/deno.ts";
 import { goOnLater, IN_A_TURN, mayGoOn, systemTurn, type Waiting } from "./turns/deno.ts";
 import {
@@ -29,7 +30,7 @@ async function openTcp(hostname: string, port: number, signal?: AbortSignal): Pr
   }
 }
 
-class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Waiting {
+class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due, Waiting {
   protected readonly conn: T;
   #closed = false;
   /** Of the read under way, of which there is one at most; likewise of the write. */
@@ -37,6 +38,8 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Wai
   #receiver: Receiver | null = null;
   #bytes: Uint8Array = NOTHING;
   #sender: Sender | null = null;
+  /** The write is to be made yet. */
+  #isDue = false;
 
   constructor(conn: T) {
     this.conn = conn;
@@ -88,10 +91,18 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Wai
     if (this.#sender !== null) return void this.#sendBehind(bytes, sender);
     this.#bytes = bytes;
     this.#sender = sender;
-    this.conn.write(bytes).then(this.#onWritten, this.#onWriteError);
+    this.#isDue = true;
+    writeSoon(this);
+  }
+
+  writeNow(): void {
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    this.conn.write(this.#bytes).then(this.#onWritten, this.#onWriteError);
   }
 
   async #sendBehind(bytes: Uint8Array, sender: Sender): Promise<void> {
+    this.writeNow();
     try {
       for (let at = 0; at < bytes.length;) at += await this.conn.write(at === 0 ? bytes : bytes.subarray(at));
     } catch (error) {
@@ -119,6 +130,7 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Wai
 
   async closeWrite(): Promise<void> {
     if (this.#closed) return;
+    this.writeNow();
     // What broke, or was closed meanwhile, has ended this side too.
     await this.conn.closeWrite().catch(() => {});
   }
@@ -132,6 +144,8 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Wai
 
   close(): void {
     if (this.#closed) return;
+    // What the system takes at once still leaves.
+    this.writeNow();
     this.#closed = true;
     closeQuietly(this.conn);
   }
