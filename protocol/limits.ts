@@ -27,8 +27,11 @@ export const INITIAL_WINDOW = 64 * 1024;
 /** A window grows up to this while its reader keeps up: 16 MiB carry 300 MB/s over a round trip of 50 ms. */
 export const MAX_WINDOW = 16 * 1024 * 1024;
 
-/** What the windows of one session may grow by, all streams together; keeps memory bounded when readers stall. */
-export const MAX_WINDOW_GROWTH = 24 * 1024 * 1024;
+/**
+ * What the windows of one session may grow by, all streams together: as much as one of them. Readers that kept up, and then
+ * stall, hold it.
+ */
+export const MAX_WINDOW_GROWTH = 16 * 1024 * 1024;
 
 /** Longest text in RESET and GOAWAY, in bytes. */
 export const MAX_REASON = 512;
