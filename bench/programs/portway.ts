@@ -38,7 +38,7 @@ const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
 const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
 
 /** For V8, as docs/install.md has it. */
-export const CLIENT_FLAG = "--v8-flags=--max-semi-space-size=4";
+export const CLIENT_FLAG = "--v8-flags=--min-semi-space-size=4,--max-semi-space-size=4";
 
 /** As `deno task start` has it. */
 const SERVER_FLAGS = [readV8Flags()];
