@@ -33,6 +33,9 @@ export const MAX_WINDOW = 16 * 1024 * 1024;
  */
 export const MAX_WINDOW_GROWTH = 16 * 1024 * 1024;
 
+/** What a side has taken in of streams' frames it tells its peer as soon as it is so much, in bytes. */
+export const MAX_UNTOLD = 64 * 1024;
+
 /** Longest text in RESET and GOAWAY, in bytes. */
 export const MAX_REASON = 512;
 

@@ -8,6 +8,7 @@ import {
   MAX_PIECE,
   MAX_REASON,
   MAX_SMALL_BLOCK,
+  MAX_UNTOLD,
   MAX_WINDOW_GROWTH,
   SILENCE_MS,
 } from "./limits.ts";
@@ -150,7 +151,7 @@ export class Mux implements StreamSession {
     this.#heardAt = this.now();
     try {
       const at = this.#receiveFrames(bytes, start, end);
-      if (this.#untold >= TELL_EVERY) this.#tellTaken();
+      if (this.#untold >= MAX_UNTOLD) this.#tellTaken();
       return at;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
@@ -298,7 +299,7 @@ export class Mux implements StreamSession {
 
   /** The peer has taken in so many bytes more of what was sent. */
   #onTaken(bytes: number): void {
-    if (bytes < TELL_EVERY) this.#countEmpty();
+    if (bytes < MAX_UNTOLD) this.#countEmpty();
     if (!this.outbox.takenIn(bytes)) throw new ProtocolError("more was taken in than was sent");
     this.measureRoundTrip();
   }
@@ -457,8 +458,6 @@ const MAX_WAITING = 4 * 1024 * 1024;
 const UNDER_WAY = 256 * 1024;
 /** Of a line of 2.4 Gbit/s, in bytes a millisecond. */
 const LINE = 300_000;
-/** What has been taken in is told as soon as it is so much, in bytes. */
-const TELL_EVERY = 64 * 1024;
 
 /** A round trip is measured no more often than this. */
 const REMEASURE_MS = 1000;
