@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers";
-import { FRAME_HEAD, MAX_HEAD, MAX_REASON } from "./limits.ts";
+import { FRAME_HEAD, MAX_HEAD, MAX_PIECE, MAX_REASON } from "./limits.ts";
 import { END, FrameType, writeFrameHead, writeU16, writeU32 } from "./frames.ts";
 
 /**
@@ -36,7 +36,7 @@ const BULK = 16 * 1024;
 const BUFFER_SIZE = HEADROOM + SEND_NOW + FRAME_HEAD + 64 * 1024;
 /** For a heartbeat or a credit: thousands of idle sessions beat in one turn, and each holds a buffer while it sends. */
 const SMALL_BUFFER = 256;
-/** Who is woken in one turn: two messages' worth of the largest pieces. */
+/** Who is woken in one turn at most: two messages' worth of the largest pieces. */
 const WOKEN = 4;
 /** Idle buffers kept for all sessions of this process: an idle session holds none. */
 const MAX_SPARE = 8;
@@ -168,7 +168,7 @@ export class Outbox {
   readonly #wake = (): void => {
     this.#isWaking = false;
     if (this.full && !this.#closed) return;
-    const count = this.#closed ? this.#early.length + this.#waiting.length : WOKEN;
+    const count = this.#closed ? this.#early.length + this.#waiting.length : this.#countRoom();
     for (const resolve of this.#early.splice(0, count)) resolve();
     for (const resolve of this.#waiting.splice(0, count)) resolve();
     if (this.#early.length + this.#waiting.length === 0) return;
@@ -176,6 +176,11 @@ export class Outbox {
     this.#isWaking = true;
     setImmediate(this.#wake);
   };
+
+  /** How many find room: whoever is woken and finds none goes to the end of the line. */
+  #countRoom(): number {
+    return Math.min(WOKEN, Math.max(1, Math.ceil((this.mayBeUnderWay - this.#underWay) / MAX_PIECE)));
+  }
 
   #wakeSoon(): void {
     if (!this.#isWaking) this.#wake();

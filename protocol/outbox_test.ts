@@ -139,6 +139,29 @@ Deno.test("Outbox wakes those who have sent little first, and of the others a fe
   await Promise.all(waiting);
 });
 
+Deno.test("Outbox wakes who waits longest, and no more than what the peer has taken in makes room for", async () => {
+  const outbox = new Outbox(createTransport(false).transport);
+  outbox.mayBeUnderWay = 100_000;
+  const fill = () => {
+    while (!outbox.full) put(outbox, 65_526);
+  };
+  fill();
+  const woken: number[] = [];
+  const wait = async (name: number) => {
+    do await outbox.whenRoom(false); while (outbox.full);
+    woken.push(name);
+    fill();
+  };
+  const names = Array.from({ length: 12 }, (_, index) => index);
+  const waiting = names.map(wait);
+  for (const _ of names) {
+    assert(outbox.takenIn(65_536));
+    await turn();
+  }
+  await Promise.all(waiting);
+  assert.deepEqual(woken, names);
+});
+
 Deno.test("Outbox wakes everyone in turn when those before them have nothing to send", async () => {
   const { transport, taken } = createTransport(true);
   const outbox = new Outbox(transport);
