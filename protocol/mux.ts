@@ -115,7 +115,7 @@ export class Mux implements StreamSession {
     this.#pingedAt = this.now();
     const isAlone = this.outbox.used === HEADROOM;
     this.frames.put(FrameType.ping, 0, 0, PING, 0, PING.length);
-    // As in beat(): no buffer is held for it.
+    // Many idle sessions beat in one turn of the event loop: until its end each would hold a buffer.
     if (isAlone) this.outbox.flush();
   }
 
@@ -197,10 +197,7 @@ export class Mux implements StreamSession {
     const now = this.now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
     if (silence < HEARTBEAT_MS || now - this.#pingedAt < HEARTBEAT_MS) return;
-    this.#pingedAt = now;
-    this.frames.put(FrameType.ping, 0, 0, PING, 0, PING.length);
-    // Many idle sessions beat in one turn of the event loop: until its end each would hold a buffer.
-    this.outbox.flush();
+    this.#ping();
   }
 
   /**

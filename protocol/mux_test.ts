@@ -409,6 +409,7 @@ const floods: [name: string, bytes: Uint8Array][] = [
   ["PING", frame(FrameType.ping, 0, 0, new Uint8Array(8))],
   ["PONG", frame(FrameType.pong, 0, 0, new Uint8Array(8))],
   ["CREDIT of nothing", frame(FrameType.credit, 0, 1, new Uint8Array(4))],
+  ["CREDIT of nothing taken in", frame(FrameType.credit, 0, 0, new Uint8Array(4))],
   ["RESET of a stream that is gone", frame(FrameType.reset, 0, 2, Uint8Array.of(0, 1))],
   ["DATA without a byte", frame(FrameType.data, 0, 1)],
 ];
