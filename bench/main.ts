@@ -68,7 +68,6 @@ async function benchRequests(all: readonly Contestant[], plan: Plan): Promise<Fo
   for (const [heads, head] of [["plain", PLAIN], ["browser", BROWSER]] as const) {
     for (const connections of CONNECTIONS) {
       const options = { ...plan, path: "/", head, connections };
-      await runRounds(all, 1, (contestant) => measureRequests(contestant, { ...options, seconds: 1 }), fail);
       const rounds = await runRounds(all, plan.rounds, (contestant) => measureRequests(contestant, options), fail);
       for (const [{ name }, results] of rounds) {
         if (results.length === 0) continue;

@@ -95,8 +95,8 @@ async function pingWithoutEnd(connection: Connection): Promise<never> {
   for (;;) await connection.write(pings);
 }
 
-const place = { hostname: "127.0.0.1", port: 0 };
-const { port } = await listen("edge", { ...place, limits: LIMITS, log: silentLogger }, answer);
+const options = { hostname: "127.0.0.1", port: 0, limits: LIMITS, log: silentLogger };
+const { port } = await listen("edge", options, answer);
 // In earnest the service is on another machine. Here 2,000 answers that nobody reads would have 1.6 GB of this one's
 // TCP memory in its own send buffers, and all connections, the server's too, would wait for some to come free.
 setForAccepted(port, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER);

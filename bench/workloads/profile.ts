@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type GenerateLoad, PLAIN } from "../load/mod.ts";
 import { ROOT } from "../programs/helpers.ts";
 import { startTunnel, type Variant } from "../programs/portway.ts";
+import { warmUp } from "./warm_up.ts";
 
 const HOOK = join(ROOT, "bench/programs/profile_hook.ts");
 const CONNECTIONS = 128;
@@ -33,7 +34,7 @@ export async function profileTunnel(service: number, generate: GenerateLoad, sec
   );
   try {
     const load = { endpoint: tunnel.endpoint, path: "/", head: PLAIN, connections: CONNECTIONS };
-    await generate({ ...load, seconds: 2 });
+    await warmUp(tunnel, generate);
     for (const pid of [...tunnel.relay, ...tunnel.client]) process.kill(pid, "SIGUSR2");
     await generate({ ...load, seconds: seconds + 1 });
     await whenThere([files.relay, files.client]);
