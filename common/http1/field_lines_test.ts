@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { checkFieldLines, FieldSyntaxError, scanFieldLines } from "./field_lines.ts";
+import { checkFieldLines, FieldSyntaxError, scanFieldLines, scanValue } from "./field_lines.ts";
 
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
 const check = (text: string) => checkFieldLines(latin1(text), 0, text.length);
@@ -78,4 +78,48 @@ Deno.test("scanFieldLines answers -1 until the blank line is whole", () => {
   const text = "A: b\r\nC: d\r\n\r\n";
   for (let end = 0; end < text.length; end++) assert.equal(scanFieldLines(latin1(text), 0, end), -1);
   assert.equal(scanFieldLines(latin1(text), 0, text.length), text.length);
+});
+
+/** What a scan says: an offset, or why it refuses. */
+function outcome(scan: () => number): number | string {
+  try {
+    return scan();
+  } catch (error) {
+    assert(error instanceof FieldSyntaxError);
+    return error.message;
+  }
+}
+
+Deno.test("scanValue says the same of four bytes at a time as of one, wherever they lie", () => {
+  const byte = fc.oneof(
+    { weight: 12, arbitrary: fc.integer({ min: 0x20, max: 0x7e }) },
+    { weight: 2, arbitrary: fc.constantFrom(0x09, 0x0d, 0x0a, 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xfe, 0xff) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 0xff }) },
+  );
+  fc.assert(
+    fc.property(fc.array(byte, { maxLength: 40 }), fc.nat(8), fc.nat(8), (bytes, before, behind) => {
+      const memory = Uint8Array.from([
+        ...new Array(before).fill(0),
+        ...bytes,
+        0x0d,
+        0x0a,
+        ...new Array(behind).fill(0),
+      ]);
+      const buffer = memory.subarray(1), start = Math.max(0, before - 1), end = buffer.length - behind;
+      const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
+      assert.equal(outcome(() => scanValue(buffer, start, end, view)), outcome(() => scanValue(buffer, start, end)));
+    }),
+    { numRuns: 5000 },
+  );
+  for (let value = 0; value <= 0xff; value++) {
+    for (let at = 0; at < 8; at++) {
+      for (const other of [0x20, 0x7e, 0xff]) {
+        const buffer = new Uint8Array(10).fill(other);
+        buffer[at] = value;
+        buffer.set([0x0d, 0x0a], 8);
+        const view = new DataView(buffer.buffer);
+        assert.equal(outcome(() => scanValue(buffer, 0, 10, view)), outcome(() => scanValue(buffer, 0, 10)));
+      }
+    }
+  }
 });

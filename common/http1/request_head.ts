@@ -78,6 +78,8 @@ export class RequestHead {
   upgrade = false;
   /** `Connection` may list names of fields. */
   namesFields = false;
+  /** Over {@link bytes}. */
+  #view: DataView = NO_VIEW;
   #fields = new Uint16Array(FIRST_FIELDS * PER_FIELD);
   #hostField = -1;
   #upgradeField = -1;
@@ -178,7 +180,10 @@ export class RequestHead {
   }
 
   #reset(bytes: Uint8Array, start: number): void {
-    this.bytes = bytes;
+    if (this.bytes !== bytes) {
+      this.bytes = bytes;
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    }
     this.start = start;
     this.fieldCount = 0;
     this.framing = "none";
@@ -246,7 +251,7 @@ export class RequestHead {
     let at = this.fieldsStart;
     while (at < end && bytes[at] !== CR) {
       const colon = scanFieldName(bytes, at, end);
-      const valueEnd = colon < 0 ? -1 : scanValue(bytes, colon + 1, end);
+      const valueEnd = colon < 0 ? -1 : scanValue(bytes, colon + 1, end, this.#view);
       if (valueEnd < 0) return false;
       if (this.fieldCount === maxFields) throw new RequestSyntaxError("The request has too many header fields.", 431);
       this.#addField(at, colon, valueEnd);
@@ -375,6 +380,7 @@ export class RequestHead {
 }
 
 const NOTHING = new Uint8Array(0);
+const NO_VIEW = new DataView(NOTHING.buffer);
 const VERSION = [..." HTTP/1.1\r\n"].map((char) => char.charCodeAt(0));
 /** Where in that the minor version stands. */
 const MINOR = 8;
