@@ -10,10 +10,13 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(value < 9.995 ? 2 : 1)} ${units[unit]}`;
 }
 
+/** Of milliseconds, below ten. */
+const TENTHS = Array.from({ length: 100 }, (_, tenths) => `${Math.floor(tenths / 10)}.${tenths % 10}ms`);
+
 /** A duration for people: `0.8ms`, `12ms`, `3.2s`, `2m 5s`. */
 export function formatDuration(ms: number): string {
-  // Tenths by hand: `toFixed` takes longer than the rest of a log line.
-  if (ms < 9.95) return `${Math.floor(ms + 0.05)}.${Math.floor(ms * 10 + 0.5) % 10}ms`;
+  // Nearly all durations in a log are among a hundred texts.
+  if (ms < 9.95) return TENTHS[Math.max(0, Math.floor(ms * 10 + 0.5))];
   if (ms < 999.5) return `${Math.round(ms)}ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1000);

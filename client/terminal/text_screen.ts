@@ -32,6 +32,8 @@ class TextScreen implements Screen {
   readonly #showQr: boolean;
   readonly #columns: number;
   readonly #now: () => number;
+  /** What lines say of answers, by their status. */
+  readonly #answers: string[] = [];
 
   constructor(
     { out, errors, color, colorErrors, showQr, columns = Infinity, now = Date.now }: TextScreenOptions,
@@ -74,20 +76,12 @@ class TextScreen implements Screen {
   }
 
   request({ method, path, status, durationMs, upgrade, port }: CarriedLine): void {
-    const took = formatDuration(durationMs) + (upgrade ? ", closed" : "");
-    const dim = (upgrade === "open" ? "open" : took) + (port === undefined ? "" : ` :${port}`);
-    const paint = this.#paint, time = timestamp(this.#now());
-    this.#out.write(
-      time,
-      " ",
-      method,
-      " ",
-      escapePath(path),
-      " ",
-      paint(colorOf(status), String(status)),
-      " ",
-      paint(DIM, dim),
-    );
+    let took = upgrade === "open" ? "open" : formatDuration(durationMs);
+    if (upgrade === "closed") took += ", closed";
+    if (port !== undefined) took += ` :${port}`;
+    const paint = this.#paint;
+    const answer = this.#answers[status] ??= ` ${paint(colorOf(status), String(status))} `;
+    this.#out.write(timestamp(this.#now()), " ", method, " ", escapePath(path), answer, paint(DIM, took));
   }
 
   reconnecting(reason: string, delayMs: number): void {
@@ -161,13 +155,17 @@ function colorOf(status: number): number {
 
 /** What a visitor sends must not steer the terminal: everything but visible ASCII is shown escaped. */
 function escapePath(path: string): string {
-  // Nearly none has any, and to look takes less than to replace nothing.
-  if (!/[^\x21-\x7e]/.test(path)) return path;
+  let visible = 0;
+  while (visible < path.length && isVisible(path.charCodeAt(visible))) visible++;
+  // Nearly none has any other, and to look takes less than to replace nothing.
+  if (visible === path.length) return path;
   return path.replace(
     /[^\x21-\x7e]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
   );
 }
+
+const isVisible = (code: number) => code > 0x20 && code < 0x7f;
 
 let lastTime = 0;
 let lastTimestamp = "";

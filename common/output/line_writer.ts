@@ -24,7 +24,7 @@ export interface LineWriterOptions {
 
 /** Beyond it the older half is dropped and counted. */
 const MAX_WAITING = 8 * 1024 * 1024;
-const GATHER_MS = 20;
+const GATHER_MS = 50;
 
 /** How long the end of the program waits for a reader that takes nothing. */
 const FLUSH_MS = 2000;
