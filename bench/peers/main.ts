@@ -118,15 +118,37 @@ async function main(): Promise<void> {
   process.stdout.write(formatGoals(goals));
 }
 
-/** Starts everybody once and gives each workload to all of them in turn. */
+/** Small answers first; then bodies and streams, of which the memory is to tell, with everybody started anew. */
 async function benchTunnels(
   starts: ReadonlyMap<string, StartContestant>,
   service: number,
   options: RowOptions,
   missing: MissingPeer[],
 ): Promise<Section[]> {
+  const all = new Map([...starts, ["direct", startDirect] as const]);
+  const sections = await benchTogether(all, service, missing, async (contestants) => {
+    note(`requests: ${contestants.map(({ name }) => name).join(", ")}`);
+    return await benchRequests(contestants, options);
+  });
+  for (const { name } of missing) all.delete(name);
+  const more = await benchTogether(all, service, missing, async (contestants) => {
+    note("bodies");
+    const bulk = await benchBulk(contestants, options);
+    note("streams and WebSockets");
+    return [...bulk, await benchFirstByte(contestants, options), await benchEcho(contestants, options)];
+  });
+  return [...sections, ...more];
+}
+
+/** Starts everybody once and gives each workload to all of them in turn. */
+async function benchTogether(
+  starts: ReadonlyMap<string, StartContestant>,
+  service: number,
+  missing: MissingPeer[],
+  bench: (contestants: readonly Contestant[]) => Promise<Section[]>,
+): Promise<Section[]> {
   const contestants: Contestant[] = [];
-  for (const [name, start] of [...starts, ["direct", startDirect] as const]) {
+  for (const [name, start] of starts) {
     try {
       contestants.push(await start({ service }));
     } catch (error) {
@@ -134,13 +156,7 @@ async function benchTunnels(
     }
   }
   try {
-    note(`requests: ${contestants.map(({ name }) => name).join(", ")}`);
-    const sections = await benchRequests(contestants, options);
-    note("bodies");
-    sections.push(...await benchBulk(contestants, options));
-    note("streams and WebSockets");
-    sections.push(await benchFirstByte(contestants, options), await benchEcho(contestants, options));
-    return sections;
+    return await bench(contestants);
   } finally {
     for (const contestant of contestants) await contestant.stop();
   }

@@ -82,7 +82,7 @@ export async function benchRequests(all: readonly Contestant[], options: RowOpti
     for (const count of [1, 32, 128]) await bench(`12 bytes, ${count} connections, ${name} heads`, "/", head, count);
   }
   await bench("10 KB of JSON, 32 connections", "/json", PLAIN, 32, all.filter(({ lacks }) => !lacks.has("json")));
-  return sections;
+  return [...sections, benchMemory("memory after these requests", all)];
 }
 
 /** The first requests make runtimes compile: they are nobody's figure. */
@@ -108,10 +108,13 @@ export async function benchBulk(all: readonly Contestant[], { rounds }: RowOptio
     await bench("100 bodies of 1 MB up, one after the other", uploading, measureUpload, 1e6, 100),
     await bench("one body of 1 GB up", uploading, measureUpload, 1e9),
   ];
-  return [...sections, benchMemory(all)];
+  return [...sections, benchMemory(AFTER_BULK, all)];
 }
 
-function benchMemory(all: readonly Contestant[]): Section {
+/** Of what programs have that have carried bodies and nothing else. */
+export const AFTER_BULK = "memory after these bodies";
+
+function benchMemory(title: string, all: readonly Contestant[]): Section {
   const columns = [
     { key: "relayMb", title: "relay MB" },
     { key: "clientMb", title: "client MB" },
@@ -129,7 +132,7 @@ function benchMemory(all: readonly Contestant[]): Section {
     },
     spread: NaN,
   }));
-  return { title: "memory after all of the above", columns, rows };
+  return { title, columns, rows };
 }
 
 /** The time to the first byte of an answer whose second piece comes a second later. */
