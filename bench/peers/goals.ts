@@ -1,6 +1,6 @@
 import type { Goal } from "../report/goals.ts";
 import { OURS } from "./report.ts";
-import { AFTER_BULK, OVER_TLS, type Section } from "./rows.ts";
+import { AFTER_BULK, AFTER_REQUESTS, OVER_TLS, type Section } from "./rows.ts";
 
 /** Tunnels that carry HTTP as ours does; the best of them is what a target is held against. */
 const HTTP_PEERS = ["frp", "piko", "localtunnel"];
@@ -50,6 +50,7 @@ export function createGoals(sections: readonly Section[]): Goal[] {
       0.8,
     ),
     atMost("relay's peak memory in bulk, MB", find(AFTER_BULK, OURS, "relayPeakMb"), 120),
+    atMost("the same with small answers", find(AFTER_REQUESTS, OURS, "relayPeakMb"), 120),
     atMost("relay memory of an idle tunnel, kB", find(idle, OURS, "relayKb"), 25),
     atMost(
       "client memory after more than 1 GB, MB",

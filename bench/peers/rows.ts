@@ -82,7 +82,7 @@ export async function benchRequests(all: readonly Contestant[], options: RowOpti
     for (const count of [1, 32, 128]) await bench(`12 bytes, ${count} connections, ${name} heads`, "/", head, count);
   }
   await bench("10 KB of JSON, 32 connections", "/json", PLAIN, 32, all.filter(({ lacks }) => !lacks.has("json")));
-  return [...sections, benchMemory("memory after these requests", all)];
+  return [...sections, benchMemory(AFTER_REQUESTS, all)];
 }
 
 const BULK_COLUMNS = [{ key: "mbPerSecond", title: "MB/s" }, { key: "cpuMsPer100Mb", title: "CPU ms/100 MB" }];
@@ -119,8 +119,8 @@ export async function benchBulk(all: readonly Contestant[], { rounds }: RowOptio
   return [...sections, benchMemory(AFTER_BULK, all)];
 }
 
-/** Of what programs have that have carried bodies and nothing else. */
-export const AFTER_BULK = "memory after these bodies";
+/** What programs have that have carried requests, or bodies, and nothing else. */
+export const AFTER_REQUESTS = "memory after these requests", AFTER_BULK = "memory after these bodies";
 
 function benchMemory(title: string, all: readonly Contestant[]): Section {
   const columns = [
