@@ -22,8 +22,8 @@ const MB = 1e6;
  * not in later ones, so it is held against the second.
  */
 const WARM_UP_SHARE = 0.2, AGAIN_SHARE = 0.1;
-/** After the last visitor, before anything is measured, at the beginning as at the end. */
-const SETTLE_MS = 15_000;
+/** After the last visitor, before anything is measured: the client keeps connections to the service for 30 s. */
+const SETTLE_MS = 40_000;
 /** Has the programs give back what they do not hold, when they are told to. */
 const COLLECTS: Variant = {
   deno: ["--preload", join(ROOT, "bench/programs/collect_hook.ts")],
