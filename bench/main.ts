@@ -5,7 +5,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { BROWSER, chooseLoad, type GenerateLoad, PLAIN } from "./load/mod.ts";
-import { median, medianOf } from "./measure/stats.ts";
+import { median, medianOf, type Ratio, ratioOf } from "./measure/stats.ts";
 import { type Rounds, runRounds } from "./measure/rounds.ts";
 import { readPeakMemory } from "./measure/process_stats.ts";
 import { startDirect } from "./programs/direct.ts";
@@ -166,11 +166,11 @@ function createGoals(
   const p99 = (key: string) => median(requests.get(key)?.map(({ p99Ms }) => p99Ms) ?? []);
   const cpu = (heads: string) => besideFloor(requests, `${heads} 128`, ({ cpuUs }) => cpuUs);
   return [
-    { name: "CPU beside the floor, 128 connections", value: cpu("plain"), bound: 1.3, kind: "at most" },
-    { name: "the same with browser heads", value: cpu("browser"), bound: 1.3, kind: "at most" },
+    { name: "CPU beside the floor, 128 connections", ...cpu("plain"), bound: 1.3, kind: "at most" },
+    { name: "the same with browser heads", ...cpu("browser"), bound: 1.3, kind: "at most" },
     {
       name: "bulk beside the floor",
-      value: besideFloor(bulk, "down", (result) => result.mbPerSecond),
+      ...besideFloor(bulk, "down", (result) => result.mbPerSecond),
       bound: 0.9,
       kind: "at least",
     },
@@ -182,10 +182,10 @@ function createGoals(
   ];
 }
 
-/** A figure of ours divided by the floor's, round by round: what else the machine did hits neighbours alike. */
-function besideFloor<Result>(found: Found<Result>, row: string, figure: (result: Result) => number): number {
-  const ours = found.get(`portway ${row}`) ?? [], floor = found.get(`floor ${row}`) ?? [];
-  return median(ours.slice(0, floor.length).map((result, round) => figure(result) / figure(floor[round])));
+/** A figure of ours divided by the floor's. */
+function besideFloor<Result>(found: Found<Result>, row: string, figure: (result: Result) => number): Ratio {
+  const figures = (who: string) => (found.get(`${who} ${row}`) ?? []).map(figure);
+  return ratioOf(figures("portway"), figures("floor"));
 }
 
 /** Medians of those that were measured at all. */

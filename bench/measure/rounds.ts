@@ -13,9 +13,9 @@ export const MAX_STOLEN = 0.05;
 export const MAX_TRIES = 3;
 
 /**
- * Measures the contestants in turn, A B C A B C: what else the machine does then hits them alike. What a host's other
- * guests disturb is measured again, as they come and go in seconds; of several in a row the least disturbed counts.
- * A contestant that fails loses that round; `onFailure` is told.
+ * Measures the contestants in turn, each round in another order: what else the machine does then hits them alike, and
+ * nobody always comes behind the same one. What a host's other guests disturb is measured again, as they come and go in
+ * seconds; of several in a row the least disturbed counts. A contestant that fails loses that round; `onFailure` is told.
  */
 export async function runRounds<Result>(
   contestants: readonly Contestant[],
@@ -25,7 +25,7 @@ export async function runRounds<Result>(
 ): Promise<Rounds<Result>> {
   const rounds: Rounds<Result> = new Map(contestants.map((contestant) => [contestant, []]));
   for (let round = 0; round < count; round++) {
-    for (const contestant of contestants) {
+    for (const contestant of shuffled(contestants)) {
       try {
         rounds.get(contestant)?.push(await measureInPeace(() => withinLimit(measure(contestant))));
       } catch (error) {
@@ -34,6 +34,16 @@ export async function runRounds<Result>(
     }
   }
   return rounds;
+}
+
+/** A copy in a random order. */
+function shuffled<One>(ones: readonly One[]): One[] {
+  const copy = [...ones];
+  for (let last = copy.length - 1; last > 0; last--) {
+    const at = Math.floor(Math.random() * (last + 1));
+    [copy[last], copy[at]] = [copy[at], copy[last]];
+  }
+  return copy;
 }
 
 async function measureInPeace<Result>(measure: () => Promise<Result>): Promise<Result> {

@@ -11,6 +11,28 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }
 
+/** How one thing compares with another. */
+export interface Ratio {
+  value: number;
+  /** The standard error of {@link value}; NaN where there are too few rounds to tell. */
+  error: number;
+}
+
+/** The normal distribution's interquartile range, and its median's standard error beside that of its mean. */
+const NORMAL_IQR = 1.349, MEDIAN_LOSS = 1.253;
+const LEAST_ROUNDS = 4;
+
+/**
+ * Ours divided by theirs, round by round, as what else the machine did hits neighbours alike; and how far such a median
+ * may be off, by the rounds' interquartile range.
+ */
+export function ratioOf(ours: readonly number[], theirs: readonly number[]): Ratio {
+  const ratios = ours.slice(0, theirs.length).map((value, round) => value / theirs[round]);
+  const range = percentile(ratios, 0.75) - percentile(ratios, 0.25);
+  const error = MEDIAN_LOSS * range / NORMAL_IQR / Math.sqrt(ratios.length);
+  return { value: median(ratios), error: ratios.length < LEAST_ROUNDS ? NaN : error };
+}
+
 /** Half the distance between the smallest and the largest value, as a share of the median. */
 export function spread(values: readonly number[]): number {
   return (Math.max(...values) - Math.min(...values)) / 2 / median(values);

@@ -1,3 +1,4 @@
+import { type Ratio, ratioOf } from "../measure/stats.ts";
 import type { Goal } from "../report/goals.ts";
 import { OURS } from "./report.ts";
 import { AFTER_BULK, AFTER_REQUESTS, OVER_TLS, type Section } from "./rows.ts";
@@ -5,17 +6,25 @@ import { AFTER_BULK, AFTER_REQUESTS, OVER_TLS, type Section } from "./rows.ts";
 /** Tunnels that carry HTTP as ours does; the best of them is what a target is held against. */
 const HTTP_PEERS = ["frp", "piko", "localtunnel"];
 
+const NONE: Ratio = { value: NaN, error: NaN };
+
 /** The targets, from the figures of this run. What was not measured stays not measured. */
 export function createGoals(sections: readonly Section[]): Goal[] {
-  const find = (title: string, name: string, key: string) =>
-    sections.find((section) => section.title === title)?.rows.find((row) => row.name === name)?.values[key] ?? NaN;
+  const findRow = (title: string, name: string) =>
+    sections.find((section) => section.title === title)?.rows.find((row) => row.name === name);
+  const find = (title: string, name: string, key: string) => findRow(title, name)?.values[key] ?? NaN;
+  const figures = (title: string, name: string, key: string) =>
+    findRow(title, name)?.rounds.map((round) => round[key]) ?? [];
   const beside = (title: string, key: string, pick: (...values: number[]) => number, names: readonly string[]) => {
-    const theirs = names.map((name) => find(title, name, key)).filter(Number.isFinite);
-    return theirs.length === 0 ? NaN : find(title, OURS, key) / pick(...theirs);
+    const measured = names.filter((name) => Number.isFinite(find(title, name, key)));
+    const best = pick(...measured.map((name) => find(title, name, key)));
+    const theirs = measured.find((name) => find(title, name, key) === best);
+    return theirs === undefined ? NONE : ratioOf(figures(title, OURS, key), figures(title, theirs, key));
   };
   const small = (connections: number, heads: string) => `12 bytes, ${connections} connections, ${heads} heads`;
-  const atLeast = (name: string, value: number, bound: number): Goal => ({ name, value, bound, kind: "at least" });
-  const atMost = (name: string, value: number, bound: number): Goal => ({ name, value, bound, kind: "at most" });
+  const atLeast = (name: string, ratio: Ratio, bound: number): Goal => ({ name, ...ratio, bound, kind: "at least" });
+  const atMost = (name: string, ratio: Ratio, bound: number): Goal => ({ name, ...ratio, bound, kind: "at most" });
+  const below = (name: string, value: number, bound: number): Goal => ({ name, value, bound, kind: "at most" });
   const speed = (connections: number, heads: string, names: readonly string[]) =>
     beside(small(connections, heads), "perSecond", Math.max, names);
   const cpu = (heads: string) => beside(small(128, heads), "cpuUs", Math.min, ["floor"]);
@@ -49,10 +58,10 @@ export function createGoals(sections: readonly Section[]): Goal[] {
       beside(small(1, "plain"), "p50Ms", Math.min, HTTP_PEERS),
       0.8,
     ),
-    atMost("relay's peak memory in bulk, MB", find(AFTER_BULK, OURS, "relayPeakMb"), 120),
-    atMost("the same with small answers", find(AFTER_REQUESTS, OURS, "relayPeakMb"), 120),
-    atMost("relay memory of an idle tunnel, kB", find(idle, OURS, "relayKb"), 25),
-    atMost(
+    below("relay's peak memory in bulk, MB", find(AFTER_BULK, OURS, "relayPeakMb"), 120),
+    below("the same with small answers", find(AFTER_REQUESTS, OURS, "relayPeakMb"), 120),
+    below("relay memory of an idle tunnel, kB", find(idle, OURS, "relayKb"), 25),
+    below(
       "client memory after more than 1 GB, MB",
       find(AFTER_BULK, OURS, "clientMb"),
       60,

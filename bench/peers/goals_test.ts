@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createGoals } from "./goals.ts";
 import type { Section } from "./rows.ts";
 
-const row = (name: string, values: Record<string, number>) => ({ name, values, spread: 0 });
+const row = (name: string, values: Record<string, number>) => ({ name, values, rounds: [values], spread: 0 });
 
 Deno.test("createGoals holds ours against the best peer that was measured", () => {
   const section: Section = {

@@ -36,6 +36,7 @@ import {
   benchRequests,
   benchTls,
   describeFailure,
+  rowOfOne,
   type RowOptions,
   type Section,
   type SectionRow,
@@ -175,14 +176,10 @@ async function benchIdle(many: number, peers: readonly Peer[]): Promise<Section[
     note(`${count} idle tunnels`);
     const rows: SectionRow[] = [];
     for (const [name, result] of await measureIdleTunnels(starts, count)) {
-      if (result instanceof Error) rows.push({ name, values: {}, spread: NaN, failure: describeFailure(result) });
+      if (result instanceof Error) rows.push({ ...rowOfOne(name, {}), failure: describeFailure(result) });
       else {
         const { relayBytes, clientBytes, perSecond } = result;
-        rows.push({
-          name,
-          values: { relayKb: relayBytes / 1000, clientsKb: clientBytes / 1000, perSecond },
-          spread: NaN,
-        });
+        rows.push(rowOfOne(name, { relayKb: relayBytes / 1000, clientsKb: clientBytes / 1000, perSecond }));
       }
     }
     sections.push({ title: `${count} idle tunnels`, columns, rows });

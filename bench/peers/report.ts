@@ -1,10 +1,11 @@
 import { arch, cpus, release, totalmem, type as systemName } from "node:os";
 import process from "node:process";
 import { MAX_STOLEN, MAX_TRIES } from "../measure/rounds.ts";
+import { ratioOf } from "../measure/stats.ts";
 import type { Profiles } from "../workloads/profile.ts";
 import { formatGoals, type Goal } from "../report/goals.ts";
 import { formatNumber, formatTable } from "../report/table.ts";
-import type { Section } from "./rows.ts";
+import type { Section, SectionRow } from "./rows.ts";
 import type { MissingPeer, Peer } from "./types.ts";
 
 /** Our row's name. */
@@ -28,16 +29,19 @@ export interface Report {
   extras: readonly { title: string; text: string }[];
 }
 
+const STOLEN = `${100 * MAX_STOLEN} %`;
+
 /** docs/benchmarks.md. */
 export function formatReport(report: Report): string {
   return [
     "# Benchmarks",
     "Written by `deno task bench:peers` from one run on one machine: every figure below was measured in that run. " +
     "All programs, the load generator and the local service share the machine, so requests per second say less than " +
-    "ratios and CPU time do. Contestants take turns (A B C A B C); a figure is the median of the rounds, ± is half " +
-    `the range of the first column. Where the host of a virtual machine took more than ${100 * MAX_STOLEN} % of its ` +
-    `processors meanwhile the least disturbed of up to ${MAX_TRIES} measurements counts. The ratio is ours divided by theirs. Where ± is above ` +
-    "25 %, something else had the machine, and the row says little.",
+    "ratios and CPU time do. Contestants take turns, each round in another order; a figure is the median of the " +
+    "rounds, the spread half the range of the first column. A ratio is ours divided by theirs, the median of the " +
+    `rounds, and ± behind a target its standard error. Where the host of a virtual machine took more than ${STOLEN} ` +
+    `of its processors meanwhile the least disturbed of up to ${MAX_TRIES} measurements counts. Where the spread is ` +
+    "above 25 %, something else had the machine, and the row says little.",
     formatSetting(report),
     "## Targets",
     formatGoals(report.goals),
@@ -73,12 +77,13 @@ function formatSetting(report: Report): string {
 /** A section as a table; the ratio is that of its first column. */
 function formatSection({ columns, rows }: Section): string {
   const [first] = columns;
-  const ours = rows.find(({ name }) => name === OURS)?.values[first.key] ?? NaN;
+  const figures = (row: SectionRow | undefined) => row?.rounds.map((round) => round[first.key]) ?? [];
+  const ours = figures(rows.find(({ name }) => name === OURS));
   const texts = rows.map((row) => [
     row.name,
     ...columns.map(({ key }) => formatNumber(row.values[key] ?? NaN)),
     Number.isFinite(row.spread) ? `± ${Math.round(row.spread * 100)} %` : "–",
-    row.name === OURS ? "–" : formatNumber(ours / (row.values[first.key] ?? NaN)),
+    row.name === OURS ? "–" : formatNumber(ratioOf(ours, figures(row)).value),
   ]);
   const failures = rows.filter(({ failure }) => failure !== undefined).map(({ name, failure }) =>
     `${name}: ${failure}.`

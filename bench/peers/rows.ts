@@ -27,6 +27,8 @@ export interface SectionRow {
   name: string;
   /** Medians by the keys of the columns. */
   values: Record<string, number>;
+  /** The same of each round, in order. */
+  rounds: readonly Record<string, number>[];
   /** Half of the range of the first column over the rounds, as a share of its median. */
   spread: number;
   /** Why there are no values. */
@@ -130,16 +132,14 @@ function benchMemory(title: string, all: readonly Contestant[]): Section {
     { key: "clientPeakMb", title: "client peak MB" },
   ];
   const mb = (read: typeof readMemory, pids: readonly number[]) => pids.length === 0 ? NaN : read(pids) / 1e6;
-  const rows = all.filter(({ relay }) => relay.length > 0).map(({ name, relay, client }) => ({
-    name,
-    values: {
+  const rows = all.filter(({ relay }) => relay.length > 0).map(({ name, relay, client }) =>
+    rowOfOne(name, {
       relayMb: mb(readMemory, relay),
       clientMb: mb(readMemory, client),
       relayPeakMb: mb(readPeakMemory, relay),
       clientPeakMb: mb(readPeakMemory, client),
-    },
-    spread: NaN,
-  }));
+    })
+  );
   return { title, columns, rows };
 }
 
@@ -191,13 +191,18 @@ export async function benchDelay(starts: ReadonlyMap<string, StartContestant>, s
         downMb: (await measureDownload(contestant, DELAYED_BYTES, 1)).mbPerSecond,
         upMb: contestant.lacks.has("upload") ? NaN : (await measureUpload(contestant, DELAYED_BYTES, 1)).mbPerSecond,
       };
-      section.rows.push({ name, values, spread: NaN });
+      section.rows.push(rowOfOne(name, values));
     } catch (error) {
-      section.rows.push({ name, values: {}, spread: NaN, failure: describeFailure(error) });
+      section.rows.push({ ...rowOfOne(name, {}), failure: describeFailure(error) });
     }
     for (const stop of stops) await stop();
   }
   return section;
+}
+
+/** What was measured once. */
+export function rowOfOne(name: string, values: Record<string, number>): SectionRow {
+  return { name, values, rounds: [values], spread: NaN };
 }
 
 async function benchSection<Result extends Record<keyof Result, number>>(
@@ -212,9 +217,9 @@ async function benchSection<Result extends Record<keyof Result, number>>(
   const rounds: Rounds<Result> = await runRounds(all, count, measure, fail);
   const rows = [...rounds].map(([{ name }, results]): SectionRow => {
     const failure = failures.get(name);
-    if (results.length === 0) return { name, values: {}, spread: NaN, failure };
-    const values: Record<string, number> = medianOf(results);
-    return { name, values, spread: spread(results.map((result) => Object.values<number>(result)[0])), failure };
+    if (results.length === 0) return { ...rowOfOne(name, {}), failure };
+    const first = results.map((result) => Object.values<number>(result)[0]);
+    return { name, values: medianOf(results), rounds: results, spread: spread(first), failure };
   });
   return { title, columns, rows };
 }

@@ -4,6 +4,8 @@ import { formatNumber, formatTable } from "./table.ts";
 export interface Goal {
   name: string;
   value: number;
+  /** Its standard error; NaN or left out where that is not known. */
+  error?: number;
   /** The bound, included. */
   bound: number;
   kind: "at most" | "at least";
@@ -13,11 +15,15 @@ export interface Goal {
 export function formatGoals(goals: readonly Goal[]): string {
   const rows = goals.map((goal) => [
     goal.name,
-    formatNumber(goal.value),
+    formatMeasured(goal),
     `${goal.kind} ${goal.bound}`,
     Number.isFinite(goal.value) ? (isMet(goal) ? "yes" : "no") : "not measured",
   ]);
   return formatTable(["goal", "measured", "wanted", "met"], rows);
+}
+
+function formatMeasured({ value, error = NaN }: Goal): string {
+  return Number.isFinite(error) ? `${formatNumber(value)} ± ${error.toFixed(2)}` : formatNumber(value);
 }
 
 function isMet({ value, bound, kind }: Goal): boolean {
