@@ -45,7 +45,7 @@ for (const [kind, start] of [["on the local network", startLocal], ["through a t
     }
     const upgrade = await ask(client, "GET", "/", {
       upgrade: "websocket",
-      connection: "upgrade",
+      connection: "upgrade, close",
       "sec-websocket-key": "AA==",
     });
     ok(upgrade.status === 401 || upgrade.status === 400, `${upgrade.status}`);
