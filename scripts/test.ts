@@ -20,7 +20,7 @@ const CHECKS: readonly (readonly string[])[] = [
 /** Types were checked before. */
 const TESTS = ["test", "-A", "--no-check", "--permit-no-files"];
 /** Much of a test is waiting, for a server or for a second: so many files are tested at a time. */
-const AT_A_TIME = 2;
+const AT_A_TIME = 3;
 
 const root = new URL("..", import.meta.url);
 
