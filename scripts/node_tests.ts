@@ -25,7 +25,6 @@ const DENO_ONLY = new Set([
   "common/connection/keep_alive_test.ts",
   "common/connection/socket_options/socket_options_test.ts",
   "common/connection/turns/turns_test.ts",
-  "common/listener/edge/http2/h2spec_test.ts",
 ]);
 /** A test that takes longer hangs. */
 const TEST_TIMEOUT_MS = 30_000;

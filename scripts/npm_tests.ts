@@ -21,6 +21,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   "chaos_test.ts": "minutes of broken connections, the same with either runtime's sockets as contract tests hold them",
   "install_test.ts": "installs the source",
   "descriptors_test.ts": "starts Deno itself and counts what that holds open",
+  "h2spec_test.ts": "HTTP/2's own grammar, which is the same code; `http2_test.ts` runs",
   "library_test.ts": "imports the source; `npm_package_test.ts` imports the package",
   "links_test.ts": "reads documents",
   "npm_package_test.ts": "installs the package itself",

@@ -13,9 +13,6 @@ const pem = (name: string) => readFileSync(new URL(name, testdata), "utf8");
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const ENCODER = new TextEncoder();
 
-/** Longer than whoever asked needs to say all they have to say. */
-const LATE_MS = 50;
-
 let held = new Set<() => void>();
 const counts = { held: 0, left: 0 };
 
@@ -48,9 +45,6 @@ async function answer(exchange: Exchange): Promise<Response | null> {
     case "/hold":
       await hold(exchange);
       return new Response("held");
-    case "/late":
-      await new Promise((resolve) => setTimeout(resolve, LATE_MS));
-      return new Response("answered late");
     case "/stats":
       return Response.json({ ...counts, connections: listener.connections, sockets: countSockets() });
     case "/early":
