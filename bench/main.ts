@@ -5,7 +5,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { BROWSER, chooseLoad, type GenerateLoad, PLAIN } from "./load/mod.ts";
-import { median, medianOf, type Ratio, ratioOf } from "./measure/stats.ts";
+import { type Estimate, median, medianOf, ratioOf } from "./measure/stats.ts";
 import { type Rounds, runRounds } from "./measure/rounds.ts";
 import { readPeakMemory } from "./measure/process_stats.ts";
 import { startDirect } from "./programs/direct.ts";
@@ -183,7 +183,7 @@ function createGoals(
 }
 
 /** A figure of ours divided by the floor's. */
-function besideFloor<Result>(found: Found<Result>, row: string, figure: (result: Result) => number): Ratio {
+function besideFloor<Result>(found: Found<Result>, row: string, figure: (result: Result) => number): Estimate {
   const figures = (who: string) => (found.get(`${who} ${row}`) ?? []).map(figure);
   return ratioOf(figures("portway"), figures("floor"));
 }

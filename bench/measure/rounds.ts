@@ -1,7 +1,7 @@
 import type { Contestant } from "../programs/types.ts";
 import { readProcessors } from "./process_stats.ts";
 
-/** What one contestant did in every round, in order. */
+/** What one contestant did in every round, in order; nothing of a round in which it failed. */
 export type Rounds<Result> = Map<Contestant, Result[]>;
 
 /** A contestant that takes longer for one measurement has failed it. */

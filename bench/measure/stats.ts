@@ -11,12 +11,15 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }
 
-/** How one thing compares with another. */
-export interface Ratio {
+/** A figure, and how far it may be off. */
+export interface Estimate {
   value: number;
-  /** The standard error of {@link value}; NaN where there are too few rounds to tell. */
+  /** The standard error of {@link value}; NaN where too little was measured to tell. */
   error: number;
 }
+
+/** What was measured once. */
+export const once = (value: number): Estimate => ({ value, error: NaN });
 
 /** The normal distribution's interquartile range, and its median's standard error beside that of its mean. */
 const NORMAL_IQR = 1.349, MEDIAN_LOSS = 1.253;
@@ -24,10 +27,11 @@ const LEAST_ROUNDS = 4;
 
 /**
  * Ours divided by theirs, round by round, as what else the machine did hits neighbours alike; and how far such a median
- * may be off, by the rounds' interquartile range.
+ * may be off, by the rounds' interquartile range. Where one has lost a round they have no pairs, and medians are divided.
  */
-export function ratioOf(ours: readonly number[], theirs: readonly number[]): Ratio {
-  const ratios = ours.slice(0, theirs.length).map((value, round) => value / theirs[round]);
+export function ratioOf(ours: readonly number[], theirs: readonly number[]): Estimate {
+  if (ours.length !== theirs.length) return once(median(ours) / median(theirs));
+  const ratios = ours.map((value, round) => value / theirs[round]);
   const range = percentile(ratios, 0.75) - percentile(ratios, 0.25);
   const error = MEDIAN_LOSS * range / NORMAL_IQR / Math.sqrt(ratios.length);
   return { value: median(ratios), error: ratios.length < LEAST_ROUNDS ? NaN : error };

@@ -17,6 +17,7 @@ Deno.test("ratioOf pairs the rounds, and says how far off it may be once there a
   assert.equal(value, 14);
   assert.ok(Math.abs(error - 1.253 * 4 / 1.349 / Math.sqrt(8)) < 1e-9);
   assert.deepEqual(ratioOf([4], [2]), { value: 2, error: NaN });
+  assert.deepEqual(ratioOf([20, 20, 22], [1, 10]), { value: 2, error: NaN });
   assert.ok(Number.isNaN(ratioOf([], [1]).value));
 });
 

@@ -1,12 +1,10 @@
-import { type Ratio, ratioOf } from "../measure/stats.ts";
+import { type Estimate, once, ratioOf } from "../measure/stats.ts";
 import type { Goal } from "../report/goals.ts";
 import { OURS } from "./report.ts";
 import { AFTER_BULK, AFTER_REQUESTS, OVER_TLS, type Section } from "./rows.ts";
 
 /** Tunnels that carry HTTP as ours does; the best of them is what a target is held against. */
 const HTTP_PEERS = ["frp", "piko", "localtunnel"];
-
-const NONE: Ratio = { value: NaN, error: NaN };
 
 /** The targets, from the figures of this run. What was not measured stays not measured. */
 export function createGoals(sections: readonly Section[]): Goal[] {
@@ -16,15 +14,14 @@ export function createGoals(sections: readonly Section[]): Goal[] {
   const figures = (title: string, name: string, key: string) =>
     findRow(title, name)?.rounds.map((round) => round[key]) ?? [];
   const beside = (title: string, key: string, pick: (...values: number[]) => number, names: readonly string[]) => {
-    const measured = names.filter((name) => Number.isFinite(find(title, name, key)));
-    const best = pick(...measured.map((name) => find(title, name, key)));
-    const theirs = measured.find((name) => find(title, name, key) === best);
-    return theirs === undefined ? NONE : ratioOf(figures(title, OURS, key), figures(title, theirs, key));
+    const figure = (name: string) => find(title, name, key);
+    const best = pick(...names.map(figure).filter(Number.isFinite)),
+      theirs = names.find((name) => figure(name) === best);
+    return theirs === undefined ? once(NaN) : ratioOf(figures(title, OURS, key), figures(title, theirs, key));
   };
   const small = (connections: number, heads: string) => `12 bytes, ${connections} connections, ${heads} heads`;
-  const atLeast = (name: string, ratio: Ratio, bound: number): Goal => ({ name, ...ratio, bound, kind: "at least" });
-  const atMost = (name: string, ratio: Ratio, bound: number): Goal => ({ name, ...ratio, bound, kind: "at most" });
-  const below = (name: string, value: number, bound: number): Goal => ({ name, value, bound, kind: "at most" });
+  const atLeast = (name: string, found: Estimate, bound: number): Goal => ({ name, ...found, bound, kind: "at least" });
+  const atMost = (name: string, found: Estimate, bound: number): Goal => ({ name, ...found, bound, kind: "at most" });
   const speed = (connections: number, heads: string, names: readonly string[]) =>
     beside(small(connections, heads), "perSecond", Math.max, names);
   const cpu = (heads: string) => beside(small(128, heads), "cpuUs", Math.min, ["floor"]);
@@ -58,13 +55,9 @@ export function createGoals(sections: readonly Section[]): Goal[] {
       beside(small(1, "plain"), "p50Ms", Math.min, HTTP_PEERS),
       0.8,
     ),
-    below("relay's peak memory in bulk, MB", find(AFTER_BULK, OURS, "relayPeakMb"), 120),
-    below("the same with small answers", find(AFTER_REQUESTS, OURS, "relayPeakMb"), 120),
-    below("relay memory of an idle tunnel, kB", find(idle, OURS, "relayKb"), 25),
-    below(
-      "client memory after more than 1 GB, MB",
-      find(AFTER_BULK, OURS, "clientMb"),
-      60,
-    ),
+    atMost("relay's peak memory in bulk, MB", once(find(AFTER_BULK, OURS, "relayPeakMb")), 120),
+    atMost("the same with small answers", once(find(AFTER_REQUESTS, OURS, "relayPeakMb")), 120),
+    atMost("relay memory of an idle tunnel, kB", once(find(idle, OURS, "relayKb")), 25),
+    atMost("client memory after more than 1 GB, MB", once(find(AFTER_BULK, OURS, "clientMb")), 60),
   ];
 }
