@@ -129,7 +129,7 @@ async function findAnswer(
   completed: Promise<void>,
   handler: ExchangeHandler,
 ): Promise<Response> {
-  if (exchange.fault !== null) return errorResponse(exchange.fault, exchange.request.headers.get("accept"));
+  if (exchange.fault !== null) return errorResponse(exchange.fault, exchange.accept);
   if (exchange.mayBeEmpty) await exchange.findBody();
   const response = await handler(exchange);
   // Over HTTP/2 Deno would send a body with HEAD, and over HTTP/1.1 it gives an answer of 205 no length.

@@ -1,6 +1,14 @@
 import { decodeLatin1, encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
 import type { HttpError } from "../http_error.ts";
-import { badRequest, HEAD_TOO_LARGE, headFault, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
+import {
+  badRequest,
+  createRequest,
+  HEAD_TOO_LARGE,
+  headFault,
+  isWebSocketHandshake,
+  listHeaders,
+  streamBody,
+} from "./_request.ts";
 import { BodyPace } from "./body_pace.ts";
 import { DenoReply, type UpgradeWebSocket } from "./deno_reply.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -13,6 +21,8 @@ export interface DenoExchangeOptions {
   secure: boolean;
   /** Null where Deno does not tell: in TLS, with a Host field, which HTTP/2 may have as well. */
   isHttp2: boolean | null;
+  /** The method that stands for GET where a body comes with it, if there is one: Deno drops bodies with GET. */
+  getWithBody?: string;
   limits: Pick<ListenerLimits, "maxHeadBytes" | "maxFields">;
   /** `Deno.upgradeWebSocket`. */
   upgradeWebSocket: UpgradeWebSocket;
@@ -32,12 +42,12 @@ export class DenoExchange implements Exchange {
   readonly remoteAddress: string;
   readonly secure: boolean;
   readonly httpVersion: "1.1" | "2";
-  readonly request: Request;
   readonly reply: DenoReply;
   /** Deno drops them. */
   readonly trailers = new Uint8Array(0);
   /** What makes this request unfit to be answered by anyone. */
   readonly fault: HttpError | null;
+  readonly #request: Request;
   hasBody: boolean;
   /** HTTP/2 announces no body, and Deno does not tell whether one follows. */
   readonly mayBeEmpty: boolean;
@@ -55,18 +65,18 @@ export class DenoExchange implements Exchange {
 
   constructor(request: Request, remoteAddress: string, options: DenoExchangeOptions) {
     const { secure, isHttp2 } = options;
-    this.request = request;
+    this.#request = request;
     this.remoteAddress = remoteAddress;
     this.secure = secure;
     this.httpVersion = isHttp2 ? "2" : "1.1";
-    this.method = request.method;
+    this.method = request.method === options.getWithBody ? "GET" : request.method;
     this.reply = new DenoReply(this, options.upgradeWebSocket);
     const { host, target } = splitUrl(request, isHttp2 === true);
     this.host = host;
     this.path = target ?? "/";
     const length = request.headers.get("content-length");
     const isAnnounced = length !== null ? length !== "0" : request.headers.has("transfer-encoding");
-    const canHaveBody = this.method !== "GET" && this.method !== "HEAD";
+    const canHaveBody = request.method !== "GET" && request.method !== "HEAD";
     // HTTP/2 needs no length to have a body.
     const mayHaveBody = canHaveBody && isHttp2 !== false && length === null && !isAnnounced;
     this.hasBody = (canHaveBody && isAnnounced) || mayHaveBody;
@@ -81,6 +91,15 @@ export class DenoExchange implements Exchange {
 
   get head(): RequestHead {
     return this.#head;
+  }
+
+  get request(): Request {
+    return this.#request.method === this.method ? this.#request : createRequest(this);
+  }
+
+  /** The Accept field, of heads that are refused as well. */
+  get accept(): string | null {
+    return this.#request.headers.get("accept");
   }
 
   get headers(): readonly string[] {
@@ -169,7 +188,7 @@ export class DenoExchange implements Exchange {
   }
 
   get signal(): AbortSignal {
-    return this.request.signal;
+    return this.#request.signal;
   }
 
   get onLeave(): (() => void) | null {
@@ -195,7 +214,7 @@ export class DenoExchange implements Exchange {
   /** The head as it would have come over HTTP/1.1, so that what passes heads on needs to know one form only. */
   #parseHead({ maxHeadBytes, maxFields }: DenoExchangeOptions["limits"]): HttpError | null {
     let text = `${this.method} ${this.path} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
-    this.request.headers.forEach((value, name) => {
+    this.#request.headers.forEach((value, name) => {
       // Deno's WebSocket knows none, so the service must not grant any.
       if (name !== "host" && name !== "sec-websocket-extensions") text += `${name}: ${value}\r\n`;
     });

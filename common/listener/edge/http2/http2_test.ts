@@ -70,6 +70,7 @@ test(
       ["-I", "/sized"],
       ["-d", "a=1", "/echo"],
       ["-d", "", "/inspect"],
+      ["-X", "GET", "-d", "a=1", "/inspect"],
       ["-X", "DELETE", "/inspect"],
       ["-X", "OPTIONS", "/inspect"],
       ["-X", "PROPFIND", "-d", "<x/>", "/inspect"],
@@ -115,6 +116,15 @@ function parse(body: string): unknown {
   for (let at = 0; at < headers.length; at += 2) fields.append(headers[at], headers[at + 1]);
   return { ...rest, headers: [...fields] };
 }
+
+test("a GET of which nobody tells how long its body is has it, or has none", async (server) => {
+  const url = `https://127.0.0.1:${server.port}/inspect`;
+  for (const body of ["", "a", "a".repeat(300_000)]) {
+    const answer = await curl(["--http2", "-X", "GET", "-T", "-", url], new TextEncoder().encode(body));
+    const seen = JSON.parse(answer.body);
+    deepEqual([seen.method, seen.hasBody, seen.body.length], ["GET", body !== "", body.length]);
+  }
+});
 
 test(
   "an answer before the end of an upload arrives",

@@ -131,13 +131,13 @@ class Visitor implements Http2Connection {
 
 /** A connection as a stream, whose frames are watched. */
 function createDuplex(connection: Connection): Duplex {
-  const watch = new FrameWatch();
+  const watch = new FrameWatch(null);
   let memory = takeMemory(SMALL);
   return new Duplex({
     read() {
       connection.read(memory).then((count) => {
         if (count === null) return this.push(null);
-        if (!watch.push(memory.subarray(0, count))) return this.destroy();
+        if (watch.push(memory.subarray(0, count)) === null) return this.destroy();
         // The stream keeps what it is given.
         const piece = memory.slice(0, count);
         if (count === memory.length && count < LARGE) {
