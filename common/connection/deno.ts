@@ -1,7 +1,7 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
 import { type Due, writeSoon } from "./due_writes.ts";
 import { limitUnsentBetween, tuneForAccepted } from "./socket_options/deno.ts";
-import { goOnLater, IN_A_TURN, mayGoOn, systemTurn, type Waiting } from "./turns/deno.ts";
+import { IN_A_TURN, mayRead, mayWrite, readLater, systemTurn, type Waiting, writeLater } from "./turns/deno.ts";
 import {
   type Accepted,
   type AcceptOptions,
@@ -57,8 +57,8 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due
     if (this.#receiver !== null) throw new Error("a read is under way");
     this.#into = into;
     this.#receiver = receiver;
-    if (mayGoOn(into.length)) this.goOn();
-    else goOnLater(this);
+    if (mayRead(into.length)) this.goOn();
+    else readLater(this);
   }
 
   goOn(): void {
@@ -95,14 +95,19 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due
     writeSoon(this);
   }
 
-  writeNow(): void {
+  writeDue(): void {
+    if (mayWrite(this.#bytes.length)) this.#writeNow();
+    else writeLater({ goOn: () => this.#writeNow() });
+  }
+
+  #writeNow(): void {
     if (!this.#isDue) return;
     this.#isDue = false;
     this.conn.write(this.#bytes).then(this.#onWritten, this.#onWriteError);
   }
 
   async #sendBehind(bytes: Uint8Array, sender: Sender): Promise<void> {
-    this.writeNow();
+    this.#writeNow();
     try {
       for (let at = 0; at < bytes.length;) at += await this.conn.write(at === 0 ? bytes : bytes.subarray(at));
     } catch (error) {
@@ -130,7 +135,7 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due
 
   async closeWrite(): Promise<void> {
     if (this.#closed) return;
-    this.writeNow();
+    this.#writeNow();
     // What broke, or was closed meanwhile, has ended this side too.
     await this.conn.closeWrite().catch(() => {});
   }
@@ -145,7 +150,7 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due
   close(): void {
     if (this.#closed) return;
     // What the system takes at once still leaves.
-    this.writeNow();
+    this.#writeNow();
     this.#closed = true;
     closeQuietly(this.conn);
   }

@@ -1,7 +1,7 @@
 /** Has a write to make. */
 export interface Due {
   /** Never throws. */
-  writeNow(): void;
+  writeDue(): void;
 }
 
 let due: Due[] = [];
@@ -18,7 +18,7 @@ export function writeSoon(one: Due): void {
 function writeAll(): void {
   const all = due;
   due = [];
-  for (const one of all) one.writeNow();
+  for (const one of all) one.writeDue();
 }
 
 const DONE = Promise.resolve();

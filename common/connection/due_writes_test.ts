@@ -3,7 +3,7 @@ import { writeSoon } from "./due_writes.ts";
 
 Deno.test("writeSoon has everybody write in order, once what is due already has been done", async () => {
   const done: string[] = [];
-  const due = (name: string, more: () => void = () => {}) => ({ writeNow: () => (done.push(name), more()) });
+  const due = (name: string, more: () => void = () => {}) => ({ writeDue: () => (done.push(name), more()) });
   const later = due("later");
   queueMicrotask(() => {
     done.push("read");

@@ -6,15 +6,26 @@ import { nextTurn } from "../../turn.ts";
  * bring. Accepts count for themselves: newcomers do not wait for those who are there.
  */
 export const IN_A_TURN = 96;
+/** Writes of {@link LARGE} bytes and more, in the same time: a thousand of them to as many visitors take half a second. */
+const LARGE_IN_A_TURN = 32;
+const LARGE = 32 * 1024;
 let inThisTurn = 0;
+let largeInThisTurn = 0;
 
-/** Whether a read into so many bytes may be asked for now; else it is for {@link goOnLater}. */
-export function mayGoOn(bytes: number): boolean {
+/** Whether a read into so many bytes may be asked for now; else it is for {@link readLater}. */
+export function mayRead(bytes: number): boolean {
   const before = inThisTurn;
   inThisTurn += 1 + (bytes >> 13);
   // It is not set back in each turn, which would cost a callback a turn.
   if (before < IN_A_TURN && inThisTurn >= IN_A_TURN) void systemTurn().then(() => inThisTurn = 0);
   return inThisTurn < IN_A_TURN;
+}
+
+/** Whether so many bytes may be written now; else it is for {@link writeLater}. */
+export function mayWrite(bytes: number): boolean {
+  if (bytes < LARGE) return true;
+  if (++largeInThisTurn === LARGE_IN_A_TURN) void systemTurn().then(() => largeInThisTurn = 0);
+  return largeInThisTurn <= LARGE_IN_A_TURN;
 }
 
 /** What waits for its turn. */
@@ -23,17 +34,30 @@ export interface Waiting {
   goOn(): void;
 }
 
-let waiting: Waiting[] = [];
+let readers: Waiting[] = [];
+let writers: Waiting[] = [];
 
 /** Tells `one` after {@link systemTurn}: a promise for each would cost more than most reads. */
-export function goOnLater(one: Waiting): void {
-  if (waiting.push(one) === 1) void systemTurn().then(tellAll);
+export function readLater(one: Waiting): void {
+  if (readers.push(one) === 1) void systemTurn().then(tellReaders);
 }
 
-function tellAll(): void {
-  const all = waiting;
-  waiting = [];
+/** The same, a turn's worth at a time. */
+export function writeLater(one: Waiting): void {
+  if (writers.push(one) === 1) void systemTurn().then(tellWriters);
+}
+
+function tellReaders(): void {
+  const all = readers;
+  readers = [];
   for (const one of all) one.goOn();
+}
+
+function tellWriters(): void {
+  const some = writers;
+  writers = some.splice(LARGE_IN_A_TURN);
+  if (writers.length > 0) void systemTurn().then(tellWriters);
+  for (const one of some) one.goOn();
 }
 
 /** Two ends of one connection of this process to itself. */

@@ -27,6 +27,25 @@ Deno.test("a loop of reads leaves turns to others, however much is there to be r
   connection.close();
 });
 
+Deno.test("large writes to many leave turns to others, and all are made", async () => {
+  await using peer = await listen((socket) => void socket.pause());
+  const connections = await Promise.all(Array.from({ length: 300 }, () => connect(peer)));
+  const bytes = new Uint8Array(32 * 1024);
+  let writes = 0, before = 0, most = 0, going = true;
+  const turn = () => {
+    most = Math.max(most, writes - before);
+    before = writes;
+    if (going) setImmediate(turn);
+  };
+  turn();
+  await Promise.all(connections.map((connection) => connection.write(bytes).then(() => writes++)));
+  going = false;
+  assert.equal(writes, connections.length);
+  // Without it nearly all of them.
+  assert(most <= 70, `${most} writes in one turn`);
+  for (const connection of connections) connection.close();
+});
+
 Deno.test("systemTurn comes to an end each time, for all who wait for it", async () => {
   for (let count = 0; count < 100; count++) await Promise.all([systemTurn(), systemTurn()]);
   const first = systemTurn();
