@@ -15,7 +15,7 @@ import {
   visitor,
 } from "./_link.ts";
 import { FrameType, readU32 } from "./frames.ts";
-import { FRAME_HEAD, INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
+import { FRAME_HEAD, INITIAL_WINDOW, MAX_EARLY_GROWTH, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
 import { GrowthBudget } from "./growth.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import type { MuxStream } from "./stream.ts";
@@ -252,7 +252,7 @@ Deno.test("a window grows by a step at once for a body that is known not to fit 
   await link.settle();
   asked.forEach((stream) => answerEmpty(stream, false));
   await link.settle();
-  assert.deepEqual(streams.map(({ growth }) => growth), [0, 1, 3 * INITIAL_WINDOW]);
+  assert.deepEqual(streams.map(({ growth }) => growth), [0, 1, 4 * INITIAL_WINDOW]);
   asked.forEach((stream) => void stream.write(patterned(1_000_000, 1), true).catch(() => {}));
   await link.settle();
   assert.deepEqual(got, streams.map(({ growth }) => INITIAL_WINDOW + growth));
@@ -265,6 +265,23 @@ Deno.test("a window grows by a step at once for a body that is known not to fit 
   await link.settle();
 });
 
+Deno.test("a quarter of what windows may grow by is for bodies that nobody has taken anything of yet", async () => {
+  const { link, open, pass } = await createClocked();
+  const streams = Array.from({ length: 40 }, open);
+  for (const stream of streams) stream.expect(1_000_000_000);
+  const grown = () => streams.reduce((sum, { growth }) => sum + growth, 0);
+  assert.equal(grown(), MAX_EARLY_GROWTH);
+  const last = streams.at(-1)!;
+  assert.equal(last.growth, 0);
+  pass(last);
+  assert.equal(last.growth, 4 * INITIAL_WINDOW);
+  assert.equal(grown(), MAX_EARLY_GROWTH + last.growth);
+  streams.forEach((stream) => stream.reset(1));
+  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+  await turn();
+});
+
 Deno.test("a window fills a long line within a few round trips", async () => {
   const { clock, open, pass } = await createClocked();
   const stream = open(), sizes: number[] = [];
@@ -273,7 +290,7 @@ Deno.test("a window fills a long line within a few round trips", async () => {
     sizes.push((INITIAL_WINDOW + stream.growth) / 1024);
     clock.time += 50;
   }
-  assert.deepEqual(sizes, [256, 1024, 4096, 16384, 16384]);
+  assert.deepEqual(sizes, [240, 1200, 6000, 16384, 16384]);
   await turn();
 });
 
@@ -292,7 +309,7 @@ Deno.test("a window on a short line holds what comes in a few round trips, howev
     pass(stream);
     clock.time += (INITIAL_WINDOW + stream.growth) / 2 / 500_000;
   }
-  assert.equal(stream.growth, 2 ** 20 - INITIAL_WINDOW);
+  assert.equal(stream.growth, 24 * INITIAL_WINDOW);
   await turn();
 });
 
@@ -305,6 +322,26 @@ Deno.test("a window stays as it is while its reader takes its time, or while muc
   assert.equal(slow.growth, 0);
   pass(full, INITIAL_WINDOW / 2, INITIAL_WINDOW / 2);
   assert.equal(full.growth, 0);
+  await turn();
+});
+
+Deno.test("a window grows for a reader who passes on what comes in bursts, wherever they are cut", async () => {
+  const { clock, open } = await createClocked();
+  const eager = open(), slow = open();
+  const most = INITIAL_WINDOW * 0.625, rest = INITIAL_WINDOW - most;
+  // The whole window comes at once. That more than half of it is passed on says nothing yet.
+  for (const stream of [eager, slow]) {
+    stream.take(INITIAL_WINDOW);
+    stream.consumed(most);
+  }
+  eager.consumed(rest);
+  clock.time += 50;
+  // As much comes as there was credit for, and again a part of it waits when half of the window has been passed on.
+  for (const stream of [eager, slow]) stream.take(most);
+  eager.consumed(most - rest);
+  slow.consumed(most);
+  assert.equal(eager.growth, 4 * INITIAL_WINDOW);
+  assert.equal(slow.growth, 0);
   await turn();
 });
 

@@ -11,9 +11,12 @@ export class GrowthBudget {
     this.#above = above;
   }
 
-  /** Takes up to `wanted` bytes, and says how many. */
-  take(wanted: number): number {
-    const here = Math.min(wanted, this.#left);
+  /**
+   * Takes up to `wanted` bytes, and says how many.
+   * @param spared bytes that are left for others
+   */
+  take(wanted: number, spared = 0): number {
+    const here = Math.max(0, Math.min(wanted, this.#left - spared));
     const taken = this.#above === null ? here : this.#above.take(here);
     this.#left -= taken;
     return taken;

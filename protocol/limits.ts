@@ -22,7 +22,7 @@ export const MAX_PIECE = 64 * 1024;
 export const MAX_PAYLOAD = 4 + MAX_HEAD + MAX_PIECE;
 
 /** Bytes that each side may send on a new stream before it gets credit: what a reader who never reads may hold. */
-export const INITIAL_WINDOW = 64 * 1024;
+export const INITIAL_WINDOW = 48 * 1024;
 
 /** A window grows up to this while its reader keeps up: 16 MiB carry 300 MB/s over a round trip of 50 ms. */
 export const MAX_WINDOW = 16 * 1024 * 1024;
@@ -32,6 +32,9 @@ export const MAX_WINDOW = 16 * 1024 * 1024;
  * stall, hold it.
  */
 export const MAX_WINDOW_GROWTH = 16 * 1024 * 1024;
+
+/** The part of it that goes to readers of whom nothing is known yet: the rest is for those who have taken something. */
+export const MAX_EARLY_GROWTH = 4 * 1024 * 1024;
 
 /** What a side has taken in of streams' frames it tells its peer as soon as it is so much, in bytes. */
 export const MAX_UNTOLD = 64 * 1024;

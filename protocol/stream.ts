@@ -1,4 +1,4 @@
-import { INITIAL_WINDOW, MAX_PIECE, MAX_WINDOW } from "./limits.ts";
+import { INITIAL_WINDOW, MAX_EARLY_GROWTH, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
 import { END, FrameType, ProtocolError } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
 import type { FrameWriter, Outbox } from "./outbox.ts";
@@ -100,6 +100,8 @@ export class MuxStream {
   #ungranted = 0;
   /** When credit was given last, or the first piece came; 0 before. */
   #grantedAt = 0;
+  /** Since then nearly all that came has been passed on at some time. */
+  #hasKeptUp = false;
   #wake: (() => void) | null = null;
 
   constructor(mux: StreamSession, id: number, upgrade: boolean, handler: StreamHandler) {
@@ -230,11 +232,14 @@ export class MuxStream {
   /** Says that `bytes` received bytes have been passed on, which lets the peer send as many more. */
   consumed(bytes: number): void {
     this.#ungranted += bytes;
+    // Bytes come in bursts, and half of one may still wait here while the other has been passed on.
+    this.#hasKeptUp ||= this.#window - this.#allowance - this.#ungranted <= this.#window / 4;
     if (this.ended !== null || this.remoteEnded || this.#ungranted < this.#window / 2) return;
     const now = this.#mux.now(), sinceMs = now - this.#grantedAt;
     this.#grantedAt = now;
     const grant = this.#ungranted + this.#resize(sinceMs);
     this.#ungranted = 0;
+    this.#hasKeptUp = false;
     if (grant === 0) return;
     this.#allowance += grant;
     this.#mux.frames.putCredit(this.id, grant);
@@ -242,11 +247,12 @@ export class MuxStream {
 
   /**
    * The body that comes has so many bytes: where they do not fit the window it grows by a step now, not once half of it
-   * has been passed on.
+   * has been passed on; unless many have done so, of which nobody knows yet whether they are read.
    */
   expect(bytes: number): void {
     if (bytes <= this.#window || this.ended !== null || this.remoteEnded) return;
-    const more = this.#mux.growth.take(Math.min(GROW_BY * this.#window, bytes - this.#window));
+    const wanted = Math.min(GROW_BY * this.#window, bytes - this.#window);
+    const more = this.#mux.growth.take(wanted, MAX_WINDOW_GROWTH - MAX_EARLY_GROWTH);
     if (more === 0) return;
     this.#window += more;
     this.#allowance += more;
@@ -262,9 +268,8 @@ export class MuxStream {
       budget.giveBack(less);
       return -less;
     }
-    // With much of the window waiting here it is the reader that holds things up, and more would only wait too.
-    const waiting = this.#window - this.#allowance - this.#ungranted;
-    if (sinceMs > GROW_WITHIN_MS || waiting > this.#window / 4 || this.#window >= MAX_WINDOW) return 0;
+    // With much of the window waiting here all the time it is the reader that holds things up: more would only wait too.
+    if (sinceMs > GROW_WITHIN_MS || !this.#hasKeptUp || this.#window >= MAX_WINDOW) return 0;
     this.#mux.measureRoundTrip();
     if (this.#window >= EASY_WINDOW && !this.#needsMore(sinceMs)) return 0;
     const more = budget.take(Math.min(GROW_BY * this.#window, MAX_WINDOW - this.#window));
@@ -330,8 +335,8 @@ const EARLY = 16 * 1024;
 const HURRIED = 4 * 1024;
 /** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
-/** Windows are filled within a few round trips: 64 KiB, 256 KiB, 1 MiB, 4 MiB, 16 MiB. */
-const GROW_BY = 3;
+/** Windows are filled within a few round trips: 48 KiB, 240 KiB, 1200 KiB, 6000 KiB, 16 MiB. */
+const GROW_BY = 4;
 /** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
 const ROUND_TRIPS = 3;
 const BURST_MS = 20;

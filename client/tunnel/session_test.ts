@@ -220,8 +220,8 @@ Deno.test("a message without an end is taken frame by frame, and holds no memory
   unfinished[0] = 0x02;
   connection.send(unfinished);
   await settle();
-  for (let count = 0; count < 100; count++) {
-    const piece = message([FrameType.data, 0, new Uint8Array(60_000)]);
+  for (let count = 0; count < 150; count++) {
+    const piece = message([FrameType.data, 0, new Uint8Array(40_000)]);
     piece[0] = 0x00;
     connection.send(piece);
     await settle();
