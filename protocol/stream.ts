@@ -271,8 +271,9 @@ export class MuxStream {
     // With much of the window waiting here all the time it is the reader that holds things up: more would only wait too.
     if (sinceMs > GROW_WITHIN_MS || !this.#hasKeptUp || this.#window >= MAX_WINDOW) return 0;
     this.#mux.measureRoundTrip();
-    if (this.#window >= EASY_WINDOW && !this.#needsMore(sinceMs)) return 0;
-    const more = budget.take(Math.min(GROW_BY * this.#window, MAX_WINDOW - this.#window));
+    const isEasy = this.#window < EASY_WINDOW;
+    if (!isEasy && !this.#needsMore(sinceMs)) return 0;
+    const more = budget.take(Math.min(GROW_BY * this.#window, (isEasy ? EASY_WINDOW : MAX_WINDOW) - this.#window));
     this.#window += more;
     return more;
   }
@@ -335,7 +336,7 @@ const EARLY = 16 * 1024;
 const HURRIED = 4 * 1024;
 /** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
-/** Windows are filled within a few round trips: 48 KiB, 240 KiB, 1200 KiB, 6000 KiB, 16 MiB. */
+/** Windows are filled within a few round trips: 48 KiB, 240 KiB, 1 MiB, 5 MiB, 16 MiB. */
 const GROW_BY = 4;
 /** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
 const ROUND_TRIPS = 3;
