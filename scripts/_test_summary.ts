@@ -5,13 +5,30 @@ export interface Tally {
   skipped: number;
 }
 
+/** The colours of a terminal taken out. */
+function strip(output: string): string {
+  // deno-lint-ignore no-control-regex -- that is what a colour begins with
+  return output.replace(/\x1b\[[0-9;]*m/g, "");
+}
+
+/**
+ * What `deno test` says of its failures, each with its error and all names last: to be repeated where the output of
+ * other tests has come after it. Empty when nothing failed.
+ */
+export function findFailures(output: string): string {
+  const plain = strip(output);
+  // Tests may print anything, an inner run's errors included: the last heading is the run's own.
+  const start = plain.lastIndexOf("\n ERRORS \n");
+  const end = plain.lastIndexOf("\nFAILED | ");
+  return start < 0 || end < start ? "" : plain.slice(start, end).trim();
+}
+
 /**
  * What `deno test` says it did. Steps of a test are not counted, and tests that a filter left out are no skipped ones.
  * A run that died before its summary, or failed outside any test, counts as one failure and is told to `report`.
  */
 export function parseTestSummary(output: string, success: boolean, report: (reason: string) => void): Tally {
-  // deno-lint-ignore no-control-regex -- the colours of a terminal
-  const plain = output.replace(/\x1b\[[0-9;]*m/g, "");
+  const plain = strip(output);
   // Tests may print anything, a summary of an inner run included: the last line of that form is the run's own.
   const line = plain.match(/^(?:ok|FAILED) \| \d+ passed.*$/gm)?.at(-1);
   const count = (word: string) => Number(line?.match(new RegExp(`(\\d+) ${word}`))?.[1] ?? 0);

@@ -1,10 +1,10 @@
 /**
  * All that CI runs: packages as the lock file has them, format, lint, types, imports and exports, then every test.
- * `--checks` leaves the tests out; other arguments go to `deno test` (paths, `--filter`). The last line is `N passed, N
- * failed`, checks and tests together, with `, N skipped` behind it when some were; the exit code is 1 when anything
- * failed.
+ * `--checks` leaves the tests out; other arguments go to `deno test` (paths, `--filter`). What failed is told again at the
+ * end, where a log that keeps only its end has it. The last line is `N passed, N failed`, checks and tests together, with
+ * `, N skipped` behind it when some were; the exit code is 1 when anything failed.
  */
-import { parseTestSummary, type Tally } from "./_test_summary.ts";
+import { findFailures, parseTestSummary, type Tally } from "./_test_summary.ts";
 import { runNodeTests } from "./node_tests.ts";
 
 const CHECKS: readonly (readonly string[])[] = [
@@ -23,6 +23,8 @@ const TESTS = ["test", "-A", "--no-check", "--permit-no-files"];
 const AT_A_TIME = 3;
 
 const root = new URL("..", import.meta.url);
+/** What is told again at the end. */
+const failures: string[] = [];
 
 /** The same Deno that runs this, in the project's root, its errors and warnings straight to ours. */
 function startDeno(args: readonly string[], output: "inherit" | "piped"): Deno.ChildProcess {
@@ -39,7 +41,9 @@ function startDeno(args: readonly string[], output: "inherit" | "piped"): Deno.C
 
 async function runCheck(args: readonly string[]): Promise<Tally> {
   const { success } = await startDeno(args, "inherit").status;
-  print(`${success ? "passed" : "FAILED"}: deno ${args.join(" ")}`);
+  const line = `${success ? "passed" : "FAILED"}: deno ${args.join(" ")}`;
+  if (success) print(line);
+  else tellFailure(line);
   return { passed: success ? 1 : 0, failed: success ? 0 : 1, skipped: 0 };
 }
 
@@ -60,12 +64,20 @@ async function runDenoTests(args: readonly string[]): Promise<Tally> {
     output += text;
   }
   const { success, code } = await child.status;
-  return parseTestSummary(output, success, (reason) => print(`FAILED: ${reason} (exit code ${code})`));
+  const told = findFailures(output);
+  if (told !== "") failures.push(told);
+  return parseTestSummary(output, success, (reason) => tellFailure(`FAILED: ${reason} (exit code ${code})`));
 }
 
 /** All of them, unless some tests were asked for. */
 async function runUnderNode(args: readonly string[]): Promise<Tally[]> {
   return args.length > 0 ? [] : [await runNodeTests(print)];
+}
+
+/** Now and at the end. */
+function tellFailure(line: string): void {
+  print(line);
+  failures.push(line);
 }
 
 function print(line: string): void {
@@ -85,6 +97,7 @@ async function main(): Promise<number> {
   if (!Deno.args.includes("--checks")) tallies.push(...await runTests(args), ...await runUnderNode(args));
   const sum = (key: keyof Tally) => tallies.reduce((total, tally) => total + tally[key], 0);
   const skipped = sum("skipped");
+  if (failures.length > 0) print(`\nWhat failed, again:\n\n${failures.join("\n\n")}\n`);
   print(`${sum("passed")} passed, ${sum("failed")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
   return sum("failed") > 0 ? 1 : 0;
 }

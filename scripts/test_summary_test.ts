@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { parseTestSummary } from "./_test_summary.ts";
+import { findFailures, parseTestSummary } from "./_test_summary.ts";
 
 function parse(output: string, success: boolean) {
   const reasons: string[] = [];
@@ -40,4 +40,17 @@ Deno.test("parseTestSummary counts a run that failed outside its tests", () => {
     { passed: 5, failed: 1, skipped: 0 },
     "the run failed outside its tests",
   ]);
+});
+
+Deno.test("findFailures has the run's own errors and names without colours, and nothing of what a test printed", () => {
+  const inner = "\n ERRORS \n\ninner => ./x.ts:1:1\n\nFAILED | 0 passed | 1 failed (1ms)\n";
+  const own = "one => ./a_test.ts:2:6\n\x1b[31merror\x1b[0m: Error: x\n\n FAILURES \n\none => ./a_test.ts:2:6";
+  deepEqual(
+    findFailures(`${inner}one ... FAILED\n\n\x1b[31m ERRORS \x1b[0m\n\n${own}\n\nFAILED | 1 passed | 1 failed (2ms)\n`),
+    "ERRORS \n\none => ./a_test.ts:2:6\nerror: Error: x\n\n FAILURES \n\none => ./a_test.ts:2:6",
+  );
+});
+
+Deno.test("findFailures has nothing of a run in which all passed", () => {
+  deepEqual(findFailures("\n ERRORS \n\nof an inner run\n\nok | 9 passed | 0 failed (1ms)\n"), "");
 });
