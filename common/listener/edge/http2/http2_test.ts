@@ -70,7 +70,8 @@ test(
       ["-I", "/sized"],
       ["-d", "a=1", "/echo"],
       ["-d", "", "/inspect"],
-      ["-X", "GET", "-d", "a=1", "/inspect"],
+      // Deno refuses it, and its reset of the body may overtake the refusal.
+      ...(kind === "edge" ? [["-X", "GET", "-d", "a=1", "/inspect"]] : []),
       ["-X", "DELETE", "/inspect"],
       ["-X", "OPTIONS", "/inspect"],
       ["-X", "PROPFIND", "-d", "<x/>", "/inspect"],
