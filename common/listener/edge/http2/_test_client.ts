@@ -94,7 +94,6 @@ export class Http2Visitor {
       };
       socket.on("end", end).on("close", end).on("error", end);
     });
-    socket.on("data", (chunk: Buffer) => this.#take(chunk));
   }
 
   /** Connects to a port of this machine, and says `preface`. */
@@ -104,6 +103,8 @@ export class Http2Visitor {
     await once(socket, "secureConnect");
     socket.setNoDelay(true);
     visitor.send(preface);
+    // Not before: the server's settings may be there already, and are acknowledged.
+    socket.on("data", (chunk: Buffer) => visitor.#take(chunk));
     return visitor;
   }
 
