@@ -7,6 +7,8 @@ const MAX_MEMORY = 300e6;
 /** What one visitor who was refused may still send, in bytes: buffers of the system hold some megabytes of it. */
 const MAX_SENT = 32e6;
 const SECONDS = 1;
+/** Enough for a crowd to have its answers, and for newcomers behind it. */
+const SETTLED_SECONDS = 5;
 
 /** What each does is told in bench/attacks/attacks.ts; so many at a time. */
 const ATTACKS: readonly (readonly [string, number])[] = [
@@ -34,7 +36,7 @@ const REFUSED: readonly string[] = ["refused-senders", "answered-senders", "nois
 Deno.test("attacks on a server", async (t) => {
   await using stage = await openStage();
   const bear = async (name: string, count: number) => {
-    const bearing = await stage.bear({ name, count, seconds: SECONDS }, SECONDS);
+    const bearing = await stage.bear({ name, count }, SECONDS);
     assert(bearing.probes > 0);
     assert.equal(bearing.failed, 0, "each new visitor is answered");
     assert(bearing.memoryPeak < MAX_MEMORY, `the server took ${bearing.memoryPeak} bytes`);
@@ -59,10 +61,10 @@ Deno.test({
   ignore: Deno.build.os !== "linux",
   async fn() {
     await using stage = await openStage({ descriptors: 1024 });
-    const bearing = await stage.bear({ name: "idle", count: 2500, seconds: SECONDS }, SECONDS);
-    // While they come some are turned away: every place has a request that runs.
+    const bearing = await stage.bear({ name: "idle", count: 2500 }, SETTLED_SECONDS);
+    // While they come, and on a busy machine a little longer, some are turned away: every place has a request that runs.
     assert(bearing.failed < bearing.probes / 2, `${bearing.failed} of ${bearing.probes} were turned away`);
     assert(Number.isFinite(bearing.returned), "descriptors and streams returned");
-    assert(bearing.session, "a new session gets in");
+    assert.equal(bearing.sessionFault, null, "a new session gets in");
   },
 });

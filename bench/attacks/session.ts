@@ -14,7 +14,8 @@ export async function openSession(victim: Victim, tally: Tally): Promise<Socket>
       `sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n` +
       `sec-websocket-protocol: ${SUBPROTOCOL}\r\n${TUNNEL_HEADER}: ${id}\r\nauthorization: Bearer ${secret}\r\n\r\n`,
   );
-  const [answer] = await once(socket, "data") as [Uint8Array];
+  const [answer] = await Promise.race([once(socket, "data"), once(socket, "close")]) as [Uint8Array | boolean];
+  if (typeof answer === "boolean") throw new Error("the server ended the connection of a session without a word");
   const text = new TextDecoder("latin1").decode(answer);
   if (!text.startsWith("HTTP/1.1 101 ")) throw new Error(`the session was refused: ${text}`);
   socket.resume();

@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:net";
+import { describeError } from "../../common/log.ts";
 import { readMemory } from "../measure/process_stats.ts";
 import { median, percentile } from "../measure/stats.ts";
 import { DENO, ROOT } from "../programs/helpers.ts";
@@ -9,7 +10,7 @@ import { startProgram } from "../programs/process.ts";
 import { warmUp } from "../workloads/warm_up.ts";
 import type { GenerateLoad } from "../load/mod.ts";
 import { openSession } from "./session.ts";
-import type { Tally } from "./types.ts";
+import type { Tally, Victim } from "./types.ts";
 
 const FOLDER = join(ROOT, "bench/attacks");
 /** Between two new visitors, and two looks at the memory. */
@@ -25,8 +26,6 @@ const RETURN_MS = 90_000;
 export interface AttackOptions {
   name: string;
   count: number;
-  /** How long it goes on once it is in place, in seconds. */
-  seconds: number;
 }
 
 /** How a server bore an attack. Times in milliseconds, memory in bytes. */
@@ -48,8 +47,8 @@ export interface Bearing {
   descriptorsBefore: number;
   descriptorsAfter: number;
   streamsAfter: number;
-  /** Whether a new session got in while it went on. */
-  session: boolean;
+  /** Why no new session got in while it went on, or null when one did. */
+  sessionFault: string | null;
   /** How long descriptors and streams took to return; NaN when they did not. */
   returned: number;
   tally: Tally | null;
@@ -57,7 +56,10 @@ export interface Bearing {
 
 /** A server, a client and a local service, as their users run them, and attackers when they are called. */
 export interface Stage extends AsyncDisposable {
-  /** Makes an attack, or with null none: a quiet server. */
+  /**
+   * Makes an attack, or with null none: a quiet server.
+   * @param seconds how long it goes on once it is in place
+   */
   bear(attack: AttackOptions | null, seconds: number): Promise<Bearing>;
 }
 
@@ -96,8 +98,7 @@ export async function openStage({ descriptors, visited }: StageOptions = {}): Pr
       const visits = startProbes(endpoint.port, endpoint.host);
       await attacker?.until(/ready/, READY_MS);
       await sleep(seconds * 1000);
-      const session = await openSession(endpoint, { opened: 0, ended: 0, sent: 0, answers: {} }).catch(() => null);
-      session?.destroy();
+      const sessionFault = await tryForSession(endpoint);
       const times = await visits.stop();
       const memoryHeld = readMemory([relay]);
       const tally = attacker?.lastLine() ?? "";
@@ -111,7 +112,7 @@ export async function openStage({ descriptors, visited }: StageOptions = {}): Pr
         median: median(answered),
         p99: percentile(answered, 0.99),
         longest: Math.max(...answered),
-        session: session !== null,
+        sessionFault,
         memoryBefore: before.memory,
         memoryPeak: peak,
         memoryHeld,
@@ -153,6 +154,16 @@ export async function openStage({ descriptors, visited }: StageOptions = {}): Pr
       await service.stop();
     },
   };
+}
+
+/** Opens a session and ends it. @returns what was in its way, or null */
+async function tryForSession(victim: Victim): Promise<string | null> {
+  try {
+    (await openSession(victim, { opened: 0, ended: 0, sent: 0, answers: {} })).destroy();
+    return null;
+  } catch (error) {
+    return describeError(error);
+  }
 }
 
 /** New visitors, one at a time on a connection of their own, until they are stopped: how long each waited. */
