@@ -41,9 +41,8 @@ function startDeno(args: readonly string[], output: "inherit" | "piped"): Deno.C
 
 async function runCheck(args: readonly string[]): Promise<Tally> {
   const { success } = await startDeno(args, "inherit").status;
-  const line = `${success ? "passed" : "FAILED"}: deno ${args.join(" ")}`;
-  if (success) print(line);
-  else tellFailure(line);
+  const tell = success ? print : tellFailure;
+  tell(`${success ? "passed" : "FAILED"}: deno ${args.join(" ")}`);
   return { passed: success ? 1 : 0, failed: success ? 0 : 1, skipped: 0 };
 }
 

@@ -7,8 +7,6 @@ const MAX_MEMORY = 300e6;
 /** What one visitor who was refused may still send, in bytes: buffers of the system hold some megabytes of it. */
 const MAX_SENT = 32e6;
 const SECONDS = 1;
-/** Enough for a crowd to have its answers, and for newcomers behind it. */
-const SETTLED_SECONDS = 5;
 
 /** What each does is told in bench/attacks/attacks.ts; so many at a time. */
 const ATTACKS: readonly (readonly [string, number])[] = [
@@ -61,8 +59,8 @@ Deno.test({
   ignore: Deno.build.os !== "linux",
   async fn() {
     await using stage = await openStage({ descriptors: 1024 });
-    const bearing = await stage.bear({ name: "idle", count: 2500 }, SETTLED_SECONDS);
-    // While they come, and on a busy machine a little longer, some are turned away: every place has a request that runs.
+    const bearing = await stage.bear({ name: "idle", count: 2500 }, SECONDS);
+    // While they come some are turned away: every place has a request that runs.
     assert(bearing.failed < bearing.probes / 2, `${bearing.failed} of ${bearing.probes} were turned away`);
     assert(Number.isFinite(bearing.returned), "descriptors and streams returned");
     assert.equal(bearing.sessionFault, null, "a new session gets in");

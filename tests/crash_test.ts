@@ -117,8 +117,8 @@ test(
 
 /** More of them by PORTWAY_TEST_KILLS. */
 const KILLS = Number(process.env.PORTWAY_TEST_KILLS ?? 4);
-/** What a server that is killed may lose of the traffic that it counted: it is stored once a second, beside other tests. */
-const UNSAVED_MS = 1500;
+/** What a server that is killed may lose of the traffic that it counted. */
+const UNSAVED_MS = 1000;
 const PLENTY = "1000000";
 const ARGS = [
   ...["--tunnels-per-minute", PLENTY, "--max-tunnels", PLENTY, "--ephemeral-bytes", "1000000000000"],

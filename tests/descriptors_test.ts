@@ -41,7 +41,7 @@ async function exhaust(port: number): Promise<Socket[]> {
   return sockets;
 }
 
-/** Resolves once nothing is loaded any more: Deno itself panics when it reads a module and has no descriptor left. */
+/** Resolves once nothing is loaded any more. */
 async function whenLoaded(url: string): Promise<void> {
   for (const path of ["/sign-in", "/proxy/"]) await (await visit(url + path)).bytes();
 }
@@ -61,7 +61,8 @@ for (const listener of ["edge", "deno"]) {
     async fn() {
       await using data = await makeTempDir();
       await using server = await startLimited(listener, data.path);
-      await within("what is loaded behind the start", whenLoaded(server.url));
+      // Its descriptors are all taken, and Deno panics when it reads a module and has none; the edge keeps some aside.
+      if (listener === "deno") await within("what is loaded behind the start", whenLoaded(server.url));
       const sockets = await exhaust(server.port);
       assert(sockets.length > DESCRIPTORS);
       for (const socket of sockets) socket.destroy();
