@@ -4,7 +4,6 @@ import { describeError, type Logger, stackOf } from "../log.ts";
 import { DenoExchange, type DenoExchangeOptions } from "./deno_exchange.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { sendResponse } from "./send_response.ts";
-import type { ListenerTraffic } from "./traffic.ts";
 import { BodyCut } from "./types.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
 
@@ -16,11 +15,11 @@ import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
  * descriptors to others: whoever takes them all while modules are being loaded has Deno 2.9 panic.
  */
 export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
-  const { traffic } = options, secure = options.tls !== undefined, limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const secure = options.tls !== undefined, limits = { ...DEFAULT_LIMITS, ...options.limits };
   const server = listenByDeno(options, (request, { remoteAddr, completed }) => {
     const isHttp2 = secure && (request.headers.has("host") ? null : true);
     const exchange = createDenoExchange(request, remoteAddr.hostname, { secure, isHttp2, limits });
-    return answerRequest(exchange, completed, handler, traffic);
+    return answerRequest(exchange, completed, handler, options);
   });
   return Promise.resolve({ ...server, connections: -1 });
 }
@@ -113,32 +112,34 @@ export function createDenoExchange(
   return new DenoExchange(request, remoteAddress, { ...from, upgradeWebSocket: Deno.upgradeWebSocket });
 }
 
-/** What the handler answers, by whichever of the two ways. `completed` settles once the answer is out. */
+/**
+ * What the handler answers, by whichever of the two ways; what it throws is logged, and answered with 500. `completed`
+ * settles once the answer is out.
+ */
 export async function answerRequest(
   exchange: DenoExchange,
   completed: Promise<void>,
   handler: ExchangeHandler,
-  traffic?: ListenerTraffic,
+  { log, traffic }: Pick<ListenOptions, "log" | "traffic">,
 ): Promise<Response> {
-  const answer = await findAnswer(exchange, completed, handler);
-  traffic?.countAnswer(answer.status);
-  return answer;
-}
-
-async function findAnswer(
-  exchange: DenoExchange,
-  completed: Promise<void>,
-  handler: ExchangeHandler,
-): Promise<Response> {
-  if (exchange.fault !== null) return errorResponse(exchange.fault, exchange.accept);
-  if (exchange.mayBeEmpty) await exchange.findBody();
-  const response = await handler(exchange);
+  const response = await findResponse(exchange, handler, log);
   // Over HTTP/2 Deno would send a body with HEAD, and over HTTP/1.1 it gives an answer of 205 no length.
   const isOdd = exchange.method === "HEAD" || response?.status === 205;
   if (response !== null && isOdd) await sendResponse(exchange, response);
   const answer = response === null || isOdd ? await exchange.reply.response : response;
   if (exchange.secure) exchange.keepBody(completed);
+  traffic?.countAnswer(answer.status);
   return answer;
+}
+
+async function findResponse(exchange: DenoExchange, handler: ExchangeHandler, log: Logger): Promise<Response | null> {
+  if (exchange.fault !== null) return errorResponse(exchange.fault, exchange.accept);
+  try {
+    if (exchange.mayBeEmpty) await exchange.findBody();
+    return await handler(exchange);
+  } catch (error) {
+    return failedExchange(error, log);
+  }
 }
 
 /** What a handler threw, as an answer. */

@@ -22,7 +22,7 @@ const GET_WITH_BODY = `GET-${crypto.randomUUID()}`;
  * It has no interim answers and no trailers, and sorts and joins a request's fields.
  */
 export function openDenoHttp2(options: ListenOptions, handler: ExchangeHandler): Http2Front {
-  const { log, traffic } = options, limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const { log } = options, limits = { ...DEFAULT_LIMITS, ...options.limits };
   const visitors = new Map<number, Visitor>();
   const handle: ExchangeHandler = (exchange) => {
     void respond(exchange, handler, log);
@@ -34,7 +34,7 @@ export function openDenoHttp2(options: ListenOptions, handler: ExchangeHandler):
     const from = { secure: true, isHttp2: true, getWithBody: GET_WITH_BODY, limits };
     const exchange = createDenoExchange(request, visitor.remoteAddress, from);
     visitor.began(exchange, completed);
-    return answerRequest(exchange, completed, handle, traffic);
+    return answerRequest(exchange, completed, handle, options);
   });
   return {
     descriptors: 2,

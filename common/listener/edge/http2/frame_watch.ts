@@ -20,14 +20,15 @@ const PREFACE = [..."PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"].map((char) => char.charC
 const FRAME_HEAD = 9;
 /** Nothing larger is taken from a visitor unless they are told (RFC 9113, section 4.2). */
 const MAX_FRAME = 16_384;
-/** `:method: GET` by its place in HPACK's static table, and the name of a literal method (RFC 7541, section 6). */
-const GET = 0x82;
-const METHOD = 0x02;
-/** A new size of the dynamic table, of which a head may begin with two (RFC 7541, section 4.2). */
-const TABLE_SIZE = 0x20;
-const MAX_UPDATES = 2;
-/** Bytes of a frame in which its first field begins: behind padding's length, a priority and two table sizes. */
-const FIRST_FIELD = FRAME_HEAD + 1 + 5 + MAX_UPDATES * 6 + 1;
+/** The place of `:method: GET` in HPACK's static table, before that of POST, and GET as a field (RFC 7541, section 6). */
+const METHOD = 2;
+const GET = 0x80 | METHOD;
+/** How a field begins that is in a table, one that is to be kept in it, and a new size of it. */
+const INDEXED = 0x80, KEPT = 0x40, TABLE_SIZE = 0x20;
+/** An integer has five bytes more at most: 2^28 is more than any frame has. */
+const MAX_UNIT = 2 ** 35;
+/** Bytes of a frame in which its method is looked for: all but a few clients begin with it, Go's has the host before. */
+const METHOD_WITHIN = 1024;
 /**
  * PRIORITY, RST_STREAM, SETTINGS, PING, CONTINUATION and empty DATA frames that may come within {@link WINDOW_MS}.
  * A browser that closes a page full of requests sends some hundred at once, and then none for a while.
@@ -124,11 +125,11 @@ interface Frame {
   stream: number;
 }
 
-/** The frame at `at`, or null when too little of it is there, which is less than {@link FIRST_FIELD} bytes. */
+/** The frame at `at`, or null when too little of it is there, which is less than {@link METHOD_WITHIN} bytes. */
 function readFrame(bytes: Uint8Array, at: number): Frame | null {
   if (bytes.length - at < FRAME_HEAD) return null;
   const length = bytes[at] << 16 | bytes[at + 1] << 8 | bytes[at + 2], type = bytes[at + 3], flags = bytes[at + 4];
-  if (opensBody({ type, flags }) && bytes.length - at < Math.min(FIRST_FIELD, FRAME_HEAD + length)) return null;
+  if (opensBody({ type, flags }) && bytes.length - at < Math.min(METHOD_WITHIN, FRAME_HEAD + length)) return null;
   const stream = (bytes[at + 5] & 0x7f) << 24 | bytes[at + 6] << 16 | bytes[at + 7] << 8 | bytes[at + 8];
   return { length, type, flags, stream };
 }
@@ -138,16 +139,40 @@ function opensBody({ type, flags }: Pick<Frame, "type" | "flags">): boolean {
   return type === Type.headers && (flags & END_STREAM) === 0;
 }
 
-/** Where the frame that begins at `start` says {@link GET}, as the first field of a request that has a body, or -1. */
+/** Where the frame that begins at `start` says {@link GET} of a request that has a body, or -1. */
 function findGet(bytes: Uint8Array, start: number, frame: Frame): number {
   if (!opensBody(frame)) return -1;
+  const end = start + Math.min(METHOD_WITHIN, FRAME_HEAD + frame.length);
   let at = start + FRAME_HEAD;
   if ((frame.flags & PADDED) !== 0) at += 1;
   if ((frame.flags & PRIORITY) !== 0) at += 5;
-  for (let updates = 0; updates < MAX_UPDATES && (bytes[at] & 0xe0) === TABLE_SIZE; updates++) {
-    if (bytes[at++] !== (TABLE_SIZE | 0x1f)) continue;
-    // A larger integer (RFC 7541, section 5.1): all of its bytes but the last have the highest bit.
-    while (at < start + FIRST_FIELD && (bytes[at++] & 0x80) !== 0);
+  while (at < end && bytes[at] !== GET) at = skipField(bytes, at);
+  return at < end ? at : -1;
+}
+
+/** Offset behind the field at `at`, or the table's new size (RFC 7541, section 6); none behind another method. */
+function skipField(bytes: Uint8Array, at: number): number {
+  const first = bytes[at], isIndexed = (first & INDEXED) !== 0, isSize = (first & 0xe0) === TABLE_SIZE;
+  const { value, end } = readInteger(bytes, at, isIndexed ? 0x7f : isSize ? 0x1f : (first & KEPT) !== 0 ? 0x3f : 0x0f);
+  if (isSize) return end;
+  if (value === METHOD || value === METHOD + 1) return Infinity;
+  if (isIndexed) return end;
+  return skipText(bytes, value === 0 ? skipText(bytes, end) : end);
+}
+
+/** Offset behind the text at `at` (RFC 7541, section 5.2). */
+function skipText(bytes: Uint8Array, at: number): number {
+  const { value, end } = readInteger(bytes, at, 0x7f);
+  return end + value;
+}
+
+/** An integer whose first bits are those of `mask` in the byte at `at` (RFC 7541, section 5.1); what is not there is 0. */
+function readInteger(bytes: Uint8Array, at: number, mask: number): { value: number; end: number } {
+  let value = bytes[at] & mask, end = at + 1;
+  if (value < mask) return { value, end };
+  for (let unit = 1, more = true; more && unit < MAX_UNIT; unit *= 128) {
+    more = (bytes[end] & 0x80) !== 0;
+    value += (bytes[end++] & 0x7f) * unit;
   }
-  return at < start + FRAME_HEAD + frame.length && bytes[at] === GET ? at : -1;
+  return { value, end };
 }

@@ -69,6 +69,13 @@ Deno.test("FrameWatch: a GET with a body gets its other name, whatever stands be
     [PADDED | PRIORITY, [GET, 0, 0, 0, 0, 1]],
     [0, [0x20, 0x3e]],
     [PADDED | PRIORITY, [0, 0, 0, 0, 0, 1, 0x3f, 0xff, 0xff, 0xff, 0x7f, 0x3f, 0x80, 0x80, 0x80, 0x01]],
+    [0, [0x20, 0x20, 0x20]],
+    // Other fields: in a table, far back in it, of a known name, of a name of their own, and a long one.
+    [0, [0x87, 0xff, 0x80, 0x01]],
+    [0, [0x41, 2, GET, GET, 0x01, 1, GET, 0x11, 0]],
+    [0, [0x40, 1, GET, 0x82, GET, GET, 0x00, 1, 0x61, 0, 0x10, 0, 0]],
+    [0, [0x0f, 0x01, 1, GET, 0x7f, 0x80, 0x01, 1, GET]],
+    [PADDED, [0, 0x41, 0x7f, 0x81, 0x06, ...new Array(896).fill(GET)]],
   ];
   const sent: Buffer[] = [], expected: Buffer[] = [];
   for (const [flags, before] of starts) {
@@ -79,7 +86,10 @@ Deno.test("FrameWatch: a GET with a body gets its other name, whatever stands be
     frame(Type.headers, END_STREAM, 7, Buffer.of(GET, ...rest)),
     frame(Type.headers, 0, 7, Buffer.of(0x83, GET)),
     frame(Type.headers, 0, 7, Buffer.of(0x42, 1, GET)),
-    frame(Type.headers, 0, 7, Buffer.of(0x20, 0x20, 0x20, GET)),
+    frame(Type.headers, 0, 7, Buffer.of(0x41, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, GET)),
+    frame(Type.headers, 0, 7, Buffer.of(0x41, 9, GET)),
+    // It is looked for no further than this.
+    frame(Type.headers, 0, 7, Buffer.of(0x41, 0x7f, 0x85, 0x07, ...new Array(1029).fill(GET))),
     frame(Type.headers, PADDED, 7, Buffer.of(GET)),
     frame(Type.headers, PRIORITY, 7, Buffer.of(0, 0, 0, 0)),
     frame(Type.headers, 0, 7, Buffer.of(0x3f, 0xff)),

@@ -143,6 +143,43 @@ test("a GET of which nobody tells how long its body is has it, or has none", asy
   }
 });
 
+test("a GET has its body wherever in the head its method stands", async (server) => {
+  using client = await visitor(server);
+  // As Go's client has it: the host first, in full and then by its place in the table that both ends keep.
+  const hosts = [Buffer.of(0x41, 6, ...Buffer.from("a.test")), Buffer.of(0xbe)];
+  const rest = Buffer.of(0x82, 0x04, 8, ...Buffer.from("/inspect"), 0x87);
+  for (const [index, host] of hosts.entries()) {
+    const stream = 2 * index + 1;
+    client.send(
+      frame(Type.headers, END_HEADERS, stream, Buffer.concat([host, rest, block([["content-length", "3"]])])),
+    );
+    client.send(frame(Type.data, END_STREAM, stream, Buffer.from("a=1")));
+    const seen = JSON.parse(await client.body(stream));
+    deepEqual([seen.method, seen.host, seen.body], ["GET", "a.test", "a=1"]);
+  }
+});
+
+test(
+  "an answer to HEAD has no body, whatever becomes of the request",
+  async (server) => {
+    using client = await visitor(server);
+    const many = Array.from({ length: 300 }, (_, index): [string, string] => [`x-${index}`, ""]);
+    const heads = [request("HEAD", "/defect"), request("HEAD", "/", ...many), request("HEAD", "/missing")];
+    for (const [index, head] of heads.entries()) {
+      const stream = 2 * index + 1;
+      client.send(headers(stream, head));
+      equal(await client.body(stream), "", head.join(" ").slice(0, 60));
+    }
+    client.send(Buffer.concat([
+      headers(7, request("HEAD", "/", ["content-length", "3"]), false),
+      frame(Type.data, END_STREAM, 7, Buffer.from("a=1")),
+    ]));
+    equal(await client.body(7), "");
+  },
+  {},
+  BOTH,
+);
+
 test(
   "an answer before the end of an upload arrives",
   async (server) => {
