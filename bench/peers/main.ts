@@ -18,7 +18,7 @@ import { chooseLoad } from "../load/mod.ts";
 import { startDirect } from "../programs/direct.ts";
 import { createFloor } from "../programs/floor.ts";
 import { DENO, ROOT, startService } from "../programs/helpers.ts";
-import { CLIENT_FLAG, startPortway } from "../programs/portway.ts";
+import { HEAP_FLAGS, startPortway } from "../programs/portway.ts";
 import { startIdlePortway } from "../programs/portway_idle.ts";
 import { runProgram } from "../programs/process.ts";
 import type { Contestant, StartContestant } from "../programs/types.ts";
@@ -107,7 +107,7 @@ async function main(): Promise<void> {
     missing,
     commands: [
       "deno task start --port 0 --json --data-dir <folder>` with the limits of traffic and of tunnels lifted, and `" +
-      `deno run -A ${CLIENT_FLAG} cli.ts -e <service> --server http://127.0.0.1:<port>`,
+      `deno run -A ${HEAP_FLAGS} cli.ts -e <service> --server http://127.0.0.1:<port>`,
     ],
     sections,
     goals,

@@ -37,11 +37,8 @@ export const CERTIFICATE: string = join(CERTIFICATES, "leaf.pem"), KEY: string =
 const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
 const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
 
-/** For V8, as docs/install.md has it. */
-export const CLIENT_FLAG = "--v8-flags=--min-semi-space-size=4,--max-semi-space-size=4";
-
-/** As `deno task start` has it. */
-const SERVER_FLAGS = [readV8Flags()];
+/** For V8, as `deno task start` and docs/install.md have it. */
+export const HEAP_FLAGS: string = readV8Flags();
 
 /** Starts the server as its users do, with the limits lifted that many tunnels from one address would meet. */
 export async function startPortwayServer(
@@ -52,7 +49,7 @@ export async function startPortwayServer(
   const limit = descriptors === undefined ? "" : `ulimit -n ${descriptors}; `;
   const program = startProgram(
     "sh",
-    ["-c", `${limit}exec "$0" "$@"`, DENO, "run", "-A", ...SERVER_FLAGS, ...deno, "server.ts"]
+    ["-c", `${limit}exec "$0" "$@"`, DENO, "run", "-A", HEAP_FLAGS, ...deno, "server.ts"]
       .concat("--port", "0", "--json", "--data-dir", join(folder, "server"), LIFTED, flags),
     { cwd: ROOT, env },
   );
@@ -91,7 +88,7 @@ export async function startTunnel(
   const relayUrl = isOverTls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   const client = startProgram(
     DENO,
-    ["run", "-A", CLIENT_FLAG, ...deno, "cli.ts"]
+    ["run", "-A", HEAP_FLAGS, ...deno, "cli.ts"]
       .concat(["-e", String(service), "--server", relayUrl, "--config-dir", configDir])
       .concat(isOverTls ? TRUST_FLAGS : [], flags),
     { cwd: ROOT, silent, env },

@@ -2,6 +2,7 @@ import process from "node:process";
 import { printable } from "../format.ts";
 import { boolean, optionalText, OptionError, type OptionTable } from "../options.ts";
 import { writeText } from "../output/mod.ts";
+import { tuneV8 } from "../platform/mod.ts";
 import { RELEASE } from "../release.ts";
 import { findClosest } from "../find_closest.ts";
 import { parseFlags } from "./parse_flags.ts";
@@ -52,6 +53,7 @@ async function runCommand(program: Program, args: readonly string[]): Promise<nu
   const parsed = parseFlags(rest, table);
   if (parsed.flags.version !== undefined) return await show(`${RELEASE}\n`);
   checkOperands(program, command, parsed);
+  tuneV8();
   const { loadConfigFile } = await import("./config_file.ts");
   return await command.run({ ...parsed, flags: loadConfigFile(table, parsed.flags, process.env) });
 }

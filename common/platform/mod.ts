@@ -5,3 +5,4 @@ export { foldName, isPlainName, isShortName } from "./names.ts";
 export { isHeldOpen, retryLaterWhileHeld, retryWhileHeld } from "./retry_while_held.ts";
 export { mayHaveShortNames } from "./short_names.ts";
 export { syncFolder, syncFolderAt } from "./sync_folder.ts";
+export { tuneV8 } from "./tune_v8.ts";
