@@ -235,10 +235,11 @@ Deno.test("windows grow while readers keep up, within the bounds of a stream and
   await turn();
 });
 
-Deno.test("a window grows by a step at once for a body that is known not to fit it, while there is room", async () => {
+Deno.test("a window fits a body of known length at once, up to 1 MiB, while there is room", async () => {
   const { link, asked } = createLink();
   const got: number[] = [];
-  const streams = [INITIAL_WINDOW, INITIAL_WINDOW + 1, 1_000_000].map((length, index) => {
+  const lengths = [INITIAL_WINDOW, INITIAL_WINDOW + 1, 500_000, 2_000_000];
+  const streams = lengths.map((length, index) => {
     const stream: MuxStream = link.relay.open(
       HEAD,
       GET,
@@ -252,8 +253,8 @@ Deno.test("a window grows by a step at once for a body that is known not to fit 
   await link.settle();
   asked.forEach((stream) => answerEmpty(stream, false));
   await link.settle();
-  assert.deepEqual(streams.map(({ growth }) => growth), [0, 1, 4 * INITIAL_WINDOW]);
-  asked.forEach((stream) => void stream.write(patterned(1_000_000, 1), true).catch(() => {}));
+  assert.deepEqual(streams.map(({ growth }) => growth), [0, 1, 500_000 - INITIAL_WINDOW, 2 ** 20 - INITIAL_WINDOW]);
+  asked.forEach((stream) => void stream.write(patterned(2_000_000, 1), true).catch(() => {}));
   await link.settle();
   assert.deepEqual(got, streams.map(({ growth }) => INITIAL_WINDOW + growth));
   streams.forEach((stream) => stream.reset(1));

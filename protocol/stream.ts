@@ -246,12 +246,12 @@ export class MuxStream {
   }
 
   /**
-   * The body that comes has so many bytes: where they do not fit the window it grows by a step now, not once half of it
-   * has been passed on; unless many have done so, of which nobody knows yet whether they are read.
+   * The body that comes has so many bytes: where they do not fit the window it grows now, as far as it may easily, not once
+   * half of it has been passed on; unless many have done so, of which nobody knows yet whether they are read.
    */
   expect(bytes: number): void {
     if (bytes <= this.#window || this.ended !== null || this.remoteEnded) return;
-    const wanted = Math.min(GROW_BY * this.#window, bytes - this.#window);
+    const wanted = Math.min(bytes, EASY_WINDOW) - this.#window;
     const more = this.#mux.growth.take(wanted, MAX_WINDOW_GROWTH - MAX_EARLY_GROWTH);
     if (more === 0) return;
     this.#window += more;
