@@ -266,6 +266,51 @@ Deno.test("a window fits a body of known length at once, up to 1 MiB, while ther
   await link.settle();
 });
 
+Deno.test("a body as large as the last one comes without waiting for credit, as far as half of what is for such windows", async () => {
+  const { link, asked } = createLink();
+  const got: number[] = [];
+  const open = () => {
+    const index = got.push(0) - 1;
+    return link.relay.open(HEAD, GET, visitor({ onData: (piece) => void (got[index] += piece.length) }))!;
+  };
+  const respond = async (bytes: number) => {
+    const stream = asked.at(-1)!;
+    answerEmpty(stream, false);
+    void stream.write(patterned(bytes, 1), true).catch(() => {});
+    await link.settle();
+  };
+  const first = open();
+  await link.settle();
+  assert.equal(first.growth, 0);
+  await respond(200_000);
+  // Nobody said that a large body comes, and nobody has passed anything on.
+  assert.equal(got[0], INITIAL_WINDOW);
+  first.consumed(got[0]);
+  await link.settle();
+  assert.equal(got[0], 200_000);
+  const second = open();
+  assert.equal(second.growth, 200_000 - INITIAL_WINDOW);
+  await link.settle();
+  await respond(150_000);
+  assert.equal(got[1], 150_000);
+  // What goes through an upgrade says nothing of bodies, nor they of it.
+  const upgrade = link.relay.open(HEAD, UPGRADING, visitor())!;
+  assert.equal(upgrade.growth, 0);
+  upgrade.reset(1);
+  const many = Array.from({ length: 100 }, open);
+  assert.equal(many[0].growth, 150_000 - INITIAL_WINDOW);
+  assert.equal(many.reduce((sum, { growth }) => sum + growth, 0), MAX_EARLY_GROWTH / 2);
+  many[99].expect(1_000_000);
+  assert.equal(many[99].growth, 1_000_000 - INITIAL_WINDOW);
+  await link.settle();
+  await respond(1);
+  many.forEach((stream) => stream.reset(1));
+  assert.equal(open().growth, 0);
+  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+  await link.settle();
+});
+
 Deno.test("a quarter of what windows may grow by is for bodies that nobody has taken anything of yet", async () => {
   const { link, open, pass } = await createClocked();
   const streams = Array.from({ length: 40 }, open);

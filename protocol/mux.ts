@@ -75,6 +75,8 @@ export class Mux implements StreamSession {
   #shortestMs = Infinity;
   /** Bytes of streams' frames that have been taken in, and that the peer has not been told of. */
   #untold = 0;
+  /** Bytes of the last body that came: the next one may have as many. */
+  #lastBody = 0;
   /** The peer has said that the session will end. */
   #drains = false;
   #over = false;
@@ -138,6 +140,7 @@ export class Mux implements StreamSession {
     this.#add(stream);
     stream.carried = size;
     if (flags.end) stream.localEnded = true;
+    if (!flags.upgrade) stream.foresee(this.#lastBody);
     return stream;
   }
 
@@ -218,6 +221,7 @@ export class Mux implements StreamSession {
   forget(stream: MuxStream): void {
     this.#streams.delete(stream);
     if (stream.upgrade) this.#upgrades--;
+    else this.#lastBody = stream.received;
     this.growth.giveBack(stream.growth);
   }
 

@@ -85,6 +85,8 @@ export class MuxStream {
   interims = 0;
   /** Bytes of heads and bodies carried, both directions. */
   carried = 0;
+  /** Bytes of the peer's body so far, or of what went through an upgrade. */
+  received = 0;
   /** For the session's table of streams. */
   next: MuxStream | null = null;
   /** Called once when the stream has ended, however it did. */
@@ -250,9 +252,20 @@ export class MuxStream {
    * half of it has been passed on; unless many have done so, of which nobody knows yet whether they are read.
    */
   expect(bytes: number): void {
-    if (bytes <= this.#window || this.ended !== null || this.remoteEnded) return;
-    const wanted = Math.min(bytes, EASY_WINDOW) - this.#window;
-    const more = this.#mux.growth.take(wanted, MAX_WINDOW_GROWTH - MAX_EARLY_GROWTH);
+    if (this.ended === null && !this.remoteEnded) this.#growTo(bytes, MAX_EARLY_GROWTH);
+  }
+
+  /**
+   * The body that comes may have so many bytes: its window grows for them before its length has come here, which saves a
+   * round trip. Half of what {@link expect} may take is left to those who know.
+   */
+  foresee(bytes: number): void {
+    this.#growTo(bytes, MAX_EARLY_GROWTH / 2);
+  }
+
+  #growTo(bytes: number, bound: number): void {
+    if (bytes <= this.#window) return;
+    const more = this.#mux.growth.take(Math.min(bytes, EASY_WINDOW) - this.#window, MAX_WINDOW_GROWTH - bound);
     if (more === 0) return;
     this.#window += more;
     this.#allowance += more;
@@ -299,6 +312,7 @@ export class MuxStream {
     if (this.#grantedAt === 0) this.#grantedAt = this.#mux.heardAt;
     this.#allowance -= bytes;
     this.carried += bytes;
+    this.received += bytes;
     if (this.#allowance < 0) throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
   }
 
