@@ -15,7 +15,15 @@ import {
   visitor,
 } from "./_link.ts";
 import { FrameType, readU32 } from "./frames.ts";
-import { FRAME_HEAD, INITIAL_WINDOW, MAX_EARLY_GROWTH, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
+import {
+  FRAME_HEAD,
+  INITIAL_WINDOW,
+  MAX_EARLY_GROWTH,
+  MAX_PIECE,
+  MAX_WINDOW,
+  MAX_WINDOW_GROWTH,
+  OVERDRAFT,
+} from "./limits.ts";
 import { GrowthBudget } from "./growth.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import type { MuxStream } from "./stream.ts";
@@ -28,9 +36,12 @@ class Reader {
   received = 0;
   consumed = 0;
   readonly #expected: Uint8Array;
+  readonly #overdraft: number;
 
-  constructor(expected: Uint8Array) {
+  /** @param overdraft what may come beyond the window */
+  constructor(expected: Uint8Array, overdraft: number) {
     this.#expected = expected;
+    this.#overdraft = overdraft;
   }
 
   take(piece: Uint8Array, end: boolean): void {
@@ -41,7 +52,7 @@ class Reader {
     this.received += piece.length;
     this.ended = end;
     const window = INITIAL_WINDOW + this.stream!.growth;
-    assert(this.received - this.consumed <= window, "more came than the window holds");
+    assert(this.received - this.consumed <= window + this.#overdraft, "more came than the window holds");
     assert(window <= MAX_WINDOW);
   }
 
@@ -91,7 +102,7 @@ function startAll(link: Link, plans: Plan[], asked: Map<number, (stream: MuxStre
   return plans.map(({ up, down, stalled }, index) => {
     const size = (sizes: number[]) => sizes.reduce((sum, bytes) => sum + bytes, 0);
     const [upBody, downBody] = [patterned(size(up), index), patterned(size(down), index + 100)];
-    const readers = { up: new Reader(upBody), down: new Reader(downBody), stalled };
+    const readers = { up: new Reader(upBody, OVERDRAFT), down: new Reader(downBody, 0), stalled };
     const stream = link.relay.open(
       HEAD,
       POST,
@@ -137,6 +148,7 @@ for (const slow of [false, true]) {
             if (next === "turn") await turn();
             else if (typeof next === "string") link.deliver(next);
             else if (lively.length > 0) lively[next.reader % lively.length].consume(next.bytes);
+            assert(link.relay.overdraft >= 0 && link.client.peerOverdraft >= 0);
           }
           const finish = async (readers: Reader[]) => {
             for (let quiet = 0; quiet < 5;) {
@@ -153,10 +165,12 @@ for (const slow of [false, true]) {
           await Promise.all(flows.map(({ written }) => written));
           assert(flows.every(({ up, down }) => up.complete && down.complete));
           assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
-          for (const { growth } of [link.relay, link.client]) {
-            assert.equal(growth.take(Infinity), MAX_WINDOW_GROWTH);
-            growth.giveBack(MAX_WINDOW_GROWTH);
+          for (const { growth, peerOverdraft } of [link.relay, link.client]) {
+            assert.equal(growth.take(Infinity) + peerOverdraft, MAX_WINDOW_GROWTH);
+            growth.giveBack(MAX_WINDOW_GROWTH - peerOverdraft);
           }
+          assert.deepEqual([link.relay.overdraft, link.client.overdraft], [OVERDRAFT, 0]);
+          assert.deepEqual([link.relay.peerOverdraft, link.client.peerOverdraft], [0, OVERDRAFT]);
         },
       ),
       { numRuns: 150 },
@@ -309,6 +323,70 @@ Deno.test("a body as large as the last one comes without waiting for credit, as 
   assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
   link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
   await link.settle();
+});
+
+/** A link whose client passes nothing on until it is told to. */
+function createUploads() {
+  const asked: MuxStream[] = [], got: number[] = [];
+  const link: Link = new Link({
+    onRequest(stream) {
+      const index = asked.push(stream) - 1;
+      got[index] = 0;
+      return ignore({ onData: (piece) => void (got[index] += piece.length) });
+    },
+  });
+  const upload = async (bytes: number, end = false) => {
+    // Those that are reset in the end reject.
+    void link.relay.open(HEAD, POST, visitor())!.write(patterned(bytes, 1), end).catch(() => {});
+    await link.settle();
+  };
+  return { link, asked, got, upload };
+}
+
+Deno.test("requests' bodies begin without waiting for credit, as far as all of them together may", async () => {
+  const { link, asked, got, upload } = createUploads();
+  const large = INITIAL_WINDOW + OVERDRAFT / 2;
+  for (const bytes of [large, 2 * OVERDRAFT, 100_000]) await upload(bytes);
+  assert.deepEqual(got, [large, large, INITIAL_WINDOW]);
+  assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft], [0, 0]);
+  // Whoever is given credit pays back first, and has no more than that from then on.
+  asked[1].consumed(OVERDRAFT / 2);
+  await link.settle();
+  assert.deepEqual(got, [large, large, INITIAL_WINDOW]);
+  assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft], [OVERDRAFT / 2, OVERDRAFT / 2]);
+  await upload(100_000);
+  asked[1].consumed(INITIAL_WINDOW);
+  await link.settle();
+  assert(got[1] > large);
+  assert.equal(got[3], 100_000);
+  link.relay.streams().forEach((stream) => stream.reset(1));
+  await link.settle();
+  assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft, link.ends], [OVERDRAFT, OVERDRAFT, []]);
+});
+
+Deno.test("a body that was overdrawn is paid back once it has been passed on, however long its answer takes", async () => {
+  const { link, asked, got, upload } = createUploads();
+  await upload(OVERDRAFT, true);
+  assert.deepEqual(got, [OVERDRAFT]);
+  for (let left = OVERDRAFT; left > 0; left -= MAX_PIECE) asked[0].consumed(MAX_PIECE);
+  await link.settle();
+  assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft], [OVERDRAFT, OVERDRAFT]);
+  assert.equal(link.client.size, 1);
+});
+
+Deno.test("more than may be overdrawn ends the session, and so does an answer beyond its credit", async () => {
+  const up = createUploads();
+  up.link.relay.overdraft++;
+  await up.upload(INITIAL_WINDOW + OVERDRAFT + 1);
+  assert.deepEqual(up.link.ends.map(({ side, reason }) => [side, reason]), [["client", GoAwayReason.protocolError]]);
+  const down = createLink();
+  down.link.relay.open(HEAD, GET, visitor());
+  await down.link.settle();
+  answerEmpty(down.asked[0], false);
+  down.link.client.overdraft++;
+  void down.asked[0].write(patterned(INITIAL_WINDOW + 1, 1)).catch(() => {});
+  await down.link.settle();
+  assert.equal(down.link.ends[0].reason, GoAwayReason.protocolError);
 });
 
 Deno.test("a quarter of what windows may grow by is for bodies that nobody has taken anything of yet", async () => {

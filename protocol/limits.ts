@@ -36,6 +36,12 @@ export const MAX_WINDOW_GROWTH = 16 * 1024 * 1024;
 /** The part of it that goes to readers of whom nothing is known yet: the rest is for those who have taken something. */
 export const MAX_EARLY_GROWTH = 4 * 1024 * 1024;
 
+/**
+ * What the relay may send beyond the credit of its streams, all together, in bytes: credit for a body that does not fit its
+ * window takes a round trip. The client's windows grow by so much less.
+ */
+export const OVERDRAFT = 1024 * 1024;
+
 /** What a side has taken in of streams' frames it tells its peer as soon as it is so much, in bytes. */
 export const MAX_UNTOLD = 64 * 1024;
 

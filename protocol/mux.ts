@@ -10,6 +10,7 @@ import {
   MAX_SMALL_BLOCK,
   MAX_UNTOLD,
   MAX_WINDOW_GROWTH,
+  OVERDRAFT,
   SILENCE_MS,
 } from "./limits.ts";
 import { END, FrameType, ProtocolError, readU16, readU32, UPGRADE } from "./frames.ts";
@@ -59,6 +60,8 @@ export class Mux implements StreamSession {
   readonly frames: FrameWriter;
   readonly growth: GrowthBudget;
   readonly now: () => number;
+  overdraft: number;
+  peerOverdraft: number;
   readonly #options: MuxOptions;
   readonly #streams = new StreamTable<MuxStream>();
   #lastId: number;
@@ -84,7 +87,10 @@ export class Mux implements StreamSession {
   constructor(options: MuxOptions) {
     this.#options = options;
     this.#lastId = options.lastId ?? 0;
-    this.growth = options.growth ?? new GrowthBudget(MAX_WINDOW_GROWTH, growthOfProcess);
+    const isClient = options.onRequest !== undefined;
+    this.overdraft = isClient ? 0 : OVERDRAFT;
+    this.peerOverdraft = isClient ? OVERDRAFT : 0;
+    this.growth = options.growth ?? new GrowthBudget(MAX_WINDOW_GROWTH - this.peerOverdraft, growthOfProcess);
     this.now = options.now ?? (() => performance.now());
     this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);

@@ -242,7 +242,7 @@ Deno.test("MuxStream writes that wait are woken by a reset with StreamEnded and 
   const stream = link.relay.open(HEAD, POST, visitor())!;
   await link.settle();
   const writing = assert.rejects(
-    stream.write(patterned(1_000_000, 1), true),
+    stream.write(patterned(2_000_000, 1), true),
     (error) => error instanceof StreamEnded && error.reason === ResetReason.refused,
   );
   await link.settle();
@@ -527,7 +527,7 @@ Deno.test("Mux.end resets every stream, tells the peer why, and calls onEnd once
   const streams = [1, 2].map((name) =>
     relay.open(HEAD, POST, visitor({ onReset: (reason, text) => order.push(`${name} ${reason} ${text}`) }))!
   );
-  const writing = assert.rejects(streams[0].write(patterned(1_000_000, 1)), StreamEnded);
+  const writing = assert.rejects(streams[0].write(patterned(2_000_000, 1)), StreamEnded);
   relay.end(GoAwayReason.expired, "over");
   relay.end(GoAwayReason.closed, "again");
   await writing;

@@ -38,6 +38,10 @@ export interface StreamSession {
   readonly outbox: Outbox;
   readonly frames: FrameWriter;
   readonly growth: GrowthBudget;
+  /** What streams may still send beyond their credit, all together, in bytes. */
+  overdraft: number;
+  /** The same of the peer's. */
+  peerOverdraft: number;
   /** Milliseconds. */
   readonly now: () => number;
   /** When the peer's last bytes came, by {@link now}. */
@@ -94,7 +98,10 @@ export class MuxStream {
   /** Called when an upgrade has been granted by {@link respond}. */
   onUpgrade: (() => void) | null = null;
   readonly #mux: StreamSession;
+  /** Below 0 by what was overdrawn; likewise the peer's. */
   #sendCredit = INITIAL_WINDOW;
+  /** Credit came: the peer knows of the body, and whatever it lacks now is for its reader to give. */
+  #wasCredited = false;
   /** Bytes the peer may still send. */
   #allowance = INITIAL_WINDOW;
   #window = INITIAL_WINDOW;
@@ -115,7 +122,12 @@ export class MuxStream {
 
   /** Bytes that may be sent now. */
   get room(): number {
-    return this.#mux.outbox.full ? 0 : Math.min(this.#sendCredit, MAX_PIECE);
+    return this.#mux.outbox.full ? 0 : Math.min(this.#credit, MAX_PIECE);
+  }
+
+  /** Bytes that may be sent as far as the peer is concerned. */
+  get #credit(): number {
+    return Math.max(0, this.#sendCredit) + (this.#wasCredited ? 0 : this.#mux.overdraft);
   }
 
   /** Whether {@link respond} may send a body of `bytes` whole: a small one waits for larger ones no more than heads do. */
@@ -134,7 +146,7 @@ export class MuxStream {
    */
   async whenRoom(): Promise<void> {
     while (this.ended === null && this.room === 0) {
-      if (this.#sendCredit > 0) await this.#mux.outbox.whenRoom(this.carried < EARLY);
+      if (this.#credit > 0) await this.#mux.outbox.whenRoom(this.carried < EARLY);
       else await new Promise<void>((resolve) => this.#wake = resolve);
     }
     if (this.ended !== null) throw new StreamEnded(this.ended);
@@ -174,7 +186,7 @@ export class MuxStream {
     this.status = status;
     this.idleTurns = 0;
     this.carried += blockEnd - blockStart + bodyEnd - bodyStart;
-    this.#sendCredit -= bodyEnd - bodyStart;
+    this.#spend(bodyEnd - bodyStart);
     if (status === SWITCHING_PROTOCOLS) this.onUpgrade?.();
     else if (this.upgrade) this.remoteEnded = true;
     this.#mux.frames.putResponse(this.id, status, block, blockStart, blockEnd, body, bodyStart, bodyEnd, end);
@@ -190,7 +202,7 @@ export class MuxStream {
     const { room } = this;
     if (room === 0 || this.ended !== null || start === end) return start;
     const to = Math.min(end, start + room), isEnd = last && to === end;
-    this.#sendCredit -= to - start;
+    this.#spend(to - start);
     this.carried += to - start;
     this.idleTurns = 0;
     this.#mux.frames.put(FrameType.data, isEnd ? END : 0, this.id, bytes, start, to);
@@ -236,15 +248,14 @@ export class MuxStream {
     this.#ungranted += bytes;
     // Bytes come in bursts, and half of one may still wait here while the other has been passed on.
     this.#hasKeptUp ||= this.#window - this.#allowance - this.#ungranted <= this.#window / 4;
-    if (this.ended !== null || this.remoteEnded || this.#ungranted < this.#window / 2) return;
+    const isDone = this.ended !== null || (this.remoteEnded && this.#allowance >= 0);
+    if (isDone || this.#ungranted < this.#window / 2) return;
     const now = this.#mux.now(), sinceMs = now - this.#grantedAt;
     this.#grantedAt = now;
     const grant = this.#ungranted + this.#resize(sinceMs);
     this.#ungranted = 0;
     this.#hasKeptUp = false;
-    if (grant === 0) return;
-    this.#allowance += grant;
-    this.#mux.frames.putCredit(this.id, grant);
+    if (grant > 0) this.#give(grant);
   }
 
   /**
@@ -268,8 +279,13 @@ export class MuxStream {
     const more = this.#mux.growth.take(Math.min(bytes, EASY_WINDOW) - this.#window, MAX_WINDOW_GROWTH - bound);
     if (more === 0) return;
     this.#window += more;
-    this.#allowance += more;
-    this.#mux.frames.putCredit(this.id, more);
+    this.#give(more);
+  }
+
+  #give(credit: number): void {
+    if (this.#allowance < 0) this.#mux.peerOverdraft += Math.min(credit, -this.#allowance);
+    this.#allowance += credit;
+    this.#mux.frames.putCredit(this.id, credit);
   }
 
   /** Fits the window to a reader who took half of it in `sinceMs`. Returns the bytes it grew by, negative if it shrank. */
@@ -301,7 +317,9 @@ export class MuxStream {
 
   /** For the mux: credit arrived. @throws ProtocolError when it adds up to more than twice a window's bound */
   addCredit(bytes: number): void {
+    if (this.#sendCredit < 0) this.#mux.overdraft += Math.min(bytes, -this.#sendCredit);
     this.#sendCredit += bytes;
+    this.#wasCredited = true;
     if (this.#sendCredit > 2 * MAX_WINDOW) throw new ProtocolError(`stream ${this.id} was given too much credit`);
     this.#wakeWriter();
   }
@@ -313,7 +331,8 @@ export class MuxStream {
     this.#allowance -= bytes;
     this.carried += bytes;
     this.received += bytes;
-    if (this.#allowance < 0) throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
+    if (this.#allowance < 0) this.#mux.peerOverdraft -= Math.min(bytes, -this.#allowance);
+    if (this.#mux.peerOverdraft < 0) throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
   }
 
   /** For the mux: the peer's direction is complete. */
@@ -326,9 +345,16 @@ export class MuxStream {
   finish(reason: ResetReason): void {
     if (this.ended !== null) return;
     this.ended = reason;
+    this.#mux.overdraft += Math.max(0, -this.#sendCredit);
+    this.#mux.peerOverdraft += Math.max(0, -this.#allowance);
     this.#mux.forget(this);
     this.#wakeWriter();
     this.onFinish?.();
+  }
+
+  #spend(bytes: number): void {
+    this.#sendCredit -= bytes;
+    if (this.#sendCredit < 0) this.#mux.overdraft -= Math.min(bytes, -this.#sendCredit);
   }
 
   #endLocal(): void {
