@@ -24,23 +24,26 @@ export const MAX_PAYLOAD = 4 + MAX_HEAD + MAX_PIECE;
 /** Bytes that each side may send on a new stream before it gets credit: what a reader who never reads may hold. */
 export const INITIAL_WINDOW = 48 * 1024;
 
-/** A window grows up to this while its reader keeps up: 16 MiB carry 300 MB/s over a round trip of 50 ms. */
-export const MAX_WINDOW = 16 * 1024 * 1024;
+/**
+ * What each side may send beyond the credit of its streams, all together, in bytes: a body that does not fit its window
+ * would wait a round trip for credit that fits it.
+ */
+export const OVERDRAFT = 1024 * 1024;
+
+/** A window grows up to this while its reader keeps up: 15 MiB carry 300 MB/s over a round trip of 50 ms. */
+export const MAX_WINDOW = 15 * 1024 * 1024;
 
 /**
  * What the windows of one session may grow by, all streams together: as much as one of them. Readers that kept up, and then
  * stall, hold it.
  */
-export const MAX_WINDOW_GROWTH = 16 * 1024 * 1024;
-
-/** The part of it that goes to readers of whom nothing is known yet: the rest is for those who have taken something. */
-export const MAX_EARLY_GROWTH = 4 * 1024 * 1024;
+export const MAX_WINDOW_GROWTH = 15 * 1024 * 1024;
 
 /**
- * What the relay may send beyond the credit of its streams, all together, in bytes: credit for a body that does not fit its
- * window takes a round trip. The client's windows grow by so much less.
+ * The part of it that goes to readers of whom nothing is known yet: the rest is for those who have taken something. Besides
+ * they hold what was overdrawn.
  */
-export const OVERDRAFT = 1024 * 1024;
+export const MAX_EARLY_GROWTH = 3 * 1024 * 1024;
 
 /** What a side has taken in of streams' frames it tells its peer as soon as it is so much, in bytes. */
 export const MAX_UNTOLD = 64 * 1024;

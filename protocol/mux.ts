@@ -60,8 +60,8 @@ export class Mux implements StreamSession {
   readonly frames: FrameWriter;
   readonly growth: GrowthBudget;
   readonly now: () => number;
-  overdraft: number;
-  peerOverdraft: number;
+  overdraft = OVERDRAFT;
+  peerOverdraft = OVERDRAFT;
   readonly #options: MuxOptions;
   readonly #streams = new StreamTable<MuxStream>();
   #lastId: number;
@@ -78,8 +78,6 @@ export class Mux implements StreamSession {
   #shortestMs = Infinity;
   /** Bytes of streams' frames that have been taken in, and that the peer has not been told of. */
   #untold = 0;
-  /** Bytes of the last body that came: the next one may have as many. */
-  #lastBody = 0;
   /** The peer has said that the session will end. */
   #drains = false;
   #over = false;
@@ -87,10 +85,7 @@ export class Mux implements StreamSession {
   constructor(options: MuxOptions) {
     this.#options = options;
     this.#lastId = options.lastId ?? 0;
-    const isClient = options.onRequest !== undefined;
-    this.overdraft = isClient ? 0 : OVERDRAFT;
-    this.peerOverdraft = isClient ? OVERDRAFT : 0;
-    this.growth = options.growth ?? new GrowthBudget(MAX_WINDOW_GROWTH - this.peerOverdraft, growthOfProcess);
+    this.growth = options.growth ?? new GrowthBudget(MAX_WINDOW_GROWTH, growthOfProcess);
     this.now = options.now ?? (() => performance.now());
     this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
@@ -146,7 +141,6 @@ export class Mux implements StreamSession {
     this.#add(stream);
     stream.carried = size;
     if (flags.end) stream.localEnded = true;
-    if (!flags.upgrade) stream.foresee(this.#lastBody);
     return stream;
   }
 
@@ -227,7 +221,6 @@ export class Mux implements StreamSession {
   forget(stream: MuxStream): void {
     this.#streams.delete(stream);
     if (stream.upgrade) this.#upgrades--;
-    else this.#lastBody = stream.received;
     this.growth.giveBack(stream.growth);
   }
 

@@ -639,7 +639,11 @@ const afterAnswer: [name: string, frames: Uint8Array[], why: RegExp][] = [
   ["DATA after END", [frame(FrameType.data, END, 1), frame(FrameType.data, 0, 1)], /went on after its end/],
   ["DATA after TRAILERS", [frame(FrameType.trailers, 0, 1), frame(FrameType.data, 0, 1)], /went on after its end/],
   ["TRAILERS beyond the limit", [frame(FrameType.trailers, 0, 1, new Uint8Array(MAX_SMALL_BLOCK + 1))], /too large/],
-  ["more than the credit", [1, 2].map((seed) => frame(FrameType.data, 0, 1, patterned(65_536, seed))), /credit/],
+  [
+    "more than the credit and what may be overdrawn",
+    Array.from({ length: 17 }, (_, seed) => frame(FrameType.data, 0, 1, patterned(65_536, seed))),
+    /credit/,
+  ],
   ["a piece too large", [frame(FrameType.data, 0, 1, patterned(65_537, 1))], /piece of 65537 bytes is too large/],
 ];
 

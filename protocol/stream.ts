@@ -89,8 +89,6 @@ export class MuxStream {
   interims = 0;
   /** Bytes of heads and bodies carried, both directions. */
   carried = 0;
-  /** Bytes of the peer's body so far, or of what went through an upgrade. */
-  received = 0;
   /** For the session's table of streams. */
   next: MuxStream | null = null;
   /** Called once when the stream has ended, however it did. */
@@ -100,8 +98,8 @@ export class MuxStream {
   readonly #mux: StreamSession;
   /** Below 0 by what was overdrawn; likewise the peer's. */
   #sendCredit = INITIAL_WINDOW;
-  /** Credit came: the peer knows of the body, and whatever it lacks now is for its reader to give. */
-  #wasCredited = false;
+  /** Until credit comes: the peer knows of the body then. Never an upgrade, which would hold for hours what it overdraws. */
+  #mayOverdraw: boolean;
   /** Bytes the peer may still send. */
   #allowance = INITIAL_WINDOW;
   #window = INITIAL_WINDOW;
@@ -117,6 +115,7 @@ export class MuxStream {
     this.#mux = mux;
     this.id = id;
     this.upgrade = upgrade;
+    this.#mayOverdraw = !upgrade;
     this.handler = handler;
   }
 
@@ -127,7 +126,7 @@ export class MuxStream {
 
   /** Bytes that may be sent as far as the peer is concerned. */
   get #credit(): number {
-    return Math.max(0, this.#sendCredit) + (this.#wasCredited ? 0 : this.#mux.overdraft);
+    return Math.max(0, this.#sendCredit) + (this.#mayOverdraw ? this.#mux.overdraft : 0);
   }
 
   /** Whether {@link respond} may send a body of `bytes` whole: a small one waits for larger ones no more than heads do. */
@@ -263,20 +262,9 @@ export class MuxStream {
    * half of it has been passed on; unless many have done so, of which nobody knows yet whether they are read.
    */
   expect(bytes: number): void {
-    if (this.ended === null && !this.remoteEnded) this.#growTo(bytes, MAX_EARLY_GROWTH);
-  }
-
-  /**
-   * The body that comes may have so many bytes: its window grows for them before its length has come here, which saves a
-   * round trip. Half of what {@link expect} may take is left to those who know.
-   */
-  foresee(bytes: number): void {
-    this.#growTo(bytes, MAX_EARLY_GROWTH / 2);
-  }
-
-  #growTo(bytes: number, bound: number): void {
-    if (bytes <= this.#window) return;
-    const more = this.#mux.growth.take(Math.min(bytes, EASY_WINDOW) - this.#window, MAX_WINDOW_GROWTH - bound);
+    if (bytes <= this.#window || this.ended !== null || this.remoteEnded) return;
+    const wanted = Math.min(bytes, EASY_WINDOW) - this.#window;
+    const more = this.#mux.growth.take(wanted, MAX_WINDOW_GROWTH - MAX_EARLY_GROWTH);
     if (more === 0) return;
     this.#window += more;
     this.#give(more);
@@ -319,7 +307,7 @@ export class MuxStream {
   addCredit(bytes: number): void {
     if (this.#sendCredit < 0) this.#mux.overdraft += Math.min(bytes, -this.#sendCredit);
     this.#sendCredit += bytes;
-    this.#wasCredited = true;
+    this.#mayOverdraw = false;
     if (this.#sendCredit > 2 * MAX_WINDOW) throw new ProtocolError(`stream ${this.id} was given too much credit`);
     this.#wakeWriter();
   }
@@ -330,7 +318,6 @@ export class MuxStream {
     if (this.#grantedAt === 0) this.#grantedAt = this.#mux.heardAt;
     this.#allowance -= bytes;
     this.carried += bytes;
-    this.received += bytes;
     if (this.#allowance < 0) this.#mux.peerOverdraft -= Math.min(bytes, -this.#allowance);
     if (this.#mux.peerOverdraft < 0) throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
   }
@@ -376,7 +363,7 @@ const EARLY = 16 * 1024;
 const HURRIED = 4 * 1024;
 /** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
-/** Windows are filled within a few round trips: 48 KiB, 240 KiB, 1 MiB, 5 MiB, 16 MiB. */
+/** Windows are filled within a few round trips: 48 KiB, 240 KiB, 1 MiB, 5 MiB, 15 MiB. */
 const GROW_BY = 4;
 /** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
 const ROUND_TRIPS = 3;
