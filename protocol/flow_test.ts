@@ -327,6 +327,80 @@ Deno.test("a body that was overdrawn is paid back once it has been passed on, ho
   assert.equal(link.client.size, 1);
 });
 
+Deno.test("what waits for a reader counts after the answer's end, too: thousands who do not read hold no more", async () => {
+  const { link, asked } = createLink();
+  const lengths = [INITIAL_WINDOW + OVERDRAFT, 1_000_000], got: number[] = [];
+  const streams: MuxStream[] = [];
+  const ask = async (length: number, isKnown: boolean) => {
+    const index = got.push(0) - 1;
+    streams[index] = link.relay.open(
+      HEAD,
+      GET,
+      visitor({
+        onResponse: () => isKnown && streams[index].expect(length),
+        onData: (piece) => void (got[index] += piece.length),
+      }),
+    )!;
+    await link.settle();
+    answerEmpty(asked[index], false);
+    await link.settle();
+    void asked[index].write(patterned(length, 1), true).catch(() => {});
+    await link.settle();
+  };
+  await ask(lengths[0], false);
+  for (let count = 0; count < 6; count++) await ask(lengths[1], true);
+  // The first has overdrawn all, the next ones have grown; those that came whole have ended.
+  assert.deepEqual([streams[0].ended, streams[1].ended, asked[0].ended], [0, 0, 0]);
+  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft], [0, 0]);
+  const held = () => streams.reduce((sum, { growth }) => sum + growth, 0);
+  assert.equal(held(), MAX_EARLY_GROWTH);
+  assert(got.reduce((sum, bytes) => sum + bytes) <= 7 * INITIAL_WINDOW + OVERDRAFT + MAX_EARLY_GROWTH);
+  assert.equal(got.at(-1), INITIAL_WINDOW);
+  // One reads half of it, the other one leaves.
+  streams[0].consumed(lengths[0] / 2);
+  streams[1].reset(ResetReason.cancelled);
+  await link.settle();
+  const left = OVERDRAFT - lengths[0] / 2;
+  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft], [left, left]);
+  assert.equal(streams[1].growth, 0);
+  streams[0].consumed(lengths[0] / 2);
+  streams.forEach((stream) => stream.reset(ResetReason.cancelled));
+  await link.settle();
+  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft, held(), link.ends], [OVERDRAFT, OVERDRAFT, 0, []]);
+  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+});
+
+Deno.test("an upload that is stopped, wherever it is, leaves nothing overdrawn", async () => {
+  for (const [ends, reason] of [[true, ResetReason.none], [false, ResetReason.broken]] as const) {
+    const { link, asked, upload } = createUploads();
+    void upload(OVERDRAFT, true);
+    // Some has come, more is on its way when the client stops it.
+    for (let count = 0; count < 3; count++) {
+      await turn();
+      link.deliver("toClient");
+    }
+    answerEmpty(asked[0], ends);
+    asked[0].reset(reason);
+    await link.settle();
+    assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft, link.ends], [OVERDRAFT, OVERDRAFT, []]);
+  }
+});
+
+Deno.test("an answer that is whole is paid back though the rest of its upload is stopped", async () => {
+  const { link, asked } = createLink();
+  const stream = link.relay.open(HEAD, POST, visitor())!;
+  await link.settle();
+  answerEmpty(asked[0], false);
+  await asked[0].write(patterned(INITIAL_WINDOW + 1000, 1), true);
+  asked[0].reset(ResetReason.none);
+  await link.settle();
+  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft], [OVERDRAFT - 1000, OVERDRAFT - 1000]);
+  stream.consumed(INITIAL_WINDOW + 1000);
+  await link.settle();
+  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft, link.ends], [OVERDRAFT, OVERDRAFT, []]);
+});
+
 Deno.test("more than may be overdrawn ends the session, either way", async () => {
   const up = createUploads();
   up.link.relay.overdraft++;

@@ -78,6 +78,8 @@ export class Mux implements StreamSession {
   #shortestMs = Infinity;
   /** Bytes of streams' frames that have been taken in, and that the peer has not been told of. */
   #untold = 0;
+  /** What streams whose bytes are whole on their way had overdrawn, by their ids: the peer has it still. */
+  readonly #debts = new Map<number, number>();
   /** The peer has said that the session will end. */
   #drains = false;
   #over = false;
@@ -137,7 +139,7 @@ export class Mux implements StreamSession {
     if (this.#over || this.#drains || this.outbox.used > MAX_WAITING || !this.#hasPlace(flags.upgrade)) return null;
     const id = this.#nextId();
     const size = this.frames.putRequest((flags.end ? END : 0) | (flags.upgrade ? UPGRADE : 0), id, head);
-    const stream = new MuxStream(this, id, flags.upgrade, handler);
+    const stream = new MuxStream(this, id, flags.upgrade, handler, true);
     this.#add(stream);
     stream.carried = size;
     if (flags.end) stream.localEnded = true;
@@ -221,7 +223,19 @@ export class Mux implements StreamSession {
   forget(stream: MuxStream): void {
     this.#streams.delete(stream);
     if (stream.upgrade) this.#upgrades--;
-    this.growth.giveBack(stream.growth);
+  }
+
+  owe(id: number, bytes: number): void {
+    this.#debts.set(id, bytes);
+  }
+
+  #repay(id: number, bytes: number): void {
+    const debt = this.#debts.get(id);
+    if (debt === undefined) return;
+    const paid = Math.min(bytes, debt);
+    this.overdraft += paid;
+    if (paid === debt) this.#debts.delete(id);
+    else this.#debts.set(id, debt - paid);
   }
 
   #add(stream: MuxStream): void {
@@ -345,7 +359,7 @@ export class Mux implements StreamSession {
     const request = { end: (flags & END) !== 0, upgrade: (flags & UPGRADE) !== 0 };
     if (request.end && request.upgrade) throw new ProtocolError("a request for an upgrade has no END");
     const hasPlace = this.#hasPlace(request.upgrade);
-    const stream = new MuxStream(this, id, request.upgrade, REFUSED);
+    const stream = new MuxStream(this, id, request.upgrade, REFUSED, false);
     this.#add(stream);
     if (!hasPlace) return stream.reset(ResetReason.limit, "too many requests at a time");
     stream.remoteEnded = request.end;
@@ -360,6 +374,8 @@ export class Mux implements StreamSession {
       if (!this.#wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
       if (!STREAM_TYPES.has(type)) throw new ProtocolError(`a frame of type ${type} is unknown`);
       if (type === FrameType.reset || start === end) this.#countEmpty();
+      if (type === FrameType.credit) this.#repay(id, readCredit(bytes, start, end));
+      else if (type === FrameType.reset) this.#repay(id, Infinity);
       return;
     }
     stream.idleTurns = 0;
@@ -383,7 +399,7 @@ export class Mux implements StreamSession {
       case FrameType.reset: {
         const { code, text } = readReason(bytes, start, end);
         const reason = Object.values(ResetReason).find((known) => known === code) ?? ResetReason.cancelled;
-        stream.finish(reason);
+        stream.finish(reason, false, stream.remoteEnded);
         return stream.handler.onReset(reason, text);
       }
       default:

@@ -52,6 +52,8 @@ export interface StreamSession {
   measureRoundTrip(): void;
   /** This stream has ended. */
   forget(stream: MuxStream): void;
+  /** A stream that has ended is to be given so much credit yet: until then it counts as overdrawn. */
+  owe(id: number, bytes: number): void;
 }
 
 /** Thrown by writes on a stream that has ended. */
@@ -96,6 +98,7 @@ export class MuxStream {
   /** Called when an upgrade has been granted by {@link respond}. */
   onUpgrade: (() => void) | null = null;
   readonly #mux: StreamSession;
+  readonly #holds: boolean;
   /** Below 0 by what was overdrawn; likewise the peer's. */
   #sendCredit = INITIAL_WINDOW;
   /** Until credit comes: the peer knows of the body then. Never an upgrade, which would hold for hours what it overdraws. */
@@ -105,14 +108,19 @@ export class MuxStream {
   #window = INITIAL_WINDOW;
   /** Bytes passed on that the peer has not been told of. */
   #ungranted = 0;
+  /** Bytes that came and have not been passed on. */
+  #waiting = 0;
+  #paysBack = false;
   /** When credit was given last, or the first piece came; 0 before. */
   #grantedAt = 0;
   /** Since then nearly all that came has been passed on at some time. */
   #hasKeptUp = false;
   #wake: (() => void) | null = null;
 
-  constructor(mux: StreamSession, id: number, upgrade: boolean, handler: StreamHandler) {
+  /** @param holds whether what has come may wait for its reader after the stream has ended well, and counts until then */
+  constructor(mux: StreamSession, id: number, upgrade: boolean, handler: StreamHandler, holds: boolean) {
     this.#mux = mux;
+    this.#holds = holds;
     this.id = id;
     this.upgrade = upgrade;
     this.#mayOverdraw = !upgrade;
@@ -235,20 +243,25 @@ export class MuxStream {
     this.#endLocal();
   }
 
-  /** Ends the stream at once, both ways, and tells the peer. No effect when it has ended. */
+  /**
+   * Ends the stream at once, both ways, and tells the peer. Of one that has ended it says that what came is dropped: nobody
+   * will tell {@link consumed} of it.
+   */
   reset(reason: ResetReason, text = ""): void {
-    if (this.ended !== null) return;
+    if (this.ended !== null) return this.#drop();
     this.#mux.frames.putReason(FrameType.reset, this.id, reason, text);
-    this.finish(reason);
+    this.finish(reason, this.localEnded);
   }
 
   /** Says that `bytes` received bytes have been passed on, which lets the peer send as many more. */
   consumed(bytes: number): void {
+    // What is dropped when the stream ends may be told of still.
+    this.#waiting = Math.max(0, this.#waiting - bytes);
+    if (this.ended !== null) return this.#release();
     this.#ungranted += bytes;
     // Bytes come in bursts, and half of one may still wait here while the other has been passed on.
-    this.#hasKeptUp ||= this.#window - this.#allowance - this.#ungranted <= this.#window / 4;
-    const isDone = this.ended !== null || (this.remoteEnded && this.#allowance >= 0);
-    if (isDone || this.#ungranted < this.#window / 2) return;
+    this.#hasKeptUp ||= this.#waiting <= this.#window / 4;
+    if ((this.remoteEnded && this.#allowance >= 0) || this.#ungranted < this.#window / 2) return;
     const now = this.#mux.now(), sinceMs = now - this.#grantedAt;
     this.#grantedAt = now;
     const grant = this.#ungranted + this.#resize(sinceMs);
@@ -317,6 +330,7 @@ export class MuxStream {
     if (bytes === 0) return;
     if (this.#grantedAt === 0) this.#grantedAt = this.#mux.heardAt;
     this.#allowance -= bytes;
+    this.#waiting += bytes;
     this.carried += bytes;
     if (this.#allowance < 0) this.#mux.peerOverdraft -= Math.min(bytes, -this.#allowance);
     if (this.#mux.peerOverdraft < 0) throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
@@ -325,16 +339,23 @@ export class MuxStream {
   /** For the mux: the peer's direction is complete. */
   endRemote(): void {
     this.remoteEnded = true;
-    if (this.localEnded) this.finish(ResetReason.none);
+    if (this.localEnded) this.finish(ResetReason.none, true, true);
   }
 
-  /** Forgets the stream without telling the peer. */
-  finish(reason: ResetReason): void {
+  /**
+   * Forgets the stream without telling the peer.
+   * @param owes whether this side's bytes are whole on their way: the peer pays back what was overdrawn for them
+   * @param isWhole whether the peer's have all come: what waits of them counts until it is passed on, and is paid back then
+   */
+  finish(reason: ResetReason, owes = false, isWhole = false): void {
     if (this.ended !== null) return;
     this.ended = reason;
-    this.#mux.overdraft += Math.max(0, -this.#sendCredit);
-    this.#mux.peerOverdraft += Math.max(0, -this.#allowance);
+    this.#paysBack = isWhole;
+    if (this.#sendCredit < 0 && owes) this.#mux.owe(this.id, -this.#sendCredit);
+    else if (this.#sendCredit < 0) this.#mux.overdraft -= this.#sendCredit;
     this.#mux.forget(this);
+    if (this.#holds && isWhole) this.#release();
+    else this.#drop();
     this.#wakeWriter();
     this.onFinish?.();
   }
@@ -344,9 +365,28 @@ export class MuxStream {
     if (this.#sendCredit < 0) this.#mux.overdraft -= Math.min(bytes, -this.#sendCredit);
   }
 
+  #drop(): void {
+    this.#waiting = 0;
+    this.#release();
+  }
+
+  /** Gives back what this stream, which has ended, holds of the session's budgets and does not need for what waits. */
+  #release(): void {
+    const paid = -this.#allowance - this.#waiting;
+    if (paid > 0 && this.#paysBack) this.#give(paid);
+    else if (paid > 0) {
+      this.#allowance += paid;
+      this.#mux.peerOverdraft += paid;
+    }
+    const less = this.growth - this.#waiting;
+    if (less <= 0) return;
+    this.#window -= less;
+    this.#mux.growth.giveBack(less);
+  }
+
   #endLocal(): void {
     this.localEnded = true;
-    if (this.remoteEnded) this.finish(ResetReason.none);
+    if (this.remoteEnded) this.finish(ResetReason.none, true, true);
   }
 
   #wakeWriter(): void {

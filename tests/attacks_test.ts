@@ -14,6 +14,7 @@ const ATTACKS: readonly (readonly [string, number])[] = [
   ["idle", 500],
   ["slow-bodies", 300],
   ["no-readers", 50],
+  ["whole-unread", 50],
   ["request-fields", 4],
   ["short-fields", 4],
   ["answer-fields", 2],

@@ -1,6 +1,7 @@
 // The local service that attacks go through to: on our own listener, as one that lets newcomers wait would be measured
 // with the server. Prints its port.
 //   /                 5 bytes               /large        1 GiB, as fast as it is taken
+//   /whole            1 MiB, likewise
 //   /slow             reads 1 MB a second   /fields/<n>   an answer with n fields
 //   /refuse           403, and reads nothing of the body
 //   any upgrade       101, then sends back what it gets; /ws/sink reads and says nothing, /ws/ping pings without end
@@ -12,7 +13,7 @@ import { encodeLatin1 } from "../../common/http1/mod.ts";
 import { BodyCut, type Exchange, listen } from "../../common/listener/mod.ts";
 import { silentLogger } from "../../common/log.ts";
 
-const LARGE_BYTES = 1024 ** 3;
+const LARGE_BYTES = 1024 ** 3, WHOLE_BYTES = 1024 ** 2;
 const PIECE = new Uint8Array(64 * 1024).fill(120);
 const NOTHING = new Uint8Array(0);
 const SLOW_BYTES_PER_SECOND = 1_000_000;
@@ -34,7 +35,8 @@ async function answer(exchange: Exchange): Promise<null> {
 async function answerPath(exchange: Exchange): Promise<void> {
   const { path } = exchange;
   if (path === "/") return send(exchange, 200, "hello");
-  if (path === "/large") return await sendLarge(exchange);
+  if (path === "/large") return await sendLarge(exchange, LARGE_BYTES);
+  if (path === "/whole") return await sendLarge(exchange, WHOLE_BYTES);
   if (path === "/refuse") return send(exchange, 403, "no");
   const fields = /^\/fields\/(\d+)$/.exec(path);
   if (fields !== null) return send(exchange, 200, "", manyFields(Number(fields[1])));
@@ -54,12 +56,12 @@ function manyFields(count: number): string {
   return lines;
 }
 
-async function sendLarge(exchange: Exchange): Promise<void> {
+async function sendLarge(exchange: Exchange, bytes: number): Promise<void> {
   const { reply } = exchange;
   let hasLeft = false;
   exchange.onLeave = () => hasLeft = true;
-  reply.begin(200, encodeLatin1(`\r\ncontent-length: ${LARGE_BYTES}\r\n`), LARGE_BYTES, NOTHING, false);
-  for (let left = LARGE_BYTES; left > 0 && !hasLeft;) {
+  reply.begin(200, encodeLatin1(`\r\ncontent-length: ${bytes}\r\n`), bytes, NOTHING, false);
+  for (let left = bytes; left > 0 && !hasLeft;) {
     left -= PIECE.length;
     await reply.write(PIECE, left === 0);
   }

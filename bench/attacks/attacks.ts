@@ -85,6 +85,13 @@ export const attacks: Readonly<Record<string, Attack>> = {
       socket.write(get(victim, "/large"));
     }),
 
+  /** Nobody reads an answer that fits a window: all of it has come when its visitor holds it up. */
+  "whole-unread": (victim, count, tally) =>
+    dialMany(victim, count, tally, (socket) => {
+      socket.pause();
+      socket.write(get(victim, "/whole"));
+    }),
+
   /** An upload without end to a service that reads a megabyte a second. */
   "slow-target": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {

@@ -22,6 +22,7 @@ const FULL: readonly (readonly [string, number])[] = [
   ["idle", 5000],
   ["slow-bodies", 2000],
   ["no-readers", 2000],
+  ["whole-unread", 2000],
   ["slow-target", 4],
   ["request-fields", 20],
   ["short-fields", 20],

@@ -71,8 +71,12 @@ export class Visitor implements StreamHandler {
     this.#isOver = end;
     // What is left of the request is nobody's, and the stream with it where nothing more is to come.
     reply.begin(status, block.bytes, block.length < 0 ? null : block.length, frame.subarray(blockEnd, payloadEnd), end);
-    if (end) return;
-    this.#out = new OutQueue((bytes, isLast) => reply.write(bytes, isLast), (bytes) => this.#stream.consumed(bytes));
+    if (end) return this.#stream.consumed(size);
+    this.#out = new OutQueue(
+      (bytes, isLast) => reply.write(bytes, isLast),
+      (bytes) => this.#stream.consumed(bytes),
+      () => this.#stream.reset(ResetReason.cancelled, "the visitor left"),
+    );
     if (block.length > 0) this.#stream.expect(block.length);
     if (size > 0) this.#stream.consumed(size);
   }
@@ -100,7 +104,10 @@ export class Visitor implements StreamHandler {
   onReset(reason: ResetReason, text: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#out?.drop();
+    if (this.#out !== null) {
+      this.#out.drop();
+      this.#stream.reset(reason);
+    }
     this.#upgraded?.close();
     const { reply } = this.#exchange;
     if (this.#upgraded !== null) return;

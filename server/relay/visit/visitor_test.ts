@@ -125,6 +125,20 @@ Deno.test("a visitor who takes nothing holds the client back at the window and w
   assert.equal(replied.body.length, 2_000_000);
 });
 
+Deno.test("an answer that waits for its visitor counts until it is taken, or the visitor has left", async () => {
+  for (const takes of [true, false]) {
+    const { client, exchange, relay, stream } = await visit({ stalls: true });
+    respond(client, 200, "\r\n", "", false);
+    await client.write(new Uint8Array(INITIAL_WINDOW + OVERDRAFT), true);
+    await settle();
+    assert.deepEqual([stream.ended, relay.size, relay.peerOverdraft], [ResetReason.none, 0, 0]);
+    if (takes) { for (; exchange.replied.end === null; await settle()) exchange.take(); }
+    else exchange.leave();
+    await settle();
+    assert.equal(relay.peerOverdraft, OVERDRAFT);
+  }
+});
+
 Deno.test("a visitor who leaves in the middle of an answer ends the stream", async () => {
   const { client, told, relay, exchange, refused } = await visit();
   respond(client, 200, "\r\n", "first", false);
