@@ -4,7 +4,7 @@ import { readLimit } from "./fixed_limits.ts";
 Deno.test("readLimit reads a constant from the one module that has it, and writes it in its unit", () => {
   equal(readLimit(["frames", "count", "protocol", "MAX_EMPTY_FRAMES"]), "10,000");
   equal(readLimit(["pieces", "bytes", "protocol/limits.ts", "MAX_PIECE"]), "64 KiB");
-  equal(readLimit(["windows", "bytes", "protocol", "MAX_WINDOW"]), "16 MiB");
+  equal(readLimit(["windows", "bytes", "protocol", "MAX_WINDOW"]), "15 MiB");
   equal(readLimit(["silence", "ms", "protocol", "SILENCE_MS"]), "25 seconds");
 });
 
