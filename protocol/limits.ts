@@ -21,7 +21,7 @@ export const MAX_PIECE = 64 * 1024;
  */
 export const MAX_PAYLOAD = 4 + MAX_HEAD + MAX_PIECE;
 
-/** Bytes that each side may send on a new stream before it gets credit: what a reader who never reads may hold. */
+/** Bytes that each side may send on a new stream before it gets credit: what a reader who never reads may always hold. */
 export const INITIAL_WINDOW = 48 * 1024;
 
 /**

@@ -110,6 +110,7 @@ export class MuxStream {
   #ungranted = 0;
   /** Bytes that came and have not been passed on. */
   #waiting = 0;
+  /** The stream has ended with all of the peer's bytes here: credit pays back what was overdrawn for them. */
   #paysBack = false;
   /** When credit was given last, or the first piece came; 0 before. */
   #grantedAt = 0;
