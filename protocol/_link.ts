@@ -1,5 +1,7 @@
 import { setImmediate } from "node:timers";
+import { ByteBudget } from "./budget.ts";
 import type { HeadWriter, Transport } from "./outbox.ts";
+import { OVERDRAFT } from "./limits.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason } from "./reasons.ts";
 import type { MuxStream, StreamHandler } from "./stream.ts";
@@ -37,6 +39,8 @@ export interface LinkOptions {
   maxStreams?: number;
   maxUpgrades?: number;
   now?: () => number;
+  /** What clients of the relay's process may overdraw: as much as one may when left out. */
+  overdraft?: ByteBudget;
   onRequest?: MuxOptions["onRequest"];
   onGoAway?: (side: "relay" | "client", reason: GoAwayReason, text: string) => void;
 }
@@ -47,6 +51,7 @@ export class Link {
   readonly toRelay: Wire;
   readonly relay: Mux;
   readonly client: Mux;
+  readonly overdraft: ByteBudget;
   /** Every `onEnd`, of both sides. */
   readonly ends: { side: "relay" | "client"; reason: GoAwayReason; text: string }[] = [];
 
@@ -61,7 +66,8 @@ export class Link {
       onGoAway: (reason: GoAwayReason, text: string) => onGoAway?.(side, reason, text),
       onEnd: (reason: GoAwayReason, text: string) => this.ends.push({ side, reason, text }),
     });
-    this.relay = new Mux({ ...forSide("relay"), transport: this.toClient });
+    this.overdraft = options.overdraft ?? new ByteBudget(OVERDRAFT);
+    this.relay = new Mux({ ...forSide("relay"), transport: this.toClient, overdraft: this.overdraft });
     this.client = new Mux({
       ...forSide("client"),
       transport: this.toRelay,

@@ -24,7 +24,7 @@ import {
   MAX_WINDOW_GROWTH,
   OVERDRAFT,
 } from "./limits.ts";
-import { GrowthBudget } from "./growth.ts";
+import { ByteBudget } from "./budget.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import type { MuxStream } from "./stream.ts";
 
@@ -145,7 +145,7 @@ for (const slow of [false, true]) {
             if (next === "turn") await turn();
             else if (typeof next === "string") link.deliver(next);
             else if (lively.length > 0) lively[next.reader % lively.length].consume(next.bytes);
-            assert([link.relay, link.client].every((end) => end.overdraft >= 0 && end.peerOverdraft >= 0));
+            assert([link.relay, link.client].every((end) => end.overdraft >= 0 && end.peerOverdrawn <= OVERDRAFT));
           }
           const finish = async (readers: Reader[]) => {
             for (let quiet = 0; quiet < 5;) {
@@ -162,11 +162,12 @@ for (const slow of [false, true]) {
           await Promise.all(flows.map(({ written }) => written));
           assert(flows.every(({ up, down }) => up.complete && down.complete));
           assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
-          for (const { growth, overdraft, peerOverdraft } of [link.relay, link.client]) {
+          for (const { growth, overdraft, peerOverdrawn } of [link.relay, link.client]) {
             assert.equal(growth.take(Infinity), MAX_WINDOW_GROWTH);
             growth.giveBack(MAX_WINDOW_GROWTH);
-            assert.deepEqual([overdraft, peerOverdraft], [OVERDRAFT, OVERDRAFT]);
+            assert.deepEqual([overdraft, peerOverdrawn], [OVERDRAFT, 0]);
           }
+          assert.equal(link.overdraft.take(Infinity), OVERDRAFT);
         },
       ),
       { numRuns: 150 },
@@ -301,12 +302,12 @@ Deno.test("bodies begin without waiting for credit, as far as all of them togeth
   const large = INITIAL_WINDOW + OVERDRAFT / 2;
   for (const bytes of [large, 2 * OVERDRAFT, 100_000]) await upload(bytes);
   assert.deepEqual(got, [large, large, INITIAL_WINDOW]);
-  assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft], [0, 0]);
+  assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn], [0, OVERDRAFT]);
   // Whoever is given credit pays back first, and has no more than that from then on.
   asked[1].consumed(OVERDRAFT / 2);
   await link.settle();
   assert.deepEqual(got, [large, large, INITIAL_WINDOW]);
-  assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft], [OVERDRAFT / 2, OVERDRAFT / 2]);
+  assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn], [OVERDRAFT / 2, OVERDRAFT / 2]);
   await upload(100_000);
   asked[1].consumed(INITIAL_WINDOW);
   await link.settle();
@@ -314,7 +315,7 @@ Deno.test("bodies begin without waiting for credit, as far as all of them togeth
   assert.equal(got[3], 100_000);
   link.relay.streams().forEach((stream) => stream.reset(1));
   await link.settle();
-  assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft, link.ends], [OVERDRAFT, OVERDRAFT, []]);
+  assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn, link.ends], [OVERDRAFT, 0, []]);
 });
 
 Deno.test("a body that was overdrawn is paid back once it has been passed on, however long its answer takes", async () => {
@@ -323,7 +324,7 @@ Deno.test("a body that was overdrawn is paid back once it has been passed on, ho
   assert.deepEqual(got, [OVERDRAFT]);
   for (let left = OVERDRAFT; left > 0; left -= MAX_PIECE) asked[0].consumed(MAX_PIECE);
   await link.settle();
-  assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft], [OVERDRAFT, OVERDRAFT]);
+  assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn], [OVERDRAFT, 0]);
   assert.equal(link.client.size, 1);
 });
 
@@ -351,7 +352,7 @@ Deno.test("what waits for a reader counts after the answer's end, too: thousands
   for (let count = 0; count < 6; count++) await ask(lengths[1], true);
   // The first has overdrawn all, the next ones have grown; those that came whole have ended.
   assert.deepEqual([streams[0].ended, streams[1].ended, asked[0].ended], [0, 0, 0]);
-  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft], [0, 0]);
+  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft], [OVERDRAFT, 0]);
   const held = () => streams.reduce((sum, { growth }) => sum + growth, 0);
   assert.equal(held(), MAX_EARLY_GROWTH);
   assert(got.reduce((sum, bytes) => sum + bytes) <= 7 * INITIAL_WINDOW + OVERDRAFT + MAX_EARLY_GROWTH);
@@ -361,12 +362,12 @@ Deno.test("what waits for a reader counts after the answer's end, too: thousands
   streams[1].reset(ResetReason.cancelled);
   await link.settle();
   const left = OVERDRAFT - lengths[0] / 2;
-  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft], [left, left]);
+  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft], [OVERDRAFT - left, left]);
   assert.equal(streams[1].growth, 0);
   streams[0].consumed(lengths[0] / 2);
   streams.forEach((stream) => stream.reset(ResetReason.cancelled));
   await link.settle();
-  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft, held(), link.ends], [OVERDRAFT, OVERDRAFT, 0, []]);
+  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft, held(), link.ends], [0, OVERDRAFT, 0, []]);
   assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
   link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
 });
@@ -383,7 +384,7 @@ Deno.test("an upload that is stopped, wherever it is, leaves nothing overdrawn",
     answerEmpty(asked[0], ends);
     asked[0].reset(reason);
     await link.settle();
-    assert.deepEqual([link.relay.overdraft, link.client.peerOverdraft, link.ends], [OVERDRAFT, OVERDRAFT, []]);
+    assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn, link.ends], [OVERDRAFT, 0, []]);
   }
 });
 
@@ -395,10 +396,10 @@ Deno.test("an answer that is whole is paid back though the rest of its upload is
   await asked[0].write(patterned(INITIAL_WINDOW + 1000, 1), true);
   asked[0].reset(ResetReason.none);
   await link.settle();
-  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft], [OVERDRAFT - 1000, OVERDRAFT - 1000]);
+  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft], [1000, OVERDRAFT - 1000]);
   stream.consumed(INITIAL_WINDOW + 1000);
   await link.settle();
-  assert.deepEqual([link.relay.peerOverdraft, link.client.overdraft, link.ends], [OVERDRAFT, OVERDRAFT, []]);
+  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft, link.ends], [0, OVERDRAFT, []]);
 });
 
 Deno.test("more than may be overdrawn ends the session, either way", async () => {
@@ -414,6 +415,63 @@ Deno.test("more than may be overdrawn ends the session, either way", async () =>
   void down.asked[0].write(patterned(INITIAL_WINDOW + OVERDRAFT + 1, 1)).catch(() => {});
   await down.link.settle();
   assert.equal(down.link.ends[0].reason, GoAwayReason.protocolError);
+});
+
+/** Asks a client for an answer of 2 MiB, of which nobody takes anything. */
+async function askForLarge({ link, asked }: ReturnType<typeof createLink>) {
+  let got = 0;
+  const stream = link.relay.open(HEAD, GET, visitor({ onData: (piece) => void (got += piece.length) }))!;
+  await link.settle();
+  const asking = asked.at(-1)!;
+  answerEmpty(asking, false);
+  void asking.write(patterned(2 * OVERDRAFT, 1), true).catch(() => {});
+  await link.settle();
+  return { got, stream };
+}
+
+Deno.test("all clients together overdraw no more than their relay has for them, and while they are asked", async () => {
+  const overdraft = new ByteBudget(2 * OVERDRAFT - 1);
+  const one = createLink({ overdraft }), other = createLink({ overdraft });
+  const stalled = await askForLarge(one);
+  assert.equal(stalled.got, INITIAL_WINDOW + OVERDRAFT);
+  const modest = await askForLarge(other);
+  assert.equal(modest.got, INITIAL_WINDOW);
+  modest.stream.reset(ResetReason.cancelled);
+  // What the visitor did not take is dropped with them.
+  stalled.stream.reset(ResetReason.cancelled);
+  const late = await askForLarge(other);
+  assert.equal(late.got, INITIAL_WINDOW + OVERDRAFT);
+  late.stream.reset(ResetReason.cancelled);
+  await Promise.all([one.link.settle(), other.link.settle()]);
+  assert.equal(overdraft.take(Infinity), 2 * OVERDRAFT - 1);
+  assert.deepEqual([one.link.ends, other.link.ends], [[], []]);
+});
+
+Deno.test("what a client overdrew counts until it is passed on, though its session is lost meanwhile", async () => {
+  const { link, asked } = createLink();
+  const stream = link.relay.open(HEAD, GET, visitor())!;
+  await link.settle();
+  answerEmpty(asked[0], false);
+  await Promise.all([asked[0].write(patterned(OVERDRAFT, 1), true), link.settle()]);
+  link.relay.end(GoAwayReason.lost, "gone");
+  assert.deepEqual([stream.ended, link.relay.peerOverdrawn], [ResetReason.none, OVERDRAFT - INITIAL_WINDOW]);
+  assert.equal(link.overdraft.take(Infinity), 0);
+  stream.consumed(OVERDRAFT);
+  assert.equal(link.overdraft.take(Infinity), OVERDRAFT);
+});
+
+Deno.test("a client that overdraws where it may not ends its session", async () => {
+  for (const flags of [GET, UPGRADING]) {
+    const { link, asked } = createLink({ overdraft: new ByteBudget(flags.upgrade ? OVERDRAFT : 0) });
+    link.relay.open(HEAD, flags, visitor());
+    await link.settle();
+    const [stream] = asked;
+    stream.respond(flags.upgrade ? 101 : 200, NOTHING, 0, 0, NOTHING, 0, 0, false);
+    stream.addCredit(1);
+    void stream.write(patterned(INITIAL_WINDOW + 1, 1)).catch(() => {});
+    await link.settle();
+    assert.equal(link.ends[0].reason, GoAwayReason.protocolError);
+  }
 });
 
 Deno.test("a quarter of what windows may grow by is for bodies that nobody has taken anything of yet", async () => {
@@ -517,9 +575,9 @@ Deno.test("a window shrinks again when its reader has become slow, and goes on",
   assert.equal(link.toClient.messages.length, 1, "credit is still given");
 });
 
-Deno.test("GrowthBudget gives no more than it has, nor than the budget above", () => {
-  const above = new GrowthBudget(100);
-  const [one, other] = [new GrowthBudget(80, above), new GrowthBudget(80, above)];
+Deno.test("ByteBudget gives no more than it has, nor than the budget above", () => {
+  const above = new ByteBudget(100);
+  const [one, other] = [new ByteBudget(80, above), new ByteBudget(80, above)];
   assert.deepEqual([one.take(90), other.take(90), other.take(1)], [80, 20, 0]);
   one.giveBack(50);
   assert.deepEqual([other.take(90), one.take(90)], [50, 0]);

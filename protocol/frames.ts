@@ -28,6 +28,8 @@ export type FrameType = typeof FrameType[keyof typeof FrameType];
 export const END = 1;
 /** The request asks for an upgrade of its connection (REQUEST). */
 export const UPGRADE = 2;
+/** The answer may begin with what its session may overdraw (REQUEST). */
+export const OVERDRAW = 4;
 
 /** A frame that breaks the protocol. It ends the session, never more than that. */
 export class ProtocolError extends Error {

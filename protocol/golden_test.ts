@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
 import { answerEmpty, GET, HEAD, ignore, POST, turn, UPGRADING, visitor, writeText } from "./_link.ts";
-import { END, FrameType, UPGRADE } from "./frames.ts";
-import { HEARTBEAT_MS, INITIAL_WINDOW, MAX_HEAD } from "./limits.ts";
+import { END, FrameType, OVERDRAW, UPGRADE } from "./frames.ts";
+import { HEARTBEAT_MS, INITIAL_WINDOW, MAX_HEAD, OVERDRAFT } from "./limits.ts";
+import { ByteBudget } from "./budget.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason, ResetReason } from "./reasons.ts";
 import type { MuxStream, StreamHandler } from "./stream.ts";
@@ -28,7 +29,7 @@ interface GoldenFrame {
   hex: string;
 }
 
-const FLAGS = { END, UPGRADE };
+const FLAGS = { END, UPGRADE, OVERDRAW };
 // The file is ours and this test's own subject: what does not fit this type fails below.
 const frames = JSON.parse(
   readFileSync(new URL("./testdata/frames.json", import.meta.url), "utf8"),
@@ -92,6 +93,7 @@ async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Pr
     fields.status === 101,
     {
       lastId: Math.max(0, id - 1),
+      overdraft: new ByteBudget(has("OVERDRAW") ? OVERDRAFT : 0),
     },
   );
   const { mux } = end, stream = end.stream!;
@@ -163,7 +165,8 @@ async function read(golden: GoldenFrame): Promise<unknown> {
   const onRequest: MuxOptions["onRequest"] = (stream, bytes, start, end, flags) => {
     assert.equal(stream.id, golden.stream);
     const head = toText(bytes.subarray(start, end));
-    seen = ["REQUEST", flagsOf({ END: flags.end, UPGRADE: flags.upgrade }), { head }];
+    const marks = { END: flags.end, UPGRADE: flags.upgrade, OVERDRAW: stream.room > INITIAL_WINDOW };
+    seen = ["REQUEST", flagsOf(marks), { head }];
     return ignore();
   };
   const more = { onGoAway, onNotice, ...(golden.type === "REQUEST" && { onRequest }) };

@@ -30,6 +30,9 @@ export const INITIAL_WINDOW = 48 * 1024;
  */
 export const OVERDRAFT = 1024 * 1024;
 
+/** What the clients of all sessions of a relay's process may send so: those of 64 that requests are under way on. */
+export const PROCESS_OVERDRAFT = 64 * OVERDRAFT;
+
 /** A window grows up to this while its reader keeps up: 15 MiB carry 300 MB/s over a round trip of 50 ms. */
 export const MAX_WINDOW = 15 * 1024 * 1024;
 
@@ -38,6 +41,12 @@ export const MAX_WINDOW = 15 * 1024 * 1024;
  * stall, hold it.
  */
 export const MAX_WINDOW_GROWTH = 15 * 1024 * 1024;
+
+/**
+ * What all sessions of a process may grow by: readers that kept up, and then all stop at once, hold this much at most besides
+ * their initial windows.
+ */
+export const PROCESS_GROWTH = 4 * MAX_WINDOW_GROWTH;
 
 /**
  * The part of it that goes to readers of whom nothing is known yet: the rest is for those who have taken something. Besides

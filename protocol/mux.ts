@@ -13,9 +13,9 @@ import {
   OVERDRAFT,
   SILENCE_MS,
 } from "./limits.ts";
-import { END, FrameType, ProtocolError, readU16, readU32, UPGRADE } from "./frames.ts";
+import { END, FrameType, OVERDRAW, ProtocolError, readU16, readU32, UPGRADE } from "./frames.ts";
 import { FrameWriter, HEADROOM, type HeadWriter, Outbox, type Transport } from "./outbox.ts";
-import { GrowthBudget, growthOfProcess } from "./growth.ts";
+import { ByteBudget, growthOfProcess, overdraftOfProcess } from "./budget.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
 import { MuxStream, type StreamHandler, type StreamSession, SWITCHING_PROTOCOLS } from "./stream.ts";
 import { StreamTable } from "./stream_table.ts";
@@ -38,7 +38,9 @@ export interface MuxOptions {
   /** Milliseconds; `performance.now()` when left out. */
   now?: () => number;
   /** What its windows may grow by; within the process's own budget when left out. */
-  growth?: GrowthBudget;
+  growth?: ByteBudget;
+  /** What clients may overdraw is taken from it while requests are under way: relay only. The process's when left out. */
+  overdraft?: ByteBudget;
   /** The id before that of the first stream; for tests of how ids start anew. 0 when left out. */
   lastId?: number;
 }
@@ -58,10 +60,15 @@ export interface RequestFlags {
 export class Mux implements StreamSession {
   readonly outbox: Outbox;
   readonly frames: FrameWriter;
-  readonly growth: GrowthBudget;
+  readonly growth: ByteBudget;
   readonly now: () => number;
   overdraft = OVERDRAFT;
-  peerOverdraft = OVERDRAFT;
+  /** Bytes that came beyond the credit of their streams and have not been paid back. */
+  peerOverdrawn = 0;
+  /** What that may be. */
+  #peerOverdraft: number;
+  /** Requests under way whose answers may be overdrawn. */
+  #overdrawing = 0;
   readonly #options: MuxOptions;
   readonly #streams = new StreamTable<MuxStream>();
   #lastId: number;
@@ -87,7 +94,9 @@ export class Mux implements StreamSession {
   constructor(options: MuxOptions) {
     this.#options = options;
     this.#lastId = options.lastId ?? 0;
-    this.growth = options.growth ?? new GrowthBudget(MAX_WINDOW_GROWTH, growthOfProcess);
+    this.growth = options.growth ?? new ByteBudget(MAX_WINDOW_GROWTH, growthOfProcess);
+    // A client has one relay to fear, and is asked for what it takes; a relay has thousands of clients.
+    this.#peerOverdraft = this.#isRelay ? 0 : OVERDRAFT;
     this.now = options.now ?? (() => performance.now());
     this.#heardAt = this.now();
     this.outbox = new Outbox(options.transport);
@@ -137,10 +146,13 @@ export class Mux implements StreamSession {
    */
   open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
     if (this.#over || this.#drains || this.outbox.used > MAX_WAITING || !this.#hasPlace(flags.upgrade)) return null;
-    const id = this.#nextId();
-    const size = this.frames.putRequest((flags.end ? END : 0) | (flags.upgrade ? UPGRADE : 0), id, head);
-    const stream = new MuxStream(this, id, flags.upgrade, handler, true);
+    const id = this.#nextId(), mayBeOverdrawn = !flags.upgrade && this.#allowsOverdraft();
+    const marks = (flags.end ? END : 0) | (flags.upgrade ? UPGRADE : mayBeOverdrawn ? OVERDRAW : 0);
+    const size = this.frames.putRequest(marks, id, head);
+    const stream = new MuxStream(this, id, flags.upgrade, handler, !flags.upgrade, true);
     this.#add(stream);
+    if (mayBeOverdrawn) this.#overdrawing++;
+    stream.mayBeOverdrawn = mayBeOverdrawn;
     stream.carried = size;
     if (flags.end) stream.localEnded = true;
     return stream;
@@ -198,6 +210,7 @@ export class Mux implements StreamSession {
    */
   beat(): void {
     this.#emptyFrames = 0;
+    this.#giveUpOverdraft();
     for (const { handler } of this.#streams.entries()) handler.onBeat?.();
     const now = this.now(), silence = now - this.#heardAt;
     if (silence >= SILENCE_MS) return this.end(GoAwayReason.lost, "no answer to heartbeats");
@@ -223,6 +236,34 @@ export class Mux implements StreamSession {
   forget(stream: MuxStream): void {
     this.#streams.delete(stream);
     if (stream.upgrade) this.#upgrades--;
+    if (!stream.mayBeOverdrawn) return;
+    this.#overdrawing--;
+    this.#giveUpOverdraft();
+  }
+
+  peerOverdraws(bytes: number): boolean {
+    this.peerOverdrawn += bytes;
+    return this.peerOverdrawn <= this.#peerOverdraft;
+  }
+
+  peerPaidBack(bytes: number): void {
+    this.peerOverdrawn -= bytes;
+    this.#giveUpOverdraft();
+  }
+
+  /** Whether the client may overdraw: as long as there are requests under way that it may do so for. Relay only. */
+  #allowsOverdraft(): boolean {
+    if (this.#peerOverdraft > 0) return true;
+    if (!this.#overdraftOfAll.takeAll(OVERDRAFT)) return false;
+    this.#peerOverdraft = OVERDRAFT;
+    return true;
+  }
+
+  /** Gives back what {@link #allowsOverdraft} took, once it is of no use to anyone and nothing of it waits here. */
+  #giveUpOverdraft(): void {
+    if (this.#overdrawing > 0 || this.peerOverdrawn > 0 || this.#peerOverdraft === 0 || !this.#isRelay) return;
+    this.#peerOverdraft = 0;
+    this.#overdraftOfAll.giveBack(OVERDRAFT);
   }
 
   owe(id: number, bytes: number): void {
@@ -246,6 +287,14 @@ export class Mux implements StreamSession {
   #hasPlace(upgrade: boolean): boolean {
     const { maxStreams, maxUpgrades } = this.#options;
     return upgrade ? this.#upgrades < maxUpgrades : this.#streams.size - this.#upgrades < maxStreams;
+  }
+
+  get #isRelay(): boolean {
+    return this.#options.onRequest === undefined;
+  }
+
+  get #overdraftOfAll(): ByteBudget {
+    return this.#options.overdraft ?? overdraftOfProcess;
   }
 
   #nextId(): number {
@@ -359,7 +408,8 @@ export class Mux implements StreamSession {
     const request = { end: (flags & END) !== 0, upgrade: (flags & UPGRADE) !== 0 };
     if (request.end && request.upgrade) throw new ProtocolError("a request for an upgrade has no END");
     const hasPlace = this.#hasPlace(request.upgrade);
-    const stream = new MuxStream(this, id, request.upgrade, REFUSED, false);
+    const mayOverdraw = !request.upgrade && (flags & OVERDRAW) !== 0;
+    const stream = new MuxStream(this, id, request.upgrade, REFUSED, mayOverdraw, false);
     this.#add(stream);
     if (!hasPlace) return stream.reset(ResetReason.limit, "too many requests at a time");
     stream.remoteEnded = request.end;

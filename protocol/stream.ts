@@ -2,7 +2,7 @@ import { INITIAL_WINDOW, MAX_EARLY_GROWTH, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GRO
 import { END, FrameType, ProtocolError } from "./frames.ts";
 import { ResetReason } from "./reasons.ts";
 import type { FrameWriter, Outbox } from "./outbox.ts";
-import type { GrowthBudget } from "./growth.ts";
+import type { ByteBudget } from "./budget.ts";
 
 /**
  * What happens on a stream, told to its user. Byte views, and the offsets into `frame`, are good during the call only:
@@ -37,11 +37,13 @@ export interface StreamHandler {
 export interface StreamSession {
   readonly outbox: Outbox;
   readonly frames: FrameWriter;
-  readonly growth: GrowthBudget;
+  readonly growth: ByteBudget;
   /** What streams may still send beyond their credit, all together, in bytes. */
   overdraft: number;
-  /** The same of the peer's. */
-  peerOverdraft: number;
+  /** The peer's streams have been sent so many bytes more beyond their credit. Says whether they may. */
+  peerOverdraws(bytes: number): boolean;
+  /** Of these, so many are paid back. */
+  peerPaidBack(bytes: number): void;
   /** Milliseconds. */
   readonly now: () => number;
   /** When the peer's last bytes came, by {@link now}. */
@@ -87,6 +89,8 @@ export class MuxStream {
   remoteEnded = false;
   /** Status of the answer, 0 before it. */
   status = 0;
+  /** Its answer may begin beyond the credit: relay only. */
+  mayBeOverdrawn = false;
   /** Interim answers so far. */
   interims = 0;
   /** Bytes of heads and bodies carried, both directions. */
@@ -101,7 +105,7 @@ export class MuxStream {
   readonly #holds: boolean;
   /** Below 0 by what was overdrawn; likewise the peer's. */
   #sendCredit = INITIAL_WINDOW;
-  /** Until credit comes: the peer knows of the body then. Never an upgrade, which would hold for hours what it overdraws. */
+  /** Until credit comes: the peer knows of the body then. */
   #mayOverdraw: boolean;
   /** Bytes the peer may still send. */
   #allowance = INITIAL_WINDOW;
@@ -118,13 +122,23 @@ export class MuxStream {
   #hasKeptUp = false;
   #wake: (() => void) | null = null;
 
-  /** @param holds whether what has come may wait for its reader after the stream has ended well, and counts until then */
-  constructor(mux: StreamSession, id: number, upgrade: boolean, handler: StreamHandler, holds: boolean) {
+  /**
+   * @param mayOverdraw whether its body may begin beyond the credit
+   * @param holds whether what has come may wait for its reader after the stream has ended well, and counts until then
+   */
+  constructor(
+    mux: StreamSession,
+    id: number,
+    upgrade: boolean,
+    handler: StreamHandler,
+    mayOverdraw: boolean,
+    holds: boolean,
+  ) {
     this.#mux = mux;
     this.#holds = holds;
     this.id = id;
     this.upgrade = upgrade;
-    this.#mayOverdraw = !upgrade;
+    this.#mayOverdraw = mayOverdraw;
     this.handler = handler;
   }
 
@@ -285,7 +299,7 @@ export class MuxStream {
   }
 
   #give(credit: number): void {
-    if (this.#allowance < 0) this.#mux.peerOverdraft += Math.min(credit, -this.#allowance);
+    if (this.#allowance < 0) this.#mux.peerPaidBack(Math.min(credit, -this.#allowance));
     this.#allowance += credit;
     this.#mux.frames.putCredit(this.id, credit);
   }
@@ -333,8 +347,8 @@ export class MuxStream {
     this.#allowance -= bytes;
     this.#waiting += bytes;
     this.carried += bytes;
-    if (this.#allowance < 0) this.#mux.peerOverdraft -= Math.min(bytes, -this.#allowance);
-    if (this.#mux.peerOverdraft < 0) throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
+    if (this.#allowance >= 0 || this.#mux.peerOverdraws(Math.min(bytes, -this.#allowance))) return;
+    throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
   }
 
   /** For the mux: the peer's direction is complete. */
@@ -377,7 +391,7 @@ export class MuxStream {
     if (paid > 0 && this.#paysBack) this.#give(paid);
     else if (paid > 0) {
       this.#allowance += paid;
-      this.#mux.peerOverdraft += paid;
+      this.#mux.peerPaidBack(paid);
     }
     const less = this.growth - this.#waiting;
     if (less <= 0) return;

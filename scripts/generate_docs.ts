@@ -5,7 +5,15 @@ import type { Option, OptionTable } from "../common/options.ts";
 import { clientOptions } from "../client/config.ts";
 import { createProgram } from "../client/main.ts";
 import { loadEmbeddedRelay, serverCommands } from "../server/program.ts";
-import { INITIAL_WINDOW, MAX_HEAD, MAX_WINDOW, MAX_WINDOW_GROWTH, OVERDRAFT } from "../protocol/mod.ts";
+import {
+  INITIAL_WINDOW,
+  MAX_HEAD,
+  MAX_WINDOW,
+  MAX_WINDOW_GROWTH,
+  OVERDRAFT,
+  PROCESS_GROWTH,
+  PROCESS_OVERDRAFT,
+} from "../protocol/mod.ts";
 import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "../server/relay/mod.ts";
 import { renderConfigSchema } from "./config_schema.ts";
 import { CLIENT_LIMITS, type FixedLimit, readLimit, SHARING_LIMITS } from "./fixed_limits.ts";
@@ -90,6 +98,7 @@ ${
     ["bytes of a head inside a session", String(MAX_HEAD)],
     ["bytes of a stream on their way to who has not taken them", String(MAX_WINDOW)],
     [`the same of all streams of a session, beside ${INITIAL_WINDOW} each`, String(MAX_WINDOW_GROWTH + OVERDRAFT)],
+    ["the same of all sessions, likewise", String(PROCESS_GROWTH + PROCESS_OVERDRAFT)],
   ])
 }
 

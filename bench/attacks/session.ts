@@ -4,10 +4,17 @@ import { SESSION_PATH, SUBPROTOCOL, TUNNEL_HEADER } from "../../protocol/mod.ts"
 import { dial } from "./dial.ts";
 import type { Tally, Victim } from "./types.ts";
 
+/** A session of an attacker. */
+export interface RawSession {
+  socket: Socket;
+  /** Its tunnel, as visitors name it. */
+  host: string;
+}
+
 /** Opens a tunnel of its own, and its session, by hand: what is sent on it is the caller's. */
-export async function openSession(victim: Victim, tally: Tally): Promise<Socket> {
-  const { id, secret } = await createTunnel(victim);
-  const socket = await dial(victim, 1, tally);
+export async function openSession(victim: Victim, tally: Tally, address = 1): Promise<RawSession> {
+  const { id, secret, url } = await createTunnel(victim);
+  const socket = await dial(victim, address, tally);
   if (socket === null) throw new Error("the server takes no connection for a session");
   socket.write(
     `GET ${SESSION_PATH} HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
@@ -19,11 +26,11 @@ export async function openSession(victim: Victim, tally: Tally): Promise<Socket>
   const text = new TextDecoder("latin1").decode(answer);
   if (!text.startsWith("HTTP/1.1 101 ")) throw new Error(`the session was refused: ${text}`);
   socket.resume();
-  return socket;
+  return { socket, host: new URL(url).host };
 }
 
-async function createTunnel({ port }: Victim): Promise<{ id: string; secret: string }> {
+async function createTunnel({ port }: Victim): Promise<{ id: string; secret: string; url: string }> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1/tunnels/ephemeral`, { method: "POST" });
   if (answer.status !== 201) throw new Error(`a tunnel was refused: ${await answer.text()}`);
-  return await answer.json() as { id: string; secret: string };
+  return await answer.json() as { id: string; secret: string; url: string };
 }

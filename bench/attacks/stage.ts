@@ -159,7 +159,7 @@ export async function openStage({ descriptors, visited }: StageOptions = {}): Pr
 /** Opens a session and ends it. @returns what was in its way, or null */
 async function tryForSession(victim: Victim): Promise<string | null> {
   try {
-    (await openSession(victim, { opened: 0, ended: 0, sent: 0, answers: {} })).destroy();
+    (await openSession(victim, { opened: 0, ended: 0, sent: 0, answers: {} })).socket.destroy();
     return null;
   } catch (error) {
     return describeError(error);

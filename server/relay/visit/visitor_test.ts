@@ -131,11 +131,11 @@ Deno.test("an answer that waits for its visitor counts until it is taken, or the
     respond(client, 200, "\r\n", "", false);
     await client.write(new Uint8Array(INITIAL_WINDOW + OVERDRAFT), true);
     await settle();
-    assert.deepEqual([stream.ended, relay.size, relay.peerOverdraft], [ResetReason.none, 0, 0]);
+    assert.deepEqual([stream.ended, relay.size, relay.peerOverdrawn], [ResetReason.none, 0, OVERDRAFT]);
     if (takes) { for (; exchange.replied.end === null; await settle()) exchange.take(); }
     else exchange.leave();
     await settle();
-    assert.equal(relay.peerOverdraft, OVERDRAFT);
+    assert.equal(relay.peerOverdrawn, 0);
   }
 });
 
