@@ -439,7 +439,7 @@ export const serverOptions = {
     parse: integer(1, MAX_INT),
     fallback: String(DEFAULT_LIMITS.maxConnectionsPerAddress),
     help:
-      "connections of one address, or IPv6 network of 64 bits, the longest idle go first; requests at a time of a visitor behind a trusted proxy, which itself has no limit",
+      "connections of one address, or IPv6 network of 64 bits, the longest idle go first; requests at a time of a visitor over HTTP/2, or behind a trusted proxy, which itself has no limit",
   },
   headSeconds: {
     flag: "--head-seconds",

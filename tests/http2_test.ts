@@ -65,6 +65,28 @@ for (const listener of ["edge", "deno"]) {
   });
 }
 
+Deno.test("HTTP/2 through a tunnel: a visitor has no more requests at a time than they may have connections", async () => {
+  const limit = 20;
+  await using site = startSite();
+  await using server = await startServer({ args: [...TLS, "--max-connections-per-address", String(limit)] });
+  await using tunnel = await startTunnel({ server, target: site, args: TRUST });
+  const { host, hostname, port } = new URL(tunnel.url);
+  const ask = async (paths: string) => {
+    const { stdout } = await new Deno.Command("curl", {
+      args: ["-sk", "--http2", "--no-progress-meter", "--parallel", "-o", "/dev/null"]
+        .concat("-w", "%{http_version} %{http_code} %header{portway-error}\n")
+        .concat("--resolve", `${hostname}:${port}:127.0.0.1`, `https://${host}/${paths}`),
+    }).output();
+    return new TextDecoder().decode(stdout).trimEnd().split("\n").map((line) => line.trim());
+  };
+  const held = ask(`hold?[1-${limit}]`);
+  for (let count = 0; count < limit; count++) await site.log.waitFor("open /hold");
+  assert.deepEqual(await ask(""), ["2 429 too_many_requests"]);
+  site.release();
+  assert.deepEqual(await held, Array(limit).fill("2 200"));
+  assert.deepEqual(await ask(""), ["2 200"]);
+});
+
 Deno.test("HTTP/2 in Chromium: a hundred requests at once, uploads, event streams and visitors who leave", async () => {
   await using early = await startEarlyService();
   await using site = startSite();

@@ -41,7 +41,7 @@ export const tooManyConnections = (): HttpError =>
     headers: { "retry-after": "1" },
   });
 
-/** 429 `too_many_requests`: one visitor behind a trusted proxy has too many requests open. */
+/** 429 `too_many_requests`: one visitor over HTTP/2 or behind a trusted proxy has too many requests open. */
 export const tooManyOfVisitor = (): HttpError =>
   new HttpError(429, "too_many_requests", "This address has as many requests under way as it may.", {
     headers: { "retry-after": "1" },

@@ -43,7 +43,7 @@ export interface RelayOptions extends AccountChecks {
   tunnelsPerMinute: number;
   /** Ephemeral tunnels altogether. */
   maxTunnels: number;
-  /** Requests at a time of one visitor behind a trusted proxy, whose connections say nothing of them. */
+  /** Requests at a time of one visitor over HTTP/2 or behind a trusted proxy, where connections say nothing of them. */
   maxRequestsPerVisitor: number;
   maxStreams: number;
   maxUpgrades: number;

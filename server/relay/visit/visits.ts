@@ -30,14 +30,14 @@ export interface VisitsOptions {
   readOrigin: OriginReader;
   /** How long a visitor waits for a client that has just dropped off. */
   holdMs: number;
-  /** Requests at a time of one visitor behind a trusted proxy, upgrades included. */
+  /** Requests at a time of one visitor over HTTP/2 or behind a trusted proxy, upgrades included. */
   maxRequestsPerVisitor: number;
 }
 
 /** Answers visitors of tunnels: HTTP, streams and upgrades pass the same gates, here and nowhere else. */
 export class Visits implements Face {
   readonly #options: VisitsOptions;
-  /** Requests that run, of visitors behind trusted proxies by their networks. */
+  /** Requests that run, of visitors over HTTP/2 and behind trusted proxies by their networks. */
   readonly #running = new Map<string, number>();
 
   constructor(options: VisitsOptions) {
@@ -78,8 +78,9 @@ export class Visits implements Face {
   #carry(exchange: Exchange, endpoint: Endpoint, carrier: Carrier): Answer {
     const { readOrigin, maxRequestsPerVisitor } = this.#options;
     const origin = readOrigin(exchange);
-    // The listener counts the connections of everybody else.
-    const network = origin.isProxied === true ? networkOf(origin.address) : null;
+    // Everybody else has a connection for each, and the listener counts those.
+    const isCounted = origin.isProxied === true || exchange.httpVersion === "2";
+    const network = isCounted ? networkOf(origin.address) : null;
     if (network !== null && (this.#running.get(network) ?? 0) >= maxRequestsPerVisitor) {
       return refusal(exchange, tooManyOfVisitor());
     }
