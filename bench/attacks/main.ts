@@ -45,6 +45,13 @@ const FULL: readonly (readonly [string, number])[] = [
   ["one-address", 1500],
 ];
 
+/** By HTTP/2, at a server that ends TLS. */
+const HTTP2: readonly (readonly [string, number])[] = [
+  ["http2-no-readers", 2000],
+  ["http2-resets", 50],
+  ["http2-floods", 50],
+];
+
 /** Under `ulimit -n 1024`. */
 const FEW_DESCRIPTORS: readonly (readonly [string, number])[] = [
   ["silent", 2500],
@@ -88,6 +95,11 @@ await run("quiet", null);
 for (const [name, count] of FULL) {
   const scaled = Math.max(1, Math.round(count * scale));
   await run(`${name} × ${scaled}`, { name, count: scaled });
+}
+await run("quiet, TLS", null, { visited, isSecure: true });
+for (const [name, count] of HTTP2) {
+  const scaled = Math.max(1, Math.round(count * scale));
+  await run(`${name} × ${scaled}`, { name, count: scaled }, { visited, isSecure: true });
 }
 for (const [name, count] of FEW_DESCRIPTORS) {
   await run(`${name} × ${count}, 1024 descriptors`, { name, count }, { visited, descriptors: 1024 });

@@ -1,6 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { Buffer } from "node:buffer";
 import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { describeError } from "../../common/log.ts";
 import { readMemory } from "../measure/process_stats.ts";
 import { median, percentile } from "../measure/stats.ts";
@@ -67,26 +69,28 @@ export interface Stage extends AsyncDisposable {
 export interface StageOptions {
   /** Files and sockets it may have open; what this process may when left out. */
   descriptors?: number;
+  /** It ends TLS itself. */
+  isSecure?: boolean;
   /** Makes the load of ordinary visitors that it has had before; it has just been started when left out. */
   visited?: GenerateLoad;
 }
 
-export async function openStage({ descriptors, visited }: StageOptions = {}): Promise<Stage> {
+export async function openStage({ descriptors, isSecure = false, visited }: StageOptions = {}): Promise<Stage> {
   // What is measured is not how long a service of Deno's lets newcomers wait: common/connection/turns/deno.ts.
   const env = { DENO_TOKIO_EVENT_INTERVAL: "1" };
   const service = startProgram(DENO, ["run", "-A", join(FOLDER, "_target.ts")], { env });
   const [, port] = await service.until(/port (\d+)/);
-  const tunnel = await startTunnel("portway", { service: Number(port) }, { descriptors }, { silent: true });
+  const tunnel = await startTunnel("portway", { service: Number(port) }, { descriptors, isSecure }, { silent: true });
   if (visited !== undefined) await warmUp(tunnel, visited);
   const [relay] = tunnel.relay, [client] = tunnel.client;
-  const { endpoint } = tunnel;
+  const victim: Victim = { ...tunnel.endpoint, isSecure };
 
   async function bear(attack: AttackOptions | null, seconds: number): Promise<Bearing> {
-    await probe(endpoint.port, endpoint.host);
+    await probe(victim);
     const before = { memory: readMemory([relay]), descriptors: countDescriptors(relay) };
     const attacker = attack === null ? null : startProgram(
       DENO,
-      ["run", "-A", join(FOLDER, "_attacker.ts"), attack.name, String(endpoint.port), endpoint.host]
+      ["run", "-A", join(FOLDER, "_attacker.ts"), attack.name, String(victim.port), victim.host]
         .concat(String(attack.count)),
     );
     let peak = before.memory, clientPeak = 0;
@@ -95,10 +99,10 @@ export async function openStage({ descriptors, visited }: StageOptions = {}): Pr
       clientPeak = Math.max(clientPeak, readMemory([client]));
     }, SAMPLE_MS);
     try {
-      const visits = startProbes(endpoint.port, endpoint.host);
+      const visits = startProbes(victim);
       await attacker?.until(/ready/, READY_MS);
       await sleep(seconds * 1000);
-      const sessionFault = await tryForSession(endpoint);
+      const sessionFault = await tryForSession(victim);
       const times = await visits.stop();
       const memoryHeld = readMemory([relay]);
       const tally = attacker?.lastLine() ?? "";
@@ -140,8 +144,8 @@ export async function openStage({ descriptors, visited }: StageOptions = {}): Pr
 
   async function countStreams(): Promise<number> {
     try {
-      const answer = await fetch(`http://127.0.0.1:${endpoint.port}/health`, { headers: { connection: "close" } });
-      return (await answer.json() as { streams: number }).streams;
+      const answer = await ask(victim, "localhost", "/health");
+      return (JSON.parse(answer.slice(answer.indexOf("{"))) as { streams: number }).streams;
     } catch {
       return NaN;
     }
@@ -158,6 +162,8 @@ export async function openStage({ descriptors, visited }: StageOptions = {}): Pr
 
 /** Opens a session and ends it. @returns what was in its way, or null */
 async function tryForSession(victim: Victim): Promise<string | null> {
+  // Its attackers' sessions are made by hand, without TLS.
+  if (victim.isSecure) return null;
   try {
     (await openSession(victim, { opened: 0, ended: 0, sent: 0, answers: {} })).socket.destroy();
     return null;
@@ -167,12 +173,12 @@ async function tryForSession(victim: Victim): Promise<string | null> {
 }
 
 /** New visitors, one at a time on a connection of their own, until they are stopped: how long each waited. */
-function startProbes(port: number, host: string): { stop(): Promise<number[]> } {
+function startProbes(victim: Victim): { stop(): Promise<number[]> } {
   const times: number[] = [];
   let going = true;
   const run = async () => {
     while (going) {
-      times.push(await probe(port, host));
+      times.push(await probe(victim));
       await sleep(PROBE_MS);
     }
   };
@@ -187,23 +193,28 @@ function startProbes(port: number, host: string): { stop(): Promise<number[]> } 
 }
 
 /** How long one new visitor waits for the tunnel's answer; infinite when it does not come. */
-function probe(port: number, host: string): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
+async function probe(victim: Victim): Promise<number> {
   const began = performance.now();
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+  const text = await ask(victim, victim.host, "/").catch(() => "");
+  const isAnswer = text.startsWith("HTTP/1.1 200 ") && text.endsWith("hello");
+  return isAnswer ? performance.now() - began : Infinity;
+}
+
+/** Asks on a connection of its own, by HTTP/1.1. Resolves with all that was answered, in time. */
+function ask({ port, isSecure }: Victim, host: string, path: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const to = { port, host: "127.0.0.1", noDelay: true };
+  const socket = isSecure ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
   let text = "";
-  const end = (time: number) => {
-    clearTimeout(timer);
-    socket.destroy();
-    resolve(time);
-  };
-  const timer = setTimeout(end, PATIENCE_MS, Infinity);
-  socket.on("connect", () => socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`));
-  socket.on("data", (bytes) => text += bytes.toString("latin1"));
-  socket.on("error", () => end(Infinity));
+  const timer = setTimeout(() => socket.destroy(new Error("no answer")), PATIENCE_MS);
+  socket.on(isSecure ? "secureConnect" : "connect", () => {
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+  });
+  socket.on("data", (bytes: Uint8Array) => text += Buffer.from(bytes).toString("latin1"));
+  socket.on("error", reject);
   socket.on("close", () => {
-    const isAnswer = text.startsWith("HTTP/1.1 200 ") && text.endsWith("hello");
-    end(isAnswer ? performance.now() - began : Infinity);
+    clearTimeout(timer);
+    resolve(text);
   });
   return promise;
 }

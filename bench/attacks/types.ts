@@ -3,6 +3,8 @@ export interface Victim {
   port: number;
   /** The tunnel's host; its service is `_target.ts`. */
   host: string;
+  /** It ends TLS. */
+  isSecure?: boolean;
 }
 
 /** What attackers have done so far, for the report. */

@@ -1,4 +1,4 @@
-import { HttpError } from "../http_error.ts";
+import { expectationFailed, HttpError } from "../http_error.ts";
 import { decodeLatin1, type RequestHead, type RequestSyntaxError } from "../http1/mod.ts";
 import type { Exchange } from "./types.ts";
 
@@ -17,6 +17,14 @@ export function isWebSocketHandshake(exchange: Pick<Exchange, "method" | "header
   return exchange.method === "GET" && exchange.header("upgrade")?.toLowerCase() === "websocket" &&
     exchange.header("sec-websocket-version") === "13" &&
     /^[A-Za-z0-9+/]{22}==$/.test(exchange.header("sec-websocket-key") ?? "");
+}
+
+/** What `Expect` asks for that nobody here can meet, as an error; else null. */
+export function findExpectationFault({ head }: Pick<Exchange, "head">): HttpError | null {
+  if (head.expectation !== "unknown") return null;
+  return expectationFailed(`This server knows no expectation "${head.values("expect")}".`, {
+    supported_expectations: ["100-continue"],
+  });
 }
 
 /** 400, and the connection ends: what follows on it cannot be trusted to be a request. */

@@ -1,7 +1,7 @@
 import { delay } from "../delay.ts";
 import { errorResponse, HttpError } from "../http_error.ts";
 import { describeError, type Logger, stackOf } from "../log.ts";
-import { DenoExchange, type DenoExchangeOptions } from "./deno_exchange.ts";
+import { DenoExchange } from "./deno_exchange.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 import { sendResponse } from "./send_response.ts";
 import { BodyCut } from "./types.ts";
@@ -18,7 +18,8 @@ export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Pr
   const secure = options.tls !== undefined, limits = { ...DEFAULT_LIMITS, ...options.limits };
   const server = listenByDeno(options, (request, { remoteAddr, completed }) => {
     const isHttp2 = secure && (request.headers.has("host") ? null : true);
-    const exchange = createDenoExchange(request, remoteAddr.hostname, { secure, isHttp2, limits });
+    const { upgradeWebSocket } = Deno;
+    const exchange = new DenoExchange(request, remoteAddr.hostname, { secure, isHttp2, limits, upgradeWebSocket });
     return answerRequest(exchange, completed, handler, options);
   });
   return Promise.resolve({ ...server, connections: -1 });
@@ -29,7 +30,7 @@ const RELISTEN_MS = 250;
 type Handle = (request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>) => Response | Promise<Response>;
 
 /** `Deno.serve` on one address, which it keeps listening on. What `handle` throws is logged, and answered with 500. */
-export function listenByDeno(options: ListenOptions, handle: Handle): Omit<Listener, "connections"> {
+function listenByDeno(options: ListenOptions, handle: Handle): Omit<Listener, "connections"> {
   const { log } = options;
   let server = serveOnce(options, handle);
   const { hostname, port } = server.address;
@@ -103,20 +104,11 @@ function serveOnce({ hostname, port, tls, log }: ListenOptions, handle: Handle) 
   };
 }
 
-/** A request that `Deno.serve` has taken. */
-export function createDenoExchange(
-  request: Request,
-  remoteAddress: string,
-  from: Omit<DenoExchangeOptions, "upgradeWebSocket">,
-): DenoExchange {
-  return new DenoExchange(request, remoteAddress, { ...from, upgradeWebSocket: Deno.upgradeWebSocket });
-}
-
 /**
  * What the handler answers, by whichever of the two ways; what it throws is logged, and answered with 500. `completed`
  * settles once the answer is out.
  */
-export async function answerRequest(
+async function answerRequest(
   exchange: DenoExchange,
   completed: Promise<void>,
   handler: ExchangeHandler,
@@ -143,7 +135,7 @@ async function findResponse(exchange: DenoExchange, handler: ExchangeHandler, lo
 }
 
 /** What a handler threw, as an answer. */
-export function failedExchange(error: unknown, log: Logger): Response {
+function failedExchange(error: unknown, log: Logger): Response {
   if (!(error instanceof BodyCut)) {
     log.error("exchange_failed", { reason: describeError(error), stack: stackOf(error) });
   }

@@ -1,15 +1,6 @@
 import { decodeLatin1, encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
 import type { HttpError } from "../http_error.ts";
-import {
-  badRequest,
-  createRequest,
-  HEAD_TOO_LARGE,
-  headFault,
-  isWebSocketHandshake,
-  listHeaders,
-  streamBody,
-} from "./_request.ts";
-import { BodyPace } from "./body_pace.ts";
+import { badRequest, HEAD_TOO_LARGE, headFault, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
 import { DenoReply, type UpgradeWebSocket } from "./deno_reply.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { BodyCut, type Exchange } from "./types.ts";
@@ -21,8 +12,6 @@ export interface DenoExchangeOptions {
   secure: boolean;
   /** Null where Deno does not tell: in TLS, with a Host field, which HTTP/2 may have as well. */
   isHttp2: boolean | null;
-  /** The method that stands for GET where a body comes with it, if there is one: Deno drops bodies with GET. */
-  getWithBody?: string;
   limits: Pick<ListenerLimits, "maxHeadBytes" | "maxFields">;
   /** `Deno.upgradeWebSocket`. */
   upgradeWebSocket: UpgradeWebSocket;
@@ -52,8 +41,7 @@ export class DenoExchange implements Exchange {
   /** HTTP/2 announces no body, and Deno does not tell whether one follows. */
   readonly mayBeEmpty: boolean;
   readonly #head = new RequestHead();
-  readonly #pace = new BodyPace();
-  /** The answer is complete, so that what is left of the body is nobody's; or it came too slowly. */
+  /** The answer is complete, so that what is left of the body is nobody's. */
   #isBodyOver = false;
   #headers: readonly string[] | null = null;
   #first: Bytes | null = null;
@@ -69,7 +57,7 @@ export class DenoExchange implements Exchange {
     this.remoteAddress = remoteAddress;
     this.secure = secure;
     this.httpVersion = isHttp2 ? "2" : "1.1";
-    this.method = request.method === options.getWithBody ? "GET" : request.method;
+    this.method = request.method;
     this.reply = new DenoReply(this, options.upgradeWebSocket);
     const { host, target } = splitUrl(request, isHttp2 === true);
     this.host = host;
@@ -94,7 +82,7 @@ export class DenoExchange implements Exchange {
   }
 
   get request(): Request {
-    return this.#request.method === this.method ? this.#request : createRequest(this);
+    return this.#request;
   }
 
   /** The Accept field, of heads that are refused as well. */
@@ -125,28 +113,13 @@ export class DenoExchange implements Exchange {
     this.#reader ??= this.#stream?.getReader() ?? null;
     if (this.#reader === null) return null;
     let piece: Bytes | null;
-    this.#pace.wait();
     try {
       piece = await readPiece(this.#reader);
     } catch (cause) {
       throw new BodyCut("the visitor left", { cause });
     }
-    this.#pace.came(piece?.length ?? 0);
     if (this.#isBodyOver) throw new BodyCut("the rest of the body is not waited for");
     return piece;
-  }
-
-  /** Asked once a second: whether less of the body comes than from a visitor who wants to be heard. */
-  isTooSlow(limits: ListenerLimits): boolean {
-    return this.#pace.isTooSlow(limits);
-  }
-
-  /** Takes no more of the body: whoever waits for it hears that it was cut. */
-  dropBody(): void {
-    if (this.#isBodyOver) return;
-    this.#isBodyOver = true;
-    // Whoever else reads it ends it; and what broke has ended.
-    void this.#reader?.cancel().catch(() => {});
   }
 
   /**
@@ -158,11 +131,19 @@ export class DenoExchange implements Exchange {
     const stream = this.#stream;
     if (stream === null || (this.#reader === null && stream.locked)) return;
     const reader = this.#reader ??= stream.getReader();
-    completed.then(() => this.#takeRest(reader), () => this.dropBody());
+    completed.then(() => this.#takeRest(reader), () => this.#dropBody());
+  }
+
+  /** Takes no more of the body: whoever waits for it hears that it was cut. */
+  #dropBody(): void {
+    if (this.#isBodyOver) return;
+    this.#isBodyOver = true;
+    // Whoever else reads it ends it; and what broke has ended.
+    void this.#reader?.cancel().catch(() => {});
   }
 
   async #takeRest(reader: ReadableStreamDefaultReader<Bytes>): Promise<void> {
-    const timer = setTimeout(() => this.dropBody(), LINGER_MS);
+    const timer = setTimeout(() => this.#dropBody(), LINGER_MS);
     try {
       this.#isBodyOver = true;
       for (let taken = 0; taken < LINGER_BYTES;) {

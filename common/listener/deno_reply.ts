@@ -1,7 +1,6 @@
 import type { Connection } from "../connection/mod.ts";
 import { decodeLatin1 } from "../http1/mod.ts";
 import { DenoSocketConnection } from "./deno_socket.ts";
-import type { ListenerLimits } from "./limits.ts";
 import { BodyCut, type Exchange, type Reply } from "./types.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -25,9 +24,6 @@ export class DenoReply implements Reply {
   #taken: (() => void) | null = null;
   #isWanted = false;
   #left: number | null = null;
-  /** Bytes handed over that the visitor has not taken yet, and for how many seconds nothing of them has been taken. */
-  #waiting = 0;
-  #waited = 0;
 
   constructor(
     exchange: Pick<Exchange, "method" | "request" | "httpVersion">,
@@ -50,7 +46,6 @@ export class DenoReply implements Reply {
     const hasLength = headers.some(([name]) => name === "content-length");
     const isEmpty = this.#exchange.method === "HEAD" || status === 204 || status === 205 || status === 304;
     if (isEmpty) return this.#resolve(new Response(this.#bodyOfHead(hasLength, status), { status, headers }));
-    this.#waiting = body.length;
     if (end) return this.#resolve(new Response(body.slice(), { status, headers }));
     this.#left = length;
     const stream = new ReadableStream<Bytes>({
@@ -59,7 +54,6 @@ export class DenoReply implements Reply {
       },
       pull: () => {
         this.#isWanted = true;
-        this.#waiting = 0;
         this.#settle();
       },
       cancel: () => {
@@ -75,7 +69,6 @@ export class DenoReply implements Reply {
     if (this.#left !== null) this.#left -= piece.length;
     if (this.#left !== null && this.#left < 0) this.cut();
     // Deno holds on to the memory for as long as it needs it.
-    [this.#waiting, this.#waited] = [piece.length, 0];
     if (piece.length > 0) this.#controller?.enqueue(piece.slice());
     if (end) this.end();
     if (this.#controller === null || this.#isWanted) {
@@ -101,17 +94,6 @@ export class DenoReply implements Reply {
     this.#controller?.error(failure);
     this.#controller = null;
     this.#settle();
-  }
-
-  /** Asked once a second of an answer that is not complete: whether the visitor has stopped taking it. */
-  isStalled({ stallSeconds, bodyRate }: ListenerLimits): boolean {
-    if (!this.begun || this.#waiting === 0) return false;
-    return ++this.#waited > stallSeconds + this.#waiting / bodyRate;
-  }
-
-  /** Whether it has been handed over whole, so that {@link cut} comes too late. */
-  get isHandedOver(): boolean {
-    return this.begun && this.#controller === null;
   }
 
   switchProtocols(block: Uint8Array): Connection {

@@ -3,7 +3,7 @@ import { errorResponse, HttpError } from "../../http_error.ts";
 import { findHeadEnd, RequestHead, RequestSyntaxError } from "../../http1/mod.ts";
 import { describeError, type Logger, stackOf } from "../../log.ts";
 import type { ListenerLimits } from "../limits.ts";
-import { findAccept, HEAD_TOO_LARGE, headFault } from "../_request.ts";
+import { findAccept, findExpectationFault, HEAD_TOO_LARGE, headFault } from "../_request.ts";
 import { sendResponse } from "../send_response.ts";
 import type { ListenerTraffic } from "../traffic.ts";
 import { BodyCut, type ExchangeHandler } from "../types.ts";
@@ -65,8 +65,6 @@ export class EdgeConnection implements Line {
   since: number;
   /** Tick at which the write under way began, or -1. */
   writingSince = -1;
-  /** How many it takes of the system's. */
-  descriptors = 1;
   /** The connection ends with this answer. */
   mustClose = false;
   /** There is no room for it but for what must get in. */
@@ -116,7 +114,6 @@ export class EdgeConnection implements Line {
     this.#enter("http2");
     giveMemory(this.#memory);
     const moved = () => this.since = this.front.tick;
-    this.descriptors += front.descriptors;
     this.#http2 = front.carry(this.#connection, this.remoteAddress, moved);
     void this.#http2.ended.then(() => this.close());
   }
@@ -452,7 +449,7 @@ export class EdgeConnection implements Line {
     if (head.close || (head.minorVersion === 0 && !head.keepAlive)) this.mustClose = true;
     const exchange = this.#exchange = new EdgeExchange(this);
     if (head.expectation === "unknown" || (head.framing !== "none" && head.upgrade && exchange.isWebSocket)) {
-      return this.#refuse(exchange.expectationFault ?? BODY_WITH_UPGRADE);
+      return this.#refuse(findExpectationFault(exchange) ?? BODY_WITH_UPGRADE);
     }
     this.#answer(exchange);
     // An answer that was there at once has gone on to the next head already.

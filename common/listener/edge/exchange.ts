@@ -1,4 +1,3 @@
-import { expectationFailed, type HttpError } from "../../http_error.ts";
 import type { RequestHead } from "../../http1/mod.ts";
 import { createRequest, isWebSocketHandshake, listHeaders, streamBody } from "../_request.ts";
 import type { Exchange, Reply } from "../types.ts";
@@ -119,15 +118,6 @@ export class EdgeExchange implements Exchange, Answered {
 
   get isWebSocket(): boolean {
     return this.head.upgrade && isWebSocketHandshake(this);
-  }
-
-  /** What `Expect` asks for that nobody here can meet, as an error; else null. */
-  get expectationFault(): HttpError | null {
-    if (this.head.expectation !== "unknown") return null;
-    const expected = this.header("expect");
-    return expectationFailed(`This server knows no expectation "${expected}".`, {
-      supported_expectations: ["100-continue"],
-    });
   }
 
   /** The visitor has gone, before the answer was complete. */

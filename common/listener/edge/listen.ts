@@ -43,7 +43,7 @@ export async function listenEdge(
   const protocols = ["h2", "http/1.1"];
   const acceptor = await openAcceptor({ hostname, port, tls: tls && { ...tls, protocols } });
   try {
-    const http2 = tls === undefined ? null : await openHttp2(options, handler);
+    const http2 = tls === undefined ? null : openHttp2(options, handler);
     return new EdgeListener(acceptor, options, handler, http2, clock);
   } catch (error) {
     acceptor.close();
@@ -70,8 +70,6 @@ class EdgeListener implements Listener, Front {
   /** Networks, or "" for all, of which nobody was idle when it was looked for, since the last sweep. */
   readonly #busy = new Set<string>();
   readonly #ended = new AbortController();
-  /** Those that connections have besides their own. */
-  #http2Descriptors = 0;
   #drained: (() => void) | null = null;
   /** Tick at which a failure to accept was logged last. */
   #failedAt = -Infinity;
@@ -104,7 +102,6 @@ class EdgeListener implements Listener, Front {
 
   forget(connection: EdgeConnection): void {
     if (!this.#connections.delete(connection)) return;
-    this.#http2Descriptors -= connection.descriptors - 1;
     this.#countFor(connection.network, -1);
     this.#settleDrain();
   }
@@ -182,7 +179,6 @@ class EdgeListener implements Listener, Front {
       if (connection.phase === "closed") return;
       if (protocol !== "h2" || this.#http2 === null) return connection.start();
       connection.startHttp2(this.#http2);
-      this.#http2Descriptors += this.#http2.descriptors;
     }, () => connection.close());
   }
 
@@ -192,7 +188,7 @@ class EdgeListener implements Listener, Front {
     if ((this.#perNetwork.get(network) ?? 0) >= maxConnectionsPerAddress && !this.#isTrusted(address)) {
       if (!this.#evict(network)) return "none";
     }
-    const taken = this.#connections.size + this.#http2Descriptors;
+    const taken = this.#connections.size;
     if (taken < maxConnections || this.#evict(ALL)) return "open";
     return taken < maxConnections + RESERVED ? "reserved" : "none";
   }

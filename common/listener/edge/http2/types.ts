@@ -15,8 +15,6 @@ export interface Http2Connection {
 
 /** Speaks HTTP/2 on connections that the edge has accepted, and whose limits the edge keeps. */
 export interface Http2Front {
-  /** Descriptors that a connection takes besides its own. */
-  readonly descriptors: number;
   /** @param moved told when an exchange begins or ends */
   carry(connection: Connection, remoteAddress: string, moved: () => void): Http2Connection;
   /** Tells visitors to open no more exchanges, and waits until those that run are done. */

@@ -1,0 +1,588 @@
+import { giveMemory, LARGE, SMALL, takeMemory } from "../../../buffer_pool.ts";
+import type { Connection } from "../../../connection/mod.ts";
+import { errorResponse, HttpError } from "../../../http_error.ts";
+import { HpackDecoder, HpackError } from "../../../http2/mod.ts";
+import { delay } from "../../../delay.ts";
+import { describeError, type Logger, stackOf } from "../../../log.ts";
+import { nextTurn } from "../../../turn.ts";
+import { findExpectationFault } from "../../_request.ts";
+import type { ListenerLimits } from "../../limits.ts";
+import { sendResponse } from "../../send_response.ts";
+import type { ListenerTraffic } from "../../traffic.ts";
+import { BodyCut, type ExchangeHandler } from "../../types.ts";
+import { Http2Exchange, type Http2Line } from "./exchange.ts";
+import { Flood } from "./flood.ts";
+import {
+  ConnectionFault,
+  ErrorCode,
+  FIRST_WINDOW,
+  Flag,
+  FRAME_HEAD,
+  FrameType,
+  MAX_FRAME,
+  MAX_WINDOW,
+  PREFACE,
+  readU31,
+  readU32,
+  Setting,
+  StreamFault,
+  writeU32,
+} from "./frames.ts";
+import { listSizeOf, RequestFields } from "./request_fields.ts";
+import { Sender } from "./sender.ts";
+import type { Http2Connection } from "./types.ts";
+
+/** Streams that one visitor may have open. */
+const MAX_STREAMS = 200;
+/** Bytes of bodies that may come on a connection before any of them is read: those of its streams are smaller. */
+const WINDOW = 1024 * 1024;
+/** Bytes of a field block in all its frames. */
+const MAX_BLOCK = 64 * 1024;
+/** Exchanges that are begun before others have their turn. */
+const MAX_BEGUN = 16;
+/** How long a visitor is not read who has given up most of them already. */
+const CALM_MS = 100;
+/** Streams reset by this side that frames may still come for, the last ones. */
+const MAX_RESET = 256;
+/** How long a visitor may take to leave once all has been said, in seconds, and how much of theirs is thrown away meanwhile. */
+const LINGER_SECONDS = 2;
+const LINGER_BYTES = 1024 * 1024;
+
+/** What a session is run with. */
+export interface SessionOptions {
+  handler: ExchangeHandler;
+  limits: ListenerLimits;
+  traffic: ListenerTraffic | null;
+  log: Logger;
+}
+
+/** A field block of which more frames are to come. */
+interface Block {
+  stream: number;
+  endStream: boolean;
+  pieces: Uint8Array[];
+  size: number;
+}
+
+/** What a frame's head says. */
+interface Frame {
+  type: number;
+  flags: number;
+  stream: number;
+}
+
+/** Where blocks are gathered: one at a time, and of it only what was taken out stays. */
+const fields = new RequestFields();
+
+/** HTTP/2 with one visitor (RFC 9113), over the bytes of a connection that the edge has accepted. */
+export class Http2Session implements Http2Connection, Http2Line {
+  readonly remoteAddress: string;
+  readonly sender: Sender;
+  readonly traffic: ListenerTraffic | null;
+  readonly ended: Promise<void>;
+  readonly #connection: Connection;
+  readonly #options: SessionOptions;
+  readonly #moved: () => void;
+  readonly #decoder = new HpackDecoder();
+  readonly #flood = new Flood();
+  /** Those of which a direction is open. */
+  readonly #exchanges = new Map<number, Http2Exchange>();
+  /** Those begun by what is being read. */
+  readonly #begun: Http2Exchange[] = [];
+  /** Streams reset here, the oldest first. */
+  readonly #reset = new Set<number>();
+  /** The stream that was opened last, 0 before the first. */
+  #lastStream = 0;
+  #prefaceRead = 0;
+  #hasSettings = false;
+  /** Exchanges begun by what was read last, and how many of them were given up in the same breath. */
+  #begunAtOnce = 0;
+  #givenUp = 0;
+  /** Bytes of the frame that has begun, its head included; 0 while that is not known. */
+  #frameSize = 0;
+  #block: Block | null = null;
+  #allowance = WINDOW;
+  /** Bytes of bodies that were taken, of which the visitor has not been told. */
+  #untold = 0;
+  /** No more exchanges are begun. */
+  #drains = false;
+  /** All has been said; what still comes is thrown away. */
+  #isLingering = false;
+  #lingered = 0;
+  #discarded = 0;
+  /** Seconds for which {@link #block} or the preface has been waited for. */
+  #waited = 0;
+  #end!: () => void;
+
+  /** @param moved told when an exchange begins or ends */
+  constructor(connection: Connection, remoteAddress: string, options: SessionOptions, moved: () => void) {
+    this.#connection = connection;
+    this.remoteAddress = remoteAddress;
+    this.#options = options;
+    this.traffic = options.traffic;
+    this.#moved = moved;
+    this.sender = new Sender(connection, () => connection.close());
+    this.ended = new Promise((resolve) => this.#end = resolve);
+  }
+
+  get isBusy(): boolean {
+    return this.#exchanges.size > 0;
+  }
+
+  /** Speaks until either side ends. */
+  async run(): Promise<void> {
+    try {
+      this.#greet();
+      await this.#readAll();
+    } catch (error) {
+      if (error instanceof ConnectionFault) await this.#fail(error);
+      // Else the visitor broke off, which is an end like any other.
+    } finally {
+      this.close();
+    }
+  }
+
+  close(): void {
+    this.#connection.close();
+    this.sender.close();
+    this.#leaveAll();
+    this.#end();
+  }
+
+  check(limits: ListenerLimits): void {
+    const isLate = (this.#block !== null || !this.#hasSettings) && ++this.#waited > limits.headSeconds;
+    const isGone = this.#isLingering && ++this.#lingered > LINGER_SECONDS;
+    if (isLate || isGone || this.sender.countStall() > limits.stallSeconds) return this.#connection.close();
+    for (const exchange of this.#exchanges.values()) exchange.check(limits);
+  }
+
+  retire(): void {
+    if (this.#drains) return;
+    this.#drains = true;
+    this.#sendGoAway(ErrorCode.none, "");
+    this.#leaveIfDone();
+  }
+
+  taken(exchange: Http2Exchange, bytes: number, more: number): void {
+    if (more > 0 && !exchange.isOver) this.sender.putNumber(FrameType.windowUpdate, exchange.id, more);
+    this.#takenOfAll(bytes);
+  }
+
+  reset(exchange: Http2Exchange, code: ErrorCode): void {
+    this.#resetStream(exchange.id, code);
+    exchange.leave();
+    this.forget(exchange);
+  }
+
+  forget(exchange: Http2Exchange): void {
+    if (!this.#exchanges.delete(exchange.id)) return;
+    this.#moved();
+    this.#leaveIfDone();
+  }
+
+  #greet(): void {
+    const { maxHeadBytes, maxFields } = this.#options.limits;
+    const settings = [
+      [Setting.maxConcurrentStreams, MAX_STREAMS],
+      [Setting.maxHeaderListSize, listSizeOf(maxHeadBytes, maxFields)],
+    ];
+    const payload = new Uint8Array(6 * settings.length);
+    settings.forEach(([setting, value], index) => {
+      payload[6 * index + 1] = setting;
+      writeU32(payload, 6 * index + 2, value);
+    });
+    this.sender.putFrame(FrameType.settings, 0, 0, payload);
+    this.sender.putNumber(FrameType.windowUpdate, 0, WINDOW - FIRST_WINDOW);
+  }
+
+  /** Reads until the visitor ends their side. Memory follows what they send at a time. */
+  async #readAll(): Promise<void> {
+    let memory = takeMemory(SMALL), have = 0;
+    try {
+      for (;;) {
+        const count = await this.#connection.read(have === 0 ? memory : memory.subarray(have));
+        if (count === null) return;
+        have += count;
+        const isFull = have === memory.length;
+        let used = this.#take(memory, 0, have);
+        while (this.#isFull) {
+          // One visitor's hundreds of requests are no reason for others to wait, nor are those that nobody waits for.
+          await (this.#givenUp > MAX_BEGUN / 2 ? delay(CALM_MS) : nextTurn());
+          used = this.#take(memory, used, have);
+        }
+        have -= used;
+        if (used > 0 && have > 0) memory.copyWithin(0, used, used + have);
+        await this.sender.whenCalm();
+        const wanted = isFull ? Math.min(2 * memory.length, LARGE) : have === 0 ? SMALL : memory.length;
+        const size = Math.max(wanted, this.#frameSize);
+        if (size > memory.length || (have === 0 && size < memory.length)) {
+          const other = takeMemory(size);
+          other.set(memory.subarray(0, have));
+          giveMemory(memory);
+          memory = other;
+        }
+      }
+    } finally {
+      giveMemory(memory);
+    }
+  }
+
+  /** Whether as many exchanges have begun as may at a time, and more may wait in what was read. */
+  get #isFull(): boolean {
+    return this.#begunAtOnce === MAX_BEGUN;
+  }
+
+  /** Takes frames of `bytes[start, end)`. @returns the offset behind the last one */
+  #take(bytes: Uint8Array, start: number, end: number): number {
+    this.#begunAtOnce = 0;
+    if (!this.#isLingering) {
+      const at = this.#receive(bytes, start, end);
+      this.#answerBegun();
+      return at;
+    }
+    this.#discarded += end - start;
+    if (this.#discarded > LINGER_BYTES) this.#connection.close();
+    return end;
+  }
+
+  #receive(bytes: Uint8Array, from: number, end: number): number {
+    let at = this.#readPreface(bytes, from, end);
+    this.#frameSize = 0;
+    while (end - at >= FRAME_HEAD && !this.#isLingering) {
+      // What is said of those that have begun comes first: they may have been given up.
+      if (this.#isFull && bytes[at + 3] === FrameType.headers) break;
+      const length = bytes[at] << 16 | bytes[at + 1] << 8 | bytes[at + 2];
+      if (length > MAX_FRAME) throw new ConnectionFault(ErrorCode.frameSize, "a frame is too large");
+      const start = at + FRAME_HEAD;
+      if (end - start < length) {
+        this.#frameSize = FRAME_HEAD + length;
+        break;
+      }
+      this.#onFrame(
+        { type: bytes[at + 3], flags: bytes[at + 4], stream: readU31(bytes, at + 5) },
+        bytes,
+        start,
+        start + length,
+      );
+      at = start + length;
+    }
+    return this.#isLingering ? end : at;
+  }
+
+  #readPreface(bytes: Uint8Array, from: number, end: number): number {
+    let at = from;
+    for (; at < end && this.#prefaceRead < PREFACE.length; at++) {
+      if (bytes[at] !== PREFACE[this.#prefaceRead++]) throw new ConnectionFault(ErrorCode.protocol, "no preface");
+    }
+    return at;
+  }
+
+  #onFrame(frame: Frame, bytes: Uint8Array, start: number, end: number): void {
+    const { type, flags, stream } = frame;
+    if (!this.#hasSettings) {
+      if (type !== FrameType.settings) throw new ConnectionFault(ErrorCode.protocol, "no SETTINGS come first");
+      this.#hasSettings = true;
+    }
+    if (this.#block !== null && (type !== FrameType.continuation || stream !== this.#block.stream)) {
+      throw new ConnectionFault(ErrorCode.protocol, "a field block is broken off");
+    }
+    const isEmptyData = type === FrameType.data && start === end && (flags & Flag.endStream) === 0;
+    if (this.#flood.isFloodedBy(type, isEmptyData)) {
+      throw new ConnectionFault(ErrorCode.enhanceYourCalm, "too many frames of little use");
+    }
+    try {
+      this.#takeFrame(frame, bytes, start, end);
+    } catch (error) {
+      if (!(error instanceof StreamFault)) throw error;
+      if (this.#flood.isOneTooMany()) throw new ConnectionFault(ErrorCode.enhanceYourCalm, "too many faults");
+      const exchange = this.#exchanges.get(stream);
+      if (exchange === undefined) this.#resetStream(stream, error.code);
+      else this.reset(exchange, error.code);
+    }
+  }
+
+  #takeFrame({ type, flags, stream }: Frame, bytes: Uint8Array, start: number, end: number): void {
+    switch (type) {
+      case FrameType.data:
+        return this.#onData(stream, flags, bytes, start, end);
+      case FrameType.headers:
+        return this.#onHeaders(stream, flags, bytes, start, end);
+      case FrameType.priority:
+        return checkPriority(stream, bytes, start, end);
+      case FrameType.rstStream:
+        return this.#onReset(stream, end - start);
+      case FrameType.settings:
+        return this.#onSettings(stream, flags, bytes, start, end);
+      case FrameType.pushPromise:
+        throw new ConnectionFault(ErrorCode.protocol, "a visitor promises nothing");
+      case FrameType.ping:
+        return this.#onPing(stream, flags, bytes, start, end);
+      case FrameType.goAway:
+        if (stream !== 0) throw new ConnectionFault(ErrorCode.protocol, "GOAWAY on a stream");
+        return;
+      case FrameType.windowUpdate:
+        return this.#onWindowUpdate(stream, bytes, start, end);
+      case FrameType.continuation:
+        return this.#onContinuation(flags, bytes, start, end);
+    }
+  }
+
+  #onData(stream: number, flags: number, bytes: Uint8Array, start: number, end: number): void {
+    const size = end - start;
+    const exchange = this.#find(stream, "DATA");
+    this.#allowance -= size;
+    if (this.#allowance < 0) throw new ConnectionFault(ErrorCode.flowControl, "more came than may come");
+    const body = unpad(flags, bytes, start, end);
+    if (exchange === null) return this.#takenOfAll(size);
+    if (exchange.hasEnded) {
+      this.#takenOfAll(size);
+      throw new StreamFault(ErrorCode.streamClosed, "DATA behind the end");
+    }
+    exchange.onData(body, size, (flags & Flag.endStream) !== 0);
+  }
+
+  #onHeaders(stream: number, flags: number, bytes: Uint8Array, start: number, end: number): void {
+    if (stream === 0) throw new ConnectionFault(ErrorCode.protocol, "HEADERS on no stream");
+    if (stream > this.#lastStream && stream % 2 === 0) throw new ConnectionFault(ErrorCode.protocol, "an even stream");
+    let block = unpad(flags, bytes, start, end);
+    if ((flags & Flag.priority) !== 0) {
+      if (block.length < 5) throw new ConnectionFault(ErrorCode.frameSize, "HEADERS are cut short");
+      // A block must be read even where its stream cannot be (RFC 9113, section 4.3): the connection ends instead.
+      if (readU31(block, 0) === stream) throw new ConnectionFault(ErrorCode.protocol, "a stream depends on itself");
+      block = block.subarray(5);
+    }
+    const endStream = (flags & Flag.endStream) !== 0;
+    if ((flags & Flag.endHeaders) !== 0) return this.#onBlock(stream, endStream, block);
+    this.#block = { stream, endStream, pieces: [Uint8Array.from(block)], size: block.length };
+    this.#waited = 0;
+  }
+
+  #onContinuation(flags: number, bytes: Uint8Array, start: number, end: number): void {
+    const block = this.#block;
+    if (block === null) throw new ConnectionFault(ErrorCode.protocol, "CONTINUATION of nothing");
+    block.size += end - start;
+    if (block.size > MAX_BLOCK) throw new ConnectionFault(ErrorCode.enhanceYourCalm, "a field block is too large");
+    block.pieces.push(bytes.slice(start, end));
+    if ((flags & Flag.endHeaders) === 0) return;
+    this.#block = null;
+    const whole = new Uint8Array(block.size);
+    let at = 0;
+    for (const piece of block.pieces) {
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    this.#onBlock(block.stream, block.endStream, whole);
+  }
+
+  /** A field block is whole: a request's, or one behind its body. It must be read whatever becomes of it. */
+  #onBlock(stream: number, endStream: boolean, block: Uint8Array): void {
+    const exchange = this.#exchanges.get(stream), isTrailers = stream <= this.#lastStream;
+    fields.begin(isTrailers, this.#options.limits.maxHeadBytes);
+    try {
+      this.#decoder.decode(block, 0, block.length, fields.add);
+    } catch (error) {
+      if (!(error instanceof HpackError)) throw error;
+      throw new ConnectionFault(ErrorCode.compression, error.message);
+    }
+    if (!isTrailers) return this.#open(stream, endStream);
+    if (exchange === undefined) {
+      if (this.#reset.has(stream)) return;
+      throw new ConnectionFault(ErrorCode.streamClosed, "HEADERS on a stream that is closed");
+    }
+    if (exchange.hasEnded) throw new StreamFault(ErrorCode.streamClosed, "HEADERS behind the end");
+    if (!endStream) throw new StreamFault(ErrorCode.protocol, "trailers without an end");
+    if (fields.isTooLarge) throw new StreamFault(ErrorCode.enhanceYourCalm, "trailers are too large");
+    exchange.onTrailers(fields.takeTrailers());
+  }
+
+  #open(stream: number, endStream: boolean): void {
+    this.#lastStream = stream;
+    this.#begunAtOnce++;
+    if (this.#drains || this.#exchanges.size >= MAX_STREAMS) {
+      throw new StreamFault(ErrorCode.refusedStream, "too many streams, or too late");
+    }
+    const exchange = new Http2Exchange(this, stream, fields, endStream, this.#options.limits.maxFields);
+    this.#exchanges.set(stream, exchange);
+    this.#begun.push(exchange);
+    this.#moved();
+  }
+
+  /** Has those answered that were begun, and have not been given up at once. */
+  #answerBegun(): void {
+    this.#givenUp = 0;
+    for (const exchange of this.#begun.splice(0)) {
+      if (!exchange.isOver) {
+        void this.#answer(exchange);
+        continue;
+      }
+      this.#givenUp++;
+      if (this.#flood.isOneTooMany()) throw new ConnectionFault(ErrorCode.enhanceYourCalm, "too many were given up");
+    }
+  }
+
+  async #answer(exchange: Http2Exchange): Promise<void> {
+    const { handler, log } = this.#options;
+    try {
+      const fault = exchange.fault ?? findExpectationFault(exchange);
+      if (fault !== null) return await sendResponse(exchange, errorResponse(fault, exchange.header("accept")));
+      if (exchange.mayBeEmpty) await exchange.findBody();
+      const response = await handler(exchange);
+      if (response !== null) await sendResponse(exchange, response);
+    } catch (error) {
+      if (!(error instanceof BodyCut)) {
+        log.error("exchange_failed", { reason: describeError(error), stack: stackOf(error) });
+      }
+      if (exchange.reply.begun) return exchange.reply.cut();
+      const failure = new HttpError(500, "internal_error", "The server failed to answer this request.");
+      await sendResponse(exchange, errorResponse(failure, exchange.header("accept")));
+    }
+  }
+
+  #onReset(stream: number, size: number): void {
+    if (size !== 4) throw new ConnectionFault(ErrorCode.frameSize, "RST_STREAM has another size");
+    this.#checkOpened(stream, "RST_STREAM");
+    const exchange = this.#exchanges.get(stream);
+    if (exchange === undefined) return;
+    exchange.leave();
+    this.forget(exchange);
+  }
+
+  #onSettings(stream: number, flags: number, bytes: Uint8Array, start: number, end: number): void {
+    if (stream !== 0) throw new ConnectionFault(ErrorCode.protocol, "SETTINGS on a stream");
+    const isAck = (flags & Flag.ack) !== 0;
+    if ((end - start) % 6 !== 0 || (isAck && start !== end)) {
+      throw new ConnectionFault(ErrorCode.frameSize, "SETTINGS have another size");
+    }
+    if (isAck) return;
+    for (let at = start; at < end; at += 6) this.#onSetting(bytes[at] << 8 | bytes[at + 1], readU32(bytes, at + 2));
+    this.sender.putFrame(FrameType.settings, Flag.ack, 0);
+  }
+
+  #onSetting(setting: number, value: number): void {
+    const { sender } = this;
+    switch (setting) {
+      case Setting.enablePush:
+        if (value > 1) throw new ConnectionFault(ErrorCode.protocol, "ENABLE_PUSH is 0 or 1");
+        return;
+      case Setting.maxFrameSize:
+        if (value < MAX_FRAME || value > 0xffffff) throw new ConnectionFault(ErrorCode.protocol, "MAX_FRAME_SIZE");
+        return;
+      case Setting.initialWindowSize: {
+        if (value > MAX_WINDOW) throw new ConnectionFault(ErrorCode.flowControl, "INITIAL_WINDOW_SIZE");
+        const more = value - sender.initialWindow;
+        sender.initialWindow = value;
+        for (const { reply: { outgoing } } of this.#exchanges.values()) {
+          outgoing.window += more;
+          if (outgoing.window > MAX_WINDOW) throw new ConnectionFault(ErrorCode.flowControl, "a window is too large");
+          sender.wake(outgoing);
+        }
+      }
+    }
+  }
+
+  #onPing(stream: number, flags: number, bytes: Uint8Array, start: number, end: number): void {
+    if (stream !== 0) throw new ConnectionFault(ErrorCode.protocol, "PING on a stream");
+    if (end - start !== 8) throw new ConnectionFault(ErrorCode.frameSize, "PING has another size");
+    if ((flags & Flag.ack) === 0) this.sender.putFrame(FrameType.ping, Flag.ack, 0, bytes.subarray(start, end));
+  }
+
+  #onWindowUpdate(stream: number, bytes: Uint8Array, start: number, end: number): void {
+    if (end - start !== 4) throw new ConnectionFault(ErrorCode.frameSize, "WINDOW_UPDATE has another size");
+    const more = readU31(bytes, start), { sender } = this;
+    if (stream === 0) {
+      if (more === 0) throw new ConnectionFault(ErrorCode.protocol, "WINDOW_UPDATE of nothing");
+      sender.window += more;
+      if (sender.window > MAX_WINDOW) throw new ConnectionFault(ErrorCode.flowControl, "a window is too large");
+      return sender.wakeAll();
+    }
+    this.#checkOpened(stream, "WINDOW_UPDATE");
+    const outgoing = this.#exchanges.get(stream)?.reply.outgoing;
+    if (outgoing === undefined) return;
+    if (more === 0) throw new StreamFault(ErrorCode.protocol, "WINDOW_UPDATE of nothing");
+    outgoing.window += more;
+    if (outgoing.window > MAX_WINDOW) throw new StreamFault(ErrorCode.flowControl, "a window is too large");
+    sender.wake(outgoing);
+  }
+
+  /** The exchange that a frame is for, or null where it was reset here. */
+  #find(stream: number, what: string): Http2Exchange | null {
+    this.#checkOpened(stream, what);
+    const exchange = this.#exchanges.get(stream);
+    if (exchange !== undefined) return exchange;
+    if (this.#reset.has(stream)) return null;
+    throw new ConnectionFault(ErrorCode.streamClosed, `${what} on a stream that is closed`);
+  }
+
+  #checkOpened(stream: number, what: string): void {
+    if (stream === 0 || stream > this.#lastStream) {
+      throw new ConnectionFault(ErrorCode.protocol, `${what} on a stream that was never opened`);
+    }
+  }
+
+  #resetStream(stream: number, code: ErrorCode): void {
+    this.sender.putNumber(FrameType.rstStream, stream, code);
+    this.#reset.add(stream);
+    if (this.#reset.size <= MAX_RESET) return;
+    const [oldest] = this.#reset;
+    this.#reset.delete(oldest);
+  }
+
+  #takenOfAll(bytes: number): void {
+    this.#untold += bytes;
+    if (this.#untold < WINDOW / 2) return;
+    this.sender.putNumber(FrameType.windowUpdate, 0, this.#untold);
+    this.#allowance += this.#untold;
+    this.#untold = 0;
+  }
+
+  #sendGoAway(code: ErrorCode, text: string): void {
+    const reason = ENCODER.encode(text), payload = new Uint8Array(8 + reason.length);
+    writeU32(payload, writeU32(payload, 0, this.#lastStream), code);
+    payload.set(reason, 8);
+    this.sender.putFrame(FrameType.goAway, 0, 0, payload);
+  }
+
+  /** The visitor has broken the protocol: they are told, and closing at once could destroy that. */
+  async #fail(fault: ConnectionFault): Promise<void> {
+    this.#isLingering = this.#drains = true;
+    this.#leaveAll();
+    this.#sendGoAway(fault.code, fault.message);
+    await this.#say();
+  }
+
+  /** Once nothing is under way any more, after a GOAWAY. */
+  #leaveIfDone(): void {
+    if (!this.#drains || this.#isLingering || this.#exchanges.size > 0) return;
+    this.#isLingering = true;
+    void this.sender.whenDrained().then(() => this.#connection.closeWrite());
+  }
+
+  /** Ends this side once all has been written, and takes what still comes for a moment. */
+  async #say(): Promise<void> {
+    await this.sender.whenDrained();
+    await this.#connection.closeWrite();
+    await this.#readAll().catch(() => {});
+  }
+
+  #leaveAll(): void {
+    for (const exchange of this.#exchanges.values()) exchange.leave();
+    this.#exchanges.clear();
+  }
+}
+
+const ENCODER = new TextEncoder();
+
+/** The payload without its padding (RFC 9113, section 6.1). */
+function unpad(flags: number, bytes: Uint8Array, start: number, end: number): Uint8Array {
+  if ((flags & Flag.padded) === 0) return bytes.subarray(start, end);
+  const padding = bytes[start];
+  if (end - start < 1 + padding) throw new ConnectionFault(ErrorCode.protocol, "more padding than payload");
+  return bytes.subarray(start + 1, end - padding);
+}
+
+/** Priorities have no effect here; who sends them must do it right. */
+function checkPriority(stream: number, bytes: Uint8Array, start: number, end: number): void {
+  if (stream === 0) throw new ConnectionFault(ErrorCode.protocol, "PRIORITY on no stream");
+  if (end - start !== 5) throw new StreamFault(ErrorCode.frameSize, "PRIORITY has another size");
+  if (readU31(bytes, start) === stream) throw new StreamFault(ErrorCode.protocol, "a stream depends on itself");
+}

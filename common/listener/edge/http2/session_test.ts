@@ -1,0 +1,150 @@
+/** Sessions of HTTP/2 over a connection in memory: whatever comes, they end what they began. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import fc from "fast-check";
+import { Buffer } from "node:buffer";
+import { createConnectionPair } from "../../../connection/mod.ts";
+import { silentLogger } from "../../../log.ts";
+import { DEFAULT_LIMITS } from "../../limits.ts";
+import type { Exchange, ExchangeHandler } from "../../types.ts";
+import { block, END_HEADERS, END_STREAM, frame, headers, hello, request, Type } from "./_test_client.ts";
+import { Http2Session } from "./session.ts";
+
+/** A session whose visitor is the test. */
+function open(handler: ExchangeHandler) {
+  const [visitor, connection] = createConnectionPair();
+  const limits = { ...DEFAULT_LIMITS };
+  const session = new Http2Session(
+    connection,
+    "192.0.2.1",
+    { handler, limits, traffic: null, log: silentLogger },
+    () => {},
+  );
+  void session.run();
+  return { visitor, session };
+}
+
+/** Reads until the session ends its side. */
+async function readAll(visitor: ReturnType<typeof open>["visitor"]): Promise<Buffer> {
+  const into = new Uint8Array(65_536), pieces: Buffer[] = [];
+  for (let count = await visitor.read(into); count !== null; count = await visitor.read(into)) {
+    pieces.push(Buffer.from(into.subarray(0, count)));
+  }
+  return Buffer.concat(pieces);
+}
+
+/** The code of the GOAWAY in what a session said, or null. */
+function findGoAway(said: Buffer): number | null {
+  for (let at = 0; at + 9 <= said.length; at += 9 + said.readUIntBE(at, 3)) {
+    if (said[at + 3] === Type.goAway) return said.readUInt32BE(at + 13);
+  }
+  return null;
+}
+
+const echo: ExchangeHandler = async (exchange: Exchange) => {
+  const pieces: Uint8Array[] = [];
+  for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
+    pieces.push(piece.slice());
+  }
+  return new Response(Buffer.concat(pieces));
+};
+
+const someFrame = fc.record({
+  type: fc.oneof(fc.integer({ min: 0, max: 10 }), fc.constantFrom<number>(Type.headers, Type.data, Type.rstStream)),
+  flags: fc.nat(255),
+  stream: fc.oneof(fc.nat(9), fc.constantFrom(0, 1, 3, 5, 2 ** 31 - 1)),
+  payload: fc.oneof(
+    fc.uint8Array({ maxLength: 60 }),
+    fc.constant(new Uint8Array(block(request("POST", "/echo")))),
+    fc.constant(new Uint8Array(block(request("POST", "/echo", ["content-length", "5"])))),
+    fc.constantFrom(new Uint8Array(4), new Uint8Array(5), new Uint8Array(8), new Uint8Array(5000)),
+  ),
+});
+
+Deno.test("whatever frames come, wherever they are cut, a session ends with its connection, and its exchanges with it", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(someFrame, { maxLength: 30 }),
+      fc.array(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 5 }),
+      async (frames, cuts) => {
+        let running = 0;
+        const { visitor, session } = open(async (exchange) => {
+          running++;
+          try {
+            return await echo(exchange);
+          } finally {
+            running--;
+          }
+        });
+        const reading = readAll(visitor).catch(() => null);
+        const bytes = Buffer.concat([hello(), ...frames.map((f) => frame(f.type, f.flags, f.stream, f.payload))]);
+        for (let at = 0, turn = 0; at < bytes.length; turn++) {
+          const end = at + cuts[turn % cuts.length];
+          await visitor.write(bytes.subarray(at, end)).catch(() => {});
+          at = end;
+        }
+        visitor.close();
+        await Promise.all([session.ended, reading]);
+        await new Promise((resolve) => setTimeout(resolve));
+        deepEqual([running, session.isBusy], [0, false]);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("a visitor who has the session reset streams as fast as they open them is sent away", async () => {
+  let begun = 0, left = 0;
+  const { visitor } = open((exchange) => {
+    begun++;
+    exchange.onLeave = () => left++;
+    return null;
+  });
+  const reading = readAll(visitor);
+  await visitor.write(hello());
+  // A window that grows by nothing is a fault of the stream (CVE-2025-8671).
+  for (let stream = 1; stream < 4000; stream += 2) {
+    const fault = frame(Type.windowUpdate, 0, stream, new Uint8Array(4));
+    await visitor.write(Buffer.concat([headers(stream, request("GET", "/hold")), fault])).catch(() => {});
+  }
+  equal(findGoAway(await reading), 11);
+  ok(begun < 1500, `${begun} were begun`);
+  equal(left, begun);
+});
+
+Deno.test("a body of one byte a frame is taken in little more memory than it has", async () => {
+  const bytes = 60_000, gathered = Promise.withResolvers<number>();
+  const { visitor } = open(async (exchange) => {
+    // All of it waits by the time it is read.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    let pieces = 0;
+    for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) pieces++;
+    gathered.resolve(pieces);
+    return new Response("done");
+  });
+  void readAll(visitor).catch(() => {});
+  await visitor.write(Buffer.concat([hello(), headers(1, request("POST", "/"), false)]));
+  const one = frame(Type.data, 0, 1, Buffer.of(1));
+  await visitor.write(Buffer.concat(Array(bytes).fill(one)));
+  await visitor.write(frame(Type.data, END_STREAM, 1));
+  const pieces = await gathered.promise;
+  ok(pieces < 100, `${pieces} pieces`);
+  visitor.close();
+});
+
+Deno.test("a field block that has no end, and one that is read to no end, end the session", async () => {
+  const { visitor } = open(echo);
+  const reading = readAll(visitor);
+  await visitor.write(Buffer.concat([hello(), frame(Type.headers, 0, 1, Buffer.alloc(16_000))]));
+  for (let count = 0; count < 6; count++) {
+    await visitor.write(frame(Type.continuation, 0, 1, Buffer.alloc(16_000))).catch(() => {});
+  }
+  equal(findGoAway(await reading), 11);
+  const other = open(echo), said = readAll(other.visitor);
+  // Each byte stands for a field of 4 KiB: 64 MB, were they taken.
+  const field = Buffer.concat([Buffer.of(0x40, 1, 0x61, 0x7f, 0x81, 0x1e), Buffer.alloc(3968, 0x62)]);
+  const bomb = Buffer.concat([block(request("GET", "/")), field, Buffer.alloc(12_000, 0xbe)]);
+  await other.visitor.write(Buffer.concat([hello(), frame(Type.headers, END_HEADERS | END_STREAM, 1, bomb)]));
+  other.session.retire();
+  ok((await said).includes("431"));
+  other.visitor.close();
+});
