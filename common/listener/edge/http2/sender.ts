@@ -87,6 +87,7 @@ export class Sender {
 
   /** Sends a frame other than DATA and of a field block. */
   putFrame(type: number, flags: number, stream: number, payload: Uint8Array = NOTHING): void {
+    if (this.#isOver) return;
     this.#reserve(FRAME_HEAD + payload.length);
     const at = writeFrameHead(this.#memory, this.#used, payload.length, type, flags, stream);
     this.#memory.set(payload, at);
@@ -96,6 +97,7 @@ export class Sender {
 
   /** Sends a frame of four bytes: RST_STREAM or WINDOW_UPDATE. */
   putNumber(type: number, stream: number, value: number): void {
+    if (this.#isOver) return;
     this.#reserve(FRAME_HEAD + 4);
     this.#used = writeU32(this.#memory, writeFrameHead(this.#memory, this.#used, 4, type, 0, stream), value);
     this.#runSoon();

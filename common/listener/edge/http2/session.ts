@@ -135,8 +135,11 @@ export class Http2Session implements Http2Connection, Http2Line {
       this.#greet();
       await this.#readAll();
     } catch (error) {
-      if (error instanceof ConnectionFault) await this.#fail(error);
-      // Else the visitor broke off, which is an end like any other.
+      const isTheirs = error instanceof ConnectionFault;
+      if (!isTheirs) {
+        this.#options.log.error("connection_failed", { reason: describeError(error), stack: stackOf(error) });
+      }
+      await this.#fail(isTheirs ? error : new ConnectionFault(ErrorCode.internal, ""));
     } finally {
       this.close();
     }
@@ -200,7 +203,8 @@ export class Http2Session implements Http2Connection, Http2Line {
     let memory = takeMemory(SMALL), have = 0;
     try {
       for (;;) {
-        const count = await this.#connection.read(have === 0 ? memory : memory.subarray(have));
+        // A connection that breaks is an end like any other.
+        const count = await this.#connection.read(have === 0 ? memory : memory.subarray(have)).catch(() => null);
         if (count === null) return;
         have += count;
         const isFull = have === memory.length;
@@ -542,7 +546,7 @@ export class Http2Session implements Http2Connection, Http2Line {
     this.sender.putFrame(FrameType.goAway, 0, 0, payload);
   }
 
-  /** The visitor has broken the protocol: they are told, and closing at once could destroy that. */
+  /** The visitor has broken the protocol, or we have failed: they are told, and closing at once could destroy that. */
   async #fail(fault: ConnectionFault): Promise<void> {
     this.#isLingering = this.#drains = true;
     this.#leaveAll();
@@ -561,7 +565,7 @@ export class Http2Session implements Http2Connection, Http2Line {
   async #say(): Promise<void> {
     await this.sender.whenDrained();
     await this.#connection.closeWrite();
-    await this.#readAll().catch(() => {});
+    await this.#readAll();
   }
 
   #leaveAll(): void {
