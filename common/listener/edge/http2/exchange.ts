@@ -61,9 +61,12 @@ export class Http2Exchange implements Exchange, Replied {
   #first: Uint8Array | null = null;
   #hasLeft = false;
   #onLeave: (() => void) | null = null;
-  /** Nobody reads the rest of the body; and for how many checks that has been so with the answer complete. */
+  /** Nobody reads the rest of the body. */
   #isDropped = false;
-  #lingered = -1;
+  /** The answer is out; since so many checks, and with so many bytes of the body having come before. */
+  #isAnswered = false;
+  #lingered = 0;
+  #cameBefore = 0;
   /** Ends the wait of the pending read. */
   #wake: () => void = () => {};
   #abort: AbortController | null = null;
@@ -85,7 +88,7 @@ export class Http2Exchange implements Exchange, Replied {
     this.host = fields.host;
     this.fault = this.#parseHead(bytes, fields, maxFields);
     const { head } = this;
-    if (this.fault === null && hasEnded) this.#checkLength();
+    if (hasEnded) this.#checkLength();
     this.hasBody = !hasEnded && (!head.hasLength || head.length > 0);
     this.mayBeEmpty = this.hasBody && !head.hasLength && !STREAMED.has(this.method);
     this.reply = new Http2Reply(this, line.sender, line.traffic);
@@ -180,6 +183,7 @@ export class Http2Exchange implements Exchange, Replied {
     const incoming = this.#incoming;
     incoming.allowance -= size;
     if (incoming.allowance < 0) throw new StreamFault(ErrorCode.flowControl, "more came than may come");
+    if (this.hasEnded) throw new StreamFault(ErrorCode.streamClosed, "DATA behind the end");
     this.#came += piece.length;
     this.hasEnded = end;
     this.#checkLength();
@@ -188,9 +192,9 @@ export class Http2Exchange implements Exchange, Replied {
     const passedOver = isKept ? size - piece.length : size;
     if (passedOver > 0) this.#line.taken(this, passedOver, end ? 0 : incoming.taken(passedOver));
     this.#wake();
-    if (!this.reply.outgoing.isOver) return;
+    if (!this.#isAnswered) return;
     if (end) this.#finish();
-    else if (this.#came > LINGER_BYTES) this.reset(ErrorCode.none);
+    else if (this.#came - this.#cameBefore > LINGER_BYTES) this.reset(ErrorCode.none);
   }
 
   /** The body has ended, and these field lines follow it. @throws StreamFault as {@link onData} does */
@@ -201,9 +205,10 @@ export class Http2Exchange implements Exchange, Replied {
 
   /** The answer is out: what is left of the upload is taken for a moment, and then refused. */
   onAnswered(): void {
+    this.#isAnswered = true;
+    this.#cameBefore = this.#came;
     this.dropBody();
     if (this.hasEnded) this.#finish();
-    else this.#lingered = 0;
   }
 
   /** Takes no more of the body: whoever waits for it hears that it was cut. */
@@ -221,16 +226,15 @@ export class Http2Exchange implements Exchange, Replied {
   /** Once a second: ends what a visitor neither goes on with nor takes. */
   check(limits: ListenerLimits): void {
     if (this.#pace.isTooSlow(limits)) this.dropBody();
-    if (this.#lingered >= 0 && ++this.#lingered >= LINGER_CHECKS) this.reset(ErrorCode.none);
+    if (this.#isAnswered && ++this.#lingered >= LINGER_CHECKS) this.reset(ErrorCode.none);
     else if (this.reply.isStalled(limits)) this.reply.cut();
   }
 
   /** The stream has ended before its time, or with the connection. */
   leave(): void {
     if (this.isOver) return;
-    const isAnswered = this.reply.outgoing.isOver;
     this.#settle();
-    if (isAnswered) return;
+    if (this.#isAnswered) return;
     this.#hasLeft = true;
     this.#wake();
     this.#onLeave?.();
@@ -247,7 +251,6 @@ export class Http2Exchange implements Exchange, Replied {
     this.isOver = true;
     this.#line.sender.drop(this.reply.outgoing);
     this.dropBody();
-    this.#incoming.release();
   }
 
   #askForBody(): void {
@@ -257,7 +260,7 @@ export class Http2Exchange implements Exchange, Replied {
 
   #checkLength(): void {
     const { hasLength, length } = this.head;
-    if (hasLength && (this.#came > length || (this.hasEnded && this.#came < length))) {
+    if (this.fault === null && hasLength && (this.#came > length || (this.hasEnded && this.#came < length))) {
       throw new StreamFault(ErrorCode.protocol, "the body has another length than it says");
     }
   }

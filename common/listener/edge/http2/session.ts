@@ -338,11 +338,13 @@ export class Http2Session implements Http2Connection, Http2Line {
     if (this.#allowance < 0) throw new ConnectionFault(ErrorCode.flowControl, "more came than may come");
     const body = unpad(flags, bytes, start, end);
     if (exchange === null) return this.#takenOfAll(size);
-    if (exchange.hasEnded) {
+    try {
+      exchange.onData(body, size, (flags & Flag.endStream) !== 0);
+    } catch (error) {
+      // It goes with its stream, and the connection goes on.
       this.#takenOfAll(size);
-      throw new StreamFault(ErrorCode.streamClosed, "DATA behind the end");
+      throw error;
     }
-    exchange.onData(body, size, (flags & Flag.endStream) !== 0);
   }
 
   #onHeaders(stream: number, flags: number, bytes: Uint8Array, start: number, end: number): void {
