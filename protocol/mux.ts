@@ -210,6 +210,7 @@ export class Mux implements StreamSession {
    */
   beat(): void {
     this.#emptyFrames = 0;
+    // A request whose head was too large was not opened, so that nothing ends.
     this.#giveUpOverdraft();
     for (const { handler } of this.#streams.entries()) handler.onBeat?.();
     const now = this.now(), silence = now - this.#heardAt;

@@ -1,5 +1,6 @@
 import type { RequestHead } from "../../http1/mod.ts";
 import { createRequest, isWebSocketHandshake, listHeaders, streamBody } from "../_request.ts";
+import { Leavable } from "../leavable.ts";
 import type { Exchange, Reply } from "../types.ts";
 import { RequestBody } from "./request_body.ts";
 import type { Answered, Line } from "./types.ts";
@@ -7,22 +8,20 @@ import type { Connection } from "../../connection/mod.ts";
 import { giveMemory, takeMemory } from "../../buffer_pool.ts";
 
 /** A request of HTTP/1.1 or 1.0. What costs something is made when it is asked for: most are passed on as bytes. */
-export class EdgeExchange implements Exchange, Answered {
+export class EdgeExchange extends Leavable implements Exchange, Answered {
   readonly reply: Reply;
   /** The body, as the connection reads it; null where there is none, as with most requests. */
   readonly input: RequestBody | null;
   readonly #connection: Line;
-  #abort: AbortController | null = null;
   /** Whether the connection goes on without it, or has ended. */
   hasSettled = false;
-  #hasLeft = false;
-  #onLeave: (() => void) | null = null;
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
   #request: Request | null = null;
   #headers: readonly string[] | null = null;
 
   /** @param connection whose head has just been read */
   constructor(connection: Line) {
+    super();
     this.#connection = connection;
     this.input = connection.head.framing === "none" ? null : new RequestBody(connection);
     this.reply = new EdgeReply(connection, this);
@@ -93,21 +92,6 @@ export class EdgeExchange implements Exchange, Answered {
     return this.input?.trailers ?? NO_TRAILERS;
   }
 
-  get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#hasLeft) this.#abort.abort(createLeft());
-    return this.#abort.signal;
-  }
-
-  get onLeave(): (() => void) | null {
-    return this.#onLeave;
-  }
-
-  set onLeave(leave: (() => void) | null) {
-    this.#onLeave = leave;
-    if (this.#hasLeft && leave !== null) queueMicrotask(leave);
-  }
-
   get request(): Request {
     return this.#request ??= createRequest(this);
   }
@@ -122,10 +106,8 @@ export class EdgeExchange implements Exchange, Answered {
 
   /** The visitor has gone, before the answer was complete. */
   leave(): void {
-    this.#hasLeft = true;
     this.settle();
-    this.#onLeave?.();
-    this.#abort?.abort(createLeft());
+    this.tellLeft();
   }
 
   /** The connection goes on without it. */
@@ -137,8 +119,6 @@ export class EdgeExchange implements Exchange, Answered {
 
 const NO_MORE = Promise.resolve(null);
 const NO_TRAILERS = new Uint8Array(0);
-
-const createLeft = () => new DOMException("The visitor has gone.", "AbortError");
 
 const ENCODER = new TextEncoder();
 const CONNECTION_CLOSE = ENCODER.encode("connection: close\r\n");

@@ -3,6 +3,7 @@ import type { Connection } from "../../../common/connection/mod.ts";
 import type { HttpError } from "../../../common/http_error.ts";
 import { checkFieldLines, FieldSyntaxError } from "../../../common/http1/mod.ts";
 import type { Exchange } from "../../../common/listener/mod.ts";
+import { PieceQueue } from "../../../common/piece_queue.ts";
 import { nextTurn } from "../../../common/turn.ts";
 import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../../protocol/mod.ts";
 import { AnswerBlock } from "./heads.ts";
@@ -202,12 +203,6 @@ export class Visitor implements StreamHandler {
 
 const SWITCHING_PROTOCOLS = 101;
 
-/** Memory with `bytes[0, used)` to be written. */
-interface Waiting {
-  bytes: Uint8Array<ArrayBuffer>;
-  used: number;
-}
-
 /**
  * Bytes on their way to one visitor: copied from the session's memory, gathered while a write is under way, and told of
  * when they have been taken. The stream's credit bounds how many they can be.
@@ -216,7 +211,7 @@ export class OutQueue {
   readonly #write: (bytes: Uint8Array, isLast: boolean) => Promise<void>;
   readonly #taken: (bytes: number) => void;
   readonly #failed: () => void;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting = new PieceQueue();
   #isWriting = false;
   #isEnded = false;
   #isDropped = false;
@@ -240,7 +235,7 @@ export class OutQueue {
   /** Adds a piece, which is copied; `end` makes it the last. */
   push(piece: Uint8Array, end: boolean): void {
     if (this.#isDropped) return;
-    if (piece.length > 0) this.#append(piece);
+    this.#waiting.push(piece);
     this.#isEnded ||= end;
     this.#runSoon();
   }
@@ -256,8 +251,7 @@ export class OutQueue {
   /** Nothing more will be written. */
   drop(): void {
     this.#isDropped = true;
-    for (const { bytes } of this.#waiting) giveMemory(bytes);
-    this.#waiting.length = 0;
+    this.#waiting.drop();
   }
 
   /** Pieces that came in one message of the session leave in one write. */
@@ -267,25 +261,11 @@ export class OutQueue {
     queueMicrotask(this.#run);
   }
 
-  #append(piece: Uint8Array): void {
-    const last = this.#waiting.at(-1);
-    if (last !== undefined && last.bytes.length - last.used >= piece.length) {
-      last.bytes.set(piece, last.used);
-      last.used += piece.length;
-      return;
-    }
-    // While something waits already more is likely to come before it can be written.
-    const room = last === undefined ? SMALL : Math.min(2 * last.bytes.length, LARGE);
-    const bytes = takeMemory(Math.max(piece.length, room));
-    bytes.set(piece);
-    this.#waiting.push({ bytes, used: piece.length });
-  }
-
   readonly #run = async (): Promise<void> => {
     try {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
         const { bytes, used } = next;
-        await this.#write(bytes.subarray(0, used), this.#isEnded && this.#waiting.length === 0 && this.#closeEnd());
+        await this.#write(bytes.subarray(0, used), this.#isEnded && this.#waiting.size === 0 && this.#closeEnd());
         giveMemory(bytes);
         this.#taken(used);
       }

@@ -2,6 +2,7 @@ import type { HttpError } from "../../../http_error.ts";
 import { encodeLatin1, RequestHead, RequestSyntaxError } from "../../../http1/mod.ts";
 import { badRequest, createRequest, HEAD_TOO_LARGE, headFault, listHeaders, streamBody } from "../../_request.ts";
 import { BodyPace } from "../../body_pace.ts";
+import { Leavable } from "../../leavable.ts";
 import type { ListenerLimits } from "../../limits.ts";
 import type { ListenerTraffic } from "../../traffic.ts";
 import { BodyCut, type Exchange } from "../../types.ts";
@@ -32,7 +33,7 @@ export interface Http2Line {
 }
 
 /** A request of HTTP/2, brought into the form of the others. */
-export class Http2Exchange implements Exchange, Replied {
+export class Http2Exchange extends Leavable implements Exchange, Replied {
   readonly id: number;
   readonly method: string;
   readonly path: string;
@@ -59,8 +60,6 @@ export class Http2Exchange implements Exchange, Replied {
   /** Bytes of the body that came. */
   #came = 0;
   #first: Uint8Array | null = null;
-  #hasLeft = false;
-  #onLeave: (() => void) | null = null;
   /** Nobody reads the rest of the body. */
   #isDropped = false;
   /** The answer is out; since so many checks, and with so many bytes of the body having come before. */
@@ -69,7 +68,6 @@ export class Http2Exchange implements Exchange, Replied {
   #cameBefore = 0;
   /** Ends the wait of the pending read. */
   #wake: () => void = () => {};
-  #abort: AbortController | null = null;
   #request: Request | null = null;
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
 
@@ -79,6 +77,7 @@ export class Http2Exchange implements Exchange, Replied {
    * @throws StreamFault when they are no request's
    */
   constructor(line: Http2Line, id: number, fields: RequestFields, hasEnded: boolean, maxFields: number) {
+    super();
     this.#line = line;
     this.id = id;
     this.hasEnded = hasEnded;
@@ -129,7 +128,7 @@ export class Http2Exchange implements Exchange, Replied {
     this.#pace.wait();
     for (;;) {
       if (this.#isDropped) throw new BodyCut("the rest of the body is not waited for");
-      if (this.#hasLeft) throw new BodyCut("the visitor left");
+      if (this.hasLeft) throw new BodyCut("the visitor left");
       const piece = incoming.shift();
       if (piece !== null) {
         this.#pace.came(piece.length);
@@ -153,21 +152,6 @@ export class Http2Exchange implements Exchange, Replied {
     const first = await this.readBody();
     this.hasBody = first !== null;
     this.#first = first;
-  }
-
-  get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#hasLeft) this.#abort.abort(createLeft());
-    return this.#abort.signal;
-  }
-
-  get onLeave(): (() => void) | null {
-    return this.#onLeave;
-  }
-
-  set onLeave(leave: (() => void) | null) {
-    this.#onLeave = leave;
-    if (this.#hasLeft && leave !== null) queueMicrotask(leave);
   }
 
   get request(): Request {
@@ -235,10 +219,8 @@ export class Http2Exchange implements Exchange, Replied {
     if (this.isOver) return;
     this.#settle();
     if (this.#isAnswered) return;
-    this.#hasLeft = true;
+    this.tellLeft();
     this.#wake();
-    this.#onLeave?.();
-    this.#abort?.abort(createLeft());
   }
 
   #finish(): void {
@@ -281,5 +263,3 @@ export class Http2Exchange implements Exchange, Replied {
 }
 
 const NOTHING = new Uint8Array(0);
-
-const createLeft = () => new DOMException("The visitor has gone.", "AbortError");

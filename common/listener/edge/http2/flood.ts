@@ -1,4 +1,4 @@
-import { FrameType } from "./frames.ts";
+import { Flag, FrameType } from "./frames.ts";
 
 /** Cost the server more than the visitor, or are of no use to anyone (RFC 9113, section 10.5). */
 const COSTLY: ReadonlySet<number> = new Set([
@@ -8,6 +8,8 @@ const COSTLY: ReadonlySet<number> = new Set([
   FrameType.ping,
   FrameType.continuation,
 ]);
+/** Nobody asked for it: this side sends no PING. */
+const UNASKED_PONG_COST = 50;
 /**
  * PRIORITY, RST_STREAM, SETTINGS, PING, CONTINUATION and empty DATA frames that may come within {@link WINDOW_MS}, and
  * streams that are ended for a fault: a visitor may have this side reset them as fast as they do.
@@ -28,21 +30,22 @@ export class Flood {
     this.#windowStart = now();
   }
 
-  /**
-   * A frame has come. Says whether it is one too many.
-   * @param isEmptyData it is DATA that brings neither bytes nor the end
-   */
-  isFloodedBy(type: number, isEmptyData: boolean): boolean {
-    return (isEmptyData || COSTLY.has(type)) && this.isOneTooMany();
+  /** A frame has come, with so many bytes. Says whether it is one too many. */
+  isFloodedBy(type: number, flags: number, size: number): boolean {
+    // An upload's end may be an empty frame of its own, one a stream.
+    const isEmptyData = type === FrameType.data && size === 0 && (flags & Flag.endStream) === 0;
+    if (!isEmptyData && !COSTLY.has(type)) return false;
+    return this.isOneTooMany(type === FrameType.ping && (flags & Flag.ack) !== 0 ? UNASKED_PONG_COST : 1);
   }
 
-  /** Counts what costs as much: a fault that ends a stream, say. */
-  isOneTooMany(): boolean {
+  /** Counts what costs as much as these: a fault that ends a stream, say. */
+  isOneTooMany(cost = 1): boolean {
     const now = this.#now();
     if (now - this.#windowStart > WINDOW_MS) {
       this.#windowStart = now;
       this.#count = 0;
     }
-    return ++this.#count > MAX_COST;
+    this.#count += cost;
+    return this.#count > MAX_COST;
   }
 }

@@ -122,3 +122,11 @@ export function writeU32(to: Uint8Array, at: number, value: number): number {
   to[at + 3] = value;
   return at + 4;
 }
+
+/** The payload `bytes[start, end)` without its padding (RFC 9113, section 6.1). */
+export function unpad(flags: number, bytes: Uint8Array, start: number, end: number): Uint8Array {
+  if ((flags & Flag.padded) === 0) return bytes.subarray(start, end);
+  const padding = bytes[start];
+  if (end - start < 1 + padding) throw new ConnectionFault(ErrorCode.protocol, "more padding than payload");
+  return bytes.subarray(start + 1, end - padding);
+}

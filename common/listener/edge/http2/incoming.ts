@@ -1,4 +1,5 @@
-import { giveMemory, LARGE, SMALL, takeMemory } from "../../../buffer_pool.ts";
+import { giveMemory } from "../../../buffer_pool.ts";
+import { PieceQueue } from "../../../piece_queue.ts";
 import { FIRST_WINDOW } from "./frames.ts";
 
 /** A stream's window grows up to this while its reader keeps up, in bytes: as much as the connection's. */
@@ -7,44 +8,21 @@ const GROW_BY = 4;
 /** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
 
-/** Memory with `bytes[0, used)` to be read. */
-interface Waiting {
-  bytes: Uint8Array<ArrayBuffer>;
-  used: number;
-}
-
 /** One stream's body on its way in: what has come and not been read, and what may still come. */
 export class Incoming {
   /** Bytes that may come before the visitor is told of more. */
   allowance = FIRST_WINDOW;
   #window = FIRST_WINDOW;
-  readonly #waiting: Waiting[] = [];
-  #waitingBytes = 0;
+  readonly #waiting = new PieceQueue();
   /** What was given out last. */
   #lent: Uint8Array<ArrayBuffer> = NOTHING;
   /** Bytes that were taken, of which the visitor has not been told. */
   #untold = 0;
   #toldAt = performance.now();
 
-  /** Whether something waits to be read. */
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0;
-  }
-
-  /** Adds what came, as a copy: many small pieces in one. */
+  /** Adds what came, as a copy. */
   push(piece: Uint8Array): void {
-    if (piece.length === 0) return;
-    this.#waitingBytes += piece.length;
-    const last = this.#waiting.at(-1);
-    if (last !== undefined && last.bytes.length - last.used >= piece.length) {
-      last.bytes.set(piece, last.used);
-      last.used += piece.length;
-      return;
-    }
-    const room = last === undefined ? SMALL : Math.min(2 * last.bytes.length, LARGE);
-    const bytes = takeMemory(Math.max(piece.length, room));
-    bytes.set(piece);
-    this.#waiting.push({ bytes, used: piece.length });
+    this.#waiting.push(piece);
   }
 
   /** The next piece, good until the next call, or null where nothing waits. */
@@ -52,12 +30,11 @@ export class Incoming {
     this.release();
     const next = this.#waiting.shift();
     if (next === undefined) return null;
-    this.#waitingBytes -= next.used;
     this.#lent = next.bytes;
     return next.bytes.subarray(0, next.used);
   }
 
-  /** Gives the memory of the piece before back. */
+  /** Gives the memory of the piece before back: only whoever had it may say that nobody has it any more. */
   release(): void {
     if (this.#lent.length > 0) giveMemory(this.#lent);
     this.#lent = NOTHING;
@@ -65,10 +42,7 @@ export class Incoming {
 
   /** Drops what waits. @returns how many bytes it was */
   drop(): number {
-    const dropped = this.#waitingBytes;
-    for (const { bytes } of this.#waiting) giveMemory(bytes);
-    this.#waiting.length = this.#waitingBytes = 0;
-    return dropped;
+    return this.#waiting.drop();
   }
 
   /** So many bytes were taken. @returns what the visitor may send more, once it is worth telling them, else 0 */
@@ -77,7 +51,7 @@ export class Incoming {
     if (this.#untold < this.#window / 2) return 0;
     const now = performance.now();
     let more = this.#untold;
-    if (now - this.#toldAt < GROW_WITHIN_MS && this.#waitingBytes <= this.#window / 4) {
+    if (now - this.#toldAt < GROW_WITHIN_MS && this.#waiting.size <= this.#window / 4) {
       const grown = Math.min(GROW_BY * this.#window, LARGEST_WINDOW);
       more += grown - this.#window;
       this.#window = grown;

@@ -1,8 +1,7 @@
 import { giveMemory, LARGE, SMALL, takeMemory } from "../../../buffer_pool.ts";
 import type { Connection } from "../../../connection/mod.ts";
-import { errorResponse, HttpError } from "../../../http_error.ts";
-import { HpackDecoder, HpackError } from "../../../http2/mod.ts";
 import { delay } from "../../../delay.ts";
+import { errorResponse, HttpError } from "../../../http_error.ts";
 import { describeError, type Logger, stackOf } from "../../../log.ts";
 import { nextTurn } from "../../../turn.ts";
 import { findExpectationFault } from "../../_request.ts";
@@ -10,6 +9,7 @@ import type { ListenerLimits } from "../../limits.ts";
 import { sendResponse } from "../../send_response.ts";
 import type { ListenerTraffic } from "../../traffic.ts";
 import { BodyCut, type ExchangeHandler } from "../../types.ts";
+import { type Block, BlockReader } from "./block_reader.ts";
 import { Http2Exchange, type Http2Line } from "./exchange.ts";
 import { Flood } from "./flood.ts";
 import {
@@ -26,6 +26,7 @@ import {
   readU32,
   Setting,
   StreamFault,
+  unpad,
   writeU32,
 } from "./frames.ts";
 import { listSizeOf, RequestFields } from "./request_fields.ts";
@@ -36,8 +37,6 @@ import type { Http2Connection } from "./types.ts";
 const MAX_STREAMS = 200;
 /** Bytes of bodies that may come on a connection before any of them is read: those of its streams are smaller. */
 const WINDOW = 1024 * 1024;
-/** Bytes of a field block in all its frames. */
-const MAX_BLOCK = 64 * 1024;
 /** Exchanges that are begun before others have their turn. */
 const MAX_BEGUN = 16;
 /** How long a visitor is not read who has given up most of them already. */
@@ -54,14 +53,6 @@ export interface SessionOptions {
   limits: ListenerLimits;
   traffic: ListenerTraffic | null;
   log: Logger;
-}
-
-/** A field block of which more frames are to come. */
-interface Block {
-  stream: number;
-  endStream: boolean;
-  pieces: Uint8Array[];
-  size: number;
 }
 
 /** What a frame's head says. */
@@ -83,7 +74,7 @@ export class Http2Session implements Http2Connection, Http2Line {
   readonly #connection: Connection;
   readonly #options: SessionOptions;
   readonly #moved: () => void;
-  readonly #decoder = new HpackDecoder();
+  readonly #blocks = new BlockReader();
   readonly #flood = new Flood();
   /** Those of which a direction is open. */
   readonly #exchanges = new Map<number, Http2Exchange>();
@@ -100,7 +91,6 @@ export class Http2Session implements Http2Connection, Http2Line {
   #givenUp = 0;
   /** Bytes of the frame that has begun, its head included; 0 while that is not known. */
   #frameSize = 0;
-  #block: Block | null = null;
   #allowance = WINDOW;
   /** Bytes of bodies that were taken, of which the visitor has not been told. */
   #untold = 0;
@@ -110,7 +100,7 @@ export class Http2Session implements Http2Connection, Http2Line {
   #isLingering = false;
   #lingered = 0;
   #discarded = 0;
-  /** Seconds for which {@link #block} or the preface has been waited for. */
+  /** Seconds for which a field block, or the preface, has been waited for. */
   #waited = 0;
   #end!: () => void;
 
@@ -153,7 +143,7 @@ export class Http2Session implements Http2Connection, Http2Line {
   }
 
   check(limits: ListenerLimits): void {
-    const isLate = (this.#block !== null || !this.#hasSettings) && ++this.#waited > limits.headSeconds;
+    const isLate = (this.#blocks.openStream !== 0 || !this.#hasSettings) && ++this.#waited > limits.headSeconds;
     const isGone = this.#isLingering && ++this.#lingered > LINGER_SECONDS;
     if (isLate || isGone || this.sender.countStall() > limits.stallSeconds) return this.#connection.close();
     for (const exchange of this.#exchanges.values()) exchange.check(limits);
@@ -287,11 +277,11 @@ export class Http2Session implements Http2Connection, Http2Line {
       if (type !== FrameType.settings) throw new ConnectionFault(ErrorCode.protocol, "no SETTINGS come first");
       this.#hasSettings = true;
     }
-    if (this.#block !== null && (type !== FrameType.continuation || stream !== this.#block.stream)) {
+    const { openStream } = this.#blocks;
+    if (openStream !== 0 && (type !== FrameType.continuation || stream !== openStream)) {
       throw new ConnectionFault(ErrorCode.protocol, "a field block is broken off");
     }
-    const isEmptyData = type === FrameType.data && start === end && (flags & Flag.endStream) === 0;
-    if (this.#flood.isFloodedBy(type, isEmptyData)) {
+    if (this.#flood.isFloodedBy(type, flags, end - start)) {
       throw new ConnectionFault(ErrorCode.enhanceYourCalm, "too many frames of little use");
     }
     try {
@@ -350,46 +340,22 @@ export class Http2Session implements Http2Connection, Http2Line {
   #onHeaders(stream: number, flags: number, bytes: Uint8Array, start: number, end: number): void {
     if (stream === 0) throw new ConnectionFault(ErrorCode.protocol, "HEADERS on no stream");
     if (stream > this.#lastStream && stream % 2 === 0) throw new ConnectionFault(ErrorCode.protocol, "an even stream");
-    let block = unpad(flags, bytes, start, end);
-    if ((flags & Flag.priority) !== 0) {
-      if (block.length < 5) throw new ConnectionFault(ErrorCode.frameSize, "HEADERS are cut short");
-      // A block must be read even where its stream cannot be (RFC 9113, section 4.3): the connection ends instead.
-      if (readU31(block, 0) === stream) throw new ConnectionFault(ErrorCode.protocol, "a stream depends on itself");
-      block = block.subarray(5);
-    }
-    const endStream = (flags & Flag.endStream) !== 0;
-    if ((flags & Flag.endHeaders) !== 0) return this.#onBlock(stream, endStream, block);
-    this.#block = { stream, endStream, pieces: [Uint8Array.from(block)], size: block.length };
-    this.#waited = 0;
+    const block = this.#blocks.begin(stream, flags, bytes, start, end);
+    if (block !== null) this.#onBlock(block);
+    else this.#waited = 0;
   }
 
   #onContinuation(flags: number, bytes: Uint8Array, start: number, end: number): void {
-    const block = this.#block;
-    if (block === null) throw new ConnectionFault(ErrorCode.protocol, "CONTINUATION of nothing");
-    block.size += end - start;
-    if (block.size > MAX_BLOCK) throw new ConnectionFault(ErrorCode.enhanceYourCalm, "a field block is too large");
-    block.pieces.push(bytes.slice(start, end));
-    if ((flags & Flag.endHeaders) === 0) return;
-    this.#block = null;
-    const whole = new Uint8Array(block.size);
-    let at = 0;
-    for (const piece of block.pieces) {
-      whole.set(piece, at);
-      at += piece.length;
-    }
-    this.#onBlock(block.stream, block.endStream, whole);
+    const block = this.#blocks.goOn(flags, bytes, start, end);
+    if (block !== null) this.#onBlock(block);
   }
 
-  /** A field block is whole: a request's, or one behind its body. It must be read whatever becomes of it. */
-  #onBlock(stream: number, endStream: boolean, block: Uint8Array): void {
+  /** A field block is whole: a request's, or one behind its body. */
+  #onBlock(block: Block): void {
+    const { stream, endStream } = block;
     const exchange = this.#exchanges.get(stream), isTrailers = stream <= this.#lastStream;
     fields.begin(isTrailers, this.#options.limits.maxHeadBytes);
-    try {
-      this.#decoder.decode(block, 0, block.length, fields.add);
-    } catch (error) {
-      if (!(error instanceof HpackError)) throw error;
-      throw new ConnectionFault(ErrorCode.compression, error.message);
-    }
+    this.#blocks.read(block, fields.add);
     if (!isTrailers) return this.#open(stream, endStream);
     if (exchange === undefined) {
       if (this.#reset.has(stream)) return;
@@ -553,7 +519,10 @@ export class Http2Session implements Http2Connection, Http2Line {
     this.#isLingering = this.#drains = true;
     this.#leaveAll();
     this.#sendGoAway(fault.code, fault.message);
-    await this.#say();
+    await this.sender.whenDrained();
+    await this.#connection.closeWrite();
+    // What still comes is thrown away for a moment.
+    await this.#readAll();
   }
 
   /** Once nothing is under way any more, after a GOAWAY. */
@@ -563,13 +532,6 @@ export class Http2Session implements Http2Connection, Http2Line {
     void this.sender.whenDrained().then(() => this.#connection.closeWrite());
   }
 
-  /** Ends this side once all has been written, and takes what still comes for a moment. */
-  async #say(): Promise<void> {
-    await this.sender.whenDrained();
-    await this.#connection.closeWrite();
-    await this.#readAll();
-  }
-
   #leaveAll(): void {
     for (const exchange of this.#exchanges.values()) exchange.leave();
     this.#exchanges.clear();
@@ -577,14 +539,6 @@ export class Http2Session implements Http2Connection, Http2Line {
 }
 
 const ENCODER = new TextEncoder();
-
-/** The payload without its padding (RFC 9113, section 6.1). */
-function unpad(flags: number, bytes: Uint8Array, start: number, end: number): Uint8Array {
-  if ((flags & Flag.padded) === 0) return bytes.subarray(start, end);
-  const padding = bytes[start];
-  if (end - start < 1 + padding) throw new ConnectionFault(ErrorCode.protocol, "more padding than payload");
-  return bytes.subarray(start + 1, end - padding);
-}
 
 /** Priorities have no effect here; who sends them must do it right. */
 function checkPriority(stream: number, bytes: Uint8Array, start: number, end: number): void {
