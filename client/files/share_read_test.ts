@@ -5,6 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { listOpen } from "./_open_files.ts";
 import { listNames, openTestShare } from "./_test_share.ts";
 
 Deno.test("share sends a file with type, tag, length and a policy that lets it script nothing", async () => {
@@ -119,18 +120,6 @@ Deno.test("share closes a file whose visitor leaves", { ignore: !fs.existsSync("
   for (let turn = 0; turn < 1000 && listOpen(share.path).length > 0; turn++) await nextTurn();
   deepEqual(listOpen(share.path), []);
 });
-
-/** Files below a folder that this process has open. */
-function listOpen(folder: string): string[] {
-  return fs.readdirSync("/proc/self/fd").map((fd) => {
-    try {
-      return fs.readlinkSync(`/proc/self/fd/${fd}`, { encoding: "utf8" });
-    } catch {
-      // The one that this very listing was read through.
-      return "";
-    }
-  }).filter((file) => file.startsWith(folder));
-}
 
 Deno.test("share lists a folder as page, JSON or names, by what is asked for", async () => {
   await using share = openTestShare();
