@@ -20,7 +20,7 @@ import { type BulkResult, measureDownload, measureText, measureUpload } from "./
 import { measureIdleTunnels } from "./workloads/idle.ts";
 import { measureFirstByte, measureKeptAlive } from "./workloads/latency.ts";
 import { measureRequests, type RequestsResult } from "./workloads/requests.ts";
-import { warmUp } from "./workloads/warm_up.ts";
+import { warmUpAll } from "./workloads/warm_up.ts";
 
 const CONNECTIONS = [1, 32, 128];
 const IDLE_TUNNELS = 1000;
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
 async function benchRequests(all: readonly Contestant[], plan: Plan): Promise<Found<RequestsResult>> {
   const found: Found<RequestsResult> = new Map();
   const rows: string[][] = [];
-  for (const contestant of all) await warmUp(contestant, plan.generate);
+  await warmUpAll(all, plan.generate);
   for (const [heads, head] of [["plain", PLAIN], ["browser", BROWSER]] as const) {
     for (const connections of CONNECTIONS) {
       const options = { ...plan, path: "/", head, connections };

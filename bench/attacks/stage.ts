@@ -83,7 +83,7 @@ export async function openStage({ descriptors, isSecure = false, visited }: Stag
   const tunnel = await startTunnel("portway", { service: Number(port) }, { descriptors, isSecure }, { silent: true });
   if (visited !== undefined) await warmUp(tunnel, visited);
   const [relay] = tunnel.relay, [client] = tunnel.client;
-  const victim: Victim = { ...tunnel.endpoint, isSecure };
+  const victim: Victim = tunnel.endpoint;
 
   async function bear(attack: AttackOptions | null, seconds: number): Promise<Bearing> {
     await probe(victim);

@@ -1,11 +1,7 @@
-/** Whom an attack is made on: everything is dialled at 127.0.0.1. */
-export interface Victim {
-  port: number;
-  /** The tunnel's host; its service is `_target.ts`. */
-  host: string;
-  /** It ends TLS. */
-  isSecure?: boolean;
-}
+import type { Endpoint } from "../programs/types.ts";
+
+/** Whom an attack is made on: a tunnel whose service is `_target.ts`. */
+export type Victim = Endpoint;
 
 /** What attackers have done so far, for the report. */
 export interface Tally {

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { AUTHORITY } from "../programs/portway.ts";
 import type { Endpoint } from "../programs/types.ts";
 import type { Head } from "./heads.ts";
 
@@ -9,17 +11,19 @@ const BUFFER_SIZE = 256 * 1024;
 
 /** One connection of a visitor, which speaks just enough HTTP/1.1 to measure with. */
 export class VisitorConnection {
-  readonly #conn: Deno.TcpConn;
+  readonly #conn: Deno.Conn;
   readonly #buffer = new Uint8Array(BUFFER_SIZE);
 
-  private constructor(conn: Deno.TcpConn) {
+  private constructor(conn: Deno.Conn) {
     this.#conn = conn;
   }
 
   static async open(endpoint: Endpoint): Promise<VisitorConnection> {
     const conn = await Deno.connect({ hostname: "127.0.0.1", port: endpoint.port });
     conn.setNoDelay(true);
-    return new VisitorConnection(conn);
+    if (!endpoint.isSecure) return new VisitorConnection(conn);
+    const caCerts = [readFileSync(AUTHORITY, "utf8")];
+    return new VisitorConnection(await Deno.startTls(conn, { hostname: "localhost", caCerts }));
   }
 
   async write(bytes: Uint8Array): Promise<void> {

@@ -4,7 +4,7 @@ import type { Load, LoadResult } from "./types.ts";
 /** The load generator wrk (https://github.com/wg/wrk), one thread. */
 export async function wrk({ endpoint, path, head, connections, seconds }: Load): Promise<LoadResult> {
   const fields = [["Host", endpoint.host], ...head].flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
-  const url = `http://127.0.0.1:${endpoint.port}${path}`;
+  const url = `${endpoint.isSecure ? "https" : "http"}://127.0.0.1:${endpoint.port}${path}`;
   const text = await runProgram("wrk", ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", ...fields, url]);
   if (text === null) throw new Error("wrk failed");
   return parseWrk(text);

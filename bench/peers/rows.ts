@@ -8,7 +8,7 @@ import type { Contestant, StartContestant } from "../programs/types.ts";
 import { measureDownload, measureUpload } from "../workloads/bulk.ts";
 import { measureFirstByte, measureKeptAlive } from "../workloads/latency.ts";
 import { measureRequests } from "../workloads/requests.ts";
-import { warmUp } from "../workloads/warm_up.ts";
+import { warmUpAll } from "../workloads/warm_up.ts";
 import { measureEcho } from "../workloads/websocket.ts";
 
 /** One workload, and what it showed of each contestant: medians of the rounds, by column. */
@@ -55,7 +55,7 @@ const REQUEST_COLUMNS = [
 
 /** Small answers to 128 connections, the clients' sessions over TLS. */
 export async function benchTls(all: readonly Contestant[], options: RowOptions): Promise<Section> {
-  for (const contestant of all) await warmUp(contestant, options.generate);
+  await warmUpAll(all, options.generate);
   const load = { ...options, path: "/", head: PLAIN, connections: 128 };
   const measure = (contestant: Contestant) => measureRequests(contestant, load);
   return await benchSection(OVER_TLS, REQUEST_COLUMNS, all, options.rounds, measure);
@@ -79,7 +79,7 @@ export async function benchRequests(all: readonly Contestant[], options: RowOpti
       ),
     );
   };
-  for (const contestant of all) await warmUp(contestant, options.generate);
+  await warmUpAll(all, options.generate);
   for (const [name, head] of HEADS) {
     for (const count of [1, 32, 128]) await bench(`12 bytes, ${count} connections, ${name} heads`, "/", head, count);
   }

@@ -34,8 +34,10 @@ export interface Variant {
 const CERTIFICATES = join(ROOT, "common/connection/testdata");
 /** A certificate of localhost, and its key. */
 export const CERTIFICATE: string = join(CERTIFICATES, "leaf.pem"), KEY: string = join(CERTIFICATES, "leaf.key");
+/** Whose signature it has. */
+export const AUTHORITY: string = join(CERTIFICATES, "ca.pem");
 const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
-const TRUST_FLAGS = ["--ca-certs", join(CERTIFICATES, "ca.pem")];
+const TRUST_FLAGS = ["--ca-certs", AUTHORITY];
 
 /** For V8, as `deno task start` and docs/install.md have it. */
 export const HEAP_FLAGS: string = readV8Flags();
@@ -97,7 +99,7 @@ export async function startTunnel(
   const host = await findHost(configDir);
   return {
     name,
-    endpoint: { port: server.port, host },
+    endpoint: { port: server.port, host, isSecure },
     relay: [server.pid],
     client: [client.pid],
     lacks: new Set(),

@@ -2,6 +2,8 @@
 export interface Endpoint {
   port: number;
   host: string;
+  /** TLS is ended there, with a certificate of localhost's. */
+  isSecure?: boolean;
 }
 
 /** A running way from a visitor to the local service. */
