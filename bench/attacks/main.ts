@@ -45,11 +45,13 @@ const FULL: readonly (readonly [string, number])[] = [
   ["one-address", 1500],
 ];
 
-/** By HTTP/2, at a server that ends TLS. */
-const HTTP2: readonly (readonly [string, number])[] = [
+/** At a server that ends TLS: by HTTP/2, and by plain connections that begin no handshake, or cannot. */
+const SECURE: readonly (readonly [string, number])[] = [
   ["http2-no-readers", 2000],
   ["http2-resets", 50],
   ["http2-floods", 50],
+  ["silent", 5000],
+  ["churn", 50],
 ];
 
 /** Under `ulimit -n 1024`. */
@@ -97,7 +99,7 @@ for (const [name, count] of FULL) {
   await run(`${name} × ${scaled}`, { name, count: scaled });
 }
 await run("quiet, TLS", null, { visited, isSecure: true });
-for (const [name, count] of HTTP2) {
+for (const [name, count] of SECURE) {
   const scaled = Math.max(1, Math.round(count * scale));
   await run(`${name} × ${scaled}`, { name, count: scaled }, { visited, isSecure: true });
 }
