@@ -46,6 +46,7 @@ export const ErrorCode = {
   streamClosed: 5,
   frameSize: 6,
   refusedStream: 7,
+  cancel: 8,
   compression: 9,
   enhanceYourCalm: 11,
 } as const;
