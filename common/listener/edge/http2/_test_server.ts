@@ -49,6 +49,10 @@ async function answer(exchange: Exchange): Promise<Response | null> {
       return Response.json({ ...counts, connections: listener.connections, sockets: countSockets() });
     case "/early":
       return new Response("no", { status: 413 });
+    case "/early-amid":
+      // What waits for the body is cut with the answer.
+      exchange.readBody().catch(() => {});
+      return new Response("no", { status: 413 });
     case "/echo":
       return new Response(exchange.body);
     case "/inspect":

@@ -209,8 +209,9 @@ export class Http2Exchange extends Leavable implements Exchange, Replied {
 
   /** Once a second: ends what a visitor neither goes on with nor takes. */
   check(limits: ListenerLimits): void {
-    if (this.#pace.isTooSlow(limits)) this.reset(ErrorCode.cancel);
-    else if (this.#isAnswered && ++this.#lingered >= LINGER_CHECKS) this.reset(ErrorCode.none);
+    if (this.#isAnswered) {
+      if (++this.#lingered >= LINGER_CHECKS) this.reset(ErrorCode.none);
+    } else if (this.#pace.isTooSlow(limits)) this.reset(ErrorCode.cancel);
     else if (this.reply.isStalled(limits)) this.reply.cut();
   }
 

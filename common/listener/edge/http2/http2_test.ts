@@ -355,6 +355,13 @@ test("who stops taking an answer is ended, and of who stops sending a body that 
   }
 }, { stallSeconds: 1, bodySeconds: 1, bodyRate: 1_000_000 });
 
+test("whose body was slow when the answer came is not told that it failed", async (server) => {
+  using slow = await visitor(server);
+  slow.send(headers(1, request("POST", "/early-amid"), false));
+  const { payload } = await slow.until(({ type, stream }) => stream === 1 && type === Type.rstStream);
+  equal(payload.readUInt32BE(0), 0);
+}, { bodySeconds: 1, bodyRate: 1_000_000 });
+
 test("closing tells visitors, waits for what runs and ends the rest", async (server) => {
   using busy = await visitor(server);
   using idle = await visitor(server);
