@@ -39,8 +39,8 @@ export async function openEdgeFuzzer(): Promise<EdgeFuzzer> {
     seen = [];
     await within(send(listener.port, text, sizes));
     while (listener.connections > 0) await new Promise((resolve) => setTimeout(resolve, 0));
-    deepEqual({ text, seen }, { text, seen: readConnection(text, MOST_FIELDS).map(describeReading) });
-    deepEqual(errors, []);
+    const wanted = readConnection(text, MOST_FIELDS).map(describeReading);
+    deepEqual({ text, seen, errors: errors.splice(0) }, { text, seen: wanted, errors: [] });
   };
   let last = Promise.resolve();
   return {
