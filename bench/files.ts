@@ -10,7 +10,7 @@ import os from "node:os";
 import path from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readOptions } from "./options.ts";
 
 const LARGE_MIB = 512;
 const ROUNDS = 9;
@@ -23,7 +23,7 @@ interface Peer {
   upload(file: string, base: string): string[];
 }
 
-const { values } = parseArgs({ options: { peers: { type: "string", default: "" } } });
+const values = readOptions({ peers: { type: "string", default: "" } });
 
 function findBinary(name: string): string | null {
   const folders = [values.peers, ...(process.env.PATH ?? "").split(path.delimiter)].filter((folder) => folder !== "");

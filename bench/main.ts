@@ -3,7 +3,6 @@
  * Prints tables; measures on Linux only, where /proc tells the CPU time of a process.
  */
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { BROWSER, chooseLoad, type GenerateLoad, PLAIN } from "./load/mod.ts";
 import { type Estimate, median, medianOf, ratioOf } from "./measure/stats.ts";
 import { type Rounds, runRounds } from "./measure/rounds.ts";
@@ -21,6 +20,7 @@ import { measureIdleTunnels } from "./workloads/idle.ts";
 import { measureFirstByte, measureKeptAlive } from "./workloads/latency.ts";
 import { measureRequests, type RequestsResult } from "./workloads/requests.ts";
 import { warmUpAll } from "./workloads/warm_up.ts";
+import { readOptions } from "./options.ts";
 
 const CONNECTIONS = [1, 32, 128];
 const IDLE_TUNNELS = 1000;
@@ -40,7 +40,7 @@ type Found<Result> = Map<string, Result[]>;
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { floor: { type: "string" }, quick: { type: "boolean", default: false } } });
+  const values = readOptions({ floor: { type: "string" }, quick: { type: "boolean", default: false } });
   const load = await chooseLoad();
   const plan = { rounds: values.quick ? 2 : 5, seconds: values.quick ? 1 : 3, generate: load.generate };
   const service = await startService();

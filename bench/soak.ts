@@ -5,7 +5,6 @@ import { readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { EchoSocket } from "./load/mod.ts";
 import { readMemory, readPeakMemory } from "./measure/process_stats.ts";
 import { median } from "./measure/stats.ts";
@@ -14,6 +13,7 @@ import { startTunnel, type Variant } from "./programs/portway.ts";
 import { runProgram } from "./programs/process.ts";
 import type { Endpoint } from "./programs/types.ts";
 import { formatNumber, formatTable } from "./report/table.ts";
+import { readOptions } from "./options.ts";
 
 const MB = 1e6;
 /**
@@ -168,7 +168,7 @@ interface Tally {
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { seconds: { type: "string" } } });
+  const values = readOptions({ seconds: { type: "string" } });
   const seconds = Number(values.seconds ?? 600);
   const service = await startService();
   const plain = await startTunnel("portway", { service: service.port }, COLLECTS, { silent: true, ...COLLECTS });

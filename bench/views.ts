@@ -8,7 +8,6 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { startViewsServer } from "../tests/views_kit.ts";
 import { parseWrk } from "./load/mod.ts";
 import { readMemory } from "./measure/process_stats.ts";
@@ -16,6 +15,7 @@ import { median } from "./measure/stats.ts";
 import { findFreePort } from "./programs/ports.ts";
 import { runProgram, startProgram } from "./programs/process.ts";
 import { formatTable } from "./report/table.ts";
+import { readOptions } from "./options.ts";
 
 const SENDERS = [1, 32, 128];
 const TAILS = 100;
@@ -28,9 +28,7 @@ interface Contestant extends AsyncDisposable {
   readonly url: string;
 }
 
-const { values } = parseArgs({
-  options: { seconds: { type: "string", default: "5" }, rounds: { type: "string", default: "3" } },
-});
+const values = readOptions({ seconds: { type: "string", default: "5" }, rounds: { type: "string", default: "3" } });
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "portway-bench-"));
 
 async function startPortway(): Promise<Contestant> {

@@ -2,17 +2,15 @@
 // visitors before, but where the label says otherwise.
 //   deno task attack [--only <name>] [--seconds <n>] [--scale <share>]
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { formatNumber, formatTable } from "../report/table.ts";
 import { chooseLoad } from "../load/mod.ts";
 import { type AttackOptions, type Bearing, openStage, type StageOptions } from "./stage.ts";
+import { readOptions } from "../options.ts";
 
 const MB = 1e6;
 const SECONDS = 10;
 
-const { values } = parseArgs({
-  options: { only: { type: "string" }, seconds: { type: "string" }, scale: { type: "string" } },
-});
+const values = readOptions({ only: { type: "string" }, seconds: { type: "string" }, scale: { type: "string" } });
 const seconds = Number(values.seconds ?? SECONDS), scale = Number(values.scale ?? 1);
 
 /** Name, how many at a time. */

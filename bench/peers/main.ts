@@ -13,7 +13,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { chooseLoad } from "../load/mod.ts";
 import { startDirect } from "../programs/direct.ts";
 import { createFloor } from "../programs/floor.ts";
@@ -44,6 +43,7 @@ import {
 import { findTunnels } from "./tunnels.ts";
 import { startOverTls } from "./tls.ts";
 import type { MissingPeer, Peer } from "./types.ts";
+import { readOptions } from "../options.ts";
 
 /** Crates that bench/files.ts looks for. */
 const FILE_SERVERS = ["dufs", "miniserve"];
@@ -60,15 +60,13 @@ const OTHERS = [
 const note = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      floor: { type: "string" },
-      minutes: { type: "string", default: "12" },
-      rounds: { type: "string", default: "3" },
-      install: { type: "boolean", default: false },
-      idle: { type: "string", default: "3000" },
-      output: { type: "string", default: join(ROOT, "docs/benchmarks.md") },
-    },
+  const values = readOptions({
+    floor: { type: "string" },
+    minutes: { type: "string", default: "12" },
+    rounds: { type: "string", default: "3" },
+    install: { type: "boolean", default: false },
+    idle: { type: "string", default: "3000" },
+    output: { type: "string", default: join(ROOT, "docs/benchmarks.md") },
   });
   const found = await findTunnels({ install: values.install });
   for (const crate of FILE_SERVERS) await findCrate(crate, crate, { install: values.install });
