@@ -7,6 +7,7 @@ import { BROWSER, chooseLoad, type GenerateLoad, PLAIN } from "./load/mod.ts";
 import { type Estimate, median, medianOf, ratioOf } from "./measure/stats.ts";
 import { type Rounds, runRounds } from "./measure/rounds.ts";
 import { readPeakMemory } from "./measure/process_stats.ts";
+import { readOptions } from "./options.ts";
 import { startDirect } from "./programs/direct.ts";
 import { createFloor } from "./programs/floor.ts";
 import { startDelay, startService } from "./programs/helpers.ts";
@@ -20,7 +21,6 @@ import { measureIdleTunnels } from "./workloads/idle.ts";
 import { measureFirstByte, measureKeptAlive } from "./workloads/latency.ts";
 import { measureRequests, type RequestsResult } from "./workloads/requests.ts";
 import { warmUpAll } from "./workloads/warm_up.ts";
-import { readOptions } from "./options.ts";
 
 const CONNECTIONS = [1, 32, 128];
 const IDLE_TUNNELS = 1000;

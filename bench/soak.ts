@@ -8,12 +8,12 @@ import process from "node:process";
 import { EchoSocket } from "./load/mod.ts";
 import { readMemory, readPeakMemory } from "./measure/process_stats.ts";
 import { median } from "./measure/stats.ts";
+import { readOptions } from "./options.ts";
 import { ROOT, startService } from "./programs/helpers.ts";
 import { startTunnel, type Variant } from "./programs/portway.ts";
 import { runProgram } from "./programs/process.ts";
 import type { Endpoint } from "./programs/types.ts";
 import { formatNumber, formatTable } from "./report/table.ts";
-import { readOptions } from "./options.ts";
 
 const MB = 1e6;
 /**

@@ -12,10 +12,10 @@ import { startViewsServer } from "../tests/views_kit.ts";
 import { parseWrk } from "./load/mod.ts";
 import { readMemory } from "./measure/process_stats.ts";
 import { median } from "./measure/stats.ts";
+import { readOptions } from "./options.ts";
 import { findFreePort } from "./programs/ports.ts";
 import { runProgram, startProgram } from "./programs/process.ts";
 import { formatTable } from "./report/table.ts";
-import { readOptions } from "./options.ts";
 
 const SENDERS = [1, 32, 128];
 const TAILS = 100;

@@ -2,10 +2,10 @@
 // visitors before, but where the label says otherwise.
 //   deno task attack [--only <name>] [--seconds <n>] [--scale <share>]
 import process from "node:process";
+import { readOptions } from "../options.ts";
 import { formatNumber, formatTable } from "../report/table.ts";
 import { chooseLoad } from "../load/mod.ts";
 import { type AttackOptions, type Bearing, openStage, type StageOptions } from "./stage.ts";
-import { readOptions } from "../options.ts";
 
 const MB = 1e6;
 const SECONDS = 10;

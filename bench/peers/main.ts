@@ -14,6 +14,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { chooseLoad } from "../load/mod.ts";
+import { readOptions } from "../options.ts";
 import { startDirect } from "../programs/direct.ts";
 import { createFloor } from "../programs/floor.ts";
 import { DENO, ROOT, startService } from "../programs/helpers.ts";
@@ -43,7 +44,6 @@ import {
 import { findTunnels } from "./tunnels.ts";
 import { startOverTls } from "./tls.ts";
 import type { MissingPeer, Peer } from "./types.ts";
-import { readOptions } from "../options.ts";
 
 /** Crates that bench/files.ts looks for. */
 const FILE_SERVERS = ["dufs", "miniserve"];
