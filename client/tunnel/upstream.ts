@@ -62,10 +62,16 @@ export interface UpstreamOptions {
  * the requests, here and at the service, which has room for few that it has not accepted yet.
  */
 const DIALING = 16;
+/**
+ * And as a service takes them: 2,000 that its system opened at once, before it has accepted any, are 0.3 s that a newcomer
+ * waits behind them. A service that takes longer to answer than this has no use for such a queue either.
+ */
+const UNHEARD_MS = 10;
 /** How many requests there are at a time is the session's to limit; each may have a connection. */
 const LIMITS: PoolLimits = {
   perKey: Infinity,
   dialing: DIALING,
+  unheardMs: UNHEARD_MS,
   total: Infinity,
   idlePerKey: 256,
   idleMs: 30_000,

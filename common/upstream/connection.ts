@@ -41,6 +41,7 @@ export class UpstreamConnection {
   keepMs = Infinity;
   readonly #connection: Connection;
   readonly #onClosed: (connection: UpstreamConnection) => void;
+  readonly #onHeard: (connection: UpstreamConnection) => void;
   #scratch: Uint8Array<ArrayBuffer> | null = null;
   #reader: Reader | null = null;
   #isReading = false;
@@ -49,11 +50,20 @@ export class UpstreamConnection {
   #came = 0;
   #cutParses = 0;
 
-  /** @param onClosed called once, when the connection is closed from this side */
-  constructor(connection: Connection, key: string, onClosed: (connection: UpstreamConnection) => void) {
+  /**
+   * @param onClosed called once, when the connection is closed from this side
+   * @param onHeard called when the first answer begins to come
+   */
+  constructor(
+    connection: Connection,
+    key: string,
+    onClosed: (connection: UpstreamConnection) => void,
+    onHeard: (connection: UpstreamConnection) => void = () => {},
+  ) {
     this.#connection = connection;
     this.key = key;
     this.#onClosed = onClosed;
+    this.#onHeard = onHeard;
   }
 
   /** Reads more behind what is in {@link buffer}, or goes on with the read under way. One reader at a time. */
@@ -165,6 +175,7 @@ export class UpstreamConnection {
       if (count !== null) {
         this.end += count;
         this.#came = count;
+        if (!this.hasAnswered && !this.isKept) this.#onHeard(this);
         this.hasAnswered = true;
       }
       this.#reader?.onRead(this, count);

@@ -10,6 +10,11 @@ export interface PoolLimits {
   perKey: number;
   /** Of these, being opened at a time; further requests wait for one of them, or for one that another is done with. */
   dialing: number;
+  /**
+   * Milliseconds for which a connection that was opened counts as being opened still, as long as the upstream has said
+   * nothing on it: its system opens connections that it has not accepted yet, and whoever comes then waits behind all.
+   */
+  unheardMs: number;
   /** Connections open altogether, idle ones included; further requests are refused. */
   total: number;
   /** Connections of one key kept for the next request. */
@@ -38,6 +43,10 @@ interface Peer {
   open: number;
   /** Being opened. */
   dialing: number;
+  /** Opened, with nothing heard on them yet, and until when they count; the oldest first. */
+  readonly unheard: Map<UpstreamConnection, number>;
+  /** Looks whether more may be opened, while somebody waits for that. */
+  timer: ReturnType<typeof setTimeout> | undefined;
   /** The one used last at the end. */
   readonly idle: UpstreamConnection[];
   /** Requests that wait for one. */
@@ -92,13 +101,14 @@ export class UpstreamPool {
     if (kept !== null) return kept;
     const peer = this.#peerOf(key);
     try {
-      const connection = new UpstreamConnection(await dial(), key, this.#giveUp);
+      const connection = new UpstreamConnection(await dial(), key, this.#giveUp, this.#onHeard);
       peer.dialing--;
+      peer.unheard.set(connection, performance.now() + this.#limits.unheardMs);
       this.#letDial(peer);
       return connection;
     } catch (error) {
       peer.dialing--;
-      this.#giveUp({ key });
+      this.#forget(key, peer);
       throw error;
     }
   }
@@ -119,6 +129,7 @@ export class UpstreamPool {
   close(): void {
     this.#closed = true;
     clearInterval(this.#sweeper);
+    for (const { timer } of this.#peers.values()) clearTimeout(timer);
     this.closeIdle(Infinity);
   }
 
@@ -143,9 +154,26 @@ export class UpstreamPool {
     return null;
   }
 
-  #mayDial({ open, dialing }: Peer): boolean {
-    return open < this.#limits.perKey && dialing < this.#limits.dialing;
+  #mayDial(peer: Peer): boolean {
+    const { perKey, dialing } = this.#limits;
+    return peer.open < perKey && peer.dialing + this.#countUnheard(peer) < dialing;
   }
+
+  #countUnheard({ unheard }: Peer): number {
+    const now = performance.now();
+    for (const [connection, until] of unheard) {
+      if (until > now) break;
+      unheard.delete(connection);
+    }
+    return unheard.size;
+  }
+
+  /** The upstream has accepted it. */
+  readonly #onHeard = (connection: UpstreamConnection): void => {
+    const peer = this.#peers.get(connection.key);
+    // Most answers come whole: then this one is free for who waits, before another is opened.
+    if (peer?.unheard.delete(connection) && peer.waiting.size > 0) queueMicrotask(() => this.#letDial(peer));
+  };
 
   #countDial(peer: Peer): void {
     peer.open++;
@@ -166,21 +194,40 @@ export class UpstreamPool {
       this.#countDial(peer);
       next?.resolve(null);
     }
+    if (peer.waiting.size > 0) this.#letDialLater(peer);
   }
 
-  /** Takes leave back: the connection was closed, or never opened. */
-  readonly #giveUp = ({ key }: { readonly key: string }): void => {
-    const peer = this.#peerOf(key);
+  /** Does so again once the oldest that nothing was heard on counts no more. */
+  #letDialLater(peer: Peer): void {
+    if (peer.timer !== undefined || this.#closed || this.#countUnheard(peer) === 0) return;
+    const [until] = peer.unheard.values();
+    peer.timer = setTimeout(() => {
+      peer.timer = undefined;
+      this.#letDial(peer);
+    }, Math.max(1, until - performance.now()));
+  }
+
+  /** Takes leave back: the connection was closed. */
+  readonly #giveUp = (connection: UpstreamConnection): void => {
+    const peer = this.#peerOf(connection.key);
+    peer.unheard.delete(connection);
+    this.#forget(connection.key, peer);
+  };
+
+  /** One that was open, or being opened, is not any more. */
+  #forget(key: string, peer: Peer): void {
     peer.open--;
     this.#open--;
     this.#letDial(peer);
-    if (peer.open === 0) this.#peers.delete(key);
-  };
+    if (peer.open > 0) return;
+    clearTimeout(peer.timer);
+    this.#peers.delete(key);
+  }
 
   #peerOf(key: string): Peer {
     let peer = this.#peers.get(key);
     if (peer === undefined) {
-      peer = { open: 0, dialing: 0, idle: [], waiting: new FairQueue() };
+      peer = { open: 0, dialing: 0, unheard: new Map(), timer: undefined, idle: [], waiting: new FairQueue() };
       this.#peers.set(key, peer);
     }
     return peer;
@@ -209,6 +256,7 @@ export class UpstreamPool {
         },
       };
       peer.waiting.push(whose, waiting);
+      this.#letDialLater(peer);
       ending.onEnd(() => {
         peer.waiting.delete(whose, waiting);
         reject(new PoolExhausted("key", this.#limits.perKey));

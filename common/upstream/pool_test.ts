@@ -10,6 +10,7 @@ function createPool(limits: Partial<PoolLimits> = {}) {
   const pool = new UpstreamPool({
     perKey: Infinity,
     dialing: Infinity,
+    unheardMs: 0,
     total: Infinity,
     idlePerKey: 256,
     idleMs: 30_000,
@@ -119,6 +120,39 @@ Deno.test("UpstreamPool opens so many at a time, and others get what is there fi
   for (const dialled of dials.slice(2)) dialled.resolve(new ScriptedConnection());
   for (const opened of [three, four, five]) (await opened).close();
   pool.close();
+});
+
+Deno.test("UpstreamPool opens more as its upstream takes them: when it answers, or after a time", async () => {
+  const { pool, dials, open } = createSlowPool({ dialing: 2, unheardMs: 60_000 });
+  const all = Array.from({ length: 5 }, () => open());
+  await settle();
+  const [first, second] = [new ScriptedConnection(), new ScriptedConnection()];
+  dials[0].resolve(first);
+  dials[1].resolve(second);
+  const [one, two] = [await all[0], await all[1]];
+  await settle();
+  assert.equal(dials.length, 2, "its system has opened both, and it may have accepted neither");
+  const answered = one.fill();
+  first.send("HTTP/1.1 200 OK\r\n");
+  await answered;
+  await settle();
+  assert.equal(dials.length, 3);
+  two.close();
+  await settle();
+  assert.equal(dials.length, 4, "nobody waits for one that was given up");
+  for (const dialled of dials.slice(2)) dialled.resolve(new ScriptedConnection());
+  await all[3];
+  pool.close();
+
+  const patient = createSlowPool({ dialing: 1, unheardMs: 1 });
+  const mine = patient.open(), next = patient.open();
+  await settle();
+  patient.dials[0].resolve(new ScriptedConnection());
+  await mine;
+  while (patient.dials.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  patient.dials[1].resolve(new ScriptedConnection());
+  await next;
+  patient.pool.close();
 });
 
 Deno.test("UpstreamPool forgets a request that ends while it waits, and tells it when there can be none", async () => {
