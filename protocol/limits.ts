@@ -22,7 +22,7 @@ export const MAX_PIECE = 64 * 1024;
 export const MAX_PAYLOAD = 4 + MAX_HEAD + MAX_PIECE;
 
 /** Bytes that each side may send on a new stream before it gets credit: what a reader who never reads may always hold. */
-export const INITIAL_WINDOW = 48 * 1024;
+export const INITIAL_WINDOW = 40 * 1024;
 
 /**
  * What each side may send beyond the credit of its streams, all together, in bytes: a body that does not fit its window

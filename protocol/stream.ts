@@ -418,12 +418,12 @@ const EARLY = 16 * 1024;
 const HURRIED = 4 * 1024;
 /** A reader that takes half a window within this is held up by the window, not by itself. */
 const GROW_WITHIN_MS = 250;
-/** Windows are filled within a few round trips: 48 KiB, 240 KiB, 1 MiB, 5 MiB, 15 MiB. */
+/** Windows are filled within a few round trips: 40 KiB, 200 KiB, 1000 KiB, 5000 KiB, 15 MiB. */
 const GROW_BY = 4;
 /** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
 const ROUND_TRIPS = 3;
 const BURST_MS = 20;
 /** Up to this a window needs no more reason to grow than a reader who keeps up, whatever the line. */
-const EASY_WINDOW = 1024 * 1024;
+const EASY_WINDOW = 25 * INITIAL_WINDOW;
 /** A reader that takes longer than this for half a window does not need one that large. */
 const SHRINK_AFTER_MS = 2000;
