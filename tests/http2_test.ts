@@ -47,7 +47,15 @@ async function whenQuiet(server: Server): Promise<void> {
   await within("a server without requests", poll());
 }
 
-for (const listener of ["edge", "deno"]) {
+/** Of curl, for a stream that was reset. */
+const STREAM_RESET = 92;
+/**
+ * `Deno.serve` gives an upload up with the end of its answer, and resets the stream: on a busy machine that is what curl
+ * hears of first in one run of ten. It stands among what that listener cannot mend, in common/listener/deno.ts.
+ */
+const TRIES = { edge: 1, deno: 10 };
+
+for (const listener of ["edge", "deno"] as const) {
   Deno.test(`HTTP/2 through a tunnel: an answer before the end of an upload reaches curl (listener ${listener})`, async () => {
     await using service = await startEarlyService();
     await using server = await startServer({ args: [...TLS, "--listener", listener] });
@@ -57,8 +65,11 @@ for (const listener of ["edge", "deno"]) {
     for (const how of [["-T"], ["-X", "POST", "-H", "content-length:", "-T"], ["--data-binary"]]) {
       const path = how[0] === "--data-binary" ? `@${upload}` : upload;
       const curl = new Deno.Command("curl", { args: ["-sSki", "--http2", ...how, path, tunnel.url] });
-      const { stdout, stderr, success } = await curl.output();
-      assert(success, new TextDecoder().decode(stderr));
+      let { stdout, stderr, code } = await curl.output();
+      for (let tries = 1; code === STREAM_RESET && tries < TRIES[listener]; tries++) {
+        ({ stdout, stderr, code } = await curl.output());
+      }
+      assert.equal(code, 0, new TextDecoder().decode(stderr));
       assert.match(new TextDecoder().decode(stdout), /^HTTP\/2 413 [^]*x-early: 1[^]*too large$/);
     }
     await whenQuiet(server);

@@ -12,7 +12,7 @@ import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
  * limit of connections, reads uploads in chunks ahead without bound, sorts and joins a request's fields, refuses a body
  * with GET, answers `Expect` by itself, upgrades to WebSocket alone and without extensions, and sends neither interim
  * answers nor trailers, reason phrases or an answer of 205. With the end of an answer it gives up what is left of the
- * upload, and over HTTP/2 it resets the stream then, which curl before 8 now and then takes for a failure. In TLS the
+ * upload, and over HTTP/2 it resets the stream then: curl before 8 now and then loses the answer by that. In TLS the
  * second of two small writes waits 40 ms. It leaves no descriptors to others: whoever takes them all while modules are
  * being loaded has Deno 2.9 panic.
  */
