@@ -63,14 +63,15 @@ export interface UpstreamOptions {
  */
 const DIALING = 16;
 /**
- * And as a service takes them: 2,000 that its system opened at once, before it has accepted any, are 0.3 s that a newcomer
- * waits behind them. A service that takes longer to answer than this has no use for such a queue either.
+ * And no more than the service takes: 2,000 that its system opened at once, before it has accepted any, are 0.3 s that a
+ * newcomer waits behind them. What a page asks for at once finds room; a slow service gets as many again each time.
  */
-const UNHEARD_MS = 10;
+const UNHEARD = 64, UNHEARD_MS = 20;
 /** How many requests there are at a time is the session's to limit; each may have a connection. */
 const LIMITS: PoolLimits = {
   perKey: Infinity,
   dialing: DIALING,
+  unheard: UNHEARD,
   unheardMs: UNHEARD_MS,
   total: Infinity,
   idlePerKey: 256,

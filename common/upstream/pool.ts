@@ -11,9 +11,11 @@ export interface PoolLimits {
   /** Of these, being opened at a time; further requests wait for one of them, or for one that another is done with. */
   dialing: number;
   /**
-   * Milliseconds for which a connection that was opened counts as being opened still, as long as the upstream has said
-   * nothing on it: its system opens connections that it has not accepted yet, and whoever comes then waits behind all.
+   * Of these, being opened, or opened with nothing heard on them yet; further requests wait likewise. A system opens
+   * connections that its program has not accepted yet, and whoever comes then waits behind all of them.
    */
+  unheard: number;
+  /** Milliseconds after which a connection does not count as unheard any more. */
   unheardMs: number;
   /** Connections open altogether, idle ones included; further requests are refused. */
   total: number;
@@ -155,8 +157,8 @@ export class UpstreamPool {
   }
 
   #mayDial(peer: Peer): boolean {
-    const { perKey, dialing } = this.#limits;
-    return peer.open < perKey && peer.dialing + this.#countUnheard(peer) < dialing;
+    const { perKey, dialing, unheard } = this.#limits;
+    return peer.open < perKey && peer.dialing < dialing && peer.dialing + this.#countUnheard(peer) < unheard;
   }
 
   #countUnheard({ unheard }: Peer): number {

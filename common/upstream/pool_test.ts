@@ -10,6 +10,7 @@ function createPool(limits: Partial<PoolLimits> = {}) {
   const pool = new UpstreamPool({
     perKey: Infinity,
     dialing: Infinity,
+    unheard: Infinity,
     unheardMs: 0,
     total: Infinity,
     idlePerKey: 256,
@@ -123,7 +124,7 @@ Deno.test("UpstreamPool opens so many at a time, and others get what is there fi
 });
 
 Deno.test("UpstreamPool opens more as its upstream takes them: when it answers, or after a time", async () => {
-  const { pool, dials, open } = createSlowPool({ dialing: 2, unheardMs: 60_000 });
+  const { pool, dials, open } = createSlowPool({ unheard: 2, unheardMs: 60_000 });
   const all = Array.from({ length: 5 }, () => open());
   await settle();
   const [first, second] = [new ScriptedConnection(), new ScriptedConnection()];
@@ -144,7 +145,7 @@ Deno.test("UpstreamPool opens more as its upstream takes them: when it answers, 
   await all[3];
   pool.close();
 
-  const patient = createSlowPool({ dialing: 1, unheardMs: 1 });
+  const patient = createSlowPool({ unheard: 1, unheardMs: 1 });
   const mine = patient.open(), next = patient.open();
   await settle();
   patient.dials[0].resolve(new ScriptedConnection());

@@ -66,7 +66,15 @@ export interface ProxyUpstreamOptions {
 }
 
 /** Many servers close a connection after 5 s of silence; some say so. */
-const LIMITS: PoolLimits = { perKey: 256, dialing: 256, unheardMs: 0, total: 4096, idlePerKey: 256, idleMs: 4000 };
+const LIMITS: PoolLimits = {
+  perKey: 256,
+  dialing: 256,
+  unheard: 256,
+  unheardMs: 0,
+  total: 4096,
+  idlePerKey: 256,
+  idleMs: 4000,
+};
 
 /** A connection for one request, and how long it took to open. */
 interface Opened {
