@@ -423,7 +423,7 @@ const GROW_BY = 4;
 /** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
 const ROUND_TRIPS = 3;
 const BURST_MS = 20;
-/** Up to this a window needs no more reason to grow than a reader who keeps up, whatever the line. */
+/** Up to this, two steps, a window needs no more reason to grow than a reader who keeps up, whatever the line. */
 const EASY_WINDOW = 25 * INITIAL_WINDOW;
 /** A reader that takes longer than this for half a window does not need one that large. */
 const SHRINK_AFTER_MS = 2000;

@@ -65,7 +65,10 @@ export interface ProxyUpstreamOptions {
   limits?: Partial<PoolLimits>;
 }
 
-/** Many servers close a connection after 5 s of silence; some say so. */
+/**
+ * Many servers close a connection after 5 s of silence; some say so. Who has accepted what is not asked of them: they are
+ * many, and far away.
+ */
 const LIMITS: PoolLimits = {
   perKey: 256,
   dialing: 256,
