@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { CONNECTION_FIELDS } from "../common/http1/mod.ts";
+import { CONNECTION_FIELDS } from "../net/http1/mod.ts";
 import {
   boolean,
   integer,

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
+import { loadCaCerts, openConnector, readProxyRules } from "../net/connection/mod.ts";
 import { errorResponse, HttpError } from "../common/http_error.ts";
 import { later } from "../common/later.ts";
 import { describeError } from "../common/log.ts";

@@ -1,5 +1,5 @@
 import { describeError, type Logger } from "../common/log.ts";
-import type { Connect } from "../common/connection/mod.ts";
+import type { Connect } from "../net/connection/mod.ts";
 
 /** The same connector, which says what it connects to and how that went. `peer` names the other side in the log. */
 export function logConnect(connect: Connect, peer: string, log: Logger): Connect {

@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { Connect } from "../common/connection/mod.ts";
+import type { Connect } from "../net/connection/mod.ts";
 import { OptionError } from "../common/options.ts";
 import {
   type ApiClient,

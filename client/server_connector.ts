@@ -1,4 +1,4 @@
-import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../common/connection/mod.ts";
+import { type Connect, loadCaCerts, openConnector, readProxyRules } from "../net/connection/mod.ts";
 import type { Logger } from "../common/log.ts";
 import { nameSource } from "../common/options.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";

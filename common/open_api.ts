@@ -21,7 +21,7 @@ export interface ApiInfo {
   url: string;
 }
 
-/** An error of ours, which any route may answer with: {@link errorAnswer}. */
+/** An error of ours, which any route may answer with: {@link toErrorResponse}. */
 const ERROR_SCHEMA: ApiObject = {
   type: "object",
   required: ["error"],
@@ -49,7 +49,7 @@ const ACCOUNT_SCHEME: ApiObject = {
 };
 
 /** The answer of a route that fails: JSON, and a stable code in a header. */
-export function errorAnswer(description: string): ApiObject {
+export function toErrorResponse(description: string): ApiObject {
   return {
     description,
     headers: { "portway-error": { schema: { type: "string" }, description: "stable code" } },
@@ -58,7 +58,7 @@ export function errorAnswer(description: string): ApiObject {
 }
 
 /** A successful answer in JSON, by the name of its schema. */
-export function jsonAnswerOf(schema: string, description: string): ApiObject {
+export function jsonResponseOf(schema: string, description: string): ApiObject {
   return { description, content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } } };
 }
 

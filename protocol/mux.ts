@@ -168,7 +168,7 @@ export class Mux implements StreamSession {
     this.#heardAt = this.now();
     try {
       const at = this.#receiveFrames(bytes, start, end);
-      if (this.#untold >= MAX_UNTOLD) this.#tellTaken();
+      if (this.#untold >= MAX_UNTOLD) this.#acknowledge();
       return at;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
@@ -316,7 +316,7 @@ export class Mux implements StreamSession {
   }
 
   /** Tells the peer what has been taken in: it knows then what is still under way. */
-  #tellTaken(): void {
+  #acknowledge(): void {
     if (this.#over) return;
     this.frames.putCredit(0, this.#untold);
     this.#untold = 0;

@@ -33,7 +33,7 @@ const ROWS: readonly (readonly string[])[] = [
   [
     "server/store",
     "server/cluster",
-    "server/face",
+    "server/http",
     "server/access",
     "server/guard",
     "server/config.ts",
@@ -41,7 +41,9 @@ const ROWS: readonly (readonly string[])[] = [
     "client/terminal",
     "client/config.ts",
   ],
-  ["protocol", "common"],
+  ["protocol", "common/captures", "web"],
+  ["net"],
+  ["common"],
 ];
 /** Folders of the composition, where there are too many files for one. */
 const COMPOSED: ReadonlySet<string> = new Set([

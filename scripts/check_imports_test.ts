@@ -43,7 +43,7 @@ const refused: [name: string, tree: Record<string, string>, reason: RegExp][] = 
   ],
   [
     "a file behind the front door of a folder in a leaf",
-    { "common/a.ts": importing("./listener/deno.ts"), "common/listener/mod.ts": "" },
+    { "common/a.ts": importing("./listener/deno.ts"), "net/listener/mod.ts": "" },
     /through its mod\.ts/,
   ],
   ["a private file", { "server/app.ts": importing("./relay/_edge.ts") }, /private/],
@@ -93,7 +93,7 @@ Deno.test("check_imports leaves tests alone, and Deno where it belongs", () => {
     check({
       "common/a_test.ts": importing("../server/relay/b.ts") + "Deno.test();",
       "tests/kit.ts": importing("../server/relay/_b.ts"),
-      "common/listener/deno.ts": "Deno.serve();",
+      "net/listener/deno.ts": "Deno.serve();",
       "server.ts": "Deno.exit();",
       "bench/main.ts": "Deno.exit();",
       "common/b.ts":

@@ -13,18 +13,18 @@ import type { Tally } from "./_test_summary.ts";
 /** Types are stripped by it without being asked. */
 const LEAST_NODE = 24;
 const FOLDERS = [
-  "common/connection",
-  "common/http1",
-  "common/listener",
-  "common/websocket",
+  "net/connection",
+  "net/http1",
+  "net/listener",
+  "net/websocket",
   "protocol",
   "server/relay",
 ];
 /** Tests of what only Deno has: native calls, and `Deno.serve`. */
 const DENO_ONLY = new Set([
-  "common/connection/keep_alive_test.ts",
-  "common/connection/socket_options/socket_options_test.ts",
-  "common/connection/turns/turns_test.ts",
+  "net/connection/keep_alive_test.ts",
+  "net/connection/socket_options/socket_options_test.ts",
+  "net/connection/turns/turns_test.ts",
 ]);
 /** A test that takes longer hangs. */
 const TEST_TIMEOUT_MS = 30_000;

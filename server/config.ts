@@ -15,8 +15,8 @@ import {
 import { parseEmail } from "../common/email.ts";
 import type { OptionTable, OptionValues } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
-import { MAX_REQUEST_HEAD } from "../common/http1/mod.ts";
-import { DEFAULT_LIMITS, type ListenerKind } from "../common/listener/mod.ts";
+import { MAX_REQUEST_HEAD } from "../net/http1/mod.ts";
+import { DEFAULT_LIMITS, type ListenerKind } from "../net/listener/mod.ts";
 
 const MAX_INT = 2 ** 31 - 1;
 

@@ -1,13 +1,13 @@
 import { isIP } from "node:net";
 import { later } from "../common/later.ts";
-import type { Exchange } from "../common/listener/mod.ts";
+import type { Exchange } from "../net/listener/mod.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
 import { checkAllowLists } from "./open/check_allow_lists.ts";
 import { LocalPresence, type Presence } from "./cluster/mod.ts";
 import type { ServerConfig } from "./config.ts";
-import { type Area, Lazy, shareWithPages } from "./face/mod.ts";
+import { type Area, Lazy, shareWithPages } from "./http/mod.ts";
 import { beginFirstStart } from "./open/first_start.ts";
 import { createHealth } from "./api/health.ts";
 import { createLazyArea, type LoadedAreas } from "./serving/lazy_area.ts";
@@ -89,7 +89,7 @@ async function openAreas(
   const health = createHealth(() => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }));
   const areas: Area[] = [
     relay,
-    { faces: [shareWithPages(cors, health)], close() {} },
+    { handlers: [shareWithPages(cors, health)], close() {} },
     createLazyArea(own, (exchange) => !isProxied(exchange), log),
     createLazyArea(proxy, isProxied, log),
   ];

@@ -1,8 +1,8 @@
 import type { Logger } from "../common/log.ts";
-import { createApiFace } from "./api/api.ts";
+import { createApiHandler } from "./api/api.ts";
 import { checkAllowLists } from "./open/check_allow_lists.ts";
 import type { ProxyOnlyConfig } from "./config.ts";
-import { shareWithPages } from "./face/mod.ts";
+import { shareWithPages } from "./http/mod.ts";
 import { createHealth } from "./api/health.ts";
 import { openCors } from "./open/cors.ts";
 import { openProxy } from "./open/proxy.ts";
@@ -21,8 +21,8 @@ export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Prom
     const cors = openCors(config, place.url, log);
     const proxy = openProxy({ config, ...place, cors, isTunnelHost: () => false, alone: config, log });
     const about = { baseUrl: place.url.origin, files: config.proxyFiles !== null, openPaths, isAlone: true };
-    const api = createApiFace({ areas: [], about, describeProxy: () => Promise.resolve(proxyApi(about)) });
-    const faces = [createHealth(() => ({})), api].map((face) => shareWithPages(cors, face));
-    return { areas: [proxy, { faces, close() {} }], close: () => Promise.resolve() };
+    const api = createApiHandler({ areas: [], about, describeProxy: () => Promise.resolve(proxyApi(about)) });
+    const handlers = [createHealth(() => ({})), api].map((face) => shareWithPages(cors, face));
+    return { areas: [proxy, { handlers, close() {} }], close: () => Promise.resolve() };
   });
 }

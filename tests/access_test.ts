@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { createOriginReader } from "../common/forwarded.ts";
+import { createOriginReader } from "../net/forwarded.ts";
 import { silentLogger } from "../common/log.ts";
 import { type Scope, SCOPES } from "../server/access/mod.ts";
 import { type FormName, startAccounts, type TestServer } from "../server/accounts/accounts_kit_test.ts";

@@ -15,8 +15,8 @@ import {
   request,
   soup,
   write,
-} from "../common/http1/_fuzz.ts";
-import { openEdgeFuzzer } from "../common/listener/edge/fuzz_kit_test.ts";
+} from "../net/http1/_fuzz.ts";
+import { openEdgeFuzzer } from "../net/listener/edge/fuzz_kit_test.ts";
 
 const DEFAULT_SECONDS = 300;
 /** The listener takes most of the time: a connection each. */

@@ -4,7 +4,7 @@ import { delay } from "../common/delay.ts";
 import { startServer, visit } from "./kit.ts";
 import { startTestUpstream } from "./proxy_kit.ts";
 
-const testdata = new URL("../common/connection/testdata/", import.meta.url);
+const testdata = new URL("../net/connection/testdata/", import.meta.url);
 const file = (name: string) => new URL(name, testdata).pathname;
 const TLS = ["--tls-cert", file("leaf.pem"), "--tls-key", file("leaf.key")];
 const CASES = 145;

@@ -14,7 +14,7 @@ import {
   within,
 } from "./kit.ts";
 
-const testdata = new URL("../common/connection/testdata/", import.meta.url);
+const testdata = new URL("../net/connection/testdata/", import.meta.url);
 const file = (name: string) => new URL(name, testdata).pathname;
 const TLS = ["--tls-cert", file("leaf.pem"), "--tls-key", file("leaf.key")];
 const TRUST = ["--ca-certs", file("ca.pem")];
@@ -51,7 +51,7 @@ async function whenQuiet(server: Server): Promise<void> {
 const STREAM_RESET = 92;
 /**
  * `Deno.serve` gives an upload up with the end of its answer, and resets the stream: on a busy machine that is what curl
- * hears of first in one run of ten. It stands among what that listener cannot mend, in common/listener/deno.ts.
+ * hears of first in one run of ten. It stands among what that listener cannot mend, in net/listener/deno.ts.
  */
 const TRIES = { edge: 1, deno: 10 };
 

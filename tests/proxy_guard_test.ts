@@ -1,8 +1,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { networkInterfaces } from "node:os";
-import { listen } from "../common/listener/mod.ts";
+import { listen } from "../net/listener/mod.ts";
 import { silentLogger } from "../common/log.ts";
-import { Cors } from "../server/face/mod.ts";
+import { Cors } from "../server/http/mod.ts";
 import { CorsProxy, type ProxyOptions } from "../server/proxy/mod.ts";
 import { startRawUpstream, startTestProxy, startTestUpstream } from "./proxy_kit.ts";
 

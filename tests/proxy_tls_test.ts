@@ -5,7 +5,7 @@ import tls from "node:tls";
 import { startTestProxy } from "./proxy_kit.ts";
 
 const ALLOW = { proxyAllow: "127.0.0.1,localhost" };
-const read = (name: string) => readFileSync(new URL(`../common/connection/testdata/${name}`, import.meta.url), "utf8");
+const read = (name: string) => readFileSync(new URL(`../net/connection/testdata/${name}`, import.meta.url), "utf8");
 
 /** A server on loopback that answers every connection alike. */
 async function startServer(server: net.Server) {

@@ -3,7 +3,7 @@
  * request, or 400, reaches the local service, and nothing but the Host header decides which service that is.
  */
 import assert from "node:assert/strict";
-import { type Attack, ATTACKS } from "../common/listener/_attacks.ts";
+import { type Attack, ATTACKS } from "../net/listener/_attacks.ts";
 import {
   openRaw,
   type RawMessage,

@@ -118,7 +118,7 @@ Deno.test("an answer that breaks off is one for the visitor too, not a short one
 
 for (const listener of ["edge", "deno"]) {
   Deno.test(`an answer before the request's body has been read is the last of its connection (${listener})`, async () => {
-    await using service = startEarlyAnswer();
+    await using service = startEarlyResponse();
     await using server = await startServer({ args: ["--listener", listener] });
     await using tunnel = await startTunnel({ server, target: service });
     await using raw = await openRaw(server.port);
@@ -130,7 +130,7 @@ for (const listener of ["edge", "deno"]) {
 }
 
 /** A service that refuses uploads by their head alone. */
-function startEarlyAnswer(): AsyncDisposable & { port: number } {
+function startEarlyResponse(): AsyncDisposable & { port: number } {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const serving = (async () => {
     for await (const connection of listener) {

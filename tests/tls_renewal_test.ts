@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { makeTempDir, type Server, startServer, startSite, startTunnel } from "./kit.ts";
 
-const testdata = new URL("../common/connection/testdata/", import.meta.url);
+const testdata = new URL("../net/connection/testdata/", import.meta.url);
 const file = (name: string) => new URL(name, testdata).pathname;
 
 /** Whose certificate new connections get, and the protocol that was agreed on. */

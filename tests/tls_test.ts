@@ -18,7 +18,7 @@ import {
   visit,
 } from "./kit.ts";
 
-const testdata = new URL("../common/connection/testdata/", import.meta.url);
+const testdata = new URL("../net/connection/testdata/", import.meta.url);
 const file = (name: string) => new URL(name, testdata).pathname;
 const TLS = ["--tls-cert", file("leaf.pem"), "--tls-key", file("leaf.key")];
 const TRUST = ["--ca-certs", file("ca.pem")];

@@ -1,4 +1,4 @@
-import { createOriginReader } from "../common/forwarded.ts";
+import { createOriginReader } from "../net/forwarded.ts";
 import { silentLogger } from "../common/log.ts";
 import { type Principal, type Scope, SCOPES } from "../server/access/mod.ts";
 import { createAccounts } from "../server/accounts/mod.ts";

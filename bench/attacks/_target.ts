@@ -7,10 +7,10 @@
 //   any upgrade       101, then sends back what it gets; /ws/sink reads and says nothing, /ws/ping pings without end
 //   all else          reads what is sent, and says how many bytes it was
 import process from "node:process";
-import { type Connection, setForAccepted } from "../../common/connection/mod.ts";
+import { type Connection, setForAccepted } from "../../net/connection/mod.ts";
 import { delay } from "../../common/delay.ts";
-import { encodeLatin1 } from "../../common/http1/mod.ts";
-import { BodyCut, type Exchange, listen } from "../../common/listener/mod.ts";
+import { encodeLatin1 } from "../../net/http1/mod.ts";
+import { BodyCut, type Exchange, listen } from "../../net/listener/mod.ts";
 import { silentLogger } from "../../common/log.ts";
 
 const LARGE_BYTES = 1024 ** 3, WHOLE_BYTES = 1024 ** 2;
@@ -45,9 +45,9 @@ async function answerPath(exchange: Exchange): Promise<void> {
   send(exchange, 200, path === "/slow" ? "done" : String(size));
 }
 
-function send({ reply }: Exchange, status: number, text: string, fields = ""): void {
+function send({ response }: Exchange, status: number, text: string, fields = ""): void {
   const block = encodeLatin1(`\r\n${fields}content-length: ${text.length}\r\n`);
-  reply.begin(status, block, text.length, encodeLatin1(text), true);
+  response.begin(status, block, text.length, encodeLatin1(text), true);
 }
 
 function manyFields(count: number): string {
@@ -57,13 +57,13 @@ function manyFields(count: number): string {
 }
 
 async function sendLarge(exchange: Exchange, bytes: number): Promise<void> {
-  const { reply } = exchange;
+  const { response } = exchange;
   let hasLeft = false;
   exchange.onLeave = () => hasLeft = true;
-  reply.begin(200, encodeLatin1(`\r\ncontent-length: ${bytes}\r\n`), bytes, NOTHING, false);
+  response.begin(200, encodeLatin1(`\r\ncontent-length: ${bytes}\r\n`), bytes, NOTHING, false);
   for (let left = bytes; left > 0 && !hasLeft;) {
     left -= PIECE.length;
-    await reply.write(PIECE, left === 0);
+    await response.write(PIECE, left === 0);
   }
 }
 
@@ -77,8 +77,8 @@ async function drink(exchange: Exchange, rate: number): Promise<number> {
   return size;
 }
 
-async function answerUpgrade({ path, reply }: Exchange): Promise<void> {
-  const connection = reply.switchProtocols(encodeLatin1("Switching Protocols\r\nupgrade: websocket\r\n"));
+async function answerUpgrade({ path, response }: Exchange): Promise<void> {
+  const connection = response.switchProtocols(encodeLatin1("Switching Protocols\r\nupgrade: websocket\r\n"));
   if (path === "/ws/ping") void pingWithoutEnd(connection).catch(() => connection.close());
   await sendBack(connection, path.startsWith("/ws/")).catch(() => {});
   connection.close();

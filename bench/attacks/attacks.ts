@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { FRAME_HEAD, INITIAL_WINDOW, MAX_PIECE, OVERDRAFT } from "../../protocol/mod.ts";
-import { countAnswers, dial, dialMany, PROBE_ADDRESS, sendWithoutEnd } from "./dial.ts";
+import { countResponses, dial, dialMany, PROBE_ADDRESS, sendWithoutEnd } from "./dial.ts";
 import { dialHttp2, frame, get as getByHttp2, Type } from "./http2.ts";
 import { openSession } from "./session.ts";
 import type { Attack, Tally, Victim } from "./types.ts";
@@ -32,7 +32,7 @@ const CHUNKED = "transfer-encoding: chunked\r\n";
 
 /** A request of a head that is sent again with every answer. */
 function repeat(socket: Socket, head: string, tally: Tally): void {
-  countAnswers(socket, tally);
+  countResponses(socket, tally);
   socket.on("data", () => void socket.write(head));
   socket.write(head);
 }
@@ -85,24 +85,24 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** Heads that begin and never end. */
   "half-heads": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       socket.write(`GET / HTTP/1.1\r\nhost: ${victim.host}\r\nx-a: `);
     }),
 
   /** Connections on which nothing is said. */
-  "silent": (victim, count, tally) => dialMany(victim, count, tally, (socket) => countAnswers(socket, tally)),
+  "silent": (victim, count, tally) => dialMany(victim, count, tally, (socket) => countResponses(socket, tally)),
 
   /** One answer each, then nothing. */
   "idle": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       socket.write(get(victim, "/"));
     }),
 
   /** Bodies of which a byte comes every five seconds. */
   "slow-bodies": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       socket.write(post(victim, "/upload", "content-length: 1000000\r\n") + "x");
       setInterval(() => void socket.write("x"), 5000);
     }),
@@ -144,7 +144,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "request-fields": (victim, count, tally) => {
     const fields = Array.from({ length: 10_000 }, (_, field) => `x${field}:1\r\n`).join("");
     return dialAgain(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       socket.write(get(victim, "/", fields));
     });
   },
@@ -152,7 +152,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** Requests with as many fields as a head has room for, to the server itself, which refuses them. */
   "short-fields": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       socket.write(get({ ...victim, host: "localhost" }, "/health", "a:\r\n".repeat(7500)));
     }),
 
@@ -216,7 +216,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** Bodies without end to a tunnel that is not there. */
   "refused-senders": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       const [, ...domain] = victim.host.split(".");
       socket.write(post({ ...victim, host: ["nobody", ...domain].join(".") }, "/", CHUNKED));
       sendWithoutEnd(socket, chunks(16 * 1024), tally);
@@ -225,7 +225,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** Bodies without end to a service that has answered. */
   "answered-senders": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       socket.write(post(victim, "/refuse", CHUNKED));
       sendWithoutEnd(socket, chunks(16 * 1024), tally);
     }),
@@ -233,14 +233,14 @@ export const attacks: Readonly<Record<string, Attack>> = {
   /** What is no HTTP, without end. */
   "noise-senders": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       sendWithoutEnd(socket, ZEROS, tally);
     }),
 
   /** WebSockets on which nothing is said. */
   "idle-upgrades": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
-      countAnswers(socket, tally);
+      countResponses(socket, tally);
       socket.write(upgrade(victim, "/ws"));
     }),
 
@@ -291,7 +291,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "one-address": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
       const socket = await dial(victim, PROBE_ADDRESS, tally);
-      if (socket !== null) countAnswers(socket, tally);
+      if (socket !== null) countResponses(socket, tally);
     }
   },
 };
@@ -331,7 +331,7 @@ async function floodAgain(
 async function sendChunks(victim: Victim, count: number, tally: Tally, size: number): Promise<void> {
   const bytes = chunks(size);
   await dialMany(victim, count, tally, (socket) => {
-    countAnswers(socket, tally);
+    countResponses(socket, tally);
     socket.write(post(victim, "/upload", CHUNKED));
     sendWithoutEnd(socket, bytes, tally);
   });

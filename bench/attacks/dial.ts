@@ -40,7 +40,7 @@ export async function dialMany(
 }
 
 /** Counts what comes back by status, and reads on. */
-export function countAnswers(socket: Socket, tally: Tally): void {
+export function countResponses(socket: Socket, tally: Tally): void {
   socket.on("data", (bytes: Uint8Array) => {
     const status = /^HTTP\/1\.1 (\d{3})/.exec(new TextDecoder("latin1").decode(bytes.subarray(0, 16)))?.[1];
     if (status !== undefined) tally.answers[status] = (tally.answers[status] ?? 0) + 1;

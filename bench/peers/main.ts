@@ -51,7 +51,7 @@ const FILE_SERVERS = ["dufs", "miniserve"];
 const REQUESTS_SHARE = 0.5;
 const REQUEST_ROWS = 7;
 const IDLE_TUNNELS = 1000;
-/** Benchmarks of other faces, which print Markdown; each is left out where its file is not there. */
+/** Benchmarks of other handlers, which print Markdown; each is left out where its file is not there. */
 const OTHERS = [
   { title: "The proxy beside cors-anywhere", file: "bench/proxy.ts", takesSeconds: true },
   { title: "The file server beside dufs and miniserve", file: "bench/files.ts", takesSeconds: false },

@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline";
 import process from "node:process";
 import { createEphemeralTunnel, createUpstream, runTunnel } from "../../client/tunnel/mod.ts";
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 
 /** Tunnels that are being opened at a time. */
 const AT_A_TIME = 32;

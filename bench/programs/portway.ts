@@ -31,7 +31,7 @@ export interface Variant {
   trusts?: boolean;
 }
 
-const CERTIFICATES = join(ROOT, "common/connection/testdata");
+const CERTIFICATES = join(ROOT, "net/connection/testdata");
 /** A certificate of localhost, and its key. */
 export const CERTIFICATE: string = join(CERTIFICATES, "leaf.pem"), KEY: string = join(CERTIFICATES, "leaf.key");
 /** Whose signature it has. */

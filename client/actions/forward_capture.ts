@@ -1,4 +1,4 @@
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import { formatBytes, formatDuration, printable } from "../../common/format.ts";
 import type { Logger } from "../../common/log.ts";
 import type { ApiClient } from "../api/mod.ts";

@@ -1,7 +1,7 @@
 /** Renews a login as a program of its own would, once its input ends: `<folder> <server>`. Prints the token it has. */
 import process from "node:process";
 import { text } from "node:stream/consumers";
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import { Logins } from "./logins.ts";
 import { createStoredTokens } from "./tokens.ts";
 

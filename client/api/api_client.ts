@@ -1,4 +1,4 @@
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import { ApiRefused, explainCallFailure, LoginNeeded, notPortway, parseJsonOrNull, parseRefusal } from "./api_error.ts";
 import { call, type HttpCall, type HttpStream, openStream } from "./http_call.ts";
 import type { TokenSource } from "./tokens.ts";

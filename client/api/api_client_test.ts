@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import { type ApiClient, createApiClient } from "./api_client.ts";
 import { createFixedTokens, type TokenSource } from "./tokens.ts";
 import { type Say, startTestServer } from "./_test_server.ts";

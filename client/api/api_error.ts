@@ -1,7 +1,7 @@
-import { ConnectError } from "../../common/connection/mod.ts";
-import { ResponseSyntaxError } from "../../common/http1/mod.ts";
+import { ConnectError } from "../../net/connection/mod.ts";
+import { ResponseSyntaxError } from "../../net/http1/mod.ts";
 import { describeError } from "../../common/log.ts";
-import { AnswerMissing } from "./http_call.ts";
+import { ResponseMissing } from "./http_call.ts";
 
 /** The server could not be asked, or is none. Worth trying again. */
 export class ApiUnreachable extends Error {
@@ -42,7 +42,7 @@ export function explainCallFailure(server: URL, error: unknown): Error {
     return new ApiUnreachable(`cannot reach the server ${where}: ${error.message}`, { cause: error });
   }
   if (error instanceof ResponseSyntaxError) return notPortway(server);
-  if (error instanceof AnswerMissing) {
+  if (error instanceof ResponseMissing) {
     return new ApiUnreachable(`the server ${where} closed the connection without an answer`, { cause: error });
   }
   return new ApiUnreachable(`the connection to the server ${where} broke: ${describeError(error)}`, { cause: error });

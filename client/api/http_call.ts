@@ -1,10 +1,10 @@
-import { type Connect, ConnectError, type Connection, type ConnectOptions } from "../../common/connection/mod.ts";
+import { type Connect, ConnectError, type Connection, type ConnectOptions } from "../../net/connection/mod.ts";
 import {
   createChunkedDecoder,
   parseResponseHead,
   type ResponseHead,
   ResponseSyntaxError,
-} from "../../common/http1/mod.ts";
+} from "../../net/http1/mod.ts";
 
 /** Most answers of the API are small; whoever sends more where nobody expects it is no Portway server. */
 const MAX_ANSWER = 256 * 1024;
@@ -35,7 +35,7 @@ export interface HttpCall extends CallLimits {
 }
 
 /** An answer, whole. */
-export interface HttpAnswer {
+export interface HttpResponse {
   status: number;
   text: string;
   /** What follows a 101, which is the caller's to close; null for every other answer. */
@@ -63,16 +63,16 @@ export interface HttpStream {
 }
 
 /** The peer ended the connection before its answer was complete. */
-export class AnswerMissing extends Error {
-  override name = "AnswerMissing";
+export class ResponseMissing extends Error {
+  override name = "ResponseMissing";
 }
 
 /**
  * Makes a request over a connection of its own and reads the answer.
  * It goes the way the session goes, through the same proxy and with the same certificates, which `fetch` would not.
- * @throws ConnectError (also when it takes too long or is given up), ResponseSyntaxError, AnswerMissing
+ * @throws ConnectError (also when it takes too long or is given up), ResponseSyntaxError, ResponseMissing
  */
-export async function call(connect: Connect, request: HttpCall): Promise<HttpAnswer> {
+export async function call(connect: Connect, request: HttpCall): Promise<HttpResponse> {
   return await withinTime(request, async (signal) => {
     const begun = await begin(connect, request, signal);
     const { head, fields, connection, rest } = begun;
@@ -90,7 +90,7 @@ export async function call(connect: Connect, request: HttpCall): Promise<HttpAns
 
 /**
  * Makes a request and gives its answer as it comes, however long that takes. The caller closes it.
- * @throws ConnectError (also when its head takes too long or it is given up), ResponseSyntaxError, AnswerMissing
+ * @throws ConnectError (also when its head takes too long or it is given up), ResponseSyntaxError, ResponseMissing
  */
 export async function openStream(connect: Connect, request: HttpCall): Promise<HttpStream> {
   const begun = await withinTime(request, (signal) => begin(connect, request, signal));
@@ -134,7 +134,7 @@ async function withinTime<T>(limits: CallLimits, attempt: (signal: AbortSignal) 
 }
 
 /** An answer whose head was read. */
-interface BegunAnswer {
+interface BegunResponse {
   head: ResponseHead;
   fields: string;
   connection: Connection;
@@ -143,7 +143,7 @@ interface BegunAnswer {
 }
 
 /** Sends a request and reads the head of its answer. The connection is the caller's then, and closed when this fails. */
-async function begin(connect: Connect, request: HttpCall, signal: AbortSignal): Promise<BegunAnswer> {
+async function begin(connect: Connect, request: HttpCall, signal: AbortSignal): Promise<BegunResponse> {
   const { method, url, headers } = request;
   const connection = await connect(dialOptions(url, signal));
   const close = () => connection.close();
@@ -168,7 +168,7 @@ function dialOptions(url: URL, signal: AbortSignal): ConnectOptions {
   return { hostname: url.hostname, port, tls: isTls ? {} : undefined, signal };
 }
 
-async function readText(begun: BegunAnswer, maxBytes: number): Promise<string> {
+async function readText(begun: BegunResponse, maxBytes: number): Promise<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for await (const piece of readBody(begun)) {
@@ -179,7 +179,7 @@ async function readText(begun: BegunAnswer, maxBytes: number): Promise<string> {
   return await new Blob(pieces).text();
 }
 
-async function* readBody({ head, connection, rest }: BegunAnswer): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+async function* readBody({ head, connection, rest }: BegunResponse): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const decoder = head.framing === "chunked" ? createChunkedDecoder() : null;
   let size = 0;
   const isComplete = () =>
@@ -194,7 +194,7 @@ async function* readBody({ head, connection, rest }: BegunAnswer): AsyncGenerato
     if (isComplete()) return;
     const count = await connection.read(memory);
     if (count === null && head.framing === "close") return;
-    if (count === null) throw new AnswerMissing("the answer was cut short");
+    if (count === null) throw new ResponseMissing("the answer was cut short");
     bytes = memory.subarray(0, count);
   }
 }
@@ -216,11 +216,11 @@ function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuf
   return whole;
 }
 
-async function readHead(connection: Connection, method: string, upgrade: boolean): Promise<BegunAnswer> {
+async function readHead(connection: Connection, method: string, upgrade: boolean): Promise<BegunResponse> {
   const memory = new Uint8Array(80 * 1024);
   for (let have = 0, at = 0;;) {
     const count = await connection.read(memory.subarray(have));
-    if (count === null) throw new AnswerMissing("the connection was closed without an answer");
+    if (count === null) throw new ResponseMissing("the connection was closed without an answer");
     have += count;
     for (let head = parseResponseHead(memory, at, have, { method, upgrade }); head !== null;) {
       if (!head.informational) {

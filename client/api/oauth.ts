@@ -1,4 +1,4 @@
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import {
   ApiRefused,
   ApiUnreachable,
@@ -8,7 +8,7 @@ import {
   parseJsonOrNull,
   parseRefusal,
 } from "./api_error.ts";
-import { call, type HttpAnswer, type HttpCall } from "./http_call.ts";
+import { call, type HttpCall, type HttpResponse } from "./http_call.ts";
 
 /** What this program is called at every server. */
 export const CLIENT_ID = "portway-cli";
@@ -120,7 +120,7 @@ export async function requestTokens(
 /** Whether it can be sent in a header as it is. */
 export const isToken = (value: unknown): value is string => typeof value === "string" && /^[\x21-\x7e]+$/.test(value);
 
-async function send(connect: Connect, request: HttpCall): Promise<HttpAnswer> {
+async function send(connect: Connect, request: HttpCall): Promise<HttpResponse> {
   return await call(connect, request).catch((error) => {
     throw explainCallFailure(request.url, error);
   });

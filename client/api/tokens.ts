@@ -1,4 +1,4 @@
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import { LoginNeeded } from "./api_error.ts";
 import type { Login, Logins } from "./logins.ts";
 import { discoverOAuth, OAuthRefused, requestTokens } from "./oauth.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import { type Login, Logins } from "./logins.ts";
 import { createStoredTokens } from "./tokens.ts";
 import { makeFolder, metadata, type Say, startTestServer } from "./_test_server.ts";

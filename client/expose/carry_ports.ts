@@ -1,4 +1,4 @@
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import type { OpenedPersistent, Screen, Summary } from "../terminal/mod.ts";
 import { type CarriedTunnel, runTunnel, type Target, type TunnelEnd, type TunnelEvents } from "../tunnel/mod.ts";
 import { exitCodeOf, explainEnd } from "./tunnel_end.ts";

@@ -6,7 +6,7 @@ import { CommandError } from "../command_error.ts";
 import { openServerConnector } from "../server_connector.ts";
 import { explainNotKept, type OpenRelay, openRelay, type StartEmbeddedRelay } from "./open_relay.ts";
 import { type ClientConfig, defaultConfigDir } from "../config.ts";
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import { ApiRefused, ApiUnreachable } from "../api/mod.ts";
 import { exitCodeOf, explainEnd } from "./tunnel_end.ts";
 import { openLineWriter, openOutput } from "../../common/output/mod.ts";

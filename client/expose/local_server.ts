@@ -1,6 +1,6 @@
 import os from "node:os";
-import { listen } from "../../common/listener/mod.ts";
-import type { Exchange, Listener } from "../../common/listener/mod.ts";
+import { listen } from "../../net/listener/mod.ts";
+import type { Exchange, Listener } from "../../net/listener/mod.ts";
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { type Logger, silentLogger } from "../../common/log.ts";

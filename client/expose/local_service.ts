@@ -1,4 +1,4 @@
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import type { Note } from "./expose.ts";
 import { logConnect } from "../log_connect.ts";

@@ -9,7 +9,7 @@ import { OptionError } from "../../common/options.ts";
 import { type ClientConfig, clientOptions } from "../config.ts";
 import { CommandError } from "../command_error.ts";
 import { askSecret } from "../ask_secret.ts";
-import { dressAnswers } from "./dress_answers.ts";
+import { dressResponses } from "./dress_responses.ts";
 
 /** What the command line says is shared: a folder, a file or a site. */
 export interface Shared {
@@ -46,13 +46,13 @@ export async function openShared(
       () => createFileShare({ path, writable, drop, passphrase, hidden, maxUpload, cors, log }),
     );
     const way = drop ? "for adding files only" : writable ? "read and write" : "read-only";
-    return { name: `${path} (${way})`, target: dressAnswers(share, { cors, headers: header }), note: null };
+    return { name: `${path} (${way})`, target: dressResponses(share, { cors, headers: header }), note: null };
   }
   const { web, spa, live, hidden, cors, header } = config;
   if (web === null) return null;
   const { createSite }: typeof import("../site/mod.ts") = await import(later("../site/mod.ts"));
   const site = open(web, () => createSite({ path: web, spa, live, hidden, passphrase, log }));
-  const target = dressAnswers(site, { cors, headers: header });
+  const target = dressResponses(site, { cors, headers: header });
   return { name: `${web} (website)`, target, note: site.hasIndex ? null : explainNoIndex(web) };
 }
 

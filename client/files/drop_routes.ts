@@ -3,7 +3,7 @@ import { HttpError, methodNotAllowed } from "../../common/http_error.ts";
 import type { WriteRoutes } from "./change/write_routes.ts";
 import { noSuchEntry } from "./disk/fs_error.ts";
 import type { SharePath } from "./disk/share_path.ts";
-import { withoutBody } from "../../common/file_http/mod.ts";
+import { withoutBody } from "../../net/file_http/mod.ts";
 import { renderDropPage } from "./page/drop_page.ts";
 import type { ShareFacts } from "./page/page.ts";
 import { isForm } from "./upload/form.ts";

@@ -8,7 +8,7 @@ import { answerPropfind, type DavState } from "./dav/propfind.ts";
 import { ASSET_FOLDER, loadAssets } from "./page/assets.ts";
 import { toHttpError } from "./disk/fs_error.ts";
 import { createGate } from "./sign_in/gate.ts";
-import { codeAnswer, withoutBody } from "../../common/file_http/mod.ts";
+import { codeAnswer, withoutBody } from "../../net/file_http/mod.ts";
 import { createListingCache } from "./serve/listing.ts";
 import { createLoginRoutes, type LoginRoutes } from "./sign_in/login_routes.ts";
 import { type ArchiveKind, findArchiveKind, sendArchive } from "./archive/send_archive.ts";

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { listOpen } from "./_open_files.ts";
 import { listNames, openTestShare } from "./_test_share.ts";
 
@@ -117,7 +117,7 @@ Deno.test("share closes a file whose visitor leaves", { ignore: !fs.existsSync("
     await zip?.cancel();
   }
   // A read that was under way is waited for before its file is closed.
-  for (let turn = 0; turn < 1000 && listOpen(share.path).length > 0; turn++) await nextTurn();
+  for (let turn = 0; turn < 1000 && listOpen(share.path).length > 0; turn++) await yieldToEventLoop();
   deepEqual(listOpen(share.path), []);
 });
 
@@ -399,7 +399,7 @@ Deno.test("share lets others work while it goes through names that are not there
     let isDone = false;
     const done = ask().then((response) => response.arrayBuffer()).then(() => isDone = true);
     while (!isDone) {
-      await nextTurn();
+      await yieldToEventLoop();
       turns++;
     }
     await done;

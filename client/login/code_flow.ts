@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import { delay } from "../../common/delay.ts";
 import { CLIENT_ID, type IssuedTokens, type OAuthEndpoints, OAuthRefused, requestTokens } from "../api/mod.ts";
 import { type Callback, listenForCallback } from "./callback.ts";

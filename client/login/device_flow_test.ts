@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import { discoverOAuth, type IssuedTokens } from "../api/mod.ts";
 import { metadata, type Say, startTestServer } from "../api/_test_server.ts";
 import { type DeviceCode, logInByDevice } from "./device_flow.ts";

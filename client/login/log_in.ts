@@ -1,4 +1,4 @@
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import {
   createApiClient,
   createFixedTokens,

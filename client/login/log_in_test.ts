@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import { Logins } from "../api/mod.ts";
 import { type Got, makeFolder, metadata, startTestServer } from "../api/_test_server.ts";
 import type { DeviceCode } from "./device_flow.ts";

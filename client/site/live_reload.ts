@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { describeError, type Logger } from "../../common/log.ts";
-import { answerFile } from "../../common/file_http/mod.ts";
+import { answerFile } from "../../net/file_http/mod.ts";
 import type { OpenFile } from "../files/mod.ts";
 import { type FilePage, LIVE_HEADER } from "./find_page.ts";
 import { watchFolder } from "./watch_folder.ts";

@@ -1,4 +1,4 @@
-import { answerFile, type CodedForm, parseAcceptEncoding } from "../../common/file_http/mod.ts";
+import { answerFile, type CodedForm, parseAcceptEncoding } from "../../net/file_http/mod.ts";
 import type { OpenFile, Root } from "../files/mod.ts";
 import { type FilePage, openFile, type SitePage } from "./find_page.ts";
 import type { LiveReload } from "./live_reload.ts";
@@ -38,7 +38,7 @@ export async function sendPage(
   const isHtml = /\.html?$/i.test(page.name);
   // A page that gets the reload script is not the file, so neither its length nor its tag fits.
   if (live !== null && isHtml) return await live.sendPage(request, page);
-  const { file, coded, headers } = chooseCoding(request, root, page);
+  const { file, coded, headers } = chooseEncoding(request, root, page);
   headers["cache-control"] = isNamedByContent(page.name) && page.status === undefined && live === null
     ? "public, max-age=31536000, immutable"
     : "no-cache";
@@ -62,7 +62,7 @@ interface Chosen {
   headers: Record<string, string>;
 }
 
-function chooseCoding(request: Request, root: Root, { file }: FilePage): Chosen {
+function chooseEncoding(request: Request, root: Root, { file }: FilePage): Chosen {
   const codings = CODINGS.map(([coding]) => coding);
   const accepted = parseAcceptEncoding(request.headers.get("accept-encoding"), codings);
   const last = file.segments.length - 1;

@@ -1,7 +1,7 @@
 import type { FetchInfo, FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { describeError, type Logger, silentLogger } from "../../common/log.ts";
-import { withoutBody } from "../../common/file_http/mod.ts";
+import { withoutBody } from "../../net/file_http/mod.ts";
 import {
   createGate,
   createLoginRoutes,

@@ -1,7 +1,7 @@
-import type { Connection } from "../../common/connection/mod.ts";
+import type { Connection } from "../../net/connection/mod.ts";
 import { type HeadWriter, Mux, type MuxStream, type RequestFlags, type StreamHandler } from "../../protocol/mod.ts";
 import { readRequestHead } from "./session.ts";
-import { encodeLatin1, RequestHead } from "../../common/http1/mod.ts";
+import { encodeLatin1, RequestHead } from "../../net/http1/mod.ts";
 import type { Target } from "./target.ts";
 
 /** What a visitor of a target has got so far. */

@@ -1,4 +1,4 @@
-import { CR, decodeLatin1, encodeLatin1, LF, type RequestHead, skipSpace, trimSpace } from "../../common/http1/mod.ts";
+import { CR, decodeLatin1, encodeLatin1, LF, type RequestHead, skipSpace, trimSpace } from "../../net/http1/mod.ts";
 import { copyBytes } from "../../protocol/mod.ts";
 import type { TunnelRequest } from "./target.ts";
 
@@ -73,7 +73,7 @@ export class Addresses {
     return edits.length === 0 ? null : edits.sort((one, other) => one.start - other.start);
   }
 
-  /** The public URL that the request came to, for {@link editAnswer}. */
+  /** The public URL that the request came to, for {@link editResponse}. */
   readBase(head: RequestHead): PublicBase {
     const { bytes } = head, host = readValue(head, 0), forwardedProto = findValue(head, "x-forwarded-proto");
     const isSecure = forwardedProto !== null && forwardedProto.end - forwardedProto.start === "https".length;
@@ -91,7 +91,7 @@ export class Addresses {
    * @param block reason phrase, CRLF, field lines: `block[start, end)`
    * @returns null when it names the service nowhere, as most do
    */
-  editAnswer(block: Uint8Array, start: number, end: number, base: PublicBase): Uint8Array | null {
+  editResponse(block: Uint8Array, start: number, end: number, base: PublicBase): Uint8Array | null {
     let edits: Edit[] | null = null;
     for (let at = lineEnd(block, start, end); at < end;) {
       const next = lineEnd(block, at, end);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Addresses, applyEdits } from "./addresses.ts";
-import { RequestHead } from "../../common/http1/mod.ts";
+import { RequestHead } from "../../net/http1/mod.ts";
 import { readRequestHead } from "./session.ts";
 
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
@@ -76,7 +76,7 @@ function answer(fields: readonly string[], service = "http://localhost:3000", ho
   const { head } = headOf(FORWARDED);
   const base = addresses.readBase(head);
   const block = latin1(`..Found\r\n${fields.map((line) => `${line}\r\n`).join("")}..`);
-  const edited = addresses.editAnswer(block, 2, block.length - 2, base);
+  const edited = addresses.editResponse(block, 2, block.length - 2, base);
   return edited === null ? null : toText(edited).split("\r\n").slice(1, -1);
 }
 

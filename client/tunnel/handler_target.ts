@@ -1,4 +1,4 @@
-import type { RequestHead } from "../../common/http1/mod.ts";
+import type { RequestHead } from "../../net/http1/mod.ts";
 import type { FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { MAX_HEAD, type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { settle } from "../../common/upstream/_script.ts";
+import { settle } from "../../net/upstream/_script.ts";
 import { ResetReason } from "../../protocol/mod.ts";
 import { createRelayEnd } from "./_relay_end.ts";
 import { createHandlerTarget } from "./handler_target.ts";

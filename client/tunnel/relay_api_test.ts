@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { describeAbort } from "../../common/connection/_failure.ts";
-import { type Connect, ConnectError } from "../../common/connection/mod.ts";
-import { scriptConnect, settle } from "../../common/upstream/_script.ts";
+import { describeAbort } from "../../net/connection/_failure.ts";
+import { type Connect, ConnectError } from "../../net/connection/mod.ts";
+import { scriptConnect, settle } from "../../net/upstream/_script.ts";
 import { createEphemeralTunnel, fetchEphemeralTunnel } from "./relay_api.ts";
 
 const server = new URL("http://relay.example:8787");

@@ -1,8 +1,8 @@
-import { MAX_FIELDS, RequestHead, RequestSyntaxError } from "../../common/http1/mod.ts";
+import { MAX_FIELDS, RequestHead, RequestSyntaxError } from "../../net/http1/mod.ts";
 import { describeError } from "../../common/log.ts";
 import { isLoopbackHost } from "../../common/loopback.ts";
-import { turnTime } from "../../common/turn_clock.ts";
-import { acceptFor, createWebSocketKey, FrameSocket } from "../../common/websocket/mod.ts";
+import { coarseNow } from "../../common/event_loop.ts";
+import { acceptFor, createWebSocketKey, FrameSocket } from "../../net/websocket/mod.ts";
 import {
   GoAwayReason,
   Mux,
@@ -17,7 +17,7 @@ import {
   SWITCHING_PROTOCOLS,
   TUNNEL_HEADER,
 } from "../../protocol/mod.ts";
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import {
   ApiRefused,
   call,
@@ -162,7 +162,7 @@ class WebSocketSession implements ClientSession {
     });
     this.#mux = new Mux({
       transport: this.#socket,
-      now: turnTime,
+      now: coarseNow,
       maxStreams: MAX_STREAMS,
       maxUpgrades: MAX_UPGRADES,
       onRequest: (stream, frame, start, end, flags) => this.#onRequest(stream, frame, start, end, flags),

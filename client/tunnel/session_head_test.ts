@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RequestHead, RequestSyntaxError } from "../../common/http1/mod.ts";
+import { RequestHead, RequestSyntaxError } from "../../net/http1/mod.ts";
 import { readRequestHead } from "./session.ts";
 
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { acceptFor } from "../../common/websocket/mod.ts";
+import { acceptFor } from "../../net/websocket/mod.ts";
 import { END, FrameType, UPGRADE } from "../../protocol/frames.ts";
 import { GoAwayReason, type MuxStream } from "../../protocol/mod.ts";
-import { latin1, scriptConnect, type ScriptedConnection, settle } from "../../common/upstream/_script.ts";
+import { latin1, scriptConnect, type ScriptedConnection, settle } from "../../net/upstream/_script.ts";
 import type { TokenSource } from "../api/mod.ts";
 import { openSession, type SessionOptions } from "./session.ts";
 import type { Target } from "./target.ts";

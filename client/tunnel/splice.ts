@@ -1,6 +1,6 @@
-import type { Connection } from "../../common/connection/mod.ts";
-import { WriteQueue } from "../../common/upstream/mod.ts";
-import { nextTurn } from "../../common/turn.ts";
+import type { Connection } from "../../net/connection/mod.ts";
+import { WriteQueue } from "../../net/upstream/mod.ts";
+import { yieldToEventLoop } from "../../common/event_loop.ts";
 import { type MuxStream, ResetReason } from "../../protocol/mod.ts";
 
 /** What an idle connection reads into: most messages of a WebSocket fit many times. */
@@ -48,7 +48,7 @@ export class Splice {
         if (sent < count) await this.#pass(sent, count);
         this.#fitMemory(count);
         // What more comes while this leaves is read at once: a read costs more than the message it brings.
-        if (count < SMALL) await nextTurn();
+        if (count < SMALL) await yieldToEventLoop();
       }
       this.#stream.end();
       if (this.#sentAll) this.#connection.close();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { latin1, ScriptedConnection, settle } from "../../common/upstream/_script.ts";
+import { latin1, ScriptedConnection, settle } from "../../net/upstream/_script.ts";
 import { createRelayEnd } from "./_relay_end.ts";
 import { Splice } from "./splice.ts";
 import type { Target } from "./target.ts";

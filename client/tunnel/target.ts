@@ -1,4 +1,4 @@
-import type { RequestHead } from "../../common/http1/mod.ts";
+import type { RequestHead } from "../../net/http1/mod.ts";
 import type { MuxStream, StreamHandler } from "../../protocol/mod.ts";
 
 /** One visitor request as it arrived in a session. */

@@ -1,4 +1,4 @@
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 
 /** How long a handshake may take before the service is taken to speak something else. */
 const PROBE_MS = 3000;

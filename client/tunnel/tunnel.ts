@@ -2,7 +2,7 @@ import { createBackoff } from "../../common/backoff.ts";
 import { delay } from "../../common/delay.ts";
 import { describeError } from "../../common/log.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
-import type { Connect } from "../../common/connection/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
 import { ApiRefused, LoginNeeded } from "../api/mod.ts";
 import { type CarriedRequest, type CarriedTunnel, type ClientSession, openSession } from "./session.ts";
 import type { Target } from "./target.ts";

@@ -9,16 +9,16 @@ import {
   type StreamHandler,
 } from "../../protocol/mod.ts";
 import { Addresses, type PublicBase, RequestHeadWriter } from "./addresses.ts";
-import { type Connect, ConnectError, type Connection } from "../../common/connection/mod.ts";
-import { isWhole, pumpAnswer, respondWhole, type ServiceAnswer } from "./answer.ts";
+import { type Connect, ConnectError, type Connection } from "../../net/connection/mod.ts";
+import { isWhole, pumpResponse, respondWhole, type ServiceResponse } from "./response.ts";
 import {
-  type AnsweredRequest,
   MAX_FIELDS,
+  type RequestFacts,
   RequestHead,
   RequestSyntaxError,
   type ResponseHead,
   ResponseSyntaxError,
-} from "../../common/http1/mod.ts";
+} from "../../net/http1/mod.ts";
 import {
   BodyLengthError,
   type BodyOwner,
@@ -29,7 +29,7 @@ import {
   SignalEnding,
   type UpstreamConnection,
   UpstreamPool,
-} from "../../common/upstream/mod.ts";
+} from "../../net/upstream/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 import {
   isBodyRewritten,
@@ -144,7 +144,7 @@ function whoseWas(written: Uint8Array): string {
 const CONTINUE = 100;
 
 /** One request on its way through the local service. */
-class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequest {
+class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts {
   readonly method: string;
   readonly upgrade: boolean;
   readonly #stream: MuxStream;
@@ -258,15 +258,15 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   /** `100 Continue` is between the service and us; and there is an end to what a visitor is told in between. */
   #inform(buffer: Uint8Array, head: ResponseHead): void {
     if (head.status === CONTINUE || ++this.#interims > MAX_INTERIM) return;
-    const { block, blockStart, blockEnd } = this.#toAnswer(buffer, head);
+    const { block, blockStart, blockEnd } = this.#toResponse(buffer, head);
     if (blockEnd - blockStart <= MAX_SMALL_BLOCK) this.#stream.inform(head.status, block, blockStart, blockEnd);
   }
 
-  #toAnswer(buffer: Uint8Array, head: ResponseHead): ServiceAnswer {
+  #toResponse(buffer: Uint8Array, head: ResponseHead): ServiceResponse {
     const { reasonStart, fieldsEnd } = head;
     const edited = this.#base === null
       ? null
-      : this.#service.addresses!.editAnswer(buffer, reasonStart, fieldsEnd, this.#base);
+      : this.#service.addresses!.editResponse(buffer, reasonStart, fieldsEnd, this.#base);
     if (edited !== null && edited.length > MAX_HEAD) throw new ResponseSyntaxError("the head is too large");
     return edited === null
       ? { head, block: buffer, blockStart: reasonStart, blockEnd: fieldsEnd }
@@ -274,7 +274,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   }
 
   #onHead(connection: UpstreamConnection, head: ResponseHead): void {
-    const asItIs = this.#toAnswer(connection.buffer, head);
+    const asItIs = this.#toResponse(connection.buffer, head);
     const answer = this.#rewriting === null ? asItIs : this.#rewrite(connection, asItIs, this.#rewriting);
     if (answer === null) return;
     if (isWhole(head, connection) && this.#stream.mayRespond(head.length)) {
@@ -282,7 +282,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
       return this.#finish(connection, head.keepAlive && connection.end === head.end + head.length);
     }
     if (head.framing === "upgrade") return this.#switch(connection, answer);
-    this.#follow(connection, pumpAnswer(this.#stream, connection, answer));
+    this.#follow(connection, pumpResponse(this.#stream, connection, answer));
   }
 
   #follow(connection: UpstreamConnection, pump: Promise<boolean>): void {
@@ -290,7 +290,11 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   }
 
   /** Returns the answer to send when its body passes as it is; null when it is on its way, rewritten. */
-  #rewrite(connection: UpstreamConnection, answer: ServiceAnswer, exchange: RewrittenExchange): ServiceAnswer | null {
+  #rewrite(
+    connection: UpstreamConnection,
+    answer: ServiceResponse,
+    exchange: RewrittenExchange,
+  ): ServiceResponse | null {
     const { head, block, blockStart, blockEnd } = answer, stream = this.#stream;
     const rewritten = exchange.readHead(head.status, block, blockStart, blockEnd);
     if (!isBodyRewritten(rewritten)) {
@@ -304,7 +308,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
   }
 
   /** From here on both directions are bytes. */
-  #switch(connection: UpstreamConnection, { head, block, blockStart, blockEnd }: ServiceAnswer): void {
+  #switch(connection: UpstreamConnection, { head, block, blockStart, blockEnd }: ServiceResponse): void {
     connection.start = head.end;
     // The visitor may answer at once: what comes then must find its way.
     this.#splice = new Splice(this.#stream, connection.detach());
@@ -350,7 +354,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, AnsweredRequ
         : "It is not running, or it refuses connections.";
       return { reason: ResetReason.refused, text };
     }
-    if (this.#connection?.hasAnswered !== true || error instanceof ResponseSyntaxError) this.#service.onNoHttp();
+    if (this.#connection?.hasResponded !== true || error instanceof ResponseSyntaxError) this.#service.onNoHttp();
     if (error instanceof ResponseSyntaxError) return { reason: ResetReason.notHttp, text: error.message };
     return { reason: ResetReason.broken, text: describeError(error) };
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import zlib from "node:zlib";
-import { latin1, scriptConnect, settle } from "../../common/upstream/_script.ts";
+import { latin1, scriptConnect, settle } from "../../net/upstream/_script.ts";
 import { createRelayEnd, type Visit } from "./_relay_end.ts";
 import { exposeSeveral } from "./rewrite/mod.ts";
 import { createUpstream } from "./upstream.ts";

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { once } from "node:events";
 import process from "node:process";
-import { openConnector } from "../../common/connection/mod.ts";
-import { MessageSocket } from "../../common/websocket/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
+import { MessageSocket } from "../../net/websocket/mod.ts";
 import { hasProgram, type RealServer, startNginx, startNode, startPython } from "./_real_servers.ts";
 import { connectionOf, createRelayEnd, type RelayEnd, type Visit } from "./_relay_end.ts";
 import { createUpstream } from "./upstream.ts";
@@ -253,7 +253,7 @@ testWith("nginx", startNginxWithBackend, "nginx: a kept connection that it close
 
 Deno.test("https with a self-signed certificate is reached", async () => {
   const read = (name: string) =>
-    readFileSync(new URL(`../../common/connection/testdata/${name}`, import.meta.url), "utf8");
+    readFileSync(new URL(`../../net/connection/testdata/${name}`, import.meta.url), "utf8");
   const server = createServer(
     { key: read("self_signed.key"), cert: read("self_signed.pem") },
     (_request, response) => response.end("hello"),

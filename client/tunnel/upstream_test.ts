@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { ResetReason } from "../../protocol/mod.ts";
-import { ConnectError } from "../../common/connection/mod.ts";
+import { ConnectError } from "../../net/connection/mod.ts";
 import { createRelayEnd } from "./_relay_end.ts";
-import { latin1, scriptConnect, ScriptedConnection, settle } from "../../common/upstream/_script.ts";
+import { latin1, scriptConnect, ScriptedConnection, settle } from "../../net/upstream/_script.ts";
 import { createUpstream } from "./upstream.ts";
 
 const head = (method: string, fields = "") => `${method} /x HTTP/1.1\r\nhost: a.example\r\n${fields}\r\n`;

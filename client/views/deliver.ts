@@ -1,17 +1,17 @@
 import { Buffer } from "node:buffer";
-import type { Connect } from "../../common/connection/mod.ts";
-import { ConnectError } from "../../common/connection/mod.ts";
-import { ResponseSyntaxError } from "../../common/http1/mod.ts";
+import type { Connect } from "../../net/connection/mod.ts";
+import { ConnectError } from "../../net/connection/mod.ts";
+import { ResponseSyntaxError } from "../../net/http1/mod.ts";
 import { describeError } from "../../common/log.ts";
-import { composeReplay } from "../../common/replay_request.ts";
+import { composeReplay } from "../../common/captures/replay_request.ts";
 import {
   type Ending,
   exchange,
   serializeRequestHead,
   SignalEnding,
-  type UpstreamAnswer,
   UpstreamConnection,
-} from "../../common/upstream/mod.ts";
+  type UpstreamResponse,
+} from "../../net/upstream/mod.ts";
 import { decodeShown, type ShownBody } from "./shown_body.ts";
 import type { CaptureRecord } from "./records.ts";
 
@@ -74,7 +74,7 @@ export async function deliver(options: DeliverOptions): Promise<Delivered> {
         release: (released) => released.close(),
         explain: (error) => error,
       });
-      return { ...await readAnswer(answer), durationMs: performance.now() - startedAt };
+      return { ...await readResponse(answer), durationMs: performance.now() - startedAt };
     } finally {
       connection.close();
     }
@@ -89,7 +89,9 @@ function composeRequest(options: DeliverOptions) {
   return { method, head, framing, body: options.capture.bodySize === 0 ? null : options.body, upgrade: false };
 }
 
-async function readAnswer({ head, statusText, headers, body }: UpstreamAnswer): Promise<Omit<Delivered, "durationMs">> {
+async function readResponse(
+  { head, statusText, headers, body }: UpstreamResponse,
+): Promise<Omit<Delivered, "durationMs">> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for (let taken = await body.take(); taken !== null; taken = await body.take()) {

@@ -1,7 +1,7 @@
 import { equal, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createServer, type Server } from "node:net";
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import { type CaptureRecord, deliver, NotDelivered } from "./mod.ts";
 
 const CAPTURE: CaptureRecord = {

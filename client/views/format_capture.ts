@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { formatTime } from "../../common/format.ts";
-import { pathBelowView } from "../../common/replay_request.ts";
+import { pathBelowView } from "../../common/captures/replay_request.ts";
 import { formatBody, makeHarmless } from "./format_body.ts";
 import type { ShownBody } from "./shown_body.ts";
 import type { CaptureRecord } from "./records.ts";

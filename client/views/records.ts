@@ -1,4 +1,4 @@
-import type { CaptureJson, ViewJson } from "../../common/capture_json.ts";
+import type { CaptureJson, ViewJson } from "../../common/captures/capture_json.ts";
 import { asRecord } from "../api/mod.ts";
 
 /** A view, as far as the commands show it. */

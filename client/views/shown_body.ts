@@ -1,4 +1,4 @@
-import { decodeBeginning, parseCodings } from "../../common/body_coding.ts";
+import { decodeBeginning, parseEncodings } from "../../net/body/content_encoding.ts";
 
 /** Bytes of a captured body that are shown at most: as it came, and as its coding is undone. */
 export const SHOWN_BYTES = 256 * 1024;
@@ -22,7 +22,7 @@ export async function decodeShown(
   headers: readonly (readonly [name: string, value: string])[],
 ): Promise<ShownBody> {
   const fields = headers.filter(([name]) => name.toLowerCase() === "content-encoding").map(([, value]) => value);
-  const codings = parseCodings(fields);
+  const codings = parseEncodings(fields);
   if (codings === null || codings.length === 0 || body.bytes.length === 0) return body;
   const plain = await decodeBeginning(body.bytes, codings, SHOWN_BYTES);
   if (plain === null) return body;

@@ -35,7 +35,7 @@ function renderValues({ name, options }: CompletedCommand): string[] {
     const patterns = flags.map((flag) => quote(`${name} ${flag}`)).join("|");
     // A value that may be left out can as well be the next flag.
     const guard = value.isOptional ? "[[ $cur == -* ]] || " : "";
-    return [`    ${patterns}) ${guard}{ ${renderReply(value.values)}return; } ;;`];
+    return [`    ${patterns}) ${guard}{ ${renderResponse(value.values)}return; } ;;`];
   });
 }
 
@@ -44,17 +44,17 @@ function renderWords(model: CompletionModel, command: CompletedCommand): string 
   const words = followers(model, command).map(lastWord);
   const operand = command.operands[0];
   const others = words.length > 0
-    ? renderReply({ kind: "words", words })
+    ? renderResponse({ kind: "words", words })
     : operand === undefined
     ? ""
-    : renderReply(operand.values);
+    : renderResponse(operand.values);
   return `    ${quote(command.name)})
-      if [[ $cur == -* ]]; then ${renderReply({ kind: "words", words: flags })}
+      if [[ $cur == -* ]]; then ${renderResponse({ kind: "words", words: flags })}
       ${others === "" ? "" : `else ${others}`}fi ;;`;
 }
 
 /** Statements that fill COMPREPLY. */
-function renderReply(values: Values): string {
+function renderResponse(values: Values): string {
   const generate = (how: string) => `COMPREPLY=($(compgen ${how} -- "$cur")); `;
   switch (values.kind) {
     case "words":

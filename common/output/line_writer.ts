@@ -1,4 +1,4 @@
-import { giveMemory, LARGE, takeMemory } from "../buffer_pool.ts";
+import { acquireBuffer, LARGE, releaseBuffer } from "../buffers/buffer_pool.ts";
 import { delay } from "../delay.ts";
 import type { Output } from "./output.ts";
 
@@ -81,7 +81,7 @@ class OutputLines implements LineWriter {
   #chunkFor(size: number): Chunk {
     const last = this.#waiting.at(-1);
     if (last !== undefined && last.memory.length - last.used >= size) return last;
-    const chunk = { memory: takeMemory(Math.max(size, LARGE)), used: 0, lines: 0 };
+    const chunk = { memory: acquireBuffer(Math.max(size, LARGE)), used: 0, lines: 0 };
     this.#waiting.push(chunk);
     return chunk;
   }
@@ -90,7 +90,7 @@ class OutputLines implements LineWriter {
     const bytes = this.#waitingBytes;
     while (this.#waitingBytes > bytes / 2 && this.#waiting.length > 1) {
       const { memory, lines } = this.#take();
-      giveMemory(memory);
+      releaseBuffer(memory);
       this.#dropped += lines;
     }
   }
@@ -114,7 +114,7 @@ class OutputLines implements LineWriter {
         this.#dropped += told;
         this.#fail(error, chunk);
       }
-      giveMemory(chunk.memory);
+      releaseBuffer(chunk.memory);
     }
     this.#running = null;
   }
@@ -122,7 +122,7 @@ class OutputLines implements LineWriter {
   #fail(error: unknown, { lines }: Chunk): void {
     if (this.#options.retries) return void (this.#dropped += lines);
     this.#isBroken = true;
-    for (const { memory } of this.#waiting.splice(0)) giveMemory(memory);
+    for (const { memory } of this.#waiting.splice(0)) releaseBuffer(memory);
     this.#options.onBroken?.(error instanceof Error ? error.message : String(error));
   }
 }

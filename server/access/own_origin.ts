@@ -1,5 +1,5 @@
 import { HttpError } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
 
 /**
  * Whether a request with the cookie of a browser's session may come from a page of any origin: it changes nothing, and

@@ -1,5 +1,5 @@
 import { HttpError } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
 
 /** What a client may be allowed to do, in words for the screen that asks its user. */
 export const SCOPES = {

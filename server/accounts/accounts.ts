@@ -1,4 +1,4 @@
-import type { OriginReader } from "../../common/forwarded.ts";
+import type { OriginReader } from "../../net/forwarded.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { type Ended, type Plan, requireOwnOrigin } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
@@ -15,7 +15,7 @@ import { addFirstAdmin } from "./first_admin.ts";
 import { Identifier, type Identity, toAccount, toPlan } from "./identify.ts";
 import { createMailer } from "./mail.ts";
 import { MemberForms } from "./forms/members.ts";
-import { createOAuthFace } from "./oauth_face.ts";
+import { createOAuthHandler } from "./oauth_handler.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
 import { createSecret } from "../../common/secret.ts";
 import { SessionForms } from "./forms/sessions.ts";
@@ -56,7 +56,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   };
   const sweep = startSweep(identities, log);
   return {
-    faces: [createOAuthFace({ ...shared, onReplay: (userId) => noteReplay(shared.audit, log, userId) })],
+    handlers: [createOAuthHandler({ ...shared, onReplay: (userId) => noteReplay(shared.audit, log, userId) })],
     api: createAccountsApi({ store, identify, switchAccount }),
     authenticate: async (exchange) => (await identify(exchange))?.principal ?? null,
     checkOrigin: (exchange) => requireOwnOrigin(exchange, origin),

@@ -1,12 +1,11 @@
-import type { Exchange } from "../../common/listener/mod.ts";
-import { listen } from "../../common/listener/mod.ts";
-import { createOriginReader } from "../../common/forwarded.ts";
-import { readJsonBody } from "../../common/check_input.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
+import { listen } from "../../net/listener/mod.ts";
+import { createOriginReader } from "../../net/forwarded.ts";
 import { type LogFields, type Logger, silentLogger } from "../../common/log.ts";
-import { createApiFace } from "../api/api.ts";
+import { createApiHandler } from "../api/api.ts";
 import { createApp } from "../serving/app.ts";
 import { type Plan, type Principal, requireLogin, type Role } from "../access/mod.ts";
-import type { Face } from "../face/mod.ts";
+import { type Handler, readJsonBody } from "../http/mod.ts";
 import { beginFirstStart } from "../open/first_start.ts";
 import type { Store } from "../store/mod.ts";
 import { type Accounts, type AccountsOptions, createAccounts, type FirstAdmin } from "./mod.ts";
@@ -53,13 +52,13 @@ export async function startAccounts(
     ...others,
   });
   if (first.admin !== null) await accounts.addFirstAdmin(first.admin);
-  const api = createApiFace({
+  const api = createApiHandler({
     areas: [accounts.api],
     about: { baseUrl: url, files: false, openPaths: false },
     describeProxy: () => Promise.reject(new Error("there is no proxy")),
   });
   const app = createApp(
-    [...accounts.faces, createFormFace(accounts), api],
+    [...accounts.handlers, createFormHandler(accounts), api],
     silentLogger,
   );
   ready.resolve(app);
@@ -128,9 +127,9 @@ export type FormName = keyof typeof FORMS;
 
 const isForm = (name: string): name is FormName => Object.hasOwn(FORMS, name);
 
-function createFormFace(accounts: Accounts): Face {
+function createFormHandler(accounts: Accounts): Handler {
   return {
-    answer(exchange) {
+    handle(exchange) {
       const name = /^\/forms\/([\w-]+)$/.exec(exchange.path)?.[1];
       if (name === undefined || !isForm(name)) return undefined;
       const form: Form = FORMS[name];

@@ -1,5 +1,5 @@
 import { HttpError } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
 import {
   isHarmless,
   type Plan,

@@ -1,4 +1,10 @@
-import { ACCOUNT_SECURITY, type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../common/open_api.ts";
+import {
+  ACCOUNT_SECURITY,
+  type ApiObject,
+  type ApiPart,
+  jsonResponseOf,
+  toErrorResponse,
+} from "../../common/open_api.ts";
 import { SCOPES } from "../access/mod.ts";
 
 const ACCOUNT: ApiObject = {
@@ -43,9 +49,9 @@ export const ACCOUNTS_API: ApiPart = {
         summary: "Who the token or session stands for",
         security: ACCOUNT_SECURITY,
         responses: {
-          200: jsonAnswerOf("Whoami", "who"),
-          401: errorAnswer("nobody, or the token is unknown, expired or revoked"),
-          403: errorAnswer("the user was suspended"),
+          200: jsonResponseOf("Whoami", "who"),
+          401: toErrorResponse("nobody, or the token is unknown, expired or revoked"),
+          403: toErrorResponse("the user was suspended"),
         },
       },
     },
@@ -58,10 +64,10 @@ export const ACCOUNTS_API: ApiPart = {
         security: ACCOUNT_SECURITY,
         parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
         responses: {
-          200: jsonAnswerOf("Whoami", "done"),
-          401: errorAnswer("nobody, or the token is unknown, expired or revoked"),
-          403: errorAnswer("a personal token, a foreign origin, or the user was suspended"),
-          404: errorAnswer("the user is no member of such an account"),
+          200: jsonResponseOf("Whoami", "done"),
+          401: toErrorResponse("nobody, or the token is unknown, expired or revoked"),
+          403: toErrorResponse("a personal token, a foreign origin, or the user was suspended"),
+          404: toErrorResponse("the user is no member of such an account"),
         },
       },
     },

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { HttpError } from "../../common/http_error.ts";
-import type { Exchange, ExchangeEnv } from "../../common/listener/mod.ts";
+import type { Exchange, ExchangeEnv } from "../../net/listener/mod.ts";
 import { type Principal, requireLogin } from "../access/mod.ts";
-import type { ApiArea } from "../face/mod.ts";
+import type { ApiArea } from "../http/mod.ts";
 import type { Store } from "../store/mod.ts";
 import { type Identity, toAccount } from "./identify.ts";
 import { ACCOUNTS_API } from "./open_api.ts";

@@ -1,6 +1,6 @@
-import type { Exchange } from "../../common/listener/mod.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
 import type { Authenticate, Ended, Plan, Principal, Role, Scope } from "../access/mod.ts";
-import type { ApiArea, Face } from "../face/mod.ts";
+import type { ApiArea, Handler } from "../http/mod.ts";
 import type { AuditEntry } from "../store/mod.ts";
 import type { OftenDone } from "./audit.ts";
 
@@ -27,7 +27,7 @@ export interface SetUp {
  */
 export interface Accounts {
   /** Below `/api/auth/`, what OAuth clients call, and `/.well-known/`. */
-  readonly faces: readonly Face[];
+  readonly handlers: readonly Handler[];
   /** `whoami`, and switching the account. */
   readonly api: ApiArea;
   readonly authenticate: Authenticate;

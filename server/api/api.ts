@@ -1,9 +1,9 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { nothingHere } from "../../common/http_error.ts";
-import type { ExchangeEnv } from "../../common/listener/mod.ts";
+import type { ExchangeEnv } from "../../net/listener/mod.ts";
 import { type ApiObject, type ApiPart, joinApi } from "../../common/open_api.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
-import type { ApiArea, Face } from "../face/mod.ts";
+import type { ApiArea, Handler } from "../http/mod.ts";
 import { sizedJson } from "./sized_json.ts";
 import { welcome, type WelcomeOptions } from "./welcome.ts";
 
@@ -20,13 +20,13 @@ export interface ApiOptions {
 }
 
 /** The face of the API. */
-export interface ApiFace extends Face {
+export interface ApiHandler extends Handler {
   /** The OpenAPI document. */
   describe(): Promise<ApiObject>;
 }
 
 /** `/` and everything below `/api/v1/`. Each answer here says its length, as HEAD has no body that would tell. */
-export function createApiFace({ areas, about, describeProxy }: ApiOptions): ApiFace {
+export function createApiHandler({ areas, about, describeProxy }: ApiOptions): ApiHandler {
   areas.forEach(checkDescribed);
   const info = { title: PROJECT, version: RELEASE, url: about.baseUrl };
   const describe = async () =>
@@ -46,7 +46,7 @@ export function createApiFace({ areas, about, describeProxy }: ApiOptions): ApiF
   });
   return {
     describe,
-    answer(exchange) {
+    handle(exchange) {
       if (!/^\/(?:\?|$|api\/v1\/)/.test(exchange.path)) return undefined;
       return Promise.resolve(app.fetch(exchange.request, { exchange }));
     },

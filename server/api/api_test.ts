@@ -1,9 +1,9 @@
 import { deepEqual } from "node:assert/strict";
 import { Hono } from "hono";
-import { type ExchangeEnv, listen } from "../../common/listener/mod.ts";
+import { type ExchangeEnv, listen } from "../../net/listener/mod.ts";
 import { silentLogger } from "../../common/log.ts";
 import { createApp } from "../serving/app.ts";
-import { createApiFace } from "./api.ts";
+import { createApiHandler } from "./api.ts";
 
 Deno.test("who asks for the head of a stream leaves none open", async () => {
   let open = 0;
@@ -12,7 +12,7 @@ Deno.test("who asks for the head of a stream leaves none open", async () => {
     const stream = new ReadableStream({ start: () => void open++, cancel: () => void open-- });
     return new Response(stream, { headers: { "content-type": "text/event-stream" } });
   });
-  const api = createApiFace({
+  const api = createApiHandler({
     areas: [{ routes, describe: { tag: { name: "", description: "" }, paths: { "/api/v1/stream": { get: {} } } } }],
     about: { baseUrl: "http://api.example", files: false, openPaths: false },
     describeProxy: () => Promise.reject(new Error("there is no proxy")),

@@ -1,12 +1,12 @@
 import { nothingHere } from "../../common/http_error.ts";
 import { RELEASE } from "../../common/release.ts";
-import type { Face } from "../face/mod.ts";
+import type { Handler } from "../http/mod.ts";
 import { sizedJson } from "./sized_json.ts";
 
 /** `/health`, which is asked from a server's first moment on. @param read what it says besides that the server runs */
-export function createHealth(read: () => object): Face {
+export function createHealth(read: () => object): Handler {
   return {
-    answer({ method, path }) {
+    handle({ method, path }) {
       if (!/^\/health(?:\?|$)/.test(path)) return undefined;
       if (method !== "GET" && method !== "HEAD") throw nothingHere();
       return sizedJson(JSON.stringify({ status: "ok", version: RELEASE, ...read() }));

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { HttpError } from "../../common/http_error.ts";
-import type { ExchangeEnv } from "../../common/listener/mod.ts";
-import type { ApiArea } from "../face/mod.ts";
+import type { ExchangeEnv } from "../../net/listener/mod.ts";
+import type { ApiArea } from "../http/mod.ts";
 
 /** Where a proxy that gets certificates on demand asks first, with `?domain=`. */
 const TLS_ASK_PATH = "/api/v1/tls-ask";

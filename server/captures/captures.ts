@@ -1,14 +1,14 @@
-import type { OriginReader } from "../../common/forwarded.ts";
+import type { OriginReader } from "../../net/forwarded.ts";
 import { errorResponse } from "../../common/http_error.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Authenticate } from "../access/mod.ts";
 import type { Arrivals } from "../cluster/mod.ts";
-import type { ApiArea, Area, Face } from "../face/mod.ts";
+import type { ApiArea, Area, Handler } from "../http/mod.ts";
 import type { Store } from "../store/mod.ts";
 import { createViewsApi } from "./api/routes.ts";
-import { Tails } from "./desk/tails.ts";
-import { ViewDesk } from "./desk/view_desk.ts";
+import { Tails } from "./service/tails.ts";
+import { ViewService } from "./service/view_service.ts";
 import { CaptureCounter, type CaptureFigures } from "./figures.ts";
 import { Committer } from "./receive/committer.ts";
 import { HeldBytes } from "./receive/held_bytes.ts";
@@ -50,7 +50,7 @@ export interface CapturesOptions extends Pick<ReplayerOptions, "send" | "note"> 
 export interface CapturesArea extends Area {
   api: ApiArea;
   /** What members may do, for pages. */
-  desk: ViewDesk;
+  desk: ViewService;
   /** What became of calls since the server began. */
   readFigures(): CaptureFigures;
 }
@@ -65,9 +65,9 @@ export function createCaptures(options: CapturesOptions): CapturesArea {
 }
 
 class Captures implements CapturesArea {
-  readonly faces: readonly Face[];
+  readonly handlers: readonly Handler[];
   readonly api: ApiArea;
-  readonly desk: ViewDesk;
+  readonly desk: ViewService;
   readonly #options: CapturesOptions;
   readonly #now: () => number;
   readonly #counter = new CaptureCounter();
@@ -90,13 +90,13 @@ class Captures implements CapturesArea {
     });
     this.#known = new KnownViews(store.views, now);
     this.#tails = new Tails(store.captures, arrivals);
-    this.desk = this.#createDesk();
-    this.faces = [this.#createFace()];
+    this.desk = this.#createService();
+    this.handlers = [this.#createHandler()];
     this.api = createViewsApi(this.desk, authenticate);
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
-  #createDesk(): ViewDesk {
+  #createService(): ViewService {
     const options = this.#options, { captures } = options.store;
     const again = {
       committer: this.#committer,
@@ -104,7 +104,7 @@ class Captures implements CapturesArea {
       giveUp: (bodyId: string) => void captures.removeUpload(bodyId).catch(this.#noteFault),
       now: this.#now,
     };
-    return new ViewDesk({
+    return new ViewService({
       ...options,
       tails: this.#tails,
       replayer: new Replayer({ ...options, perMinute: options.replaysPerMinute }),
@@ -114,7 +114,7 @@ class Captures implements CapturesArea {
     });
   }
 
-  #createFace(): Face {
+  #createHandler(): Handler {
     const { store, perView, perAddress, maxHeldBytes } = this.#options;
     const receiver = createReceiver({
       ...this.#options,

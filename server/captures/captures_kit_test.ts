@@ -1,9 +1,9 @@
-import { createOriginReader } from "../../common/forwarded.ts";
+import { createOriginReader } from "../../net/forwarded.ts";
 import { HttpError } from "../../common/http_error.ts";
-import { listen } from "../../common/listener/mod.ts";
+import { listen } from "../../net/listener/mod.ts";
 import { silentLogger } from "../../common/log.ts";
 import { type Principal, type Scope, SCOPES } from "../access/mod.ts";
-import { createApiFace } from "../api/api.ts";
+import { createApiHandler } from "../api/api.ts";
 import { createLocalArrivals } from "../cluster/mod.ts";
 import { createApp } from "../serving/app.ts";
 import { openStore, type Store } from "../store/mod.ts";
@@ -53,12 +53,12 @@ export async function startArea(options: Partial<CapturesOptions> = {}): Promise
     replaysPerMinute: 100,
     ...options,
   });
-  const api = createApiFace({
+  const api = createApiHandler({
     areas: [area.api],
     about: { baseUrl: "http://api.example", files: false, openPaths: false },
     describeProxy: () => Promise.reject(new Error("there is no proxy")),
   });
-  const app = createApp([...area.faces, api], silentLogger);
+  const app = createApp([...area.handlers, api], silentLogger);
   const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, app);
   port = listener.port;
   const ask = (path: string, who = "ann", init: RequestInit = {}) =>

@@ -1,4 +1,4 @@
 export { type CapturesArea, type CapturesOptions, createCaptures } from "./captures.ts";
-export type { DescribedView } from "./desk/describe.ts";
+export type { DescribedView } from "./service/describe.ts";
 export type { CaptureFigures } from "./figures.ts";
-export type { ViewDesk } from "./desk/view_desk.ts";
+export type { ViewService } from "./service/view_service.ts";

@@ -1,27 +1,27 @@
 import { GoAwayReason } from "../../protocol/mod.ts";
-import type { Carrier, Presence } from "./types.ts";
+import type { Presence, SessionHandle } from "./types.ts";
 
 /** Presence of a server that stands alone: a map in this process. It always knows, and answers at once. */
 export class LocalPresence implements Presence {
-  readonly #carriers = new Map<string, Carrier>();
-  readonly #watches = new Map<string, Set<(carrier: Carrier) => void>>();
+  readonly #carriers = new Map<string, SessionHandle>();
+  readonly #watches = new Map<string, Set<(carrier: SessionHandle) => void>>();
 
-  claim(key: string, carrier: Carrier): void {
+  claim(key: string, carrier: SessionHandle): void {
     const previous = this.#carriers.get(key);
     this.#carriers.set(key, carrier);
     previous?.end(GoAwayReason.replaced, "a newer session of its owner carries this tunnel now");
     for (const listener of [...this.#watches.get(key) ?? []]) listener(carrier);
   }
 
-  release(key: string, carrier: Carrier): boolean {
+  release(key: string, carrier: SessionHandle): boolean {
     return this.#carriers.get(key) === carrier && this.#carriers.delete(key);
   }
 
-  find(key: string): Carrier | null {
+  find(key: string): SessionHandle | null {
     return this.#carriers.get(key) ?? null;
   }
 
-  watch(key: string, listener: (carrier: Carrier) => void): () => void {
+  watch(key: string, listener: (carrier: SessionHandle) => void): () => void {
     const watches = this.#watches.get(key) ?? new Set();
     this.#watches.set(key, watches.add(listener));
     return () => {

@@ -1,11 +1,11 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { GoAwayReason } from "../../protocol/mod.ts";
-import { type Carrier, LocalPresence } from "./mod.ts";
+import { LocalPresence, type SessionHandle } from "./mod.ts";
 
 /** A carrier that notes why it was ended. */
-function createCarrier(onEnd: () => void = () => {}) {
+function createSessionHandle(onEnd: () => void = () => {}) {
   const ends: GoAwayReason[] = [];
-  const carrier: Carrier = {
+  const carrier: SessionHandle = {
     open: () => null,
     over: false,
     end(reason) {
@@ -19,8 +19,10 @@ function createCarrier(onEnd: () => void = () => {}) {
 Deno.test("LocalPresence finds who is in charge at once, and the one before is told that it was replaced", () => {
   const presence = new LocalPresence();
   equal(presence.find("a"), null);
-  const older = createCarrier(() => equal(presence.release("a", older.carrier), false, "it has no charge any more"));
-  const newer = createCarrier();
+  const older = createSessionHandle(() =>
+    equal(presence.release("a", older.carrier), false, "it has no charge any more")
+  );
+  const newer = createSessionHandle();
   presence.claim("a", older.carrier);
   equal(presence.find("a"), older.carrier);
   presence.claim("a", newer.carrier);
@@ -30,7 +32,7 @@ Deno.test("LocalPresence finds who is in charge at once, and the one before is t
 
 Deno.test("LocalPresence.release ends only the charge of who has it", () => {
   const presence = new LocalPresence();
-  const [one, two] = [createCarrier().carrier, createCarrier().carrier];
+  const [one, two] = [createSessionHandle().carrier, createSessionHandle().carrier];
   presence.claim("a", one);
   equal(presence.release("a", two), false);
   equal(presence.release("a", one), true);
@@ -45,11 +47,11 @@ Deno.test("LocalPresence.watch tells of every claim until it is ended, also by t
     seen.push("two");
     stopTwo();
   });
-  presence.claim("b", createCarrier().carrier);
-  presence.claim("a", createCarrier().carrier);
-  presence.claim("a", createCarrier().carrier);
+  presence.claim("b", createSessionHandle().carrier);
+  presence.claim("a", createSessionHandle().carrier);
+  presence.claim("a", createSessionHandle().carrier);
   stop();
   stop();
-  presence.claim("a", createCarrier().carrier);
+  presence.claim("a", createSessionHandle().carrier);
   deepEqual(seen, ["one", "two", "one"]);
 });

@@ -1,3 +1,3 @@
 export { createLocalArrivals } from "./arrivals.ts";
 export { LocalPresence } from "./local.ts";
-export type { Arrivals, Carrier, Presence } from "./types.ts";
+export type { Arrivals, Presence, SessionHandle } from "./types.ts";

@@ -1,7 +1,7 @@
 import type { GoAwayReason, HeadWriter, MuxStream, RequestFlags, StreamHandler } from "../../protocol/mod.ts";
 
 /** What carries visitors: a session of this node, or the way to one of another. Whoever holds it need not know which. */
-export interface Carrier {
+export interface SessionHandle {
   /**
    * Opens a stream with a visitor's request.
    * @returns the stream, or null when it takes no more of that kind now, or is over
@@ -23,19 +23,19 @@ export interface Presence {
    * Puts a session of this node in charge: {@link find} gives it as soon as this returns. The one it takes over from,
    * on whichever node, is ended as replaced.
    */
-  claim(key: string, carrier: Carrier): void;
+  claim(key: string, carrier: SessionHandle): void;
   /** Ends that charge if `carrier` still has it, and says whether it had. */
-  release(key: string, carrier: Carrier): boolean;
+  release(key: string, carrier: SessionHandle): boolean;
   /**
    * Who is in charge, or null: at once when that is known here, as for every session of this node, and else by a promise,
    * which never rejects. A node that cannot be asked counts as one that has none.
    */
-  find(key: string): Carrier | null | Promise<Carrier | null>;
+  find(key: string): SessionHandle | null | Promise<SessionHandle | null>;
   /**
    * Calls `listener` once a session takes charge, on whichever node.
    * @returns what ends the watch, to be called by whoever began it
    */
-  watch(key: string, listener: (carrier: Carrier) => void): () => void;
+  watch(key: string, listener: (carrier: SessionHandle) => void): () => void;
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   type Connection,
   type Driver,
   openConnector,
-} from "../../common/connection/mod.ts";
+} from "../../net/connection/mod.ts";
 import { portOf } from "../../common/url_port.ts";
 import type { Guard } from "./guard.ts";
 

@@ -1,7 +1,7 @@
 import { errorResponse } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
 import { later } from "../../common/later.ts";
-import { type Answer, type Face, Lazy } from "../face/mod.ts";
+import { type Answer, type Handler, Lazy } from "../http/mod.ts";
 import { isHostOf } from "./own_host.ts";
 import type { OpenedSite } from "./site.ts";
 import type { HqOptions } from "./types.ts";
@@ -9,9 +9,9 @@ import type { HqOptions } from "./types.ts";
 /** The management site. Whoever creates it closes it. */
 export interface Hq {
   /** Its pages. */
-  readonly pages: Face;
+  readonly pages: Handler;
   /** What browsers get for addresses that nobody has: to be asked last. */
-  readonly missing: Face;
+  readonly missing: Handler;
   /** Loads what its pages are made of. @throws HttpError 500 when that fails */
   load(): Promise<void>;
   close(): Promise<void>;
@@ -49,7 +49,7 @@ export function createHq(options: HqOptions): Hq {
   });
   return {
     pages: {
-      answer(exchange) {
+      handle(exchange) {
         if (!isHostOf(exchange.host, url) || !isPlace(exchange)) return undefined;
         return site.use<Answer>(({ answer }) => answer(exchange));
       },
@@ -57,7 +57,7 @@ export function createHq(options: HqOptions): Hq {
         site.loaded?.refuse(error, exchange) ?? errorResponse(error, exchange.header("accept")),
     },
     missing: {
-      answer(exchange) {
+      handle(exchange) {
         if (!isHostOf(exchange.host, url) || !isForPeople(exchange)) return undefined;
         return site.use<Answer>(({ answerMissing }) => answerMissing());
       },

@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import { HttpError, nothingHere } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
-import { openPageAssets, type PageAssets } from "../../common/page_assets.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
+import { openPageAssets, type PageAssets } from "../../web/page_assets.ts";
 import { isHarmless, requireOwnOrigin } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
-import type { Answer } from "../face/mod.ts";
+import type { Answer } from "../http/mod.ts";
 import { addAccount } from "./account/mod.ts";
 import { addAdmin } from "./admin/mod.ts";
 import { addAuthorize, addDevice } from "./consent/mod.ts";

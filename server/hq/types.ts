@@ -1,11 +1,11 @@
 import type { Context, Hono } from "hono";
-import type { ExchangeEnv } from "../../common/listener/mod.ts";
+import type { ExchangeEnv } from "../../net/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import type { ApiObject } from "../../common/open_api.ts";
-import type { PageAssets } from "../../common/page_assets.ts";
+import type { PageAssets } from "../../web/page_assets.ts";
 import type { Principal, Role } from "../access/mod.ts";
 import type { Accounts } from "../accounts/mod.ts";
-import type { ViewDesk } from "../captures/mod.ts";
+import type { ViewService } from "../captures/mod.ts";
 import type { TunnelManagement } from "../relay/mod.ts";
 
 /** What the management site is made of. */
@@ -17,7 +17,7 @@ export interface HqOptions {
   accounts: Accounts;
   tunnels: TunnelManagement;
   /** Request views, for members. */
-  views: ViewDesk;
+  views: ViewService;
   /** The OpenAPI document of this server. */
   readApi(): Promise<ApiObject>;
   log: Logger;

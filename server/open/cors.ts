@@ -3,7 +3,7 @@ import { bareHostname } from "../../common/bare_hostname.ts";
 import type { Logger } from "../../common/log.ts";
 import { isLoopbackAddress, isLoopbackHost } from "../../common/loopback.ts";
 import type { ProxyConfig } from "../config.ts";
-import { Cors } from "../face/mod.ts";
+import { Cors } from "../http/mod.ts";
 import { openOriginReader } from "./origin_reader.ts";
 
 /**

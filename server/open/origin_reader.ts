@@ -1,4 +1,4 @@
-import { createOriginReader, createTrustCheck, type OriginReader } from "../../common/forwarded.ts";
+import { createOriginReader, createTrustCheck, type OriginReader } from "../../net/forwarded.ts";
 import { nameSource, OptionError } from "../../common/options.ts";
 import { type ProxyConfig, proxyOnlyOptions } from "../config.ts";
 

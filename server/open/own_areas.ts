@@ -4,7 +4,7 @@ import type { Logger } from "../../common/log.ts";
 import type { Accounts, SetUp } from "../accounts/mod.ts";
 import type { CaptureFigures } from "../captures/mod.ts";
 import type { ServerConfig } from "../config.ts";
-import { type Area, type Cors, Lazy, shareWithPages } from "../face/mod.ts";
+import { type Area, type Cors, Lazy, shareWithPages } from "../http/mod.ts";
 import { createHq } from "../hq/mod.ts";
 import type { KnowOwnOptions } from "./know_own.ts";
 import type { Replays } from "./replays.ts";
@@ -29,7 +29,7 @@ export interface OwnAreasOptions extends KnowOwnOptions {
 
 /** What answers at the server's own hosts, besides the proxy. Whoever opens them closes them. */
 export interface OwnAreas {
-  /** In the order in which their faces are asked. */
+  /** In the order in which their handlers are asked. */
   readonly areas: readonly Area[];
   readonly accounts: Accounts;
   /** What became of calls to views. */
@@ -39,7 +39,7 @@ export interface OwnAreas {
 /** Loads and opens accounts, request views, the API and HQ. */
 export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> {
   const { config, store, relay, cors, hqUrl, ownHosts, ephemeralUrl, setUp, log, url } = options;
-  const { desk, createApiFace, createTlsAsk, openAccounts, openCaptures } = await loadModules(relay);
+  const { desk, createApiHandler, createTlsAsk, openAccounts, openCaptures } = await loadModules(relay);
   const accounts = openAccounts(config, store, hqUrl, setUp, log);
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
   const replays = openReplaysLazily(options);
@@ -48,7 +48,7 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
   const captures = openCaptures(config, { store, authenticate, log, send, note }, url);
   const isServed = async (host: string) => ownHosts.includes(host) || await relay.hasTunnelAt(host);
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
-  const api = createApiFace({
+  const api = createApiHandler({
     areas: [desk.api, accounts.api, captures.api, createTlsAsk(isServed)],
     about,
     async describeProxy() {
@@ -67,10 +67,10 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
   });
   return {
     areas: [
-      { faces: [], close: async () => (await replays.close())?.close() },
+      { handlers: [], close: async () => (await replays.close())?.close() },
       captures,
-      { faces: [...accounts.faces, hq.pages], close: () => accounts.close() },
-      { faces: [shareWithPages(cors, api), hq.missing], load: () => hq.load(), close: () => hq.close() },
+      { handlers: [...accounts.handlers, hq.pages], close: () => accounts.close() },
+      { handlers: [shareWithPages(cors, api), hq.missing], load: () => hq.load(), close: () => hq.close() },
     ],
     accounts,
     readFigures: () => captures.readFigures(),
@@ -88,7 +88,7 @@ async function loadModules(relay: Relay) {
   // The largest library of all has a turn of its own.
   await import("zod");
   await delay(PAUSE_MS);
-  const desk = await relay.openDesk();
+  const desk = await relay.openService();
   await delay(PAUSE_MS);
   const api: typeof import("../api/api.ts") = await import(later("../api/api.ts"));
   const tlsAsk: typeof import("../api/tls_ask.ts") = await import(later("../api/tls_ask.ts"));

@@ -2,7 +2,7 @@ import type { Logger } from "../../common/log.ts";
 import { isLoopbackAddress } from "../../common/loopback.ts";
 import { networkOf } from "../../common/network.ts";
 import type { ProxyConfig } from "../config.ts";
-import type { Area, Cors, Face } from "../face/mod.ts";
+import type { Area, Cors, Handler } from "../http/mod.ts";
 import { knowOwn, type KnowOwnOptions } from "./know_own.ts";
 import { openOriginReader } from "./origin_reader.ts";
 import { CorsProxy } from "../proxy/mod.ts";
@@ -46,6 +46,6 @@ export function openProxy(options: OpenProxyOptions): Area {
     timeoutMs: config.proxyTimeoutSeconds * 1000,
     streamIdleMs: config.streamIdleSeconds * 1000,
   });
-  const face: Face = { answer: (exchange) => proxy.takes(exchange) ? proxy.handle(exchange) : undefined };
-  return { faces: [face], close: () => proxy.close() };
+  const face: Handler = { handle: (exchange) => proxy.takes(exchange) ? proxy.handle(exchange) : undefined };
+  return { handlers: [face], close: () => proxy.close() };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../common/open_api.ts";
-import { answerSchema } from "./answers/json.ts";
+import { type ApiObject, type ApiPart, jsonResponseOf, toErrorResponse } from "../../common/open_api.ts";
+import { answerSchema } from "./responses/json.ts";
 import { descriptionSchema } from "./describe/description.ts";
 import { TOKEN_HEADER } from "./gate.ts";
 
@@ -28,9 +28,9 @@ export function proxyApi({ files, openPaths, isAlone }: ProxyApiOptions): ApiPar
     },
     schemas: {
       RequestDescription: toSchema(descriptionSchema),
-      AnswerDescription: toSchema(answerSchema),
+      ResponseDescription: toSchema(answerSchema),
       ProxyscotchRequest: PROXYSCOTCH_REQUEST,
-      ProxyscotchAnswer: PROXYSCOTCH_ANSWER,
+      ProxyscotchResponse: PROXYSCOTCH_ANSWER,
       ProxyscotchStatus: PROXYSCOTCH_STATUS,
     },
     securitySchemes: {
@@ -56,7 +56,10 @@ const PROXYSCOTCH_OPERATION: ApiObject = {
     required: true,
     content: { "application/json": { schema: { $ref: "#/components/schemas/ProxyscotchRequest" } } },
   },
-  responses: { 200: jsonAnswerOf("ProxyscotchAnswer", "the answer or the failure"), default: errorAnswer("refused") },
+  responses: {
+    200: jsonResponseOf("ProxyscotchResponse", "the answer or the failure"),
+    default: toErrorResponse("refused"),
+  },
 };
 
 /** What callers send: values before they are transformed. */
@@ -80,8 +83,8 @@ const DESCRIBED_ANSWER: ApiObject = {
     "application/json": {
       schema: {
         anyOf: [
-          { $ref: "#/components/schemas/AnswerDescription" },
-          { $ref: "#/components/schemas/ProxyscotchAnswer" },
+          { $ref: "#/components/schemas/ResponseDescription" },
+          { $ref: "#/components/schemas/ProxyscotchResponse" },
         ],
       },
     },
@@ -105,7 +108,7 @@ const REQUEST_ITEM: ApiObject = {
     tags: ["proxy"],
     operationId: "getProxyStatus",
     summary: "Whether a proxy is here and wants a token, as proxyscotch tells it",
-    responses: { 200: jsonAnswerOf("ProxyscotchStatus", "it is"), default: errorAnswer("refused") },
+    responses: { 200: jsonResponseOf("ProxyscotchStatus", "it is"), default: toErrorResponse("refused") },
   },
   post: {
     tags: ["proxy"],
@@ -113,7 +116,10 @@ const REQUEST_ITEM: ApiObject = {
     summary: "Makes the request that a JSON body describes",
     security: SECURITY,
     requestBody: { required: true, content: DESCRIPTION_CONTENT },
-    responses: { 200: DESCRIBED_ANSWER, default: errorAnswer("the request could not be made, or its answer not told") },
+    responses: {
+      200: DESCRIBED_ANSWER,
+      default: toErrorResponse("the request could not be made, or its answer not told"),
+    },
   },
 };
 
@@ -137,7 +143,10 @@ const FORM_ITEM: ApiObject = {
         "application/x-www-form-urlencoded": { schema: FORM_SCHEMA },
       },
     },
-    responses: { 200: DESCRIBED_ANSWER, default: errorAnswer("the request could not be made, or its answer not told") },
+    responses: {
+      200: DESCRIBED_ANSWER,
+      default: toErrorResponse("the request could not be made, or its answer not told"),
+    },
   },
 };
 
@@ -193,7 +202,7 @@ const FILES_ITEM: ApiObject = {
       206: { description: "the range of it that was asked for", content: { "*/*": { schema: {} } } },
       304: { description: "it has not changed" },
       416: { description: "it has no such range" },
-      default: errorAnswer("refused, or no such file"),
+      default: toErrorResponse("refused, or no such file"),
     },
   },
 };

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { bodyTooLarge, expectationFailed, HttpError, loopDetected } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
 import { createRateLimiter, type RateLimiter } from "../../common/rate_limiter.ts";
 
 /** What stands before every route of the proxy. */

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
-import { type Exchange, sendText } from "../../common/listener/mod.ts";
+import { type Exchange, sendText } from "../../net/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
-import type { Cors } from "../face/mod.ts";
+import type { Cors } from "../http/mod.ts";
 import { Guard, type OwnAddressCheck, type Resolver } from "../guard/mod.ts";
-import type { ProxyAnswer, Route } from "./answer.ts";
+import type { ProxyResponse, Route } from "./response.ts";
 import { AlarmClock } from "./perform/deadline.ts";
 import { DescriptionMemory } from "./describe/description_bytes.ts";
 import { FETCH_PATH, FetchRoute, isOpenPath } from "./routes/fetch.ts";
@@ -130,7 +130,7 @@ export class CorsProxy {
     }
   }
 
-  #answer(route: Route, exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer | null> {
+  #answer(route: Route, exchange: Exchange, record: RequestRecord): Promise<ProxyResponse | null> {
     const { upgrade } = exchange;
     // What is asked for beside a request that is described here is nobody's: it is answered as if it were not there.
     if (upgrade === null || route !== this.#fetch) return route(exchange, record);

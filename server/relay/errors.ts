@@ -52,7 +52,7 @@ export const headTooLarge = (): HttpError =>
   new HttpError(431, "head_too_large", "The request's line and headers are too large.");
 
 /** 502 `bad_answer`. @param details what is wrong with it, as a sentence */
-export const badAnswer = (details: string): HttpError =>
+export const badResponse = (details: string): HttpError =>
   new HttpError(502, "bad_answer", "The local service gave an answer that cannot be passed on.", { details });
 
 /** The answer for a stream that was reset before its answer began. `text` is the client's, written for visitors. */

@@ -1,5 +1,5 @@
 export { Relay, type RelayOptions } from "./relay.ts";
-export type { TunnelDesk } from "./desk.ts";
+export type { TunnelService } from "./service.ts";
 export type {
   AllowanceInfo,
   OwnedTunnelInfo,

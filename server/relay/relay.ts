@@ -1,22 +1,22 @@
-import type { OriginReader } from "../../common/forwarded.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
+import type { OriginReader } from "../../net/forwarded.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
 import { later } from "../../common/later.ts";
 import type { Logger } from "../../common/log.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import { GoAwayReason, NoticeCode, SESSION_PATH } from "../../protocol/mod.ts";
 import type { Authenticate, Ended } from "../access/mod.ts";
 import type { Presence } from "../cluster/mod.ts";
-import type { Area, Face } from "../face/mod.ts";
+import type { Area, Handler } from "../http/mod.ts";
 import type { Store } from "../store/mod.ts";
-import { createEphemeralFace } from "./api/ephemeral_face.ts";
-import type { TunnelDesk } from "./desk.ts";
+import { createEphemeralHandler } from "./api/ephemeral_handler.ts";
+import type { TunnelService } from "./service.ts";
 import { type TunnelHost, TunnelHosts, Visits } from "./visit/visits.ts";
 import { acceptSession, describeUse } from "./session/handshake.ts";
 import { type AccountChecks, Recheck } from "./session/recheck.ts";
 import type { SessionUser } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import type { Allowance } from "./tunnel/allowance.ts";
-import type { Endpoint, RelayPlace } from "./tunnel/endpoint.ts";
+import type { Endpoint, RelayContext } from "./tunnel/endpoint.ts";
 import { EphemeralRegistry } from "./tunnel/ephemeral_registry.ts";
 import { PersistentRegistry } from "./tunnel/persistent_registry.ts";
 import { UsageSaver } from "./tunnel/usage_saver.ts";
@@ -59,7 +59,7 @@ const SWEEP_MS = 500;
 /** The public side of tunnels. */
 export class Relay implements Area {
   /** Visitors, below the hosts of tunnels, and then clients that open a session or make an ephemeral tunnel. */
-  readonly faces: readonly Face[];
+  readonly handlers: readonly Handler[];
   readonly #options: RelayOptions;
   readonly #hosts: TunnelHosts;
   readonly #ephemerals: EphemeralRegistry;
@@ -74,7 +74,7 @@ export class Relay implements Area {
   constructor(options: RelayOptions) {
     this.#options = options;
     const { store, presence, log, tunnelUrl, now = Date.now } = options;
-    const place: RelayPlace = { presence, now, startedAt: now() };
+    const place: RelayContext = { presence, now, startedAt: now() };
     this.#hosts = new TunnelHosts({
       ephemeral: options.ephemeralUrl.hostname,
       persistent: tunnelUrl.hostname,
@@ -92,7 +92,7 @@ export class Relay implements Area {
     const sessions = this.#sessions = new Sessions({ ...options, maxPerAddress: options.maxSessionsPerAddress });
     this.#saver = new UsageSaver({ usage, registry, now, log, onLow: (allowance) => this.#warn(allowance) });
     this.#recheck = new Recheck({ sessions, registry, store: persistentTunnels, accounts: options, now, log });
-    this.faces = this.#createFaces();
+    this.handlers = this.#createHandlers();
     this.#sweeper = setInterval(() => this.#sweepSoon(), SWEEP_MS);
   }
 
@@ -108,11 +108,11 @@ export class Relay implements Area {
   }
 
   /** Loads what members of accounts do with their tunnels. */
-  async openDesk(): Promise<TunnelDesk> {
-    const { openDesk }: typeof import("./desk.ts") = await import(later("./desk.ts"));
+  async openService(): Promise<TunnelService> {
+    const { openService }: typeof import("./service.ts") = await import(later("./service.ts"));
     const { maxTunnelsPerAccount: maxPerAccount, tunnelUrl, now = Date.now } = this.#options;
     const urlOf = (label: string) => urlBelow(tunnelUrl, label);
-    return openDesk({ ...this.#options, registry: this.#persistents, urlOf, maxPerAccount, now });
+    return openService({ ...this.#options, registry: this.#persistents, urlOf, maxPerAccount, now });
   }
 
   /** Why nothing can be stored now, or null. Tunnels that are open go on. */
@@ -156,7 +156,7 @@ export class Relay implements Area {
     await this.#sweep();
   }
 
-  #createFaces(): Face[] {
+  #createHandlers(): Handler[] {
     const visits = new Visits({
       ...this.#options,
       hosts: this.#hosts,
@@ -164,15 +164,15 @@ export class Relay implements Area {
       findEndpoint: (host) => this.#findEndpoint(host),
       sessions: this.#sessions,
     });
-    const sessions: Face = {
-      answer: (exchange) => isSession(exchange) ? this.#openSession(exchange) : undefined,
+    const sessions: Handler = {
+      handle: (exchange) => isSession(exchange) ? this.#openSession(exchange) : undefined,
     };
-    return [visits, sessions, this.#createEphemeralFace()];
+    return [visits, sessions, this.#createEphemeralHandler()];
   }
 
-  #createEphemeralFace(): Face {
+  #createEphemeralHandler(): Handler {
     const { tunnelsPerMinute, ephemeralUrl, now = Date.now } = this.#options;
-    return createEphemeralFace({
+    return createEphemeralHandler({
       ...this.#options,
       ephemerals: this.#ephemerals,
       sessions: this.#sessions,

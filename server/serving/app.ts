@@ -1,23 +1,23 @@
 import { errorResponse, HttpError, nothingHere } from "../../common/http_error.ts";
-import type { Exchange, ExchangeHandler } from "../../common/listener/mod.ts";
+import type { Exchange, ExchangeHandler } from "../../net/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../common/log.ts";
-import type { Answer, Face } from "../face/mod.ts";
+import type { Answer, Handler } from "../http/mod.ts";
 import { StoreUnavailable } from "../store/mod.ts";
 
-/** One handler of many faces: the first that takes a request answers it, errors included; nobody's is 404. */
-export function createApp(faces: readonly Face[], log: Logger): ExchangeHandler {
+/** One handler of many handlers: the first that takes a request answers it, errors included; nobody's is 404. */
+export function createApp(handlers: readonly Handler[], log: Logger): ExchangeHandler {
   return (exchange) => {
-    for (const face of faces) {
-      const answer = tryFace(face, exchange, log);
+    for (const face of handlers) {
+      const answer = tryHandler(face, exchange, log);
       if (answer !== undefined) return answer;
     }
     return errorResponse(nothingHere(), exchange.header("accept"));
   };
 }
 
-function tryFace(face: Face, exchange: Exchange, log: Logger): Answer | Promise<Answer> | undefined {
+function tryHandler(face: Handler, exchange: Exchange, log: Logger): Answer | Promise<Answer> | undefined {
   try {
-    const answer = face.answer(exchange);
+    const answer = face.handle(exchange);
     return answer instanceof Promise ? answer.catch((error) => refuse(face, error, exchange, log)) : answer;
   } catch (error) {
     return refuse(face, error, exchange, log);
@@ -25,7 +25,7 @@ function tryFace(face: Face, exchange: Exchange, log: Logger): Answer | Promise<
 }
 
 /** The one place where an error becomes an answer. What a stranger may not read stays in the log. */
-function refuse(face: Face, error: unknown, exchange: Exchange, log: Logger): Response {
+function refuse(face: Handler, error: unknown, exchange: Exchange, log: Logger): Response {
   const known = toHttpError(error, exchange, log);
   return face.refuse?.(known, exchange) ?? errorResponse(known, exchange.header("accept"));
 }

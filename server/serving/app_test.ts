@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { HttpError } from "../../common/http_error.ts";
-import type { Exchange } from "../../common/listener/mod.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
 import { createLogger, silentLogger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
-import type { Face } from "../face/mod.ts";
+import type { Handler } from "../http/mod.ts";
 
 /** What of an exchange a face looks at. */
 function ask(host: string, path: string): Exchange {
@@ -11,15 +11,15 @@ function ask(host: string, path: string): Exchange {
 }
 
 /** A whole face: its host, its path, its error page. */
-const statusPage: Face = {
-  answer({ host, path }) {
+const statusPage: Handler = {
+  handle({ host, path }) {
     if (host !== "status.example.com" || !path.startsWith("/now")) return undefined;
     if (path === "/now") return new Response("all is well");
     throw new HttpError(404, "no_such_status", "Nothing is known of that.");
   },
   refuse: ({ code }) => new Response(`<h1>${code}</h1>`, { status: 404 }),
 };
-const everything: Face = { answer: () => new Response("the rest") };
+const everything: Handler = { handle: () => new Response("the rest") };
 
 const app = createApp([statusPage, everything], silentLogger);
 const read = async (host: string, path: string, handler = app) => {
@@ -41,12 +41,12 @@ Deno.test("what no face takes is 404", async () => {
 Deno.test("a face that fails answers 500 and says no more, now or later", async () => {
   const lines: string[] = [];
   const log = createLogger({ level: "error", write: (line) => void lines.push(line) });
-  const now: Face = {
-    answer() {
+  const now: Handler = {
+    handle() {
       throw new Error("the secret of the shop");
     },
   };
-  const later: Face = { answer: () => Promise.reject(new Error("the secret of the shop")) };
+  const later: Handler = { handle: () => Promise.reject(new Error("the secret of the shop")) };
   for (const face of [now, later]) {
     const answer = await read("example.com", "/", createApp([face], log));
     assert.match(answer, /^500 /);

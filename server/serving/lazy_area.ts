@@ -1,9 +1,9 @@
-import type { Exchange, ExchangeHandler } from "../../common/listener/mod.ts";
+import type { Exchange, ExchangeHandler } from "../../net/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
-import type { Answer, Area, Lazy } from "../face/mod.ts";
+import type { Answer, Area, Lazy } from "../http/mod.ts";
 
-/** Areas that are loaded together, in the order in which their faces are asked. */
+/** Areas that are loaded together, in the order in which their handlers are asked. */
 export interface LoadedAreas {
   readonly areas: readonly Area[];
 }
@@ -16,11 +16,11 @@ export function createLazyArea(lazy: Lazy<LoadedAreas>, takes: (exchange: Exchan
   let handler: ExchangeHandler | null = null;
   const answer = (exchange: Exchange) =>
     lazy.use<Answer>(({ areas }) => {
-      handler ??= createApp(areas.flatMap(({ faces }) => faces), log);
+      handler ??= createApp(areas.flatMap(({ handlers }) => handlers), log);
       return handler(exchange);
     });
   return {
-    faces: [{ answer: (exchange) => takes(exchange) ? answer(exchange) : undefined }],
+    handlers: [{ handle: (exchange) => takes(exchange) ? answer(exchange) : undefined }],
     async load() {
       for (const area of (await lazy.load()).areas) await area.load?.();
     },

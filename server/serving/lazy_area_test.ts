@@ -1,14 +1,13 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { listen } from "../../common/listener/mod.ts";
-import { readJsonBody } from "../../common/check_input.ts";
+import { listen } from "../../net/listener/mod.ts";
 import { silentLogger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
-import { type Area, type Face, Lazy } from "../face/mod.ts";
+import { type Area, type Handler, Lazy, readJsonBody } from "../http/mod.ts";
 import { createLazyArea, type LoadedAreas } from "./lazy_area.ts";
 
 /** Says who it is and what it was sent. */
-const echo = (path: string): Face => ({
-  answer: (exchange) =>
+const echo = (path: string): Handler => ({
+  handle: (exchange) =>
     exchange.path.startsWith(path)
       ? readJsonBody(exchange, 1 << 20).then((body) => Response.json([path, String(body).length]))
       : undefined,
@@ -18,8 +17,8 @@ const echo = (path: string): Face => ({
 async function startServer(load: Promise<LoadedAreas>) {
   const lazy = new Lazy({ name: "areas", log: silentLogger, load: () => load });
   const area = createLazyArea(lazy, ({ path }) => path !== "/others", silentLogger);
-  const others: Face = { answer: () => new Response("others") };
-  const app = createApp([...area.faces, others], silentLogger);
+  const others: Handler = { handle: () => new Response("others") };
+  const app = createApp([...area.handlers, others], silentLogger);
   const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, app);
   return {
     area,
@@ -34,7 +33,7 @@ Deno.test("requests that come before their area is loaded wait, and are answered
   const body = JSON.stringify("x".repeat(500_000));
   const waiting = ["/a", "/b", "/none"].map((path) => server.ask(path, { method: "POST", body }));
   equal(await (await server.ask("/others")).text(), "others");
-  load.resolve({ areas: [{ faces: [echo("/a")], close() {} }, { faces: [echo("/b")], close() {} }] });
+  load.resolve({ areas: [{ handlers: [echo("/a")], close() {} }, { handlers: [echo("/b")], close() {} }] });
   const [a, b, none] = await Promise.all(waiting);
   deepEqual([await a.json(), await b.json(), none.status], [["/a", 500_000], ["/b", 500_000], 404]);
   await none.body?.cancel();
@@ -43,7 +42,7 @@ Deno.test("requests that come before their area is loaded wait, and are answered
 Deno.test("what is loaded is loaded further, drained and closed, last things first; what is not is left alone", async () => {
   const done: string[] = [];
   const create = (name: string): Area => ({
-    faces: [],
+    handlers: [],
     load: () => Promise.resolve(void done.push(`load ${name}`)),
     drain: () => Promise.resolve(void done.push(`drain ${name}`)),
     close: () => void done.push(`close ${name}`),

@@ -1,11 +1,11 @@
 import process from "node:process";
 import { explainError } from "../../common/explain_error.ts";
-import { listen, type Listener, type ListenerTraffic, sendText } from "../../common/listener/mod.ts";
+import { listen, type Listener, type ListenerTraffic, sendText } from "../../net/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import type { ListenAddress } from "../../common/options.ts";
 import { RELEASE } from "../../common/release.ts";
 import type { CaptureFigures } from "../captures/mod.ts";
-import type { Lazy } from "../face/mod.ts";
+import type { Lazy } from "../http/mod.ts";
 
 /** One figure of the server, as Prometheus knows it. */
 export interface Metric {

@@ -1,6 +1,6 @@
 import { deepEqual, rejects } from "node:assert/strict";
 import { silentLogger } from "../../common/log.ts";
-import { Lazy } from "../face/mod.ts";
+import { Lazy } from "../http/mod.ts";
 import { describeLate, type Metric, openMetrics } from "./metrics.ts";
 
 const gauge = (name: string, value: number): Metric => ({ name, help: `${name}.`, type: "gauge", values: [{ value }] });

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { stat } from "node:fs/promises";
-import type { Listener } from "../../common/listener/mod.ts";
+import type { Listener } from "../../net/listener/mod.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import type { ProxyConfig } from "../config.ts";
 import { readTls, type TlsFiles } from "./read_tls.ts";

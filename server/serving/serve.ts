@@ -1,10 +1,10 @@
 import { explainError } from "../../common/explain_error.ts";
 import { aborted } from "../../common/delay.ts";
-import { type ExchangeHandler, listen, ListenerTraffic, type ListenOptions } from "../../common/listener/mod.ts";
+import { type ExchangeHandler, listen, ListenerTraffic, type ListenOptions } from "../../net/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
 import type { ProxyConfig } from "../config.ts";
-import type { Area } from "../face/mod.ts";
+import type { Area } from "../http/mod.ts";
 import { openTrustCheck } from "../open/origin_reader.ts";
 import { describeProcess, describeTraffic, type Metric, openMetrics } from "./metrics.ts";
 import { readTls } from "./read_tls.ts";
@@ -21,7 +21,7 @@ export interface Place {
 
 /** What a server consists of. */
 export interface Opened {
-  /** In the order in which their faces are asked. */
+  /** In the order in which their handlers are asked. */
   areas: readonly Area[];
   /** Figures of theirs for whoever watches the server. */
   readMetrics?(): Promise<readonly Metric[]>;
@@ -61,7 +61,7 @@ export async function serve(
     return config.metrics === null ? null : openMetrics(config.metrics, log, read);
   }, [listener]);
   const { areas, close } = opened = await openOrAbort(() => open({ url, port }), [listener, metrics]);
-  handler = createApp(areas.flatMap(({ faces }) => faces), log);
+  handler = createApp(areas.flatMap(({ handlers }) => handlers), log);
   ready.resolve(handler);
   const stopWatching = watchTls(config, listener, log);
   const loading = setTimeout(() => void loadAreas(areas), LOAD_AFTER_MS);

@@ -33,4 +33,4 @@ export {
   type NewCapture,
   type OpenedCapture,
 } from "./captures/types.ts";
-export type { NewView, View, ViewAnswer, ViewChanges, Views } from "./captures/views.ts";
+export type { NewView, View, ViewChanges, ViewResponse, Views } from "./captures/views.ts";

@@ -1,5 +1,5 @@
-import { type Connection, openConnector } from "../../common/connection/mod.ts";
-import { FrameSocket } from "../../common/websocket/mod.ts";
+import { type Connection, openConnector } from "../../net/connection/mod.ts";
+import { FrameSocket } from "../../net/websocket/mod.ts";
 import {
   GoAwayReason,
   type HeadWriter,
@@ -10,7 +10,7 @@ import {
   StreamEnded,
   type StreamHandler,
 } from "../../protocol/mod.ts";
-import { type Carrier, LocalPresence, type Presence } from "../../server/cluster/mod.ts";
+import { LocalPresence, type Presence, type SessionHandle } from "../../server/cluster/mod.ts";
 
 const LIMITS = { maxStreams: 1000, maxUpgrades: 1000 };
 
@@ -22,9 +22,9 @@ const LIMITS = { maxStreams: 1000, maxUpgrades: 1000 };
 export class NodePresence implements Presence, Disposable {
   readonly #here = new LocalPresence();
   /** Ways to sessions of other nodes. */
-  readonly #links = new Map<string, Carrier>();
+  readonly #links = new Map<string, SessionHandle>();
   /** Other nodes' ways to sessions of this one. */
-  readonly #served = new Map<Carrier, Mux[]>();
+  readonly #served = new Map<SessionHandle, Mux[]>();
   readonly #peers: readonly number[];
   readonly #connect = openConnector();
   readonly #listener: Deno.TcpListener;
@@ -46,26 +46,26 @@ export class NodePresence implements Presence, Disposable {
     for (const link of this.#links.values()) link.end(GoAwayReason.lost, "");
   }
 
-  claim(key: string, carrier: Carrier): void {
+  claim(key: string, carrier: SessionHandle): void {
     this.#here.claim(key, carrier);
   }
 
-  release(key: string, carrier: Carrier): boolean {
+  release(key: string, carrier: SessionHandle): boolean {
     for (const mux of this.#served.get(carrier) ?? []) mux.sendGoAway(GoAwayReason.draining, "no more of this session");
     this.#served.delete(carrier);
     return this.#here.release(key, carrier);
   }
 
-  find(key: string): Carrier | null | Promise<Carrier | null> {
+  find(key: string): SessionHandle | null | Promise<SessionHandle | null> {
     const known = this.#here.find(key) ?? this.#links.get(key);
     return known !== undefined && !known.over ? known : this.#ask(key);
   }
 
-  watch(key: string, listener: (carrier: Carrier) => void): () => void {
+  watch(key: string, listener: (carrier: SessionHandle) => void): () => void {
     return this.#here.watch(key, listener);
   }
 
-  async #ask(key: string): Promise<Carrier | null> {
+  async #ask(key: string): Promise<SessionHandle | null> {
     for (const port of this.#peers) {
       try {
         const connection = await this.#connect({ hostname: "127.0.0.1", port });
@@ -95,7 +95,7 @@ export class NodePresence implements Presence, Disposable {
 }
 
 /** The way to a session of another node. */
-class Link implements Carrier {
+class Link implements SessionHandle {
   readonly #mux: Mux;
   #drains = false;
 
@@ -124,7 +124,7 @@ class Link implements Carrier {
 }
 
 /** The other end of a {@link Link}: each of its streams becomes one of the session. */
-function serve(connection: Connection, carrier: Carrier): Mux {
+function serve(connection: Connection, carrier: SessionHandle): Mux {
   const socket: FrameSocket = openSocket(connection, "bare", () => mux);
   const mux: Mux = new Mux({
     ...LIMITS,

@@ -1,7 +1,7 @@
 import { createNoise, hashOf } from "./noise.ts";
 import { LineLog } from "./events.ts";
 
-/** A local service of many faces, in the process of the test. */
+/** A local service of many handlers, in the process of the test. */
 export interface Site extends AsyncDisposable {
   readonly port: number;
   /** What it saw, a line each: `open /path`, `gone /path`. */

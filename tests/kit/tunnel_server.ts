@@ -1,6 +1,6 @@
 import { createUpstream } from "../../client/tunnel/mod.ts";
 import { type CarriedRequest, type ClientSession, openSession } from "../../client/tunnel/session.ts";
-import { openConnector } from "../../common/connection/mod.ts";
+import { openConnector } from "../../net/connection/mod.ts";
 import { createLogger } from "../../common/log.ts";
 import { resolveOptions } from "../../common/options.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";

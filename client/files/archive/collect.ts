@@ -1,4 +1,4 @@
-import { readFully } from "../../../common/file_http/mod.ts";
+import { readFully } from "../../../net/file_http/mod.ts";
 import fs from "node:fs";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";

@@ -1,4 +1,4 @@
-import { readPieces, streamPieces } from "../../../common/file_http/mod.ts";
+import { readPieces, streamPieces } from "../../../net/file_http/mod.ts";
 import type { Root } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 import { type ArchivedName, type ArchiveOptions, type ArchiveSource, collect, LeftOut } from "./collect.ts";

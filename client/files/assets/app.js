@@ -9,16 +9,16 @@ import { downloadEntries, downloadFile, downloadFolder } from "./parts/downloads
 import { DragMove } from "./list/drag_move.js";
 import { listForMany, listForOne } from "./list/entry_menu.js";
 import { FolderState } from "./list/folder_state.js";
-import { FolderWatch } from "./place/folder_watch.js";
+import { FolderWatch } from "./location/folder_watch.js";
 import { formatName } from "./parts/format.js";
 import { Frame } from "./parts/frame.js";
 import { ListView } from "./list/list_view.js";
 import { openMenu } from "./parts/menu.js";
-import { Navigation, tellPartial } from "./place/navigation.js";
+import { Navigation, tellPartial } from "./location/navigation.js";
 import { installKeys } from "./list/page_keys.js";
 import { Preview } from "./preview/preview.js";
 import { showHelp } from "./change/questions.js";
-import { ReloadTimer } from "./place/reload_timer.js";
+import { ReloadTimer } from "./location/reload_timer.js";
 import { describeList } from "./list/summary.js";
 import { Uploads } from "./upload/uploads.js";
 

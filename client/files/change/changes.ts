@@ -1,13 +1,13 @@
 import fs from "node:fs";
 import { HttpError } from "../../../common/http_error.ts";
 import { foldName, retryLaterWhileHeld, syncFolder } from "../../../common/platform/mod.ts";
-import { createEntityTag, type Representation } from "../../../common/file_http/mod.ts";
+import { createEntityTag, type Representation } from "../../../net/file_http/mod.ts";
 import { getErrorCode, noSuchEntry, RemovedInPart } from "../disk/fs_error.ts";
 import { removeAside } from "../disk/remove_aside.ts";
 import type { Entry, Folder, Root } from "../disk/root.ts";
 import { isSameEntry } from "../disk/same_entry.ts";
 import type { Scratch } from "../upload/scratch.ts";
-import { checkWritableNames, openOrMakeFolder, openTargetFolder } from "../disk/write_place.ts";
+import { checkWritableNames, openOrMakeFolder, openTargetFolder } from "../disk/write_target.ts";
 import { copyTree } from "./copy_tree.ts";
 
 /** What is to be changed. */

@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { readPieces } from "../../../common/file_http/mod.ts";
+import { readPieces } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import type { OpenFile, Root } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";

@@ -1,5 +1,5 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
-import { checkConditions, type Representation } from "../../../common/file_http/mod.ts";
+import { checkConditions, type Representation } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { isPlainName } from "../../../common/platform/mod.ts";
 import { openIfThere, type Tokens } from "../dav/dav_routes.ts";

@@ -6,7 +6,7 @@ import { removeAside } from "../disk/remove_aside.ts";
 import type { Root } from "../disk/root.ts";
 import type { Scratch } from "../upload/scratch.ts";
 import { serializePath } from "../disk/share_path.ts";
-import { openOrMakeFolder } from "../disk/write_place.ts";
+import { openOrMakeFolder } from "../disk/write_target.ts";
 
 /** What a visitor is told of something in the trash. */
 export interface TrashedEntry {

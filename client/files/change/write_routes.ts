@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { checkOrigin } from "../own_hosts.ts";
 import type { FetchInfo } from "../../../common/fetch_target.ts";
-import { checkConditions, type Representation } from "../../../common/file_http/mod.ts";
+import { checkConditions, type Representation } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { retryLaterWhileHeld } from "../../../common/platform/mod.ts";
 import { answerLock, answerProppatch, answerUnlock, checkIfHeader, type Tokens } from "../dav/dav_routes.ts";
@@ -9,7 +9,7 @@ import type { DavState } from "../dav/propfind.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { Root } from "../disk/root.ts";
 import { serializePath, type SharePath } from "../disk/share_path.ts";
-import { checkWritableNames, findFreePlace, findWritePlace } from "../disk/write_place.ts";
+import { checkWritableNames, findFreePlace, findWriteTarget } from "../disk/write_target.ts";
 import type { ListingCache } from "../serve/listing.ts";
 import { answerForm, isForm } from "../upload/form.ts";
 import { createUploadKey, describeOffset, putFile, type UploadRequest } from "../upload/put_file.ts";
@@ -129,7 +129,7 @@ export class WriteRoutes {
       root: this.#root,
       uploads: this.#uploads,
       maxUpload: this.#maxUpload,
-      findPlace: () => findWritePlace(this.#root, segments),
+      findPlace: () => findWriteTarget(this.#root, segments),
       check,
       isStillThere: (done, target) => done.tag === target.current?.tag,
     });
@@ -149,7 +149,7 @@ export class WriteRoutes {
       let given = name;
       const findPlace = () => {
         // Whoever replaces a file through a link knows it by the name of the link.
-        if (query.has("overwrite")) return findWritePlace(this.#root, to);
+        if (query.has("overwrite")) return findWriteTarget(this.#root, to);
         const place = findFreePlace(this.#root, to);
         given = place.name;
         return place;

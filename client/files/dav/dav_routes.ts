@@ -1,12 +1,12 @@
 import fs, { constants } from "node:fs";
-import { createEntityTag, parseHttpDate, preconditionFailed } from "../../../common/file_http/mod.ts";
+import { createEntityTag, parseHttpDate, preconditionFailed } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { syncFolder } from "../../../common/platform/mod.ts";
 import { getErrorCode, noSuchEntry } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import { setTimes } from "../disk/set_times.ts";
 import type { SharePath } from "../disk/share_path.ts";
-import { checkWritableNames, openTargetFolder } from "../disk/write_place.ts";
+import { checkWritableNames, openTargetFolder } from "../disk/write_target.ts";
 import { holds, parseIfHeader } from "./if_header.ts";
 import { type Lock, parseTimeout } from "./locks.ts";
 import { answerMultiStatus, type DavState, describeResponse } from "./propfind.ts";

@@ -1,5 +1,5 @@
 import { HttpError } from "../../../common/http_error.ts";
-import { hasStrongMatch } from "../../../common/file_http/mod.ts";
+import { hasStrongMatch } from "../../../net/file_http/mod.ts";
 import { parsePath } from "../disk/share_path.ts";
 
 /** The If field of a request (RFC 4918, section 10.4). */

@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { createEntityTag, getMediaType } from "../../../common/file_http/mod.ts";
+import { createEntityTag, getMediaType } from "../../../net/file_http/mod.ts";
 import type { Lock } from "./locks.ts";
 import { DAV, escapeXml, serializeXml, type XmlElement } from "./xml.ts";
 

@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { streamPieces } from "../../../common/file_http/mod.ts";
+import { streamPieces } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { noSuchEntry } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";

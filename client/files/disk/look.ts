@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { IS_DENO } from "../../../common/file_http/mod.ts";
+import { IS_DENO } from "../../../net/file_http/mod.ts";
 import { type FolderCalls, lookAt, type Looked, openFolderCalls, readNames } from "./deno.ts";
 
 /** A folder that is held open, and the path to work on its entries with. */

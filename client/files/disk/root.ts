@@ -1,6 +1,6 @@
 import fs, { constants } from "node:fs";
 import path from "node:path";
-import { type FileSource, readFully } from "../../../common/file_http/mod.ts";
+import { type FileSource, readFully } from "../../../net/file_http/mod.ts";
 import { isPlainName, isShortName } from "../../../common/platform/mod.ts";
 import { getErrorCode, noSuchEntry } from "./fs_error.ts";
 import { type EntryLook, systemLook } from "./look.ts";

@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { IS_DENO } from "../../../common/file_http/mod.ts";
+import { IS_DENO } from "../../../net/file_http/mod.ts";
 import { getDenoStamp } from "./deno.ts";
 
 /** Tells one state of one file from any other: device, inode, size and both times of change; null when it is gone. */

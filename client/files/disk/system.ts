@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import process from "node:process";
-import { HAS_PROC } from "../../../common/file_http/mod.ts";
+import { HAS_PROC } from "../../../net/file_http/mod.ts";
 import { mayHaveShortNames } from "../../../common/platform/mod.ts";
 
 /** What the systems that we run on do differently with what is open and what it is called. */

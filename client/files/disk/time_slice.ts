@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 
 /** How long long work may keep others waiting. */
 const SLICE_MS = 4;
@@ -20,7 +20,7 @@ export class TimeSlice {
 
   /** Lets others work. Throws the reason of `signal` when it is aborted by then. */
   async next(signal?: AbortSignal): Promise<void> {
-    await nextTurn();
+    await yieldToEventLoop();
     signal?.throwIfAborted();
     this.#startedAt = this.#now();
   }

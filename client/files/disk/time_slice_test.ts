@@ -1,5 +1,5 @@
 import { equal, rejects } from "node:assert/strict";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { TimeSlice } from "./time_slice.ts";
 
 Deno.test("TimeSlice is over after some milliseconds, lets others work, and begins again", async () => {
@@ -9,7 +9,7 @@ Deno.test("TimeSlice is over after some milliseconds, lets others work, and begi
   now += 20;
   equal(slice.isOver, true);
   let hasOther = false;
-  const other = nextTurn().then(() => hasOther = true);
+  const other = yieldToEventLoop().then(() => hasOther = true);
   await slice.next();
   equal(hasOther, true);
   equal(slice.isOver, false);

@@ -1,4 +1,4 @@
-import { openPageAssets, type PageAssets } from "../../../common/page_assets.ts";
+import { openPageAssets, type PageAssets } from "../../../web/page_assets.ts";
 import { noSuchEntry } from "../disk/fs_error.ts";
 
 /** Files of the browser page, kept in memory. */

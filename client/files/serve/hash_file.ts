@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readPieces } from "../../../common/file_http/mod.ts";
+import { readPieces } from "../../../net/file_http/mod.ts";
 import type { OpenFile } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { getStamp } from "../disk/stamp.ts";
-import { readBytes } from "../../../common/file_http/mod.ts";
+import { readBytes } from "../../../net/file_http/mod.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 
 /** Opens files as {@link Root} does, and keeps the bytes of small ones that are asked for again. */

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { openTestShare } from "../_test_share.ts";
 import { createHotFiles } from "./hot_files.ts";
-import { readBytes } from "../../../common/file_http/mod.ts";
+import { readBytes } from "../../../net/file_http/mod.ts";
 import { openRoot } from "../disk/root.ts";
 
 Deno.test("hot files come from memory while nothing changes, and from the disk after every kind of change", async () => {

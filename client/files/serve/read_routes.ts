@@ -1,5 +1,5 @@
 import type { FetchInfo } from "../../../common/fetch_target.ts";
-import { answerFile, codeAnswer, createEntityTag, getMediaType, withoutBody } from "../../../common/file_http/mod.ts";
+import { answerFile, codeAnswer, createEntityTag, getMediaType, withoutBody } from "../../../net/file_http/mod.ts";
 import { noSuchEntry } from "../disk/fs_error.ts";
 import { createHotFiles } from "./hot_files.ts";
 import type { ListedEntry, ListingCache } from "./listing.ts";

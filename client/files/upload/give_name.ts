@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import { randomBytes } from "node:crypto";
-import { createEntityTag } from "../../../common/file_http/mod.ts";
+import { createEntityTag } from "../../../net/file_http/mod.ts";
 import { retryLaterWhileHeld, syncFolder } from "../../../common/platform/mod.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import { removeAside } from "../disk/remove_aside.ts";
@@ -8,13 +8,13 @@ import type { PartialUpload } from "./partial_upload.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
 import { sync } from "../disk/sync.ts";
 import type { Completed } from "./upload_store.ts";
-import { openOrMakeFolder, type WritePlace } from "../disk/write_place.ts";
+import { openOrMakeFolder, type WriteTarget } from "../disk/write_target.ts";
 
 /**
  * Looks where a file is to go and whether it may.
  * @throws HttpError when it may not
  */
-export type FindPlace = () => WritePlace;
+export type FindPlace = () => WriteTarget;
 
 /** A whole file that nobody sees. */
 interface Hidden {

@@ -1,5 +1,5 @@
 import { HttpError } from "../../../common/http_error.ts";
-import { PieceWriter } from "./piece_writer.ts";
+import { PieceWriter } from "./chunk_writer.ts";
 import type { ScratchFile } from "./scratch.ts";
 import { cancelQuietly, openSource, type UploadBody, type UploadSource } from "./upload_source.ts";
 

@@ -5,13 +5,13 @@ import {
   parseContentRange,
   parseHttpDate,
   type Representation,
-} from "../../../common/file_http/mod.ts";
+} from "../../../net/file_http/mod.ts";
 import { giveName } from "./give_name.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "../disk/root.ts";
 import { sync } from "../disk/sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
-import type { WritePlace } from "../disk/write_place.ts";
+import type { WriteTarget } from "../disk/write_target.ts";
 
 /** Where a file that is sent goes, and under which conditions. */
 export interface PutFileOptions {
@@ -20,14 +20,14 @@ export interface PutFileOptions {
   /** Bytes of the largest file taken; null for no limit. */
   maxUpload: number | null;
   /** Looks where the file is to go; asked before anything is read, and once more right before it gets its name. */
-  findPlace(): WritePlace;
+  findPlace(): WriteTarget;
   /**
    * Told what is there before anything is read, and once more right before the file gets its name. Throws when the
    * request is not for that.
    */
   check(current: Representation | null): void;
   /** Whether what came of an upload that is complete is what a new one would replace, so that it need not be sent. */
-  isStillThere(done: Completed, place: WritePlace): boolean;
+  isStillThere(done: Completed, place: WriteTarget): boolean;
 }
 
 /** A request with a file, or with a part of one: its body is the file, and nothing else of it counts. */

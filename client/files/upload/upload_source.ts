@@ -1,5 +1,5 @@
 import { HttpError } from "../../../common/http_error.ts";
-import type { PieceWriter } from "./piece_writer.ts";
+import type { PieceWriter } from "./chunk_writer.ts";
 
 /** A request's body, as `fetch` types it. */
 export type UploadBody = ReadableStream<Uint8Array<ArrayBuffer>>;

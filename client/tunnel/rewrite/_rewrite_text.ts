@@ -1,4 +1,4 @@
-import { decodeLatin1, encodeLatin1 } from "../../../common/http1/mod.ts";
+import { decodeLatin1, encodeLatin1 } from "../../../net/http1/mod.ts";
 import { LinkGrammar } from "./link_grammar.ts";
 import { LinkRewriter } from "./link_rewriter.ts";
 import { Links } from "./links.ts";

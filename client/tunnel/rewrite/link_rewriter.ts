@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { decodeLatin1 } from "../../../common/http1/mod.ts";
+import { decodeLatin1 } from "../../../net/http1/mod.ts";
 import { copyBytes } from "../../../protocol/mod.ts";
 import { type Link, type LinkGrammar, LOOK_BEHIND } from "./link_grammar.ts";
 import type { Links } from "./links.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
-import { decodeLatin1, encodeLatin1 } from "../../../common/http1/mod.ts";
+import { decodeLatin1, encodeLatin1 } from "../../../net/http1/mod.ts";
 import { createTestRewriter, rewritePieces, rewriteText } from "./_rewrite_text.ts";
 
 const PUBLIC = "app-x1.t.example";

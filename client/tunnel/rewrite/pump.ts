@@ -1,23 +1,23 @@
 import { Buffer } from "node:buffer";
-import { giveBackTaken } from "../../../common/chunk_memory.ts";
-import { type ResponseHead, ResponseSyntaxError } from "../../../common/http1/mod.ts";
-import { AnswerBody, ConnectionBroken, type UpstreamConnection } from "../../../common/upstream/mod.ts";
+import { giveBackTaken } from "../../../net/body/chunk_memory.ts";
+import { type ResponseHead, ResponseSyntaxError } from "../../../net/http1/mod.ts";
+import { ConnectionBroken, ResponseBody, type UpstreamConnection } from "../../../net/upstream/mod.ts";
 import { MAX_HEAD, type MuxStream, StreamEnded } from "../../../protocol/mod.ts";
-import { isWhole } from "../answer.ts";
-import { dropDigests, type RewrittenHead } from "./answer_head.ts";
-import type { BodyCoding } from "../../../common/body_coding.ts";
+import { isWhole } from "../response.ts";
+import { dropDigests, type RewrittenHead } from "./response_head.ts";
+import type { ContentEncoding } from "../../../net/body/content_encoding.ts";
 import { recode } from "./recode.ts";
-import type { RewrittenAnswer, RewrittenExchange } from "./rewriting.ts";
+import type { RewrittenExchange, RewrittenResponse } from "./rewriting.ts";
 
 const NOTHING = new Uint8Array(0);
 
 /** An answer that is being rewritten, and where it comes from. */
-export interface RewritingAnswer {
+export interface RewritingResponse {
   readonly stream: MuxStream;
   readonly connection: UpstreamConnection;
   readonly head: ResponseHead;
   readonly exchange: RewrittenExchange;
-  readonly rewritten: RewrittenAnswer & { readonly coding: BodyCoding | "identity" };
+  readonly rewritten: RewrittenResponse & { readonly coding: ContentEncoding | "identity" };
 }
 
 /**
@@ -25,7 +25,7 @@ export interface RewritingAnswer {
  * @returns whether it did; else {@link pumpRewritten} does
  * @throws ResponseSyntaxError when the head is too large
  */
-export function sendRewritten({ stream, connection, head, exchange, rewritten }: RewritingAnswer): boolean {
+export function sendRewritten({ stream, connection, head, exchange, rewritten }: RewritingResponse): boolean {
   if (!isWhole(head, connection)) return false;
   const original = connection.buffer.subarray(head.end, head.end + head.length);
   if (original.length > 0 && rewritten.coding !== "identity") return false;
@@ -43,7 +43,7 @@ export function sendRewritten({ stream, connection, head, exchange, rewritten }:
  * @returns whether the connection can carry another request
  * @throws ConnectionBroken, ResponseSyntaxError, StreamEnded
  */
-export async function pumpRewritten(answer: RewritingAnswer): Promise<boolean> {
+export async function pumpRewritten(answer: RewritingResponse): Promise<boolean> {
   const { stream, connection, head, rewritten } = answer;
   rewritten.head.describeRewritten(null);
   const block = serialize(rewritten.head);
@@ -51,7 +51,7 @@ export async function pumpRewritten(answer: RewritingAnswer): Promise<boolean> {
   stream.respond(head.status, block, 0, block.length, NOTHING, 0, 0, false);
   let isClean = false;
   connection.start = head.end;
-  const body = new AnswerBody({ connection, head, onEnd: (reusable) => isClean = reusable, explain: explainBroken });
+  const body = new ResponseBody({ connection, head, onEnd: (reusable) => isClean = reusable, explain: explainBroken });
   try {
     await pumpBody(answer, body);
   } finally {
@@ -61,7 +61,10 @@ export async function pumpRewritten(answer: RewritingAnswer): Promise<boolean> {
   return isClean;
 }
 
-async function pumpBody({ stream, connection, exchange, rewritten }: RewritingAnswer, body: AnswerBody): Promise<void> {
+async function pumpBody(
+  { stream, connection, exchange, rewritten }: RewritingResponse,
+  body: ResponseBody,
+): Promise<void> {
   const rewriter = exchange.createRewriter(rewritten.head.contentType), { coding } = rewritten;
   if (coding === "identity") {
     for await (const piece of giveBackTaken(readPieces(body))) {
@@ -80,7 +83,7 @@ async function pumpBody({ stream, connection, exchange, rewritten }: RewritingAn
 /** Bytes that are searched at a time: as text, larger ones cost the garbage collector more than all else. */
 const SLICE = 64 * 1024;
 
-async function* readPieces(body: AnswerBody): AsyncGenerator<Uint8Array, void> {
+async function* readPieces(body: ResponseBody): AsyncGenerator<Uint8Array, void> {
   for (let pieces = await body.take(); pieces !== null; pieces = await body.take()) {
     for (const piece of pieces) for (let at = 0; at < piece.length; at += SLICE) yield piece.subarray(at, at + SLICE);
   }

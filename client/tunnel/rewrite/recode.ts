@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import zlib from "node:zlib";
-import { type BodyCoding, createDecoder, isZlib } from "../../../common/body_coding.ts";
+import { type ContentEncoding, createDecoder, isZlib } from "../../../net/body/content_encoding.ts";
 import type { BodyRewriter } from "./body_rewriter.ts";
 
 /** Bytes that are coded at a time. */
@@ -19,7 +19,7 @@ const BROTLI_FLUSH = {
 
 /** A coded body: how it is coded, and what rewrites its text. */
 export interface Recoding {
-  readonly coding: BodyCoding;
+  readonly coding: ContentEncoding;
   readonly rewriter: BodyRewriter;
   /** The body is not of that coding: nobody needs the rest. */
   onBroken(): void;
@@ -60,7 +60,7 @@ export async function recode(
   });
 }
 
-function createEncoder(coding: BodyCoding, first: Uint8Array): Transform {
+function createEncoder(coding: ContentEncoding, first: Uint8Array): Transform {
   switch (coding) {
     case "gzip":
       return zlib.createGzip(GZIP_FLUSH);

@@ -1,8 +1,8 @@
-import type { RequestHead } from "../../../common/http1/mod.ts";
-import { encodeLatin1 } from "../../../common/http1/mod.ts";
+import type { RequestHead } from "../../../net/http1/mod.ts";
+import { encodeLatin1 } from "../../../net/http1/mod.ts";
 import type { Edit } from "../addresses.ts";
 import { readValue } from "../addresses.ts";
-import { findCoding } from "../../../common/body_coding.ts";
+import { findCoding } from "../../../net/body/content_encoding.ts";
 import { restoreTags } from "./tags.ts";
 
 /** The public hosts of a tunnel, as its other ports' requests name them. */

@@ -1,13 +1,13 @@
-import type { RequestHead } from "../../../common/http1/mod.ts";
+import type { RequestHead } from "../../../net/http1/mod.ts";
 import type { Edit, PublicBase } from "../addresses.ts";
-import { RewrittenHead } from "./answer_head.ts";
+import { RewrittenHead } from "./response_head.ts";
 import { BodyRewriter } from "./body_rewriter.ts";
 import { findCountedTexts } from "./flight.ts";
 import { isLocalHost, LinkGrammar } from "./link_grammar.ts";
 import { LinkRewriter } from "./link_rewriter.ts";
 import { Links, type OwnHosts } from "./links.ts";
 import type { PublicPorts } from "./public_ports.ts";
-import type { BodyCoding } from "../../../common/body_coding.ts";
+import type { ContentEncoding } from "../../../net/body/content_encoding.ts";
 import { editRequest } from "./request_edits.ts";
 
 /** Where the service is that answers, and which links to it become public. */
@@ -76,16 +76,16 @@ const NOT_MODIFIED = 304;
 const AUTHORITY = /^(.+):(\d{1,5})$/;
 
 /** How an answer is rewritten. */
-export interface RewrittenAnswer {
+export interface RewrittenResponse {
   readonly head: RewrittenHead;
   /** Of its body; null when that passes as it is, and the head has changed as far as it does. */
-  readonly coding: BodyCoding | "identity" | null;
+  readonly coding: ContentEncoding | "identity" | null;
 }
 
 /** Whether the body is rewritten too. */
 export function isBodyRewritten(
-  answer: RewrittenAnswer,
-): answer is RewrittenAnswer & { readonly coding: BodyCoding | "identity" } {
+  answer: RewrittenResponse,
+): answer is RewrittenResponse & { readonly coding: ContentEncoding | "identity" } {
   return answer.coding !== null;
 }
 
@@ -105,7 +105,7 @@ export class RewrittenExchange {
   }
 
   /** @param block of a final answer: reason phrase, CRLF, field lines, `block[start, end)` */
-  readHead(status: number, block: Uint8Array, start: number, end: number): RewrittenAnswer {
+  readHead(status: number, block: Uint8Array, start: number, end: number): RewrittenResponse {
     const head = new RewrittenHead(block, start, end);
     head.rewriteFields(this.#links);
     const coding = head.findRewritableCoding(status);

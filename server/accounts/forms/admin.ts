@@ -3,7 +3,7 @@ import type { Plan, Principal } from "../../access/mod.ts";
 import type { AuditEntry, KnownUser, Store } from "../../store/mod.ts";
 import { noSuch, notAllowed } from "../better_auth/call.ts";
 import { AUDIT_PAGE, requireSession } from "./clients.ts";
-import { fieldRefused } from "../../../common/check_input.ts";
+import { fieldRefused } from "../../http/mod.ts";
 import { toAccount } from "../identify.ts";
 import type { Shared } from "./shared.ts";
 import type { Admin, UserInfo } from "../types.ts";

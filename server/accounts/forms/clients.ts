@@ -4,7 +4,7 @@ import type { AuditEntry, Membership, PersonalToken, Store } from "../../store/m
 import { noSuch, notAllowed } from "../better_auth/call.ts";
 import { CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
 import { sessionWanted } from "./entry.ts";
-import { fieldRefused } from "../../../common/check_input.ts";
+import { fieldRefused } from "../../http/mod.ts";
 import { readName } from "./fields.ts";
 import { isScope, PERSONAL_TOKEN_PREFIX } from "../identify.ts";
 import { createSecret, hashSecret } from "../../../common/secret.ts";

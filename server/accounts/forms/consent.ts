@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { HttpError } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import { requireLogin, type Scope, SCOPES } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
 import { callerOf, loginExpired, noSuch } from "../better_auth/call.ts";
 import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
 import { readEntered, sessionWanted } from "./entry.ts";
-import { fieldRefused } from "../../../common/check_input.ts";
+import { fieldRefused } from "../../http/mod.ts";
 import { type Identity, isScope } from "../identify.ts";
 import type { Shared } from "./shared.ts";
 import type { AuthorizationRequest, Consent, Entered } from "../types.ts";

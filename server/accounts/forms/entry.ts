@@ -1,12 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
 import { HttpError } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import { describeError, type Logger } from "../../../common/log.ts";
 import type { Store } from "../../store/mod.ts";
 import type { Actor } from "../audit.ts";
 import { MAX_PASSWORD } from "../better_auth/auth_options.ts";
 import { type Called, type Caller, callerOf, fieldText, unwrap } from "../better_auth/call.ts";
-import { fieldRefused } from "../../../common/check_input.ts";
+import { fieldRefused } from "../../http/mod.ts";
 import { readEmail, readName, readNewPassword } from "./fields.ts";
 import { resetMail } from "../mail.ts";
 import { hashSecret } from "../../../common/secret.ts";

@@ -1,4 +1,4 @@
-import { fieldRefused } from "../../../common/check_input.ts";
+import { fieldRefused } from "../../http/mod.ts";
 import { parseEmail } from "../../../common/email.ts";
 import { MAX_PASSWORD, MIN_PASSWORD } from "../better_auth/auth_options.ts";
 

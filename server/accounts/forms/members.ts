@@ -1,12 +1,12 @@
 import { HttpError } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import { createRateLimiter } from "../../../common/rate_limiter.ts";
 import { type Principal, requireLogin, type Role } from "../../access/mod.ts";
 import type { PendingInvitation, Store } from "../../store/mod.ts";
 import { callerOf, noSuch, notAllowed, unwrap } from "../better_auth/call.ts";
 import { requireSession } from "./clients.ts";
 import { tooManyAttempts } from "../attempts.ts";
-import { fieldRefused } from "../../../common/check_input.ts";
+import { fieldRefused } from "../../http/mod.ts";
 import { readEmail, readName } from "./fields.ts";
 import { type Identity, toRole } from "../identify.ts";
 import { invitationMail } from "../mail.ts";

@@ -1,4 +1,4 @@
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import type { Store } from "../../store/mod.ts";
 import { noSuch } from "../better_auth/call.ts";
 import type { Identity } from "../identify.ts";

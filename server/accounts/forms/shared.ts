@@ -1,5 +1,5 @@
-import type { OriginReader } from "../../../common/forwarded.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { OriginReader } from "../../../net/forwarded.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import type { Ended } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
 import type { Attempts } from "../attempts.ts";

@@ -1,5 +1,11 @@
-import { ACCOUNT_SECURITY, type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
-import { MAX_DECODED } from "../desk/decoded_body.ts";
+import {
+  ACCOUNT_SECURITY,
+  type ApiObject,
+  type ApiPart,
+  jsonResponseOf,
+  toErrorResponse,
+} from "../../../common/open_api.ts";
+import { MAX_DECODED } from "../service/decoded_body.ts";
 
 const text: ApiObject = { type: "string" };
 const count: ApiObject = { type: "integer", minimum: 0 };
@@ -38,7 +44,7 @@ const VIEW: ApiObject = {
     captures: count,
     bytes: count,
     lastCaptureAt: { type: ["string", "null"], format: "date-time" },
-    answer: { $ref: "#/components/schemas/ViewAnswer" },
+    answer: { $ref: "#/components/schemas/ViewResponse" },
     retentionDays: { type: "integer", minimum: 1 },
     maxCaptures: { type: "integer", minimum: 1 },
   },
@@ -103,9 +109,9 @@ const inQuery = (name: string, description: string, schema: ApiObject = text): A
   schema,
 });
 const refused = {
-  401: errorAnswer("nobody is logged in"),
-  403: errorAnswer("the token lacks the scope"),
-  404: errorAnswer("there is none of that id in this account"),
+  401: toErrorResponse("nobody is logged in"),
+  403: toErrorResponse("the token lacks the scope"),
+  404: toErrorResponse("there is none of that id in this account"),
 };
 const jsonBody = (schema: ApiObject, required = true): ApiObject => ({
   required,
@@ -118,7 +124,7 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
       ...who,
       operationId: "listViews",
       summary: "The views of the account",
-      responses: { 200: jsonAnswerOf("Views", "oldest first"), 401: refused[401], 403: refused[403] },
+      responses: { 200: jsonResponseOf("Views", "oldest first"), 401: refused[401], 403: refused[403] },
     },
     post: {
       ...who,
@@ -129,10 +135,10 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
         false,
       ),
       responses: {
-        201: jsonAnswerOf("View", "it is there, and captures"),
-        400: errorAnswer("a field cannot be used"),
+        201: jsonResponseOf("View", "it is there, and captures"),
+        400: toErrorResponse("a field cannot be used"),
         401: refused[401],
-        403: errorAnswer("the token lacks the scope, or the account has as many as it may"),
+        403: toErrorResponse("the token lacks the scope, or the account has as many as it may"),
       },
     },
   },
@@ -142,7 +148,7 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
       ...who,
       operationId: "getView",
       summary: "Look one up",
-      responses: { 200: jsonAnswerOf("View", "it"), ...refused },
+      responses: { 200: jsonResponseOf("View", "it"), ...refused },
     },
     patch: {
       ...who,
@@ -157,7 +163,11 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
           maxCaptures: { type: "integer", minimum: 1 },
         },
       }),
-      responses: { 200: jsonAnswerOf("View", "as it is now"), 400: errorAnswer("a field cannot be used"), ...refused },
+      responses: {
+        200: jsonResponseOf("View", "as it is now"),
+        400: toErrorResponse("a field cannot be used"),
+        ...refused,
+      },
     },
     delete: {
       ...who,
@@ -189,8 +199,8 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
         inQuery("to", "received before"),
       ],
       responses: {
-        200: jsonAnswerOf("Captures", "a page, which may be short and still not the last"),
-        400: errorAnswer("a parameter cannot be used"),
+        200: jsonResponseOf("Captures", "a page, which may be short and still not the last"),
+        400: toErrorResponse("a parameter cannot be used"),
         ...refused,
       },
     },
@@ -213,7 +223,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
       ...who,
       operationId: "getCapture",
       summary: "One capture, with its body when that is short",
-      responses: { 200: jsonAnswerOf("OpenedCapture", "it"), ...refused },
+      responses: { 200: jsonResponseOf("OpenedCapture", "it"), ...refused },
     },
     delete: {
       ...who,
@@ -240,10 +250,10 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
             "turns out not to be what its Content-Encoding says, as with bytes behind the end of what is coded",
           content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
         },
-        400: errorAnswer("a parameter cannot be used"),
+        400: toErrorResponse("a parameter cannot be used"),
         ...refused,
-        415: errorAnswer("its Content-Encoding is none that is undone here"),
-        422: errorAnswer("it is not what its Content-Encoding says"),
+        415: toErrorResponse("its Content-Encoding is none that is undone here"),
+        422: toErrorResponse("it is not what its Content-Encoding says"),
       },
     },
   },
@@ -270,19 +280,21 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
         },
       }, false),
       responses: {
-        200: jsonAnswerOf("Replayed", "what the URL answered"),
+        200: jsonResponseOf("Replayed", "what the URL answered"),
         201: {
           description: "the view captured it again",
           content: {
             "application/json": { schema: { type: "object", required: ["capture"], properties: { capture: text } } },
           },
         },
-        400: errorAnswer("the URL cannot be used"),
+        400: toErrorResponse("the URL cannot be used"),
         ...refused,
-        403: errorAnswer("the token lacks the scope, the address is none to be sent to, or this server sends nothing"),
-        429: errorAnswer("the account has sent as many as it may for now"),
-        502: errorAnswer("the URL cannot be reached, or did not answer with HTTP"),
-        504: errorAnswer("there was no answer in time"),
+        403: toErrorResponse(
+          "the token lacks the scope, the address is none to be sent to, or this server sends nothing",
+        ),
+        429: toErrorResponse("the account has sent as many as it may for now"),
+        502: toErrorResponse("the URL cannot be reached, or did not answer with HTTP"),
+        504: toErrorResponse("there was no answer in time"),
       },
     },
   },
@@ -301,7 +313,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
           description: "it goes on until either side ends it",
           content: { "text/event-stream": { schema: text } },
         },
-        429: errorAnswer("as many follow it as may"),
+        429: toErrorResponse("as many follow it as may"),
         ...refused,
       },
     },
@@ -313,7 +325,7 @@ export const VIEWS_API: ApiPart = {
   tag: { name: "views", description: "request views: addresses that capture whatever is sent to them" },
   paths: { ...VIEW_PATHS, ...CAPTURE_PATHS },
   schemas: {
-    ViewAnswer: ANSWER,
+    ViewResponse: ANSWER,
     View: VIEW,
     Views: {
       type: "object",

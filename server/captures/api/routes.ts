@@ -1,12 +1,11 @@
 import { Hono } from "hono";
-import { badField, readJsonBody } from "../../../common/check_input.ts";
-import { streamPieces } from "../../../common/file_http/mod.ts";
-import type { Exchange, ExchangeEnv } from "../../../common/listener/mod.ts";
+import { type ApiArea, badField, readJsonBody } from "../../http/mod.ts";
+import { streamPieces } from "../../../net/file_http/mod.ts";
+import type { Exchange, ExchangeEnv } from "../../../net/listener/mod.ts";
 import type { Authenticate } from "../../access/mod.ts";
-import type { ApiArea } from "../../face/mod.ts";
-import { describeOpened } from "../desk/describe.ts";
-import type { CaptureSearch } from "../desk/search.ts";
-import type { ViewDesk } from "../desk/view_desk.ts";
+import { describeOpened } from "../service/describe.ts";
+import type { CaptureSearch } from "../service/search.ts";
+import type { ViewService } from "../service/view_service.ts";
 import { VIEWS_API } from "./open_api.ts";
 
 const NO_STORE = { "cache-control": "no-store" };
@@ -18,7 +17,7 @@ const MAX_LIMIT = 500;
 const MAX_OPENED = 50;
 
 /** The API of views and what they captured. */
-export function createViewsApi(desk: ViewDesk, authenticate: Authenticate): ApiArea {
+export function createViewsApi(desk: ViewService, authenticate: Authenticate): ApiArea {
   const routes = new Hono<ExchangeEnv>();
   const whoAsks = ({ env }: { env: { exchange: Exchange } }) => authenticate(env.exchange);
   const bodyOf = ({ env }: { env: { exchange: Exchange } }) => readJsonBody(env.exchange, MAX_DESCRIPTION);
@@ -48,7 +47,7 @@ export function createViewsApi(desk: ViewDesk, authenticate: Authenticate): ApiA
 
 function addCaptureRoutes(
   routes: Hono<ExchangeEnv>,
-  desk: ViewDesk,
+  desk: ViewService,
   whoAsks: (context: { env: { exchange: Exchange } }) => ReturnType<Authenticate>,
 ): void {
   routes.get("/api/v1/views/:id/captures", async (context) => {

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../../common/turn.ts";
+import { yieldToEventLoop } from "../../../common/event_loop.ts";
 import type { BodyPiece, CaptureBatch, Captures, NewCapture } from "../../store/mod.ts";
 
 /** What one commit takes at most: it keeps everybody else from the database. */
@@ -68,7 +68,7 @@ export class Committer {
 
   async #run(): Promise<void> {
     do {
-      await nextTurn();
+      await yieldToEventLoop();
       await this.#commit(this.#takeGroup());
     } while (this.#waiting.length > 0);
     this.#running = null;

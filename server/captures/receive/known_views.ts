@@ -1,5 +1,5 @@
 import type { View, Views } from "../../store/mod.ts";
-import { prepareAnswer, type PreparedAnswer } from "./answer.ts";
+import { type PreparedResponse, prepareResponse } from "./response.ts";
 
 /** How long a view is believed to be as it was: another server may change it. */
 const TRUSTED_MS = 2000;
@@ -8,7 +8,7 @@ const MAX_KNOWN = 10_000;
 /** A view as far as calls to it need it. */
 export interface KnownView {
   readonly id: string;
-  readonly answer: PreparedAnswer;
+  readonly answer: PreparedResponse;
 }
 
 /** The views that are called now, so that the database is not asked for each call. */
@@ -50,4 +50,4 @@ export class KnownViews {
   }
 }
 
-const toKnown = ({ id, answer }: View): KnownView => ({ id, answer: prepareAnswer(answer) });
+const toKnown = ({ id, answer }: View): KnownView => ({ id, answer: prepareResponse(answer) });

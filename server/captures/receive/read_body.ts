@@ -1,4 +1,4 @@
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import { INLINE_BYTES } from "../../store/mod.ts";
 import { announcedTooLarge, captureTooLarge } from "../errors.ts";
 import type { Committer } from "./committer.ts";

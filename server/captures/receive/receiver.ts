@@ -1,13 +1,13 @@
-import type { OriginReader } from "../../../common/forwarded.ts";
+import type { OriginReader } from "../../../net/forwarded.ts";
 import { errorResponse, loopDetected } from "../../../common/http_error.ts";
-import { BodyCut, type Exchange } from "../../../common/listener/mod.ts";
+import { BodyCut, type Exchange } from "../../../net/listener/mod.ts";
 import { networkOf } from "../../../common/network.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
-import { VIA_FIELD } from "../../../common/replay_request.ts";
-import type { Answer, Face } from "../../face/mod.ts";
+import { VIA_FIELD } from "../../../common/captures/replay_request.ts";
+import type { Answer, Handler } from "../../http/mod.ts";
 import type { Captures } from "../../store/mod.ts";
 import { noSuchView, tooManyCalls } from "../errors.ts";
-import { answerCall } from "./answer.ts";
+import { answerCall } from "./response.ts";
 import type { Committer } from "./committer.ts";
 import type { HeldBytes } from "./held_bytes.ts";
 import type { KnownViews } from "./known_views.ts";
@@ -33,9 +33,9 @@ const PATH = /^\/req\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=[/?]|$)/;
 const VIA_HEADER = VIA_FIELD.toLowerCase();
 
 /** Captures whatever is sent to `/req/<view>`, with any method and anything behind it. */
-export function createReceiver(options: ReceiverOptions): Face {
+export function createReceiver(options: ReceiverOptions): Handler {
   return {
-    answer(exchange) {
+    handle(exchange) {
       if (!/^\/req(?:[/?]|$)/.test(exchange.path)) return undefined;
       return receive(exchange, options);
     },

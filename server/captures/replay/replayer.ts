@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
-import type { ReplayedJson } from "../../../common/capture_json.ts";
+import type { ReplayedJson } from "../../../common/captures/capture_json.ts";
 import { callerGone, HttpError } from "../../../common/http_error.ts";
 import { describeError, type Logger } from "../../../common/log.ts";
 import { createRateLimiter } from "../../../common/rate_limiter.ts";
-import { composeReplay } from "../../../common/replay_request.ts";
-import { type Ending, SignalEnding } from "../../../common/upstream/mod.ts";
+import { composeReplay } from "../../../common/captures/replay_request.ts";
+import { type Ending, SignalEnding } from "../../../net/upstream/mod.ts";
 import type { Principal } from "../../access/mod.ts";
 import type { OpenedCapture } from "../../store/mod.ts";
-import { decodeAnswer } from "../desk/decoded_body.ts";
-import { describeCapture } from "../desk/describe.ts";
+import { decodeResponse } from "../service/decoded_body.ts";
+import { describeCapture } from "../service/describe.ts";
 import { replayBusy, replayOff, replayTooSlow, tooManyCalls } from "../errors.ts";
 
 /** A request that leaves the server. */
@@ -25,7 +25,7 @@ export interface SentRequest {
 }
 
 /** Its answer, whose body is to be read to its end, or cancelled. */
-export interface SentAnswer {
+export interface SentResponse {
   status: number;
   statusText: string;
   /** One character a byte. */
@@ -34,7 +34,7 @@ export interface SentAnswer {
 }
 
 /** Sends a request, past what guards this server's network. @throws HttpError for what is refused or fails */
-export type SendRequest = (request: SentRequest) => Promise<SentAnswer>;
+export type SendRequest = (request: SentRequest) => Promise<SentResponse>;
 
 /** What came of it, as the audit log has it. */
 type ReplayAction = "capture_replayed" | "capture_not_replayed";
@@ -157,7 +157,7 @@ export class Replayer {
       headers,
       body: beginning.body.toString("base64"),
       ...(!beginning.isWhole && { bodyTruncated: true }),
-      ...await decodeAnswer(headers, beginning),
+      ...await decodeResponse(headers, beginning),
       durationMs,
     };
   }
@@ -181,7 +181,7 @@ function compose({ capture, service, body }: Replay): Omit<SentRequest, "ending"
 }
 
 /** An answer that goes on for ever is told as far as it is there. */
-async function readBeginning(body: SentAnswer["body"]): Promise<{ body: Buffer; isWhole: boolean }> {
+async function readBeginning(body: SentResponse["body"]): Promise<{ body: Buffer; isWhole: boolean }> {
   const pieces: Uint8Array[] = [];
   let size = 0, isWhole = false;
   try {

@@ -2,7 +2,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { createLogger, silentLogger } from "../../../common/log.ts";
-import type { ReplayedJson } from "../../../common/capture_json.ts";
+import type { ReplayedJson } from "../../../common/captures/capture_json.ts";
 import type { Principal } from "../../access/mod.ts";
 import { type OpenedCapture, StoreUnavailable } from "../../store/mod.ts";
 import { Replayer, type ReplayerOptions, type SentRequest } from "./replayer.ts";

@@ -3,7 +3,7 @@ import { formTargetsOf } from "../entry/mod.ts";
 import { readForm, textOf } from "../form.ts";
 import { goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp } from "../types.ts";
-import { ConsentCard, readAnswer } from "./consent_card.tsx";
+import { ConsentCard, readResponse } from "./consent_card.tsx";
 
 /** The screen that a client's login leads to. */
 export function addAuthorize(app: HqApp, { consent }: Accounts): void {
@@ -23,7 +23,7 @@ export function addAuthorize(app: HqApp, { consent }: Accounts): void {
     const fields = await readForm(context);
     const { next } = await consent.decide(context.env.exchange, {
       query: textOf(fields, "query"),
-      ...readAnswer(fields),
+      ...readResponse(fields),
     });
     return goTo(next ?? "/account/clients");
   });

@@ -63,7 +63,7 @@ export function ConsentCard({ action, request, viewer, values }: ConsentCardProp
 }
 
 /** What somebody answered. Anything but a clear yes is a no. */
-export function readAnswer(fields: URLSearchParams): { accept: boolean; accountId?: string } {
+export function readResponse(fields: URLSearchParams): { accept: boolean; accountId?: string } {
   const accountId = fields.get("account");
   return { accept: fields.get("answer") === "authorize", ...(accountId !== null && { accountId }) };
 }

@@ -4,7 +4,7 @@ import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../for
 import { goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { TextField } from "../ui/mod.ts";
-import { ConsentCard, readAnswer } from "./consent_card.tsx";
+import { ConsentCard, readResponse } from "./consent_card.tsx";
 
 /** Letting a client in that runs where no browser is, by the code that it shows. */
 export function addDevice(app: HqApp, { consent }: Accounts): void {
@@ -28,7 +28,7 @@ export function addDevice(app: HqApp, { consent }: Accounts): void {
   app.post("/device", async (context) => {
     requireViewer(context);
     const fields = await readForm(context);
-    const answer = readAnswer(fields);
+    const answer = readResponse(fields);
     try {
       await consent.decideDevice(context.env.exchange, { code: textOf(fields, "user_code"), ...answer });
       return goTo(`/device?done=${answer.accept ? "authorized" : "denied"}`);

@@ -1,11 +1,11 @@
 import { RELEASE } from "../../../common/release.ts";
-import type { DescribedView, ViewDesk } from "../../captures/mod.ts";
+import type { DescribedView, ViewService } from "../../captures/mod.ts";
 import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp } from "../types.ts";
 import { AskButton, AskDialog, CopyText, type Html, PageHead } from "../ui/mod.ts";
 
 /** `/views/<id>/capture`: what a view captured, as it comes. Its scripts fill the list. */
-export function addCapturePage(app: HqApp, desk: ViewDesk): void {
+export function addCapturePage(app: HqApp, desk: ViewService): void {
   app.get("/views/:id/capture", async (context) => {
     const viewer = requireViewer(context), id = context.req.param("id");
     const view = await desk.get(viewer, id);

@@ -1,4 +1,4 @@
-import type { ViewDesk } from "../../captures/mod.ts";
+import type { ViewService } from "../../captures/mod.ts";
 import type { HqApp } from "../types.ts";
 import { addCapturePage } from "./capture.tsx";
 import { addViewSettings } from "./settings.tsx";
@@ -11,7 +11,7 @@ export const VIEW_ASSETS: readonly URL[] = [
 ];
 
 /** The pages of request views. */
-export function addViewPages(app: HqApp, desk: ViewDesk): void {
+export function addViewPages(app: HqApp, desk: ViewService): void {
   addViewList(app, desk);
   addCapturePage(app, desk);
   addViewSettings(app, desk);

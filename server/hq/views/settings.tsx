@@ -1,4 +1,4 @@
-import type { DescribedView, ViewDesk } from "../../captures/mod.ts";
+import type { DescribedView, ViewService } from "../../captures/mod.ts";
 import { EMPTY_FORM, type FormProblems, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
@@ -16,7 +16,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** `/views/<id>/settings`: its name, its answer, how long it keeps what it captured, and its end. */
-export function addViewSettings(app: HqApp, desk: ViewDesk): void {
+export function addViewSettings(app: HqApp, desk: ViewService): void {
   app.get("/views/:id/settings", async (context) => {
     const view = await desk.get(requireViewer(context), context.req.param("id"));
     return showSettings(context, view, { ...EMPTY_FORM, values: toValues(view) });

@@ -1,12 +1,12 @@
 import { formatBytes } from "../../../common/format.ts";
-import type { DescribedView, ViewDesk } from "../../captures/mod.ts";
+import type { DescribedView, ViewService } from "../../captures/mod.ts";
 import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { Commands, CopyText, EmptyState, type Html, PageHead, Panel, Table, TextField, Time } from "../ui/mod.ts";
 
 /** `/views`: the account's views, and a form for a new one. */
-export function addViewList(app: HqApp, desk: ViewDesk): void {
+export function addViewList(app: HqApp, desk: ViewService): void {
   app.get("/views", (context) => showViews(context, desk, EMPTY_FORM));
   app.post("/views", async (context) => {
     const viewer = requireViewer(context), fields = await readForm(context);
@@ -19,7 +19,7 @@ export function addViewList(app: HqApp, desk: ViewDesk): void {
   });
 }
 
-async function showViews(context: HqContext, desk: ViewDesk, form: FormState): Promise<Response> {
+async function showViews(context: HqContext, desk: ViewService, form: FormState): Promise<Response> {
   const views = await desk.list(requireViewer(context));
   return servePage(context, {
     title: "Request views",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Buffer } from "node:buffer";
-import { findFault } from "../../../common/check_input.ts";
+import { findFault } from "../../http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 
 /** Headers as they go out: in order, duplicates kept. */

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { bodyTooLarge, HttpError } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import type { AlarmClock } from "../perform/deadline.ts";
 import { busy } from "../gate.ts";
 

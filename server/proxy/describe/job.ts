@@ -5,18 +5,18 @@ import { isProxyscotch, parseProxyscotch } from "./proxyscotch.ts";
  * How the caller wants to be answered: with a description of the answer in our JSON or in proxyscotch's, or, `plain`,
  * with the answer itself.
  */
-export type AnswerFormat = { kind: "portway" } | { kind: "proxyscotch"; wantsBinary: boolean } | { kind: "plain" };
+export type ResponseFormat = { kind: "portway" } | { kind: "proxyscotch"; wantsBinary: boolean } | { kind: "plain" };
 
 /** A request to carry out, and how to answer whoever asked for it. */
 export interface Job {
   description: RequestDescription;
-  format: AnswerFormat;
+  format: ResponseFormat;
   /** A token given inside the description, as proxyscotch's callers do. */
   accessToken: string | null;
 }
 
 /** How a description wants its errors told, known even when the rest of it is wrong. */
-export function readFormat(input: unknown): AnswerFormat {
+export function readFormat(input: unknown): ResponseFormat {
   return isProxyscotch(input) ? { kind: "proxyscotch", wantsBinary: false } : { kind: "portway" };
 }
 

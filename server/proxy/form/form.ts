@@ -1,7 +1,7 @@
 import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
-import { giveBackTaken } from "../../../common/chunk_memory.ts";
-import type { ProxyAnswer } from "../answer.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import { giveBackTaken } from "../../../net/body/chunk_memory.ts";
+import type { ProxyResponse } from "../response.ts";
 import { fieldError, type HeaderList } from "../describe/description.ts";
 import { type Job, parseJob, readFormat } from "../describe/job.ts";
 import { type HeldMemory, limitBytes, readDescription, watchPauses } from "../describe/description_bytes.ts";
@@ -52,7 +52,7 @@ export class FormRoute {
   }
 
   /** @throws HttpError, other than 405 only to callers of ours: those of proxyscotch get a failure as it tells them */
-  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
+  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyResponse> {
     if (exchange.method !== "POST") throw methodNotAllowed("POST, OPTIONS");
     const partKey = exchange.header(PART_KEY);
     const format = partKey === null
@@ -61,7 +61,7 @@ export class FormRoute {
     return await answerIn(format, record, () => this.#answerForm({ exchange, record }, partKey));
   }
 
-  async #answerForm(asking: Asking, partKey: string | null): Promise<ProxyAnswer> {
+  async #answerForm(asking: Asking, partKey: string | null): Promise<ProxyResponse> {
     const { gate, memory } = this.#options;
     gate.checkHeaderToken(asking.exchange);
     const held = memory.open();
@@ -78,7 +78,7 @@ export class FormRoute {
     }
   }
 
-  async #answerFields(asking: Asking, held: HeldMemory): Promise<ProxyAnswer> {
+  async #answerFields(asking: Asking, held: HeldMemory): Promise<ProxyResponse> {
     const { gate, files, clock, timeoutMs, maxDescriptionBytes: maxBytes } = this.#options;
     gate.checkSize(asking.exchange, maxBytes);
     const bytes = await readDescription(asking.exchange, { maxBytes, held, clock, idleMs: timeoutMs });
@@ -95,7 +95,7 @@ export class FormRoute {
     });
   }
 
-  async #answerParts(asking: Asking, { boundary, partKey, held }: Multipart): Promise<ProxyAnswer> {
+  async #answerParts(asking: Asking, { boundary, partKey, held }: Multipart): Promise<ProxyResponse> {
     const { gate, clock, timeoutMs, maxDescriptionBytes, maxUploadBytes } = this.#options;
     const { exchange } = asking;
     gate.checkSize(exchange, maxUploadBytes);
@@ -143,7 +143,7 @@ export class FormRoute {
     return job;
   }
 
-  async #forward(asking: Asking, { job, body, contentType }: Forwarded): Promise<ProxyAnswer> {
+  async #forward(asking: Asking, { job, body, contentType }: Forwarded): Promise<ProxyResponse> {
     const { description } = job;
     if (description.method === "GET" || description.method === "HEAD") {
       throw fieldError("method", "must be one that carries a form");

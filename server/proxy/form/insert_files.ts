@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
-import { getMediaType } from "../../../common/file_http/mod.ts";
+import { getMediaType } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { FormLexer } from "./lexer.ts";
 import { type FormPart, parsePart } from "./part.ts";

@@ -4,14 +4,14 @@ import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
-import type { Driver } from "../../../common/connection/mod.ts";
+import type { Driver } from "../../../net/connection/mod.ts";
 import { Guard } from "../../guard/mod.ts";
-import type { Ending, PoolLimits } from "../../../common/upstream/mod.ts";
-import { type HopAnswer, Upstream, type UpstreamRequest } from "./upstream.ts";
+import type { Ending, PoolLimits } from "../../../net/upstream/mod.ts";
+import { type HopResponse, Upstream, type UpstreamRequest } from "./upstream.ts";
 
 /** The text of a file of the connections' testdata/. */
 export const pem = (name: string): string =>
-  readFileSync(new URL(`../../../common/connection/testdata/${name}`, import.meta.url), "utf8");
+  readFileSync(new URL(`../../../net/connection/testdata/${name}`, import.meta.url), "utf8");
 
 /** A request as it arrived, one character a byte. */
 export interface Received {
@@ -123,7 +123,7 @@ export function createEnding(): ManualEnding {
 /** The proxy's upstream with nothing in front of it. */
 export interface TestUpstream extends Disposable {
   upstream: Upstream;
-  send(url: string, request?: Partial<UpstreamRequest>): Promise<HopAnswer>;
+  send(url: string, request?: Partial<UpstreamRequest>): Promise<HopResponse>;
 }
 
 /** What of the proxy's upstream a test sets itself. */
@@ -148,7 +148,7 @@ export function createTestUpstream({ resolver, ...options }: TestUpstreamOptions
 }
 
 /** The whole body as Latin-1 text. Rejects when it broke off. */
-export async function readText({ body }: HopAnswer): Promise<string> {
+export async function readText({ body }: HopResponse): Promise<string> {
   let text = "";
   for (let chunks = await body.take(); chunks !== null; chunks = await body.take()) {
     for (const chunk of chunks) text += new TextDecoder("latin1").decode(chunk);

@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { callerGone, type HttpError } from "../../../common/http_error.ts";
-import type { Ending } from "../../../common/upstream/mod.ts";
+import type { Ending } from "../../../net/upstream/mod.ts";
 import { upstreamTimeout } from "./upstream.ts";
 
 /** Who asked for a request; its signal aborts when they go away. */

@@ -1,10 +1,10 @@
 import { HttpError } from "../../../common/http_error.ts";
 import type { Guard } from "../../guard/mod.ts";
-import type { Ending } from "../../../common/upstream/mod.ts";
+import type { Ending } from "../../../net/upstream/mod.ts";
 import { hasHeader, type HeaderList, type RequestDescription } from "../describe/description.ts";
 import { viaEntry } from "../gate.ts";
 import { headersAfterRedirect } from "./outgoing_headers.ts";
-import type { HopAnswer, Upstream, UpstreamRequest } from "./upstream.ts";
+import type { HopResponse, Upstream, UpstreamRequest } from "./upstream.ts";
 import type { CookieJar } from "tough-cookie";
 
 /** A redirect that was followed. */
@@ -19,8 +19,8 @@ export interface RedirectHop {
 }
 
 /** The last answer of a chain of redirects; its body has not been read. URLs are absolute, times in milliseconds. */
-export interface FollowedAnswer {
-  answer: HopAnswer;
+export interface FollowedResponse {
+  answer: HopResponse;
   finalUrl: string;
   redirects: RedirectHop[];
   /** Sums over all hops, and the time until the last one's head. */
@@ -51,7 +51,7 @@ export interface Sender {
  * @throws HttpError of the guard or the upstream; 502 `too_many_redirects`, `redirect_refused` (`redirect: "error"`)
  * or `redirect_not_repeatable` (a streamed body cannot be sent twice).
  */
-export async function sendFollowing(sender: Sender, first: FirstHop): Promise<FollowedAnswer> {
+export async function sendFollowing(sender: Sender, first: FirstHop): Promise<FollowedResponse> {
   const { upstream, guard, viaToken } = sender;
   const { ending, skipTlsVerify } = first;
   const startedAt = performance.now();
@@ -90,7 +90,7 @@ export async function sendFollowing(sender: Sender, first: FirstHop): Promise<Fo
   }
 }
 
-function readRedirect(answer: HopAnswer, url: URL): URL | null {
+function readRedirect(answer: HopResponse, url: URL): URL | null {
   if (![301, 302, 303, 307, 308].includes(answer.status)) return null;
   const location = answer.headers.find(([name]) => name.toLowerCase() === "location")?.[1];
   const next = location === undefined ? null : URL.parse(encodeBytes(location), url);
@@ -122,7 +122,7 @@ const MAX_COOKIES = 50;
 const MAX_COOKIE_BYTES = 4096;
 
 /** The Set-Cookie fields of an answer, as they were sent. */
-function readSetCookie({ headers }: HopAnswer): string[] {
+function readSetCookie({ headers }: HopResponse): string[] {
   return headers.filter(([name, value]) => isSetCookie(name) && value.length <= MAX_COOKIE_BYTES)
     .map(([, value]) => value).slice(0, MAX_COOKIES);
 }

@@ -1,5 +1,5 @@
-import { CONNECTION_FIELDS } from "../../../common/http1/mod.ts";
-import { HAS_ZSTD } from "../../../common/zstd.ts";
+import { CONNECTION_FIELDS } from "../../../net/http1/mod.ts";
+import { HAS_ZSTD } from "../../../net/body/zstd.ts";
 import { PROJECT, RELEASE } from "../../../common/release.ts";
 import { hasHeader, type HeaderList } from "../describe/description.ts";
 

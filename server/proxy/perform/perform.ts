@@ -1,15 +1,15 @@
 import { HttpError } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
-import type { ProxyAnswer } from "../answer.ts";
-import { readDecoded, refuseAnnounced } from "../answers/decode.ts";
-import { jsonAnswer } from "../answers/json.ts";
-import { plainAnswer } from "../answers/plain.ts";
-import { proxyscotchAnswer } from "../answers/proxyscotch.ts";
-import { type AnswerStreamOptions, streamAnswer } from "../answers/stream.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import type { ProxyResponse } from "../response.ts";
+import { readDecoded, refuseAnnounced } from "../responses/decode.ts";
+import { jsonResponse } from "../responses/json.ts";
+import { plainResponse } from "../responses/plain.ts";
+import { proxyscotchResponse } from "../responses/proxyscotch.ts";
+import { type ResponseStreamOptions, streamResponse } from "../responses/stream.ts";
 import { type AlarmClock, Deadline } from "./deadline.ts";
 import type { RequestDescription } from "../describe/description.ts";
 import type { Job } from "../describe/job.ts";
-import { type FollowedAnswer, type Sender, sendFollowing } from "./follow.ts";
+import { type FollowedResponse, type Sender, sendFollowing } from "./follow.ts";
 import { busy } from "../gate.ts";
 import { buildOutgoingHeaders } from "./outgoing_headers.ts";
 import type { RequestRecord } from "../request_log.ts";
@@ -56,7 +56,7 @@ export class Performer {
   }
 
   /** @throws HttpError for whatever keeps the upstream's answer from being told. */
-  async perform(job: Job, body: OutgoingBody, { exchange, record }: Asking): Promise<ProxyAnswer> {
+  async perform(job: Job, body: OutgoingBody, { exchange, record }: Asking): Promise<ProxyResponse> {
     const { description, format } = job;
     const startedAt = performance.now();
     record.upstream = description;
@@ -114,21 +114,26 @@ export class Performer {
     };
   }
 
-  #stream(isPlain: boolean, followed: FollowedAnswer, stream: AnswerStreamOptions, exchange: Exchange): ProxyAnswer {
+  #stream(
+    isPlain: boolean,
+    followed: FollowedResponse,
+    stream: ResponseStreamOptions,
+    exchange: Exchange,
+  ): ProxyResponse {
     stream.deadline.limitIdle(this.#limits.streamIdleMs);
-    return isPlain ? plainAnswer(followed, stream, exchange) : streamAnswer(followed, stream);
+    return isPlain ? plainResponse(followed, stream, exchange) : streamResponse(followed, stream);
   }
 
   async #readWhole(
     { description, format }: Job,
-    followed: FollowedAnswer,
+    followed: FollowedResponse,
     { startedAt, record }: { startedAt: number; record: RequestRecord },
-  ): Promise<ProxyAnswer> {
+  ): Promise<ProxyResponse> {
     const maxBytes = Math.min(description.maxBytes ?? this.#limits.maxBytes, this.#limits.maxBytes);
     const read = await readDecoded(followed.answer, maxBytes);
     record.bytes = read.wireBytes;
-    if (format.kind === "proxyscotch") return proxyscotchAnswer(followed, read.bytes, format.wantsBinary);
-    return jsonAnswer(followed, read, performance.now() - startedAt, description.responseType);
+    if (format.kind === "proxyscotch") return proxyscotchResponse(followed, read.bytes, format.wantsBinary);
+    return jsonResponse(followed, read, performance.now() - startedAt, description.responseType);
   }
 }
 

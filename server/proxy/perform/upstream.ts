@@ -1,22 +1,22 @@
-import { ConnectError, type ConnectFailure, type Connection, type Driver } from "../../../common/connection/mod.ts";
+import { ConnectError, type ConnectFailure, type Connection, type Driver } from "../../../net/connection/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { RequestSyntaxError, ResponseSyntaxError } from "../../../common/http1/mod.ts";
+import { RequestSyntaxError, ResponseSyntaxError } from "../../../net/http1/mod.ts";
 import { describeError } from "../../../common/log.ts";
 import {
-  type AnswerBody,
   BodyLengthError,
   ConnectionBroken,
   type Ending,
   exchange,
-  NoAnswer,
+  NoResponse,
   type OutgoingFraming,
   type OutgoingRequest,
   PoolExhausted,
   type PoolLimits,
+  type ResponseBody,
   serializeRequestHead,
   type UpstreamConnection,
   UpstreamPool,
-} from "../../../common/upstream/mod.ts";
+} from "../../../net/upstream/mod.ts";
 import { Dialer, type Guard } from "../../guard/mod.ts";
 
 /** One request to one upstream; redirects are answers here. */
@@ -37,13 +37,13 @@ export interface UpstreamRequest {
 }
 
 /** An answer whose body has not been read yet. */
-export interface HopAnswer {
+export interface HopResponse {
   status: number;
   statusText: string;
   /** As sent: order, case and duplicates kept. Bytes beyond ASCII are Latin-1. */
   headers: [string, string][];
   /** To be read to its end, or cancelled. */
-  body: AnswerBody;
+  body: ResponseBody;
   /** False where a Content-Length speaks of a body that is not sent: HEAD, 204 and 304. */
   hasBody: boolean;
   /** 0 for both when an open connection was used again. */
@@ -104,7 +104,7 @@ export class Upstream {
    * Resolves with the head of the answer.
    * @throws HttpError, or the reason it had to end for
    */
-  async send(request: UpstreamRequest): Promise<HopAnswer> {
+  async send(request: UpstreamRequest): Promise<HopResponse> {
     const { ending } = request;
     try {
       const outgoing = serialize(request);
@@ -114,7 +114,7 @@ export class Upstream {
         return await this.#sendOn(first, outgoing);
       } catch (error) {
         // A kept connection may die just as it is used again: what can safely be repeated gets a second try.
-        if (!first.connection.isKept || !(error instanceof NoAnswer) || !isRepeatable(request)) throw error;
+        if (!first.connection.isKept || !(error instanceof NoResponse) || !isRepeatable(request)) throw error;
       }
       return await this.#sendOn(await this.#open(request, outgoing), outgoing);
     } catch (error) {
@@ -145,7 +145,7 @@ export class Upstream {
     return { connection, dnsMs, connectMs };
   }
 
-  async #sendOn({ connection, dnsMs, connectMs }: Opened, outgoing: OutgoingRequest): Promise<HopAnswer> {
+  async #sendOn({ connection, dnsMs, connectMs }: Opened, outgoing: OutgoingRequest): Promise<HopResponse> {
     const { head, statusText, headers, body } = await exchange(connection, outgoing, this.#exchanging);
     const { status } = head;
     const hasBody = outgoing.method !== "HEAD" && status !== 204 && status !== 304;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import type { Driver, PlainConnection } from "../../../common/connection/mod.ts";
-import { nodeDriver } from "../../../common/connection/node.ts";
+import type { Driver, PlainConnection } from "../../../net/connection/mod.ts";
+import { nodeDriver } from "../../../net/connection/node.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { createChunkedDecoder } from "../../../common/http1/mod.ts";
+import { createChunkedDecoder } from "../../../net/http1/mod.ts";
 import {
   createEnding,
   createTestUpstream,

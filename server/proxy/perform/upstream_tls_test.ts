@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { Driver } from "../../../common/connection/mod.ts";
-import { nodeDriver } from "../../../common/connection/node.ts";
+import type { Driver } from "../../../net/connection/mod.ts";
+import { nodeDriver } from "../../../net/connection/node.ts";
 import { createTestUpstream, failsAs, ok, pem, readText, startRawUpstream } from "./_test_upstream.ts";
 
 const DRIVERS: Readonly<Record<string, Driver | undefined>> = { usual: undefined, node: nodeDriver };

@@ -1,6 +1,6 @@
-import { giveBackTaken } from "../../../common/chunk_memory.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
-import type { ProxyAnswer } from "../answer.ts";
+import { giveBackTaken } from "../../../net/body/chunk_memory.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import type { ProxyResponse } from "../response.ts";
 import {
   DEFAULT_REDIRECTS,
   fieldError,
@@ -36,7 +36,7 @@ export class FetchRoute {
   }
 
   /** @throws HttpError 400, 401, 413, and as {@link Performer} does */
-  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
+  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyResponse> {
     const { gate, performer, maxUploadBytes } = this.#options;
     gate.checkOwnToken(exchange);
     gate.checkSize(exchange, maxUploadBytes);
@@ -50,7 +50,7 @@ export class FetchRoute {
   }
 
   /** A small body is read first, so that a redirect can ask for it again. */
-  async #performSmall(job: Job, asking: Asking): Promise<ProxyAnswer> {
+  async #performSmall(job: Job, asking: Asking): Promise<ProxyResponse> {
     const { memory, clock, timeoutMs, performer, maxUploadBytes } = this.#options;
     const held = memory.open();
     try {

@@ -1,8 +1,8 @@
-import { answerFile, type FileSource } from "../../../common/file_http/mod.ts";
+import { answerFile, type FileSource } from "../../../net/file_http/mod.ts";
 import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
-import { EXPOSE_HEADERS } from "../../face/mod.ts";
-import { type ProxyAnswer, type Route, SAFE_HEADERS } from "../answer.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import { EXPOSE_HEADERS } from "../../http/mod.ts";
+import { type ProxyResponse, type Route, SAFE_HEADERS } from "../response.ts";
 import type { ProxyGate } from "../gate.ts";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, readdir, realpath } from "node:fs/promises";
@@ -42,7 +42,7 @@ function decodePath(path: string): string | null {
   }
 }
 
-function send(exchange: Exchange, file: OpenedFile, path: string): ProxyAnswer {
+function send(exchange: Exchange, file: OpenedFile, path: string): ProxyResponse {
   const request = { method: exchange.method, headers: { get: (name: string) => exchange.header(name) } };
   const name = path.slice(path.lastIndexOf("/") + 1);
   try {

@@ -1,9 +1,9 @@
 import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
-import type { ProxyAnswer, Route } from "../answer.ts";
-import { proxyscotchFailure, proxyscotchStatus } from "../answers/proxyscotch.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import type { ProxyResponse, Route } from "../response.ts";
+import { proxyscotchFailure, proxyscotchStatus } from "../responses/proxyscotch.ts";
 import type { AlarmClock } from "../perform/deadline.ts";
-import { type AnswerFormat, parseJob, readFormat } from "../describe/job.ts";
+import { parseJob, readFormat, type ResponseFormat } from "../describe/job.ts";
 import {
   type DescriptionMemory,
   isSmallDescription,
@@ -38,7 +38,7 @@ export class RequestRoute {
   }
 
   /** @throws HttpError, other than 405 only to callers of ours: those of proxyscotch get a failure as it tells them */
-  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyAnswer> {
+  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyResponse> {
     const { gate, memory, clock, timeoutMs, maxDescriptionBytes } = this.#options;
     if (exchange.method === "GET") return proxyscotchStatus("", gate.isProtected);
     if (exchange.method !== "POST") throw methodNotAllowed("GET, POST, OPTIONS");
@@ -57,7 +57,7 @@ export class RequestRoute {
     }
   }
 
-  async #answerText(text: string, asking: Asking): Promise<ProxyAnswer> {
+  async #answerText(text: string, asking: Asking): Promise<ProxyResponse> {
     const { gate, performer } = this.#options;
     const input = readDescriptionJson(text);
     return await answerIn(readFormat(input), asking.record, async () => {
@@ -70,10 +70,10 @@ export class RequestRoute {
 
 /** Runs `work` and tells its errors as the format wants them told. */
 export async function answerIn(
-  format: AnswerFormat,
+  format: ResponseFormat,
   record: RequestRecord,
-  work: () => Promise<ProxyAnswer>,
-): Promise<ProxyAnswer> {
+  work: () => Promise<ProxyResponse>,
+): Promise<ProxyResponse> {
   if (format.kind !== "proxyscotch") return await work();
   try {
     return await work();

@@ -1,21 +1,21 @@
 import { Buffer } from "node:buffer";
-import { type Connection, splice } from "../../../common/connection/mod.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
-import type { ProxyAnswer } from "../answer.ts";
-import { mayPassOn, plainAnswer } from "../answers/plain.ts";
+import { type Connection, splice } from "../../../net/connection/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import type { ProxyResponse } from "../response.ts";
+import { mayPassOn, plainResponse } from "../responses/plain.ts";
 import { type AlarmClock, Deadline } from "../perform/deadline.ts";
 import type { HeaderList } from "../describe/description.ts";
 import { describeFetch, readFetchUrl } from "./fetch.ts";
-import type { FollowedAnswer, Sender } from "../perform/follow.ts";
+import type { FollowedResponse, Sender } from "../perform/follow.ts";
 import { type ProxyGate, viaEntry } from "../gate.ts";
 import { buildOutgoingHeaders } from "../perform/outgoing_headers.ts";
 import type { Performer, RequestLimits } from "../perform/perform.ts";
 import type { RequestRecord } from "../request_log.ts";
-import type { HopAnswer } from "../perform/upstream.ts";
+import type { HopResponse } from "../perform/upstream.ts";
 
 /** What of a listener's exchange an upgrade needs. */
 export type UpgradeExchange = Pick<Exchange, "method" | "path" | "headers" | "header" | "signal"> & {
-  reply: Pick<Exchange["reply"], "switchProtocols">;
+  response: Pick<Exchange["response"], "switchProtocols">;
 };
 
 /** What passing WebSockets on works with. */
@@ -43,7 +43,7 @@ export class UpgradeRoute {
    * Null when the protocol was switched; else what the upstream answers instead.
    * @throws HttpError of the guard, the token or the upstream
    */
-  async answer(exchange: UpgradeExchange, protocol: string, record: RequestRecord): Promise<ProxyAnswer | null> {
+  async answer(exchange: UpgradeExchange, protocol: string, record: RequestRecord): Promise<ProxyResponse | null> {
     const { gate, performer, clock, limits } = this.#options;
     const url = readUpgradeUrl(exchange.path);
     record.upstream = { method: exchange.method, url };
@@ -62,11 +62,11 @@ export class UpgradeRoute {
       if (answer.switched === null) {
         deadline.limitIdle(limits.streamIdleMs);
         const stream = { maxBytes: null, deadline, record, onEnd };
-        return plainAnswer({ ...UNFOLLOWED, answer, finalUrl: url.href }, stream, exchange);
+        return plainResponse({ ...UNFOLLOWED, answer, finalUrl: url.href }, stream, exchange);
       }
       // The time was for the handshake.
       deadline.stop();
-      const visitor = exchange.reply.switchProtocols(serializeBlock(answer));
+      const visitor = exchange.response.switchProtocols(serializeBlock(answer));
       this.#join(visitor, answer.switched, record).finally(onEnd);
       return null;
     } catch (error) {
@@ -86,7 +86,7 @@ export class UpgradeRoute {
     protocol: string,
     url: URL,
     ending: Deadline,
-  ): Promise<HopAnswer> {
+  ): Promise<HopResponse> {
     const { guard, upstream, viaToken } = this.#options.sender;
     guard.checkUrl(url);
     const described = describeFetch(exchange, url).headers;
@@ -108,7 +108,7 @@ export class UpgradeRoute {
 }
 
 /** A handshake follows no redirects: browsers do not either. */
-const UNFOLLOWED: Omit<FollowedAnswer, "answer" | "finalUrl"> = {
+const UNFOLLOWED: Omit<FollowedResponse, "answer" | "finalUrl"> = {
   redirects: [],
   dnsMs: 0,
   connectMs: 0,
@@ -124,7 +124,7 @@ function readUpgradeUrl(path: string): URL {
 }
 
 /** Reason and fields of the upstream's 101 that the visitor is to see; what it says of the connection is ours to say. */
-function serializeBlock({ statusText, headers }: HopAnswer): Uint8Array {
+function serializeBlock({ statusText, headers }: HopResponse): Uint8Array {
   const fields = headers.filter(([name]) => /^upgrade$/i.test(name) || mayPassOn(name.toLowerCase(), false));
   return Buffer.from(`${statusText}\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join("")}`, "latin1");
 }

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import net, { type Socket } from "node:net";
 import { WebSocket, WebSocketServer } from "ws";
-import { nodeDriver } from "../../../common/connection/node.ts";
-import type { Connection } from "../../../common/connection/mod.ts";
+import { nodeDriver } from "../../../net/connection/node.ts";
+import type { Connection } from "../../../net/connection/mod.ts";
 import { createLogger } from "../../../common/log.ts";
 import { Guard } from "../../guard/mod.ts";
 
@@ -89,7 +89,7 @@ async function readExchange(connection: Connection, target: string): Promise<Upg
     headers: fields.flatMap(([name, value]) => [name.toLowerCase(), value]),
     header,
     signal: new AbortController().signal,
-    reply: {
+    response: {
       switchProtocols(block) {
         const head = `HTTP/1.1 101 ${new TextDecoder("latin1").decode(block)}Connection: upgrade\r\n\r\n`;
         connection.write(new TextEncoder().encode(head)).catch(() => connection.close());

@@ -1,4 +1,4 @@
-import { type ApiObject, type ApiPart, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
+import { type ApiObject, type ApiPart, jsonResponseOf, toErrorResponse } from "../../../common/open_api.ts";
 import { TUNNEL_PATHS, TUNNEL_SCHEMAS } from "./tunnel_open_api.ts";
 
 const EPHEMERAL_TUNNEL: ApiObject = {
@@ -26,9 +26,9 @@ export const TUNNELS_API: ApiPart = {
         operationId: "createEphemeralTunnel",
         summary: "Make a tunnel for a while; needs no account",
         responses: {
-          201: jsonAnswerOf("OwnedEphemeralTunnel", "it is there, and waits for its client"),
-          429: errorAnswer("too many from this address"),
-          503: errorAnswer("the server has as many as it may, or restarts"),
+          201: jsonResponseOf("OwnedEphemeralTunnel", "it is there, and waits for its client"),
+          429: toErrorResponse("too many from this address"),
+          503: toErrorResponse("the server has as many as it may, or restarts"),
         },
       },
     },
@@ -40,10 +40,10 @@ export const TUNNELS_API: ApiPart = {
         security: [{ tunnelSecret: [] }],
         parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
         responses: {
-          200: jsonAnswerOf("EphemeralTunnel", "it goes on"),
-          401: errorAnswer("no secret was sent"),
-          404: errorAnswer("there is none of that id, or the secret is another's"),
-          410: errorAnswer("its time or its traffic is over"),
+          200: jsonResponseOf("EphemeralTunnel", "it goes on"),
+          401: toErrorResponse("no secret was sent"),
+          404: toErrorResponse("there is none of that id, or the secret is another's"),
+          410: toErrorResponse("its time or its traffic is over"),
         },
       },
     },

@@ -1,4 +1,4 @@
-import { ACCOUNT_SECURITY, type ApiObject, errorAnswer, jsonAnswerOf } from "../../../common/open_api.ts";
+import { ACCOUNT_SECURITY, type ApiObject, jsonResponseOf, toErrorResponse } from "../../../common/open_api.ts";
 import { NAME_PATTERN } from "../management/input.ts";
 import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "../management/limits.ts";
 
@@ -124,32 +124,40 @@ function describe(operationId: string, summary: string, some: ApiObject, answers
     ...some,
     responses: {
       ...answers,
-      401: errorAnswer("nobody is logged in"),
-      403: errorAnswer("the token lacks the scope, or the account's plan or limits forbid it"),
+      401: toErrorResponse("nobody is logged in"),
+      403: toErrorResponse("the token lacks the scope, or the account's plan or limits forbid it"),
     },
   };
 }
 
-const missing: ApiObject = { 404: errorAnswer("the account has no such tunnel") };
-const unusable: ApiObject = { 400: errorAnswer("a field cannot be used; it is named"), 413: errorAnswer("too long") };
+const missing: ApiObject = { 404: toErrorResponse("the account has no such tunnel") };
+const unusable: ApiObject = {
+  400: toErrorResponse("a field cannot be used; it is named"),
+  413: toErrorResponse("too long"),
+};
 
 /** Routes of persistent tunnels. */
 export const TUNNEL_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/tunnels": {
-    get: describe("listTunnels", "Persistent tunnels of the account", {}, { 200: jsonAnswerOf("Tunnels", "by name") }),
+    get: describe("listTunnels", "Persistent tunnels of the account", {}, {
+      200: jsonResponseOf("Tunnels", "by name"),
+    }),
     post: describe("createTunnel", "Make a persistent tunnel", { requestBody: bodyOf("NewTunnel") }, {
-      201: jsonAnswerOf("Tunnel", "it is there"),
+      201: jsonResponseOf("Tunnel", "it is there"),
       ...unusable,
-      409: errorAnswer("the account has one of that name"),
+      409: toErrorResponse("the account has one of that name"),
     }),
   },
   "/api/v1/tunnels/{id}": {
-    get: describe("getTunnel", "Look one up", { parameters: [id] }, { 200: jsonAnswerOf("Tunnel", "it"), ...missing }),
+    get: describe("getTunnel", "Look one up", { parameters: [id] }, {
+      200: jsonResponseOf("Tunnel", "it"),
+      ...missing,
+    }),
     patch: describe(
       "changeTunnel",
       "Change its ports, or switch it on or off",
       { parameters: [id], requestBody: bodyOf("TunnelChange") },
-      { 200: jsonAnswerOf("Tunnel", "as it is now"), ...unusable, ...missing },
+      { 200: jsonResponseOf("Tunnel", "as it is now"), ...unusable, ...missing },
     ),
     delete: describe("deleteTunnel", "Delete it, and end its sessions", { parameters: [id] }, {
       204: { description: "it is gone" },
@@ -164,17 +172,17 @@ export const TUNNEL_PATHS: Readonly<Record<string, ApiObject>> = {
         description: "days up to today, in UTC",
         schema: { type: "integer", minimum: 1, maximum: MAX_DAYS, default: 30 },
       }],
-    }, { 200: jsonAnswerOf("TunnelUsage", "oldest first"), 400: unusable[400], ...missing }),
+    }, { 200: jsonResponseOf("TunnelUsage", "oldest first"), 400: unusable[400], ...missing }),
   },
   "/api/v1/tunnels/{id}/requests": {
     get: describe("getTunnelRequests", "Its last 100 requests", { parameters: [id] }, {
-      200: jsonAnswerOf("TunnelRequests", "newest first; kept in memory only"),
+      200: jsonResponseOf("TunnelRequests", "newest first; kept in memory only"),
       ...missing,
     }),
   },
   "/api/v1/usage": {
     get: describe("getAllowance", "What the asking user carried this month, and may", {}, {
-      200: jsonAnswerOf("Allowance", "over all of their tunnels in this account, both directions"),
+      200: jsonResponseOf("Allowance", "over all of their tunnels in this account, both directions"),
     }),
   },
 };

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
-import { readJsonBody } from "../../../common/check_input.ts";
-import type { ExchangeEnv } from "../../../common/listener/mod.ts";
+import { readJsonBody } from "../../http/mod.ts";
+import type { ExchangeEnv } from "../../../net/listener/mod.ts";
 import { type Authenticate, requireScope } from "../../access/mod.ts";
 import { parseDays } from "../management/input.ts";
 import type { TunnelManagement } from "../management/management.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { badField, checkInput } from "../../../common/check_input.ts";
+import { badField, checkInput } from "../../http/mod.ts";
 import type { AllowedPorts, PersistentTunnel } from "../../store/mod.ts";
 import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "./limits.ts";
 

@@ -1,6 +1,6 @@
-import type { OriginReader } from "../../../common/forwarded.ts";
+import type { OriginReader } from "../../../net/forwarded.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import { NoticeCode, PORT_HEADER, SUBPROTOCOL, TUNNEL_HEADER } from "../../../protocol/mod.ts";
 import { type Authenticate, requireScope } from "../../access/mod.ts";
 import type { AccountUser, PersistentTunnels } from "../../store/mod.ts";

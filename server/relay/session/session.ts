@@ -1,5 +1,5 @@
-import type { Connection } from "../../../common/connection/mod.ts";
-import { FrameSocket } from "../../../common/websocket/mod.ts";
+import type { Connection } from "../../../net/connection/mod.ts";
+import { FrameSocket } from "../../../net/websocket/mod.ts";
 import {
   GoAwayReason,
   type HeadWriter,
@@ -9,7 +9,7 @@ import {
   type RequestFlags,
   type StreamHandler,
 } from "../../../protocol/mod.ts";
-import type { Carrier } from "../../cluster/mod.ts";
+import type { SessionHandle } from "../../cluster/mod.ts";
 import type { AccountUser } from "../../store/mod.ts";
 
 /** Who opened a session of a persistent tunnel. */
@@ -42,7 +42,7 @@ export interface RelaySessionOptions {
  * The relay's end of one running client connection, whose WebSocket handshake was accepted; the connection is its own
  * from there on. It reads only once the caller has put it where it belongs.
  */
-export class Session implements Carrier {
+export class Session implements SessionHandle {
   readonly mux: Mux;
   readonly address: string;
   readonly user: SessionUser | null;

@@ -1,9 +1,9 @@
 import { delay } from "../../../common/delay.ts";
 import { networkOf } from "../../../common/network.ts";
 import { HttpError, serverRestarting } from "../../../common/http_error.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../../common/log.ts";
-import { acceptWebSocket } from "../../../common/websocket/mod.ts";
+import { acceptWebSocket } from "../../../net/websocket/mod.ts";
 import { GoAwayReason, NOTICES_HEADER, SUBPROTOCOL } from "../../../protocol/mod.ts";
 import type { Endpoint } from "../tunnel/endpoint.ts";
 import { Session, type SessionUser } from "./session.ts";

@@ -1,6 +1,6 @@
 import type { HttpError } from "../../../common/http_error.ts";
 import type { GoAwayReason } from "../../../protocol/mod.ts";
-import type { Carrier, Presence } from "../../cluster/mod.ts";
+import type { Presence, SessionHandle } from "../../cluster/mod.ts";
 import type { RequestLog } from "./request_log.ts";
 
 /** Why a session ends. */
@@ -11,7 +11,7 @@ export interface SessionEnd {
 }
 
 /** What endpoints, and the tunnels they belong to, stand on. */
-export interface RelayPlace {
+export interface RelayContext {
   readonly presence: Presence;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -43,17 +43,17 @@ export class Endpoint {
   /** The port of the client's machine; 0 for a tunnel that has but one address. */
   readonly port: number;
   /** Who carries it as far as this node has seen. Whoever is to carry a visitor is found by {@link find}. */
-  carrier: Carrier | null = null;
+  carrier: SessionHandle | null = null;
   /** When {@link carrier} took it over, in Unix milliseconds. */
   since = 0;
   /** When the last session ended, or this server started if none has been seen yet, in Unix milliseconds. */
   droppedAt: number;
   readonly #key: string;
-  readonly #place: RelayPlace;
+  readonly #place: RelayContext;
   #held = 0;
 
   /** @param key what presence knows it by */
-  constructor(tunnel: TunnelGate, port: number, key: string, place: RelayPlace) {
+  constructor(tunnel: TunnelGate, port: number, key: string, place: RelayContext) {
     this.tunnel = tunnel;
     this.port = port;
     this.#key = key;
@@ -77,18 +77,18 @@ export class Endpoint {
   }
 
   /** Who carries it: at once when the session is here. */
-  find(): Carrier | null | Promise<Carrier | null> {
+  find(): SessionHandle | null | Promise<SessionHandle | null> {
     return this.#place.presence.find(this.#key);
   }
 
   /** Puts a session of this node in charge; the one it takes over from is told so. */
-  attach(carrier: Carrier): void {
+  attach(carrier: SessionHandle): void {
     this.#see(carrier);
     this.#place.presence.claim(this.#key, carrier);
   }
 
   /** Takes a session that has ended, or drains, away; no effect when another one has taken over. */
-  detach(carrier: Carrier): void {
+  detach(carrier: SessionHandle): void {
     if (this.carrier === carrier) this.carrier = null;
     if (this.#place.presence.release(this.#key, carrier)) this.droppedAt = this.#place.now();
   }
@@ -104,7 +104,7 @@ export class Endpoint {
    * Who carries it, as soon as there is somebody. Null when none came within `holdMs` after the last dropped off, or at
    * once when that was longer ago or {@link MAX_HELD} visitors wait already.
    */
-  async whenCarried(holdMs: number): Promise<Carrier | null> {
+  async whenCarried(holdMs: number): Promise<SessionHandle | null> {
     const found = this.find();
     const left = this.droppedAt + holdMs - this.#place.now();
     const canWait = left > 0 && this.#held < MAX_HELD;
@@ -113,8 +113,8 @@ export class Endpoint {
   }
 
   /** Waits for a session that is there, by `found`, or comes. */
-  async #wait(ms: number, found: Promise<Carrier | null> | null): Promise<Carrier | null> {
-    const { promise, resolve } = Promise.withResolvers<Carrier | null>();
+  async #wait(ms: number, found: Promise<SessionHandle | null> | null): Promise<SessionHandle | null> {
+    const { promise, resolve } = Promise.withResolvers<SessionHandle | null>();
     const stop = this.#place.presence.watch(this.#key, resolve);
     const timer = setTimeout(resolve, ms, null);
     void found?.then((carrier) => carrier !== null && resolve(carrier));
@@ -126,7 +126,7 @@ export class Endpoint {
     return carrier;
   }
 
-  #see(carrier: Carrier | null): Carrier | null {
+  #see(carrier: SessionHandle | null): SessionHandle | null {
     if (carrier === null || carrier === this.carrier) return carrier;
     this.carrier = carrier;
     // A session of another node drops off without a word to this one: it was there now at least.

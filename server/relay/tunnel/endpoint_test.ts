@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { GoAwayReason } from "../../../protocol/mod.ts";
-import type { Carrier } from "../../cluster/mod.ts";
-import { createPlace, FakeCarrier } from "./_fake_carrier.ts";
+import type { SessionHandle } from "../../cluster/mod.ts";
+import { createPlace, FakeSessionHandle } from "./_fake_session.ts";
 import { Endpoint, type TunnelGate } from "./endpoint.ts";
 
 const OPEN: TunnelGate = { gate: () => null, meter() {}, requests: null };
@@ -9,7 +9,7 @@ const OPEN: TunnelGate = { gate: () => null, meter() {}, requests: null };
 function open(time = 500) {
   const clock = { time }, place = createPlace(clock);
   const endpoint = new Endpoint(OPEN, 0, "id", place);
-  return { clock, place, endpoint, connect: () => new FakeCarrier((carrier) => endpoint.detach(carrier)) };
+  return { clock, place, endpoint, connect: () => new FakeSessionHandle((carrier) => endpoint.detach(carrier)) };
 }
 
 Deno.test("Endpoint.attach tells the session that it takes over from", () => {
@@ -23,7 +23,7 @@ Deno.test("Endpoint.attach tells the session that it takes over from", () => {
 
 Deno.test("Endpoint.detach of a session that was replaced changes nothing", () => {
   const { endpoint } = open();
-  const [older, newer] = [new FakeCarrier(), new FakeCarrier()];
+  const [older, newer] = [new FakeSessionHandle(), new FakeSessionHandle()];
   endpoint.attach(older);
   endpoint.attach(newer);
   endpoint.detach(older);
@@ -70,14 +70,14 @@ Deno.test("Endpoint.whenCarried holds a limited number of visitors, and their pl
 });
 
 /** An endpoint whose sessions are on other nodes. */
-function openElsewhere(find: () => Promise<Carrier | null>) {
+function openElsewhere(find: () => Promise<SessionHandle | null>) {
   const { place, clock } = open();
   const stops: string[] = [];
-  let tell: (carrier: Carrier) => void = () => {};
+  let tell: (carrier: SessionHandle) => void = () => {};
   const presence = {
     ...place.presence,
     find,
-    watch(_key: string, listener: (carrier: Carrier) => void) {
+    watch(_key: string, listener: (carrier: SessionHandle) => void) {
       tell = listener;
       return () => void stops.push("stopped");
     },
@@ -86,11 +86,11 @@ function openElsewhere(find: () => Promise<Carrier | null>) {
     ...place,
     presence: { ...presence, claim() {}, release: () => false },
   });
-  return { endpoint, clock, stops, tell: (carrier: Carrier) => tell(carrier) };
+  return { endpoint, clock, stops, tell: (carrier: SessionHandle) => tell(carrier) };
 }
 
 Deno.test("Endpoint.whenCarried finds sessions of other nodes, and waits for one that comes there", async () => {
-  const carrier = new FakeCarrier();
+  const carrier = new FakeSessionHandle();
   equal(await openElsewhere(() => Promise.resolve(carrier)).endpoint.whenCarried(0), carrier);
   equal(await openElsewhere(() => Promise.resolve(carrier)).endpoint.whenCarried(60_000), carrier);
   const { endpoint, stops, tell } = openElsewhere(() => Promise.resolve(null));
@@ -102,7 +102,7 @@ Deno.test("Endpoint.whenCarried finds sessions of other nodes, and waits for one
 });
 
 Deno.test("Endpoint.end reaches a session of another node", async () => {
-  const carrier = new FakeCarrier(), found = Promise.resolve(carrier);
+  const carrier = new FakeSessionHandle(), found = Promise.resolve(carrier);
   openElsewhere(() => found).endpoint.end({ reason: GoAwayReason.exhausted, text: "" });
   await found;
   deepEqual(carrier.ends, [GoAwayReason.exhausted]);

@@ -2,7 +2,7 @@ import type { HttpError } from "../../../common/http_error.ts";
 import { GoAwayReason } from "../../../protocol/mod.ts";
 import type { EphemeralTunnel } from "../../store/mod.ts";
 import { tunnelExhausted, tunnelExpired } from "../errors.ts";
-import { Endpoint, type RelayPlace, type SessionEnd, type TunnelGate } from "./endpoint.ts";
+import { Endpoint, type RelayContext, type SessionEnd, type TunnelGate } from "./endpoint.ts";
 import { Unsaved } from "./unsaved.ts";
 
 /** An ephemeral tunnel in memory: one address, and an end by time or by traffic. */
@@ -18,7 +18,7 @@ export class Ephemeral implements TunnelGate {
   #used: number;
   readonly #now: () => number;
 
-  constructor(record: EphemeralTunnel, place: RelayPlace) {
+  constructor(record: EphemeralTunnel, place: RelayContext) {
     this.record = record;
     this.endpoint = new Endpoint(this, 0, record.id, place);
     this.#used = record.bytesUsed;

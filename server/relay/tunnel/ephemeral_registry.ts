@@ -1,6 +1,6 @@
 import { describeError, type Logger } from "../../../common/log.ts";
 import { type EphemeralTunnel, type EphemeralTunnels, StoreUnavailable } from "../../store/mod.ts";
-import type { RelayPlace } from "./endpoint.ts";
+import type { RelayContext } from "./endpoint.ts";
 import { Ephemeral } from "./ephemeral.ts";
 
 /** How long a tunnel that nobody uses stays in memory. */
@@ -13,11 +13,11 @@ const PURGE_EVERY_MS = 10 * 60 * 1000;
 export class EphemeralRegistry {
   readonly #byLabel = new Map<string, Ephemeral>();
   readonly #store: EphemeralTunnels;
-  readonly #place: RelayPlace;
+  readonly #place: RelayContext;
   readonly #log: Logger;
   #purgedAt = 0;
 
-  constructor(store: EphemeralTunnels, place: RelayPlace, log: Logger) {
+  constructor(store: EphemeralTunnels, place: RelayContext, log: Logger) {
     this.#store = store;
     this.#place = place;
     this.#log = log;

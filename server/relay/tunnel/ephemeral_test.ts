@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../../common/log.ts";
 import { GoAwayReason } from "../../../protocol/mod.ts";
 import type { EphemeralTraffic, EphemeralTunnel, EphemeralTunnels } from "../../store/mod.ts";
-import { createPlace, FakeCarrier } from "./_fake_carrier.ts";
+import { createPlace, FakeSessionHandle } from "./_fake_session.ts";
 import { Ephemeral } from "./ephemeral.ts";
 import { EphemeralRegistry } from "./ephemeral_registry.ts";
 
@@ -16,8 +16,8 @@ const record: EphemeralTunnel = {
   bytesLimit: 100,
 };
 
-function attach({ endpoint }: Ephemeral): FakeCarrier {
-  const carrier = new FakeCarrier((ended) => endpoint.detach(ended));
+function attach({ endpoint }: Ephemeral): FakeSessionHandle {
+  const carrier = new FakeSessionHandle((ended) => endpoint.detach(ended));
   endpoint.attach(carrier);
   return carrier;
 }

@@ -3,7 +3,7 @@ import { GoAwayReason } from "../../../protocol/mod.ts";
 import type { PersistentTunnel } from "../../store/mod.ts";
 import { allowanceExhausted, portNotAllowed, tunnelDisabled, tunnelSuspended } from "../errors.ts";
 import type { Allowance } from "./allowance.ts";
-import { Endpoint, type RelayPlace, type SessionEnd, type TunnelGate } from "./endpoint.ts";
+import { Endpoint, type RelayContext, type SessionEnd, type TunnelGate } from "./endpoint.ts";
 import { RequestLog } from "./request_log.ts";
 import { Unsaved } from "./unsaved.ts";
 
@@ -26,14 +26,14 @@ export class Persistent implements TunnelGate {
   seenAt = 0;
   /** Those that sessions carry, or carried a moment ago, by their ports. */
   readonly #endpoints = new Map<number, Endpoint>();
-  readonly #place: RelayPlace;
+  readonly #place: RelayContext;
   readonly #onExhausted: (allowance: Allowance) => void;
 
   /** @param onExhausted is told the moment the allowance is used up: more tunnels than this one may live on it */
   constructor(
     record: PersistentTunnel,
     allowance: Allowance,
-    place: RelayPlace,
+    place: RelayContext,
     onExhausted: (allowance: Allowance) => void,
   ) {
     this.record = record;

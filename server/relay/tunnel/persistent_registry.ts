@@ -2,7 +2,7 @@ import { GoAwayReason } from "../../../protocol/mod.ts";
 import type { AccountUser, PersistentTunnel, PersistentTunnels, UsageRecords } from "../../store/mod.ts";
 import { monthOf } from "../calendar.ts";
 import { Allowance } from "./allowance.ts";
-import type { Endpoint, RelayPlace, SessionEnd } from "./endpoint.ts";
+import type { Endpoint, RelayContext, SessionEnd } from "./endpoint.ts";
 import { Persistent } from "./persistent.ts";
 
 /** How long a tunnel that nobody uses stays in memory. */
@@ -12,7 +12,7 @@ const FORGET_MS = 60_000;
 export interface PersistentRegistryOptions {
   store: PersistentTunnels;
   usage: Pick<UsageRecords, "ofUser">;
-  place: RelayPlace;
+  place: RelayContext;
   /** Bytes that each user of an account may carry a month. */
   monthlyBytes: number;
 }

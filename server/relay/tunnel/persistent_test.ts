@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { silentLogger } from "../../../common/log.ts";
 import { GoAwayReason } from "../../../protocol/mod.ts";
 import { openStore, type PersistentTunnel, StoreUnavailable } from "../../store/mod.ts";
-import { createPlace, FakeCarrier } from "./_fake_carrier.ts";
+import { createPlace, FakeSessionHandle } from "./_fake_session.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Persistent } from "./persistent.ts";
 import { PersistentRegistry } from "./persistent_registry.ts";
@@ -46,9 +46,9 @@ async function open(clock = { time: NEW_YEARS_EVE }) {
   return { store, registry, saver, tunnel, clock, low, fail: (is: boolean) => isFailing = is };
 }
 
-function attach(tunnel: Persistent, port: number): FakeCarrier {
+function attach(tunnel: Persistent, port: number): FakeSessionHandle {
   const endpoint = tunnel.endpointOf(port);
-  const carrier = new FakeCarrier((ended) => endpoint.detach(ended));
+  const carrier = new FakeSessionHandle((ended) => endpoint.detach(ended));
   endpoint.attach(carrier);
   return carrier;
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers";
-import { encodeLatin1 } from "../../../common/http1/mod.ts";
+import { encodeLatin1 } from "../../../net/http1/mod.ts";
 import { type HeadWriter, Mux, type MuxStream, type StreamHandler } from "../../../protocol/mod.ts";
 
 /** Both ends, and what the client was told. */

@@ -1,7 +1,7 @@
-import { createConnectionPair } from "../../../common/connection/mod.ts";
-import type { Connection } from "../../../common/connection/mod.ts";
-import { decodeLatin1, encodeLatin1, RequestHead } from "../../../common/http1/mod.ts";
-import { BodyCut, type Exchange, type Reply } from "../../../common/listener/mod.ts";
+import { createConnectionPair } from "../../../net/connection/mod.ts";
+import type { Connection } from "../../../net/connection/mod.ts";
+import { decodeLatin1, encodeLatin1, RequestHead } from "../../../net/http1/mod.ts";
+import { BodyCut, type Exchange, type ResponseWriter } from "../../../net/listener/mod.ts";
 
 /** What the visitor gets, as far as tests look at it. */
 export interface Replied {
@@ -57,7 +57,7 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
   if (!head.parse(bytes, 0, bytes.length, 1000)) throw new Error("the head is not whole");
   const abort = new AbortController();
   const source = body?.[Symbol.asyncIterator]();
-  const reply = new FakeReply(options.stalls ?? false);
+  const response = new FakeResponseWriter(options.stalls ?? false);
   const exchange: FakeExchange = {
     method,
     path: head.path,
@@ -73,7 +73,7 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
       throw new Error("the relay reads bodies as they come");
     },
     async readBody() {
-      if (reply.replied.end !== null) throw new BodyCut("the answer is complete");
+      if (response.replied.end !== null) throw new BodyCut("the answer is complete");
       const next = await source?.next();
       return next?.value ?? null;
     },
@@ -86,25 +86,25 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
     header: (name) => head.values(name),
     upgrade: head.upgrade ? head.value(head.upgradeField) : null,
     isWebSocket: head.upgrade,
-    reply,
-    replied: reply.replied,
+    response,
+    replied: response.replied,
     get visitorEnd() {
-      return reply.visitorEnd;
+      return response.visitorEnd;
     },
     get wasCutShort() {
-      return reply.wasCutShort;
+      return response.wasCutShort;
     },
-    answered: reply.answered,
+    answered: response.answered,
     leave() {
       abort.abort();
       exchange.onLeave?.();
     },
-    take: () => reply.take(),
+    take: () => response.take(),
   };
   return exchange;
 }
 
-class FakeReply implements Reply {
+class FakeResponseWriter implements ResponseWriter {
   readonly replied: Replied = { informs: [], status: 0, block: "", length: null, body: "", end: null, trailers: "" };
   readonly answered: Promise<Replied>;
   visitorEnd: Connection | null = null;

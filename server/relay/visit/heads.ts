@@ -1,4 +1,4 @@
-import type { Origin } from "../../../common/forwarded.ts";
+import type { Origin } from "../../../net/forwarded.ts";
 import {
   CONNECTION_FIELDS,
   decodeLatin1,
@@ -10,8 +10,8 @@ import {
   type RequestHead,
   scanFieldName,
   scanValue,
-} from "../../../common/http1/mod.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
+} from "../../../net/http1/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
 import { copyBytes, type HeadWriter, MAX_HEAD } from "../../../protocol/mod.ts";
 
 const SLASH = 0x2f;
@@ -110,7 +110,7 @@ function createAddedLines(host: string, address: string, proto: string): AddedLi
  * The block of an answer's head on its way to a visitor: checked, and less what belongs to one connection. One serves
  * all answers: {@link bytes} is good until the next is read.
  */
-export class AnswerBlock {
+export class ResponseBlock {
   /** Bytes that the block's Content-Length states, or -1. */
   length = -1;
   readonly #memory = new Uint8Array(MAX_HEAD + ROOM);
@@ -148,7 +148,7 @@ export class AnswerBlock {
         found = joinNames(found, namedByConnection(decodeLatin1(frame, colon + 1, valueEnd).trim()));
       }
       const isUpgrade = status === 101 && colon - at === UPGRADE.length && isWord(frame, at, colon, UPGRADE);
-      const stays = (isDroppedFromAnswer(frame, at, colon) && !isUpgrade) || (isLength && !keepsLength) ||
+      const stays = (isDroppedFromResponse(frame, at, colon) && !isUpgrade) || (isLength && !keepsLength) ||
         (named !== null && named.has(decodeLatin1(frame, at, colon).toLowerCase()));
       if (stays) {
         this.#copy(frame, run, at);
@@ -233,7 +233,7 @@ export function isDroppedFromRequest(bytes: Uint8Array, start: number, end: numb
 }
 
 /** Whether a local service's field stays behind. */
-export const isDroppedFromAnswer: NameTest = isOfConnection;
+export const isDroppedFromResponse: NameTest = isOfConnection;
 
 /**
  * A test for membership by first letter and length, on bytes: hardly a name that browsers send shares both with one of

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import type { Origin } from "../../../common/forwarded.ts";
-import { decodeLatin1, encodeLatin1, FieldSyntaxError } from "../../../common/http1/mod.ts";
+import type { Origin } from "../../../net/forwarded.ts";
+import { decodeLatin1, encodeLatin1, FieldSyntaxError } from "../../../net/http1/mod.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
 import {
-  AnswerBlock,
-  isDroppedFromAnswer,
   isDroppedFromRequest,
+  isDroppedFromResponse,
   namedByConnection,
   type NameTest,
+  ResponseBlock,
   VisitorHead,
 } from "./heads.ts";
 
@@ -118,7 +118,7 @@ Deno.test("an IPv6 visitor is written as RFC 7239 wants it, and each visitor's a
   assert.match(write({}), /\r\nx-forwarded-for: 192\.0\.2\.7\r\n/);
 });
 
-const block = new AnswerBlock();
+const block = new ResponseBlock();
 
 /** The block as it goes on, read from somewhere in a frame that is used again at once. */
 function pass(status: number, text: string): string {
@@ -236,7 +236,7 @@ function drops(test: NameTest, name: string): boolean {
 }
 
 Deno.test("fields of one connection stay behind both ways", () => {
-  for (const name of HOP_BY_HOP) assert(drops(isDroppedFromRequest, name) && drops(isDroppedFromAnswer, name), name);
+  for (const name of HOP_BY_HOP) assert(drops(isDroppedFromRequest, name) && drops(isDroppedFromResponse, name), name);
 });
 
 Deno.test("what a visitor claims in fields of ours stays behind", () => {
@@ -255,8 +255,8 @@ Deno.test("everything else travels", () => {
   const upgrade = ["sec-websocket-key", "sec-websocket-extensions", "origin", "referer"];
   for (const name of [...asked, ...upgrade, "x", "h", "hosts"]) assert(!drops(isDroppedFromRequest, name), name);
   const answered = ["set-cookie", "server", "content-length", "x-forwarded-for", "portway-other", "proxy-authenticate"];
-  for (const name of answered) assert(!drops(isDroppedFromAnswer, name), name);
-  assert(drops(isDroppedFromAnswer, "portway-error"));
+  for (const name of answered) assert(!drops(isDroppedFromResponse, name), name);
+  assert(drops(isDroppedFromResponse, "portway-error"));
 });
 
 Deno.test("namedByConnection lists names in lower case, and nothing for the usual values", () => {

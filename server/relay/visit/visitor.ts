@@ -1,13 +1,13 @@
-import { giveMemory, LARGE, MEDIUM, SMALL, takeMemory } from "../../../common/buffer_pool.ts";
-import type { Connection } from "../../../common/connection/mod.ts";
+import { acquireBuffer, LARGE, MEDIUM, releaseBuffer, SMALL } from "../../../common/buffers/buffer_pool.ts";
+import type { Connection } from "../../../net/connection/mod.ts";
 import type { HttpError } from "../../../common/http_error.ts";
-import { checkFieldLines, FieldSyntaxError } from "../../../common/http1/mod.ts";
-import type { Exchange } from "../../../common/listener/mod.ts";
-import { PieceQueue } from "../../../common/piece_queue.ts";
-import { nextTurn } from "../../../common/turn.ts";
+import { checkFieldLines, FieldSyntaxError } from "../../../net/http1/mod.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import { PieceQueue } from "../../../net/body/chunk_queue.ts";
+import { yieldToEventLoop } from "../../../common/event_loop.ts";
 import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../../protocol/mod.ts";
-import { AnswerBlock } from "./heads.ts";
-import { badAnswer, fromReset } from "../errors.ts";
+import { ResponseBlock } from "./heads.ts";
+import { badResponse, fromReset } from "../errors.ts";
 
 /** What a tunnel has for its visitors. */
 export interface Meter {
@@ -18,7 +18,7 @@ export interface Meter {
 }
 
 /** The block of the answer that is being handled: what is done with it is done at once. */
-const block = new AnswerBlock();
+const block = new ResponseBlock();
 
 /** One visitor's request on its way through a session: its body goes in, the answer comes out as the bytes it has. */
 export class Visitor implements StreamHandler {
@@ -50,7 +50,9 @@ export class Visitor implements StreamHandler {
 
   onInterim(status: number, frame: Uint8Array, start: number, end: number): void {
     this.#meter.meter(end - start);
-    if (!this.#isOver && this.#readBlock(status, frame, start, end)) this.#exchange.reply.inform(status, block.bytes);
+    if (!this.#isOver && this.#readBlock(status, frame, start, end)) {
+      this.#exchange.response.inform(status, block.bytes);
+    }
   }
 
   onResponse(
@@ -65,16 +67,22 @@ export class Visitor implements StreamHandler {
     // Counting may have ended the session, and the visitor has been told.
     if (this.#isOver || !this.#readBlock(status, frame, start, blockEnd)) return;
     if (status === SWITCHING_PROTOCOLS) return this.#upgrade(frame.subarray(blockEnd, payloadEnd), end);
-    const { reply, method } = this.#exchange;
+    const { response, method } = this.#exchange;
     const size = payloadEnd - blockEnd;
     const isBodiless = method === "HEAD" || status === 204 || status === 304;
     if (block.length < 0 && end && !isBodiless) block.addLength(size);
     this.#isOver = end;
     // What is left of the request is nobody's, and the stream with it where nothing more is to come.
-    reply.begin(status, block.bytes, block.length < 0 ? null : block.length, frame.subarray(blockEnd, payloadEnd), end);
+    response.begin(
+      status,
+      block.bytes,
+      block.length < 0 ? null : block.length,
+      frame.subarray(blockEnd, payloadEnd),
+      end,
+    );
     if (end) return this.#stream.consumed(size);
     this.#out = new OutQueue(
-      (bytes, isLast) => reply.write(bytes, isLast),
+      (bytes, isLast) => response.write(bytes, isLast),
       (bytes) => this.#stream.consumed(bytes),
       () => this.#stream.reset(ResetReason.cancelled, "the visitor left"),
     );
@@ -99,7 +107,7 @@ export class Visitor implements StreamHandler {
       return this.#breakOff("malformed trailers");
     }
     this.#isOver = true;
-    this.#out?.finish(() => this.#exchange.reply.end(trailers));
+    this.#out?.finish(() => this.#exchange.response.end(trailers));
   }
 
   onReset(reason: ResetReason, text: string): void {
@@ -110,9 +118,9 @@ export class Visitor implements StreamHandler {
       this.#stream.reset(reason);
     }
     this.#upgraded?.close();
-    const { reply } = this.#exchange;
+    const { response } = this.#exchange;
     if (this.#upgraded !== null) return;
-    if (reply.begun) return reply.cut();
+    if (response.begun) return response.cut();
     // A session is also lost when the tunnel's traffic or time runs out.
     const over = reason === ResetReason.sessionLost ? this.#meter.gate() : null;
     this.#refuse(this.#exchange, over ?? fromReset(reason, text));
@@ -128,14 +136,14 @@ export class Visitor implements StreamHandler {
       if (!(error instanceof FieldSyntaxError)) throw error;
       this.#isOver = true;
       this.#stream.reset(ResetReason.cancelled);
-      this.#refuse(this.#exchange, badAnswer("Its head is malformed."));
+      this.#refuse(this.#exchange, badResponse("Its head is malformed."));
       return false;
     }
   }
 
   /** Both directions are bytes from here on, each with an end of its own. */
   #upgrade(early: Uint8Array, end: boolean): void {
-    const connection = this.#upgraded = this.#exchange.reply.switchProtocols(block.bytes);
+    const connection = this.#upgraded = this.#exchange.response.switchProtocols(block.bytes);
     const write = async (bytes: Uint8Array, isLast: boolean) => {
       if (bytes.length > 0) await connection.write(bytes);
       if (!isLast) return;
@@ -149,7 +157,7 @@ export class Visitor implements StreamHandler {
 
   /** Sends what the visitor says through an upgrade. Memory follows what they say at a time. */
   async #sendUpgraded(connection: Connection): Promise<void> {
-    let memory = takeMemory(SMALL);
+    let memory = acquireBuffer(SMALL);
     try {
       for (;;) {
         const count = await connection.read(memory);
@@ -158,17 +166,17 @@ export class Visitor implements StreamHandler {
         const sent = this.#stream.send(memory, 0, count);
         if (sent < count) await this.#stream.write(memory.subarray(sent, count));
         // What more comes while this leaves is read at once: a read costs more than the message it brings.
-        if (count < SMALL) await nextTurn();
+        if (count < SMALL) await yieldToEventLoop();
         if (count < memory.length || memory.length === LARGE) continue;
-        giveMemory(memory);
-        memory = takeMemory(memory.length === SMALL ? MEDIUM : LARGE);
+        releaseBuffer(memory);
+        memory = acquireBuffer(memory.length === SMALL ? MEDIUM : LARGE);
       }
       this.#stream.end();
       this.#endUpgraded();
     } catch (error) {
       if (!(error instanceof StreamEnded)) this.#breakOff("the visitor left");
     } finally {
-      giveMemory(memory);
+      releaseBuffer(memory);
     }
   }
 
@@ -266,7 +274,7 @@ export class OutQueue {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
         const { bytes, used } = next;
         await this.#write(bytes.subarray(0, used), this.#isEnded && this.#waiting.size === 0 && this.#closeEnd());
-        giveMemory(bytes);
+        releaseBuffer(bytes);
         this.#taken(used);
       }
       if (this.#isDropped) return;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { decodeLatin1, encodeLatin1 } from "../../../common/http1/mod.ts";
+import { decodeLatin1, encodeLatin1 } from "../../../net/http1/mod.ts";
 import { settle } from "./_client_end.ts";
 import { OutQueue } from "./visitor.ts";
 

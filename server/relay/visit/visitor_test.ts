@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { HttpError } from "../../../common/http_error.ts";
-import { encodeLatin1 } from "../../../common/http1/mod.ts";
-import { BodyCut, type Exchange } from "../../../common/listener/mod.ts";
+import { encodeLatin1 } from "../../../net/http1/mod.ts";
+import { BodyCut, type Exchange } from "../../../net/listener/mod.ts";
 import { GoAwayReason, INITIAL_WINDOW, OVERDRAFT, ResetReason } from "../../../protocol/mod.ts";
 import { createPair, inform, type PairOptions, respond, settle, writeText } from "./_client_end.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
@@ -235,7 +235,7 @@ Deno.test("trailers that use the traffic up end a body that was complete", async
   assert.deepEqual([pair.refused, pair.replied.body, pair.replied.end], [[], "hello", "complete"]);
 });
 
-const badAnswers: [name: string, status: number, block: string][] = [
+const badResponses: [name: string, status: number, block: string][] = [
   ["status 600", 600, "\r\n"],
   ["a line without a colon", 200, "\r\nnonsense\r\n"],
   ["a line break in a value", 200, "\r\na: b\nc: d\r\n"],
@@ -243,7 +243,7 @@ const badAnswers: [name: string, status: number, block: string][] = [
   ["two lengths", 200, "\r\ncontent-length: 1\r\ncontent-length: 1\r\n"],
 ];
 
-for (const [name, status, block] of badAnswers) {
+for (const [name, status, block] of badResponses) {
   Deno.test(`an answer with ${name} is 502 and ends its stream, not the session`, async () => {
     const { client, relay, told, refused, replied } = await visit();
     respond(client, status, block, "", false);

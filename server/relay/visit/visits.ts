@@ -1,10 +1,10 @@
-import type { OriginReader } from "../../../common/forwarded.ts";
+import type { OriginReader } from "../../../net/forwarded.ts";
 import { errorResponse, type HttpError, serverRestarting } from "../../../common/http_error.ts";
 import { networkOf } from "../../../common/network.ts";
-import { type Exchange, sendResponse } from "../../../common/listener/mod.ts";
+import { type Exchange, sendResponse } from "../../../net/listener/mod.ts";
 import { type MuxStream, type RequestFlags, ResetReason } from "../../../protocol/mod.ts";
-import type { Carrier } from "../../cluster/mod.ts";
-import type { Answer, Face } from "../../face/mod.ts";
+import type { SessionHandle } from "../../cluster/mod.ts";
+import type { Answer, Handler } from "../../http/mod.ts";
 import {
   fromReset,
   headTooLarge,
@@ -35,7 +35,7 @@ export interface VisitsOptions {
 }
 
 /** Answers visitors of tunnels: HTTP, streams and upgrades pass the same gates, here and nowhere else. */
-export class Visits implements Face {
+export class Visits implements Handler {
   readonly #options: VisitsOptions;
   /** Requests that run, of visitors over HTTP/2 and behind trusted proxies by their networks. */
   readonly #running = new Map<string, number>();
@@ -45,11 +45,11 @@ export class Visits implements Face {
   }
 
   /** Answers a visitor of the tunnel that the Host names; nobody else. */
-  answer(exchange: Exchange): Answer | Promise<Answer> | undefined {
+  handle(exchange: Exchange): Answer | Promise<Answer> | undefined {
     const host = this.#options.hosts.find(exchange.host);
     if (host === null) return undefined;
     // What room is left is for the owners of tunnels.
-    if (exchange.isCrowded) return turnAway(exchange);
+    if (exchange.isOverLimit) return turnAway(exchange);
     if (this.#options.sessions.draining) return refusal(exchange, serverRestarting());
     const endpoint = this.#options.getEndpoint(host);
     return endpoint === undefined ? this.#answerStored(exchange, host) : this.#visit(exchange, endpoint);
@@ -75,7 +75,7 @@ export class Visits implements Face {
     return this.#carry(exchange, endpoint, carrier);
   }
 
-  #carry(exchange: Exchange, endpoint: Endpoint, carrier: Carrier): Answer {
+  #carry(exchange: Exchange, endpoint: Endpoint, carrier: SessionHandle): Answer {
     const { readOrigin, maxRequestsPerVisitor } = this.#options;
     const origin = readOrigin(exchange);
     // Everybody else has a connection for each, and the listener counts those.
@@ -145,7 +145,7 @@ const BODYLESS: RequestFlags = { end: true, upgrade: false };
 
 /** What is added to a head may make it larger than the wire allows. */
 function tryOpen(
-  carrier: Carrier,
+  carrier: SessionHandle,
   head: VisitorHead,
   flags: RequestFlags,
   visitor: Visitor,

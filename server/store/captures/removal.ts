@@ -1,5 +1,5 @@
 import { type Kysely, sql, type Transaction } from "kysely";
-import { nextTurn } from "../../../common/turn.ts";
+import { yieldToEventLoop } from "../../../common/event_loop.ts";
 import type { Captures } from "./types.ts";
 import type { Database } from "../schema/mod.ts";
 
@@ -90,7 +90,7 @@ async function removeOldest(db: Kysely<Database>, viewId: string, { upTo, before
     });
     removed += count;
     if (count < STEP) return removed;
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }
 

@@ -3,7 +3,7 @@ import { TooManyViews } from "../errors.ts";
 import type { Database } from "../schema/mod.ts";
 
 /** What a view's capture URL answers. */
-export interface ViewAnswer {
+export interface ViewResponse {
   status: number;
   /** Names and values, one character a byte. */
   headers: readonly (readonly [string, string])[];
@@ -24,7 +24,7 @@ export interface View {
   number: number;
   name: string;
   createdAt: number;
-  answer: ViewAnswer;
+  answer: ViewResponse;
   retentionDays: number;
   maxCaptures: number;
   /** What it has now. */
@@ -126,7 +126,7 @@ function toColumns({ name, answer, retentionDays, maxCaptures }: ViewChanges): P
   };
 }
 
-function answerColumns({ status, headers, body, delayMs, cors }: ViewAnswer) {
+function answerColumns({ status, headers, body, delayMs, cors }: ViewResponse) {
   return {
     answer_status: status,
     answer_headers: JSON.stringify(headers),

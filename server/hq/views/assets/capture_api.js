@@ -1,7 +1,7 @@
 // @ts-check
 import { queryOf } from "./capture_text.js";
 
-/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
+/** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 /** Captures of one view, at the server. All functions throw an Error with a line for the user. */
@@ -77,7 +77,7 @@ export class CaptureApi {
    * @param {string} id
    * @param {string | null} url
    * @param {AbortSignal} signal
-   * @returns {Promise<import("../../../../common/capture_json.ts").ReplayedJson | { capture: string }>}
+   * @returns {Promise<import("../../../../common/captures/capture_json.ts").ReplayedJson | { capture: string }>}
    */
   async replay(id, url, signal) {
     const body = JSON.stringify({ url });

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { toCurl, toHar, toJsonLines } from "./capture_export.js";
 import { guessPreset, verifySignature } from "./capture_signature.js";
 import { formatBodySize, matches, queryOf, shownPath } from "./capture_text.js";
-import type { OpenedCaptureJson } from "../../../../common/capture_json.ts";
+import type { OpenedCaptureJson } from "../../../../common/captures/capture_json.ts";
 import { visibleRows } from "./capture_window.js";
 
 const CAPTURE: OpenedCaptureJson = {

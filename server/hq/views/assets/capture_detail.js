@@ -5,7 +5,7 @@ import { toCurl } from "./capture_export.js";
 import { guessPreset, PRESETS, verifySignature } from "./capture_signature.js";
 import { codingsOf, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
-/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
+/** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
 /** @typedef {import("./capture_body.js").Readers} Readers */
 /** @typedef {import("./capture_body.js").Shown} Shown */

@@ -2,7 +2,7 @@
 // Captures in the forms in which others take them.
 import { decodeBase64, readable } from "./capture_text.js";
 
-/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
+/** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 
 /**
  * The command that sends a capture once more.

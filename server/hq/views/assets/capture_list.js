@@ -3,7 +3,7 @@ import { element } from "./capture_dom.js";
 import { formatBodySize, methodClass, shownPath } from "./capture_text.js";
 import { visibleRows } from "./capture_window.js";
 
-/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
+/** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 
 /** As in the stylesheet. */
 const ROW_HEIGHT = 56;

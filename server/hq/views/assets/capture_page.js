@@ -8,7 +8,7 @@ import { CaptureList } from "./capture_list.js";
 import { ReplayDialog } from "./capture_replay.js";
 import { byteText, matches } from "./capture_text.js";
 
-/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
+/** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 const PAGE = 500;

@@ -4,8 +4,8 @@ import { showBytes } from "./capture_body.js";
 import { byId, element, table } from "./capture_dom.js";
 import { decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
-/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
-/** @typedef {import("../../../../common/capture_json.ts").ReplayedJson} Replayed */
+/** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
+/** @typedef {import("../../../../common/captures/capture_json.ts").ReplayedJson} Replayed */
 /** @typedef {import("./capture_body.js").Readers} Readers */
 
 /** Sends captures of one view to a URL, which the browser remembers for the view, or to the view itself. */

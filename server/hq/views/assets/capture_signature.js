@@ -2,7 +2,7 @@
 // Signatures of webhooks, checked here: the secret never leaves the page.
 import { bytesOf } from "./capture_text.js";
 
-/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
+/** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {{ header: string, read(value: string, capture: Capture): { signed: string, signatures: string[] } | null }} Preset */
 
 const ENCODER = new TextEncoder();

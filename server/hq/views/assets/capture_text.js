@@ -1,5 +1,5 @@
 // @ts-check
-/** @typedef {import("../../../../common/capture_json.ts").OpenedCaptureJson} Capture */
+/** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 /**

@@ -1,0 +1,77 @@
+import { scanFieldLines, scanValue } from "../http1/mod.ts";
+import { describeAbort } from "./_failure.ts";
+import type { ProxyAddress } from "./proxy_rules.ts";
+import { ConnectError, type Connection } from "./types.ts";
+
+/** Bytes of a proxy's answer, head only. An answer that refuses may have a page after it, which is not read. */
+const MAX_PROXY_ANSWER = 16 * 1024;
+
+/**
+ * Asks the proxy at the other end of `connection` to connect it to a peer (RFC 9110, section 9.3.6).
+ * After that the connection's bytes are the peer's. It stays the caller's to close, also when this fails.
+ * @throws ConnectError with `proxy` when the proxy refuses or answers nonsense
+ */
+export async function connectThroughProxy(
+  connection: Connection,
+  proxy: ProxyAddress,
+  hostname: string,
+  port: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const attempt = `cannot connect to ${hostname} port ${port} through the proxy ${proxy.hostname} port ${proxy.port}`;
+  const giveUp = () => connection.close();
+  signal?.addEventListener("abort", giveUp);
+  try {
+    signal?.throwIfAborted();
+    await connection.write(new TextEncoder().encode(renderConnect(proxy, hostname, port)));
+    await readResponse(connection);
+  } catch (cause) {
+    if (signal?.aborted) throw describeAbort(attempt, signal);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ConnectError("proxy", `${attempt}: ${reason}`, { cause });
+  } finally {
+    signal?.removeEventListener("abort", giveUp);
+  }
+}
+
+function renderConnect(proxy: ProxyAddress, hostname: string, port: number): string {
+  const authority = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+  const authorization = proxy.authorization === undefined ? "" : `proxy-authorization: ${proxy.authorization}\r\n`;
+  return `CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${authorization}\r\n`;
+}
+
+async function readResponse(connection: Connection): Promise<void> {
+  const buffer = new Uint8Array(MAX_PROXY_ANSWER);
+  let length = 0;
+  for (let end = -1; end < 0;) {
+    if (length === buffer.length) throw new RangeError(`its answer is longer than ${MAX_PROXY_ANSWER} bytes`);
+    const count = await connection.read(buffer.subarray(length));
+    if (count === null) throw new Error("it closed the connection");
+    length += count;
+    end = scanResponse(buffer, length);
+    // Whoever speaks before the client does is no TLS or WebSocket server.
+    if (end >= 0 && end < length) throw new Error("bytes came before the first request");
+  }
+}
+
+/** Offset after the head of the answer, or -1 when it is not whole yet. */
+function scanResponse(buffer: Uint8Array, length: number): number {
+  const lineEnd = scanValue(buffer, 0, length);
+  if (lineEnd < 0) return -1;
+  const line = String.fromCharCode(...buffer.subarray(0, lineEnd));
+  const match = /^HTTP\/1\.[01] (\d{3})(?: (.*))?$/.exec(line);
+  if (match === null) throw new SyntaxError(`it does not speak HTTP, its answer starts with ${quoteLine(line)}`);
+  const [, status, reason = ""] = match;
+  if (!status.startsWith("2")) throw new Error(explainRefusal(status, reason));
+  return scanFieldLines(buffer, lineEnd + 2, length);
+}
+
+function explainRefusal(status: string, reason: string): string {
+  if (status === "407") return "it wants a user and a password (407), which go into the proxy's URL";
+  return `it answered ${status} ${quoteLine(reason)}`;
+}
+
+/** Text of a stranger for a message: one line that cannot steer a terminal, cut where it gets long. */
+function quoteLine(text: string): string {
+  return JSON.stringify(text.slice(0, 80)).replace(/[\x7f-\xff]/g, "?");
+}

@@ -1,0 +1,232 @@
+import {
+  CR,
+  describeByte,
+  FieldSyntaxError,
+  isWord,
+  LF,
+  listHasWord,
+  MAX_FIELDS,
+  parseContentLength,
+  quote,
+  scanFieldName,
+  scanValue,
+  skipSpace,
+  trimSpace,
+} from "./field_lines.ts";
+
+/** Bytes of a response's head, status line and blank line included. Node allows 16 KiB, most servers 8 to 64. */
+export const MAX_RESPONSE_HEAD = 64 * 1024;
+
+/** A peer that does not speak HTTP/1.1, or speaks it in a way that two readers could read differently. */
+export class ResponseSyntaxError extends SyntaxError {
+  override name = "ResponseSyntaxError";
+}
+
+/** What the reader must know of the request that a response answers. */
+export interface RequestFacts {
+  /** As sent: methods are case-sensitive. */
+  readonly method: string;
+  /** The request asked for another protocol, so 101 is an answer to it. */
+  readonly upgrade: boolean;
+  /** The greatest status that can be passed on, up to 999; 599 when left out, the greatest that HTTP has a meaning for. */
+  readonly maxStatus?: number;
+}
+
+/**
+ * How the body ends (RFC 9112, section 6.3): there is none, after `length` bytes, with the last chunk,
+ * with the connection; or what follows is no HTTP any more.
+ */
+export type Framing = "none" | "length" | "chunked" | "close" | "upgrade";
+
+/** A response's head. All offsets are into the buffer that was parsed. */
+export interface ResponseHead {
+  /** Offset of the first byte after the head. */
+  readonly end: number;
+  readonly status: number;
+  /** The reason phrase, which may be empty, begins here: what follows up to `fieldsEnd` is a head less its status. */
+  readonly reasonStart: number;
+  /** The field lines, each with its CRLF, without the blank line: `buffer[fieldsStart, fieldsEnd)`. */
+  readonly fieldsStart: number;
+  readonly fieldsEnd: number;
+  readonly framing: Framing;
+  /** Bytes of the body where framing is `length`, else 0. */
+  readonly length: number;
+  /** The connection may carry another request once this response has been read to its end. */
+  readonly keepAlive: boolean;
+  /** 1xx other than 101: a final response follows. */
+  readonly informational: boolean;
+}
+
+/**
+ * Reads a response's head from `buffer[start, end)` in one pass, without copies.
+ * @returns null when the head is not complete yet
+ * @throws ResponseSyntaxError for anything malformed or ambiguous, also when the head is still incomplete,
+ * and for a head longer than {@link MAX_RESPONSE_HEAD} or with more than {@link MAX_FIELDS} fields
+ */
+export function parseResponseHead(
+  buffer: Uint8Array,
+  start: number,
+  end: number,
+  request: RequestFacts,
+): ResponseHead | null {
+  try {
+    const limit = start + MAX_RESPONSE_HEAD;
+    const head = scanHead(buffer, start, Math.min(end, limit), request);
+    if (head === null && end >= limit) {
+      throw new ResponseSyntaxError(`the head is longer than ${MAX_RESPONSE_HEAD} bytes`);
+    }
+    return head;
+  } catch (error) {
+    if (error instanceof FieldSyntaxError) throw new ResponseSyntaxError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function scanHead(buffer: Uint8Array, start: number, end: number, request: RequestFacts): ResponseHead | null {
+  const maxStatus = request.maxStatus ?? MAX_STATUS;
+  const statusLineEnd = scanStatusLine(buffer, start, end, maxStatus);
+  if (statusLineEnd < 0) return null;
+  const fieldsStart = statusLineEnd + 2;
+  const fields = createFramingFields();
+  let at = fieldsStart, count = 0;
+  while (at < end && buffer[at] !== CR) {
+    const colon = scanFieldName(buffer, at, end);
+    const valueEnd = colon < 0 ? -1 : scanValue(buffer, colon + 1, end);
+    if (++count > MAX_FIELDS) throw new ResponseSyntaxError(`the head has more than ${MAX_FIELDS} fields`);
+    if (valueEnd < 0) return null;
+    readField(fields, buffer, at, colon, valueEnd);
+    at = valueEnd + 2;
+  }
+  if (at + 1 >= end) return null;
+  if (buffer[at + 1] !== LF) throw new ResponseSyntaxError("a bare CR inside a line");
+  return createHead(buffer, start, fieldsStart, at, fields, request);
+}
+
+const MAX_STATUS = 599;
+
+/** `HTTP/1.1 200`, after which a reason phrase may come. */
+const STATUS_END = 12;
+const VERSION = [..."HTTP/1."].map((char) => char.charCodeAt(0));
+
+/** Offset of the CRLF that ends the status line (RFC 9112, section 4), or -1 when it is not there yet. */
+function scanStatusLine(buffer: Uint8Array, start: number, end: number, maxStatus: number): number {
+  const known = Math.min(end - start, VERSION.length);
+  for (let index = 0; index < known; index++) {
+    if (buffer[start + index] !== VERSION[index]) throw statusLineError(buffer, start, end);
+  }
+  if (end - start < STATUS_END + 1) return -1;
+  const minor = buffer[start + 7];
+  if ((minor !== 0x30 && minor !== 0x31) || buffer[start + 8] !== 0x20) throw statusLineError(buffer, start, end);
+  const status = parseStatus(buffer, start);
+  if (status < 100 || status > maxStatus) {
+    throw new ResponseSyntaxError(`status ${status} is not within 100 to ${maxStatus}`);
+  }
+  const afterStatus = buffer[start + STATUS_END];
+  // The space before an empty reason phrase is left out by so many servers that every client allows it.
+  if (afterStatus !== 0x20 && afterStatus !== CR) throw statusLineError(buffer, start, end);
+  return scanValue(buffer, start + STATUS_END, end);
+}
+
+function statusLineError(buffer: Uint8Array, start: number, end: number): ResponseSyntaxError {
+  return new ResponseSyntaxError(
+    `the answer does not start with an HTTP/1.1 status line but with ${quote(buffer, start, end)}`,
+  );
+}
+
+function parseStatus(buffer: Uint8Array, start: number): number {
+  let status = 0;
+  for (let at = start + 9; at < start + STATUS_END; at++) {
+    const digit = buffer[at] - 0x30;
+    if (digit < 0 || digit > 9) throw new ResponseSyntaxError(`${describeByte(buffer[at])} in the status code`);
+    status = status * 10 + digit;
+  }
+  return status;
+}
+
+/** What the fields say of where the body ends and of the connection. */
+interface FramingFields {
+  /** -1 when there is no Content-Length. */
+  contentLength: number;
+  chunked: boolean;
+  close: boolean;
+  keepAlive: boolean;
+}
+
+function createFramingFields(): FramingFields {
+  return { contentLength: -1, chunked: false, close: false, keepAlive: false };
+}
+
+function readField(fields: FramingFields, buffer: Uint8Array, start: number, colon: number, end: number): void {
+  // Most names differ in length from these three, which spares the comparison.
+  switch (colon - start) {
+    case 10:
+      if (isWord(buffer, start, colon, "connection")) readConnection(fields, buffer, colon + 1, end);
+      break;
+    case 14:
+      if (!isWord(buffer, start, colon, "content-length")) break;
+      fields.contentLength = parseContentLength(buffer, colon + 1, end, fields.contentLength);
+      break;
+    case 17:
+      if (isWord(buffer, start, colon, "transfer-encoding")) readTransferEncoding(fields, buffer, colon + 1, end);
+  }
+}
+
+function readConnection(fields: FramingFields, buffer: Uint8Array, start: number, end: number): void {
+  if (listHasWord(buffer, start, end, "close")) fields.close = true;
+  if (listHasWord(buffer, start, end, "keep-alive")) fields.keepAlive = true;
+}
+
+function readTransferEncoding(fields: FramingFields, buffer: Uint8Array, start: number, end: number): void {
+  const from = skipSpace(buffer, start, end);
+  const to = trimSpace(buffer, from, end);
+  if (fields.chunked || !isWord(buffer, from, to, "chunked")) {
+    throw new ResponseSyntaxError(`the transfer encoding ${quote(buffer, from, to)} is not one "chunked" alone`);
+  }
+  fields.chunked = true;
+}
+
+function createHead(
+  buffer: Uint8Array,
+  start: number,
+  fieldsStart: number,
+  fieldsEnd: number,
+  fields: FramingFields,
+  request: RequestFacts,
+): ResponseHead {
+  if (fields.chunked && fields.contentLength >= 0) {
+    throw new ResponseSyntaxError("both a transfer encoding and a length are given");
+  }
+  const status = parseStatus(buffer, start);
+  const framing = chooseFraming(status, fields, request);
+  return {
+    end: fieldsEnd + 2,
+    status,
+    reasonStart: start + (buffer[start + STATUS_END] === 0x20 ? STATUS_END + 1 : STATUS_END),
+    fieldsStart,
+    fieldsEnd,
+    framing,
+    length: framing === "length" ? fields.contentLength : 0,
+    keepAlive: mayKeepAlive(buffer[start + 7] === 0x31, status, framing, fields),
+    informational: status < 200 && status !== 101,
+  };
+}
+
+/** RFC 9112, section 6.3, in its order. */
+function chooseFraming(status: number, fields: FramingFields, request: RequestFacts): Framing {
+  if (status === 101) {
+    if (!request.upgrade) throw new ResponseSyntaxError("status 101 answers a request that asked for no upgrade");
+    return "upgrade";
+  }
+  if (request.method === "HEAD" || status < 200 || status === 204 || status === 304) return "none";
+  if (request.method === "CONNECT" && status < 300) return "upgrade";
+  if (fields.chunked) return "chunked";
+  return fields.contentLength >= 0 ? "length" : "close";
+}
+
+function mayKeepAlive(is11: boolean, status: number, framing: Framing, fields: FramingFields): boolean {
+  if (framing === "close" || framing === "upgrade" || fields.close) return false;
+  // Servers that announce a body with 204 tend to send one too. It would be read as the next answer.
+  if (status === 204 && (fields.chunked || fields.contentLength > 0)) return false;
+  // An HTTP/1.0 server cannot know chunks, so their end is not to be relied on (RFC 9112, section 6.1).
+  return is11 || (fields.keepAlive && !fields.chunked);
+}

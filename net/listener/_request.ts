@@ -1,0 +1,97 @@
+import { expectationFailed, HttpError } from "../../common/http_error.ts";
+import { decodeLatin1, type RequestHead, type RequestSyntaxError } from "../http1/mod.ts";
+import type { Exchange } from "./types.ts";
+
+/** Every field of a head: its name, as it was sent or in lower case, its value, and so on. */
+export function listHeaders(head: RequestHead, lowerCase: boolean): string[] {
+  const list: string[] = [];
+  for (let field = 0; field < head.fieldCount; field++) {
+    const name = head.name(field);
+    list.push(lowerCase ? name.toLowerCase() : name, head.value(field));
+  }
+  return list;
+}
+
+/** Whether a request is a WebSocket handshake that can be accepted (RFC 6455, section 4.2.1). */
+export function isWebSocketHandshake(exchange: Pick<Exchange, "method" | "header">): boolean {
+  return exchange.method === "GET" && exchange.header("upgrade")?.toLowerCase() === "websocket" &&
+    exchange.header("sec-websocket-version") === "13" &&
+    /^[A-Za-z0-9+/]{22}==$/.test(exchange.header("sec-websocket-key") ?? "");
+}
+
+/** What `Expect` asks for that nobody here can meet, as an error; else null. */
+export function findExpectationFault({ head }: Pick<Exchange, "head">): HttpError | null {
+  if (head.expectation !== "unknown") return null;
+  return expectationFailed(`This server knows no expectation "${head.values("expect")}".`, {
+    supported_expectations: ["100-continue"],
+  });
+}
+
+/** 400, and the connection ends: what follows on it cannot be trusted to be a request. */
+export function badRequest(message: string, options?: ErrorOptions): HttpError {
+  return new HttpError(400, "bad_request", message, { ...options, headers: { connection: "close" } });
+}
+
+/** What 431 says, from the edge and from the runtime's listener alike. */
+export const HEAD_TOO_LARGE = "The request's line and headers are too large.";
+
+const CODES = { 400: "bad_request", 431: "head_too_large", 505: "http_version_not_supported" } as const;
+
+/** The answer to a head that cannot be taken; the connection ends with it. */
+export function headFault(error: RequestSyntaxError): HttpError {
+  const { status, message } = error;
+  return new HttpError(status, CODES[status], message, { cause: error, headers: { connection: "close" } });
+}
+
+/**
+ * The value of Accept in a head that nobody could read, as far as it came: it says whether a person or a program waits.
+ */
+export function findAccept(head: Uint8Array): string | null {
+  return /\r\naccept:[ \t]*([^\r\n]*)/i.exec(decodeLatin1(head, 0, head.length))?.[1] ?? null;
+}
+
+/** The body for who wants a stream: nothing is read before it is asked for, and whoever brings memory has it filled. */
+export function streamBody(exchange: Pick<Exchange, "readBody">): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      const piece = await exchange.readBody();
+      const wanted = controller.byobRequest;
+      if (piece === null) {
+        controller.close();
+        return wanted?.respond(0);
+      }
+      const view = wanted?.view;
+      // A copy: the stream takes the memory away, which a Buffer of Node's would share with others.
+      if (wanted === null || !view || view.byteLength < piece.length) return controller.enqueue(new Uint8Array(piece));
+      new Uint8Array(view.buffer, view.byteOffset, piece.length).set(piece);
+      wanted.respond(piece.length);
+    },
+  });
+}
+
+/**
+ * A web-standard `Request`, in whose URL bytes above 0x7f are escaped.
+ * @throws HttpError 400 where there is none: a method or a host that cannot be used, or a body with GET
+ */
+export function createRequest(exchange: Exchange): Request {
+  const { method, body, headers, signal, secure, host } = exchange;
+  try {
+    // `duplex` is needed for a streamed body and missing from the type.
+    const init: RequestInit & { duplex: "half" } = { method, headers: pairs(headers), body, duplex: "half", signal };
+    const path = exchange.path === "*" ? "/" : escapeBytes(exchange.path);
+    return new Request(`${secure ? "https" : "http"}://${host || "localhost"}${path}`, init);
+  } catch (cause) {
+    throw badRequest("This request has a method, a host or a body that cannot be used here.", { cause });
+  }
+}
+
+function pairs(headers: readonly string[]): [string, string][] {
+  const list: [string, string][] = [];
+  for (let at = 0; at < headers.length; at += 2) list.push([headers[at], headers[at + 1]]);
+  return list;
+}
+
+function escapeBytes(path: string): string {
+  return path.replace(/[\x80-\xff]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}

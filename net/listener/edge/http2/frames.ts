@@ -1,0 +1,133 @@
+/** What the frames of HTTP/2 are made of (RFC 9113, sections 4 and 6). */
+
+/** Types of frames. */
+export const FrameType = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  rstStream: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+
+/** Flags; which types have them is in the name's comment. */
+export const Flag = {
+  /** DATA, HEADERS. */
+  endStream: 0x1,
+  /** SETTINGS, PING. */
+  ack: 0x1,
+  /** HEADERS, CONTINUATION. */
+  endHeaders: 0x4,
+  /** DATA, HEADERS. */
+  padded: 0x8,
+  /** HEADERS. */
+  priority: 0x20,
+} as const;
+
+/** What SETTINGS are about (RFC 9113, section 6.5.2). */
+export const Setting = {
+  enablePush: 2,
+  maxConcurrentStreams: 3,
+  initialWindowSize: 4,
+  maxFrameSize: 5,
+  maxHeaderListSize: 6,
+} as const;
+
+/** Why a stream or a connection ends (RFC 9113, section 7). */
+export const ErrorCode = {
+  none: 0,
+  protocol: 1,
+  internal: 2,
+  flowControl: 3,
+  streamClosed: 5,
+  frameSize: 6,
+  refusedStream: 7,
+  cancel: 8,
+  compression: 9,
+  enhanceYourCalm: 11,
+} as const;
+/** A value of {@link ErrorCode}. */
+export type ErrorCode = typeof ErrorCode[keyof typeof ErrorCode];
+
+/** Bytes of a frame's head: length (3), type (1), flags (1), stream (4). */
+export const FRAME_HEAD = 9;
+/** Largest payload that is taken, and sent: what everybody takes (RFC 9113, section 4.2). */
+export const MAX_FRAME = 16_384;
+/** Bytes of a stream, and of a connection, that may be sent before the peer has said more (RFC 9113, section 6.9.2). */
+export const FIRST_WINDOW = 65_535;
+/** Largest window (RFC 9113, section 6.9.1). */
+export const MAX_WINDOW = 2 ** 31 - 1;
+
+const PREFACE_TEXT = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/** What a visitor sends first (RFC 9113, section 3.4). */
+export const PREFACE: readonly number[] = [...PREFACE_TEXT].map((char) => char.charCodeAt(0));
+
+/** What ends a connection. */
+export class ConnectionError extends Error {
+  override name = "ConnectionError";
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** What ends a stream, and nothing else. */
+export class StreamError extends Error {
+  override name = "StreamError";
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Unsigned 32 bits, big-endian. */
+export function readU32(bytes: Uint8Array, at: number): number {
+  return (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0;
+}
+
+/** 31 bits, big-endian, behind one that means nothing. */
+export function readU31(bytes: Uint8Array, at: number): number {
+  return readU32(bytes, at) & 0x7fffffff;
+}
+
+/** Writes a frame's head at `at`. @returns the offset behind it */
+export function writeFrameHead(
+  to: Uint8Array,
+  at: number,
+  length: number,
+  type: number,
+  flags: number,
+  stream: number,
+): number {
+  to[at] = length >> 16;
+  to[at + 1] = length >> 8;
+  to[at + 2] = length;
+  to[at + 3] = type;
+  to[at + 4] = flags;
+  return writeU32(to, at + 5, stream);
+}
+
+/** Writes unsigned 32 bits, big-endian. @returns the offset behind them */
+export function writeU32(to: Uint8Array, at: number, value: number): number {
+  to[at] = value >>> 24;
+  to[at + 1] = value >>> 16;
+  to[at + 2] = value >>> 8;
+  to[at + 3] = value;
+  return at + 4;
+}
+
+/** The payload `bytes[start, end)` without its padding (RFC 9113, section 6.1). */
+export function unpad(flags: number, bytes: Uint8Array, start: number, end: number): Uint8Array {
+  if ((flags & Flag.padded) === 0) return bytes.subarray(start, end);
+  const padding = bytes[start];
+  if (end - start < 1 + padding) throw new ConnectionError(ErrorCode.protocol, "more padding than payload");
+  return bytes.subarray(start + 1, end - padding);
+}

@@ -1,0 +1,174 @@
+import { CR, decodeLatin1, LF, TOKEN_BYTES, VALUE_BYTES } from "../../../http1/mod.ts";
+import { ErrorCode, StreamError } from "./frames.ts";
+
+/** What stands for a request's line (RFC 9113, section 8.3.1). */
+type Pseudo = ":method" | ":scheme" | ":authority" | ":path";
+const PSEUDO: ReadonlySet<string> = new Set(["method", "scheme", "authority", "path"].map((name) => `:${name}`));
+/** Fields of a connection, of which HTTP/2 has none (RFC 9113, section 8.2.2). */
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+]);
+const COLON = 0x3a, SPACE = 0x20, TAB = 0x09;
+/** A head that is larger cannot be read: its fields' offsets have 16 bits. */
+const MAX_HEAD = 0xffff;
+/** What a list of fields counts for each besides its bytes (RFC 9113, section 6.5.2). */
+const PER_FIELD = 32;
+
+/**
+ * Gathers a request's fields into a head as it would have come over HTTP/1.1, so that what passes heads on needs to know
+ * one form only. Used for one block at a time, of all connections.
+ */
+export class RequestFields {
+  method = "";
+  /** `:authority`, else the Host field's value; "" where there is neither. */
+  host = "";
+  path = "";
+  /** What the fields came to is more than what is taken; the rest was passed over. */
+  isTooLarge = false;
+  readonly #out = new Uint8Array(MAX_HEAD + 1);
+  #used = 0;
+  #size = 0;
+  #maxSize = 0;
+  #isTrailers = false;
+  #pseudo = new Map<string, string>();
+  #hasFields = false;
+  #hostField: string | null = null;
+  #cookies = "";
+  /** What is wrong with the block, which is read to its end all the same: the next ones build on it. */
+  #fault: string | null = null;
+
+  /** Begins a block. @param maxSize bytes of the fields that are taken, as HTTP/1.1 would have them */
+  begin(isTrailers: boolean, maxSize: number): void {
+    this.#used = this.#size = 0;
+    this.#maxSize = Math.min(maxSize, MAX_HEAD);
+    this.#isTrailers = isTrailers;
+    this.#pseudo.clear();
+    this.#hasFields = this.isTooLarge = false;
+    this.#hostField = this.#fault = null;
+    this.#cookies = "";
+  }
+
+  readonly add = (name: Uint8Array, value: Uint8Array): void => {
+    if (this.#fault !== null || this.isTooLarge) return;
+    this.#size += name.length + value.length + 4;
+    if (this.#size > this.#maxSize) this.isTooLarge = true;
+    else if (name[0] === COLON) this.#addPseudo(toText(name), value);
+    else this.#addField(name, value);
+  };
+
+  /**
+   * The head of a request, with its blank line; of one that {@link isTooLarge} as much as was taken.
+   * @throws StreamError when the block is no request's
+   */
+  takeHead(): Uint8Array<ArrayBuffer> {
+    this.#check();
+    const method = this.#need(":method", "GET"), path = this.#need(":path", "/");
+    this.#need(":scheme", "https");
+    const authority = this.#pseudo.get(":authority");
+    this.method = method;
+    this.path = path;
+    this.host = authority ?? this.#hostField ?? "";
+    // A host without a name is what nobody can pass on; whoever asks for it hears of that.
+    const start = `${method} ${path} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
+    const end = this.#cookies === "" ? "\r\n" : `cookie: ${this.#cookies}\r\n\r\n`;
+    const head = new Uint8Array(start.length + this.#used + end.length);
+    putText(head, 0, start);
+    head.set(this.#out.subarray(0, this.#used), start.length);
+    putText(head, start.length + this.#used, end);
+    return head;
+  }
+
+  /** Whether a Host field names another host than the request. */
+  get hasTwoHosts(): boolean {
+    return this.#hostField !== null && this.#hostField !== this.host;
+  }
+
+  /** The field lines of a trailer section. @throws StreamError when they are none */
+  takeTrailers(): Uint8Array<ArrayBuffer> {
+    this.#check();
+    return this.#out.slice(0, this.#used);
+  }
+
+  #check(): void {
+    if (this.#fault !== null) throw new StreamError(ErrorCode.protocol, this.#fault);
+  }
+
+  /** @param passedOver what stands for one that did not fit */
+  #need(name: Pseudo, passedOver: string): string {
+    const value = this.#pseudo.get(name) ?? (this.isTooLarge ? passedOver : "");
+    if (value === "") throw new StreamError(ErrorCode.protocol, `no ${name}`);
+    return value;
+  }
+
+  #addPseudo(name: string, value: Uint8Array): void {
+    if (this.#isTrailers || this.#hasFields) this.#fault = `${name} where fields are`;
+    else if (!PSEUDO.has(name) || this.#pseudo.has(name)) this.#fault = `${name} is unknown, or comes twice`;
+    else if (!isValue(value)) this.#fault = `a value of ${name} that is none`;
+    else this.#pseudo.set(name, toText(value));
+  }
+
+  #addField(name: Uint8Array, value: Uint8Array): void {
+    this.#hasFields = true;
+    if (!isName(name) || !isValue(value)) return void (this.#fault = "a field that is none");
+    const text = SPECIAL_SIZES.has(name.length) ? toText(name) : "";
+    if (OF_THE_CONNECTION.has(text) || (text === "te" && toText(value).toLowerCase() !== "trailers")) {
+      this.#fault = `a field ${text}`;
+    } else if (text === "host" && !this.#isTrailers) {
+      if (this.#hostField !== null && this.#hostField !== toText(value)) this.#fault = "two hosts";
+      this.#hostField = toText(value);
+    } else if (text === "cookie") {
+      // RFC 9113, section 8.2.3.
+      this.#cookies = this.#cookies === "" ? toText(value) : `${this.#cookies}; ${toText(value)}`;
+    } else this.#putLine(name, value);
+  }
+
+  #putLine(name: Uint8Array, value: Uint8Array): void {
+    const out = this.#out;
+    let at = this.#used;
+    out.set(name, at);
+    at += name.length;
+    out[at++] = COLON;
+    out[at++] = SPACE;
+    out.set(value, at);
+    at += value.length;
+    out[at++] = CR;
+    out[at++] = LF;
+    this.#used = at;
+  }
+}
+
+/** Lengths of the names that are not just passed on: connection, host, te, cookie, upgrade, ... */
+const SPECIAL_SIZES: ReadonlySet<number> = new Set([...OF_THE_CONNECTION, "host", "te", "cookie"].map((n) => n.length));
+
+/** What {@link RequestFields} is told a list may be at most, for SETTINGS. */
+export const listSizeOf = (maxHeadBytes: number, maxFields: number): number => maxHeadBytes + maxFields * PER_FIELD;
+
+/** A token without capitals (RFC 9113, section 8.2.1). */
+function isName(name: Uint8Array): boolean {
+  for (let at = 0; at < name.length; at++) {
+    const byte = name[at];
+    if (TOKEN_BYTES[byte] === 0 || (byte >= 0x41 && byte <= 0x5a)) return false;
+  }
+  return name.length > 0;
+}
+
+/** No control bytes, and no white space around it. */
+function isValue(value: Uint8Array): boolean {
+  for (let at = 0; at < value.length; at++) if (VALUE_BYTES[value[at]] === 0) return false;
+  return !isSpace(value[0]) && !isSpace(value[value.length - 1]);
+}
+
+const isSpace = (byte: number | undefined) => byte === SPACE || byte === TAB;
+
+/** A character a byte. */
+function toText(bytes: Uint8Array): string {
+  return decodeLatin1(bytes, 0, bytes.length);
+}
+
+function putText(to: Uint8Array, at: number, text: string): void {
+  for (let index = 0; index < text.length; index++) to[at + index] = text.charCodeAt(index);
+}

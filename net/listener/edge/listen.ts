@@ -1,0 +1,226 @@
+import { type Accepted, type Acceptor, type Certificate, openAcceptor } from "../../connection/mod.ts";
+import { delay } from "../../../common/delay.ts";
+import { describeError } from "../../../common/log.ts";
+import { networkOf } from "../../../common/network.ts";
+import { DEFAULT_LIMITS, type ListenerLimits } from "../limits.ts";
+import type { ListenerTraffic } from "../traffic.ts";
+import type { ExchangeHandler, Listener, ListenOptions } from "../types.ts";
+import { EdgeConnection, type ListenerContext } from "./connection.ts";
+import { readConnectionLimit } from "./connection_limit.ts";
+import { openHttp2 } from "./http2/open.ts";
+import type { Http2Front } from "./http2/types.ts";
+
+/** The one timer of all connections. */
+const SWEEP_MS = 1000;
+/** Between attempts to accept while the system has no more descriptors. */
+const REACCEPT_MS = 50;
+/** Ticks between two lines about it. */
+const FAILURE_TICKS = 10;
+/** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
+const EVICTED_SHARE = 1 / 16;
+/** Connections taken besides, when there is no room and nobody idle: for those that {@link Exchange.isOverLimit} lets in. */
+const RESERVED = 32;
+
+/** Calls `turn` once a second, until the function that it gives back is called. */
+export type Clock = (turn: () => void) => () => void;
+
+const everySecond: Clock = (turn) => {
+  const timer = setInterval(turn, SWEEP_MS);
+  return () => clearInterval(timer);
+};
+
+/**
+ * Listens with sockets and a reader of our own, on either runtime: strict, with limits, and answers as bytes.
+ * @param clock of all time limits, which tests turn by hand
+ * @throws whatever the system says when the address cannot be had
+ */
+export async function listenEdge(
+  options: ListenOptions,
+  handler: ExchangeHandler,
+  clock: Clock = everySecond,
+): Promise<Listener> {
+  const { hostname, port, tls } = options;
+  const protocols = ["h2", "http/1.1"];
+  const acceptor = await openAcceptor({ hostname, port, tls: tls && { ...tls, protocols } });
+  try {
+    const http2 = tls === undefined ? null : openHttp2(options, handler);
+    return new EdgeListener(acceptor, options, handler, http2, clock);
+  } catch (error) {
+    acceptor.close();
+    throw error;
+  }
+}
+
+class EdgeListener implements Listener, ListenerContext {
+  readonly hostname: string;
+  readonly port: number;
+  readonly limits: ListenerLimits;
+  readonly traffic: ListenerTraffic | null;
+  readonly handler: ExchangeHandler;
+  readonly log: ListenOptions["log"];
+  tick = 0;
+  closing = false;
+  readonly #acceptor: Acceptor;
+  readonly #http2: Http2Front | null;
+  readonly #isTrusted: (address: string) => boolean;
+  readonly #secure: boolean;
+  readonly #connections = new Set<EdgeConnection>();
+  readonly #perNetwork = new Map<string, number>();
+  readonly #stopClock: () => void;
+  /** Networks, or "" for all, of which nobody was idle when it was looked for, since the last sweep. */
+  readonly #busy = new Set<string>();
+  readonly #ended = new AbortController();
+  #drained: (() => void) | null = null;
+  /** Tick at which a failure to accept was logged last. */
+  #failedAt = -Infinity;
+
+  constructor(
+    acceptor: Acceptor,
+    options: ListenOptions,
+    handler: ExchangeHandler,
+    http2: Http2Front | null,
+    clock: Clock,
+  ) {
+    this.#acceptor = acceptor;
+    this.#http2 = http2;
+    this.handler = handler;
+    this.log = options.log;
+    this.hostname = acceptor.hostname;
+    this.port = acceptor.port;
+    this.traffic = options.traffic ?? null;
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.limits.maxConnections = Math.min(this.limits.maxConnections, readConnectionLimit());
+    this.#isTrusted = options.isTrusted ?? (() => false);
+    this.#secure = options.tls !== undefined;
+    this.#stopClock = clock(() => this.#sweep());
+    void this.#acceptAll();
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  forget(connection: EdgeConnection): void {
+    if (!this.#connections.delete(connection)) return;
+    this.#countFor(connection.network, -1);
+    this.#settleDrain();
+  }
+
+  setCertificate(pem: Certificate): void {
+    this.#acceptor.setCertificate(pem);
+  }
+
+  async close(): Promise<void> {
+    this.closing = true;
+    this.#acceptor.close();
+    for (const connection of this.#connections) connection.stop();
+    await Promise.all([
+      this.#http2?.close(),
+      new Promise<void>((resolve) => {
+        this.#drained = resolve;
+        this.#settleDrain();
+      }),
+    ]);
+    this.#end();
+  }
+
+  abort(): void {
+    this.closing = true;
+    this.#acceptor.close();
+    this.#http2?.abort();
+    for (const connection of this.#connections) connection.close();
+    this.#end();
+  }
+
+  #end(): void {
+    this.#stopClock();
+    this.#ended.abort();
+  }
+
+  #settleDrain(): void {
+    if (this.#drained === null) return;
+    for (const { phase } of this.#connections) if (phase !== "upgraded") return;
+    this.#drained();
+  }
+
+  async #acceptAll(): Promise<void> {
+    for (;;) {
+      try {
+        const accepted = await this.#acceptor.accept();
+        if (accepted === null) return;
+        this.#take(accepted);
+      } catch (error) {
+        if (this.closing) return;
+        this.#noteFailure(error);
+        this.#evict(ALL);
+        await delay(REACCEPT_MS, this.#ended.signal);
+      }
+    }
+  }
+
+  #noteFailure(error: unknown): void {
+    if (this.tick - this.#failedAt < FAILURE_TICKS) return;
+    this.#failedAt = this.tick;
+    this.log.warn("accept_failed", { reason: describeError(error), connections: this.#connections.size });
+  }
+
+  #take({ connection: socket, remoteAddress, handshake }: Accepted): void {
+    const network = networkOf(remoteAddress);
+    const room = this.#makeRoom(network, remoteAddress);
+    if (room === "none") return socket.close();
+    const watched = this.traffic?.watch(socket) ?? socket;
+    const connection = new EdgeConnection(this, watched, remoteAddress, network, this.#secure);
+    connection.isOverLimit = room === "reserved";
+    this.#connections.add(connection);
+    this.#countFor(network, 1);
+    if (!this.#secure) return connection.start();
+    connection.phase = "handshake";
+    handshake().then((protocol) => {
+      if (connection.phase === "closed") return;
+      if (protocol !== "h2" || this.#http2 === null) return connection.start();
+      connection.startHttp2(this.#http2);
+    }, () => connection.close());
+  }
+
+  /** Where one more fits. The longest idle go first; a running exchange never. */
+  #makeRoom(network: string, address: string): "open" | "reserved" | "none" {
+    const { maxConnections, maxConnectionsPerAddress } = this.limits;
+    if ((this.#perNetwork.get(network) ?? 0) >= maxConnectionsPerAddress && !this.#isTrusted(address)) {
+      if (!this.#evict(network)) return "none";
+    }
+    const taken = this.#connections.size;
+    if (taken < maxConnections || this.#evict(ALL)) return "open";
+    return taken < maxConnections + RESERVED ? "reserved" : "none";
+  }
+
+  /** Ends a share of the idle connections of a network, the longest idle first. Says whether there was one. */
+  #evict(network: string): boolean {
+    // A flood of newcomers is turned away without a look at everybody for each.
+    if (this.#busy.has(network)) return false;
+    const idle: EdgeConnection[] = [];
+    for (const connection of this.#connections) {
+      if (connection.isIdle && (network === ALL || connection.network === network)) idle.push(connection);
+    }
+    if (idle.length === 0) this.#busy.add(network);
+    // Who waits between requests loses nothing by it, who is about to send the first one an answer.
+    idle.sort((a, b) => Number(b.phase === "idle") - Number(a.phase === "idle") || a.since - b.since);
+    const count = Math.ceil(idle.length * EVICTED_SHARE);
+    for (let index = 0; index < count; index++) idle[index].close();
+    return count > 0;
+  }
+
+  #countFor(network: string, change: number): void {
+    const count = (this.#perNetwork.get(network) ?? 0) + change;
+    if (count > 0) this.#perNetwork.set(network, count);
+    else this.#perNetwork.delete(network);
+  }
+
+  #sweep(): void {
+    this.tick++;
+    this.#busy.clear();
+    for (const connection of this.#connections) connection.check(this.limits);
+  }
+}
+
+/** Stands for all networks. */
+const ALL = "";

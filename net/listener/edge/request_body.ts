@@ -1,0 +1,171 @@
+import { type ChunkedDecoder, createChunkedDecoder } from "../../http1/mod.ts";
+import { BodyPace } from "../body_pace.ts";
+import type { ListenerLimits } from "../limits.ts";
+import { BodyCut } from "../types.ts";
+import { acquireBuffer, LARGE, releaseBuffer, SMALL } from "../../../common/buffers/buffer_pool.ts";
+import type { Line } from "./types.ts";
+
+const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
+
+/** The body of one request, read off its connection only when somebody asks for more. */
+export class RequestBody {
+  readonly #connection: Line;
+  readonly #decoder: ChunkedDecoder | null;
+  /** Bytes still to come, where the head gave a length. */
+  #left: number;
+  /** Read from the socket, once what came with the head is used up: `#memory[#at, #end)` is not decoded yet. */
+  #memory: Uint8Array<ArrayBuffer> | null = null;
+  #at = 0;
+  #end = 0;
+  #awaitsContinue: boolean;
+  #isOver: boolean;
+  #isAbandoned = false;
+  /** Memory of the last piece, which its reader may still look at. */
+  #spent: Uint8Array<ArrayBuffer> | null = null;
+  readonly #pace = new BodyPace();
+  /** Whether somebody has a piece, until they ask for the next. */
+  #isLent = false;
+
+  /** @param connection whose head has just been read */
+  constructor(connection: Line) {
+    const { head } = connection;
+    this.#connection = connection;
+    this.#left = head.length;
+    this.#decoder = head.framing === "chunked" ? createChunkedDecoder() : null;
+    this.#isOver = head.framing === "none";
+    this.#awaitsContinue = head.expectation === "continue" && head.minorVersion === 1;
+  }
+
+  /** It has been read to its end. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Whether somebody may still look at the last piece. */
+  get isLent(): boolean {
+    return this.#isLent;
+  }
+
+  /** The visitor may still wait for `100 Continue`, so that nobody knows whether a body follows. */
+  get awaitsContinue(): boolean {
+    return this.#awaitsContinue;
+  }
+
+  /** The trailer section, once it {@link isOver}. */
+  get trailers(): Uint8Array {
+    return this.#decoder?.trailers ?? NOTHING;
+  }
+
+  /** As {@link Exchange.readBody}. */
+  async read(): Promise<Uint8Array | null> {
+    this.#isLent = false;
+    this.#releaseSpent();
+    while (!this.#isOver) {
+      if (this.#isAbandoned) throw new BodyCut("the answer is complete");
+      const piece = this.#takeRead();
+      this.#isLent = piece.length > 0;
+      if (this.#isLent) return piece;
+      if (!this.#isOver) await this.#readMore();
+    }
+    return null;
+  }
+
+  /** Nobody reads it any more. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    if (!this.#isLent) this.#releaseSpent();
+  }
+
+  /** What came with the head may hold the rest of it: then the connection can go on behind it. */
+  skipRead(): void {
+    if (this.#decoder !== null || this.#isOver || this.#left > this.#connection.rest.length) return;
+    this.#connection.takeRest(this.#left);
+    this.#left = 0;
+    this.#isOver = true;
+  }
+
+  /** Whether {@link skipRead} would reach its end. */
+  get isHere(): boolean {
+    return this.#isOver || (this.#decoder === null && this.#left <= this.#connection.rest.length);
+  }
+
+  /** Asked once a second: whether less comes than from a visitor who wants to be heard. */
+  isTooSlow(limits: ListenerLimits): boolean {
+    return this.#pace.isTooSlow(limits);
+  }
+
+  /** The data that can be had of what has been read, maybe none. */
+  #takeRead(): Uint8Array {
+    const { rest } = this.#connection;
+    if (rest.length > 0) {
+      const { piece, taken } = this.#decode(rest);
+      this.#connection.takeRest(taken);
+      if (this.#isOver) this.#connection.bodyEnded(null, 0, 0);
+      return piece;
+    }
+    if (this.#memory === null || this.#at === this.#end) return NOTHING;
+    const { piece, taken } = this.#decode(this.#memory.subarray(this.#at, this.#end));
+    this.#at += taken;
+    if (this.#isOver) this.#giveOver(this.#memory);
+    return piece;
+  }
+
+  #giveOver(memory: Uint8Array<ArrayBuffer>): void {
+    const hasMore = this.#at < this.#end;
+    this.#memory = null;
+    if (!hasMore) this.#spent = memory;
+    this.#connection.bodyEnded(hasMore ? memory : null, this.#at, this.#end);
+  }
+
+  #releaseSpent(): void {
+    if (this.#spent !== null) releaseBuffer(this.#spent);
+    this.#spent = null;
+  }
+
+  /** Takes the framing off, in place. @throws BodyCut when it is malformed */
+  #decode(bytes: Uint8Array): { piece: Uint8Array; taken: number } {
+    this.#awaitsContinue = false;
+    if (this.#decoder === null) {
+      const taken = Math.min(bytes.length, this.#left);
+      this.#left -= taken;
+      this.#isOver = this.#left === 0;
+      return { piece: taken === bytes.length ? bytes : bytes.subarray(0, taken), taken };
+    }
+    let gathered = 0;
+    try {
+      const taken = this.#decoder.push(bytes, (data) => {
+        // Data is never longer than its chunk, so it moves towards the start.
+        if (data.byteOffset !== bytes.byteOffset + gathered) bytes.set(data, gathered);
+        gathered += data.length;
+      });
+      this.#isOver = this.#decoder.done;
+      return { piece: bytes.subarray(0, gathered), taken };
+    } catch (cause) {
+      this.#connection.close();
+      throw new BodyCut("the body is malformed", { cause });
+    }
+  }
+
+  async #readMore(): Promise<void> {
+    if (this.#awaitsContinue) {
+      this.#awaitsContinue = false;
+      await this.#connection.write(CONTINUE);
+    }
+    const memory = this.#grow();
+    const room = this.#decoder === null && this.#left < memory.length ? memory.subarray(0, this.#left) : memory;
+    this.#at = this.#end = 0;
+    this.#pace.wait();
+    this.#end = await this.#connection.readBody(room);
+    this.#pace.came(this.#end);
+  }
+
+  /** Small bodies, of thousands of visitors maybe, get small memory; those that fill it a large one. */
+  #grow(): Uint8Array<ArrayBuffer> {
+    if (this.#memory === null) return this.#memory = acquireBuffer(SMALL);
+    if (this.#end < this.#memory.length || this.#memory.length === LARGE) return this.#memory;
+    releaseBuffer(this.#memory);
+    return this.#memory = acquireBuffer(LARGE);
+  }
+}
+
+const NOTHING = new Uint8Array(0);

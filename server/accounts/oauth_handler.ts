@@ -1,0 +1,262 @@
+import { HttpError, nothingHere } from "../../common/http_error.ts";
+import type { OriginReader } from "../../net/forwarded.ts";
+import type { Exchange } from "../../net/listener/mod.ts";
+import { networkOf } from "../../common/network.ts";
+import { createRateLimiter } from "../../common/rate_limiter.ts";
+import type { Ended } from "../access/mod.ts";
+import type { Handler } from "../http/mod.ts";
+import type { Store } from "../store/mod.ts";
+import type { Auth } from "./better_auth/auth.ts";
+import {
+  ACCESS_TOKEN_PREFIX,
+  ADDRESS_HEADER,
+  REFRESH_TOKEN_PREFIX,
+  REUSE_SECONDS,
+} from "./better_auth/auth_options.ts";
+import { CLI_CLIENT_ID } from "./better_auth/cli_client.ts";
+import { deviceAccountOf } from "./forms/consent.ts";
+import { PERSONAL_TOKEN_PREFIX } from "./identify.ts";
+import { createSecret, hashSecret } from "../../common/secret.ts";
+
+/** What the endpoints of OAuth 2.1 work with. */
+export interface OAuthHandlerOptions {
+  loadAuth(): Promise<Auth>;
+  store: Pick<Store, "identities" | "personalTokens">;
+  readOrigin: OriginReader;
+  /** Of HQ. */
+  origin: string;
+  /** A login has ended. */
+  onEnded(ended: Ended): void;
+  /** Somebody used a refresh token a second time: all tokens of that login have ended. */
+  onReplay(userId: string): Promise<void>;
+}
+
+/** All that better-auth answers to the outside, of the many things that it can: what clients of OAuth need. */
+const OPEN: ReadonlySet<string> = new Set([
+  "GET /api/auth/oauth2/authorize",
+  "POST /api/auth/oauth2/token",
+  "POST /api/auth/oauth2/revoke",
+  "GET /api/auth/oauth2/userinfo",
+  "POST /api/auth/oauth2/userinfo",
+  "POST /api/auth/device/code",
+  "GET /api/auth/jwks",
+]);
+
+/** Where clients find out about the others; the first is what OpenID Connect asks for, the third is RFC 8414's. */
+const METADATA: ReadonlySet<string> = new Set([
+  "/.well-known/openid-configuration",
+  "/.well-known/oauth-authorization-server",
+  "/.well-known/oauth-authorization-server/api/auth",
+]);
+
+/** Fields of the metadata that are as better-auth says; the others tell of what we keep shut. */
+const TOLD = [
+  "issuer",
+  "authorization_endpoint",
+  "token_endpoint",
+  "device_authorization_endpoint",
+  "revocation_endpoint",
+  "userinfo_endpoint",
+  "jwks_uri",
+  "scopes_supported",
+  "response_types_supported",
+  "response_modes_supported",
+  "grant_types_supported",
+  "code_challenge_methods_supported",
+  "authorization_response_iss_parameter_supported",
+  "subject_types_supported",
+  "id_token_signing_alg_values_supported",
+  "claims_supported",
+];
+
+const MAX_FORM_BYTES = 16 * 1024;
+
+/** What OAuth clients call. */
+export function createOAuthHandler(options: OAuthHandlerOptions): Handler {
+  // A device asks every five seconds, and many people may be behind one address.
+  const limiter = createRateLimiter({ burst: 120, perMinute: 120 });
+  let metadata: string | null = null;
+
+  async function answer(exchange: Exchange, path: string): Promise<Response> {
+    if (METADATA.has(path)) {
+      metadata ??= await readMetadata(await options.loadAuth(), options.origin);
+      return new Response(metadata, { headers: { "content-type": "application/json", ...SHARED } });
+    }
+    if (!OPEN.has(`${exchange.method} ${path}`)) throw nothingHere();
+    const { address } = options.readOrigin(exchange);
+    const waitMs = limiter.take(networkOf(address));
+    if (waitMs > 0) throw tooManyRequests(waitMs);
+    if (path.endsWith("/authorize")) return await authorize(options, exchange, address);
+    return await answerClient(options, exchange, path, address);
+  }
+
+  return {
+    handle(exchange) {
+      const path = exchange.path.split("?", 1)[0];
+      if (!path.startsWith("/api/auth/") && !METADATA.has(path)) return undefined;
+      return answer(exchange, path);
+    },
+  };
+}
+
+/** These answers say nothing of a browser's user, so pages of any origin may read them. */
+const SHARED = { "access-control-allow-origin": "*", "cache-control": "public, max-age=300" };
+
+async function readMetadata(auth: Auth, origin: string): Promise<string> {
+  const response = await auth.handle(new Request(`${origin}/.well-known/openid-configuration`));
+  const metadata: unknown = await response.json();
+  if (!response.ok || typeof metadata !== "object" || metadata === null) throw new Error("better-auth has no metadata");
+  return JSON.stringify({
+    ...Object.fromEntries(Object.entries(metadata).filter(([name]) => TOLD.includes(name))),
+    // The one client is public.
+    token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
+  });
+}
+
+/** The begin of a login: leads to the page for signing in, or to the one that asks whether the client may. */
+async function authorize(
+  { loadAuth, origin }: OAuthHandlerOptions,
+  exchange: Exchange,
+  address: string,
+): Promise<Response> {
+  const url = new URL(exchange.path, origin);
+  const prompts = (url.searchParams.get("prompt") ?? "").split(" ").filter((prompt) => prompt === "login");
+  // A program on the user's machine can pass for our client: it gets nothing unless its user says so (RFC 8252, 8.6).
+  url.searchParams.set("prompt", [...prompts, "consent"].join(" "));
+  const headers = new Headers({ accept: "text/html", [ADDRESS_HEADER]: address });
+  const cookie = exchange.header("cookie");
+  if (cookie !== null) headers.set("cookie", cookie);
+  return withoutStore(await (await loadAuth()).handle(new Request(url, { headers })));
+}
+
+/** A request of a client, which has no cookies and is answered none. */
+async function answerClient(
+  options: OAuthHandlerOptions,
+  exchange: Exchange,
+  path: string,
+  address: string,
+): Promise<Response> {
+  const headers = new Headers({ accept: "application/json", [ADDRESS_HEADER]: address });
+  for (const name of ["authorization", "content-type"]) {
+    const value = exchange.header(name);
+    if (value !== null) headers.set(name, value);
+  }
+  const body = exchange.method === "POST" ? await readForm(exchange) : undefined;
+  const form = new URLSearchParams(body ?? "");
+  if (path.endsWith("/revoke")) return withoutStore(await revoke(options, form));
+  const request = new Request(new URL(exchange.path, options.origin), { method: exchange.method, headers, body });
+  const auth = await options.loadAuth();
+  const respond = () => auth.handle(request);
+  if (path.endsWith("/token")) return withoutStore(await answerToken(options, auth, form, respond));
+  return withoutStore(await respond());
+}
+
+async function answerToken(
+  { store, onEnded, onReplay }: OAuthHandlerOptions,
+  auth: Auth,
+  form: URLSearchParams,
+  respond: () => Promise<Response>,
+): Promise<Response> {
+  const kind = form.get("grant_type");
+  if (kind === "refresh_token") {
+    const hash = hashSecret(withoutPrefix(form.get("refresh_token") ?? ""));
+    // Better-auth would end all logins of that user, on all their machines.
+    const replayed = await store.identities.findReplayed(hash, Date.now() - REUSE_SECONDS * 1000);
+    if (replayed !== null) {
+      await store.identities.endGrants({ grantId: replayed.grantId });
+      onEnded({ login: replayed.grantId });
+      await onReplay(replayed.userId);
+    }
+  }
+  const userCode = kind === DEVICE_GRANT ? await store.identities.findUserCode(form.get("device_code") ?? "") : null;
+  const response = await respond();
+  if (userCode === null || !response.ok) return response;
+  const text = await response.text();
+  await bindDevice(store, auth, userCode, JSON.parse(text));
+  return new Response(text, { status: response.status, headers: response.headers });
+}
+
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+/** Tokens of a device know neither their account nor each other until now. */
+async function bindDevice(
+  { identities }: Pick<Store, "identities">,
+  auth: Auth,
+  userCode: string,
+  tokens: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const accountId = await auth.recall(deviceAccountOf(userCode));
+  const texts = [tokens.access_token, tokens.refresh_token].filter((token) => typeof token === "string");
+  const grantId = createSecret();
+  if (accountId === null) throw new Error("a device was allowed for no account");
+  for (const text of texts) await identities.nameGrant(hashSecret(withoutPrefix(text)), grantId, accountId);
+}
+
+/**
+ * Ends all tokens of the login that the token belongs to; a token that nobody knows is answered alike (RFC 7009, sections
+ * 2.1 and 2.2). Better-auth would end all logins of that user for a refresh token that was used up, and refuses unknown
+ * ones. With `replaced_by`, an access token of the same user, what the old login has open is the new one's from then on:
+ * who logs in again does not mean to cut their tunnels.
+ */
+async function revoke({ store, onEnded }: OAuthHandlerOptions, form: URLSearchParams): Promise<Response> {
+  const token = form.get("token");
+  if (form.get("client_id") !== CLI_CLIENT_ID) return Response.json({ error: "invalid_client" }, { status: 401 });
+  if (token === null) return Response.json({ error: "invalid_request" }, { status: 400 });
+  const grant = await store.identities.findGrantOf(hashSecret(withoutPrefix(token)));
+  if (grant !== null) {
+    const { grantId: login, userId } = grant;
+    const other = await findLogin(store, form.get("replaced_by") ?? "");
+    await store.identities.endGrants({ grantId: login });
+    const isReplaced = other?.userId === userId && other.login !== login;
+    onEnded(isReplaced ? { login, successor: other.login } : { login });
+  }
+  return new Response(null, { status: 200 });
+}
+
+/** The login that an access token or personal token stands for now; null for what is none, or over. */
+async function findLogin(
+  { identities, personalTokens }: OAuthHandlerOptions["store"],
+  token: string,
+): Promise<{ userId: string; login: string } | null> {
+  if (token.startsWith(ACCESS_TOKEN_PREFIX)) {
+    const grant = await identities.findGrant(hashSecret(withoutPrefix(token)));
+    return grant === null || grant.expiresAt <= Date.now() ? null : { userId: grant.userId, login: grant.grantId };
+  }
+  if (!token.startsWith(PERSONAL_TOKEN_PREFIX)) return null;
+  const found = await personalTokens.findByHash(hashSecret(token));
+  const isOver = found === null || (found.expiresAt !== null && found.expiresAt <= Date.now());
+  return isOver ? null : { userId: found.userId, login: found.id };
+}
+
+function withoutPrefix(token: string): string {
+  const prefix = [ACCESS_TOKEN_PREFIX, REFRESH_TOKEN_PREFIX].find((one) => token.startsWith(one));
+  return prefix === undefined ? token : token.slice(prefix.length);
+}
+
+async function readForm(exchange: Exchange): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "", size = 0;
+  for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
+    size += piece.length;
+    if (size > MAX_FORM_BYTES) throw new HttpError(413, "body_too_large", "This request is too large.");
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Tokens and addresses with codes in them are nobody's to keep. */
+function withoutStore(response: Response): Response {
+  const headers = new Headers(response.headers);
+  headers.set("cache-control", "no-store");
+  headers.set("pragma", "no-cache");
+  headers.set("referrer-policy", "no-referrer");
+  return new Response(response.body, { status: response.status, headers });
+}
+
+function tooManyRequests(waitMs: number): HttpError {
+  const seconds = Math.ceil(waitMs / 1000);
+  return new HttpError(429, "too_many_requests", `Too many requests from this address. Try again in ${seconds} s.`, {
+    headers: { "retry-after": String(seconds) },
+  });
+}

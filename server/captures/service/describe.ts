@@ -1,0 +1,64 @@
+import type { CaptureJson, OpenedCaptureJson, ViewJson } from "../../../common/captures/capture_json.ts";
+import { Buffer } from "node:buffer";
+import type { Capture, OpenedCapture, View, ViewResponse } from "../../store/mod.ts";
+
+/** A view as its owners are told of it. Times are ISO 8601. */
+export interface DescribedView extends ViewJson {
+  number: number;
+  answer: ViewResponse;
+}
+
+/** Where views are, without a slash at the end. */
+export interface ViewUrls {
+  apiUrl: string;
+  hqUrl: string;
+}
+
+/** A view as the API answers with it, with the two addresses where it takes calls. */
+export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): DescribedView {
+  const { id, name, number, captures, bytes, answer, retentionDays, maxCaptures, lastCaptureAt } = view;
+  return {
+    id,
+    name,
+    number,
+    captureUrl: `${apiUrl}/req/${id}`,
+    browserUrl: `${hqUrl}/views/${id}/capture`,
+    createdAt: new Date(view.createdAt).toISOString(),
+    captures,
+    bytes,
+    lastCaptureAt: lastCaptureAt === null ? null : new Date(lastCaptureAt).toISOString(),
+    answer,
+    retentionDays,
+    maxCaptures,
+  };
+}
+
+/** The head of a capture as the API answers with it; its path and query as they were sent. */
+export function describeCapture(capture: Capture): CaptureJson {
+  const { cursor, method, host, httpVersion, headers, address, bodySize, contentType } = capture;
+  const mark = capture.path.indexOf("?");
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at], headers[at + 1]]);
+  return {
+    id: String(cursor),
+    cursor,
+    receivedAt: new Date(capture.receivedAt).toISOString(),
+    method,
+    host,
+    path: mark < 0 ? capture.path : capture.path.slice(0, mark),
+    query: mark < 0 ? null : capture.path.slice(mark + 1),
+    httpVersion,
+    headers: pairs,
+    address,
+    bodySize,
+    contentType,
+  };
+}
+
+/** With its body, where that is short enough to lie with it. */
+export function describeOpened(capture: OpenedCapture): OpenedCaptureJson {
+  const head = describeCapture(capture);
+  if (capture.bodyId !== null) return { ...head, bodyTruncated: true };
+  const { buffer, byteOffset, byteLength } = capture.body;
+  return { ...head, body: Buffer.from(buffer, byteOffset, byteLength).toString("base64") };
+}

@@ -1,0 +1,71 @@
+import { Buffer } from "node:buffer";
+import { yieldToEventLoop } from "../../../common/event_loop.ts";
+import type { Capture, CaptureFilter, Captures, OpenedCapture } from "../../store/mod.ts";
+
+/** What captures are looked for by. All that is given must fit. */
+export interface CaptureSearch extends CaptureFilter {
+  /** Within path and query, in any case. */
+  path?: string;
+  /** Within method, target, headers or the beginning of the body, in any case. */
+  text?: string;
+  limit: number;
+  /** With the beginnings of bodies. */
+  withBodies?: boolean;
+}
+
+/** A page of a search through captures, which looks at a bounded number of them at a time. */
+export interface CapturePage {
+  /** Newest first. */
+  captures: (Capture | OpenedCapture)[];
+  /** What to look before for more; null when all was looked at. */
+  next: number | null;
+}
+
+/** Captures that are read in one step: with their bodies' beginnings some megabytes. */
+const STEP = 32;
+/** Captures that one question looks at: the answer says where to go on. */
+const MAX_LOOKED_AT = 2000;
+
+/** One page of a view's captures. It may have fewer than were asked for, even none, and still say where to go on. */
+export async function searchCaptures(store: Captures, viewId: string, search: CaptureSearch): Promise<CapturePage> {
+  const { path, text, limit, withBodies = false, ...filter } = search;
+  if (path === undefined && text === undefined) {
+    const captures = await (withBodies ? store.listOpened(viewId, filter, limit) : store.list(viewId, filter, limit));
+    return { captures, next: captures.length < limit ? null : captures[captures.length - 1].cursor };
+  }
+  const fits = createTest(path, text);
+  const captures: OpenedCapture[] = [];
+  let before = filter.before;
+  for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT && captures.length < limit;) {
+    const step = await store.listOpened(viewId, { ...filter, before }, STEP);
+    for (const capture of step) {
+      if (captures.length === limit) break;
+      if (fits(capture)) captures.push(capture);
+      before = capture.cursor;
+    }
+    if (step.length < STEP && captures.length < limit) return { captures, next: null };
+    lookedAt += step.length;
+    await yieldToEventLoop();
+  }
+  return { captures, next: before ?? null };
+}
+
+function createTest(path: string | undefined, text: string | undefined): (capture: OpenedCapture) => boolean {
+  // Everything here has one character a byte.
+  const wantedPath = path === undefined ? null : toBytes(path), wantedText = text === undefined ? null : toBytes(text);
+  return (capture) => {
+    if (wantedPath !== null && !capture.path.toLowerCase().includes(wantedPath)) return false;
+    if (wantedText === null) return true;
+    const head = [capture.method, capture.path, ...joinPairs(capture.headers)].join("\n").toLowerCase();
+    return head.includes(wantedText) || decode(capture.body).includes(wantedText);
+  };
+}
+
+function joinPairs(headers: readonly string[]): string[] {
+  return headers.flatMap((name, index) => index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []);
+}
+
+const toBytes = (text: string): string => Buffer.from(text).toString("latin1").toLowerCase();
+
+const decode = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString("latin1").toLowerCase();

@@ -1,0 +1,92 @@
+import { z } from "zod";
+import { CONNECTION_FIELDS } from "../../../net/http1/mod.ts";
+
+const MAX_NAME = 100;
+const MAX_FIELDS = 30;
+const MAX_FIELD_VALUE = 2000;
+/** Characters of an answer's body. */
+const MAX_ANSWER = 64 * 1024;
+/** Longer than any sender waits. */
+const MAX_DELAY_MS = 60_000;
+
+/**
+ * Fields that an answer cannot set: those of the connection, and those by which it could reach beyond itself into the
+ * origin that it shares with others.
+ */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...CONNECTION_FIELDS,
+  "content-length",
+  "trailer",
+  "date",
+  "content-security-policy",
+  "content-security-policy-report-only",
+  "x-content-type-options",
+  "set-cookie",
+  "clear-site-data",
+  "strict-transport-security",
+  "public-key-pins",
+  "expect-ct",
+  "nel",
+  "report-to",
+  "reporting-endpoints",
+  "origin-agent-cluster",
+  "service-worker-allowed",
+  "alt-svc",
+  "www-authenticate",
+  "proxy-authenticate",
+  "portway-error",
+  "access-control-allow-credentials",
+]);
+
+const fieldName = z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/, "must be the name of a header")
+  .refine((name) => !RESERVED.has(name.toLowerCase()), "is a header that an answer cannot set");
+const fieldValue = z.string().max(MAX_FIELD_VALUE)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be text of one line, of characters up to U+00FF");
+
+const answer = z.strictObject({
+  status: z.int().min(200).max(599),
+  headers: z.array(z.tuple([fieldName, fieldValue])).max(MAX_FIELDS),
+  body: z.string().max(MAX_ANSWER),
+  delayMs: z.int().min(0).max(MAX_DELAY_MS),
+  cors: z.boolean(),
+});
+
+// Control characters would end up in terminals.
+const name = z.string().trim().min(1).max(MAX_NAME).regex(/^[^\p{Cc}\p{Cf}]*$/u, "must be printable text of one line");
+
+/** What a new view is described by. */
+export const newViewInput = z.strictObject({ name: name.nullish() });
+
+/** Characters of the URL that a capture is sent to. */
+const MAX_URL = 2000;
+
+const replayUrl = z.string().max(MAX_URL).transform((text, context) => {
+  const url = URL.parse(text.trim());
+  if (url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") return url;
+  context.addIssue({
+    code: "custom",
+    message: "must be an http or https URL without a query: the capture has its own",
+  });
+  return z.NEVER;
+});
+
+/** Where a capture is sent again; its own view where there is no URL. */
+export const replayInput = z.strictObject({ url: replayUrl.nullish() });
+
+/** What of a view can be changed; an answer's members that are left out stay. */
+export interface ViewChangesInput {
+  name?: string;
+  answer?: Partial<z.output<typeof answer>>;
+  retentionDays?: number;
+  maxCaptures?: number;
+}
+
+/** @param limits of this server */
+export function viewChangesInput(limits: { maxCaptures: number; retentionDays: number }): z.ZodType<ViewChangesInput> {
+  return z.strictObject({
+    name: name.optional(),
+    answer: answer.partial().optional(),
+    retentionDays: z.int().min(1).max(limits.retentionDays).optional(),
+    maxCaptures: z.int().min(1).max(limits.maxCaptures).optional(),
+  });
+}

@@ -1,0 +1,210 @@
+import type { CaptureJson, ReplayedJson } from "../../../common/captures/capture_json.ts";
+import { checkInput } from "../../http/mod.ts";
+import { type Principal, requireScope } from "../../access/mod.ts";
+import { type Capture, type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
+import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
+import { OWN_ANSWER } from "../receive/response.ts";
+import type { Replayer } from "../replay/replayer.ts";
+import { describeCapture, type DescribedView, describeOpened, describeViewRecord, type ViewUrls } from "./describe.ts";
+import { beginDecoded, type BegunBody } from "./decoded_body.ts";
+import { type CaptureSearch, searchCaptures } from "./search.ts";
+import type { Tails } from "./tails.ts";
+import { newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
+
+/** What members' changes to views work with, and their bounds. */
+export interface ViewServiceOptions extends ViewUrls {
+  store: Pick<Store, "views" | "captures">;
+  tails: Tails;
+  replayer: Replayer;
+  /** Has a view capture a call once more. Says its cursor. @throws HttpError 404 when either has gone */
+  captureAgain(capture: OpenedCapture): Promise<number>;
+  /** A view was changed or removed. */
+  onChanged(id: string): void;
+  /** Views of an account. */
+  maxViews: number;
+  /** What a view has at first, and may have at most. */
+  maxCaptures: number;
+  retentionDays: number;
+  now(): number;
+}
+
+/** Who asks: nobody, when nobody logged in. */
+export type Who = Principal | null;
+
+/**
+ * What members of an account may do with its views. Every method throws HttpError: 401 and 403 as `requireScope`, 404
+ * `view_not_found` for what is another account's or not there.
+ */
+export class ViewService {
+  readonly #options: ViewServiceOptions;
+
+  constructor(options: ViewServiceOptions) {
+    this.#options = options;
+  }
+
+  /** The account's views, oldest first. */
+  async list(who: Who): Promise<DescribedView[]> {
+    const { account } = requireScope(who, "views:read");
+    const views = await this.#options.store.views.list(account.id);
+    return views.map((view) => describeViewRecord(view, this.#options));
+  }
+
+  /** @throws HttpError also 400 for what cannot be used, 403 `too_many_views` */
+  async create(who: Who, input: unknown): Promise<DescribedView> {
+    const { account } = requireScope(who, "views:write");
+    const { store, maxViews, maxCaptures, retentionDays, now } = this.#options;
+    const { name } = checkInput(newViewInput, input);
+    const view = {
+      id: crypto.randomUUID(),
+      accountId: account.id,
+      name: name ?? null,
+      createdAt: now(),
+      answer: OWN_ANSWER,
+      retentionDays,
+      maxCaptures,
+    };
+    try {
+      return describeViewRecord(await store.views.insert(view, maxViews), this.#options);
+    } catch (error) {
+      throw error instanceof TooManyViews ? tooManyViews(maxViews) : error;
+    }
+  }
+
+  /** One view. @throws HttpError 401, 403 `scope_missing`, 404 */
+  async get(who: Who, id: string): Promise<DescribedView> {
+    return describeViewRecord(await this.#find(requireScope(who, "views:read"), id), this.#options);
+  }
+
+  /** @throws HttpError also 400 for what cannot be used */
+  async change(who: Who, id: string, input: unknown): Promise<DescribedView> {
+    const before = await this.#find(requireScope(who, "views:write"), id);
+    const { answer, ...changes } = checkInput(viewChangesInput(this.#options), input);
+    const changed = answer === undefined ? changes : { ...changes, answer: { ...before.answer, ...answer } };
+    const view = await this.#options.store.views.change(id, changed);
+    this.#options.onChanged(id);
+    if (view === null) throw noSuchView();
+    return describeViewRecord(view, this.#options);
+  }
+
+  /** The view and all that it captured. */
+  async remove(who: Who, id: string): Promise<void> {
+    await this.#find(requireScope(who, "views:write"), id);
+    await this.#options.store.views.remove(id);
+    this.#options.onChanged(id);
+  }
+
+  /** One page of its captures. */
+  async search(
+    who: Who,
+    id: string,
+    search: CaptureSearch,
+  ): Promise<{ captures: CaptureJson[]; next: number | null }> {
+    await this.#find(requireScope(who, "views:read"), id);
+    const { captures, next } = await searchCaptures(this.#options.store.captures, id, search);
+    return { captures: captures.map(search.withBodies ? describeAny : describeCapture), next };
+  }
+
+  /** @throws HttpError also 404 `capture_not_found` */
+  async getCapture(who: Who, id: string, captureId: string): Promise<OpenedCapture> {
+    return (await this.#open(requireScope(who, "views:read"), id, captureId)).capture;
+  }
+
+  /**
+   * Sends a capture to the URL that the input names, from this server, or has its view capture it again where it names
+   * none.
+   * @param signal aborts when who asked has left
+   * @throws HttpError also 404 `capture_not_found`, 400 and 403 for a URL that this server does not send to, 403
+   * `replay_off`, 429 when it is too often, and 502 and 504 when there was no answer
+   */
+  async replay(
+    who: Who,
+    id: string,
+    captureId: string,
+    input: unknown,
+    signal: AbortSignal,
+  ): Promise<{ answer: ReplayedJson } | { capture: string }> {
+    const { replayer, captureAgain } = this.#options;
+    const principal = requireScope(who, "views:write");
+    const { view, capture } = await this.#open(principal, id, captureId);
+    const { url: service } = checkInput(replayInput, input);
+    const release = replayer.admit(principal.account.id);
+    try {
+      if (service === undefined || service === null) return { capture: String(await captureAgain(capture)) };
+      const replay = { view: view.name, capture, service, body: this.readBody(capture) };
+      return { answer: await replayer.send(principal, replay, signal) };
+    } finally {
+      release();
+    }
+  }
+
+  /** The bytes of a capture's body, a piece at a time. @throws HttpError 404 when the capture goes meanwhile */
+  async *readBody({ body, bodyId, bodySize }: OpenedCapture): AsyncGenerator<Uint8Array, void> {
+    if (body.length > 0) yield body;
+    let left = bodySize - body.length;
+    for (let number = 0; bodyId !== null && left > 0; number++) {
+      const piece = await this.#options.store.captures.readPiece(bodyId, number);
+      if (piece === null) throw noSuchCapture();
+      yield piece;
+      left -= piece.length;
+    }
+  }
+
+  /** The body without its Content-Encoding, begun. @throws HttpError 415 `coding_unknown`, 422 `not_decoded`, 404 */
+  async beginDecoded(capture: OpenedCapture): Promise<BegunBody> {
+    return await beginDecoded(capture, this.readBody(capture));
+  }
+
+  /** @throws HttpError also 404 `capture_not_found` */
+  async removeCapture(who: Who, id: string, captureId: string): Promise<void> {
+    await this.#find(requireScope(who, "views:write"), id);
+    const cursor = parseCaptureId(captureId);
+    if (cursor === null || !await this.#options.store.captures.remove(id, cursor)) throw noSuchCapture();
+  }
+
+  /** All that it captured until now. Says how many there were. */
+  async removeCaptures(who: Who, id: string): Promise<number> {
+    await this.#find(requireScope(who, "views:write"), id);
+    return await this.#options.store.captures.removeAll(id);
+  }
+
+  /**
+   * A stream of events that tells of captures.
+   * @param after the cursor that they come after; null: those that come from now on
+   * @param ask who asks, once more: they may have been shut out since
+   */
+  async tail(
+    ask: () => Promise<Who>,
+    id: string,
+    after: number | null,
+  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const check = async () => await this.#find(requireScope(await ask(), "views:read"), id);
+    const { lastCursor } = await check();
+    return this.#options.tails.open({ viewId: id, after: after ?? lastCursor, check: async () => void await check() });
+  }
+
+  async #open(
+    principal: Principal,
+    id: string,
+    captureId: string,
+  ): Promise<{ view: View; capture: OpenedCapture }> {
+    const view = await this.#find(principal, id);
+    const cursor = parseCaptureId(captureId);
+    const capture = cursor === null ? null : await this.#options.store.captures.find(id, cursor);
+    if (capture === null) throw noSuchCapture();
+    return { view, capture };
+  }
+
+  async #find({ account }: Principal, id: string): Promise<View> {
+    const view = await this.#options.store.views.find(id);
+    if (view === null || view.accountId !== account.id) throw noSuchView();
+    return view;
+  }
+}
+
+const describeAny = (capture: Capture | OpenedCapture) =>
+  "body" in capture ? describeOpened(capture) : describeCapture(capture);
+
+/** Cursors count from 1. */
+function parseCaptureId(id: string): number | null {
+  return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : null;
+}

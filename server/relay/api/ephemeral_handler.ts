@@ -1,0 +1,110 @@
+import type { OriginReader } from "../../../net/forwarded.ts";
+import { HttpError, serverRestarting } from "../../../common/http_error.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import { networkOf } from "../../../common/network.ts";
+import type { RateLimiter } from "../../../common/rate_limiter.ts";
+import type { Handler } from "../../http/mod.ts";
+import { LabelTaken } from "../../store/mod.ts";
+import { checkSecret } from "../session/handshake.ts";
+import type { Sessions } from "../session/sessions.ts";
+import type { Ephemeral } from "../tunnel/ephemeral.ts";
+import type { EphemeralRegistry } from "../tunnel/ephemeral_registry.ts";
+import { createSecret, hashSecret } from "../../../common/secret.ts";
+import { createLabel } from "../tunnel/secrets.ts";
+
+/** What making ephemeral tunnels works with. Lifetime in milliseconds, `bytesLimit` for both directions together. */
+export interface EphemeralHandlerOptions {
+  ephemerals: EphemeralRegistry;
+  sessions: Pick<Sessions, "draining">;
+  limiter: RateLimiter;
+  readOrigin: OriginReader;
+  /** Public URL of a label. */
+  urlOf(label: string): string;
+  lifetimeMs: number;
+  bytesLimit: number;
+  /** Tunnels that have not expired, altogether. */
+  maxTunnels: number;
+  now(): number;
+}
+
+/** Behind it the id of a tunnel, to look that up. */
+const PATH = /^\/api\/v1\/tunnels\/ephemeral(?:\/([^/?]+))?(?:\?|$)/;
+
+/** Makes ephemeral tunnels and looks them up: what a client without an account begins with, so that it waits for nothing. */
+export function createEphemeralHandler(options: EphemeralHandlerOptions): Handler {
+  return {
+    handle(exchange) {
+      const match = PATH.exec(exchange.path);
+      if (match === null) return undefined;
+      const { method } = exchange, id = match[1] as string | undefined;
+      if (id === undefined) return method === "POST" ? create(exchange, options) : undefined;
+      return method === "GET" || method === "HEAD" ? lookUp(exchange, id, options) : undefined;
+    },
+  };
+}
+
+async function create(exchange: Exchange, options: EphemeralHandlerOptions): Promise<Response> {
+  const { ephemerals, sessions, limiter, readOrigin } = options;
+  // Nobody could open a session to it here.
+  if (sessions.draining) throw serverRestarting();
+  const waitMs = limiter.take(networkOf(readOrigin(exchange).address));
+  if (waitMs > 0) throw tooManyTunnels(waitMs);
+  if (await ephemerals.count() >= options.maxTunnels) throw serverFull();
+  const secret = createSecret();
+  const tunnel = await addTunnel(options, hashSecret(secret));
+  return Response.json({ ...describe(tunnel, options), secret }, { status: 201, headers: NO_STORE });
+}
+
+async function lookUp(exchange: Exchange, id: string, options: EphemeralHandlerOptions): Promise<Response> {
+  const tunnel = checkSecret(await options.ephemerals.findById(id), exchange);
+  const fault = tunnel.gate();
+  if (fault !== null) throw fault;
+  return Response.json(describe(tunnel, options), { headers: NO_STORE });
+}
+
+const NO_STORE = { "cache-control": "no-store" };
+
+function describe({ record, used }: Ephemeral, { urlOf, now }: EphemeralHandlerOptions) {
+  return {
+    id: record.id,
+    url: urlOf(record.label),
+    createdAt: new Date(record.createdAt).toISOString(),
+    expiresAt: new Date(record.expiresAt).toISOString(),
+    remainingSeconds: Math.max(0, Math.floor((record.expiresAt - now()) / 1000)),
+    bytesUsed: used,
+    bytesLimit: record.bytesLimit,
+  };
+}
+
+async function addTunnel(options: EphemeralHandlerOptions, secretHash: string): Promise<Ephemeral> {
+  const { ephemerals, lifetimeMs, bytesLimit, now } = options;
+  const createdAt = now();
+  const record = {
+    id: crypto.randomUUID(),
+    secretHash,
+    createdAt,
+    expiresAt: createdAt + lifetimeMs,
+    bytesUsed: 0,
+    bytesLimit,
+  };
+  for (;;) {
+    try {
+      return await ephemerals.add({ ...record, label: createLabel() });
+    } catch (error) {
+      if (!(error instanceof LabelTaken)) throw error;
+    }
+  }
+}
+
+const serverFull = (): HttpError =>
+  new HttpError(503, "no_tunnels_left", "This server has as many tunnels as it may.", {
+    details: "Some will expire. Try again later.",
+    headers: { "retry-after": "60" },
+  });
+
+function tooManyTunnels(waitMs: number): HttpError {
+  const seconds = Math.ceil(waitMs / 1000);
+  return new HttpError(429, "too_many_tunnels", `Too many tunnels from this address. Try again in ${seconds} s.`, {
+    headers: { "retry-after": String(seconds) },
+  });
+}
