@@ -362,7 +362,7 @@ const targets: readonly Attack[] = [
     "outer",
     "?outer",
     "*",
-    "../../common",
+    "..",
     "\\outer",
   ].map((target) => ({
     what: `the target ${target}`,

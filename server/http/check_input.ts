@@ -50,9 +50,9 @@ export function fieldRefused(field: string, message: string): HttpError {
 /** Which field an input fails for ("" for all of it), and why, as the end of a sentence. */
 export function findFault(error: z.ZodError, input: unknown): { field: string; reason: string } {
   const issue = deepestIssue(error.issues[0]);
-  const field = issue.path.join("../../common");
+  const field = issue.path.join(".");
   if (issue.code === "unrecognized_keys") {
-    return { field: [...issue.path, issue.keys[0]].join("../../common").slice(0, MAX_FIELD), reason: "is not known" };
+    return { field: [...issue.path, issue.keys[0]].join(".").slice(0, MAX_FIELD), reason: "is not known" };
   }
   if (field === "") return { field, reason: "must be a JSON object" };
   if (isMissing(input, issue.path)) return { field, reason: "must be given" };
