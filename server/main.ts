@@ -102,7 +102,7 @@ async function openAreas(
   return {
     areas,
     readMetrics: async () => [
-      ...describeRelay(relay.count(), store.fault() !== null),
+      ...describeRelay(relay.count(), store.failing() !== null),
       ...await describeLate(own, ({ readFigures }) => describeCaptures(readFigures())),
     ],
     close: () => store.close(),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LineLog, makeTempDir, startServer, startSite, startTunnel, visit, within } from "./kit.ts";
 import { TextLineStream } from "./kit/text_lines.ts";
+import { startViewsServer } from "./views_kit.ts";
 
 const SERVER = fileURLToPath(new URL("../server.ts", import.meta.url));
 
@@ -77,4 +78,39 @@ async function whenRefused(url: string): Promise<void> {
     if (status === 201) continue;
     return assert.deepEqual([status, headers["portway-error"]], [503, "storage_failed"]);
   }
+}
+
+Deno.test({
+  name: "a call to a view gets 503 with Retry-After while the disk is full, and no log line has a stack",
+  ignore: Deno.build.os !== "linux" || Deno.uid() !== 0,
+  async fn() {
+    await using data = await makeTempDir();
+    await mountSmall(data.path);
+    await using _mounted = { [Symbol.asyncDispose]: () => run("umount", "-l", data.path) };
+    await using views = await startViewsServer({ dataDir: data.path });
+    const { captureUrl } = await views.addView("full");
+    const call = () => visit(captureUrl, { method: "POST", body: "x".repeat(20_000) });
+    const seen = new Set<string>();
+    let refused = 0;
+    for (let count = 0; refused < 20 && count < 2000; count++) {
+      const { status, headers } = await call();
+      if (status === 200) continue;
+      refused++;
+      seen.add(`${status} ${headers["portway-error"]} ${headers["retry-after"]}`);
+    }
+    assert.deepEqual([...seen], ["503 storage_failed 60"]);
+    await views.server.whenHealth(({ status }) => status === "storage_failed");
+    await views.server.errors.waitFor((line) => line.includes("storage_failed"));
+    assert.doesNotMatch(views.server.errors.text, /stack=|request_failed/);
+  },
+});
+
+/** Puts a disk of 6 MB below a folder. */
+async function mountSmall(path: string): Promise<void> {
+  await run("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", path);
+}
+
+async function run(program: string, ...args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(program, { args, stdin: "null" }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
 }

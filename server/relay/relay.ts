@@ -117,7 +117,7 @@ export class Relay implements Area {
 
   /** Why nothing can be stored now, or null. Tunnels that are open go on. */
   fault(): string | null {
-    return this.#options.store.fault();
+    return this.#options.store.failing();
   }
 
   /** What is open now; returns to zero when nobody is there. */

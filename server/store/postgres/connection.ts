@@ -1,7 +1,7 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import postgres from "postgres";
 import { StoreUnavailable } from "../errors.ts";
-import { isWriting } from "../is_writing.ts";
+import { isWriting } from "../statements.ts";
 import type { PostgresAddress } from "../postgres_address.ts";
 import { type PostgresWatch, QueryLate } from "./failures.ts";
 

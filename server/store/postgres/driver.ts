@@ -8,6 +8,7 @@ import {
   PostgresQueryCompiler,
   type TransactionSettings,
 } from "kysely";
+import { StoreUnavailable } from "../errors.ts";
 import type { Pool } from "./pool.ts";
 
 /** PostgreSQL for Kysely, over our own pool. */
@@ -52,7 +53,12 @@ class PostgresDriver implements Driver {
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await run(connection, "rollback");
+    try {
+      await run(connection, "rollback");
+    } catch (error) {
+      // The connection is lost, which ends its transaction. Throwing would hide the error that led to the rollback.
+      if (!(error instanceof StoreUnavailable)) throw error;
+    }
   }
 
   destroy(): Promise<void> {

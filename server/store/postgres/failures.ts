@@ -25,7 +25,7 @@ export class PostgresWatch {
   }
 
   /** Why nothing can be kept, or null. */
-  get fault(): string | null {
+  get failing(): string | null {
     return this.#failure?.reason ?? null;
   }
 

@@ -39,7 +39,7 @@ export async function openPostgresStore(address: PostgresAddress, maxConnections
     throw new Error(`cannot open the database ${describeAddress(address)}: ${reason}`, { cause });
   }
   queryMs = QUERY_MS;
-  return { ...createRecords(db), db, dialect: "postgres", fault: () => watch.fault, close };
+  return { ...createRecords(db), db, dialect: "postgres", failing: () => watch.failing, close };
 }
 
 /** Asks a database that is away whether it is back, as nobody else may ask anything of it. */

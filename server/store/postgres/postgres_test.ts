@@ -27,7 +27,7 @@ const open = (url: string, maxConnections = 2) =>
   openStore({ postgres: { address: parsePostgresAddress(url), maxConnections } });
 
 async function whenFault(store: Store, isWanted: (fault: string | null) => boolean): Promise<void> {
-  while (!isWanted(store.fault())) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!isWanted(store.failing())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 test(
@@ -40,7 +40,7 @@ test(
     await running;
     await rejects(store.ephemeralTunnels.findById("id"), StoreUnavailable);
     await rejects(store.ephemeralTunnels.addTraffic([{ id: "id", bytes: 1 }]), StoreUnavailable);
-    match(store.fault() ?? "", /ECONNREFUSED/);
+    match(store.failing() ?? "", /ECONNREFUSED/);
     await postgres.start();
     await whenFault(store, (fault) => fault === null);
     await store.ephemeralTunnels.addTraffic([{ id: "id", bytes: 2 }]);
@@ -71,10 +71,10 @@ test("a database that only reads is told, until something is kept again", async 
   await sql`set default_transaction_read_only = on`.execute(store.db);
   await rejects(store.ephemeralTunnels.insert(TUNNEL), StoreUnavailable);
   equal(await store.ephemeralTunnels.findById("id"), null);
-  match(store.fault() ?? "", /read-only/);
+  match(store.failing() ?? "", /read-only/);
   await sql`set default_transaction_read_only = off`.execute(store.db);
   await store.ephemeralTunnels.insert(TUNNEL);
-  equal(store.fault(), null);
+  equal(store.failing(), null);
   await store.close();
   await admin.close();
 });
@@ -108,7 +108,7 @@ test(
     const next = sql<{ one: number }>`select 1 as one`.execute(db);
     await slow;
     equal((await next).rows[0].one, 1);
-    equal(watch.fault, null);
+    equal(watch.failing, null);
     await db.destroy();
   },
 );
@@ -116,7 +116,7 @@ test(
 test("what the database objects to is no failure of it", async (_postgres, url) => {
   const store = await open(url);
   await rejects(sql`select nonsense`.execute(store.db), /column "nonsense" does not exist/);
-  equal(store.fault(), null);
+  equal(store.failing(), null);
   await store.close();
 });
 

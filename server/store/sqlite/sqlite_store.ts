@@ -6,8 +6,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { claimFolder, type FolderClaim } from "./claim_folder.ts";
 import { StoreUnavailable } from "../errors.ts";
-import { givesRows } from "./gives_rows.ts";
-import { isWriting } from "../is_writing.ts";
+import { givesRows, isWriting } from "../statements.ts";
 import { makeFile } from "./make_file.ts";
 import { migrate } from "../migrate.ts";
 import { createRecords } from "../records.ts";
@@ -46,7 +45,7 @@ export async function openSqliteStore(dataDir: string | null, isAlone = false): 
       await db.destroy();
       claim?.release();
     };
-    return { ...createRecords(db), db, dialect: "sqlite", fault: () => watch.fault, close };
+    return { ...createRecords(db), db, dialect: "sqlite", failing: () => watch.failing, close };
   } catch (cause) {
     claim?.release();
     throw new Error(`cannot open the database ${path}: ${explainError(cause)}`, { cause });
@@ -62,6 +61,7 @@ class StoreWatch {
   /** The file's number when it was opened. */
   #inode: number | null = null;
   #failure: string | null = null;
+  #isInTransaction = false;
 
   /** @param path of the database, or null for one in memory */
   constructor(path: string | null) {
@@ -73,17 +73,21 @@ class StoreWatch {
     this.#inode = this.#readInode();
   }
 
-  get fault(): string | null {
+  /** Why nothing can be stored now, or null. */
+  get failing(): string | null {
     return this.#isLost() ? `the database ${this.#path} was deleted or replaced` : this.#failure;
   }
 
-  /** Runs what reads, or with `isWrite` changes, the database. @throws StoreUnavailable */
-  run<T>(isWrite: boolean, action: () => T): T {
-    // SQLite itself goes on with a file that has no name any more, and all would be lost with this process.
-    if (isWrite && this.#isLost()) throw new StoreUnavailable(this.fault ?? "");
+  /** Runs a statement. @throws StoreUnavailable, or the database's error about the statement itself */
+  run<T>(sql: string, isWrite: boolean, action: () => T): T {
+    // SQLite keeps writing to a file that lost its name, and those writes would be lost with this process.
+    if (isWrite && this.#isLost()) throw new StoreUnavailable(this.failing ?? "");
+    if (sql === BEGIN) this.#isInTransaction = true;
+    else if (sql === COMMIT || sql === ROLLBACK) this.#isInTransaction = false;
     try {
       const result = action();
-      if (isWrite) this.#failure = null;
+      // Inside a transaction a write only reaches memory: the commit shows whether the disk takes it.
+      if (isWrite && !this.#isInTransaction) this.#failure = null;
       return result;
     } catch (cause) {
       if (!(cause instanceof Error && "errcode" in cause && UNAVAILABLE.has(Number(cause.errcode) & 0xff))) throw cause;
@@ -108,6 +112,9 @@ class StoreWatch {
 export function readFileNumber(path: string, platform: string = process.platform): number | null {
   return platform === "win32" ? null : statSync(path, { throwIfNoEntry: false })?.ino ?? -1;
 }
+
+/** The statements with which Kysely frames a transaction. */
+const BEGIN = "begin", COMMIT = "commit", ROLLBACK = "rollback";
 
 async function openDatabase(path: string, watch: StoreWatch): Promise<Kysely<Database>> {
   const file = new DatabaseSync(path);
@@ -143,7 +150,7 @@ function adapt(file: DatabaseSync, watch: StoreWatch): SqliteDatabase {
   return {
     close: () => file.close(),
     // Kysely opens transactions with a plain `begin`; `immediate` takes the write lock at once and cannot fail half-way.
-    prepare: (sql) => adaptStatement(sql, prepare(sql === "begin" ? "begin immediate" : sql), watch),
+    prepare: (sql) => adaptStatement(sql, prepare(sql === BEGIN ? "begin immediate" : sql), watch),
   };
 }
 
@@ -155,10 +162,26 @@ function adaptStatement(
   const isWrite = isWriting(sql);
   // node:sqlite takes numbers, text, bytes and null; the tables hold nothing else.
   const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
+  const run = (parameters: readonly unknown[]) => watch.run(sql, isWrite, () => statement.run(...values(parameters)));
   return {
     reader: givesRows(sql),
-    all: (parameters) => watch.run(isWrite, () => statement.all(...values(parameters))),
-    run: (parameters) => watch.run(isWrite, () => statement.run(...values(parameters))),
+    all: (parameters) => watch.run(sql, isWrite, () => statement.all(...values(parameters))),
+    run: sql === ROLLBACK ? (parameters) => rollBack(() => run(parameters)) : run,
     iterate: (parameters) => statement.iterate(...values(parameters)),
   };
 }
+
+/**
+ * Rolls back unless SQLite already did: a full disk, an I/O error or missing memory ends the transaction by itself
+ * (https://sqlite.org/lang_transaction.html), and an error of the rollback would hide the error that led to it.
+ */
+function rollBack<T>(run: () => T): T | typeof NOTHING_CHANGED {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof Error && /no transaction is active/.test(error.message)) return NOTHING_CHANGED;
+    throw error;
+  }
+}
+
+const NOTHING_CHANGED = { changes: 0, lastInsertRowid: 0 };

@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { givesRows } from "./gives_rows.ts";
+import { givesRows } from "./statements.ts";
 
 const STATEMENTS = [
   "select * from things",
