@@ -1,12 +1,27 @@
 import assert from "node:assert/strict";
-import { createOriginReader } from "./forwarded.ts";
+import { createOriginReader, type Origin, type OriginReader } from "./forwarded.ts";
 import { networkOf } from "../common/network.ts";
-import type { Exchange } from "./listener/mod.ts";
+import { encodeLatin1, RequestHead } from "./http1/mod.ts";
 
-/** As much of an exchange as a reader looks at. */
-function read(trusted: string[], remoteAddress: string, headers: Record<string, string>, secure = false) {
-  const exchange = { remoteAddress, host: "a.example", secure, header: (name: string) => headers[name] ?? null };
-  return createOriginReader(trusted)(exchange as unknown as Exchange);
+/** Reads the origin of a request with these fields; repeated names are given as a list. */
+function read(trusted: string[], remoteAddress: string, headers: Record<string, string | string[]>, secure = false) {
+  return readWith(createOriginReader(trusted), remoteAddress, headers, secure);
+}
+
+function readWith(
+  reader: OriginReader,
+  remoteAddress: string,
+  headers: Record<string, string | string[]>,
+  secure = false,
+): Partial<Origin> {
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}: ${value}\r\n`)
+  );
+  const bytes = encodeLatin1(`GET / HTTP/1.1\r\nhost: a.example\r\n${lines.join("")}\r\n`);
+  const head = new RequestHead();
+  assert.equal(head.parse(bytes, 0, bytes.length, 250), true);
+  const { network: _, ...origin } = reader({ remoteAddress, host: head.host, secure, head });
+  return origin;
 }
 
 const CLAIMS = { "x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https", "x-forwarded-host": "b.example" };
@@ -58,11 +73,59 @@ Deno.test("networkOf is the address of an IPv4 visitor and the /64 of an IPv6 on
 Deno.test("createOriginReader passes over a protocol or a host that is none", () => {
   const { proto, host } = read(["10.0.0.1"], "10.0.0.1", {
     "x-forwarded-proto": "gopher",
-    "x-forwarded-host": 'b"\r\nx: y',
+    "x-forwarded-host": 'b"; x=y',
   });
   assert.deepEqual([proto, host], ["http", "a.example"]);
 });
 
 Deno.test("createOriginReader refuses a proxy that is neither an address nor a range", () => {
   assert.throws(() => createOriginReader(["example.com"]), /"example.com" is neither an IP address nor a CIDR range/);
+});
+
+Deno.test("createOriginReader joins repeated lines, and reads a missing one as the connection's", () => {
+  const reader = createOriginReader(["10.0.0.0/8"]);
+  const of = (headers: Record<string, string | string[]>) => readWith(reader, "10.0.0.1", headers);
+  assert.equal(of({ "x-forwarded-for": ["6.6.6.6", "203.0.113.9, 10.0.0.2"] }).address, "203.0.113.9");
+  assert.deepEqual(of({}), { address: "10.0.0.1", proto: "http", host: "a.example", isProxied: false });
+  assert.equal(of({ "x-forwarded-proto": ["https", "http"] }).proto, "http");
+});
+
+Deno.test("createOriginReader keeps what it has parsed apart by field, by peer and by value", () => {
+  const reader = createOriginReader(["10.0.0.0/8"]);
+  const of = (headers: Record<string, string>, peer = "10.0.0.1") => readWith(reader, peer, headers);
+  for (let round = 0; round < 2; round++) {
+    assert.equal(of({ "x-forwarded-for": "203.0.113.9" }).address, "203.0.113.9");
+    assert.equal(of({ "x-forwarded-for": "203.0.113.8" }).address, "203.0.113.8");
+    assert.equal(of({ "x-forwarded-host": "203.0.113.9" }).host, "203.0.113.9");
+    assert.equal(of({ "x-forwarded-host": "203.0.113.9" }).address, "10.0.0.1");
+    assert.equal(of({ "x-forwarded-for": "203.0.113.9" }, "198.51.100.1").address, "198.51.100.1");
+    assert.equal(of({ "x-forwarded-for": "10.0.0.7" }, "10.0.0.2").address, "10.0.0.7");
+    assert.equal(of({ "x-forwarded-for": "nonsense" }, "10.0.0.2").address, "10.0.0.2");
+    assert.equal(of({ "x-forwarded-for": "nonsense" }, "10.0.0.1").address, "10.0.0.1");
+  }
+});
+
+Deno.test("createOriginReader gives each of many visitors its own address, also where the fields are long", () => {
+  const reader = createOriginReader(["10.0.0.0/8"]);
+  for (let round = 0; round < 2; round++) {
+    for (let visitor = 0; visitor < 3000; visitor++) {
+      const address = `203.0.${visitor >> 8}.${visitor & 255}`;
+      const list = visitor % 7 === 0 ? `${"6.6.6.6, ".repeat(40)}${address}` : address;
+      const read = readWith(reader, visitor % 2 === 0 ? "10.0.0.1" : `10.1.${visitor >> 8}.${visitor & 255}`, {
+        "x-forwarded-for": list,
+        "x-forwarded-proto": visitor % 3 === 0 ? "https" : "http",
+      });
+      assert.equal(read.address, address);
+      assert.equal(read.proto, visitor % 3 === 0 ? "https" : "http");
+    }
+  }
+});
+
+Deno.test("createOriginReader names the network of a visitor, which limits count by", () => {
+  const head = new RequestHead(),
+    bytes = encodeLatin1("GET / HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 2001:db8::1\r\n\r\n");
+  head.parse(bytes, 0, bytes.length, 250);
+  const exchange = { remoteAddress: "::ffff:10.0.0.1", host: "a", secure: false, head };
+  assert.equal(createOriginReader([])(exchange).network, "10.0.0.1");
+  assert.equal(createOriginReader(["10.0.0.1"])(exchange).network, networkOf("2001:db8::1"));
 });

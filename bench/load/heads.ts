@@ -26,3 +26,10 @@ export const BROWSER: Head = [
   ["Accept-Language", "en-US,en;q=0.9"],
   ["Cookie", "session=0123456789abcdef0123456789abcdef; theme=dark"],
 ];
+
+/** The fields that a reverse proxy adds for a visitor, as nginx and Caddy do. */
+export const FORWARDED: Head = [
+  ["X-Forwarded-For", "203.0.113.77"],
+  ["X-Forwarded-Proto", "https"],
+  ["X-Forwarded-Host", "k3vq.try.example.com"],
+];

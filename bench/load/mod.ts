@@ -3,7 +3,8 @@ import type { GenerateLoad } from "./types.ts";
 import { hasWrk, wrk } from "./wrk.ts";
 
 export { encodeRequest, VisitorConnection } from "./connection.ts";
-export { BROWSER, type Head, PLAIN } from "./heads.ts";
+export { BROWSER, FORWARDED, type Head, PLAIN } from "./heads.ts";
+export { http2Load } from "./http2.ts";
 export type { GenerateLoad, LoadResult } from "./types.ts";
 export { EchoSocket } from "./websocket.ts";
 export { parseWrk } from "./wrk.ts";

@@ -21,7 +21,7 @@ export interface Variant {
   /** Flags of Deno, e.g. `--preload`. */
   deno?: readonly string[];
   env?: Record<string, string>;
-  /** Flags of the client. */
+  /** Flags of the program. */
   flags?: readonly string[];
   /** Files and sockets that the server may have open; what this process may when left out. */
   descriptors?: number;
@@ -82,8 +82,8 @@ export async function startTunnel(
   { silent = false, deno = [], env, flags = [], trusts = false }: Variant = {},
 ): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-"));
-  const { isSecure = false } = serverVariant;
-  const server = await startPortwayServer(folder, isSecure ? TLS_FLAGS : [], serverVariant);
+  const { isSecure = false, flags: serverFlags = [] } = serverVariant;
+  const server = await startPortwayServer(folder, [...(isSecure ? TLS_FLAGS : []), ...serverFlags], serverVariant);
   const configDir = join(folder, "client");
   const port = await between?.(server.port) ?? server.port;
   const isOverTls = isSecure || trusts;

@@ -12,7 +12,12 @@ import {
 } from "./heads.ts";
 
 const host = "a.try.example:8443";
-const origin: Origin = { address: "192.0.2.7", proto: "https", host: "what-a-proxy-passed-on.example" };
+const origin: Origin = {
+  address: "192.0.2.7",
+  network: "192.0.2.7",
+  proto: "https",
+  host: "what-a-proxy-passed-on.example",
+};
 const OURS = "x-forwarded-for: 192.0.2.7\r\nx-forwarded-proto: https\r\nx-forwarded-host: a.try.example:8443\r\n" +
   'forwarded: for=192.0.2.7;proto=https;host="a.try.example:8443"\r\n\r\n';
 

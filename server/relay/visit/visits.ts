@@ -1,6 +1,5 @@
 import type { OriginReader } from "../../../net/forwarded.ts";
 import { errorResponse, type HttpError, serverRestarting } from "../../../common/http_error.ts";
-import { networkOf } from "../../../common/network.ts";
 import { type Exchange, sendResponse } from "../../../net/listener/mod.ts";
 import { type MuxStream, type RequestFlags, ResetReason } from "../../../protocol/mod.ts";
 import type { SessionHandle } from "../../cluster/mod.ts";
@@ -80,7 +79,7 @@ export class Visits implements Handler {
     const origin = readOrigin(exchange);
     // Everybody else has a connection for each, and the listener counts those.
     const isCounted = origin.isProxied === true || exchange.httpVersion === "2";
-    const network = isCounted ? networkOf(origin.address) : null;
+    const network = isCounted ? origin.network : null;
     if (network !== null && (this.#running.get(network) ?? 0) >= maxRequestsPerVisitor) {
       return refusal(exchange, tooManyOfVisitor());
     }
@@ -105,14 +104,15 @@ export class Visits implements Handler {
     exchange: Exchange,
     port: number,
   ): void {
-    // The head is gone by then.
-    const { method, path } = exchange, at = Date.now();
+    if (network !== null) this.#countFor(network, 1);
+    // The head is gone by then. It becomes text only for the log.
+    const { method, path } = requests === null ? UNLOGGED : exchange, at = requests === null ? 0 : Date.now();
     const finish = () => {
       if (network !== null) this.#countFor(network, -1);
+      if (requests === null) return;
       const status = stream.status !== 0 ? stream.status : fromReset(stream.ended ?? ResetReason.internal, "").status;
-      requests?.add({ at, method, path, status, ms: Date.now() - at, bytes: stream.carried, port });
+      requests.add({ at, method, path, status, ms: Date.now() - at, bytes: stream.carried, port });
     };
-    if (network !== null) this.#countFor(network, 1);
     if (stream.ended === null) stream.onFinish = finish;
     else finish();
   }
@@ -123,6 +123,8 @@ export class Visits implements Handler {
     else this.#running.delete(network);
   }
 }
+
+const UNLOGGED = { method: "", path: "" };
 
 /** The connection ends with the answer. */
 function turnAway(exchange: Exchange): Response {

@@ -1,0 +1,60 @@
+import { Buffer } from "node:buffer";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { percentile } from "../measure/stats.ts";
+import type { Load, LoadResult } from "./types.ts";
+
+/** Requests that run at a time on one connection. */
+const STREAMS = 8;
+
+/**
+ * Makes a load over HTTP/2 and TLS with `load.connections` requests at a time, eight on each connection. It runs in this
+ * process and takes more CPU than wrk, so compare the CPU time of the measured programs and not requests a second.
+ * @throws Error when a request failed or got another status than 2xx or 3xx
+ */
+export async function http2Load(load: Load): Promise<LoadResult> {
+  const started = performance.now(), until = started + load.seconds * 1000;
+  const sessions = Array.from({ length: Math.ceil(load.connections / STREAMS) }, () => openSession(load));
+  try {
+    const visitors = sessions.flatMap((session) => Array.from({ length: STREAMS }, () => visit(session, load, until)));
+    const times = (await Promise.all(visitors)).flat();
+    return {
+      requests: times.length,
+      perSecond: times.length / (performance.now() - started) * 1000,
+      p50Ms: percentile(times, 0.5),
+      p99Ms: percentile(times, 0.99),
+    };
+  } finally {
+    for (const session of sessions) session.destroy();
+  }
+}
+
+function openSession({ endpoint }: Load): ClientHttp2Session {
+  const session = connect(`https://127.0.0.1:${endpoint.port}`, { rejectUnauthorized: false });
+  // Its streams fail as well, and those report it.
+  session.on("error", () => {});
+  return session;
+}
+
+/** Sends one request after the other, and returns the milliseconds of each. */
+async function visit(session: ClientHttp2Session, load: Load, until: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let now = performance.now(); now < until;) {
+    await request(session, load);
+    const done = performance.now();
+    times.push(done - now);
+    now = done;
+  }
+  return times;
+}
+
+function request(session: ClientHttp2Session, { endpoint, path, head }: Load): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const fields = Object.fromEntries(head.map(([name, value]) => [name.toLowerCase(), value]));
+  const stream = session.request({ ":path": path, ":authority": endpoint.host, ...fields });
+  let status = 0;
+  stream.on("response", (headers) => status = Number(headers[":status"]));
+  stream.on("data", (_: Buffer) => {});
+  stream.on("error", reject);
+  stream.on("end", () => status >= 200 && status < 400 ? resolve() : reject(new Error(`status ${status}`)));
+  return promise;
+}
