@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { percentile } from "../measure/stats.ts";
 import type { Load, LoadResult } from "./types.ts";
@@ -53,7 +52,7 @@ function request(session: ClientHttp2Session, { endpoint, path, head }: Load): P
   const stream = session.request({ ":path": path, ":authority": endpoint.host, ...fields });
   let status = 0;
   stream.on("response", (headers) => status = Number(headers[":status"]));
-  stream.on("data", (_: Buffer) => {});
+  stream.resume();
   stream.on("error", reject);
   stream.on("end", () => status >= 200 && status < 400 ? resolve() : reject(new Error(`status ${status}`)));
   return promise;
