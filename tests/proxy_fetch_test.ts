@@ -1,4 +1,5 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { readFetchUrl } from "../server/proxy/routes/fetch.ts";
 import { rawRequest } from "./kit.ts";
 import { startRawUpstream, startTestProxy, startTestUpstream } from "./proxy_kit.ts";
 
@@ -246,4 +247,133 @@ Deno.test("proxy takes POST / for proxyscotch's, where it is alone", async () =>
   const { success, status, data } = await response.json();
   deepEqual([success, status, JSON.parse(data).method], [true, 200, "GET"]);
   equal(response.headers.get("access-control-allow-origin"), "*");
+});
+
+Deno.test("proxy answers 502 that a page can read when an upstream breaks off right after its head, and logs it", async () => {
+  const broken = {
+    "/length": ["Content-Length: 10\r\n\r\n", "502 upstream_reset"],
+    "/chunked": ["Transfer-Encoding: chunked\r\n\r\n", "502 upstream_reset"],
+    "/chunk": ["Transfer-Encoding: chunked\r\n\r\nnonsense\r\n", "502 upstream_not_http"],
+  };
+  await using upstream = startRawUpstream(async (connection, received) => {
+    const fields = Object.entries(broken).find(([path]) => received.includes(` ${path} `))?.[1][0];
+    await connection.write(new TextEncoder().encode(`HTTP/1.1 200 OK\r\n${fields}`));
+    connection.close();
+  });
+  for (const listener of ["edge", "deno"]) {
+    await using proxy = await startTestProxy({ ...ALLOW, openPaths: "true", listener });
+    for (const [path, [, wanted]] of Object.entries(broken)) {
+      const url = upstream.url + path, headers = { origin: "https://app.example" };
+      const asked: [form: string, asked: Promise<Response>][] = [
+        ["fetch", fetch(`${proxy.url}/proxy/fetch/${url}`, { headers })],
+        ["open path", fetch(`${proxy.url}/${url}`, { headers })],
+        ["streamed", proxy.request({ url, stream: true }, { headers })],
+        ["described", proxy.request({ url }, { headers })],
+      ];
+      for (const [form, response] of asked) {
+        const { status, headers, body } = await response;
+        await body?.cancel();
+        equal(`${status} ${headers.get("portway-error")}`, wanted, `${listener} ${form} ${path}`);
+        equal(headers.get("access-control-allow-origin"), "*", `${listener} ${form} ${path}`);
+        match(headers.get("access-control-expose-headers") ?? "", /portway-error/);
+      }
+    }
+    const lines = proxy.log.filter((line) => line.includes("proxy_request"));
+    equal(lines.length, 12);
+    for (const line of lines) match(line, /status=502 error=upstream_(reset|not_http)/);
+  }
+});
+
+Deno.test("proxy cuts a passed body that breaks off later and logs the reason, and passes a head on before its body", async () => {
+  for (const listener of ["edge", "deno"]) {
+    const released = Promise.withResolvers<void>();
+    await using upstream = startRawUpstream(async (connection) => {
+      await connection.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"));
+      await released.promise;
+      connection.close();
+    });
+    await using proxy = await startTestProxy({ ...ALLOW, listener });
+    const response = await fetch(`${proxy.url}/proxy/fetch/${upstream.url}/`);
+    equal(response.status, 200, "the head comes although no body follows");
+    released.resolve();
+    await rejects(response.text());
+    match(proxy.log.find((line) => line.includes("proxy_request")) ?? "", /status=200 error=upstream_reset/);
+    equal(proxy.log.some((line) => line.includes("exchange_failed")), false);
+  }
+});
+
+Deno.test("proxy answers 413 to a streamed answer without a length whose first chunk is beyond maxBytes", async () => {
+  await using upstream = startTestUpstream(() => new Response(new Blob(["x".repeat(5000)]).stream()));
+  await using proxy = await startTestProxy(ALLOW);
+  const response = await proxy.request({ url: upstream.url, stream: true, maxBytes: 1000 });
+  await response.body?.cancel();
+  deepEqual([response.status, response.headers.get("portway-error")], [413, "answer_too_large"]);
+  equal(response.headers.get("access-control-allow-origin"), "*");
+});
+
+Deno.test("proxy passes on no field that acts on this server's origin or on a front server, and shows it in portway-headers", async () => {
+  const acting: [string, string][] = [
+    ["www-authenticate", "Basic"],
+    ["proxy-authenticate", "Basic"],
+    ["secure-session-registration", '(ES256);path="/register"'],
+    ["set-login", "logged-in"],
+    ["use-as-dictionary", 'match="/*"'],
+    ["speculation-rules", '"/rules.json"'],
+    ["x-accel-redirect", "/internal/secret"],
+    ["x-sendfile", "/etc/passwd"],
+    ["x-lighttpd-send-file", "/etc/passwd"],
+    ["x-reproxy-url", "http://127.0.0.1/"],
+    ["surrogate-control", "max-age=9999"],
+    ["some-field-of-tomorrow", "1"],
+    ["set-cookie", "a=1; Path=/"],
+    ["set-cookie", "b=\u00e9"],
+  ];
+  const harmless: [string, string][] = [["x-ratelimit-left", "3"], ["link", "<https://a.test/?page=2>; rel=next"]];
+  await using upstream = startTestUpstream(() => new Response("x", { headers: [...acting, ...harmless] }));
+  await using proxy = await startTestProxy(ALLOW);
+  const { headers, body } = await fetch(`${proxy.url}/proxy/fetch/${upstream.url}/`);
+  await body?.cancel();
+  for (const [name] of acting) equal(headers.get(name), null, name);
+  for (const [name, value] of harmless) equal(headers.get(name), value, name);
+  const shown: [string, string][] = JSON.parse(headers.get("portway-headers") ?? "[]");
+  for (const [name, value] of acting) {
+    ok(shown.some(([one, other]) => one.toLowerCase() === name && other === value), name);
+  }
+  match(headers.get("access-control-expose-headers") ?? "", /\bportway-headers\b/);
+});
+
+Deno.test("proxy sends fields that a page cannot set, from portway-headers, in place of the request's own", async () => {
+  await using upstream = startEcho();
+  await using proxy = await startTestProxy(ALLOW);
+  const ask = (value: string) =>
+    fetch(`${proxy.url}/proxy/fetch/${upstream.url}/`, { headers: { "portway-headers": value, "x-own": "1" } });
+  const forced = { Cookie: "a=1", Origin: "https://mine.example", Referer: "https://mine.example/page", "X-Own": "2" };
+  for (const value of [JSON.stringify(forced), JSON.stringify(Object.entries(forced))]) {
+    const { headers } = await (await ask(value)).json();
+    for (const [name, sent] of Object.entries(forced)) equal(headers[name.toLowerCase()], sent, name);
+    equal(headers["portway-headers"], undefined);
+  }
+  for (const wrong of ["nonsense", "[1]", '{"a b": "1"}', '{"a": "1\\r\\nb: 2"}', '[["Host","a"],["Host","b"]]']) {
+    const response = await ask(wrong);
+    const { error } = await response.json();
+    deepEqual([response.status, error.code, error.field], [400, "description_invalid", "portway-headers"], wrong);
+  }
+});
+
+Deno.test("proxy takes a host without a scheme behind its address with --open-paths, as cors-anywhere does", async () => {
+  await using upstream = startEcho();
+  const { host, port } = new URL(upstream.url);
+  await using proxy = await startTestProxy({ ...ALLOW, openPaths: "true" });
+  for (const path of [`/${host}/p?a=1`, `/localhost:${port}/p?a=1`]) {
+    const echoed = await (await fetch(proxy.url + path)).json();
+    match(echoed.url, /^http:\/\/(127\.0\.0\.1|localhost):\d+\/p\?a=1$/);
+  }
+  for (const path of ["/favicon.ico", "/robots.txt", "/apple-touch-icon.png", "/nothing", "/.env", "/index.html"]) {
+    const response = await fetch(proxy.url + path);
+    await response.body?.cancel();
+    equal(response.headers.get("portway-error"), "not_found", path);
+  }
+  equal(readFetchUrl("/example.com:443/a").href, "https://example.com/a");
+  equal(readFetchUrl("/example.com:8080?x").href, "http://example.com:8080/?x");
+  equal(readFetchUrl("/example.com").href, "http://example.com/");
 });

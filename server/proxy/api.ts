@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type ApiObject, type ApiPart, jsonResponseOf, toErrorResponse } from "../../common/open_api.ts";
 import { answerSchema } from "./responses/json.ts";
-import { descriptionSchema } from "./describe/description.ts";
+import { descriptionSchema, HEADERS_HEADER } from "./describe/description.ts";
 import { TOKEN_HEADER } from "./gate.ts";
 
 /** What of the proxy is there, as the options have it. */
@@ -21,9 +21,9 @@ export function proxyApi({ files, openPaths, isAlone }: ProxyApiOptions): ApiPar
       "/": { get: WELCOME_OPERATION, ...(isAlone ? { post: PROXYSCOTCH_OPERATION } : {}) },
       "/proxy/request": REQUEST_ITEM,
       "/proxy/form": FORM_ITEM,
-      "/proxy/fetch": { parameters: [URL_PARAMETER], ...fetchItem },
-      "/proxy/fetch/{url}": { parameters: [URL_IN_PATH], ...fetchItem },
-      ...(openPaths ? { "/{url}": { parameters: [URL_IN_PATH], ...fetchItem } } : {}),
+      "/proxy/fetch": { parameters: [URL_PARAMETER, FORCED_HEADERS], ...fetchItem },
+      "/proxy/fetch/{url}": { parameters: [URL_IN_PATH, FORCED_HEADERS], ...fetchItem },
+      ...(openPaths ? { "/{url}": { parameters: [URL_IN_PATH, FORCED_HEADERS], ...fetchItem } } : {}),
       ...(files ? { "/proxy/files/{path}": FILES_ITEM } : {}),
     },
     schemas: {
@@ -166,6 +166,13 @@ const URL_IN_PATH: ApiObject = {
   schema: { type: "string" },
 };
 
+const FORCED_HEADERS: ApiObject = {
+  name: HEADERS_HEADER,
+  in: "header",
+  description: "JSON, pairs or an object: header fields that a page cannot set, such as Cookie and Origin",
+  schema: { type: "string" },
+};
+
 const FETCH_METHODS = ["get", "head", "post", "put", "patch", "delete"];
 
 /** One operation a method, all alike. */
@@ -182,6 +189,10 @@ function createFetchItem(): ApiObject {
         headers: {
           "x-request-url": { schema: { type: "string" } },
           "x-final-url": { schema: { type: "string" } },
+          "portway-headers": {
+            schema: { type: "string" },
+            description: "JSON, pairs: fields of the upstream that are not passed on, such as Set-Cookie",
+          },
           "portway-error": { schema: { type: "string" }, description: "there when the proxy failed" },
         },
         content: { "*/*": { schema: {} } },

@@ -101,9 +101,7 @@ export function parseDescription(input: unknown, defaultMethod = "GET"): Request
   const url = parseUpstreamUrl(given.url);
   if (given.query) appendQuery(url, given.query);
   const headers = [...given.headers ?? []];
-  if (headers.filter(([name]) => name.length === 4 && name.toLowerCase() === "host").length > 1) {
-    throw fieldError("headers", "has Host more than once");
-  }
+  refuseSecondHost(headers, "headers");
   const body = given.body ? encodeBody(given.body, headers) : null;
   if (given.auth) setAuthorization(headers, given.auth);
   return {
@@ -119,6 +117,28 @@ export function parseDescription(input: unknown, defaultMethod = "GET"): Request
     skipTlsVerify: given.skipTlsVerify ?? false,
     responseType: given.responseType ?? "auto",
   };
+}
+
+/** Request field of `/proxy/fetch` with fields that a page cannot set, as JSON: pairs or an object. */
+export const HEADERS_HEADER = "portway-headers";
+
+/** Parses the value of {@link HEADERS_HEADER}. @throws HttpError 400 `description_invalid` */
+export function parseHeadersHeader(value: string): HeaderList {
+  let input: unknown;
+  try {
+    input = JSON.parse(value);
+  } catch {
+    throw fieldError(HEADERS_HEADER, "is not valid JSON");
+  }
+  const parsed = headersSchema.safeParse(input);
+  if (!parsed.success) throw fieldError(HEADERS_HEADER, "must hold pairs of names and values, or an object of them");
+  refuseSecondHost(parsed.data, HEADERS_HEADER);
+  return parsed.data;
+}
+
+function refuseSecondHost(headers: HeaderList, field: string): void {
+  const hosts = headers.filter(([name]) => name.length === 4 && name.toLowerCase() === "host");
+  if (hosts.length > 1) throw fieldError(field, "has Host more than once");
 }
 
 /** An absolute URL. @throws HttpError 400 naming the field `url`. */

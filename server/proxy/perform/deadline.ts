@@ -54,6 +54,17 @@ export class Deadline implements Ending {
     if (this.#idleMs !== null) this.#clock.postpone(this.#alarm, this.#idleMs);
   }
 
+  /** Whether a promise settles within `ms` milliseconds. @throws the reason of a rejection within that time */
+  async settlesWithin<T>(promise: Promise<T>, ms: number): Promise<boolean> {
+    let alarm: Alarm | null = null;
+    const late = new Promise<false>((resolve) => alarm = this.#clock.set(ms, () => resolve(false)));
+    try {
+      return await Promise.race([promise.then(() => true), late]);
+    } finally {
+      if (alarm !== null) this.#clock.clear(alarm);
+    }
+  }
+
   /** The request has ended; nothing fires any more. */
   stop(): void {
     if (this.#stopped) return;

@@ -84,7 +84,7 @@ export class Performer {
       };
       const stream = { maxBytes: description.maxBytes, deadline, record, onEnd };
       if (stream.maxBytes !== null) refuseAnnounced(followed.answer, stream.maxBytes);
-      const answer = this.#stream(format.kind === "plain", followed, stream, exchange);
+      const answer = await this.#stream(format.kind === "plain", followed, stream, exchange);
       record.isStreamed = true;
       return answer;
     } finally {
@@ -119,7 +119,7 @@ export class Performer {
     followed: FollowedResponse,
     stream: ResponseStreamOptions,
     exchange: Exchange,
-  ): ProxyResponse {
+  ): Promise<ProxyResponse> {
     stream.deadline.limitIdle(this.#limits.streamIdleMs);
     return isPlain ? plainResponse(followed, stream, exchange) : streamResponse(followed, stream);
   }

@@ -1,18 +1,11 @@
 import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
-import { EXPOSE_HEADERS } from "../../http/mod.ts";
+import { EXPOSE_HEADERS, isForeignFieldAllowed } from "../../http/mod.ts";
 import { type ProxyResponse, SAFE_HEADERS } from "../response.ts";
 import { hasHeader, type HeaderList } from "../describe/description.ts";
 import type { FollowedResponse } from "../perform/follow.ts";
 import { CONNECTION_HEADERS } from "../perform/outgoing_headers.ts";
-import { type ResponseStreamOptions, toStream } from "./stream.ts";
-
-/**
- * Fields of an upstream that would speak for this server: what pages may do with the answer, what browsers keep about
- * the origin it came from, and where they go next.
- */
-const NOT_PASSED_ON =
-  /^(access-control-.*|cross-origin-.*|content-security-policy.*|x-content-type-options|x-frame-options|set-cookie2?|clear-site-data|strict-transport-security|public-key-pins.*|alt-svc|refresh|report-to|reporting-endpoints|nel|service-worker-allowed|origin-agent-cluster|permissions-policy|accept-ch|critical-ch|timing-allow-origin|via|date|server|portway-.*|x-request-url|x-final-url)$/;
+import { escapeText, openStream, type ResponseStreamOptions } from "./stream.ts";
 
 const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
@@ -21,11 +14,11 @@ const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
  * read all of it.
  * @throws HttpError 502 `upstream_not_http` for a status that HTTP has no meaning for
  */
-export function plainResponse(
+export async function plainResponse(
   followed: FollowedResponse,
   options: ResponseStreamOptions,
   exchange: Pick<Exchange, "method">,
-): ProxyResponse {
+): Promise<ProxyResponse> {
   const { answer, finalUrl } = followed;
   if (answer.status > 599) {
     answer.body.cancel();
@@ -34,6 +27,7 @@ export function plainResponse(
   const isHead = exchange.method === "HEAD";
   const mayHaveLength = (isHead || answer.hasBody) && !NULL_BODY.has(answer.status);
   const passed = answer.headers.filter(([name]) => mayPassOn(name.toLowerCase(), mayHaveLength));
+  const withheld = answer.headers.filter(([name]) => isWithheld(name.toLowerCase()));
   const headers: HeaderList = [
     ...SAFE_HEADERS,
     ["cross-origin-resource-policy", "cross-origin"],
@@ -47,22 +41,28 @@ export function plainResponse(
       `${status} ${location}`,
     ]),
   ];
+  if (withheld.length > 0) headers.push(["portway-headers", escapeText(JSON.stringify(withheld))]);
   headers.push(exposing(headers));
   const isNull = NULL_BODY.has(answer.status) || (isHead && hasHeader(headers, "content-length"));
   const { status } = answer;
-  if (!isNull) return { status, headers, body: toStream(answer.body, options) };
+  if (!isNull) return { status, headers, body: await openStream(answer.body, options) };
   answer.body.cancel();
   options.onEnd();
   return { status, headers, body: null };
 }
 
 /**
- * Whether a field of an upstream may be passed on, by its name in lower case.
- * @param mayHaveLength the length of a body that is not sent would be waited for, except by who asked with HEAD
+ * Whether an upstream's field passes unchanged, by its name in lower case.
+ * @param mayHaveLength whether Content-Length passes; without a body, a client would wait for it, except after HEAD
  */
 export function mayPassOn(name: string, mayHaveLength: boolean): boolean {
   if (name === "content-length") return mayHaveLength;
-  return !CONNECTION_HEADERS.has(name) && !NOT_PASSED_ON.test(name);
+  return isForeignFieldAllowed(name) && !CONNECTION_HEADERS.has(name);
+}
+
+/** Whether a page gets a field in `portway-headers` only. */
+function isWithheld(name: string): boolean {
+  return !isForeignFieldAllowed(name) && !CONNECTION_HEADERS.has(name);
 }
 
 function readAll(headers: HeaderList, wanted: string): string[] {

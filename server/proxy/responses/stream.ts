@@ -19,8 +19,8 @@ export interface ResponseStreamOptions {
   maxBytes: number | null;
   /** Moved on by every chunk. */
   deadline: Deadline;
-  /** Counts the bytes. */
-  record: { bytes: number };
+  /** Receives the number of bytes, and the code of the error that ended the body. */
+  record: { bytes: number; code?: string };
   /** Called when the body has ended, for whatever reason. */
   onEnd(): void;
 }
@@ -28,7 +28,10 @@ export interface ResponseStreamOptions {
 /**
  * The upstream's body as it arrives, not decoded, under status 200 and headers of ours.
  */
-export function streamResponse(followed: FollowedResponse, options: ResponseStreamOptions): ProxyResponse {
+export async function streamResponse(
+  followed: FollowedResponse,
+  options: ResponseStreamOptions,
+): Promise<ProxyResponse> {
   const { answer } = followed;
   // The length of a body that is not sent would be waited for.
   const isOurs = (name: string) => BODY_HEADERS.has(name) && (answer.hasBody || name !== "content-length");
@@ -47,30 +50,50 @@ export function streamResponse(followed: FollowedResponse, options: ResponseStre
     ["portway-redirects", escapeText(JSON.stringify(followed.redirects))],
     ["portway-timings", JSON.stringify(roundedTimings(followed))],
   ];
-  return { status: 200, headers, body: toStream(answer.body, options) };
+  return { status: 200, headers, body: await openStream(answer.body, options) };
 }
 
-/** A body as it arrives. */
-export function toStream(body: ResponseBody, options: ResponseStreamOptions): ReadableStream<Uint8Array> {
-  const { maxBytes, deadline, record, onEnd } = options;
-  const limit = maxBytes ?? Infinity;
+/** Longer waits for the first chunk would delay the head of an event stream. */
+const FIRST_CHUNK_MS = 100;
+
+/** An empty chunk makes the listener send the head before the first chunk with content. */
+const EMPTY = new Uint8Array(0);
+
+/**
+ * Opens a body that passes on its chunks as they arrive. Most bodies begin with their head, so this waits for the first
+ * chunk, up to {@link FIRST_CHUNK_MS}: an upstream that breaks off before it gets an error response instead of a head
+ * that nothing follows. The caller ends the request on an error; later the stream calls `onEnd`.
+ * @throws HttpError of the upstream, or 413 for a first chunk beyond `maxBytes`
+ */
+export async function openStream(
+  body: ResponseBody,
+  options: ResponseStreamOptions,
+): Promise<ReadableStream<Uint8Array>> {
+  const { deadline, record, onEnd } = options;
+  const take = createCountingReader(body, options);
+  let first: Promise<Uint8Array[] | null> | null = take();
+  let isHeadDue: boolean;
+  try {
+    isHeadDue = !await deadline.settlesWithin(first, FIRST_CHUNK_MS);
+  } catch (error) {
+    body.cancel();
+    throw error;
+  }
   const memory = createChunkMemory();
-  let left = limit;
   let given: Uint8Array[] = [];
-  function pass(chunks: Uint8Array[] | null, controller: ReadableStreamDefaultController<Uint8Array>): void {
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    if (isHeadDue) {
+      isHeadDue = false;
+      return controller.enqueue(EMPTY);
+    }
+    memory.giveBack(given);
+    const chunks = await (first ?? take());
+    first = null;
     given = chunks ?? [];
-    deadline.restart();
-    if (chunks === null) {
-      onEnd();
-      controller.close();
-      return;
-    }
-    for (const chunk of chunks) {
-      left -= chunk.byteLength;
-      record.bytes += chunk.byteLength;
-      if (left < 0) throw answerTooLarge(limit);
-      controller.enqueue(chunk);
-    }
+    for (const chunk of given) controller.enqueue(chunk);
+    if (chunks !== null) return;
+    onEnd();
+    controller.close();
   }
   function cancel(): void {
     onEnd();
@@ -79,9 +102,9 @@ export function toStream(body: ResponseBody, options: ResponseStreamOptions): Re
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        memory.giveBack(given);
-        pass(await body.take(), controller);
+        await pull(controller);
       } catch (error) {
+        if (error instanceof HttpError) record.code = error.code;
         cancel();
         controller.error(error instanceof HttpError ? new BodyCut(error.message, { cause: error }) : error);
       }
@@ -90,7 +113,26 @@ export function toStream(body: ResponseBody, options: ResponseStreamOptions): Re
   }, { highWaterMark: 0 });
 }
 
-/** Header values are Latin-1: what is beyond ASCII is written as JSON escapes it. */
-function escapeText(text: string): string {
+/** Returns a function that reads the next chunks, counts them, and extends the deadline. */
+function createCountingReader(
+  body: ResponseBody,
+  { maxBytes, deadline, record }: ResponseStreamOptions,
+): () => Promise<Uint8Array[] | null> {
+  const limit = maxBytes ?? Infinity;
+  let left = limit;
+  return async () => {
+    const chunks = await body.take();
+    deadline.restart();
+    for (const chunk of chunks ?? []) {
+      left -= chunk.byteLength;
+      record.bytes += chunk.byteLength;
+    }
+    if (left < 0) throw answerTooLarge(limit);
+    return chunks;
+  };
+}
+
+/** Writes characters beyond ASCII as JSON escapes, because field values are Latin-1. */
+export function escapeText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -5,13 +5,14 @@ import {
   DEFAULT_REDIRECTS,
   fieldError,
   type HeaderList,
+  HEADERS_HEADER,
   normalizeMethod,
+  parseHeadersHeader,
   parseUpstreamUrl,
   type RequestDescription,
 } from "../describe/description.ts";
 import type { Job } from "../describe/job.ts";
 import { isSmallDescription, limitBytes, readDescription } from "../describe/description_bytes.ts";
-import { TOKEN_HEADER } from "../gate.ts";
 import type { Asking, OutgoingBody } from "../perform/perform.ts";
 import type { DescriptionRouteOptions } from "./request.ts";
 import type { RequestRecord } from "../request_log.ts";
@@ -72,16 +73,31 @@ export class FetchRoute {
   }
 }
 
-/** Whether a path has the URL of an upstream right behind its slash, as with `--open-paths`. */
+/** Whether a path has the URL of an upstream directly after its slash, as `--open-paths` allows. */
 export function isOpenPath(path: string): boolean {
-  return /^\/(?:(?:https?|wss?):\/|\?url=)/i.test(path);
+  return /^\/(?:(?:https?|wss?):\/|\?url=)/i.test(path) || isHostPath(path);
+}
+
+/** `/example.com/path`: a name with a dot, an IPv4 address, or any host with a port. */
+const HOST_PATH =
+  /^\/(?:[a-z\d_-]+(?:\.[a-z\d_-]+)*\.(?:[a-z]{2,}|xn--[a-z\d-]+|\d{1,3})\.?(?::\d{1,5})?|[\w.-]+:\d{1,5})(?=[/?]|$)/i;
+
+/** Extensions of the files that browsers and crawlers request from every site. None of them is a top-level domain. */
+const FILE_NAME =
+  /^\/[^/?]*\.(?:css|env|gif|html?|ico|jpe?g|js|json|map|mjs|php|png|svg|txt|webmanifest|webp|xml)(?=[/?]|$)/i;
+
+/** Whether a path has a host without a scheme directly after its slash, as cors-anywhere accepts it. */
+function isHostPath(path: string): boolean {
+  return HOST_PATH.test(path) && !FILE_NAME.test(path);
 }
 
 /**
- * The URL that a request's path names. Some servers on the way make one slash of two: `https:/host` counts.
+ * Returns the URL that a request's path names. Some servers on the way merge the two slashes: `https:/host` counts.
+ * Without a scheme the port chooses it, as in cors-anywhere: `https:` for 443, `http:` for every other.
  * @throws HttpError 400 `description_invalid`
  */
 export function readFetchUrl(path: string): URL {
+  if (isHostPath(path)) return parseUpstreamUrl(`${/^\/[^/?]+:443(?=[/?]|$)/.test(path) ? "https" : "http"}:/${path}`);
   const rest = path.startsWith(FETCH_PATH) ? path.slice(FETCH_PATH.length) : path;
   const text = rest.startsWith("?") || rest.startsWith("/?") ? readUrlParameter(rest) : rest.slice(1);
   if (text === "") throw fieldError("url", "must be given: put it behind the path, or into ?url=");
@@ -103,21 +119,25 @@ function readUrlParameter(query: string): string {
 }
 
 /**
- * Headers of the request to the proxy that are not for the upstream: what says who asks and from which page, which
- * would let the page's browser decide what may be read, and the credentials of this server's own origin.
+ * Request fields that stay here: they name the caller and its page, by which the upstream would decide about the page's
+ * browser; they hold credentials for this server's origin; or this proxy sets them.
  */
 const NOT_SENT_ON =
-  /^(host|origin|referer|cookie2?|sec-fetch-.*|access-control-.*|forwarded|x-forwarded-.*|x-real-ip|accept-encoding)$/;
+  /^(host|origin|referer|cookie2?|sec-fetch-.*|access-control-.*|forwarded|x-forwarded-.*|x-real-ip|accept-encoding|portway-(?:token|headers))$/;
 
-/** What a request that is passed on as it is describes. */
+/** Describes a request that is passed on unchanged. @throws HttpError 400 `description_invalid` */
 export function describeFetch(exchange: Pick<Exchange, "method" | "headers" | "header">, url: URL): RequestDescription {
   const headers: HeaderList = [];
   const ofConnection = (exchange.header("connection") ?? "").toLowerCase().split(",").map((name) => name.trim());
+  const chosen = exchange.header(HEADERS_HEADER);
+  const forced = chosen === null ? [] : parseHeadersHeader(chosen);
+  const forcedNames = new Set(forced.map(([name]) => name.toLowerCase()));
   for (let at = 0; at < exchange.headers.length; at += 2) {
     const name = exchange.headers[at];
-    if (NOT_SENT_ON.test(name) || name === TOKEN_HEADER || ofConnection.includes(name)) continue;
+    if (NOT_SENT_ON.test(name) || ofConnection.includes(name) || forcedNames.has(name)) continue;
     headers.push([name, exchange.headers[at + 1]]);
   }
+  headers.push(...forced);
   return {
     method: normalizeMethod(exchange.method),
     url,

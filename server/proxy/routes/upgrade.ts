@@ -62,7 +62,7 @@ export class UpgradeRoute {
       if (answer.switched === null) {
         deadline.limitIdle(limits.streamIdleMs);
         const stream = { maxBytes: null, deadline, record, onEnd };
-        return plainResponse({ ...UNFOLLOWED, answer, finalUrl: url.href }, stream, exchange);
+        return await plainResponse({ ...UNFOLLOWED, answer, finalUrl: url.href }, stream, exchange);
       }
       // The time was for the handshake.
       deadline.stop();
