@@ -10,7 +10,7 @@ import { join, posix } from "node:path";
 import { exit, stderr } from "node:process";
 import { loadSources, stripComments } from "./check_imports.ts";
 
-const PRODUCT = /^(?:(?:server|client|common|protocol)\/(?!.*_test\.(?:tsx?|js)$)|(?:mod|cli|server)\.ts$)/;
+const PRODUCT = /^(?:(?:server|client|common|net|protocol|web)\/(?!.*_test\.(?:tsx?|js)$)|(?:mod|cli|server)\.ts$)/;
 const LIBRARY = "mod.ts";
 
 /** `deno fmt` starts what is exported at the beginning of a line. */

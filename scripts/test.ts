@@ -15,6 +15,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ["check", "."],
   ["run", "-A", "scripts/check_imports.ts"],
   ["run", "-A", "scripts/check_exports.ts"],
+  ["run", "-A", "scripts/check_voice.ts"],
 ];
 
 /** Types were checked before. */
