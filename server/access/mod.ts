@@ -1,7 +1,7 @@
+export { type Ended, OpenStreams } from "./ended.ts";
 export { isHarmless, requireOwnOrigin } from "./own_origin.ts";
 export {
   type Authenticate,
-  type Ended,
   type Plan,
   type Principal,
   requireLogin,

@@ -18,14 +18,6 @@ export type Role = "owner" | "admin" | "member";
 /** What an account has: persistent tunnels need a paid one. */
 export type Plan = "free" | "paid";
 
-/**
- * Who may not go on: a user everywhere or, by an account's id, in that account; or whoever came by one login, which was
- * revoked. When another login of the same user took its place, the `successor`, what is open goes on as of that one.
- */
-export type Ended =
-  | { readonly userId: string; readonly accountId: string | null }
-  | { readonly login: string; readonly successor?: string };
-
 /** Who asks, and for which of their accounts. */
 export interface Principal {
   readonly user: { readonly id: string; readonly name: string; readonly email: string; readonly isAdmin: boolean };
@@ -39,7 +31,10 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** A browser's session by its cookie, or a token of a client. */
   readonly via: "session" | "token";
-  /** For a token: the login of a client, or the personal token, by an id that opens nothing. It ends by being revoked. */
+  /**
+   * The login by which the principal came, as an id that grants nothing: a client's login, a personal token, or a
+   * browser's session. It ends when it is revoked or signed out.
+   */
   readonly login?: string;
 }
 

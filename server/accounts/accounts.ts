@@ -52,7 +52,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const createLink = (userId: string) => createResetLink(shared, userId);
   const switchAccount = async (identity: Identity, accountId: string) => {
     await moveTo(store, identity, accountId);
-    shared.onChange();
+    const { account, login } = identity.principal;
+    if (login === undefined || account.id === accountId) shared.onChange();
+    else shared.onEnded({ login, leftAccountId: account.id });
   };
   const sweep = startSweep(identities, log);
   return {
@@ -71,7 +73,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       policy: options.signUp,
       setUp: options.setUp,
     }),
-    consent: new ConsentForms(shared),
+    consent: new ConsentForms({ ...shared, switchAccount }),
     members: new MemberForms({ ...shared, switchAccount }),
     clients: new ClientForms(shared),
     sessions: new SessionForms(shared),

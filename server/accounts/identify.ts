@@ -112,7 +112,10 @@ export class Identifier {
     const grant = await this.#options.store.identities.findGrant(hashSecret(token));
     if (grant === null || grant.accountId === null) return null;
     const { userId, accountId, grantId, scopes } = grant;
-    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), grantId);
+    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), {
+      via: "token",
+      login: grantId,
+    });
     if (principal === null || principal.account.id !== accountId) return null;
     return { identity: { principal, credential: { kind: "grant", grantId } }, until: grant.expiresAt };
   }
@@ -122,7 +125,7 @@ export class Identifier {
     const token = await store.personalTokens.findByHash(hashSecret(text));
     if (token === null) return null;
     const { id, userId, accountId, scopes, usedAt } = token;
-    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), id);
+    const principal = await this.#findPrincipal(userId, accountId, readScopes(scopes), { via: "token", login: id });
     if (principal === null || principal.account.id !== accountId) return null;
     if (usedAt === null || usedAt < now() - USED_EVERY_MS) store.personalTokens.setUsed(id, now()).catch(onFailure);
     const until = token.expiresAt ?? Infinity;
@@ -134,10 +137,10 @@ export class Identifier {
     const { status, body } = await this.#options.call("/get-session", caller);
     if (status !== 200) throw new Error(`better-auth cannot read a session: ${status}`);
     const session = fieldOf(body, "session");
-    const [token, userId] = [fieldText(session, "token"), fieldText(session, "userId")];
-    if (token === null || userId === null) return null;
+    const [id, token, userId] = ["id", "token", "userId"].map((field) => fieldText(session, field));
+    if (id === null || token === null || userId === null) return null;
     const accountId = fieldText(session, "activeOrganizationId");
-    const principal = await this.#findPrincipal(userId, accountId, ALL_SCOPES, null);
+    const principal = await this.#findPrincipal(userId, accountId, ALL_SCOPES, { via: "session", login: id });
     if (principal === null) return null;
     return { identity: { principal, credential: { kind: "session", token } }, until: Infinity };
   }
@@ -147,15 +150,14 @@ export class Identifier {
     userId: string,
     accountId: string | null,
     scopes: ReadonlySet<Scope>,
-    login: string | null,
+    by: Required<Pick<Principal, "via" | "login">>,
   ): Promise<Principal | null> {
     const { identities } = this.#options.store;
     const [user, memberships] = await Promise.all([identities.findUser(userId), identities.findMemberships(userId)]);
     const membership = memberships.find((one) => one.accountId === accountId) ?? memberships[0];
     if (user === null || membership === undefined) return null;
     if (user.isSuspended) throw userSuspended();
-    const known = { user: describeUser(user), account: toAccount(membership), scopes };
-    return login === null ? { ...known, via: "session" } : { ...known, via: "token", login };
+    return { user: describeUser(user), account: toAccount(membership), scopes, ...by };
   }
 }
 

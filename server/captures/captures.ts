@@ -2,7 +2,7 @@ import type { OriginReader } from "../../net/forwarded.ts";
 import { errorResponse } from "../../common/http_error.ts";
 import { describeError, type Logger } from "../../common/log.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
-import type { Authenticate } from "../access/mod.ts";
+import { type Authenticate, type Ended, OpenStreams } from "../access/mod.ts";
 import type { Arrivals } from "../cluster/mod.ts";
 import type { ApiArea, Area, Handler } from "../http/mod.ts";
 import type { Store } from "../store/mod.ts";
@@ -22,6 +22,8 @@ export interface CapturesOptions extends Pick<ReplayerOptions, "send" | "note"> 
   store: Pick<Store, "views" | "captures">;
   arrivals: Arrivals;
   authenticate: Authenticate;
+  /** Subscribes to permissions that end. */
+  onEnded(listener: (ended: Ended) => void): void;
   log: Logger;
   readOrigin: OriginReader;
   /** Where calls are sent to, without a slash at the end. */
@@ -72,6 +74,7 @@ class Captures implements CapturesArea {
   readonly #now: () => number;
   readonly #counter = new CaptureCounter();
   readonly #committer: Committer;
+  readonly #streams = new OpenStreams();
   readonly #tails: Tails;
   readonly #known: KnownViews;
   readonly #sweeper: ReturnType<typeof setInterval>;
@@ -89,7 +92,8 @@ class Captures implements CapturesArea {
       },
     });
     this.#known = new KnownViews(store.views, now);
-    this.#tails = new Tails(store.captures, arrivals);
+    options.onEnded((ended) => this.#streams.end(ended));
+    this.#tails = new Tails(store.captures, arrivals, this.#streams);
     this.desk = this.#createService();
     this.handlers = [this.#createHandler()];
     this.api = createViewsApi(this.desk, authenticate);
@@ -107,6 +111,7 @@ class Captures implements CapturesArea {
     return new ViewService({
       ...options,
       tails: this.#tails,
+      streams: this.#streams,
       replayer: new Replayer({ ...options, perMinute: options.replaysPerMinute }),
       captureAgain: (capture) => captureAgain(capture, again),
       onChanged: (id) => this.#known.forget(id),

@@ -36,6 +36,7 @@ export async function startArea(options: Partial<CapturesOptions> = {}): Promise
     store,
     arrivals: createLocalArrivals(),
     authenticate: (exchange) => Promise.resolve(principalOf(exchange.header("who"))),
+    onEnded() {},
     log: silentLogger,
     readOrigin: createOriginReader([]),
     apiUrl: "http://api.example",

@@ -9,7 +9,7 @@ const MAX_HELD_BYTES = 64 * 1024 * 1024;
 /** Request views as the options want them. @param url where the server is reached */
 export function openCaptures(
   config: ServerConfig,
-  parts: Pick<CapturesOptions, "store" | "authenticate" | "log" | "send" | "note">,
+  parts: Pick<CapturesOptions, "store" | "authenticate" | "onEnded" | "log" | "send" | "note">,
   url: URL,
 ): CapturesArea {
   return createCaptures({

@@ -44,8 +44,8 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
   const replays = openReplaysLazily(options);
   const send: Replays["send"] = async (request) => await (await replays.load()).send(request);
-  const { authenticate, note } = accounts;
-  const captures = openCaptures(config, { store, authenticate, log, send, note }, url);
+  const { authenticate, onEnded, note } = accounts;
+  const captures = openCaptures(config, { store, authenticate, onEnded, log, send, note }, url);
   const isServed = async (host: string) => ownHosts.includes(host) || await relay.hasTunnelAt(host);
   const about = { baseUrl: url.origin, files: config.proxyFiles !== null, openPaths: false, isAlone: false };
   const api = createApiHandler({

@@ -132,7 +132,7 @@ export class Relay implements Area {
   endSessionsOf(ended: Ended): void {
     for (const session of this.#sessions.ofMembers()) {
       if (!isOf(ended, session.user)) continue;
-      if ("login" in ended && ended.successor !== undefined) {
+      if ("successor" in ended && ended.successor !== undefined) {
         session.user.login = ended.successor;
         continue;
       }
@@ -248,6 +248,8 @@ function urlBelow({ protocol, host }: URL, label: string): string {
 }
 
 function isOf(ended: Ended, { userId, accountId, login }: SessionUser): boolean {
+  // A login that switched to another account keeps its tunnels: its user is still a member of the first.
+  if ("leftAccountId" in ended) return false;
   if ("login" in ended) return login === ended.login;
   return userId === ended.userId && (ended.accountId === null || accountId === ended.accountId);
 }

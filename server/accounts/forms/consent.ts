@@ -3,7 +3,7 @@ import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import { requireLogin, type Scope, SCOPES } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
-import { callerOf, loginExpired, noSuch } from "../better_auth/call.ts";
+import { callerOf, loginExpired } from "../better_auth/call.ts";
 import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
 import { readEntered, sessionWanted } from "./entry.ts";
 import { fieldRefused } from "../../http/mod.ts";
@@ -13,8 +13,10 @@ import type { AuthorizationRequest, Consent, Entered } from "../types.ts";
 
 /** What the question works with whether a program may act for somebody. */
 export interface ConsentOptions
-  extends Pick<Shared, "call" | "loadAuth" | "identify" | "readOrigin" | "attempts" | "audit" | "onChange"> {
+  extends Pick<Shared, "call" | "loadAuth" | "identify" | "readOrigin" | "attempts" | "audit"> {
   store: Pick<Store, "identities">;
+  /** Has the session work for another account. @throws HttpError 404 where its user is no member */
+  switchAccount(identity: Identity, accountId: string): Promise<void>;
 }
 
 /** A device fetches its tokens some seconds after its user has allowed it. */
@@ -78,19 +80,16 @@ export class ConsentForms implements Consent {
 
   /** Whose session this is, once it works for the account that was chosen. */
   async #enter(exchange: Exchange, accountId: string | undefined): Promise<Identity> {
-    const { identify, onChange, store } = this.#options;
+    const { identify, store, switchAccount } = this.#options;
     const identity = await identify(exchange);
-    const { user, account } = requireLogin(identity?.principal ?? null);
+    const { account } = requireLogin(identity?.principal ?? null);
     if (identity?.credential.kind !== "session") throw sessionWanted();
     if (accountId === undefined || accountId === account.id) {
       // The session may name no account, or one that is not its user's any more.
       await store.identities.moveSession(identity.credential.token, account.id);
       return identity;
     }
-    const memberships = await store.identities.findMemberships(user.id);
-    if (!memberships.some((membership) => membership.accountId === accountId)) throw noSuch("account");
-    await store.identities.moveSession(identity.credential.token, accountId);
-    onChange();
+    await switchAccount(identity, accountId);
     const moved = await identify(exchange);
     if (moved === null) throw sessionWanted();
     return moved;

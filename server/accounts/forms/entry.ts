@@ -103,8 +103,12 @@ export class EntryForms implements SignIn {
   }
 
   async signOut(exchange: Exchange): Promise<Entered> {
-    const { cookies } = await this.#options.call("/sign-out", this.#callerOf(exchange), {});
-    this.#options.onChange();
+    const { call, identify, onChange, onEnded } = this.#options;
+    // A user who was suspended may sign out as well.
+    const login = await identify(exchange).then((identity) => identity?.principal.login, () => undefined);
+    const { cookies } = await call("/sign-out", this.#callerOf(exchange), {});
+    if (login === undefined) onChange();
+    else onEnded({ login });
     return { cookies, next: null };
   }
 
@@ -127,18 +131,21 @@ export class EntryForms implements SignIn {
   }
 
   async changePassword(exchange: Exchange, form: { current: string; password: string }): Promise<Entered> {
-    const { attempts, audit, call, identify, onChange, onEnded, store } = this.#options;
+    const { attempts, audit, call, identify, onEnded, store } = this.#options;
     const identity = await identify(exchange);
     if (identity?.credential.kind !== "session") throw sessionWanted();
     const { user } = identity.principal, caller = this.#callerOf(exchange);
     attempts.take(caller.address, user.email);
     const newPassword = readNewPassword(form.password);
     const body = { currentPassword: form.current, newPassword, revokeOtherSessions: true };
+    const { identities } = store;
+    const before = await identities.listSessionIds(user.id);
     const entered = readEntered(await call("/change-password", caller, body));
-    const grants = await store.identities.listGrants(user.id);
-    await store.identities.endGrants({ userId: user.id });
-    onChange();
-    for (const { grantId } of grants) onEnded({ login: grantId });
+    const left = new Set(await identities.listSessionIds(user.id));
+    const grants = await identities.listGrants(user.id);
+    await identities.endGrants({ userId: user.id });
+    const ended = [...before.filter((id) => !left.has(id)), ...grants.map(({ grantId }) => grantId)];
+    for (const login of ended) onEnded({ login });
     await audit.write(user, "password_changed", user.email);
     return entered;
   }

@@ -6,7 +6,7 @@ import type { Shared } from "./shared.ts";
 import type { BrowserSession, BrowserSessions } from "../types.ts";
 
 /** What the list of a user's browser sessions works with. */
-export interface SessionFormsOptions extends Pick<Shared, "identify" | "now" | "onChange"> {
+export interface SessionFormsOptions extends Pick<Shared, "identify" | "now" | "onEnded"> {
   store: Pick<Store, "identities">;
 }
 
@@ -29,10 +29,10 @@ export class SessionForms implements BrowserSessions {
   }
 
   async end(exchange: Exchange, id: string): Promise<void> {
-    const { onChange, store } = this.#options;
+    const { onEnded, store } = this.#options;
     const { principal } = await this.#enter(exchange);
     if (!await store.identities.endSession(principal.user.id, id)) throw noSuch("session");
-    onChange();
+    onEnded({ login: id });
   }
 
   async #enter(exchange: Exchange): Promise<{ principal: Identity["principal"]; token: string }> {

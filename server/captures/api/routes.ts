@@ -70,14 +70,15 @@ function addCaptureRoutes(
   routes.get("/api/v1/views/:id/captures/:capture/body", async (context) => {
     const { id, capture } = context.req.param();
     const isDecoded = parseFlag("decoded", context.req.query("decoded"));
-    const opened = await desk.getCapture(await whoAsks(context), id, capture);
+    const who = await whoAsks(context);
+    const opened = await desk.getCapture(who, id, capture);
     const headers: Record<string, string> = { ...BODY_HEADERS, ...nameFile(opened.cursor) };
     if (isDecoded) {
       const { first, rest } = await desk.beginDecoded(opened);
-      return new Response(streamPieces(rest, first), { headers });
+      return new Response(streamPieces(desk.endWithPermission(who, rest), first), { headers });
     }
     headers["content-length"] = String(opened.bodySize);
-    return new Response(streamPieces(desk.readBody(opened)), { headers });
+    return new Response(streamPieces(desk.endWithPermission(who, desk.readBody(opened))), { headers });
   });
   routes.post("/api/v1/views/:id/captures/:capture/replay", async (context) => {
     const { id, capture } = context.req.param(), { exchange } = context.env;

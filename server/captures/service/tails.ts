@@ -1,114 +1,125 @@
 import { HttpError } from "../../../common/http_error.ts";
+import type { Ended, OpenStreams, Principal } from "../../access/mod.ts";
 import type { Arrivals } from "../../cluster/mod.ts";
 import type { Captures, OpenedCapture } from "../../store/mod.ts";
 import { tooManyTails } from "../errors.ts";
 import { describeOpened } from "./describe.ts";
 
-/** Nobody waits longer without a word: then they know that the connection holds, and we that they still may listen. */
+/** A silent stream sends a heartbeat so often, which shows both ends that the connection works. */
 const HEARTBEAT_MS = 15_000;
+/** A stream repeats its permission check so often, busy or silent: another server may have ended the permission. */
+const CHECK_MS = 5000;
+/** Streams of one view. */
 const MAX_TAILS = 200;
-/** Captures that are read in one step, and bytes after which a step is sent: what a slow reader holds in memory. */
+/** Captures that one read fetches, and bytes after which a step ends: the memory that a slow reader holds. */
 const STEP = 32;
 const STEP_BYTES = 256 * 1024;
 
 const ENCODER = new TextEncoder();
 const HEARTBEAT = ENCODER.encode(":\n\n");
-/** Milliseconds after which a browser connects again. */
+/** Milliseconds after which a browser reconnects. */
 const HELLO = ENCODER.encode("retry: 1000\n\n");
 const REMOVED = ENCODER.encode("event: removed\ndata: {}\n\n");
 
-/** Which view is followed, and from where on. */
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** A stream to be opened. */
 export interface TailOptions {
+  /** The principal whose permission {@link check} confirmed before. */
+  principal: Principal;
   viewId: string;
-  /** The cursor that what is sent comes after. */
+  /** The stream sends the captures behind this cursor. */
   after: number;
-  /** Now and then: whether the reader still may listen, and there is a view to listen to. @throws HttpError when not */
+  /** Confirms that the reader may read the view, which exists. @throws HttpError otherwise */
   check(): Promise<void>;
 }
 
-/** Some captures, as they are sent. */
+/** Limits of {@link Tails} that tests shorten. */
+export interface TailLimits {
+  heartbeatMs?: number;
+  checkMs?: number;
+}
+
+/** Captures as they are sent. */
 interface Step {
-  bytes: Uint8Array<ArrayBuffer>;
-  /** The cursor of the last. */
+  bytes: Bytes;
+  /** The cursor of the last capture. */
   last: number;
 }
 
+/** The shared parts of all streams. */
+interface TailContext {
+  readonly limits: Required<TailLimits>;
+  read(viewId: string, cursor: number): Promise<Step | null>;
+}
+
 /**
- * Streams of server-sent events that tell of captures: each of them once, in their order. Each reads from the store as
- * fast as its reader takes it; those that are at the same place share what was read.
+ * Streams of server-sent events with captures, each capture once and in order. A stream reads from the store as fast as
+ * its reader takes the events; streams at the same cursor share one read. A stream ends as soon as the permission of its
+ * principal ends or its view is deleted.
  */
 export class Tails {
   readonly #store: Pick<Captures, "listAfter">;
   readonly #arrivals: Arrivals;
-  readonly #heartbeatMs: number;
-  /** What is being read now, by view and cursor. */
+  readonly #streams: OpenStreams;
+  readonly #context: TailContext;
+  /** Reads that are running, by view and cursor. */
   readonly #steps = new Map<string, Promise<Step | null>>();
-  readonly #ends = new Set<() => void>();
-  readonly #counts = new Map<string, number>();
+  /** The open streams of each view. */
+  readonly #tails = new Map<string, Set<Tail>>();
+  #removals = 0;
 
-  constructor(store: Pick<Captures, "listAfter">, arrivals: Arrivals, heartbeatMs = HEARTBEAT_MS) {
+  constructor(
+    store: Pick<Captures, "listAfter">,
+    arrivals: Arrivals,
+    streams: OpenStreams,
+    { heartbeatMs = HEARTBEAT_MS, checkMs = CHECK_MS }: TailLimits = {},
+  ) {
     this.#store = store;
     this.#arrivals = arrivals;
-    this.#heartbeatMs = heartbeatMs;
+    this.#streams = streams;
+    this.#context = { limits: { heartbeatMs, checkMs }, read: (viewId, cursor) => this.#read(viewId, cursor) };
   }
 
-  /** Tails that are open. */
+  /** The number of open streams. */
   get count(): number {
-    return this.#ends.size;
+    return [...this.#tails.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** @throws HttpError 429 when the view has as many as it may */
-  open(options: TailOptions): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const { viewId } = options;
-    const count = this.#counts.get(viewId) ?? 0;
-    if (count >= MAX_TAILS) throw tooManyTails();
-    this.#counts.set(viewId, count + 1);
-    const bell = new Bell();
-    const stopListening = this.#arrivals.listen(viewId, () => bell.ring());
-    const end = () => {
-      if (!this.#ends.delete(end)) return;
+  /** Opens a stream. @throws HttpError 429 where the view has as many as it may */
+  open(options: TailOptions): ReadableStream<Bytes> {
+    const { viewId, principal } = options;
+    const tails = this.#tails.get(viewId) ?? new Set();
+    if (tails.size >= MAX_TAILS) throw tooManyTails();
+    const tail: Tail = new Tail(options, this.#context, () => {
       stopListening();
-      bell.close();
-      const left = (this.#counts.get(viewId) ?? 1) - 1;
-      if (left === 0) this.#counts.delete(viewId);
-      else this.#counts.set(viewId, left);
-    };
-    this.#ends.add(end);
-    return new ReadableStream(this.#createSource(options, bell, end), { highWaterMark: 0 });
+      forget();
+      tails.delete(tail);
+      if (tails.size === 0 && this.#tails.get(viewId) === tails) this.#tails.delete(viewId);
+    });
+    const stopListening = this.#arrivals.listen(viewId, () => tail.wake());
+    const forget = this.#streams.add(principal, (ended) => tail.end(hasSuccessor(ended) ? null : REMOVED));
+    this.#tails.set(viewId, tails.add(tail));
+    return new ReadableStream(tail, { highWaterMark: 0 });
   }
 
-  /** Ends them all: their readers connect again, elsewhere or later. */
+  /**
+   * Counts the permissions and views that ended. A caller that checks a permission before it opens a stream compares the
+   * count, because an end in between would not reach the stream.
+   */
+  get endings(): number {
+    return this.#streams.endings + this.#removals;
+  }
+
+  /** Ends the streams of a view that was deleted. */
+  endView(viewId: string): void {
+    this.#removals++;
+    for (const tail of [...this.#tails.get(viewId) ?? []]) tail.end(REMOVED);
+  }
+
+  /** Ends all streams. Their readers reconnect, elsewhere or later. */
   close(): void {
-    for (const end of [...this.#ends]) end();
-  }
-
-  #createSource({ viewId, after, check }: TailOptions, bell: Bell, end: () => void) {
-    let cursor = after, isFirst = true;
-    return {
-      pull: async (controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>) => {
-        if (isFirst) {
-          isFirst = false;
-          return controller.enqueue(HELLO);
-        }
-        for (;;) {
-          bell.reset();
-          const step = bell.isClosed ? null : await this.#read(viewId, cursor);
-          if (step !== null) {
-            cursor = step.last;
-            return controller.enqueue(step.bytes);
-          }
-          const woken = await bell.wait(this.#heartbeatMs);
-          if (woken === "closed") return controller.close();
-          if (woken === "rung") continue;
-          const farewell = await check().then(() => null, sayFarewell);
-          controller.enqueue(farewell ?? HEARTBEAT);
-          if (farewell === null) return;
-          end();
-          return controller.close();
-        }
-      },
-      cancel: end,
-    };
+    for (const tails of [...this.#tails.values()]) for (const tail of [...tails]) tail.end(null);
   }
 
   #read(viewId: string, cursor: number): Promise<Step | null> {
@@ -121,10 +132,121 @@ export class Tails {
   }
 }
 
-/** Who may not listen any more hears nothing more; what else failed is thrown, and breaks the stream off. */
-function sayFarewell(error: unknown): Uint8Array<ArrayBuffer> {
-  if (error instanceof HttpError) return REMOVED;
-  throw error;
+/** Whether the reader has a new login, with which it may reconnect. */
+function hasSuccessor(ended: Ended): boolean {
+  return "successor" in ended && ended.successor !== undefined;
+}
+
+/** One stream: the source of a ReadableStream. */
+class Tail implements UnderlyingDefaultSource<Bytes> {
+  readonly #options: TailOptions;
+  readonly #context: TailContext;
+  readonly #onEnd: () => void;
+  #cursor: number;
+  #controller: ReadableStreamDefaultController<Bytes> | null = null;
+  #checkedAt = performance.now();
+  #isFirst = true;
+  #isOver = false;
+  /** Whether captures may have arrived since the last read began. */
+  #hasNews = false;
+  #wake: (() => void) | null = null;
+
+  constructor(options: TailOptions, context: TailContext, onEnd: () => void) {
+    this.#options = options;
+    this.#context = context;
+    this.#onEnd = onEnd;
+    this.#cursor = options.after;
+  }
+
+  start(controller: ReadableStreamDefaultController<Bytes>): void {
+    this.#controller = controller;
+  }
+
+  async pull(controller: ReadableStreamDefaultController<Bytes>): Promise<void> {
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      return controller.enqueue(HELLO);
+    }
+    try {
+      const bytes = await this.#next();
+      if (bytes !== null && !this.#isOver) controller.enqueue(bytes);
+    } catch (error) {
+      this.#release();
+      throw error;
+    }
+  }
+
+  cancel(): void {
+    this.#release();
+  }
+
+  /** Has the stream look for new captures. */
+  wake(): void {
+    this.#hasNews = true;
+    this.#wake?.();
+  }
+
+  /** Ends the stream at once, whether or not its reader reads. @param farewell the last event; null for none */
+  end(farewell: Bytes | null): void {
+    if (this.#isOver) return;
+    this.#release();
+    if (farewell !== null) this.#controller?.enqueue(farewell);
+    this.#controller?.close();
+  }
+
+  /** The next event, or null for a stream that ended meanwhile. Rejects when the store fails, which breaks it off. */
+  async #next(): Promise<Bytes | null> {
+    const { viewId } = this.#options, { read, limits } = this.#context;
+    while (!this.#isOver) {
+      await this.#checkNowAndThen();
+      if (this.#isOver) return null;
+      this.#hasNews = false;
+      const step = await read(viewId, this.#cursor);
+      if (step !== null) {
+        this.#cursor = step.last;
+        return step.bytes;
+      }
+      if (await this.#wait(limits.heartbeatMs) === "late") {
+        await this.#check();
+        return this.#isOver ? null : HEARTBEAT;
+      }
+    }
+    return null;
+  }
+
+  async #checkNowAndThen(): Promise<void> {
+    if (performance.now() - this.#checkedAt >= this.#context.limits.checkMs) await this.#check();
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.#options.check();
+      this.#checkedAt = performance.now();
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      this.end(REMOVED);
+    }
+  }
+
+  async #wait(ms: number): Promise<"woken" | "late"> {
+    if (this.#hasNews || this.#isOver) return "woken";
+    return await new Promise((resolve) => {
+      const settle = (result: "woken" | "late") => {
+        clearTimeout(timer);
+        this.#wake = null;
+        resolve(result);
+      };
+      const timer = setTimeout(() => settle("late"), ms);
+      this.#wake = () => settle("woken");
+    });
+  }
+
+  #release(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#onEnd();
+    this.#wake?.();
+  }
 }
 
 function toStep(captures: readonly OpenedCapture[]): Step | null {
@@ -135,39 +257,4 @@ function toStep(captures: readonly OpenedCapture[]): Step | null {
     last = capture.cursor;
   }
   return last === 0 ? null : { bytes: ENCODER.encode(text), last };
-}
-
-/** Wakes who waits for it; what rings before the wait counts too. */
-class Bell {
-  isClosed = false;
-  #hasRung = false;
-  #wake: (() => void) | null = null;
-
-  reset(): void {
-    this.#hasRung = false;
-  }
-
-  ring(): void {
-    this.#hasRung = true;
-    this.#wake?.();
-  }
-
-  close(): void {
-    this.isClosed = true;
-    this.#wake?.();
-  }
-
-  async wait(ms: number): Promise<"rung" | "closed" | "late"> {
-    if (!this.#hasRung && !this.isClosed) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      this.#wake = null;
-    }
-    return this.isClosed ? "closed" : this.#hasRung ? "rung" : "late";
-  }
 }

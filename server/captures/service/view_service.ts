@@ -1,6 +1,7 @@
 import type { CaptureJson, ReplayedJson } from "../../../common/captures/capture_json.ts";
+import { BodyCut } from "../../../net/listener/mod.ts";
 import { checkInput } from "../../http/mod.ts";
-import { type Principal, requireScope } from "../../access/mod.ts";
+import { type OpenStreams, type Principal, requireScope } from "../../access/mod.ts";
 import { type Capture, type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
 import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
 import { OWN_ANSWER } from "../receive/response.ts";
@@ -15,6 +16,7 @@ import { newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
 export interface ViewServiceOptions extends ViewUrls {
   store: Pick<Store, "views" | "captures">;
   tails: Tails;
+  streams: OpenStreams;
   replayer: Replayer;
   /** Has a view capture a call once more. Says its cursor. @throws HttpError 404 when either has gone */
   captureAgain(capture: OpenedCapture): Promise<number>;
@@ -91,6 +93,7 @@ export class ViewService {
     await this.#find(requireScope(who, "views:write"), id);
     await this.#options.store.views.remove(id);
     this.#options.onChanged(id);
+    this.#options.tails.endView(id);
   }
 
   /** One page of its captures. */
@@ -137,6 +140,23 @@ export class ViewService {
     }
   }
 
+  /**
+   * Cuts a download off when the permission of its reader ends.
+   * @throws HttpError 401, 403 `scope_missing`; its iterator throws BodyCut when the permission ends
+   */
+  async *endWithPermission<T>(who: Who, pieces: AsyncIterable<T>): AsyncGenerator<T, void> {
+    let isEnded = false;
+    const forget = this.#options.streams.add(requireScope(who, "views:read"), () => isEnded = true);
+    try {
+      for await (const piece of pieces) {
+        if (isEnded) throw new BodyCut("the permission of the reader ended");
+        yield piece;
+      }
+    } finally {
+      forget();
+    }
+  }
+
   /** The bytes of a capture's body, a piece at a time. @throws HttpError 404 when the capture goes meanwhile */
   async *readBody({ body, bodyId, bodySize }: OpenedCapture): AsyncGenerator<Uint8Array, void> {
     if (body.length > 0) yield body;
@@ -168,18 +188,31 @@ export class ViewService {
   }
 
   /**
-   * A stream of events that tells of captures.
-   * @param after the cursor that they come after; null: those that come from now on
-   * @param ask who asks, once more: they may have been shut out since
+   * Opens a stream of events with the captures of a view.
+   * @param authenticate finds the caller; called again while the stream is open
+   * @param after the cursor behind which the stream begins; null for captures from now on
    */
   async tail(
-    ask: () => Promise<Who>,
+    authenticate: () => Promise<Who>,
     id: string,
     after: number | null,
   ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-    const check = async () => await this.#find(requireScope(await ask(), "views:read"), id);
-    const { lastCursor } = await check();
-    return this.#options.tails.open({ viewId: id, after: after ?? lastCursor, check: async () => void await check() });
+    const { tails } = this.#options;
+    const check = async () => {
+      const principal = requireScope(await authenticate(), "views:read");
+      return { principal, view: await this.#find(principal, id) };
+    };
+    for (;;) {
+      const { endings } = tails;
+      const { principal, view } = await check();
+      if (endings !== tails.endings) continue;
+      return tails.open({
+        principal,
+        viewId: view.id,
+        after: after ?? view.lastCursor,
+        check: async () => void await check(),
+      });
+    }
   }
 
   async #open(

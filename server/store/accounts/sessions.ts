@@ -22,6 +22,8 @@ export interface SessionRecords {
   endSessions(userId: string): Promise<void>;
   /** The browser sessions of a user, expired ones too: the newest 100. */
   listSessions(userId: string): Promise<KnownSession[]>;
+  /** The ids of all browser sessions of a user. */
+  listSessionIds(userId: string): Promise<string[]>;
   /** Ends one of a user's browser sessions; false where there is none. */
   endSession(userId: string, id: string): Promise<boolean>;
   /** Has a browser's session work for another account. */
@@ -45,6 +47,10 @@ export function createSessions(db: Kysely<Database>): SessionRecords {
         address: ipAddress ?? "",
         userAgent: userAgent ?? "",
       }));
+    },
+    async listSessionIds(userId) {
+      const rows = await db.selectFrom("session").select("id").where("userId", "=", userId).execute();
+      return rows.map(({ id }) => id);
     },
     async endSession(userId, id) {
       const result = await db.deleteFrom("session").where("userId", "=", userId).where("id", "=", id)
