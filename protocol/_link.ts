@@ -4,7 +4,7 @@ import type { HeadWriter, Transport } from "./outbox.ts";
 import { OVERDRAFT } from "./limits.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason } from "./reasons.ts";
-import type { MuxStream, StreamHandler } from "./stream.ts";
+import { type MuxStream, Opening, type StreamHandler } from "./stream.ts";
 
 /** One direction of a session in memory: messages wait here until the test delivers them. */
 class Wire implements Transport {
@@ -41,7 +41,7 @@ export interface LinkOptions {
   now?: () => number;
   /** What clients of the relay's process may overdraw: as much as one may when left out. */
   overdraft?: ByteBudget;
-  onRequest?: MuxOptions["onRequest"];
+  onOpen?: MuxOptions["onOpen"];
   onGoAway?: (side: "relay" | "client", reason: GoAwayReason, text: string) => void;
 }
 
@@ -56,7 +56,7 @@ export class Link {
   readonly ends: { side: "relay" | "client"; reason: GoAwayReason; text: string }[] = [];
 
   constructor(options: LinkOptions = {}) {
-    const { slow = false, maxStreams = 1000, maxUpgrades = 1000, now, onRequest, onGoAway } = options;
+    const { slow = false, maxStreams = 1000, maxUpgrades = 1000, now, onOpen, onGoAway } = options;
     this.toClient = new Wire(slow);
     this.toRelay = new Wire(slow);
     const forSide = (side: "relay" | "client") => ({
@@ -71,7 +71,7 @@ export class Link {
     this.client = new Mux({
       ...forSide("client"),
       transport: this.toRelay,
-      onRequest: onRequest ?? (() => ignore()),
+      onOpen: onOpen ?? (() => ignore()),
     });
   }
 
@@ -103,7 +103,7 @@ export function createLink(
 ): { link: Link; asked: MuxStream[] } {
   const asked: MuxStream[] = [];
   const link = new Link({
-    onRequest(stream) {
+    onOpen(stream) {
       asked.push(stream);
       return ignore(handler);
     },
@@ -156,9 +156,9 @@ export const HEAD_TEXT = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 /** {@link HEAD_TEXT} as bytes. */
 export const HEAD = writeText(HEAD_TEXT);
 
-/** Flags of a request without a body. */
-export const GET = { end: true, upgrade: false };
-/** Flags of a request whose body follows. */
-export const POST = { end: false, upgrade: false };
-/** Flags of a request for an upgrade. */
-export const UPGRADING = { end: false, upgrade: true };
+/** Opens a request without a body. */
+export const GET = Opening.bodyless;
+/** Opens a request whose body follows. */
+export const POST = Opening.withBody;
+/** Opens a request for an upgrade. */
+export const UPGRADING = Opening.upgrade;

@@ -100,11 +100,7 @@ function startAll(link: Link, plans: Plan[], asked: Map<number, (stream: MuxStre
     const size = (sizes: number[]) => sizes.reduce((sum, bytes) => sum + bytes, 0);
     const [upBody, downBody] = [patterned(size(up), index), patterned(size(down), index + 100)];
     const readers = { up: new Reader(upBody), down: new Reader(downBody), stalled };
-    const stream = link.relay.open(
-      HEAD,
-      POST,
-      visitor({ onData: (piece, end) => readers.down.take(piece, end) }),
-    )!;
+    const stream = link.relay.open(POST, HEAD, visitor({ onData: (piece, end) => readers.down.take(piece, end) }))!;
     readers.down.stream = stream;
     const done = Promise.withResolvers<void>();
     asked.set(stream.id, (answering) => {
@@ -127,7 +123,7 @@ for (const slow of [false, true]) {
           const pieces = new Map<number, ReturnType<typeof startAll>[number]>();
           const link: Link = new Link({
             slow,
-            onRequest(stream) {
+            onOpen(stream) {
               queueMicrotask(() => asked.get(stream.id)!(stream));
               return ignore({
                 onData(piece, end) {
@@ -180,8 +176,8 @@ Deno.test("a reader that takes nothing stalls its own stream at the window and w
   const got = [0, 0];
   const streams = got.map((_, index) =>
     link.relay.open(
-      HEAD,
       GET,
+      HEAD,
       visitor({
         onData(piece) {
           got[index] += piece.length;
@@ -217,7 +213,7 @@ async function createClocked() {
   }
   await link.settle();
   assert.equal(link.relay.roundTripMs, 50);
-  const open = () => link.relay.open(HEAD, GET, visitor())!;
+  const open = () => link.relay.open(GET, HEAD, visitor())!;
   // As if that much had come and been passed on.
   const pass = (stream: MuxStream, bytes = (INITIAL_WINDOW + stream.growth) / 2, waiting = 0) => {
     stream.take(bytes + waiting);
@@ -253,8 +249,8 @@ Deno.test("a window fits a body of known length at once, up to 1000 KiB, while t
   const lengths = [INITIAL_WINDOW, INITIAL_WINDOW + 1, 500_000, 2_000_000];
   const streams = lengths.map((length, index) => {
     const stream: MuxStream = link.relay.open(
-      HEAD,
       GET,
+      HEAD,
       visitor({
         onResponse: () => stream.expect(length),
         onData: (piece) => void (got[index] = (got[index] ?? 0) + piece.length),
@@ -272,7 +268,7 @@ Deno.test("a window fits a body of known length at once, up to 1000 KiB, while t
   assert.deepEqual(got, streams.map(({ growth }, index) => INITIAL_WINDOW + (index === 0 ? OVERDRAFT : growth)));
   streams.forEach((stream) => stream.reset(1));
   assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
-  const late = link.relay.open(HEAD, GET, visitor())!;
+  const late = link.relay.open(GET, HEAD, visitor())!;
   late.expect(1_000_000);
   assert.equal(late.growth, 0);
   link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
@@ -283,7 +279,7 @@ Deno.test("a window fits a body of known length at once, up to 1000 KiB, while t
 function createUploads() {
   const asked: MuxStream[] = [], got: number[] = [];
   const link: Link = new Link({
-    onRequest(stream) {
+    onOpen(stream) {
       const index = asked.push(stream) - 1;
       got[index] = 0;
       return ignore({ onData: (piece) => void (got[index] += piece.length) });
@@ -291,7 +287,7 @@ function createUploads() {
   });
   const upload = async (bytes: number, end = false) => {
     // Those that are reset in the end reject.
-    void link.relay.open(HEAD, POST, visitor())!.write(patterned(bytes, 1), end).catch(() => {});
+    void link.relay.open(POST, HEAD, visitor())!.write(patterned(bytes, 1), end).catch(() => {});
     await link.settle();
   };
   return { link, asked, got, upload };
@@ -335,8 +331,8 @@ Deno.test("what waits for a reader counts after the answer's end, too: thousands
   const ask = async (length: number, isKnown: boolean) => {
     const index = got.push(0) - 1;
     streams[index] = link.relay.open(
-      HEAD,
       GET,
+      HEAD,
       visitor({
         onResponse: () => isKnown && streams[index].expect(length),
         onData: (piece) => void (got[index] += piece.length),
@@ -390,7 +386,7 @@ Deno.test("an upload that is stopped, wherever it is, leaves nothing overdrawn",
 
 Deno.test("an answer that is whole is paid back though the rest of its upload is stopped", async () => {
   const { link, asked } = createLink();
-  const stream = link.relay.open(HEAD, POST, visitor())!;
+  const stream = link.relay.open(POST, HEAD, visitor())!;
   await link.settle();
   answerEmpty(asked[0], false);
   await asked[0].write(patterned(INITIAL_WINDOW + 1000, 1), true);
@@ -408,7 +404,7 @@ Deno.test("more than may be overdrawn ends the session, either way", async () =>
   await up.upload(INITIAL_WINDOW + OVERDRAFT + 1);
   assert.deepEqual(up.link.ends.map(({ side, reason }) => [side, reason]), [["client", GoAwayReason.protocolError]]);
   const down = createLink();
-  down.link.relay.open(HEAD, GET, visitor());
+  down.link.relay.open(GET, HEAD, visitor());
   await down.link.settle();
   answerEmpty(down.asked[0], false);
   down.link.client.overdraft++;
@@ -420,7 +416,7 @@ Deno.test("more than may be overdrawn ends the session, either way", async () =>
 /** Asks a client for an answer of 2 MiB, of which nobody takes anything. */
 async function askForLarge({ link, asked }: ReturnType<typeof createLink>) {
   let got = 0;
-  const stream = link.relay.open(HEAD, GET, visitor({ onData: (piece) => void (got += piece.length) }))!;
+  const stream = link.relay.open(GET, HEAD, visitor({ onData: (piece) => void (got += piece.length) }))!;
   await link.settle();
   const asking = asked.at(-1)!;
   answerEmpty(asking, false);
@@ -449,7 +445,7 @@ Deno.test("all clients together overdraw no more than their relay has for them, 
 
 Deno.test("what a client overdrew counts until it is passed on, though its session is lost meanwhile", async () => {
   const { link, asked } = createLink();
-  const stream = link.relay.open(HEAD, GET, visitor())!;
+  const stream = link.relay.open(GET, HEAD, visitor())!;
   await link.settle();
   answerEmpty(asked[0], false);
   await Promise.all([asked[0].write(patterned(OVERDRAFT, 1), true), link.settle()]);
@@ -462,11 +458,11 @@ Deno.test("what a client overdrew counts until it is passed on, though its sessi
 
 Deno.test("a client that overdraws where it may not ends its session", async () => {
   for (const flags of [GET, UPGRADING]) {
-    const { link, asked } = createLink({ overdraft: new ByteBudget(flags.upgrade ? OVERDRAFT : 0) });
-    link.relay.open(HEAD, flags, visitor());
+    const { link, asked } = createLink({ overdraft: new ByteBudget(flags === UPGRADING ? OVERDRAFT : 0) });
+    link.relay.open(flags, HEAD, visitor());
     await link.settle();
     const [stream] = asked;
-    stream.respond(flags.upgrade ? 101 : 200, NOTHING, 0, 0, NOTHING, 0, 0, false);
+    stream.respond(flags === UPGRADING ? 101 : 200, NOTHING, 0, 0, NOTHING, 0, 0, false);
     stream.addCredit(1);
     void stream.write(patterned(INITIAL_WINDOW + 1, 1)).catch(() => {});
     await link.settle();
@@ -587,7 +583,7 @@ Deno.test("many writers that wait for the same room send no empty frames", async
   const { link, asked } = createLink({ slow: true });
   const streams = Array.from(
     { length: 60 },
-    () => link.relay.open(HEAD, GET, visitor())!,
+    () => link.relay.open(GET, HEAD, visitor())!,
   );
   await link.settle();
   asked.forEach((stream) => answerEmpty(stream, false));
@@ -613,8 +609,8 @@ Deno.test("an upgrade carries bytes both ways, and each side ends on its own", a
   const text = (piece: Uint8Array, end: boolean) => String.fromCharCode(...piece) + (end ? "|" : "");
   const { link, asked } = createLink({}, { onData: (piece, end) => got.client += text(piece, end) });
   const stream = link.relay.open(
-    HEAD,
     UPGRADING,
+    HEAD,
     visitor({
       onResponse: (status, frame, _start, blockEnd, payloadEnd, end) =>
         got.relay += `${status} ${text(frame.subarray(blockEnd, payloadEnd), end)}`,
@@ -637,7 +633,7 @@ Deno.test("an upgrade carries bytes both ways, and each side ends on its own", a
 
 Deno.test("an empty write sends nothing, and END alone goes out when nothing else waits", async () => {
   const link = new Link();
-  const stream = link.relay.open(HEAD, POST, visitor())!;
+  const stream = link.relay.open(POST, HEAD, visitor())!;
   await link.settle();
   await stream.write(NOTHING);
   await turn();
@@ -650,7 +646,7 @@ Deno.test("an empty write sends nothing, and END alone goes out when nothing els
 
 Deno.test("a small answer is sent while large bodies wait for room", async () => {
   const { link, asked } = createLink({ slow: true });
-  for (let count = 0; count < 11; count++) link.relay.open(HEAD, GET, visitor());
+  for (let count = 0; count < 11; count++) link.relay.open(GET, HEAD, visitor());
   await link.settle();
   const [small, ...large] = asked;
   large.forEach((stream) => answerEmpty(stream, false));
@@ -669,7 +665,7 @@ Deno.test("a small answer is sent while large bodies wait for room", async () =>
 async function createFilled(count: number) {
   const { link, asked } = createLink({ now: () => 0 });
   link.client.measureRoundTrip();
-  const streams = Array.from({ length: count }, () => link.relay.open(HEAD, GET, visitor())!);
+  const streams = Array.from({ length: count }, () => link.relay.open(GET, HEAD, visitor())!);
   await link.settle();
   asked.forEach((stream) => answerEmpty(stream, false));
   await turn();
@@ -683,7 +679,7 @@ Deno.test("bodies wait while much has been sent that the peer has not taken in, 
   const { link, asked, writing, sent } = await createFilled(20);
   const before = sent();
   assert(before > 256 * 1024 && before < 256 * 1024 + 2 * MAX_PIECE, `${before} bytes were sent`);
-  link.relay.open(HEAD, GET, visitor());
+  link.relay.open(GET, HEAD, visitor());
   await turn();
   link.deliver("toClient");
   asked.at(-1)!.respond(200, NOTHING, 0, 0, patterned(4096, 0), 0, 4096, true);
@@ -701,7 +697,7 @@ Deno.test("what is sent on streams that are gone counts as taken in, too", async
   await link.settle();
   await ended;
   let got = 0;
-  const next = link.relay.open(HEAD, GET, visitor({ onData: (piece) => got += piece.length }))!;
+  const next = link.relay.open(GET, HEAD, visitor({ onData: (piece) => got += piece.length }))!;
   await link.settle();
   answerEmpty(asked.at(-1)!, false);
   await asked.at(-1)!.write(patterned(INITIAL_WINDOW, next.id), true);

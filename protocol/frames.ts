@@ -30,6 +30,8 @@ export const END = 1;
 export const UPGRADE = 2;
 /** The answer may begin with what its session may overdraw (REQUEST). */
 export const OVERDRAW = 4;
+/** The stream carries bytes without HTTP in both directions from the start (REQUEST). */
+export const RAW = 8;
 
 /** A frame that breaks the protocol. It ends the session, never more than that. */
 export class ProtocolError extends Error {

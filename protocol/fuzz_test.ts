@@ -63,13 +63,13 @@ const message = fc.oneof(
 async function createSession() {
   const link = new Link({
     maxStreams: 20,
-    onRequest(stream) {
+    onOpen(stream) {
       if (stream.id % 3 === 1) answerEmpty(stream, stream.id % 2 === 0);
       return ignore();
     },
   });
   for (let count = 0; count < 5; count++) {
-    link.relay.open(HEAD, count === 3 ? UPGRADING : count % 2 === 0 ? GET : POST, visitor());
+    link.relay.open(count === 3 ? UPGRADING : count % 2 === 0 ? GET : POST, HEAD, visitor());
   }
   await link.settle();
   return link;
@@ -101,17 +101,9 @@ for (const side of ["relay", "client"] as const) {
     );
     assert.deepEqual([bystander.relay.size, bystander.client.size, bystander.ends], [...before, []]);
     const asked: number[] = [];
-    bystander.relay.open(
-      HEAD,
-      GET,
-      visitor({ onResponse: (status) => asked.push(status) }),
-    );
+    bystander.relay.open(GET, HEAD, visitor({ onResponse: (status) => asked.push(status) }));
     await bystander.settle();
-    bystander.relay.open(
-      HEAD,
-      GET,
-      visitor({ onResponse: (status) => asked.push(status) }),
-    );
+    bystander.relay.open(GET, HEAD, visitor({ onResponse: (status) => asked.push(status) }));
     await bystander.settle();
     assert.deepEqual(asked, [200], "the stream whose id is 1 modulo 3 is still answered");
   });

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Buffer } from "node:buffer";
 import { answerEmpty, GET, HEAD, ignore, POST, turn, UPGRADING, visitor, writeText } from "./_link.ts";
-import { END, FrameType, OVERDRAW, UPGRADE } from "./frames.ts";
+import { END, FrameType, OVERDRAW, RAW, UPGRADE } from "./frames.ts";
 import { HEARTBEAT_MS, INITIAL_WINDOW, MAX_HEAD, OVERDRAFT } from "./limits.ts";
 import { ByteBudget } from "./budget.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason, ResetReason } from "./reasons.ts";
-import type { MuxStream, StreamHandler } from "./stream.ts";
+import { type MuxStream, Opening, type StreamHandler, type StreamOpening } from "./stream.ts";
 
 /** An entry of testdata/frames.json: one frame as bytes, and what they mean. docs/protocol.md says how to read it. */
 interface GoldenFrame {
@@ -29,7 +29,7 @@ interface GoldenFrame {
   hex: string;
 }
 
-const FLAGS = { END, UPGRADE, OVERDRAW };
+const FLAGS = { END, UPGRADE, OVERDRAW, RAW };
 // The file is ours and this test's own subject: what does not fit this type fails below.
 const frames = JSON.parse(
   readFileSync(new URL("./testdata/frames.json", import.meta.url), "utf8"),
@@ -62,15 +62,15 @@ async function createEnd(
   };
   const mux = new Mux(
     from === "relay" ? options : {
-      onRequest(opened) {
+      onOpen(opened) {
         stream = opened;
         return handler;
       },
       ...options,
     },
   );
-  if (id !== 0 && from === "relay") stream = mux.open(HEAD, upgrade ? UPGRADING : POST, handler);
-  if (id !== 0 && from === "client" && more.onRequest === undefined) {
+  if (id !== 0 && from === "relay") stream = mux.open(upgrade ? UPGRADING : POST, HEAD, handler);
+  if (id !== 0 && from === "client" && more.onOpen === undefined) {
     const request = new Uint8Array(10);
     new DataView(request.buffer).setUint8(4, FrameType.request);
     new DataView(request.buffer).setUint32(6, id);
@@ -80,6 +80,13 @@ async function createEnd(
   await turn();
   sent.length = 0;
   return { mux, sent, stream: stream as MuxStream | null, pass: (ms: number) => time += ms };
+}
+
+/** The opening that a REQUEST with these flags names. */
+function findOpening(flags: GoldenFrame["flags"]): StreamOpening {
+  if (flags.includes("RAW")) return Opening.raw;
+  if (flags.includes("UPGRADE")) return Opening.upgrade;
+  return flags.includes("END") ? Opening.bodyless : Opening.withBody;
 }
 
 /** What our mux writes when it is asked for what `frame` says. */
@@ -100,7 +107,7 @@ async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Pr
   const body = latin1(fields.body ?? ""), bytes = latin1(String(fields.bytes ?? ""));
   switch (type) {
     case "REQUEST":
-      mux.open(writeText(fields.head), { end: has("END"), upgrade: has("UPGRADE") }, visitor());
+      mux.open(findOpening(flags), writeText(fields.head), visitor());
       break;
     case "RESPONSE": {
       const head = latin1(fields.head), { status } = fields;
@@ -162,14 +169,15 @@ async function read(golden: GoldenFrame): Promise<unknown> {
   const isRelay = golden.from === "client";
   const onGoAway = (code: number, text: string) => seen = ["GOAWAY", [], { code, text }];
   const onNotice = (code: number, text: string) => seen = ["NOTICE", [], { code, text }];
-  const onRequest: MuxOptions["onRequest"] = (stream, bytes, start, end, flags) => {
+  const onOpen: MuxOptions["onOpen"] = (stream, bytes, start, end, { kind, end: isEnd }) => {
     assert.equal(stream.id, golden.stream);
     const head = toText(bytes.subarray(start, end));
-    const marks = { END: flags.end, UPGRADE: flags.upgrade, OVERDRAW: stream.room > INITIAL_WINDOW };
+    const OVERDRAW = stream.room > INITIAL_WINDOW;
+    const marks = { END: isEnd, UPGRADE: kind === "upgrade", OVERDRAW, RAW: kind === "raw" };
     seen = ["REQUEST", flagsOf(marks), { head }];
     return ignore();
   };
-  const more = { onGoAway, onNotice, ...(golden.type === "REQUEST" && { onRequest }) };
+  const more = { onGoAway, onNotice, ...(golden.type === "REQUEST" && { onOpen }) };
   const end = await createEnd(
     isRelay ? "relay" : "client",
     golden.stream,
@@ -196,7 +204,7 @@ async function read(golden: GoldenFrame): Promise<unknown> {
 
 /** Sends at least so many bytes on streams, as a relay. */
 function sendOnStreams(mux: Mux, bytes: number): void {
-  for (let sent = 0; sent < bytes; sent += MAX_HEAD) mux.open(writeText("x".repeat(MAX_HEAD)), GET, visitor());
+  for (let sent = 0; sent < bytes; sent += MAX_HEAD) mux.open(GET, writeText("x".repeat(MAX_HEAD)), visitor());
 }
 
 /** What may be sent now beyond the initial window. */

@@ -3,5 +3,13 @@ export * from "./limits.ts";
 export * from "./version.ts";
 export * from "./reasons.ts";
 export type { HeadWriter, Transport } from "./outbox.ts";
-export { MuxStream, StreamEnded, type StreamHandler, SWITCHING_PROTOCOLS } from "./stream.ts";
-export { Mux, type MuxOptions, type RequestFlags } from "./mux.ts";
+export {
+  Opening,
+  type RequestStream,
+  type Stream,
+  StreamEnded,
+  type StreamHandler,
+  type StreamOpening,
+  SWITCHING_PROTOCOLS,
+} from "./stream.ts";
+export { Mux, type MuxOptions } from "./mux.ts";

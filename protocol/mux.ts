@@ -13,11 +13,18 @@ import {
   OVERDRAFT,
   SILENCE_MS,
 } from "./limits.ts";
-import { END, FrameType, OVERDRAW, ProtocolError, readU16, readU32, UPGRADE } from "./frames.ts";
+import { END, FrameType, OVERDRAW, ProtocolError, RAW, readU16, readU32, UPGRADE } from "./frames.ts";
 import { FrameWriter, HEADROOM, type HeadWriter, Outbox, type Transport } from "./outbox.ts";
 import { ByteBudget, growthOfProcess, overdraftOfProcess } from "./budget.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
-import { MuxStream, type StreamHandler, type StreamSession, SWITCHING_PROTOCOLS } from "./stream.ts";
+import {
+  MuxStream,
+  Opening,
+  type StreamHandler,
+  type StreamOpening,
+  type StreamSession,
+  SWITCHING_PROTOCOLS,
+} from "./stream.ts";
 import { StreamTable } from "./stream_table.ts";
 
 /** One end of a session: how its frames are sent, what it takes, and who hears of what comes. */
@@ -29,11 +36,11 @@ export interface MuxOptions {
   onGoAway?(reason: GoAwayReason, text: string): void;
   /** The relay has something for the client's user, by a code of {@link NoticeCode} or one that is not known yet. */
   onNotice?(code: number, text: string): void;
-  /** A request arrived: client only. The block is `frame[start, end)`; the handler gets what follows. */
-  onRequest?(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler;
-  /** Requests that may be open at a time. */
+  /** The peer opened a stream: client only. The head is `frame[start, end)`; the handler gets the rest. */
+  onOpen?(stream: MuxStream, frame: Uint8Array, start: number, end: number, opening: StreamOpening): StreamHandler;
+  /** HTTP requests that may be open simultaneously. */
   maxStreams: number;
-  /** Requests for an upgrade that may be open at a time, granted ones included: they have places of their own. */
+  /** Upgrades, requested or granted, and raw streams that may be open simultaneously, beside {@link maxStreams}. */
   maxUpgrades: number;
   /** Milliseconds; `performance.now()` when left out. */
   now?: () => number;
@@ -43,14 +50,6 @@ export interface MuxOptions {
   overdraft?: ByteBudget;
   /** The id before that of the first stream; for tests of how ids start anew. 0 when left out. */
   lastId?: number;
-}
-
-/** The flags of a REQUEST frame. */
-export interface RequestFlags {
-  /** No body follows. */
-  end: boolean;
-  /** The request asks for an upgrade of its connection. Never with `end`: what follows a 101 goes both ways. */
-  upgrade: boolean;
 }
 
 /**
@@ -139,22 +138,24 @@ export class Mux implements StreamSession {
   }
 
   /**
-   * Opens a stream with a request. Relay only.
-   * @returns the stream, or null when too many of its kind are open, too much waits to be sent, the peer has said that the
-   * session will end, or it is over
+   * Opens a stream. Relay only.
+   * @param head the request's head; any bytes, or null for none, on a raw stream
+   * @returns the stream, or null if too many of its kind are open, too many bytes wait to be sent, the peer has announced
+   * the session's end, or the session is over
    * @throws RangeError when the head is larger than `MAX_HEAD`
    */
-  open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
-    if (this.#over || this.#drains || this.outbox.used > MAX_WAITING || !this.#hasPlace(flags.upgrade)) return null;
-    const id = this.#nextId(), mayBeOverdrawn = !flags.upgrade && this.#allowsOverdraft();
-    const marks = (flags.end ? END : 0) | (flags.upgrade ? UPGRADE : mayBeOverdrawn ? OVERDRAW : 0);
-    const size = this.frames.putRequest(marks, id, head);
-    const stream = new MuxStream(this, id, flags.upgrade, handler, !flags.upgrade, true);
+  open(opening: StreamOpening, head: HeadWriter | null, handler: StreamHandler): MuxStream | null {
+    const { kind, end } = opening, isHttp = kind === "http";
+    if (this.#over || this.#drains || this.outbox.used > MAX_WAITING || !this.#hasSlot(isHttp)) return null;
+    const id = this.#nextId(), mayBeOverdrawn = isHttp && this.#allowsOverdraft();
+    const flags = (end ? END : 0) | (isHttp ? mayBeOverdrawn ? OVERDRAW : 0 : kind === "raw" ? RAW : UPGRADE);
+    const size = this.frames.putRequest(flags, id, head ?? NO_HEAD);
+    const stream = new MuxStream(this, id, kind, handler, isHttp, true);
     this.#add(stream);
     if (mayBeOverdrawn) this.#overdrawing++;
     stream.mayBeOverdrawn = mayBeOverdrawn;
     stream.carried = size;
-    if (flags.end) stream.localEnded = true;
+    if (end) stream.localEnded = true;
     return stream;
   }
 
@@ -226,7 +227,8 @@ export class Mux implements StreamSession {
    */
   endIdle(turns: number): void {
     for (const stream of this.#streams.entries()) {
-      const isOpen = stream.status === SWITCHING_PROTOCOLS && !stream.localEnded && !stream.remoteEnded;
+      const isJoined = stream.status === SWITCHING_PROTOCOLS || stream.kind === "raw";
+      const isOpen = isJoined && !stream.localEnded && !stream.remoteEnded;
       if (stream.ended !== null || isOpen || ++stream.idleTurns <= turns) continue;
       stream.reset(ResetReason.idle, "nothing moved for too long");
       stream.handler.onReset(ResetReason.idle, "nothing moved for too long");
@@ -236,7 +238,7 @@ export class Mux implements StreamSession {
   /** This one has ended. */
   forget(stream: MuxStream): void {
     this.#streams.delete(stream);
-    if (stream.upgrade) this.#upgrades--;
+    if (stream.kind !== "http") this.#upgrades--;
     if (!stream.mayBeOverdrawn) return;
     this.#overdrawing--;
     this.#giveUpOverdraft();
@@ -282,16 +284,16 @@ export class Mux implements StreamSession {
 
   #add(stream: MuxStream): void {
     this.#streams.add(stream);
-    if (stream.upgrade) this.#upgrades++;
+    if (stream.kind !== "http") this.#upgrades++;
   }
 
-  #hasPlace(upgrade: boolean): boolean {
+  #hasSlot(isHttp: boolean): boolean {
     const { maxStreams, maxUpgrades } = this.#options;
-    return upgrade ? this.#upgrades < maxUpgrades : this.#streams.size - this.#upgrades < maxStreams;
+    return isHttp ? this.#streams.size - this.#upgrades < maxStreams : this.#upgrades < maxUpgrades;
   }
 
   get #isRelay(): boolean {
-    return this.#options.onRequest === undefined;
+    return this.#options.onOpen === undefined;
   }
 
   get #overdraftOfAll(): ByteBudget {
@@ -399,23 +401,21 @@ export class Mux implements StreamSession {
   }
 
   #onRequest(flags: number, id: number, bytes: Uint8Array, start: number, end: number): void {
-    const { onRequest } = this.#options;
-    if (onRequest === undefined) throw new ProtocolError("only the relay opens streams");
+    const { onOpen } = this.#options;
+    if (onOpen === undefined) throw new ProtocolError("only the relay opens streams");
     if (this.#streams.has(id)) throw new ProtocolError(`stream ${id} is open already`);
     if (end - start > MAX_HEAD) throw new ProtocolError("a request head is too large");
     if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} comes out of turn`);
     if (id < this.#lastId) this.#wrapped = true;
     this.#lastId = id;
-    const request = { end: (flags & END) !== 0, upgrade: (flags & UPGRADE) !== 0 };
-    if (request.end && request.upgrade) throw new ProtocolError("a request for an upgrade has no END");
-    const hasPlace = this.#hasPlace(request.upgrade);
-    const mayOverdraw = !request.upgrade && (flags & OVERDRAW) !== 0;
-    const stream = new MuxStream(this, id, request.upgrade, REFUSED, mayOverdraw, false);
+    const opening = readOpening(flags), isHttp = opening.kind === "http";
+    const hasSlot = this.#hasSlot(isHttp), mayOverdraw = isHttp && (flags & OVERDRAW) !== 0;
+    const stream = new MuxStream(this, id, opening.kind, REFUSED, mayOverdraw, false);
     this.#add(stream);
-    if (!hasPlace) return stream.reset(ResetReason.limit, "too many requests at a time");
-    stream.remoteEnded = request.end;
+    if (!hasSlot) return stream.reset(ResetReason.limit, "too many requests at a time");
+    stream.remoteEnded = opening.end;
     stream.carried = end - start;
-    stream.handler = onRequest(stream, bytes, start, end, request);
+    stream.handler = onOpen(stream, bytes, start, end, opening);
   }
 
   #onStreamFrame(type: number, flags: number, id: number, bytes: Uint8Array, start: number, end: number): void {
@@ -460,7 +460,7 @@ export class Mux implements StreamSession {
 
   #onResponse(stream: MuxStream, flags: number, bytes: Uint8Array, start: number, end: number): void {
     const { handler } = stream;
-    if (handler.onResponse === undefined) throw new ProtocolError("only the client answers");
+    if (handler.onResponse === undefined || stream.kind === "raw") throw new ProtocolError("only the client answers");
     if (stream.status !== 0) throw new ProtocolError(`stream ${stream.id} was answered twice`);
     if (end - start < 4) throw new ProtocolError("a RESPONSE was cut short");
     const status = readU16(bytes, start), blockStart = start + 4, blockEnd = blockStart + readU16(bytes, start + 2);
@@ -471,10 +471,10 @@ export class Mux implements StreamSession {
       this.#checkInterim(stream, status, blockEnd - blockStart, last || blockEnd < end);
       return handler.onInterim?.(status, bytes, blockStart, blockEnd);
     }
-    if (status === SWITCHING_PROTOCOLS && !stream.upgrade) throw new ProtocolError("101 answers no upgrade");
+    if (status === SWITCHING_PROTOCOLS && stream.kind !== "upgrade") throw new ProtocolError("101 answers no upgrade");
     stream.status = status;
     this.#takePiece(stream, end - blockEnd);
-    if (stream.upgrade && status !== SWITCHING_PROTOCOLS) stream.localEnded = true;
+    if (stream.kind === "upgrade" && status !== SWITCHING_PROTOCOLS) stream.localEnded = true;
     if (last) stream.endRemote();
     handler.onResponse(status, bytes, blockStart, blockEnd, end, last);
   }
@@ -488,7 +488,9 @@ export class Mux implements StreamSession {
 
   #onTrailers(stream: MuxStream, bytes: Uint8Array, start: number, end: number): void {
     if (end - start > MAX_SMALL_BLOCK) throw new ProtocolError("trailers are too large");
-    if (stream.status === SWITCHING_PROTOCOLS) throw new ProtocolError("an upgrade has no trailers");
+    if (stream.status === SWITCHING_PROTOCOLS || stream.kind === "raw") {
+      throw new ProtocolError("only HTTP bodies have trailers");
+    }
     this.#takePiece(stream, 0);
     stream.carried += end - start;
     stream.endRemote();
@@ -500,7 +502,7 @@ export class Mux implements StreamSession {
     if (size > MAX_PIECE) throw new ProtocolError(`a piece of ${size} bytes is too large`);
     if (stream.remoteEnded) throw new ProtocolError(`stream ${stream.id} went on after its end`);
     // The relay's body needs no answer first, unless it is what goes through an upgrade.
-    const isDue = stream.status !== 0 || (this.#options.onRequest !== undefined && !stream.upgrade);
+    const isDue = stream.status !== 0 || stream.kind === "raw" || (!this.#isRelay && stream.kind === "http");
     if (!isDue) throw new ProtocolError(`stream ${stream.id} sent a body before its answer`);
     stream.take(size);
   }
@@ -542,6 +544,19 @@ const STREAM_TYPES: ReadonlySet<number> = new Set([
 
 /** The handler of a stream that was refused: nothing will come of it. */
 const REFUSED: StreamHandler = { onData() {}, onReset() {} };
+
+/** The empty opening of a raw stream. */
+const NO_HEAD: HeadWriter = { headSize: 0, writeHead: (_into, at) => at };
+
+/** @throws ProtocolError for flags that exclude each other */
+function readOpening(flags: number): StreamOpening {
+  const isEnd = (flags & END) !== 0;
+  if ((flags & (UPGRADE | RAW)) === 0) return isEnd ? Opening.bodyless : Opening.withBody;
+  if (isEnd) throw new ProtocolError("a request for an upgrade has no END");
+  if ((flags & RAW) === 0) return Opening.upgrade;
+  if ((flags & UPGRADE) !== 0) throw new ProtocolError("a raw stream is no upgrade");
+  return Opening.raw;
+}
 
 function readCredit(bytes: Uint8Array, start: number, end: number): number {
   if (end - start !== 4) throw new ProtocolError("a CREDIT holds 4 bytes");

@@ -15,11 +15,11 @@ import {
   visitor,
   writeText,
 } from "./_link.ts";
-import { END, FrameType, UPGRADE, writeFrameHead } from "./frames.ts";
+import { END, FrameType, RAW, UPGRADE, writeFrameHead } from "./frames.ts";
 import { FRAME_HEAD, HEARTBEAT_MS, MAX_HEAD, MAX_INTERIM, MAX_REASON, MAX_SMALL_BLOCK, SILENCE_MS } from "./limits.ts";
 import { Mux } from "./mux.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
-import { type MuxStream, StreamEnded } from "./stream.ts";
+import { type MuxStream, Opening, StreamEnded, type StreamOpening } from "./stream.ts";
 
 /** One frame as bytes. */
 function frame(type: FrameType, flags: number, stream: number, payload: Uint8Array = NOTHING): Uint8Array {
@@ -35,24 +35,24 @@ const whole = (bytes: Uint8Array): [Uint8Array, number, number] => [bytes, 0, by
 const ascii = (text: string) => new TextEncoder().encode(text);
 
 Deno.test("Mux carries a request's head byte for byte and its flags", async () => {
-  const heads: [string, boolean, boolean][] = [];
+  const heads: [string, StreamOpening][] = [];
   const link = new Link({
-    onRequest(_stream, bytes, start, end, flags) {
-      heads.push([String.fromCharCode(...bytes.subarray(start, end)), flags.end, flags.upgrade]);
+    onOpen(_stream, bytes, start, end, opening) {
+      heads.push([String.fromCharCode(...bytes.subarray(start, end)), opening]);
       return ignore();
     },
   });
-  link.relay.open(HEAD, GET, visitor());
-  link.relay.open(HEAD, UPGRADING, visitor());
+  link.relay.open(GET, HEAD, visitor());
+  link.relay.open(UPGRADING, HEAD, visitor());
   await link.settle();
-  assert.deepEqual(heads, [[HEAD_TEXT, true, false], [HEAD_TEXT, false, true]]);
+  assert.deepEqual(heads, [[HEAD_TEXT, GET], [HEAD_TEXT, UPGRADING]]);
 });
 
 Deno.test("Mux.open refuses a head beyond the limit, and the session goes on", async () => {
   const { link, asked } = createLink();
-  assert.throws(() => link.relay.open(writeText("x".repeat(MAX_HEAD + 1)), GET, visitor()), RangeError);
+  assert.throws(() => link.relay.open(GET, writeText("x".repeat(MAX_HEAD + 1)), visitor()), RangeError);
   assert.equal(link.relay.size, 0);
-  link.relay.open(writeText("x".repeat(MAX_HEAD)), GET, visitor());
+  link.relay.open(GET, writeText("x".repeat(MAX_HEAD)), visitor());
   await link.settle();
   assert.equal(asked.length, 1);
 });
@@ -61,8 +61,8 @@ Deno.test("Mux carries an answer that is whole in one frame, and both ends forge
   const { link, asked } = createLink();
   const answers: unknown[] = [];
   const stream = link.relay.open(
-    HEAD,
     GET,
+    HEAD,
     visitor({
       onResponse(status, bytes, headStart, headEnd, payloadEnd, end) {
         const text = (from: number, to: number) => new TextDecoder().decode(bytes.subarray(from, to));
@@ -83,7 +83,7 @@ Deno.test("Mux carries an answer that is whole in one frame, and both ends forge
 
 Deno.test("Mux counts heads and bodies of a stream alike on both ends", async () => {
   const { link, asked } = createLink();
-  const stream = link.relay.open(HEAD, POST, visitor())!;
+  const stream = link.relay.open(POST, HEAD, visitor())!;
   await link.settle();
   await stream.write(patterned(1000, 1), true);
   const head = ascii("a: b\r\n");
@@ -94,23 +94,24 @@ Deno.test("Mux counts heads and bodies of a stream alike on both ends", async ()
   assert.equal(asked[0].carried, stream.carried);
 });
 
-const resetCases: [name: string, flags: typeof GET, prepare: (relay: MuxStream, client: MuxStream) => void][] = [
+const resetCases: [name: string, opening: StreamOpening, prepare: (relay: MuxStream, client: MuxStream) => void][] = [
   ["before the answer", GET, () => {}],
   ["while the request's body is sent", POST, (relay) => void relay.write(patterned(10, 1))],
   ["after the request's end", POST, (relay) => relay.end()],
   ["while the answer's body is sent", GET, (_relay, client) => answerEmpty(client, false)],
   ["after the answer, before the request's end", POST, (_relay, client) => answerEmpty(client)],
   ["with both bodies under way", POST, (_relay, client) => answerEmpty(client, false)],
+  ["on a raw stream", Opening.raw, (relay, client) => (relay.send(patterned(1, 1), 0, 1), client.end())],
   ["on an upgrade", UPGRADING, (_relay, client) => client.respond(101, NOTHING, 0, 0, NOTHING, 0, 0, false)],
 ];
 
-for (const [name, flags, prepare] of resetCases) {
+for (const [name, opening, prepare] of resetCases) {
   for (const by of ["relay", "client"] as const) {
     Deno.test(`MuxStream.reset by the ${by} ${name} leaves nothing open on either end`, async () => {
       const told: unknown[] = [];
       const onReset = (reason: ResetReason, text: string) => told.push([reason, text]);
       const { link, asked } = createLink({}, { onReset });
-      const stream = link.relay.open(HEAD, flags, visitor({ onReset }))!;
+      const stream = link.relay.open(opening, HEAD, visitor({ onReset }))!;
       const finished: string[] = [];
       await link.settle();
       stream.onFinish = () => finished.push("relay");
@@ -129,7 +130,7 @@ for (const [name, flags, prepare] of resetCases) {
 
 Deno.test("Mux lets frames pass that cross a reset on the way", async () => {
   const { link, asked } = createLink();
-  const stream = link.relay.open(HEAD, POST, visitor())!;
+  const stream = link.relay.open(POST, HEAD, visitor())!;
   await link.settle();
   answerEmpty(asked[0], false);
   asked[0].write(patterned(100, 1), true);
@@ -145,7 +146,7 @@ Deno.test("an answer other than 101 to an upgrade is an ordinary one, and nothin
     const { link, asked } = createLink();
     let answer = "";
     const onData = (piece: Uint8Array, end: boolean) => answer += `${String.fromCharCode(...piece)} ${end}`;
-    const stream = link.relay.open(HEAD, UPGRADING, visitor({ onData }))!;
+    const stream = link.relay.open(UPGRADING, HEAD, visitor({ onData }))!;
     await link.settle();
     answerEmpty(asked[0], whole);
     await link.settle();
@@ -162,8 +163,8 @@ Deno.test("interim answers come before the final one, each with its block", asyn
   const { link, asked } = createLink();
   const onInterim = (status: number, bytes: Uint8Array, start: number, end: number) =>
     told.push([status, String.fromCharCode(...bytes.subarray(start, end))]);
-  link.relay.open(HEAD, GET, visitor({ onInterim, onResponse: (status) => told.push(status) }));
-  link.relay.open(HEAD, GET, visitor({ onResponse: (status) => told.push(status) }));
+  link.relay.open(GET, HEAD, visitor({ onInterim, onResponse: (status) => told.push(status) }));
+  link.relay.open(GET, HEAD, visitor({ onResponse: (status) => told.push(status) }));
   await link.settle();
   const block = ascii("..Early Hints\r\nlink: </a>\r\n");
   for (const stream of asked) stream.inform(103, block, 2, block.length);
@@ -180,7 +181,7 @@ Deno.test("trailers end a body, both ways; who does not ask for them hears of th
   const onTrailers = (bytes: Uint8Array, start: number, end: number) =>
     told.push(String.fromCharCode(...bytes.subarray(start, end)));
   const { link, asked } = createLink({}, { onData });
-  const stream = link.relay.open(HEAD, POST, visitor({ onTrailers }))!;
+  const stream = link.relay.open(POST, HEAD, visitor({ onTrailers }))!;
   await link.settle();
   stream.end(ascii("x-sum: 1\r\n"));
   answerEmpty(asked[0], false);
@@ -190,9 +191,9 @@ Deno.test("trailers end a body, both ways; who does not ask for them hears of th
   assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
 });
 
-Deno.test("upgrades and plain requests have places of their own", async () => {
+Deno.test("upgrades and plain requests are counted separately", async () => {
   const { link, asked } = createLink({ maxStreams: 1, maxUpgrades: 2 });
-  const open = (flags: typeof GET) => link.relay.open(HEAD, flags, visitor());
+  const open = (opening: StreamOpening) => link.relay.open(opening, HEAD, visitor());
   assert.notEqual(open(UPGRADING), null);
   assert.notEqual(open(UPGRADING), null);
   assert.equal(open(UPGRADING), null);
@@ -218,7 +219,7 @@ Deno.test("Mux.receive leaves a frame that is not whole to the next call, wherev
       maxUpgrades: 10,
       transport: { send() {} },
       onEnd: (_reason, text) => assert.fail(text),
-      onRequest: () => ignore({ onData: (piece) => body += String.fromCharCode(...piece) }),
+      onOpen: () => ignore({ onData: (piece) => body += String.fromCharCode(...piece) }),
     });
     const taken = client.receive(bytes, 0, cut);
     assert(taken <= cut);
@@ -230,7 +231,7 @@ Deno.test("Mux.receive leaves a frame that is not whole to the next call, wherev
 Deno.test("Mux cuts a reason at a character's end to what the wire allows", async () => {
   const told: string[] = [];
   const { link } = createLink({}, { onReset: (_reason, text) => told.push(text) });
-  const stream = link.relay.open(HEAD, GET, visitor())!;
+  const stream = link.relay.open(GET, HEAD, visitor())!;
   await link.settle();
   stream.reset(ResetReason.broken, "€".repeat(MAX_REASON));
   await link.settle();
@@ -239,7 +240,7 @@ Deno.test("Mux cuts a reason at a character's end to what the wire allows", asyn
 
 Deno.test("MuxStream writes that wait are woken by a reset with StreamEnded and its reason", async () => {
   const { link, asked } = createLink();
-  const stream = link.relay.open(HEAD, POST, visitor())!;
+  const stream = link.relay.open(POST, HEAD, visitor())!;
   await link.settle();
   const writing = assert.rejects(
     stream.write(patterned(2_000_000, 1), true),
@@ -253,13 +254,13 @@ Deno.test("MuxStream writes that wait are woken by a reset with StreamEnded and 
 
 Deno.test("Mux.open gives null when as many streams are open as may be, and works again after one ended", async () => {
   const { link, asked } = createLink({ maxStreams: 2 });
-  link.relay.open(HEAD, GET, visitor());
-  link.relay.open(HEAD, GET, visitor());
-  assert.equal(link.relay.open(HEAD, GET, visitor()), null);
+  link.relay.open(GET, HEAD, visitor());
+  link.relay.open(GET, HEAD, visitor());
+  assert.equal(link.relay.open(GET, HEAD, visitor()), null);
   await link.settle();
   answerEmpty(asked[0]);
   await link.settle();
-  assert.notEqual(link.relay.open(HEAD, GET, visitor()), null);
+  assert.notEqual(link.relay.open(GET, HEAD, visitor()), null);
 });
 
 Deno.test("Mux.open gives null while a peer that does not read has megabytes waiting", () => {
@@ -273,7 +274,7 @@ Deno.test("Mux.open gives null while a peer that does not read has megabytes wai
   const head = writeText("x".repeat(32 * 1024));
   let opened = 0;
   while (opened < 1000) {
-    const stream = mux.open(head, GET, visitor());
+    const stream = mux.open(GET, head, visitor());
     if (stream === null) break;
     stream.reset(ResetReason.cancelled);
     opened++;
@@ -290,7 +291,7 @@ Deno.test("Mux as client resets a stream too many with `limit`, and the others g
     maxUpgrades: 1,
     transport: { send: (buffer, start, end) => void sent.push(buffer.slice(start, end)) },
     onEnd: () => assert.fail("the session ended"),
-    onRequest(stream) {
+    onOpen(stream) {
       asked.push(stream);
       return ignore();
     },
@@ -316,7 +317,7 @@ Deno.test("Mux starts ids anew after 2^32 - 1 and passes over those still open",
     transport,
     onEnd: () => assert.fail("it ended"),
   });
-  const open = () => relay.open(HEAD, GET, visitor())!.id;
+  const open = () => relay.open(GET, HEAD, visitor())!.id;
   assert.deepEqual([open(), open(), open(), open()], [0xfffffffe, 0xffffffff, 1, 2]);
   relay.receive(...whole(frame(FrameType.response, END, 0xffffffff, Uint8Array.of(0, 200, 0, 0))));
   assert.equal(relay.size, 3);
@@ -333,7 +334,7 @@ Deno.test("Mux as client follows ids around the circle and refuses those that co
       maxUpgrades: 100,
       transport: { send() {} },
       onEnd: (_reason, text) => ends.push(text),
-      onRequest: () => ignore(),
+      onOpen: () => ignore(),
     });
   const ask = (client: Mux, id: number) =>
     client.receive(...whole(frame(FrameType.request, END, id, ascii(HEAD_TEXT))));
@@ -417,7 +418,7 @@ const floods: [name: string, bytes: Uint8Array][] = [
 for (const [name, bytes] of floods) {
   Deno.test(`Mux ends a session that sends nothing but ${name}, and puts up with thousands a second`, async () => {
     const { link, asked } = createLink();
-    for (let count = 0; count < 2; count++) link.relay.open(HEAD, POST, visitor());
+    for (let count = 0; count < 2; count++) link.relay.open(POST, HEAD, visitor());
     await link.settle();
     answerEmpty(asked[0], false);
     asked[1].reset(ResetReason.cancelled);
@@ -442,7 +443,7 @@ Deno.test("Mux.endIdle ends streams on which nothing moved, and only those", asy
   const told: string[] = [];
   const { link, asked } = createLink({}, { onReset: (reason) => told.push(`client ${reason}`) });
   const open = (name: string) =>
-    link.relay.open(HEAD, POST, visitor({ onReset: (reason) => told.push(`${name} ${reason}`) }))!;
+    link.relay.open(POST, HEAD, visitor({ onReset: (reason) => told.push(`${name} ${reason}`) }))!;
   const [quiet, sending, receiving] = [open("quiet"), open("sending"), open("receiving")];
   await link.settle();
   answerEmpty(asked[2], false);
@@ -459,7 +460,7 @@ Deno.test("Mux.endIdle ends streams on which nothing moved, and only those", asy
 
 Deno.test("Mux.endIdle leaves upgrades alone once they are granted", async () => {
   const { link, asked } = createLink();
-  const open = () => link.relay.open(HEAD, UPGRADING, visitor())!;
+  const open = () => link.relay.open(UPGRADING, HEAD, visitor())!;
   const [accepted, waiting] = [open(), open()];
   await link.settle();
   asked[0].respond(101, NOTHING, 0, 0, NOTHING, 0, 0, false);
@@ -470,7 +471,7 @@ Deno.test("Mux.endIdle leaves upgrades alone once they are granted", async () =>
 
 Deno.test("Mux.endIdle ends an upgrade of which one end has gone and the other says nothing", async () => {
   const { link, asked } = createLink();
-  const stream = link.relay.open(HEAD, UPGRADING, visitor())!;
+  const stream = link.relay.open(UPGRADING, HEAD, visitor())!;
   await link.settle();
   asked[0].respond(101, NOTHING, 0, 0, NOTHING, 0, 0, false);
   await link.settle();
@@ -486,7 +487,7 @@ Deno.test("Mux.endIdle tells a stream once, even when telling one of them ends t
     resets++;
     link.relay.end(GoAwayReason.closed, "");
   };
-  for (let count = 0; count < 3; count++) link.relay.open(HEAD, GET, visitor({ onReset }));
+  for (let count = 0; count < 3; count++) link.relay.open(GET, HEAD, visitor({ onReset }));
   link.relay.endIdle(0);
   await link.settle();
   assert.equal(resets, 3);
@@ -496,7 +497,7 @@ Deno.test("Mux.sendGoAway tells the peer, and what is in flight goes on", async 
   const told: unknown[] = [];
   const { link, asked } = createLink({ onGoAway: (side, reason, text) => told.push([side, reason, text]) });
   let status = 0;
-  link.relay.open(HEAD, GET, visitor({ onResponse: (code) => status = code }));
+  link.relay.open(GET, HEAD, visitor({ onResponse: (code) => status = code }));
   link.relay.sendGoAway(GoAwayReason.draining, "restart");
   await link.settle();
   answerEmpty(asked[0]);
@@ -508,7 +509,7 @@ Deno.test("Mux.sendGoAway tells the peer, and what is in flight goes on", async 
 Deno.test("Mux takes reasons it does not know for the plainest of their kind", async () => {
   const told: unknown[] = [];
   const { link } = createLink({ onGoAway: (side, reason) => told.push([side, reason]) });
-  link.relay.open(HEAD, GET, visitor({ onReset: (reason) => told.push(reason) }));
+  link.relay.open(GET, HEAD, visitor({ onReset: (reason) => told.push(reason) }));
   link.relay.receive(...whole(frame(FrameType.reset, 0, 1, Uint8Array.of(0x7f, 0xff))));
   link.relay.receive(...whole(frame(FrameType.goAway, 0, 0, Uint8Array.of(0x7f, 0xff))));
   await link.settle();
@@ -525,7 +526,7 @@ Deno.test("Mux.end resets every stream, tells the peer why, and calls onEnd once
     onEnd: (reason, text) => order.push(`end ${reason} ${text}`),
   });
   const streams = [1, 2].map((name) =>
-    relay.open(HEAD, POST, visitor({ onReset: (reason, text) => order.push(`${name} ${reason} ${text}`) }))!
+    relay.open(POST, HEAD, visitor({ onReset: (reason, text) => order.push(`${name} ${reason} ${text}`) }))!
   );
   const writing = assert.rejects(streams[0].write(patterned(2_000_000, 1)), StreamEnded);
   relay.end(GoAwayReason.expired, "over");
@@ -533,7 +534,7 @@ Deno.test("Mux.end resets every stream, tells the peer why, and calls onEnd once
   await writing;
   assert.deepEqual(order, ["1 6 over", "2 6 over", `end ${GoAwayReason.expired} over`]);
   assert.deepEqual([relay.size, relay.over], [0, true]);
-  assert.equal(relay.open(HEAD, GET, visitor()), null);
+  assert.equal(relay.open(GET, HEAD, visitor()), null);
   relay.receive(...whole(frame(FrameType.ping, 0, 0, new Uint8Array(8))));
   relay.beat();
   assert.equal(order.length, 3);
@@ -550,7 +551,7 @@ Deno.test("Mux.end says GOAWAY on the wire, except when the connection is lost",
 
 Deno.test("MuxStream calls have no effect, or throw StreamEnded, once the session is over", async () => {
   const { link } = createLink();
-  const stream = link.relay.open(HEAD, UPGRADING, visitor())!;
+  const stream = link.relay.open(UPGRADING, HEAD, visitor())!;
   await link.settle();
   link.relay.end(GoAwayReason.lost, "");
   stream.reset(ResetReason.cancelled);
@@ -584,6 +585,8 @@ const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why:
   ["an interim answer with END", "relay", frame(FrameType.response, END, 1, Uint8Array.of(0, 103, 0, 0)), /no end/],
   ["an interim answer with a body", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 103, 0, 0, 1)), /body/],
   ["a status below 100", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 99, 0, 0)), /status of 99/],
+  ["a raw stream with END", "client", frame(FrameType.request, END | RAW, 9), /no END/],
+  ["a raw stream that is an upgrade", "client", frame(FrameType.request, UPGRADE | RAW, 9), /no upgrade/],
   ["an upgrade with END", "client", frame(FrameType.request, END | UPGRADE, 9, ascii(HEAD_TEXT)), /no END/],
   ["a RESPONSE of three bytes", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0)), /cut short/],
   [
@@ -614,8 +617,8 @@ for (const [name, at, bytes, why] of violations) {
     const { link, asked } = createLink();
     const other = createLink();
     const resets: ResetReason[] = [];
-    const stream = link.relay.open(HEAD, POST, visitor({ onReset: (reason) => resets.push(reason) }))!;
-    other.link.relay.open(HEAD, GET, visitor());
+    const stream = link.relay.open(POST, HEAD, visitor({ onReset: (reason) => resets.push(reason) }))!;
+    other.link.relay.open(GET, HEAD, visitor());
     await Promise.all([link.settle(), other.link.settle()]);
     if (name.includes("that ended")) {
       answerEmpty(asked[0]);
@@ -650,7 +653,7 @@ const afterAnswer: [name: string, frames: Uint8Array[], why: RegExp][] = [
 for (const [name, frames, why] of afterAnswer) {
   Deno.test(`Mux ends the session at ${name}`, async () => {
     const { link, asked } = createLink();
-    link.relay.open(HEAD, POST, visitor());
+    link.relay.open(POST, HEAD, visitor());
     await link.settle();
     answerEmpty(asked[0], false);
     await link.settle();
@@ -669,7 +672,7 @@ Deno.test("Mux ends the session at more interim answers than it puts up with, an
     ]] as const
   ) {
     const { link, asked } = createLink();
-    link.relay.open(HEAD, GET, visitor());
+    link.relay.open(GET, HEAD, visitor());
     await link.settle();
     for (let sent = 0; sent < count; sent++) asked[0].inform(103, new Uint8Array(size), 0, size);
     await link.settle();
@@ -679,11 +682,21 @@ Deno.test("Mux ends the session at more interim answers than it puts up with, an
 
 Deno.test("Mux as client ends the session at what comes through an upgrade before it is granted", async () => {
   const { link } = createLink();
-  link.relay.open(HEAD, UPGRADING, visitor());
+  link.relay.open(UPGRADING, HEAD, visitor());
   await link.settle();
   link.client.receive(...whole(frame(FrameType.data, 0, 1, patterned(1, 1))));
   assert.match(link.ends[0].text, /before its answer/);
 });
+
+for (const type of ["response", "trailers"] as const) {
+  Deno.test(`Mux ends the session at ${type} on a raw stream`, async () => {
+    const { link } = createLink();
+    link.relay.open(Opening.raw, null, visitor());
+    await link.settle();
+    link.relay.receive(...whole(frame(FrameType[type], 0, 1, Uint8Array.of(0, 200, 0, 0))));
+    assert.equal(link.ends[0]?.reason, GoAwayReason.protocolError);
+  });
+}
 
 Deno.test("Mux reads nothing behind a frame that broke the protocol", () => {
   const asked: number[] = [];
@@ -692,7 +705,7 @@ Deno.test("Mux reads nothing behind a frame that broke the protocol", () => {
     maxUpgrades: 10,
     transport: { send() {} },
     onEnd() {},
-    onRequest(stream) {
+    onOpen(stream) {
       asked.push(stream.id);
       return ignore();
     },

@@ -4,9 +4,104 @@ import { ResetReason } from "./reasons.ts";
 import type { FrameWriter, Outbox } from "./outbox.ts";
 import type { ByteBudget } from "./budget.ts";
 
+/** The use of a stream, and whether its opener sends bytes after the opening. */
+export interface StreamOpening {
+  /** `http`: one request and its response. `upgrade`: a request for another protocol. `raw`: bytes without HTTP. */
+  readonly kind: "http" | "upgrade" | "raw";
+  /** The opener sends no bytes after the opening. */
+  readonly end: boolean;
+}
+
+/** Every opening of a stream. */
+export const Opening: Readonly<Record<"bodyless" | "withBody" | "upgrade" | "raw", StreamOpening>> = {
+  /** An HTTP request without a body. */
+  bodyless: { kind: "http", end: true },
+  /** An HTTP request whose body follows. */
+  withBody: { kind: "http", end: false },
+  /** A request for an upgrade: after a 101 both directions carry bytes. */
+  upgrade: { kind: "upgrade", end: false },
+  /** Both directions carry bytes at once. The opening may hold any bytes, for example an address. */
+  raw: { kind: "raw", end: false },
+};
+
+/** A two-way byte channel inside a session. Each direction ends separately and has its own flow control. */
+export interface Stream {
+  /** The reason for the end, or null while the stream is open. */
+  readonly ended: ResetReason | null;
+  /** Bytes of heads and bodies so far, both directions. */
+  readonly carried: number;
+  /** Called once when the stream has ended, for any reason. */
+  onFinish: (() => void) | null;
+  /** Bytes that {@link send} would take now. */
+  readonly room: number;
+  /**
+   * Waits until {@link room} is above 0. One waiter at a time.
+   * @throws StreamEnded when the stream ends first
+   */
+  whenRoom(): Promise<void>;
+  /**
+   * Copies as much of `bytes[start, end)` as fits into {@link room} and sends it.
+   * @param last whether this direction ends with it; the direction ends only if all bytes fit
+   * @returns the offset after the sent bytes: `start` if there is no room or the stream has ended
+   */
+  send(bytes: Uint8Array, start: number, end: number, last?: boolean): number;
+  /**
+   * Sends all bytes, as fast as the peer takes them. They are copied when it resolves.
+   * @param end whether this direction ends with them
+   * @throws StreamEnded when the stream ends first
+   */
+  write(bytes: Uint8Array, end?: boolean): Promise<void>;
+  /** Ends this direction. No effect if it has ended. */
+  end(): void;
+  /** Reports that received bytes were passed on, which lets the peer send as many again. */
+  consumed(bytes: number): void;
+  /** Ends both directions and notifies the peer. After the end it drops received bytes that were not passed on. */
+  reset(reason: ResetReason, text?: string): void;
+}
+
+/** A stream that carries one HTTP request and its response. */
+export interface RequestStream extends Stream {
+  /** Status of the final response; 0 before it. */
+  readonly status: number;
+  /** Called when {@link respond} grants an upgrade. */
+  onUpgrade: (() => void) | null;
+  /**
+   * Sends an interim response, at most `MAX_INTERIM` of them and before {@link respond}. Client only. No effect if the
+   * stream has ended.
+   * @param block reason phrase, CRLF, field lines: `block[start, end)`, at most `MAX_SMALL_BLOCK` bytes
+   */
+  inform(status: number, block: Uint8Array, start: number, end: number): void;
+  /**
+   * Sends the head of the response and the first bytes of its body in one frame. Client only. No effect if the stream
+   * has ended. The body must fit {@link room}; wait for {@link whenRoom} while that is 0. After a response other than
+   * 101 to a request for an upgrade the relay sends nothing more.
+   * @param block reason phrase, CRLF, field lines: `block[blockStart, blockEnd)`; likewise the body
+   * @param end whether the body is complete with this
+   */
+  respond(
+    status: number,
+    block: Uint8Array,
+    blockStart: number,
+    blockEnd: number,
+    body: Uint8Array,
+    bodyStart: number,
+    bodyEnd: number,
+    end: boolean,
+  ): void;
+  /** Whether {@link respond} may send a body of `bytes` whole: small bodies do not wait for large ones. */
+  mayRespond(bytes: number): boolean;
+  /**
+   * Ends this direction. No effect if it has ended.
+   * @param trailers field lines, each with its CRLF, at most `MAX_SMALL_BLOCK` bytes; not on an upgrade
+   */
+  end(trailers?: Uint8Array): void;
+  /** Announces that a body of `bytes` will arrive, so that the receive window can grow before the body fills it. */
+  expect(bytes: number): void;
+}
+
 /**
- * What happens on a stream, told to its user. Byte views, and the offsets into `frame`, are good during the call only:
- * the memory is used again right after it.
+ * Receives the events of a stream. Byte views, and offsets into `frame`, are valid during the call only, because the
+ * buffer is reused right after it.
  */
 export interface StreamHandler {
   /**
@@ -23,7 +118,7 @@ export interface StreamHandler {
   ): void;
   /** An interim answer (1xx but 101), with its block likewise. Relay only; passed over when left out. */
   onInterim?(status: number, frame: Uint8Array, start: number, end: number): void;
-  /** A piece of body, or of what goes through an upgrade. Tell {@link MuxStream.consumed} when it has been passed on. */
+  /** A chunk of a body, an upgraded or a raw stream. Call {@link Stream.consumed} when it has been passed on. */
   onData(piece: Uint8Array, end: boolean): void;
   /** The body is complete, and these field lines follow it. When left out, `onData` is told of the end. */
   onTrailers?(frame: Uint8Array, start: number, end: number): void;
@@ -76,30 +171,24 @@ export const SWITCHING_PROTOCOLS = 101;
  * One visitor request inside a session. Both directions end on their own; when both have, or after a reset, the stream
  * is gone. Sending is paced by the peer's credit, receiving by {@link consumed}.
  */
-export class MuxStream {
+export class MuxStream implements RequestStream {
   readonly id: number;
   handler: StreamHandler;
-  /** Whether its request asks for an upgrade. */
-  readonly upgrade: boolean;
+  readonly kind: StreamOpening["kind"];
   /** Turns of the session's idle clock since anything moved. */
   idleTurns = 0;
-  /** Why the stream is over, or null while it lives. */
   ended: ResetReason | null = null;
   localEnded = false;
   remoteEnded = false;
-  /** Status of the answer, 0 before it. */
   status = 0;
   /** Its answer may begin beyond the credit: relay only. */
   mayBeOverdrawn = false;
   /** Interim answers so far. */
   interims = 0;
-  /** Bytes of heads and bodies carried, both directions. */
   carried = 0;
   /** For the session's table of streams. */
   next: MuxStream | null = null;
-  /** Called once when the stream has ended, however it did. */
   onFinish: (() => void) | null = null;
-  /** Called when an upgrade has been granted by {@link respond}. */
   onUpgrade: (() => void) | null = null;
   readonly #mux: StreamSession;
   readonly #holds: boolean;
@@ -129,7 +218,7 @@ export class MuxStream {
   constructor(
     mux: StreamSession,
     id: number,
-    upgrade: boolean,
+    kind: StreamOpening["kind"],
     handler: StreamHandler,
     mayOverdraw: boolean,
     holds: boolean,
@@ -137,12 +226,11 @@ export class MuxStream {
     this.#mux = mux;
     this.#holds = holds;
     this.id = id;
-    this.upgrade = upgrade;
+    this.kind = kind;
     this.#mayOverdraw = mayOverdraw;
     this.handler = handler;
   }
 
-  /** Bytes that may be sent now. */
   get room(): number {
     return this.#mux.outbox.full ? 0 : Math.min(this.#credit, MAX_PIECE);
   }
@@ -152,7 +240,6 @@ export class MuxStream {
     return Math.max(0, this.#sendCredit) + (this.#mayOverdraw ? this.#mux.overdraft : 0);
   }
 
-  /** Whether {@link respond} may send a body of `bytes` whole: a small one waits for larger ones no more than heads do. */
   mayRespond(bytes: number): boolean {
     return bytes <= this.room || (bytes <= HURRIED && bytes <= this.#sendCredit);
   }
@@ -162,10 +249,6 @@ export class MuxStream {
     return this.#window - INITIAL_WINDOW;
   }
 
-  /**
-   * Waits until at least one byte may be sent. One waiter at a time.
-   * @throws StreamEnded when the stream ends first
-   */
   async whenRoom(): Promise<void> {
     while (this.ended === null && this.room === 0) {
       if (this.#credit > 0) await this.#mux.outbox.whenRoom(this.carried < EARLY);
@@ -174,11 +257,6 @@ export class MuxStream {
     if (this.ended !== null) throw new StreamEnded(this.ended);
   }
 
-  /**
-   * Sends an interim answer, at most `MAX_INTERIM` of them and before {@link respond}. Client only. No effect when the
-   * stream has ended.
-   * @param block reason phrase, CRLF, field lines: `block[start, end)`, at most `MAX_SMALL_BLOCK` bytes
-   */
   inform(status: number, block: Uint8Array, start: number, end: number): void {
     if (this.ended !== null) return;
     this.interims++;
@@ -187,13 +265,6 @@ export class MuxStream {
     this.#mux.frames.putResponse(this.id, status, block, start, end, block, end, end, false);
   }
 
-  /**
-   * Sends the answer's head with the body bytes that are there already, in one frame. Client only. No effect when the
-   * stream has ended. Give no more body than {@link room}, and wait for {@link whenRoom} when that is 0. An answer other
-   * than 101 to a request for an upgrade ends the relay's direction: nothing follows it.
-   * @param block reason phrase, CRLF, field lines: `block[blockStart, blockEnd)`; likewise the body
-   * @param end whether the body is complete with this
-   */
   respond(
     status: number,
     block: Uint8Array,
@@ -210,16 +281,11 @@ export class MuxStream {
     this.carried += blockEnd - blockStart + bodyEnd - bodyStart;
     this.#spend(bodyEnd - bodyStart);
     if (status === SWITCHING_PROTOCOLS) this.onUpgrade?.();
-    else if (this.upgrade) this.remoteEnded = true;
+    else if (this.kind === "upgrade") this.remoteEnded = true;
     this.#mux.frames.putResponse(this.id, status, block, blockStart, blockEnd, body, bodyStart, bodyEnd, end);
     if (end) this.#endLocal();
   }
 
-  /**
-   * Sends what may be sent now of `bytes[start, end)`, in one frame; it has been copied when this returns.
-   * @param last whether this side's body is complete with it; it ends only when all of it went
-   * @returns the offset behind what was sent: `start` when there is no {@link room} or the stream has ended
-   */
   send(bytes: Uint8Array, start: number, end: number, last = false): number {
     const { room } = this;
     if (room === 0 || this.ended !== null || start === end) return start;
@@ -232,11 +298,6 @@ export class MuxStream {
     return to;
   }
 
-  /**
-   * Sends body bytes, split into frames as credit allows. When it resolves they have been copied.
-   * @param end whether this was the last of the body
-   * @throws StreamEnded when the stream ends first
-   */
   async write(bytes: Uint8Array, end = false): Promise<void> {
     for (let at = 0; at < bytes.length;) {
       // Others that waited for the same room may have taken it by the time this goes on.
@@ -246,10 +307,6 @@ export class MuxStream {
     if (end && bytes.length === 0) this.end();
   }
 
-  /**
-   * Ends this side's body. No effect when it has ended.
-   * @param trailers field lines, each with its CRLF, at most `MAX_SMALL_BLOCK` bytes; not on an upgrade
-   */
   end(trailers: Uint8Array = EMPTY): void {
     if (this.ended !== null || this.localEnded) return;
     const { frames } = this.#mux;
@@ -258,17 +315,12 @@ export class MuxStream {
     this.#endLocal();
   }
 
-  /**
-   * Ends the stream at once, both ways, and tells the peer. Of one that has ended it says that what came is dropped: nobody
-   * will tell {@link consumed} of it.
-   */
   reset(reason: ResetReason, text = ""): void {
     if (this.ended !== null) return this.#drop();
     this.#mux.frames.putReason(FrameType.reset, this.id, reason, text);
     this.finish(reason, this.localEnded);
   }
 
-  /** Says that `bytes` received bytes have been passed on, which lets the peer send as many more. */
   consumed(bytes: number): void {
     // What is dropped when the stream ends may be told of still.
     this.#waiting = Math.max(0, this.#waiting - bytes);
@@ -285,10 +337,6 @@ export class MuxStream {
     if (grant > 0) this.#give(grant);
   }
 
-  /**
-   * The body that comes has so many bytes: where they do not fit the window it grows now, as far as it may easily, not once
-   * half of it has been passed on; unless many have done so, of which nobody knows yet whether they are read.
-   */
   expect(bytes: number): void {
     if (bytes <= this.#window || this.ended !== null || this.remoteEnded) return;
     const wanted = Math.min(bytes, EASY_WINDOW) - this.#window;

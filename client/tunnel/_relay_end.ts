@@ -1,12 +1,19 @@
 import type { Connection } from "../../net/connection/mod.ts";
-import { type HeadWriter, Mux, type MuxStream, type RequestFlags, type StreamHandler } from "../../protocol/mod.ts";
+import {
+  type HeadWriter,
+  Mux,
+  Opening,
+  type RequestStream,
+  type StreamHandler,
+  type StreamOpening,
+} from "../../protocol/mod.ts";
 import { readRequestHead } from "./session.ts";
 import { encodeLatin1, RequestHead } from "../../net/http1/mod.ts";
 import type { Target } from "./target.ts";
 
 /** What a visitor of a target has got so far. */
 export interface Visit {
-  stream: MuxStream;
+  stream: RequestStream;
   status: number;
   /** Reason phrase, CRLF, field lines. */
   head: string;
@@ -28,7 +35,7 @@ export interface RelayEnd {
   relay: Mux;
   client: Mux;
   /** Sends a request; `body` stays open when it is null. */
-  visit(head: string, flags?: Partial<RequestFlags>, keepBody?: boolean): Visit;
+  visit(head: string, opening?: StreamOpening, keepBody?: boolean): Visit;
 }
 
 /** The relay's end of a session with a client that serves `target`, without a socket between them. */
@@ -48,15 +55,20 @@ export function createRelayEnd(target: Target): RelayEnd {
     maxUpgrades: 100,
     transport: { send: (buffer, start, end) => void relay.receive(buffer.slice(start, end), 0, end - start) },
     onEnd: fail("client"),
-    onRequest(stream, frame, start, end, flags) {
+    onOpen(stream, frame, start, end, { kind, end: bodyless }) {
+      if (kind === "raw") return target.accept!(stream, frame.subarray(start, end));
       readRequestHead(head, frame, start, end);
-      const handler = target.handle({ stream, head, bodyless: flags.end, upgrade: flags.upgrade });
+      const handler = target.handle({ stream, head, bodyless, upgrade: kind === "upgrade" });
       // As in a session, whose memory is used again for what comes next.
       frame.fill(0xee, start, end);
       return handler;
     },
   });
-  return { relay, client, visit: (head, flags = {}, keepBody = true) => visit(relay, head, flags, keepBody) };
+  return {
+    relay,
+    client,
+    visit: (head, opening = Opening.bodyless, keepBody = true) => visit(relay, head, opening, keepBody),
+  };
 }
 
 function decodeLatin1(bytes: Uint8Array): string {
@@ -65,7 +77,7 @@ function decodeLatin1(bytes: Uint8Array): string {
   return text;
 }
 
-function visit(relay: Mux, head: string, flags: Partial<RequestFlags>, keepBody: boolean): Visit {
+function visit(relay: Mux, head: string, opening: StreamOpening, keepBody: boolean): Visit {
   const waiting: (() => void)[] = [];
   const wake = () => waiting.splice(0).forEach((resolve) => resolve());
   const take = (bytes: Uint8Array) => {
@@ -100,7 +112,7 @@ function visit(relay: Mux, head: string, flags: Partial<RequestFlags>, keepBody:
     },
   };
   const result: Visit = {
-    stream: relay.open(writeText(head), { end: flags.upgrade !== true, upgrade: false, ...flags }, handler)!,
+    stream: relay.open(opening, writeText(head), handler)!,
     status: 0,
     head: "",
     body: "",

@@ -1,7 +1,7 @@
 import type { RequestHead } from "../../net/http1/mod.ts";
 import type { FetchTarget } from "../../common/fetch_target.ts";
 import { errorResponse, HttpError } from "../../common/http_error.ts";
-import { MAX_HEAD, type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
+import { MAX_HEAD, type RequestStream, ResetReason, StreamEnded, type StreamHandler } from "../../protocol/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 
 /**
@@ -17,7 +17,7 @@ export function createHandlerTarget(name: string, target: FetchTarget): Target {
 }
 
 class HandlerExchange implements StreamHandler {
-  readonly #stream: MuxStream;
+  readonly #stream: RequestStream;
   readonly #abort = new AbortController();
   #body: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null;
 

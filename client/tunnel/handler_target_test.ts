@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { settle } from "../../net/upstream/_script.ts";
-import { ResetReason } from "../../protocol/mod.ts";
+import { Opening, ResetReason } from "../../protocol/mod.ts";
 import { createRelayEnd } from "./_relay_end.ts";
 import { createHandlerTarget } from "./handler_target.ts";
 
@@ -25,7 +25,7 @@ Deno.test("a handler's answer is carried, fields and body", async () => {
 
 Deno.test("a handler reads a request's body, large as it may be", async () => {
   const { visit } = serve(async (request) => new Response(String((await request.bytes()).length)));
-  const visitor = visit(POST, { end: false });
+  const visitor = visit(POST, Opening.withBody);
   await visitor.stream.write(new Uint8Array(1_000_000), true);
   assert.equal((await visitor.until()).body, "1000000");
 });
@@ -45,7 +45,7 @@ Deno.test("a handler's body that fails in the middle resets its stream and leave
 
 Deno.test("a handler that does not read the request's body leaves no stream behind", async () => {
   const { visit, relay, client } = serve(() => new Response("no", { status: 413 }));
-  const visitor = visit(POST, { end: false });
+  const visitor = visit(POST, Opening.withBody);
   const writing = visitor.stream.write(new Uint8Array(2_000_000), true).catch(() => "stopped");
   assert.deepEqual([(await visitor.until()).status, visitor.body], [413, "no"]);
   assert.equal(await writing, "stopped");
@@ -78,7 +78,7 @@ Deno.test("a handler's request is aborted when the visitor leaves", async () => 
 Deno.test("a handler is asked for an upgrade as for a plain request, and its answer is one", async () => {
   const { visit, relay, client } = serve((request) => new Response(`${request.method} plain`, { status: 426 }));
   const head = "GET / HTTP/1.1\r\nhost: a.example\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n";
-  const { status, body, state } = await visit(head, { upgrade: true }).until();
+  const { status, body, state } = await visit(head, Opening.upgrade).until();
   assert.deepEqual([status, body, state], [426, "GET plain", "end"]);
   await settle();
   assert.deepEqual([relay.size, client.size], [0, 0]);

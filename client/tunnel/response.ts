@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import { acquireBuffer, LARGE, releaseBuffer, SMALL } from "../../common/buffers/buffer_pool.ts";
-import type { MuxStream } from "../../protocol/mod.ts";
+import type { RequestStream } from "../../protocol/mod.ts";
 import { type ChunkedDecoder, createChunkedDecoder, type ResponseHead } from "../../net/http1/mod.ts";
 import { ConnectionBroken, type UpstreamConnection } from "../../net/upstream/mod.ts";
 
@@ -31,7 +31,7 @@ export interface ServiceResponse {
  * @throws ConnectionBroken, ResponseSyntaxError, StreamEnded
  */
 export async function pumpResponse(
-  stream: MuxStream,
+  stream: RequestStream,
   connection: UpstreamConnection,
   answer: ServiceResponse,
 ): Promise<boolean> {
@@ -56,14 +56,14 @@ export function isWhole(head: ResponseHead, { end }: UpstreamConnection): boolea
 }
 
 /** Sends an answer that {@link isWhole} in one frame. */
-export function respondWhole(stream: MuxStream, connection: UpstreamConnection, answer: ServiceResponse): void {
+export function respondWhole(stream: RequestStream, connection: UpstreamConnection, answer: ServiceResponse): void {
   const { head, block, blockStart, blockEnd } = answer, bodyEnd = head.end + head.length;
   stream.respond(head.status, block, blockStart, blockEnd, connection.buffer, head.end, bodyEnd, true);
 }
 
 /** Sends the head with what there is of the body, `buffer[bodyStart, bodyEnd)`: as much of it as may be sent at once. */
 async function respond(
-  stream: MuxStream,
+  stream: RequestStream,
   buffer: Uint8Array,
   { head, block, blockStart, blockEnd }: ServiceResponse,
   bodyStart: number,
@@ -76,7 +76,7 @@ async function respond(
 }
 
 async function pumpLength(
-  stream: MuxStream,
+  stream: RequestStream,
   connection: UpstreamConnection,
   answer: ServiceResponse,
 ): Promise<boolean> {
@@ -106,7 +106,7 @@ async function pumpLength(
 }
 
 async function pumpChunked(
-  stream: MuxStream,
+  stream: RequestStream,
   connection: UpstreamConnection,
   answer: ServiceResponse,
 ): Promise<boolean> {
@@ -133,7 +133,7 @@ async function pumpChunked(
 
 /** The rest of a chunked body. Returns whether nothing came behind it. */
 async function pumpChunks(
-  stream: MuxStream,
+  stream: RequestStream,
   connection: UpstreamConnection,
   decoder: ChunkedDecoder,
   first: Uint8Array,
@@ -155,7 +155,7 @@ async function pumpChunks(
 }
 
 async function pumpToClose(
-  stream: MuxStream,
+  stream: RequestStream,
   connection: UpstreamConnection,
   answer: ServiceResponse,
 ): Promise<boolean> {
@@ -181,13 +181,13 @@ async function readBulk<T>(bulk: Bulk, read: (bulk: Bulk) => Promise<T>): Promis
  * trickles, as events do, is read into little.
  */
 class Bulk {
-  readonly #stream: MuxStream;
+  readonly #stream: RequestStream;
   readonly #connection: UpstreamConnection;
   #memory: Uint8Array<ArrayBuffer> | null = null;
   /** Bytes read at a time: all that come, once a read has filled it. */
   #size: number;
 
-  constructor(stream: MuxStream, connection: UpstreamConnection, size = SMALL) {
+  constructor(stream: RequestStream, connection: UpstreamConnection, size = SMALL) {
     this.#stream = stream;
     this.#connection = connection;
     this.#size = size;

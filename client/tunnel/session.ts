@@ -6,13 +6,13 @@ import { acceptFor, createWebSocketKey, FrameSocket } from "../../net/websocket/
 import {
   GoAwayReason,
   Mux,
-  type MuxStream,
   NOTICES_HEADER,
   PORT_HEADER,
-  type RequestFlags,
+  type RequestStream,
   ResetReason,
   SESSION_PATH,
   type StreamHandler,
+  type StreamOpening,
   SUBPROTOCOL,
   SWITCHING_PROTOCOLS,
   TUNNEL_HEADER,
@@ -165,7 +165,7 @@ class WebSocketSession implements ClientSession {
       now: coarseNow,
       maxStreams: MAX_STREAMS,
       maxUpgrades: MAX_UPGRADES,
-      onRequest: (stream, frame, start, end, flags) => this.#onRequest(stream, frame, start, end, flags),
+      onOpen: (stream, frame, start, end, opening) => this.#onOpen(stream, frame, start, end, opening),
       onGoAway: options.onGoAway,
       onNotice: options.onNotice && ((_code, text) => options.onNotice?.(text)),
       onEnd: (reason, text) => {
@@ -199,7 +199,13 @@ class WebSocketSession implements ClientSession {
     this.#mux.end(GoAwayReason.closed, "the client was stopped");
   }
 
-  #onRequest(stream: MuxStream, frame: Uint8Array, start: number, end: number, flags: RequestFlags): StreamHandler {
+  #onOpen(stream: RequestStream, frame: Uint8Array, start: number, end: number, opening: StreamOpening): StreamHandler {
+    const { target } = this.#options;
+    if (opening.kind === "raw") {
+      if (target.accept !== undefined) return target.accept(stream, frame.subarray(start, end));
+      stream.reset(ResetReason.forbidden, "this client accepts no raw streams");
+      return IGNORE;
+    }
     const { heardAt } = this.#mux;
     const head = this.#head;
     try {
@@ -207,20 +213,20 @@ class WebSocketSession implements ClientSession {
     } catch (error) {
       if (!(error instanceof RequestSyntaxError)) throw error;
       stream.reset(ResetReason.internal, "the request's head is malformed");
-      return stream.handler;
+      return IGNORE;
     }
     const { method, path } = head;
-    if (flags.upgrade) stream.onUpgrade = () => this.#tell(stream, method, path, heardAt, "open");
+    const upgrade = opening.kind === "upgrade";
+    if (upgrade) stream.onUpgrade = () => this.#tell(stream, method, path, heardAt, "open");
     stream.onFinish = () => {
       this.#tell(stream, method, path, heardAt, stream.status === SWITCHING_PROTOCOLS ? "closed" : null);
       if (this.#onIdle !== null && this.active === 0) this.#onIdle();
     };
-    const { end: bodyless, upgrade } = flags;
-    return this.#options.target.handle({ stream, head, bodyless, upgrade });
+    return target.handle({ stream, head, bodyless: opening.end, upgrade });
   }
 
   #tell(
-    stream: MuxStream,
+    stream: RequestStream,
     method: string,
     path: string,
     heardAt: number,
@@ -236,6 +242,9 @@ class WebSocketSession implements ClientSession {
     });
   }
 }
+
+/** Receives the remaining events of a stream that was reset. */
+const IGNORE: StreamHandler = { onData() {}, onReset() {} };
 
 function statusOfReset(reason: ResetReason | null): number {
   switch (reason) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { acceptFor } from "../../net/websocket/mod.ts";
 import { END, FrameType, UPGRADE } from "../../protocol/frames.ts";
-import { GoAwayReason, type MuxStream } from "../../protocol/mod.ts";
+import { GoAwayReason, type RequestStream } from "../../protocol/mod.ts";
 import { latin1, scriptConnect, type ScriptedConnection, settle } from "../../net/upstream/_script.ts";
 import type { TokenSource } from "../api/mod.ts";
 import { openSession, type SessionOptions } from "./session.ts";
@@ -234,7 +234,7 @@ Deno.test("a message without an end is taken frame by frame, and holds no memory
 });
 
 Deno.test("a session that drains asks for no more, and waits for the answers under way but not for upgrades", async () => {
-  const asked: MuxStream[] = [];
+  const asked: RequestStream[] = [];
   const handler = { onData() {}, onReset() {} };
   const collecting: Target = {
     ...target,

@@ -1,7 +1,7 @@
 import type { Connection } from "../../net/connection/mod.ts";
 import { WriteQueue } from "../../net/upstream/mod.ts";
 import { yieldToEventLoop } from "../../common/event_loop.ts";
-import { type MuxStream, ResetReason } from "../../protocol/mod.ts";
+import { type RequestStream, ResetReason } from "../../protocol/mod.ts";
 
 /** What an idle connection reads into: most messages of a WebSocket fit many times. */
 const SMALL = 4 * 1024;
@@ -16,7 +16,7 @@ const LAST_WORDS_MS = 60_000;
  * either stops reading when the other side does not take what it has.
  */
 export class Splice {
-  readonly #stream: MuxStream;
+  readonly #stream: RequestStream;
   readonly #connection: Connection;
   readonly #queue: WriteQueue;
   #memory = new Uint8Array(SMALL);
@@ -24,10 +24,11 @@ export class Splice {
   /** The visitor's direction has ended, and all of it was written. */
   #sentAll = false;
   #visitorEnded = false;
+  #serviceEnded = false;
   #lastWords: ReturnType<typeof setTimeout> | undefined;
 
   /** @param connection from the first byte behind the 101 on */
-  constructor(stream: MuxStream, connection: Connection) {
+  constructor(stream: RequestStream, connection: Connection) {
     this.#stream = stream;
     this.#connection = connection;
     this.#queue = new WriteQueue(
@@ -50,6 +51,7 @@ export class Splice {
         // What more comes while this leaves is read at once: a read costs more than the message it brings.
         if (count < SMALL) await yieldToEventLoop();
       }
+      this.#serviceEnded = true;
       this.#stream.end();
       if (this.#sentAll) this.#connection.close();
       else if (this.#visitorEnded) this.#lastWords = setTimeout(() => this.abort(), LAST_WORDS_MS);
@@ -86,7 +88,7 @@ export class Splice {
     if (!this.#visitorEnded || this.#sentAll) return;
     this.#sentAll = true;
     clearTimeout(this.#lastWords);
-    if (this.#stream.localEnded) this.#connection.close();
+    if (this.#serviceEnded) this.#connection.close();
     else void this.#connection.closeWrite();
   }
 

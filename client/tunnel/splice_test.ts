@@ -3,6 +3,7 @@ import { latin1, ScriptedConnection, settle } from "../../net/upstream/_script.t
 import { createRelayEnd } from "./_relay_end.ts";
 import { Splice } from "./splice.ts";
 import type { Target } from "./target.ts";
+import { Opening } from "../../protocol/mod.ts";
 
 const HEAD = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: chat\r\n\r\n";
 const NOTHING = new Uint8Array(0);
@@ -25,7 +26,7 @@ async function openSplice() {
     close: () => Promise.resolve(),
   };
   const end = createRelayEnd(target);
-  const visit = end.visit(HEAD, { upgrade: true });
+  const visit = end.visit(HEAD, Opening.upgrade);
   await settle();
   return { service, visit, relay: end.relay };
 }

@@ -1,9 +1,9 @@
 import type { RequestHead } from "../../net/http1/mod.ts";
-import type { MuxStream, StreamHandler } from "../../protocol/mod.ts";
+import type { RequestStream, Stream, StreamHandler } from "../../protocol/mod.ts";
 
 /** One visitor request as it arrived in a session. */
 export interface TunnelRequest {
-  readonly stream: MuxStream;
+  readonly stream: RequestStream;
   /** Its first field is the host. It is there, and so are its bytes, until `handle` returns. */
   readonly head: RequestHead;
   /** No body follows. */
@@ -18,6 +18,11 @@ export interface Target {
   readonly name: string;
   /** Answers one request. Returns the handler of what follows on its stream. */
   handle(request: TunnelRequest): StreamHandler;
+  /**
+   * Accepts a raw stream, whose opening is valid during the call only. Returns the handler of its bytes. Without this
+   * method the session refuses raw streams.
+   */
+  accept?(stream: Stream, opening: Uint8Array): StreamHandler;
   /** Ends idle connections and whatever else it holds. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import {
   MAX_HEAD,
   MAX_INTERIM,
   MAX_SMALL_BLOCK,
-  type MuxStream,
+  type RequestStream,
   ResetReason,
   StreamEnded,
   type StreamHandler,
@@ -147,7 +147,7 @@ const CONTINUE = 100;
 class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts {
   readonly method: string;
   readonly upgrade: boolean;
-  readonly #stream: MuxStream;
+  readonly #stream: RequestStream;
   readonly #service: Service;
   readonly #body: BodyWriter | null;
   /** The connection whose answer is complete while the end of this request is being written. */

@@ -5,6 +5,7 @@ import { latin1, scriptConnect, settle } from "../../net/upstream/_script.ts";
 import { createRelayEnd, type Visit } from "./_relay_end.ts";
 import { exposeSeveral } from "./rewrite/mod.ts";
 import { createUpstream } from "./upstream.ts";
+import { Opening } from "../../protocol/mod.ts";
 
 const HOST = "app-x1.t.example";
 const head = (method: string, fields = "", host = HOST) =>
@@ -344,7 +345,7 @@ Deno.test("bodies of requests, and what they ask for, reach the service as they 
   const { connections, visit, stop } = start();
   const visitor = visit(
     `POST /x?next=https%3A%2F%2F${HOST} HTTP/1.1\r\nhost: ${HOST}\r\ncontent-length: 5\r\n\r\n`,
-    { end: false },
+    Opening.withBody,
   );
   await visitor.stream.write(latin1("hello"), true);
   await settle();
@@ -358,7 +359,7 @@ Deno.test("bodies of requests, and what they ask for, reach the service as they 
 Deno.test("an upgrade's bytes pass as they are", async () => {
   const { connections, visit, stop } = start();
   const upgrade = head("GET", "connection: Upgrade\r\nupgrade: websocket\r\n");
-  const visitor = visit(upgrade, { upgrade: true, end: false });
+  const visitor = visit(upgrade, Opening.upgrade);
   await settle();
   connections[0].send(`HTTP/1.1 101 Switching Protocols\r\ncontent-type: text/plain\r\n\r\n${LINK}`);
   await visitor.until(({ body }) => body === LINK);

@@ -8,6 +8,7 @@ import { MessageSocket } from "../../net/websocket/mod.ts";
 import { hasProgram, type RealServer, startNginx, startNode, startPython } from "./_real_servers.ts";
 import { connectionOf, createRelayEnd, type RelayEnd, type Visit } from "./_relay_end.ts";
 import { createUpstream } from "./upstream.ts";
+import { Opening } from "../../protocol/mod.ts";
 
 /** Runs `test` against a server that is started and stopped for it; says why not when its program is missing. */
 function testWith(program: string | null, start: () => Promise<RealServer>, name: string, test: Test): void {
@@ -56,7 +57,10 @@ async function withUpstream(url: URL, test: Test): Promise<void> {
 const visits: Visit[] = [];
 
 function ask({ visit }: RelayEnd, method: string, path: string, fields = ""): Visit {
-  const visitor = visit(`${method} ${path} HTTP/1.1\r\nhost: a.example\r\n${fields}\r\n`, { end: method !== "POST" });
+  const visitor = visit(
+    `${method} ${path} HTTP/1.1\r\nhost: a.example\r\n${fields}\r\n`,
+    method === "POST" ? Opening.withBody : Opening.bodyless,
+  );
   visits.push(visitor);
   return visitor;
 }
@@ -143,7 +147,7 @@ const HANDSHAKE = "connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-ve
 
 /** A visitor's WebSocket, and what it is told. */
 async function openSocket({ visit }: RelayEnd, path: string) {
-  const visitor = visit(`GET ${path} HTTP/1.1\r\nhost: a\r\n${HANDSHAKE}\r\n`, { upgrade: true });
+  const visitor = visit(`GET ${path} HTTP/1.1\r\nhost: a\r\n${HANDSHAKE}\r\n`, Opening.upgrade);
   await visitor.until(({ status, state }) => status !== 0 || state !== "open");
   const told: (string | Uint8Array)[] = [];
   const closed = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ResetReason } from "../../protocol/mod.ts";
+import { Opening, ResetReason } from "../../protocol/mod.ts";
 import { ConnectError } from "../../net/connection/mod.ts";
 import { createRelayEnd } from "./_relay_end.ts";
 import { latin1, scriptConnect, ScriptedConnection, settle } from "../../net/upstream/_script.ts";
@@ -136,7 +136,7 @@ Deno.test("reason phrases, interim answers and trailers travel; 100 Continue doe
 Deno.test("a request's trailers go out behind its chunks, and nowhere behind a length", async () => {
   for (const [fields, sent] of [["", "2\r\nhi\r\n0\r\nx-sum: 1\r\n\r\n"], ["content-length: 2\r\n", "\r\nhi"]]) {
     const { connections, visit, stop } = start();
-    const visitor = visit(head("POST", fields), { end: false });
+    const visitor = visit(head("POST", fields), Opening.withBody);
     await visitor.stream.write(latin1("hi"));
     visitor.stream.end(latin1("x-sum: 1\r\n"));
     await settle();
@@ -150,7 +150,7 @@ Deno.test("a request's trailers go out behind its chunks, and nowhere behind a l
 /** A visitor who was granted an upgrade, with the service's end of it. */
 async function upgrade() {
   const running = start();
-  const visitor = running.visit(head("GET", "connection: Upgrade\r\nupgrade: x\r\n"), { upgrade: true });
+  const visitor = running.visit(head("GET", "connection: Upgrade\r\nupgrade: x\r\n"), Opening.upgrade);
   await settle();
   const [connection] = running.connections;
   assert.match(connection.text, /\r\nconnection: Upgrade\r\nupgrade: x\r\n/);
@@ -213,7 +213,7 @@ Deno.test("an upgrade whose visitor does not read stops reading the service, and
 
 Deno.test("a visitor whose upgrade is answered plainly gets that answer, and the connection is kept", async () => {
   const { connections, visit, relay, stop } = start();
-  const visitor = visit(head("GET", "connection: Upgrade\r\nupgrade: x\r\n"), { upgrade: true });
+  const visitor = visit(head("GET", "connection: Upgrade\r\nupgrade: x\r\n"), Opening.upgrade);
   await settle();
   connections[0].send("HTTP/1.1 426 No\r\ncontent-length: 2\r\n\r\nno");
   await visitor.until();
@@ -378,7 +378,7 @@ Deno.test("a request's body goes out as the head says: by its length, or in chun
     ]
   ) {
     const { connections, visit, stop } = start();
-    const visitor = visit(head("POST", fields), { end: false });
+    const visitor = visit(head("POST", fields), Opening.withBody);
     await settle();
     await visitor.stream.write(latin1("hel"));
     await settle();
@@ -396,7 +396,7 @@ Deno.test("a request's body goes out as the head says: by its length, or in chun
 Deno.test("a body longer or shorter than its length never reaches the service's next request", async () => {
   for (const body of ["abcdef", "abcd"]) {
     const { connections, visit, stop } = start();
-    const visitor = visit(head("POST", "content-length: 5\r\n"), { end: false });
+    const visitor = visit(head("POST", "content-length: 5\r\n"), Opening.withBody);
     await settle();
     await visitor.stream.write(latin1(body), true);
     assert.match((await visitor.until()).state, /^reset 3: the body is (longer|shorter) than its Content-Length/);
@@ -423,7 +423,7 @@ Deno.test("a service whose head does not end is given up, with no more of it hel
 
 Deno.test("an answer that came before the service stopped reading still arrives", async () => {
   const { connections, visit, relay, client, stop } = start();
-  const visitor = visit(head("POST", "content-length: 500000\r\n"), { end: false });
+  const visitor = visit(head("POST", "content-length: 500000\r\n"), Opening.withBody);
   await settle();
   connections[0].failWrites = true;
   const writing = visitor.stream.write(new Uint8Array(500_000), true).catch(() => {});
@@ -440,7 +440,7 @@ Deno.test("an answer that came before the service stopped reading still arrives"
 
 Deno.test("an answer before the request's end closes the connection and stops the upload", async () => {
   const { connections, visit, relay, client, stop } = start();
-  const visitor = visit(head("POST"), { end: false });
+  const visitor = visit(head("POST"), Opening.withBody);
   await settle();
   connections[0].send("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno");
   await visitor.until();

@@ -1,13 +1,14 @@
-import type { GoAwayReason, HeadWriter, MuxStream, RequestFlags, StreamHandler } from "../../protocol/mod.ts";
+import type { GoAwayReason, HeadWriter, RequestStream, StreamHandler, StreamOpening } from "../../protocol/mod.ts";
 
 /** What carries visitors: a session of this node, or the way to one of another. Whoever holds it need not know which. */
 export interface SessionHandle {
   /**
-   * Opens a stream with a visitor's request.
-   * @returns the stream, or null when it takes no more of that kind now, or is over
+   * Opens a stream of the kind that `opening` names. On a raw stream only the members of `Stream` have a meaning.
+   * @param head the request's head; any bytes, or null for none, on a raw stream
+   * @returns the stream, or null if the session has no slot of that kind, or is over
    * @throws RangeError when the head is larger than `MAX_HEAD`
    */
-  open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null;
+  open(opening: StreamOpening, head: HeadWriter | null, handler: StreamHandler): RequestStream | null;
   /** Whether it has ended: nothing can be opened any more. */
   readonly over: boolean;
   /** Ends the session, wherever it is, with a reason that its client is told. */

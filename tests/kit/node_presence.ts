@@ -4,11 +4,11 @@ import {
   GoAwayReason,
   type HeadWriter,
   Mux,
-  type MuxStream,
-  type RequestFlags,
+  type RequestStream,
   ResetReason,
   StreamEnded,
   type StreamHandler,
+  type StreamOpening,
 } from "../../protocol/mod.ts";
 import { LocalPresence, type Presence, type SessionHandle } from "../../server/cluster/mod.ts";
 
@@ -114,8 +114,8 @@ class Link implements SessionHandle {
     return this.#mux.over || this.#drains;
   }
 
-  open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
-    return this.#mux.open(head, flags, handler);
+  open(opening: StreamOpening, head: HeadWriter | null, handler: StreamHandler): RequestStream | null {
+    return this.#mux.open(opening, head, handler);
   }
 
   end(reason: GoAwayReason, text: string): void {
@@ -131,10 +131,11 @@ function serve(connection: Connection, carrier: SessionHandle): Mux {
     transport: socket,
     onEnd: () => socket.close(),
     onGoAway: (reason, text) => carrier.end(reason, text),
-    onRequest(stream, frame, start, end, flags) {
+    onOpen(stream, frame, start, end, opening) {
       const bridge = new Bridge(stream);
       const request = frame.slice(start, end);
       const onward = carrier.open(
+        opening,
         {
           headSize: request.length,
           writeHead(into, at) {
@@ -142,7 +143,6 @@ function serve(connection: Connection, carrier: SessionHandle): Mux {
             return at + request.length;
           },
         },
-        flags,
         bridge.answers,
       );
       if (onward === null) stream.reset(ResetReason.limit, "the session takes no more");
@@ -156,13 +156,13 @@ function serve(connection: Connection, carrier: SessionHandle): Mux {
 
 /** Joins a stream of another node with one of the session: what comes in on one goes out on the other. */
 class Bridge {
-  onward: MuxStream | null = null;
-  readonly #inward: MuxStream;
+  onward: RequestStream | null = null;
+  readonly #inward: RequestStream;
   /** What was written in each direction: one piece after the other. */
   #sent = Promise.resolve();
   #answered = Promise.resolve();
 
-  constructor(inward: MuxStream) {
+  constructor(inward: RequestStream) {
     this.#inward = inward;
   }
 
@@ -196,8 +196,8 @@ class Bridge {
 /** Writes what came in on one stream to the other, behind what came before, and gives its credit back then. */
 async function pass(
   before: Promise<void>,
-  from: MuxStream | null,
-  to: MuxStream | null,
+  from: RequestStream | null,
+  to: RequestStream | null,
   piece: Uint8Array,
   end: boolean,
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { giveBackTaken } from "../../../net/body/chunk_memory.ts";
 import { type ResponseHead, ResponseSyntaxError } from "../../../net/http1/mod.ts";
 import { ConnectionBroken, ResponseBody, type UpstreamConnection } from "../../../net/upstream/mod.ts";
-import { MAX_HEAD, type MuxStream, StreamEnded } from "../../../protocol/mod.ts";
+import { MAX_HEAD, type RequestStream, StreamEnded } from "../../../protocol/mod.ts";
 import { isWhole } from "../response.ts";
 import { dropDigests, type RewrittenHead } from "./response_head.ts";
 import type { ContentEncoding } from "../../../net/body/content_encoding.ts";
@@ -13,7 +13,7 @@ const NOTHING = new Uint8Array(0);
 
 /** An answer that is being rewritten, and where it comes from. */
 export interface RewritingResponse {
-  readonly stream: MuxStream;
+  readonly stream: RequestStream;
   readonly connection: UpstreamConnection;
   readonly head: ResponseHead;
   readonly exchange: RewrittenExchange;

@@ -4,10 +4,10 @@ import {
   GoAwayReason,
   type HeadWriter,
   Mux,
-  type MuxStream,
   type NoticeCode,
-  type RequestFlags,
+  type RequestStream,
   type StreamHandler,
+  type StreamOpening,
 } from "../../../protocol/mod.ts";
 import type { SessionHandle } from "../../cluster/mod.ts";
 import type { AccountUser } from "../../store/mod.ts";
@@ -87,8 +87,8 @@ export class Session implements SessionHandle {
     return this.mux.over;
   }
 
-  open(head: HeadWriter, flags: RequestFlags, handler: StreamHandler): MuxStream | null {
-    return this.mux.open(head, flags, handler);
+  open(opening: StreamOpening, head: HeadWriter | null, handler: StreamHandler): RequestStream | null {
+    return this.mux.open(opening, head, handler);
   }
 
   /** Tells the client's user something, if the client can. */

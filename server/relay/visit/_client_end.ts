@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers";
 import { encodeLatin1 } from "../../../net/http1/mod.ts";
-import { type HeadWriter, Mux, type MuxStream, type StreamHandler } from "../../../protocol/mod.ts";
+import { type HeadWriter, Mux, type RequestStream, type StreamHandler } from "../../../protocol/mod.ts";
 
 /** Both ends, and what the client was told. */
 export interface Pair {
   relay: Mux;
   client: Mux;
   /** Streams that the client was asked on. */
-  streams: MuxStream[];
+  streams: RequestStream[];
   /** Heads of the requests. */
   heads: string[];
   told: string[];
@@ -23,11 +23,11 @@ export interface PairOptions {
 
 /** A relay's mux whose client is in the same process, and answers by the test's hand. */
 export function createPair({ stalls = false }: PairOptions = {}): Pair {
-  const streams: MuxStream[] = [];
+  const streams: RequestStream[] = [];
   const heads: string[] = [];
   const told: string[] = [];
   const body: Uint8Array[] = [];
-  const createHandler = (stream: MuxStream): StreamHandler => ({
+  const createHandler = (stream: RequestStream): StreamHandler => ({
     onData: (piece, end) => {
       if (piece.length > 0) body.push(piece.slice());
       if (!stalls) stream.consumed(piece.length);
@@ -59,7 +59,7 @@ export function createPair({ stalls = false }: PairOptions = {}): Pair {
       },
     },
     onEnd() {},
-    onRequest(stream, frame, start, end) {
+    onOpen(stream, frame, start, end) {
       streams.push(stream);
       heads.push(new TextDecoder("latin1").decode(frame.subarray(start, end)));
       return createHandler(stream);
@@ -74,13 +74,13 @@ export async function settle(): Promise<void> {
 }
 
 /** Answers a stream. `block` is the reason phrase, CRLF, field lines. */
-export function respond(stream: MuxStream, status: number, block: string, body: string, end: boolean): void {
+export function respond(stream: RequestStream, status: number, block: string, body: string, end: boolean): void {
   const bytes = encodeLatin1(block + body);
   stream.respond(status, bytes, 0, block.length, bytes, block.length, bytes.length, end);
 }
 
 /** Sends an interim answer. */
-export function inform(stream: MuxStream, status: number, block: string): void {
+export function inform(stream: RequestStream, status: number, block: string): void {
   const bytes = encodeLatin1(block);
   stream.inform(status, bytes, 0, bytes.length);
 }

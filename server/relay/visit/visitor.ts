@@ -5,7 +5,7 @@ import { checkFieldLines, FieldSyntaxError } from "../../../net/http1/mod.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import { PieceQueue } from "../../../net/body/chunk_queue.ts";
 import { yieldToEventLoop } from "../../../common/event_loop.ts";
-import { type MuxStream, ResetReason, StreamEnded, type StreamHandler } from "../../../protocol/mod.ts";
+import { type RequestStream, ResetReason, StreamEnded, type StreamHandler } from "../../../protocol/mod.ts";
 import { ResponseBlock } from "./heads.ts";
 import { badResponse, fromReset } from "../errors.ts";
 
@@ -25,7 +25,7 @@ export class Visitor implements StreamHandler {
   readonly #exchange: Exchange;
   readonly #meter: Meter;
   readonly #refuse: (exchange: Exchange, error: HttpError) => void;
-  #stream!: MuxStream;
+  #stream!: RequestStream;
   /** What waits to be taken by the visitor, once the answer has begun and goes on. */
   #out: OutQueue | null = null;
   #upgraded: Connection | null = null;
@@ -41,7 +41,7 @@ export class Visitor implements StreamHandler {
   }
 
   /** Takes the stream that was opened for this visitor, and sends the request's body on it. */
-  start(stream: MuxStream): void {
+  start(stream: RequestStream): void {
     this.#stream = stream;
     const exchange = this.#exchange;
     exchange.onLeave = () => this.#breakOff("the visitor left");

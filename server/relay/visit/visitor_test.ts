@@ -7,6 +7,7 @@ import { GoAwayReason, INITIAL_WINDOW, OVERDRAFT, ResetReason } from "../../../p
 import { createPair, inform, type PairOptions, respond, settle, writeText } from "./_client_end.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
 import { tunnelExhausted } from "../errors.ts";
+import { toOpening } from "./visits.ts";
 import { Visitor } from "./visitor.ts";
 
 const HEAD = writeText("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
@@ -30,8 +31,7 @@ async function visit(options: VisitOptions = {}) {
   };
   const refuse = (_: Exchange, { status, code }: HttpError) => refused.push(`${status} ${code}`);
   const visitor = new Visitor(exchange, { meter, gate: options.gate ?? (() => null) }, refuse);
-  const upgrade = exchange.upgrade !== null;
-  const stream = pair.relay.open(HEAD, { end: !upgrade && !exchange.hasBody, upgrade }, visitor)!;
+  const stream = pair.relay.open(toOpening(exchange), HEAD, visitor)!;
   visitor.start(stream);
   await settle();
   return {

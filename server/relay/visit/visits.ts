@@ -1,7 +1,7 @@
 import type { OriginReader } from "../../../net/forwarded.ts";
 import { errorResponse, type HttpError, serverRestarting } from "../../../common/http_error.ts";
 import { type Exchange, sendResponse } from "../../../net/listener/mod.ts";
-import { type MuxStream, type RequestFlags, ResetReason } from "../../../protocol/mod.ts";
+import { Opening, type RequestStream, ResetReason, type StreamOpening } from "../../../protocol/mod.ts";
 import type { SessionHandle } from "../../cluster/mod.ts";
 import type { Answer, Handler } from "../../http/mod.ts";
 import {
@@ -85,8 +85,8 @@ export class Visits implements Handler {
     }
     const head = new VisitorHead(exchange, origin);
     const visitor = new Visitor(exchange, endpoint, refuse);
-    const flags = exchange.upgrade !== null ? UPGRADE : exchange.hasBody ? WITH_BODY : BODYLESS;
-    const stream = tryOpen(carrier, head, flags, visitor);
+    const opening = toOpening(exchange);
+    const stream = tryOpen(carrier, opening, head, visitor);
     if (stream === "too large") return refusal(exchange, headTooLarge());
     if (stream === null) return refusal(exchange, carrier.over ? tunnelOffline() : tooManyStreams());
     endpoint.meter(stream.carried);
@@ -98,7 +98,7 @@ export class Visits implements Handler {
 
   /** Counts a request that runs, and notes how it ended, where either is wanted. */
   #follow(
-    stream: MuxStream,
+    stream: RequestStream,
     network: string | null,
     requests: RequestLog | null,
     exchange: Exchange,
@@ -141,19 +141,21 @@ function refuse(exchange: Exchange, error: HttpError): void {
   void sendResponse(exchange, refusal(exchange, error));
 }
 
-const UPGRADE: RequestFlags = { end: false, upgrade: true };
-const WITH_BODY: RequestFlags = { end: false, upgrade: false };
-const BODYLESS: RequestFlags = { end: true, upgrade: false };
+/** The opening of the stream that carries a visitor's request. */
+export function toOpening({ upgrade, hasBody }: Pick<Exchange, "upgrade" | "hasBody">): StreamOpening {
+  if (upgrade !== null) return Opening.upgrade;
+  return hasBody ? Opening.withBody : Opening.bodyless;
+}
 
 /** What is added to a head may make it larger than the wire allows. */
 function tryOpen(
   carrier: SessionHandle,
+  opening: StreamOpening,
   head: VisitorHead,
-  flags: RequestFlags,
   visitor: Visitor,
-): MuxStream | null | "too large" {
+): RequestStream | null | "too large" {
   try {
-    return carrier.open(head, flags, visitor);
+    return carrier.open(opening, head, visitor);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return "too large";
