@@ -1,6 +1,6 @@
 import type { Arrivals } from "./types.ts";
 
-/** Arrivals of a server that stands alone: a map in this process. */
+/** Arrivals for a single server: a map in this process. */
 export function createLocalArrivals(): Arrivals {
   const listeners = new Map<string, Set<() => void>>();
   return {

@@ -1,7 +1,7 @@
 import { GoAwayReason } from "../../protocol/mod.ts";
 import type { Presence, SessionHandle } from "./types.ts";
 
-/** Presence of a server that stands alone: a map in this process. It always knows, and answers at once. */
+/** Presence for a single server: a map in this process. `find` always returns directly. */
 export class LocalPresence implements Presence {
   readonly #carriers = new Map<string, SessionHandle>();
   readonly #watches = new Map<string, Set<(carrier: SessionHandle) => void>>();

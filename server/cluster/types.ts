@@ -1,6 +1,6 @@
 import type { GoAwayReason, HeadWriter, RequestStream, StreamHandler, StreamOpening } from "../../protocol/mod.ts";
 
-/** What carries visitors: a session of this node, or the way to one of another. Whoever holds it need not know which. */
+/** Carries visitors to a client: a session of this node, or a link to a session of another node. */
 export interface SessionHandle {
   /**
    * Opens a stream of the kind that `opening` names. On a raw stream only the members of `Stream` have a meaning.
@@ -9,46 +9,43 @@ export interface SessionHandle {
    * @throws RangeError when the head is larger than `MAX_HEAD`
    */
   open(opening: StreamOpening, head: HeadWriter | null, handler: StreamHandler): RequestStream | null;
-  /** Whether it has ended: nothing can be opened any more. */
+  /** Whether the session has ended, so that no stream can be opened. */
   readonly over: boolean;
-  /** Ends the session, wherever it is, with a reason that its client is told. */
+  /** Ends the session on any node and sends its client the reason. */
   end(reason: GoAwayReason, text: string): void;
 }
 
 /**
- * Who is where: which session has charge of which public address. Addresses are known by keys, texts of at most 100
- * printable characters.
+ * Maps public addresses to the sessions that carry them. An address has a key, a text with at most 100 printable
+ * characters.
  */
 export interface Presence {
   /**
-   * Puts a session of this node in charge: {@link find} gives it as soon as this returns. The one it takes over from,
-   * on whichever node, is ended as replaced.
+   * Registers a session of this node; {@link find} returns it as soon as this returns. The previous session for the key,
+   * on any node, ends as replaced.
    */
   claim(key: string, carrier: SessionHandle): void;
-  /** Ends that charge if `carrier` still has it, and says whether it had. */
+  /** Removes the registration if `carrier` still has it. Returns whether it had. */
   release(key: string, carrier: SessionHandle): boolean;
   /**
-   * Who is in charge, or null: at once when that is known here, as for every session of this node, and else by a promise,
-   * which never rejects. A node that cannot be asked counts as one that has none.
+   * Returns the registered session or null: directly if this node knows it, as for each of its own sessions, otherwise as
+   * a promise, which never rejects. An unreachable node counts as one without a session.
    */
   find(key: string): SessionHandle | null | Promise<SessionHandle | null>;
   /**
-   * Calls `listener` once a session takes charge, on whichever node.
-   * @returns what ends the watch, to be called by whoever began it
+   * Calls `listener` when a session on any node registers for the key.
+   * @returns a function that ends the watch; the caller must call it
    */
   watch(key: string, listener: (carrier: SessionHandle) => void): () => void;
 }
 
-/**
- * Tells who waits that something new can be read from the store. A word may get lost between servers, and says nothing of
- * what is new: who waits looks for itself, and now and then without being told.
- */
+/** Notifies subscribers of new rows in the store. Notifications can be lost, so subscribers also poll. */
 export interface Arrivals {
-  /** Wakes whoever listens for `topic`, on every node. */
+  /** Notifies the listeners for `topic`, on every node. */
   announce(topic: string): void;
   /**
    * Calls `listener`, which must not throw, for every announcement from now on.
-   * @returns what ends that
+   * @returns a function that ends the subscription
    */
   listen(topic: string, listener: () => void): () => void;
 }
