@@ -28,6 +28,7 @@ const ROWS: readonly (readonly string[])[] = [
     "client/files",
     "client/login",
     "client/persistent",
+    "client/upgrade",
     "client/views",
   ],
   [

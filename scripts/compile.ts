@@ -1,147 +1,86 @@
 /**
- * `deno task compile`: an executable for each system in `dist/`, with the page's files inside, and their checksums.
- * What is embedded is the package for Node, with no more packages than the program needs. Where the runtime to embed
- * into cannot be had, it says so, and checks that what would be embedded is complete; `DENORT_BIN` names one that is
- * there already. `--target <name>` makes one, `--version <release>` stamps it, `--out <folder>` puts them elsewhere.
+ * `deno task compile`: writes an executable for each system into `dist/`, with all files inside, and SHA256SUMS.
+ *
+ * - `--runtime deno|node`: the runtime inside. `deno`, the default, is downloaded by `deno compile`, or `DENORT_BIN`
+ *   names it. `node` comes from npm, in one pinned version.
+ * - `--target <name>`: builds one target; all of them otherwise.
+ * - `--version <release>`, `--releases <URL>` and `--key <public key>`: the facts that `portway upgrade` uses.
+ * - `--out <folder>`: another folder than `dist/`.
+ *
+ * The executable for this machine is run before any file appears in the folder.
  */
-import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
-import { makePackage } from "./build_npm.ts";
-import { findMissing, listWanted, readEmbedded } from "./package/embedded.ts";
+import { findTarget, nameExecutable, type Runtime, type Target, TARGETS } from "../client/upgrade/mod.ts";
+import type { Build } from "../common/release.ts";
+import { writeChecksums } from "./package/checksums.ts";
+import { CompileFailed } from "./package/compile_failed.ts";
+import { compileForDeno, prepareDenoProgram } from "./package/deno_executable.ts";
+import { compileForNode, prepareNodeProgram } from "./package/node_executable.ts";
 import { ROOT } from "./package/product_files.ts";
-import { BadFlag, readFlag, readVersion, runScript } from "./package/release.ts";
-import { readV8Flags } from "./v8_flags.ts";
+import { BadFlag, readBuild, readFlag, runScript } from "./package/release.ts";
+import { tryExecutable } from "./package/try_executable.ts";
 
-/** The systems there is an executable for. */
-export const TARGETS = [
-  "x86_64-apple-darwin",
-  "aarch64-apple-darwin",
-  "x86_64-unknown-linux-gnu",
-  "aarch64-unknown-linux-gnu",
-  "x86_64-pc-windows-msvc",
-] as const;
-/** A system that an executable is made for, as Deno names it. */
-export type Target = typeof TARGETS[number];
+/** Compiles for a target into a file. */
+type Compile = (target: Target, file: string) => void;
 
-/**
- * What the program may do: no code of others in its process (`--allow-ffi` is for calls of the C library alone, which set
- * options of sockets and look at a folder's entries together), and files, network and programs as its user asks.
- */
-const PERMISSIONS = [
-  "--allow-net",
-  "--allow-read",
-  "--allow-write",
-  "--allow-env",
-  "--allow-sys",
-  "--allow-run",
-  "--allow-ffi",
-];
-
-/** The name of the executable for a target. */
-export function nameExecutable(target: Target, version: string): string {
-  return `portway-${version}-${target}${target.includes("windows") ? ".exe" : ""}`;
+/** Builds the program once, for all targets. */
+function prepare(work: string, runtime: Runtime, build: Build): Compile {
+  if (runtime === "node") {
+    const program = prepareNodeProgram(work, build);
+    return (target, file) => compileForNode(program, target, work, file);
+  }
+  const folder = prepareDenoProgram(work, build), denort = process.env.DENORT_BIN;
+  return (target, file) => compileForDeno(folder, target, file, denort === undefined ? {} : { DENORT_BIN: denort });
 }
 
 /**
- * The program as it is embedded, in a folder of its own.
- * @returns the folder
+ * Writes executables into a folder. They appear together, after the one for this machine has run.
+ * @returns their paths
+ * @throws CompileFailed; the folder is then as before
  */
-export function prepareProgram(work: string, version: string): string {
-  const { folder } = makePackage(work, version);
-  const { unstable } = JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8"));
-  writeFileSync(join(folder, "deno.json"), JSON.stringify({ nodeModulesDir: "manual", unstable }));
-  return folder;
-}
-
-/**
- * Compiles for a target into a file.
- * @param folder from {@link prepareProgram}
- * @param env for the compiler: `DENORT_BIN` takes the place of the runtime that would be downloaded
- * @throws RuntimeMissing; CompileFailed, also when what it embedded is not complete
- */
-export function compile(folder: string, target: Target, file: string, env: Readonly<Record<string, string>>): void {
-  // Packages are embedded whole; of the rest the compiler finds only what it sees imported.
-  const included = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-    .filter((path) => !/^node_modules\b|^deno\.json$/.test(path));
-  const { success, stderr } = new Deno.Command(Deno.execPath(), {
-    args: [
-      "compile",
-      "--quiet",
-      "--no-check",
-      readV8Flags(),
-      ...PERMISSIONS,
-      ...["--target", target, "--output", file],
-      ...included.flatMap((path) => ["--include", path]),
-      "cli.js",
-    ],
-    cwd: folder,
-    env: { ...env },
-    stderr: "piped",
-  }).outputSync();
-  if (!success) throw explainFailure(new TextDecoder().decode(stderr).trim(), env.DENORT_BIN);
-  const missing = findMissing(readEmbedded(readFileSync(file)), listWanted(folder), folder);
-  if (missing.length > 0) throw new CompileFailed(`it lacks ${missing.join(", ")}`);
-}
-
-/** There is no executable, for the reason that the message tells in one line. */
-export class CompileFailed extends Error {
-  override readonly name: string = "CompileFailed";
-}
-
-/** The runtime to embed into could not be downloaded. */
-export class RuntimeMissing extends CompileFailed {
-  override readonly name = "RuntimeMissing";
-}
-
-/** Of what the compiler says, the cause: it tells first which step failed. */
-function explainFailure(said: string, runtime: string | undefined): CompileFailed {
-  const cause = /^ +1: (.*)$/m.exec(said)?.[1] ?? said;
-  if (runtime !== undefined) return new CompileFailed(`${runtime} is no runtime for it: ${cause}`);
-  return /Setting up base binary/.test(said) ? new RuntimeMissing(cause) : new CompileFailed(cause);
-}
-
-/**
- * Writes the executables and their checksums.
- * @returns the exit code: 0 when all are there
- */
-function compileAll(out: string, version: string, targets: readonly Target[]): number {
-  const work = mkdtempSync(join(tmpdir(), "portway-compile-")), runtime = process.env.DENORT_BIN;
+export async function compileAll(
+  out: string,
+  runtime: Runtime,
+  build: Build,
+  targets: readonly Target[],
+): Promise<string[]> {
+  const isNew = !existsSync(out), version = String(build.version);
+  mkdirSync(out, { recursive: true });
+  const work = mkdtempSync(join(tmpdir(), "portway-compile-")), staging = mkdtempSync(join(out, ".compile-"));
   try {
-    const folder = prepareProgram(work, version);
-    mkdirSync(out, { recursive: true });
-    const sums: string[] = [];
-    for (const target of targets) {
-      const name = nameExecutable(target, version), file = join(out, name);
-      compile(folder, target, file, runtime === undefined ? {} : { DENORT_BIN: runtime });
-      sums.push(`${createHash("sha256").update(readFileSync(file)).digest("hex")}  ${name}\n`);
-      process.stdout.write(`${file}\n`);
+    const compile = prepare(work, runtime, build), host = findTarget(process.platform, process.arch);
+    for (const target of targets) compile(target, join(staging, nameExecutable(target, runtime, version)));
+    if (host !== null && targets.includes(host)) {
+      await tryExecutable(join(staging, nameExecutable(host, runtime, version)), version);
     }
-    writeFileSync(join(out, `portway-${version}-SHA256SUMS`), sums.join(""));
+    const names = readdirSync(staging).sort();
+    for (const name of names) renameSync(join(staging, name), join(out, name));
+    writeChecksums(out, version);
+    return names.map((name) => join(out, name));
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+    rmSync(staging, { recursive: true, force: true });
+    if (isNew && readdirSync(out).length === 0) rmSync(out, { recursive: true });
+  }
+}
+
+async function main(): Promise<number> {
+  const runtime = readFlag("--runtime") ?? "deno", wanted = readFlag("--target");
+  if (runtime !== "deno" && runtime !== "node") throw new BadFlag(`--runtime: "${runtime}" is neither deno nor node`);
+  const targets = TARGETS.filter((target) => wanted === undefined || target === wanted);
+  if (targets.length === 0) throw new BadFlag(`--target: "${wanted}" is unknown; use one from ${TARGETS.join(", ")}`);
+  try {
+    const files = await compileAll(readFlag("--out") ?? join(ROOT, "dist"), runtime, readBuild(runtime), targets);
+    process.stdout.write(files.map((file) => `${file}\n`).join(""));
     return 0;
   } catch (error) {
     if (!(error instanceof CompileFailed)) throw error;
     process.stderr.write(`No executable: ${error.message}\n`);
-    if (error instanceof RuntimeMissing) checkWithout(work);
     return 1;
-  } finally {
-    rmSync(work, { recursive: true, force: true });
   }
-}
-
-/** What can be told without the runtime: whether all that is embedded would be. Any program stands in for it. */
-function checkWithout(work: string): void {
-  compile(join(work, "package"), "x86_64-unknown-linux-gnu", join(work, "embedded"), { DENORT_BIN: Deno.execPath() });
-  process.stderr.write("What would be embedded is complete. DENORT_BIN names a runtime that is there already.\n");
-}
-
-function main(): number {
-  const wanted = readFlag("--target"), targets = TARGETS.filter((target) => wanted === undefined || target === wanted);
-  if (targets.length === 0) throw new BadFlag(`--target: one of ${TARGETS.join(", ")} is wanted`);
-  return compileAll(readFlag("--out") ?? join(ROOT, "dist"), readVersion("0.0.0-dev"), targets);
 }
 
 if (import.meta.main) Deno.exit(await runScript(main));

@@ -60,7 +60,7 @@ export function chooseTests(files: readonly string[]): string[] {
 }
 
 function install(folder: string): { node: string; installed: string } {
-  const { file } = buildNpm(folder, "0.0.0-test");
+  const { file } = buildNpm(folder, { version: "0.0.0-test", form: "npm", releases: null, key: null });
   const place = join(folder, "place");
   mkdirSync(place);
   writeFileSync(join(place, "package.json"), '{"private":true}');

@@ -3,22 +3,23 @@
  * any cache and no network to fetch from.
  */
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { compile, prepareProgram, RuntimeMissing } from "../scripts/compile.ts";
+import { CompileFailed } from "../scripts/package/compile_failed.ts";
+import { compileForDeno, prepareDenoProgram } from "../scripts/package/deno_executable.ts";
 import { findMissing, listWanted, readEmbedded, unpackEmbedded } from "../scripts/package/embedded.ts";
 import { makeTempDir, runProgram, startServer, startTunnel, visit, withInstalled } from "./kit.ts";
 
 const TARGET = "x86_64-unknown-linux-gnu", RELEASE = "1.2.3";
+const BUILD = { version: RELEASE, form: "deno", releases: null, key: null } as const;
 /** Bytes, without the runtime. */
 const MAX_EMBEDDED = 16_000_000;
 
 Deno.test("what an executable embeds is complete, is no more than needed, and runs alone", async (t) => {
   await using folder = await makeTempDir();
-  const program = prepareProgram(folder.path, RELEASE), file = join(folder.path, "executable");
+  const program = prepareDenoProgram(folder.path, BUILD), file = join(folder.path, "executable");
   // Any program for this system stands in for the runtime, which need not be there.
-  compile(program, TARGET, file, { DENORT_BIN: Deno.execPath() });
+  compileForDeno(program, TARGET, file, { DENORT_BIN: Deno.execPath() });
   const embedded = readEmbedded(await readFile(file)), wanted = listWanted(program);
 
   await t.step("every module, file of a page and package is there, and what is not would be seen", () => {
@@ -47,29 +48,14 @@ Deno.test("what an executable embeds is complete, is no more than needed, and ru
     const installed = { node: await writeLauncher(folder.path, place), folder: place };
     await withInstalled(installed, () => useAll(folder.path));
   });
-  await t.step("without a runtime to be had, and with one for another system, one line says so", async () => {
-    const nowhere = { DENO_DIR: await makeFolder(folder.path, "nothing"), HTTPS_PROXY: "http://127.0.0.1:9" };
-    const isOneLine = (error: unknown) => error instanceof Error && /^[^\n]+$/.test(error.message);
-    assert.throws(() => compile(program, TARGET, file, nowhere), (error) => {
-      return error instanceof RuntimeMissing && isOneLine(error);
-    });
-    const linux = { DENORT_BIN: Deno.execPath() };
-    assert.throws(() => compile(program, "aarch64-apple-darwin", file, linux), isOneLine);
+  await t.step("a runtime for another system is rejected in one line", () => {
+    assert.throws(
+      () => compileForDeno(program, "aarch64-apple-darwin", file, { DENORT_BIN: Deno.execPath() }),
+      (error) => {
+        return error instanceof CompileFailed && /^[^\n]+$/.test(error.message);
+      },
+    );
   });
-});
-
-Deno.test("the task makes an executable with its checksum", async () => {
-  await using folder = await makeTempDir();
-  const { code } = await new Deno.Command(Deno.execPath(), {
-    args: ["task", "compile", "--target", TARGET, "--version", RELEASE, "--out", folder.path],
-    env: { DENORT_BIN: Deno.execPath() },
-    stdout: "null",
-    stderr: "null",
-  }).output();
-  assert.equal(code, 0);
-  const name = `portway-${RELEASE}-${TARGET}`;
-  const sum = createHash("sha256").update(await readFile(join(folder.path, name))).digest("hex");
-  assert.equal(await readFile(join(folder.path, `portway-${RELEASE}-SHA256SUMS`), "utf8"), `${sum}  ${name}\n`);
 });
 
 async function makeFolder(parent: string, name: string): Promise<string> {

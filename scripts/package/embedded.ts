@@ -3,26 +3,27 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
+import { LICENCES_FILE } from "./licences.ts";
 import { LATER, listProductFiles, ROOT } from "./product_files.ts";
 
-/** What stands before all that the compiler embeds: a JSON of settings, then one of the files, then their bytes. */
+/** The compiler writes this mark, then JSON with settings, JSON with a file list, and their bytes. */
 const MARK = "d3n0l4nd";
 
 interface EmbeddedFile {
   n: string;
-  /** Where its bytes lie, and how many. */
+  /** Offset and length of its bytes. */
   o: [number, number];
 }
 
 type Entry = { File: EmbeddedFile } | { Dir: { n: string; e: Entry[] } };
 
 /**
- * The files inside an executable, by their paths from the folder of its entry.
- * @throws Error when it holds none
+ * Returns the files inside an executable by their paths from the entry's folder.
+ * @throws Error for an executable without embedded files
  */
 export function readEmbedded(executable: Buffer): Map<string, Buffer> {
   const mark = executable.lastIndexOf(MARK + MARK);
-  if (mark < 0) throw new Error("nothing is embedded there");
+  if (mark < 0) throw new Error("the executable embeds no files");
   const settings = mark + 2 * MARK.length, start = executable.indexOf('[{"', settings + 8 + size(executable, settings));
   const end = start + size(executable, start - 8), first = end + 8;
   const entries: Entry[] = JSON.parse(executable.toString("utf8", start, end));
@@ -39,7 +40,7 @@ export function readEmbedded(executable: Buffer): Map<string, Buffer> {
 
 const size = (bytes: Buffer, at: number): number => Number(bytes.readBigUInt64LE(at));
 
-/** Writes them into a folder. */
+/** Writes embedded files into a folder. */
 export function unpackEmbedded(files: ReadonlyMap<string, Buffer>, folder: string): void {
   for (const [path, bytes] of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -48,9 +49,9 @@ export function unpackEmbedded(files: ReadonlyMap<string, Buffer>, folder: strin
 }
 
 /**
- * What the program may load or read that is not embedded as it should be.
+ * Returns paths that an executable lacks, or embeds with other bytes.
  * @param wanted from {@link listWanted}
- * @param folder has the files as they should be
+ * @param folder the files that were to be embedded
  */
 export function findMissing(
   embedded: ReadonlyMap<string, Buffer>,
@@ -64,10 +65,10 @@ export function findMissing(
 }
 
 /**
- * Paths of all that the program can come to load or read: every module that `cli.ts` imports, at once or later, as
- * JavaScript; files of the pages; and of packages everything but types.
- * @param folder of the package that is compiled
- * @throws Error with the first that is not in the folder
+ * Returns all paths that the program can load: the modules that `cli.ts` imports at once or later, the
+ * files for its pages, and packages without their types.
+ * @param folder the compiled package
+ * @throws Error for a file that the folder lacks
  */
 export function listWanted(folder: string): string[] {
   const product = listProductFiles();
@@ -75,7 +76,7 @@ export function listWanted(folder: string): string[] {
   const assets = product.filter((path) => !/\.tsx?$/.test(path));
   const packages = ["node_modules", "vendor"].flatMap((name) => listFiles(join(folder, name)))
     .map((file) => relative(folder, file).replaceAll("\\", "/"));
-  const wanted = [...new Set([...modules, ...assets, ...packages, "package.json"])].sort();
+  const wanted = [...new Set([...modules, ...assets, ...packages, LICENCES_FILE, "package.json"])].sort();
   for (const path of wanted) statSync(join(folder, path));
   return wanted;
 }
@@ -89,13 +90,13 @@ interface Graph {
   modules: { specifier: string; error?: string; dependencies?: { code?: { specifier?: string } }[] }[];
 }
 
-/** What Deno's own reading of the imports leads to from the entry and from all modules that are imported by name. */
+/** Returns the modules that Deno itself finds, from the entry and from each module that `later` imports. */
 function findModules(product: readonly string[]): string[] {
   const later = product.filter((path) => /\.tsx?$/.test(path)).flatMap((path) => {
     const named = [...readFileSync(join(ROOT, path), "utf8").matchAll(LATER)];
     return named.map(([, specifier]) => join(dirname(path), specifier));
   });
-  // What this file imports is the program.
+  // This file imports the program.
   const work = mkdtempSync(join(tmpdir(), "portway-graph-")), entry = join(work, "entry.ts");
   const starts = ["cli.ts", ...later.filter((path) => product.includes(path))];
   writeFileSync(entry, starts.map((path) => `import "${pathToFileURL(join(ROOT, path)).href}";\n`).join(""));
@@ -111,7 +112,7 @@ function findModules(product: readonly string[]): string[] {
   }
 }
 
-/** Paths of the modules that are imported for what they do, not for their types alone. */
+/** Returns module paths, without type imports. */
 function walk({ modules }: Graph, entry: string): string[] {
   const known = new Map(modules.map((module) => [module.specifier, module])), root = pathToFileURL(ROOT).href;
   const seen = new Set<string>(), waiting = [entry];

@@ -2,13 +2,13 @@ import { cpSync, existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./product_files.ts";
 
-/** A package of npm that the program runs with. */
+/** An npm package that the program needs. */
 export interface NpmPackage {
   readonly name: string;
   readonly version: string;
-  /** Where it lies. */
+  /** Its folder. */
   readonly path: string;
-  /** Those that it asks for and that are there. */
+  /** Its installed dependencies. */
   readonly needs: readonly NpmPackage[];
 }
 
@@ -19,10 +19,10 @@ interface Manifest {
   peerDependencies?: Record<string, string>;
 }
 
-/** What of packages nobody runs: types, maps of sources, texts that are no licence, tests. */
+/** Files that no program loads: types, source maps, documents, tests. Licences are in another file. */
 const UNUSED = /\.(?:map|d\.[cm]?ts|[cm]?tsx?|md|markdown|flow)$|\/(?:test|tests|__tests__|docs|example|examples)$/i;
 
-/** The packages that stand in `deno.json` under these names, each with all that it needs, as they were installed. */
+/** Returns the installed packages that `deno.json` has under these names, with their dependencies. */
 export function loadPackages(names: readonly string[]): NpmPackage[] {
   const known = new Map<string, NpmPackage>();
   return names.map((name) => loadPackage(realpathSync(join(ROOT, "node_modules", name)), known));
@@ -35,14 +35,14 @@ function loadPackage(path: string, known: Map<string, NpmPackage>): NpmPackage {
   const needs: NpmPackage[] = [];
   const loaded = { name: manifest.name, version: manifest.version, path, needs };
   known.set(path, loaded);
-  // Where packages that stand beside it are found.
+  // The `node_modules` folder, in which its dependencies are.
   const folder = path.slice(0, path.length - manifest.name.length);
   const wanted = new Set([
     ...Object.keys(manifest.dependencies ?? {}),
     ...Object.keys(manifest.peerDependencies ?? {}),
   ]);
   for (const name of wanted) {
-    // An optional peer that is not there is not wanted.
+    // An optional peer may be missing.
     if (existsSync(join(folder, name))) {
       needs.push(loadPackage(realpathSync(join(folder, name)), known));
     }
@@ -50,7 +50,7 @@ function loadPackage(path: string, known: Map<string, NpmPackage>): NpmPackage {
   return loaded;
 }
 
-/** All of them, once each. */
+/** Returns packages and all their dependencies, once each. */
 export function flatten(packages: readonly NpmPackage[]): NpmPackage[] {
   const all = new Set<NpmPackage>();
   const visit = (one: NpmPackage) => {
@@ -63,8 +63,8 @@ export function flatten(packages: readonly NpmPackage[]): NpmPackage[] {
 }
 
 /**
- * Copies packages into a `node_modules` folder: every name once at its top, a second version of one below who needs it.
- * @returns the names at its top
+ * Copies packages into a `node_modules` folder: each name once at the top, and a second version below its user.
+ * @returns the names at the top
  */
 export function copyPackages(packages: readonly NpmPackage[], folder: string): string[] {
   const top = new Map<string, NpmPackage>(packages.map((one) => [one.name, one]));
@@ -85,7 +85,7 @@ function copyPackage({ path }: NpmPackage, target: string): void {
   });
 }
 
-/** Names that the text of modules imports, without those of the runtime. */
+/** Returns the packages that modules import, without the runtime's own. */
 export function findPackageNames(texts: Iterable<string>): string[] {
   const names = new Set<string>();
   for (const text of texts) {

@@ -1,25 +1,45 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, normalize, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runTool } from "./run_tool.ts";
+import { stripComments } from "../check_imports.ts";
 
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What belongs to the program: not its tests, nor what runs them, nor what is made from it. */
-const PARTS = ["client", "common", "protocol", "server", "cli.ts", "server.ts", "mod.ts"];
+/** The modules from which all imports start. */
+const ENTRIES = ["cli.ts", "server.ts", "mod.ts"];
+
+/** Calls to `later` with their specifiers, as the code contains them. */
+export const LATER = /\blater\("(\.[^"]+)"\)/g;
+
+/** Relative specifiers in imports and re-exports, and in calls to `later`, which hides them from Deno. */
+const IMPORTS = /\b(?:from|import)\s*\(?\s*"(\.[^"]+)"|\blater\("(\.[^"]+)"\)/g;
+/** Files and folders that a module reads relative to itself. */
+const READS = /\bnew URL\("(\.[^"]+)", import\.meta\.url\)/g;
 
 /**
- * The files of the program itself, by their paths from the project's folder: code and what its pages are made of.
- * @throws ToolFailed where there is no git, or the folder is none of its
+ * Lists the program's files by their paths from the project's folder: each module that an entry reaches, and the files
+ * that these modules read. Tests and tools are not among them.
+ * @throws Error when an import or a path leads to a missing file
  */
 export function listProductFiles(): string[] {
-  const listed = runTool("git", ["ls-files", "--cached", "--others", "--exclude-standard", ...PARTS], ROOT);
-  return listed.split("\n").filter((path) => path !== "" && !isForTests(path)).sort();
+  const files = new Set<string>(), waiting = [...ENTRIES];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (files.has(path)) continue;
+    files.add(path);
+    const code = stripComments(readFileSync(join(ROOT, path), "utf8"));
+    const resolveFrom = (specifier: string) => normalize(join(dirname(path), specifier)).replaceAll(sep, "/");
+    for (const [, plain, hidden] of code.matchAll(IMPORTS)) waiting.push(resolveFrom(plain ?? hidden));
+    for (const [, read] of code.matchAll(READS)) for (const file of listRead(resolveFrom(read))) files.add(file);
+  }
+  return [...files].sort();
 }
 
-function isForTests(path: string): boolean {
-  return /_test\.[jt]sx?$|\/testdata\//.test(path) ||
-    /\/_(?!\w*\.tsx?$)|\/_(?:test|fuzz|attacks|script|real|fake)/.test(path);
+/** Returns the file, or all files below the folder that a page can load. */
+function listRead(path: string): string[] {
+  const found = join(ROOT, path);
+  if (!statSync(found).isDirectory()) return [path];
+  return readdirSync(found, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.tsx?$|_test\.js$/.test(entry.name))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).replaceAll(sep, "/"));
 }
-
-/** Specifiers that `later` imports, as they are written in the code. */
-export const LATER = /\blater\("(\.[^"]+)"\)/g;

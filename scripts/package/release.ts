@@ -1,20 +1,22 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import type { Build, ReleaseForm } from "../../common/release.ts";
+import { readSourceVersion } from "../../common/source_version.ts";
 import { ToolFailed } from "./run_tool.ts";
 
-/** The value of a flag of a script: `--version 1.2.3`. */
+/** Returns a flag's value, as in `--version 1.2.3`. */
 export function readFlag(name: string): string | undefined {
   const at = process.argv.indexOf(name);
   return at < 0 ? undefined : process.argv[at + 1];
 }
 
-/** A flag has a value that cannot be used; the message says what is wanted. */
+/** A flag has a value that the script cannot use; the message names the expected form. */
 export class BadFlag extends Error {
   override readonly name = "BadFlag";
 }
 
-/** Runs a script to its exit code; a flag that cannot be used, or a program that is missing, is told in one line. */
+/** Returns a script's exit code, and prints one line for a bad flag or a failed program. */
 export async function runScript(main: () => number | Promise<number>): Promise<number> {
   try {
     return await main();
@@ -25,19 +27,31 @@ export async function runScript(main: () => number | Promise<number>): Promise<n
   }
 }
 
-/** The value of `--version`, or another when it is left out. @throws BadFlag */
-export function readVersion(otherwise: string): string {
-  const version = readFlag("--version") ?? otherwise;
-  if (!RELEASE.test(version)) throw new BadFlag(`--version: "${version}" is no release such as 1.2.3`);
-  return version;
+/**
+ * Returns the facts that a build script writes into the program: `--version`, `--releases` and `--key`. Without a
+ * version the build is a commit between releases.
+ * @throws BadFlag
+ */
+export function readBuild(form: ReleaseForm): Build {
+  const version = readFlag("--version") ?? readSourceVersion();
+  if (!VERSION.test(version)) throw new BadFlag(`--version: "${version}" is no release such as 1.2.3`);
+  const releases = readFlag("--releases") || null, key = readFlag("--key") || null;
+  if ((releases === null) !== (key === null)) throw new BadFlag("--releases and --key: give both or none");
+  if (releases !== null && !URL.canParse(releases)) throw new BadFlag(`--releases: "${releases}" is no URL`);
+  if (key !== null && !KEY.test(key)) throw new BadFlag(`--key: "${key}" is no minisign public key`);
+  return { version, form, releases, key };
 }
 
-const RELEASE = /^\d+\.\d+\.\d+(?:-[\w.]+)?$/;
+const VERSION = /^\d+\.\d+\.\d+(?:-[\w.]+)?$/;
+/** A public key file's second line: 42 bytes in base64, whose first two are `Ed`. */
+const KEY = /^RW[A-Za-z0-9+/]{54}$/;
 
-/** Writes the release that people see into a copy of the program. @throws Error where it is not found */
-export function stampRelease(folder: string, version: string): void {
-  const file = join(folder, "common", "release.ts");
-  const text = readFileSync(file, "utf8"), stamped = text.replace('RELEASE = "dev"', `RELEASE = "${version}"`);
-  if (stamped === text) throw new Error(`${file} has no release to stamp`);
+/** Writes the facts about a build into the program's copy. @throws Error if that has no line for them */
+export function stampBuild(folder: string, build: Build): void {
+  const file = join(folder, "common", "release.ts"), text = readFileSync(file, "utf8");
+  const stamped = text.replace(/^((?:export )?const BUILD: Build = ).*$/m, (_, start: string) => {
+    return `${start}${JSON.stringify(build)};`;
+  });
+  if (stamped === text) throw new Error(`${file} has no line for the facts about a build`);
   writeFileSync(file, stamped);
 }

@@ -1,15 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { nameCommand } from "../../common/platform/mod.ts";
 
-/** A program that a script needs is missing, or failed; the message says so in a line, and then what the program said. */
+/** A program that a script needs is missing or failed; the message has one line, then the program's output. */
 export class ToolFailed extends Error {
   override readonly name = "ToolFailed";
 }
 
 /**
  * Runs a program to its end.
- * @param program its name on PATH; `deno` is the one that runs this
- * @returns what it printed
+ * @param program its path, or its name on PATH; `deno` is the Deno that runs this script
+ * @returns its standard output
  * @throws ToolFailed
  */
 export function runTool(program: string, args: readonly string[], cwd: string): string {
@@ -27,5 +27,5 @@ export function runTool(program: string, args: readonly string[], cwd: string): 
 
 function explainUnstarted(program: string, error: Error): string {
   const isMissing = "code" in error && error.code === "ENOENT";
-  return isMissing ? `${program} is needed for this, and is not on PATH` : `cannot run ${program}: ${error.message}`;
+  return isMissing ? `cannot run ${program}: it is not on PATH` : `cannot run ${program}: ${error.message}`;
 }

@@ -16,11 +16,11 @@ import { ROOT } from "./product_files.ts";
 const ENTRIES = ["mod", "server", "cli"];
 
 /**
- * Writes the types of the entries, and of every module that these name, beside the JavaScript of a package.
- * @throws Error with what the compiler says when it writes none
+ * Writes types for the entries, and for each module that they name, beside the JavaScript in a package.
+ * @throws Error with the compiler's message if it writes none
  */
 export function emitTypes(stage: string, folder: string): void {
-  // On Windows a junction, which anybody may make; it means nothing elsewhere.
+  // On Windows a junction needs no rights; other systems ignore the type.
   symlinkSync(join(ROOT, "node_modules"), join(stage, "node_modules"), "junction");
   const out = mkdtempSync(join(stage, "types-"));
   writeFileSync(
@@ -36,7 +36,7 @@ export function emitTypes(stage: string, folder: string): void {
   rmSync(out, { recursive: true });
 }
 
-/** Errors are not its business: Deno has checked the code, with types of its own that tsc does not know. */
+/** Deno has checked the code, with types that tsc does not know, so the compiler continues after errors. */
 const OPTIONS = {
   target: "esnext",
   module: "nodenext",
@@ -53,7 +53,7 @@ const OPTIONS = {
   stripInternal: true,
 };
 
-/** What a program that imports the package can come to see. */
+/** Copies the declarations that a program can reach by importing the package. */
 function copyReachable(out: string, folder: string): void {
   const files = listFiles(out);
   for (const file of files) {
@@ -80,12 +80,12 @@ const listFiles = (folder: string): string[] =>
     .filter((path) => path.endsWith(".d.ts")).map((path) => join(folder, path));
 
 /**
- * A module of types that takes each name from where it is declared. The front of an area would lead to all of it, and
- * on to the packages that this needs, whose types are not there.
+ * Returns a declaration file whose imports name the declaring modules. A folder's `mod.ts` would lead to all its
+ * modules, and from there to packages whose types are not in the package.
  */
 function pointAtDeclarations(program: ts.Program, file: string): { text: string; leadsTo: string[] } {
   const source = program.getSourceFile(file);
-  if (source === undefined) throw new Error(`${file} is not there`);
+  if (source === undefined) throw new Error(`cannot find ${file}`);
   const leadsTo: string[] = [], changes: { start: number; end: number; text: string }[] = [];
   for (const statement of source.statements) {
     const names = listNames(statement);
@@ -106,26 +106,26 @@ function pointAtDeclarations(program: ts.Program, file: string): { text: string;
   return { text, leadsTo: [...leadsTo, ...others.map(([, path]) => join(dirname(file), `${path}.d.ts`))] };
 }
 
-/** The names that a statement takes from another module of ours, or null when it is none that does. */
+/** Returns the names that a statement imports from another program module, or null for other statements. */
 function listNames(statement: ts.Statement): readonly (ts.ImportSpecifier | ts.ExportSpecifier)[] | null {
   if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return null;
   const { moduleSpecifier } = statement;
   if (moduleSpecifier === undefined || !ts.isStringLiteral(moduleSpecifier)) return null;
   if (!moduleSpecifier.text.startsWith(".")) return null;
   const named = ts.isImportDeclaration(statement) ? statement.importClause?.namedBindings : statement.exportClause;
-  // What is imported for its effect has no types.
+  // A module that is imported for its effect gives no types.
   if (named === undefined && ts.isImportDeclaration(statement)) return [];
   if (named === undefined || !(ts.isNamedImports(named) || ts.isNamedExports(named))) {
-    throw new Error(`${statement.getText()}: names are wanted`);
+    throw new Error(`${statement.getText()}: expected names`);
   }
   return named.elements;
 }
 
-/** Where a name is declared, and as what. */
+/** Returns a name's declaring module and its name there. */
 function findDeclaration(program: ts.Program, name: ts.ImportSpecifier | ts.ExportSpecifier) {
   const checker = program.getTypeChecker(), symbol = checker.getSymbolAtLocation(name.name);
   const declared = symbol === undefined ? undefined : checker.getAliasedSymbol(symbol);
   const [declaration] = declared?.declarations ?? [];
-  if (declared === undefined || declaration === undefined) throw new Error(`${name.getText()} is declared nowhere`);
+  if (declared === undefined || declaration === undefined) throw new Error(`${name.getText()} has no declaration`);
   return { from: declaration.getSourceFile().fileName, as: declared.name };
 }

@@ -1,32 +1,32 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { flatten, loadPackages, type NpmPackage } from "./npm_packages.ts";
 import { ROOT } from "./product_files.ts";
 
 /**
- * Packages that go into modules of our own, with what they alone need: of some 8 MB in 15 packages, names for
- * databases, telemetry and clients of which nothing here is used, 1.6 MB are left.
+ * Packages that become program modules, together with dependencies that only they need. Databases, telemetry and
+ * clients that the program does not use are left out: 1.6 MB remain from 8 MB in 15 packages.
  */
 const JOINED = ["better-auth", "@better-auth/oauth-provider"];
 
-/** Whether a name as it is imported is of a package that is joined. */
+/** Returns whether an import's specifier names a joined package. */
 export const isJoined = (specifier: string): boolean =>
   JOINED.some((name) => specifier === name || specifier.startsWith(`${name}/`));
 
-/** The folder of the package in which the joined modules lie, with what they were made of in `NOTICE`. */
+/** The folder for joined modules. */
 const VENDOR = "vendor";
 
 /**
- * Makes a module of every name of a joined package that the program imports, all from the same parts.
- * @param folder of the package
- * @param kept packages that are installed beside it, and stay imports
- * @returns the packages inside
- * @throws Error with what the bundler says, or when a part imports what is not there
+ * Writes a module for each joined specifier that the program imports. The modules share their parts.
+ * @param folder the package's folder
+ * @param kept packages in `node_modules`, which remain imports
+ * @returns the joined packages
+ * @throws Error with the bundler's message
  */
 export function joinPackages(texts: readonly string[], folder: string, kept: readonly string[]): NpmPackage[] {
   const specifiers = findSpecifiers(texts), work = join(folder, VENDOR, "work"), out = join(folder, VENDOR);
   mkdirSync(work, { recursive: true });
-  // On Windows a junction, which anybody may make; it means nothing elsewhere.
+  // On Windows a junction needs no rights; other systems ignore the type.
   symlinkSync(join(ROOT, "node_modules"), join(work, "node_modules"), "junction");
   writeFileSync(join(work, "deno.json"), readFileSync(join(ROOT, "deno.json")));
   const entries = specifiers.map((specifier) => {
@@ -51,13 +51,11 @@ export function joinPackages(texts: readonly string[], folder: string, kept: rea
   if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
   Deno.removeSync(work, { recursive: true });
   const inside = readInside(out);
-  const packages = flatten(loadPackages(JOINED)).filter(({ name }) => inside.has(name) && !kept.includes(name));
-  writeFileSync(join(out, "NOTICE"), packages.map(describe).join(`\n${"-".repeat(80)}\n\n`));
-  return packages;
+  return flatten(loadPackages(JOINED)).filter(({ name }) => inside.has(name) && !kept.includes(name));
 }
 
-/** The text of a module of the package with its imports of joined packages led to the modules made of them. */
-export function leadToJoined(text: string, path: string): string {
+/** Returns a module's text in which imports from joined packages name modules in the package instead. */
+export function redirectToJoined(text: string, path: string): string {
   return text.replace(IMPORT, (whole, before: string, specifier: string) => {
     if (!isJoined(specifier)) return whole;
     const to = relative(dirname(path), join(VENDOR, nameModule(specifier))).replaceAll("\\", "/");
@@ -67,7 +65,7 @@ export function leadToJoined(text: string, path: string): string {
 
 const IMPORT = /(\bfrom\s*|\bimport\s*|\bimport\(\s*)"([@a-z][^"]*)"/g;
 
-/** Not those that are imported for their types alone. */
+/** Returns joined specifiers, without type imports. */
 function findSpecifiers(texts: readonly string[]): string[] {
   const found = texts.flatMap((text) => {
     return [...text.replace(/^import type .*$/gm, "").matchAll(IMPORT)].map(([, , specifier]) => specifier);
@@ -78,7 +76,7 @@ function findSpecifiers(texts: readonly string[]): string[] {
 /** `better-auth/plugins/jwt` becomes `better-auth-plugins-jwt.js`. */
 const nameModule = (specifier: string): string => `${specifier.replace("@", "").replaceAll("/", "-")}.js`;
 
-/** The bundler says before each part where it comes from: from which package, of that only the name stays. */
+/** Returns the packages that the bundler names before each part, and removes this machine's paths there. */
 function readInside(folder: string): Set<string> {
   const names = new Set<string>();
   for (const name of readdirSync(folder)) {
@@ -93,12 +91,4 @@ function readInside(folder: string): Set<string> {
     writeFileSync(file, text);
   }
   return names;
-}
-
-function describe({ name, version, path }: NpmPackage): string {
-  const licence = readdirSync(path).find((file) => /^licen[cs]e/i.test(file));
-  if (licence !== undefined) return `${name} ${version}\n\n${readFileSync(join(path, licence), "utf8").trim()}\n`;
-  const manifest: { license?: string } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
-  if (manifest.license === undefined || !existsSync(path)) throw new Error(`${name} has no licence`);
-  return `${name} ${version}\n\nLicence: ${manifest.license}\n`;
 }

@@ -1,0 +1,1 @@
+export { CHECKSUMS, findTarget, nameExecutable, type Runtime, type Target, TARGETS } from "./release_files.ts";
