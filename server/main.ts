@@ -17,7 +17,7 @@ import { openOriginReader } from "./open/origin_reader.ts";
 import type { OpenProxyOptions } from "./open/proxy.ts";
 import { openConfiguredStore } from "./open/store.ts";
 import type { OwnAreas, OwnAreasOptions } from "./open/own_areas.ts";
-import { Relay, type RelayOptions } from "./relay/mod.ts";
+import { type Gate, Relay, type RelayOptions } from "./relay/mod.ts";
 import type { RunningServer } from "./serving/running_server.ts";
 import { type Opened, type Place, serve } from "./serving/serve.ts";
 import type { Store } from "./store/mod.ts";
@@ -35,6 +35,8 @@ export interface ServerParts {
    * tunnels; not when left out, as what one server carries another could not reach.
    */
   sharesFolder?: boolean;
+  /** Gates that visitors of tunnels pass after the server's own. */
+  gates?: readonly Gate[];
 }
 
 /** What tunnels ask of accounts. */
@@ -83,9 +85,9 @@ async function openAreas(
   const reach = { config, ...place, cors, isTunnelHost: (host: string) => relay.isTunnelHost(host), log };
   const proxy = putOffProxy(reach);
   const own = putOffOwnAreas(() => ({ ...reach, store, relay, hqUrl, ownHosts, ephemeralUrl, setUp }), log);
-  const { members = membersOf(own), presence = new LocalPresence() } = parts;
+  const { members = membersOf(own), presence = new LocalPresence(), gates } = parts;
   const tunnelUrl = domainUrl(url, domains.persistent);
-  const relay = openRelay(config, { store, ownHosts, ephemeralUrl, tunnelUrl, members, presence, log });
+  const relay = openRelay(config, { store, ownHosts, ephemeralUrl, tunnelUrl, members, presence, gates, log });
   const health = createHealth(() => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }));
   const areas: Area[] = [
     relay,
@@ -146,7 +148,7 @@ function membersOf(own: Lazy<OwnAreas>): Members {
 }
 
 interface RelayParts
-  extends Pick<RelayOptions, "store" | "presence" | "log" | "ownHosts" | "ephemeralUrl" | "tunnelUrl"> {
+  extends Pick<RelayOptions, "store" | "presence" | "gates" | "log" | "ownHosts" | "ephemeralUrl" | "tunnelUrl"> {
   members: Members;
 }
 

@@ -1,4 +1,5 @@
 export { Relay, type RelayOptions } from "./relay.ts";
+export type { Gate } from "./tunnel/endpoint.ts";
 export type { TunnelService } from "./service.ts";
 export type {
   AllowanceInfo,

@@ -10,13 +10,15 @@ import type { Area, Handler } from "../http/mod.ts";
 import type { Store } from "../store/mod.ts";
 import { createEphemeralHandler } from "./api/ephemeral_handler.ts";
 import type { TunnelService } from "./service.ts";
-import { type TunnelHost, TunnelHosts, Visits } from "./visit/visits.ts";
+import { TunnelHosts, Visits } from "./visit/visits.ts";
 import { acceptSession, describeUse } from "./session/handshake.ts";
 import { type AccountChecks, Recheck } from "./session/recheck.ts";
 import type { SessionUser } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import type { Allowance } from "./tunnel/allowance.ts";
-import type { Endpoint, RelayContext } from "./tunnel/endpoint.ts";
+import { type Gate, Gates, type RelayContext } from "./tunnel/endpoint.ts";
+import { drainingGate } from "./tunnel/gates/draining.ts";
+import { createGates } from "./tunnel/gates/list.ts";
 import { EphemeralRegistry } from "./tunnel/ephemeral_registry.ts";
 import { PersistentRegistry } from "./tunnel/persistent_registry.ts";
 import { UsageSaver } from "./tunnel/usage_saver.ts";
@@ -50,6 +52,8 @@ export interface RelayOptions extends AccountChecks {
   maxSessionsPerAddress: number;
   streamIdleMs: number;
   holdMs: number;
+  /** Gates that follow the relay's own. */
+  gates?: readonly Gate[];
   now?: () => number;
 }
 
@@ -62,6 +66,7 @@ export class Relay implements Area {
   readonly handlers: readonly Handler[];
   readonly #options: RelayOptions;
   readonly #hosts: TunnelHosts;
+  readonly #gates: Gates;
   readonly #ephemerals: EphemeralRegistry;
   readonly #persistents: PersistentRegistry;
   readonly #sessions: Sessions;
@@ -74,19 +79,20 @@ export class Relay implements Area {
   constructor(options: RelayOptions) {
     this.#options = options;
     const { store, presence, log, tunnelUrl, now = Date.now } = options;
-    const place: RelayContext = { presence, now, startedAt: now() };
+    const gates = this.#gates = new Gates([...createGates(options), ...options.gates ?? []]);
+    const context: RelayContext = { presence, gates, now, startedAt: now() };
     this.#hosts = new TunnelHosts({
       ephemeral: options.ephemeralUrl.hostname,
       persistent: tunnelUrl.hostname,
       ownHosts: options.ownHosts,
     });
     const { persistentTunnels, usage, ephemeralTunnels } = store;
-    this.#ephemerals = new EphemeralRegistry(ephemeralTunnels, place, log);
+    this.#ephemerals = new EphemeralRegistry(ephemeralTunnels, context, log);
     const { monthlyBytes } = options;
     const registry = this.#persistents = new PersistentRegistry({
       store: persistentTunnels,
       usage,
-      place,
+      context,
       monthlyBytes,
     });
     const sessions = this.#sessions = new Sessions({ ...options, maxPerAddress: options.maxSessionsPerAddress });
@@ -104,7 +110,7 @@ export class Relay implements Area {
   /** Whether there is a tunnel at a host. Throws what the store throws. */
   async hasTunnelAt(host: string): Promise<boolean> {
     const found = this.#hosts.find(host);
-    return found !== null && await this.#findEndpoint(found) !== null;
+    return found !== null && await this.#sources()[found.kind].findEndpoint(found.label) !== null;
   }
 
   /** Loads what members of accounts do with their tunnels. */
@@ -145,6 +151,7 @@ export class Relay implements Area {
    * or when `signal` aborts.
    */
   drain(signal: AbortSignal): Promise<void> {
+    this.#gates.prepend(drainingGate);
     return this.#sessions.drain(signal);
   }
 
@@ -160,14 +167,16 @@ export class Relay implements Area {
     const visits = new Visits({
       ...this.#options,
       hosts: this.#hosts,
-      getEndpoint: (host) => this.#getEndpoint(host),
-      findEndpoint: (host) => this.#findEndpoint(host),
-      sessions: this.#sessions,
+      sources: this.#sources(),
     });
     const sessions: Handler = {
       handle: (exchange) => isSession(exchange) ? this.#openSession(exchange) : undefined,
     };
     return [visits, sessions, this.#createEphemeralHandler()];
+  }
+
+  #sources() {
+    return { ephemeral: this.#ephemerals, persistent: this.#persistents };
   }
 
   #createEphemeralHandler(): Handler {
@@ -195,15 +204,6 @@ export class Relay implements Area {
       readOrigin,
     });
     return null;
-  }
-
-  #getEndpoint({ kind, label }: TunnelHost): Endpoint | undefined {
-    return kind === "ephemeral" ? this.#ephemerals.getByLabel(label)?.endpoint : this.#persistents.getByHost(label);
-  }
-
-  async #findEndpoint({ kind, label }: TunnelHost): Promise<Endpoint | null> {
-    if (kind === "persistent") return await this.#persistents.findByHost(label);
-    return (await this.#ephemerals.findByLabel(label))?.endpoint ?? null;
   }
 
   /** Tells the clients of a user who has little left. */

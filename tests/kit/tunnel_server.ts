@@ -6,7 +6,7 @@ import { resolveOptions } from "../../common/options.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
 import { serverOptions } from "../../server/config.ts";
 import { type RunningServer, startServer } from "../../server/main.ts";
-import type { TunnelInfo } from "../../server/relay/mod.ts";
+import type { Gate, TunnelInfo } from "../../server/relay/mod.ts";
 import { LineLog } from "./events.ts";
 import { Members } from "./members.ts";
 import { visit, type Visited } from "./visit.ts";
@@ -21,8 +21,15 @@ export interface TunnelServer extends AsyncDisposable {
   readonly running: RunningServer;
 }
 
-/** @param flags by their names in the options table */
-export async function startTunnelServer(flags: Record<string, string> = {}): Promise<TunnelServer> {
+/**
+ * Starts the server.
+ * @param flags by their names in the options table
+ * @param gates gates that visitors pass after the server's own
+ */
+export async function startTunnelServer(
+  flags: Record<string, string> = {},
+  gates: readonly Gate[] = [],
+): Promise<TunnelServer> {
   const members = new Members(), log = new LineLog("the log of the server");
   members.add("ann");
   members.add("bob");
@@ -37,6 +44,7 @@ export async function startTunnelServer(flags: Record<string, string> = {}): Pro
   const config = resolveOptions(serverOptions, { flags: given, env: {} });
   const running = await startServer(config, createLogger({ format: "json", write: (line) => log.add(line) }), {
     members,
+    gates,
     sharesFolder: true,
   });
   return {

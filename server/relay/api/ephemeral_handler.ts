@@ -57,21 +57,21 @@ async function create(exchange: Exchange, options: EphemeralHandlerOptions): Pro
 
 async function lookUp(exchange: Exchange, id: string, options: EphemeralHandlerOptions): Promise<Response> {
   const tunnel = checkSecret(await options.ephemerals.findById(id), exchange);
-  const fault = tunnel.gate();
-  if (fault !== null) throw fault;
+  const closure = tunnel.endpoint.findClosure();
+  if (closure !== null) throw closure.refuse();
   return Response.json(describe(tunnel, options), { headers: NO_STORE });
 }
 
 const NO_STORE = { "cache-control": "no-store" };
 
-function describe({ record, used }: Ephemeral, { urlOf, now }: EphemeralHandlerOptions) {
+function describe({ record, traffic }: Ephemeral, { urlOf, now }: EphemeralHandlerOptions) {
   return {
     id: record.id,
     url: urlOf(record.label),
     createdAt: new Date(record.createdAt).toISOString(),
     expiresAt: new Date(record.expiresAt).toISOString(),
     remainingSeconds: Math.max(0, Math.floor((record.expiresAt - now()) / 1000)),
-    bytesUsed: used,
+    bytesUsed: traffic.used,
     bytesLimit: record.bytesLimit,
   };
 }

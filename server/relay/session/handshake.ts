@@ -48,11 +48,12 @@ async function openPersistent(exchange: Exchange, tunnel: Persistent, options: H
   const port = readPort(exchange) ?? record.defaultPort;
   const carrier = { accountId: account.id, userId: user.id };
   const allowance = await options.persistents.findAllowance(carrier);
-  const fault = tunnel.gate(port, allowance);
-  if (fault !== null) throw fault;
+  const endpoint = tunnel.endpointOf(port);
+  const closure = endpoint.findClosure(allowance);
+  if (closure !== null) throw closure.refuse();
   await assign(tunnel, carrier, allowance, options);
   const address = options.readOrigin(exchange).address;
-  const session = options.sessions.accept(exchange, tunnel.endpointOf(port), {
+  const session = options.sessions.accept(exchange, endpoint, {
     address,
     user: { ...carrier, login },
     tunnel: record.id,

@@ -63,8 +63,8 @@ export class Sessions {
    */
   accept(exchange: Exchange, endpoint: Endpoint, owner: SessionOwner): Session {
     if (this.#draining) throw serverRestarting();
-    const fault = endpoint.gate();
-    if (fault !== null) throw fault;
+    const closure = endpoint.findClosure();
+    if (closure !== null) throw closure.refuse();
     const { maxStreams, maxUpgrades, log } = this.#options;
     const { address, user, tunnel } = owner;
     const network = networkOf(address);
@@ -122,9 +122,9 @@ export class Sessions {
   }
 
   /** A session that takes over from its own predecessor frees that one's place. */
-  #checkPlace(network: string, { carrier }: Endpoint): void {
+  #checkPlace(network: string, { session }: Endpoint): void {
     if ((this.#perNetwork.get(network) ?? 0) < this.#options.maxPerAddress) return;
-    if (carrier instanceof Session && !carrier.over && networkOf(carrier.address) === network) return;
+    if (session instanceof Session && !session.over && networkOf(session.address) === network) return;
     throw new HttpError(429, "too_many_sessions", "This address holds as many sessions as it may.", {
       headers: { "retry-after": "10" },
     });

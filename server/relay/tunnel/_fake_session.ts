@@ -1,14 +1,15 @@
 import type { GoAwayReason } from "../../../protocol/mod.ts";
 import { LocalPresence, type SessionHandle } from "../../cluster/mod.ts";
-import type { RelayContext } from "./endpoint.ts";
+import { Gates, type RelayContext } from "./endpoint.ts";
+import { createGates } from "./gates/list.ts";
 
-/** A carrier that notes why it was ended, and lets go of what it carries then. */
+/** A session that records why it was ended, and detaches itself then. */
 export class FakeSessionHandle implements SessionHandle {
   readonly ends: GoAwayReason[] = [];
   over = false;
-  readonly #detach: (carrier: SessionHandle) => void;
+  readonly #detach: (session: SessionHandle) => void;
 
-  constructor(detach: (carrier: SessionHandle) => void = () => {}) {
+  constructor(detach: (session: SessionHandle) => void = () => {}) {
     this.#detach = detach;
   }
 
@@ -23,7 +24,8 @@ export class FakeSessionHandle implements SessionHandle {
   }
 }
 
-/** A place whose clock a test turns. */
-export function createPlace(clock: { time: number } = { time: 0 }): RelayContext {
-  return { presence: new LocalPresence(), now: () => clock.time, startedAt: 0 };
+/** A context with the relay's gates and a clock that the test sets. */
+export function createContext(clock: { time: number } = { time: 0 }): RelayContext {
+  const gates = new Gates(createGates({ maxRequestsPerVisitor: 100 }));
+  return { presence: new LocalPresence(), gates, now: () => clock.time, startedAt: 0 };
 }

@@ -1,59 +1,36 @@
 import type { AccountUser } from "../../store/mod.ts";
-import { Unsaved } from "./unsaved.ts";
+import { Traffic } from "./gates/traffic.ts";
 
-/** The part of an allowance from which on its user is warned. */
+/** The part of an allowance at which its user gets a warning. */
 const LOW = 0.8;
 
-/** What one user of one account may carry a month, over all of their tunnels and in both directions. */
-export class Allowance {
+/** The bytes that one user of one account may carry a month, through all of their tunnels and in both directions. */
+export class Allowance extends Traffic {
   readonly user: AccountUser;
-  /** Bytes a month. */
-  readonly limit: number;
-  /** Bytes. */
-  readonly unsaved = new Unsaved();
-  /** Whether this month's warning was given. */
+  /** Whether the user got this month's warning. */
   isWarned = false;
   #month: string;
-  /** Bytes of the month, including those not yet in the store. */
-  #used: number;
 
-  /** @param used what the store knows of the month */
+  /**
+   * @param limit bytes a month
+   * @param used bytes of the month that the store counted
+   */
   constructor(user: AccountUser, limit: number, month: string, used: number) {
+    super(limit, used);
     this.user = user;
-    this.limit = limit;
     this.#month = month;
-    this.#used = used;
   }
 
-  get used(): number {
-    return this.#used;
-  }
-
-  get isExhausted(): boolean {
-    return this.#used >= this.limit;
-  }
-
-  /** Whether the user should be warned. */
+  /** Whether the user needs a warning. */
   get isLow(): boolean {
-    return this.#used >= LOW * this.limit;
+    return this.used >= LOW * this.limit;
   }
 
-  /** Counts bytes that were carried. */
-  add(bytes: number): void {
-    this.#used += bytes;
-    this.unsaved.add(bytes);
-  }
-
-  /** The month it is now: a new one begins with what the store has not been told of. */
+  /** Sets the present month. A new one begins with the bytes that are not stored yet. */
   turn(month: string): void {
     if (month === this.#month) return;
     this.#month = month;
-    this.#used = this.unsaved.amount;
+    this.learn(0);
     this.isWarned = false;
-  }
-
-  /** What the store knows of the month: other servers add to it too. */
-  learn(stored: number): void {
-    this.#used = stored + this.unsaved.amount;
   }
 }

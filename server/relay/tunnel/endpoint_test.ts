@@ -1,15 +1,22 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { GoAwayReason } from "../../../protocol/mod.ts";
 import type { SessionHandle } from "../../cluster/mod.ts";
-import { createPlace, FakeSessionHandle } from "./_fake_session.ts";
-import { Endpoint, type TunnelGate } from "./endpoint.ts";
+import { createContext, FakeSessionHandle } from "./_fake_session.ts";
+import { Endpoint, type Tunnel } from "./endpoint.ts";
+import { Traffic } from "./gates/traffic.ts";
 
-const OPEN: TunnelGate = { gate: () => null, meter() {}, requests: null };
+const OPEN: Tunnel = {
+  traffic: new Traffic(Infinity, 0),
+  requests: null,
+  expiresAt: null,
+  settings: null,
+  allowance: null,
+};
 
 function open(time = 500) {
-  const clock = { time }, place = createPlace(clock);
-  const endpoint = new Endpoint(OPEN, 0, "id", place);
-  return { clock, place, endpoint, connect: () => new FakeSessionHandle((carrier) => endpoint.detach(carrier)) };
+  const clock = { time }, context = createContext(clock);
+  const endpoint = new Endpoint(OPEN, 0, "id", context);
+  return { clock, context, endpoint, connect: () => new FakeSessionHandle((carrier) => endpoint.detach(carrier)) };
 }
 
 Deno.test("Endpoint.attach tells the session that it takes over from", () => {
@@ -17,8 +24,8 @@ Deno.test("Endpoint.attach tells the session that it takes over from", () => {
   const [older, newer] = [connect(), connect()];
   endpoint.attach(older);
   endpoint.attach(newer);
-  deepEqual([older.ends, newer.ends, endpoint.find()], [[GoAwayReason.replaced], [], newer]);
-  deepEqual([endpoint.carrier, endpoint.isLive], [newer, true]);
+  deepEqual([older.ends, newer.ends, endpoint.connect()], [[GoAwayReason.replaced], [], newer]);
+  deepEqual([endpoint.session, endpoint.isLive], [newer, true]);
 });
 
 Deno.test("Endpoint.detach of a session that was replaced changes nothing", () => {
@@ -27,7 +34,7 @@ Deno.test("Endpoint.detach of a session that was replaced changes nothing", () =
   endpoint.attach(older);
   endpoint.attach(newer);
   endpoint.detach(older);
-  deepEqual([endpoint.find(), endpoint.isLive], [newer, true]);
+  deepEqual([endpoint.connect(), endpoint.isLive], [newer, true]);
 });
 
 Deno.test("Endpoint.end ends whoever carries it", () => {
@@ -35,7 +42,7 @@ Deno.test("Endpoint.end ends whoever carries it", () => {
   const carrier = connect();
   endpoint.attach(carrier);
   endpoint.end({ reason: GoAwayReason.expired, text: "" });
-  deepEqual([carrier.ends, endpoint.find(), endpoint.isLive], [[GoAwayReason.expired], null, false]);
+  deepEqual([carrier.ends, endpoint.connect(), endpoint.isLive], [[GoAwayReason.expired], null, false]);
 });
 
 Deno.test("Endpoint.whenCarried holds visitors only for a while after a session dropped off", async () => {
@@ -71,11 +78,11 @@ Deno.test("Endpoint.whenCarried holds a limited number of visitors, and their pl
 
 /** An endpoint whose sessions are on other nodes. */
 function openElsewhere(find: () => Promise<SessionHandle | null>) {
-  const { place, clock } = open();
+  const { context, clock } = open();
   const stops: string[] = [];
   let tell: (carrier: SessionHandle) => void = () => {};
   const presence = {
-    ...place.presence,
+    ...context.presence,
     find,
     watch(_key: string, listener: (carrier: SessionHandle) => void) {
       tell = listener;
@@ -83,7 +90,7 @@ function openElsewhere(find: () => Promise<SessionHandle | null>) {
     },
   };
   const endpoint = new Endpoint(OPEN, 0, "id", {
-    ...place,
+    ...context,
     presence: { ...presence, claim() {}, release: () => false },
   });
   return { endpoint, clock, stops, tell: (carrier: SessionHandle) => tell(carrier) };

@@ -1,71 +1,68 @@
 import { describeError, type Logger } from "../../../common/log.ts";
 import { type EphemeralTunnel, type EphemeralTunnels, StoreUnavailable } from "../../store/mod.ts";
-import type { RelayContext } from "./endpoint.ts";
+import type { Endpoint, RelayContext } from "./endpoint.ts";
 import { Ephemeral } from "./ephemeral.ts";
 
-/** How long a tunnel that nobody uses stays in memory. */
+/** How long an unused tunnel stays in memory. */
 const FORGET_MS = 60_000;
-/** How long an expired tunnel still answers 410; then its address is unknown. */
+/** How long the address of an expired tunnel returns 410. Afterwards it is unknown. */
 const KEEP_EXPIRED_MS = 24 * 60 * 60 * 1000;
 const PURGE_EVERY_MS = 10 * 60 * 1000;
 
 /** Ephemeral tunnels in memory, in front of the store. */
 export class EphemeralRegistry {
-  readonly #byLabel = new Map<string, Ephemeral>();
+  readonly #endpoints = new Map<string, Endpoint<Ephemeral>>();
+  /** The endpoints in memory by label, for the fast path. */
+  readonly endpoints: ReadonlyMap<string, Endpoint<Ephemeral>> = this.#endpoints;
   readonly #store: EphemeralTunnels;
-  readonly #place: RelayContext;
+  readonly #context: RelayContext;
   readonly #log: Logger;
   #purgedAt = 0;
 
-  constructor(store: EphemeralTunnels, place: RelayContext, log: Logger) {
+  constructor(store: EphemeralTunnels, context: RelayContext, log: Logger) {
     this.#store = store;
-    this.#place = place;
+    this.#context = context;
     this.#log = log;
   }
 
-  /** The one in memory, for the fast path. */
-  getByLabel(label: string): Ephemeral | undefined {
-    return this.#byLabel.get(label);
+  /** Returns the endpoint of a label, for a day after its expiry too. @throws StoreUnavailable */
+  async findEndpoint(label: string): Promise<Endpoint<Ephemeral> | null> {
+    return this.#endpoints.get(label) ?? this.#keepFound(await this.#store.findByLabel(label))?.endpoint ?? null;
   }
 
-  /** The tunnel at a label, expired ones too for a day. @throws StoreUnavailable */
-  async findByLabel(label: string): Promise<Ephemeral | null> {
-    return this.#byLabel.get(label) ?? this.#keepFound(await this.#store.findByLabel(label));
-  }
-
-  /** The tunnel with that id, likewise. @throws StoreUnavailable */
+  /** Returns the tunnel with that id, for a day after its expiry too. @throws StoreUnavailable */
   async findById(id: string): Promise<Ephemeral | null> {
     return this.#keepFound(await this.#store.findById(id));
   }
 
-  /** Keeps a new tunnel. @throws LabelTaken, StoreUnavailable */
+  /** Stores a new tunnel. @throws LabelTaken, StoreUnavailable */
   async add(record: EphemeralTunnel): Promise<Ephemeral> {
     await this.#store.insert(record);
     return this.#keep(record);
   }
 
-  /** Tunnels that have not expired. */
+  /** Returns the number of tunnels that have not expired. */
   count(): Promise<number> {
-    return this.#store.count(this.#place.now());
+    return this.#store.count(this.#context.now());
   }
 
-  /** Once a second or so: ends what is over, stores traffic, forgets what is idle. */
+  /** Stores traffic, ends closed tunnels and removes unused ones from memory. Call it about once a second. */
   async sweep(): Promise<void> {
     await this.#saveTraffic();
-    const now = this.#place.now();
-    for (const [label, tunnel] of this.#byLabel) {
-      tunnel.endIfOver();
+    const now = this.#context.now();
+    for (const [label, { tunnel, isLive }] of this.#endpoints) {
+      if (isLive) tunnel.endpoint.endIfClosed();
       if (tunnel.endpoint.isLive) tunnel.seenAt = now;
-      else if (now - tunnel.seenAt > FORGET_MS && tunnel.unsaved.amount === 0) this.#byLabel.delete(label);
+      else if (now - tunnel.seenAt > FORGET_MS && tunnel.traffic.unsaved === 0) this.#endpoints.delete(label);
     }
     if (now - this.#purgedAt >= PURGE_EVERY_MS) await this.#purge(now);
   }
 
-  /** One object a record, however many ask at once. */
+  /** Keeps one object for each record, also if several callers load it at once. */
   #keep(record: EphemeralTunnel): Ephemeral {
-    const tunnel = this.#byLabel.get(record.label) ?? new Ephemeral(record, this.#place);
-    this.#byLabel.set(record.label, tunnel);
-    tunnel.seenAt = this.#place.now();
+    const { tunnel } = this.#endpoints.get(record.label) ?? new Ephemeral(record, this.#context).endpoint;
+    this.#endpoints.set(record.label, tunnel.endpoint);
+    tunnel.seenAt = this.#context.now();
     return tunnel;
   }
 
@@ -75,28 +72,30 @@ export class EphemeralRegistry {
 
   async #saveTraffic(): Promise<void> {
     const unsaved: { tunnel: Ephemeral; bytes: number }[] = [];
-    for (const tunnel of this.#byLabel.values()) {
-      const bytes = tunnel.unsaved.take();
+    for (const { tunnel } of this.#endpoints.values()) {
+      const bytes = tunnel.traffic.takeUnsaved();
       if (bytes > 0) unsaved.push({ tunnel, bytes });
     }
     try {
       await this.#store.addTraffic(unsaved.map(({ tunnel, bytes }) => ({ id: tunnel.record.id, bytes })));
     } catch (error) {
-      for (const { tunnel, bytes } of unsaved) tunnel.unsaved.add(bytes);
-      // The store's own fault is told once, by whoever watches it.
-      if (!(error instanceof StoreUnavailable)) this.#log.error("traffic_not_saved", { reason: describeError(error) });
+      for (const { tunnel, bytes } of unsaved) tunnel.traffic.returnUnsaved(bytes);
+      this.#report("traffic_not_saved", error);
     }
   }
 
-  /** A store that fails now is asked again later: it must not stop the sweeps, nor this process. */
+  /** Removes tunnels that expired long ago. After a failure the next purge tries again. */
   async #purge(now: number): Promise<void> {
     this.#purgedAt = now;
     try {
       await this.#store.removeExpired(now - KEEP_EXPIRED_MS);
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) {
-        this.#log.error("expired_not_removed", { reason: describeError(error) });
-      }
+      this.#report("expired_not_removed", error);
     }
+  }
+
+  /** Logs an error of this registry. The relay logs a store that is unavailable. */
+  #report(event: string, error: unknown): void {
+    if (!(error instanceof StoreUnavailable)) this.#log.error(event, { reason: describeError(error) });
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../../common/log.ts";
 import { GoAwayReason } from "../../../protocol/mod.ts";
 import type { EphemeralTraffic, EphemeralTunnel, EphemeralTunnels } from "../../store/mod.ts";
-import { createPlace, FakeSessionHandle } from "./_fake_session.ts";
+import { createContext, FakeSessionHandle } from "./_fake_session.ts";
 import { Ephemeral } from "./ephemeral.ts";
 import { EphemeralRegistry } from "./ephemeral_registry.ts";
 
@@ -22,25 +22,26 @@ function attach({ endpoint }: Ephemeral): FakeSessionHandle {
   return carrier;
 }
 
-Deno.test("Ephemeral.gate lets visitors in until the time or the traffic is over", () => {
+Deno.test("an ephemeral tunnel is open until its time or its traffic is over", () => {
   const clock = { time: 0 };
-  const tunnel = new Ephemeral(record, createPlace(clock));
-  assert.equal(tunnel.gate(), null);
+  const tunnel = new Ephemeral(record, createContext(clock));
+  const refusal = () => tunnel.endpoint.findClosure()?.refuse();
+  assert.equal(refusal(), undefined);
   clock.time = 999;
-  assert.equal(tunnel.gate(), null);
+  assert.equal(refusal(), undefined);
   clock.time = 1000;
-  assert.deepEqual([tunnel.gate()?.status, tunnel.gate()?.code], [410, "tunnel_expired"]);
-  tunnel.meter(100);
-  assert.deepEqual([tunnel.gate()?.status, tunnel.gate()?.code], [410, "tunnel_traffic_exhausted"]);
+  assert.deepEqual([refusal()?.status, refusal()?.code], [410, "tunnel_expired"]);
+  tunnel.endpoint.meter(100);
+  assert.deepEqual([refusal()?.status, refusal()?.code], [410, "tunnel_traffic_exhausted"]);
 });
 
-Deno.test("Ephemeral.meter ends the session the moment the traffic is used up", () => {
-  const tunnel = new Ephemeral(record, createPlace());
+Deno.test("Endpoint.meter ends the session the moment the traffic is used up", () => {
+  const tunnel = new Ephemeral(record, createContext());
   const { ends } = attach(tunnel);
-  tunnel.meter(99);
+  tunnel.endpoint.meter(99);
   assert.deepEqual(ends, []);
-  tunnel.meter(1);
-  assert.deepEqual([ends, tunnel.endpoint.find()], [[GoAwayReason.exhausted], null]);
+  tunnel.endpoint.meter(1);
+  assert.deepEqual([ends, tunnel.endpoint.connect()], [[GoAwayReason.exhausted], null]);
 });
 
 /** A store in memory that can be made to fail. */
@@ -77,24 +78,24 @@ function open(clock = { time: 0 }) {
   const store = createStore();
   const errors: string[] = [];
   const log = { ...silentLogger, error: (event: string) => void errors.push(event) };
-  return { clock, store, errors, registry: new EphemeralRegistry(store, createPlace(clock), log) };
+  return { clock, store, errors, registry: new EphemeralRegistry(store, createContext(clock), log) };
 }
 
 Deno.test("ephemeral tunnels are one object a record, however they are found", async () => {
   const { registry, store } = open();
   const added = await registry.add(record);
-  assert.equal(registry.getByLabel("label"), added);
-  assert.equal(await registry.findByLabel("label"), added);
+  assert.equal(registry.endpoints.get("label")?.tunnel, added);
+  assert.equal((await registry.findEndpoint("label"))?.tunnel, added);
   assert.equal(await registry.findById("id"), added);
   assert.equal(store.finds, 0);
-  assert.equal(await registry.findByLabel("other"), null);
+  assert.equal(await registry.findEndpoint("other"), null);
   assert.equal(await registry.findById("other"), null);
 });
 
 Deno.test("two visitors who ask for a stored ephemeral tunnel at once get the same object", async () => {
   const { registry, store } = open();
   store.records.set("label", record);
-  const [one, two] = await Promise.all([registry.findByLabel("label"), registry.findByLabel("label")]);
+  const [one, two] = await Promise.all([registry.findEndpoint("label"), registry.findEndpoint("label")]);
   assert.notEqual(one, null);
   assert.equal(one, two);
 });
@@ -102,12 +103,12 @@ Deno.test("two visitors who ask for a stored ephemeral tunnel at once get the sa
 Deno.test("sweep stores traffic once, and what a failing store refused is stored later", async () => {
   const { registry, store, errors } = open();
   const tunnel = await registry.add(record);
-  tunnel.meter(10);
+  tunnel.endpoint.meter(10);
   store.failing = true;
   await registry.sweep();
   assert.deepEqual([store.saved, errors], [[], ["traffic_not_saved"]]);
   store.failing = false;
-  tunnel.meter(5);
+  tunnel.endpoint.meter(5);
   await registry.sweep();
   await registry.sweep();
   assert.deepEqual(store.saved, [{ id: "id", bytes: 15 }]);
@@ -125,15 +126,15 @@ Deno.test("sweep ends expired tunnels, and forgets those that nobody uses once t
   assert.deepEqual(ends, [GoAwayReason.expired]);
   clock.time = 60_999;
   await registry.sweep();
-  assert.equal(registry.getByLabel("label"), tunnel);
-  tunnel.meter(1);
+  assert.equal(registry.endpoints.get("label")?.tunnel, tunnel);
+  tunnel.endpoint.meter(1);
   store.failing = true;
   clock.time = 61_000;
   await registry.sweep();
-  assert.equal(registry.getByLabel("label"), tunnel, "its traffic is not stored");
+  assert.equal(registry.endpoints.get("label")?.tunnel, tunnel, "its traffic is not stored");
   store.failing = false;
   await registry.sweep();
-  assert.equal(registry.getByLabel("label"), undefined);
+  assert.equal(registry.endpoints.get("label")?.tunnel, undefined);
 });
 
 Deno.test("sweep removes tunnels that expired a day ago, and a store that fails does not stop it", async () => {

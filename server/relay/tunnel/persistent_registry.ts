@@ -12,7 +12,7 @@ const FORGET_MS = 60_000;
 export interface PersistentRegistryOptions {
   store: PersistentTunnels;
   usage: Pick<UsageRecords, "ofUser">;
-  place: RelayContext;
+  context: RelayContext;
   /** Bytes that each user of an account may carry a month. */
   monthlyBytes: number;
 }
@@ -22,21 +22,17 @@ export class PersistentRegistry {
   readonly #options: PersistentRegistryOptions;
   readonly #byId = new Map<string, Persistent>();
   readonly #idOfLabel = new Map<string, string>();
-  /** Endpoints that are carried, by what stands before the domain in their hosts. */
   readonly #hosts = new Map<string, Endpoint>();
+  /** The endpoints with a session by the part of the host before the domain, for the fast path. */
+  readonly endpoints: ReadonlyMap<string, Endpoint> = this.#hosts;
   readonly #allowances = new Map<string, Allowance>();
 
   constructor(options: PersistentRegistryOptions) {
     this.#options = options;
   }
 
-  /** The endpoint at an address when it is carried, for the fast path. */
-  getByHost(label: string): Endpoint | undefined {
-    return this.#hosts.get(label);
-  }
-
   /** The endpoint at an address: `<label>` for a tunnel's default port, `<label>--<port>` for any. */
-  async findByHost(host: string): Promise<Endpoint | null> {
+  async findEndpoint(host: string): Promise<Endpoint | null> {
     const parts = /^(.*?)(?:--([1-9]\d{0,4}))?$/.exec(host);
     if (parts === null) return null;
     const tunnel = await this.#findByLabel(parts[1]);
@@ -61,13 +57,14 @@ export class PersistentRegistry {
 
   /** The allowance of a user in an account, one object however many ask. */
   async findAllowance(user: AccountUser): Promise<Allowance> {
-    const { usage, place, monthlyBytes } = this.#options;
+    const { usage, context, monthlyBytes } = this.#options;
     const key = `${user.accountId} ${user.userId}`;
     const known = this.#allowances.get(key);
     if (known !== undefined) return known;
-    const month = monthOf(place.now()), used = await usage.ofUser(user, month);
+    const month = monthOf(context.now()), used = await usage.ofUser(user, month);
     const { accountId, userId } = user;
     const allowance = this.#allowances.get(key) ?? new Allowance({ accountId, userId }, monthlyBytes, month, used);
+    allowance.onExhausted = () => this.#endAllOf(allowance);
     this.#allowances.set(key, allowance);
     return allowance;
   }
@@ -79,7 +76,7 @@ export class PersistentRegistry {
     if (tunnel.record.userId !== record.userId) tunnel.allowance = await this.findAllowance(record);
     if (tunnel.record.defaultPort !== record.defaultPort) this.#forgetHosts(tunnel);
     tunnel.record = record;
-    tunnel.endIfOver();
+    tunnel.endIfClosed();
   }
 
   /** Ends and forgets a tunnel that is in the store no more. */
@@ -102,7 +99,7 @@ export class PersistentRegistry {
 
   /** Ends what may not go on, and forgets what is idle and stored. */
   sweep(): void {
-    const now = this.#options.place.now();
+    const now = this.#options.context.now();
     const used = new Set<Allowance>();
     for (const tunnel of [...this.#byId.values()]) {
       if (tunnel.live().length > 0) tunnel.seenAt = now;
@@ -112,7 +109,7 @@ export class PersistentRegistry {
       else used.add(tunnel.allowance);
     }
     for (const [key, allowance] of this.#allowances) {
-      if (!used.has(allowance) && allowance.unsaved.amount === 0) this.#allowances.delete(key);
+      if (!used.has(allowance) && allowance.unsaved === 0) this.#allowances.delete(key);
     }
   }
 
@@ -126,17 +123,16 @@ export class PersistentRegistry {
   async #load(record: PersistentTunnel | null): Promise<Persistent | null> {
     if (record === null) return null;
     const allowance = await this.findAllowance(record);
-    const { place } = this.#options;
-    const tunnel = this.#byId.get(record.id) ??
-      new Persistent(record, allowance, place, (exhausted) => this.#endAllOf(exhausted));
+    const { context } = this.#options;
+    const tunnel = this.#byId.get(record.id) ?? new Persistent(record, allowance, context);
     this.#byId.set(record.id, tunnel);
     this.#idOfLabel.set(record.label, record.id);
-    tunnel.seenAt = place.now();
+    tunnel.seenAt = context.now();
     return tunnel;
   }
 
   #endAllOf(allowance: Allowance): void {
-    for (const tunnel of this.#byId.values()) if (tunnel.allowance === allowance) tunnel.endIfOver();
+    for (const tunnel of this.#byId.values()) if (tunnel.allowance === allowance) tunnel.endIfClosed();
   }
 
   #forget(tunnel: Persistent): void {

@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { silentLogger } from "../../../common/log.ts";
 import { GoAwayReason } from "../../../protocol/mod.ts";
 import { openStore, type PersistentTunnel, StoreUnavailable } from "../../store/mod.ts";
-import { createPlace, FakeSessionHandle } from "./_fake_session.ts";
+import { createContext, FakeSessionHandle } from "./_fake_session.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Persistent } from "./persistent.ts";
 import { PersistentRegistry } from "./persistent_registry.ts";
@@ -33,12 +33,12 @@ async function open(clock = { time: NEW_YEARS_EVE }) {
     add: (report: Parameters<typeof store.usage.add>[0]) =>
       isFailing ? Promise.reject(new StoreUnavailable("disk full")) : store.usage.add(report),
   };
-  const place = createPlace(clock), low: Allowance[] = [];
-  const registry = new PersistentRegistry({ store: store.persistentTunnels, usage, place, monthlyBytes: 1000 });
+  const context = createContext(clock), low: Allowance[] = [];
+  const registry = new PersistentRegistry({ store: store.persistentTunnels, usage, context, monthlyBytes: 1000 });
   const saver = new UsageSaver({
     usage,
     registry,
-    now: place.now,
+    now: context.now,
     onLow: (allowance) => low.push(allowance),
     log: silentLogger,
   });
@@ -53,16 +53,17 @@ function attach(tunnel: Persistent, port: number): FakeSessionHandle {
   return carrier;
 }
 
-Deno.test("Persistent.gate refuses by switch, suspension, port and allowance, in this order", async () => {
+Deno.test("a persistent tunnel closes by suspension, switch, port and allowance, in this order", async () => {
   const { tunnel } = await open();
-  const codes = (port: number) => [tunnel.gate(port)?.status, tunnel.gate(port)?.code];
+  const refusal = (port: number) => tunnel.endpointOf(port).findClosure()?.refuse();
+  const codes = (port: number) => [refusal(port)?.status, refusal(port)?.code];
   deepEqual(codes(3000), [undefined, undefined]);
   deepEqual(codes(9000), [403, "port_not_allowed"]);
   tunnel.record = { ...RECORD, allowedPorts: "all" };
   deepEqual(codes(9000), [undefined, undefined]);
-  tunnel.meter(1000);
+  tunnel.traffic.add(1000);
   deepEqual(codes(3000), [429, "allowance_exhausted"]);
-  equal(tunnel.gate(3000)?.headers["retry-after"], "1");
+  equal(refusal(3000)?.headers["retry-after"], "1");
   tunnel.record = { ...RECORD, enabled: false };
   deepEqual(codes(9000), [403, "tunnel_disabled"]);
   tunnel.record = { ...RECORD, enabled: false, suspended: true };
@@ -71,15 +72,15 @@ Deno.test("Persistent.gate refuses by switch, suspension, port and allowance, in
 
 Deno.test("PersistentRegistry finds endpoints by host, one object while they are carried", async () => {
   const { registry, tunnel } = await open();
-  equal((await registry.findByHost("app-k3v9"))?.port, 3000);
-  equal((await registry.findByHost("app-k3v9--8080"))?.port, 8080);
+  equal((await registry.findEndpoint("app-k3v9"))?.port, 3000);
+  equal((await registry.findEndpoint("app-k3v9--8080"))?.port, 8080);
   for (const host of ["app", "app-k3v9--0", "app-k3v9--080", "app-k3v9--65536", "--3000", "", "app-k3v9--1--2"]) {
-    equal(await registry.findByHost(host), null, host);
+    equal(await registry.findEndpoint(host), null, host);
   }
-  equal(registry.getByHost("app-k3v9"), undefined, "nobody carries it");
+  equal(registry.endpoints.get("app-k3v9"), undefined, "nobody carries it");
   attach(tunnel, 3000);
-  const endpoint = await registry.findByHost("app-k3v9");
-  deepEqual([registry.getByHost("app-k3v9"), await registry.findByHost("app-k3v9--3000")], [endpoint, endpoint]);
+  const endpoint = await registry.findEndpoint("app-k3v9");
+  deepEqual([registry.endpoints.get("app-k3v9"), await registry.findEndpoint("app-k3v9--3000")], [endpoint, endpoint]);
 });
 
 Deno.test("PersistentRegistry.apply ends what may not go on and leaves the rest", async () => {
@@ -87,9 +88,9 @@ Deno.test("PersistentRegistry.apply ends what may not go on and leaves the rest"
   const [web, api] = [attach(tunnel, 3000), attach(tunnel, 8080)];
   await registry.apply({ ...RECORD, allowedPorts: [3000] });
   deepEqual([web.ends, api.ends], [[], [GoAwayReason.disabled]]);
-  await registry.findByHost("app-k3v9");
+  await registry.findEndpoint("app-k3v9");
   await registry.apply({ ...RECORD, defaultPort: 8080 });
-  equal((await registry.findByHost("app-k3v9"))?.port, 8080);
+  equal((await registry.findEndpoint("app-k3v9"))?.port, 8080);
   registry.drop("id");
   deepEqual([web.ends, registry.getById("id")], [[GoAwayReason.removed], undefined]);
 });
@@ -106,21 +107,21 @@ Deno.test("an allowance that is used up ends every tunnel that lives on it, and 
   for (const record of others) await store.persistentTunnels.insert(record, 10);
   const carriers = [tunnel, (await registry.findById("same"))!, (await registry.findById("other"))!]
     .map((tunnel) => attach(tunnel, 3000));
-  tunnel.meter(999);
+  tunnel.traffic.add(999);
   deepEqual(carriers.map(({ ends }) => ends), [[], [], []]);
-  tunnel.meter(1);
+  tunnel.traffic.add(1);
   deepEqual(carriers.map(({ ends }) => ends), [[GoAwayReason.allowance], [GoAwayReason.allowance], []]);
 });
 
 Deno.test("UsageSaver stores each byte once, and what a failing store refused later", async () => {
   const { store, saver, tunnel, fail } = await open();
-  tunnel.meter(10);
+  tunnel.traffic.add(10);
   tunnel.requests.add({ at: 0, method: "GET", path: "/", status: 200, ms: 1, bytes: 10, port: 3000 });
   fail(true);
   await saver.save();
   equal(tunnel.isSaved, false);
   fail(false);
-  tunnel.meter(5);
+  tunnel.traffic.add(5);
   await saver.save();
   await saver.save();
   deepEqual(await store.usage.ofTunnel("id", ""), [{ day: "2026-12-31", bytes: 15, requests: 1 }]);
@@ -131,16 +132,16 @@ Deno.test("UsageSaver learns what other servers carried, warns once a month, and
   const { store, saver, tunnel, clock, low } = await open();
   const user = { accountId: "account", userId: "ann" };
   await store.usage.add({ day: "2026-12-30", tunnels: [], users: [{ ...user, bytes: 790 }] });
-  tunnel.meter(10);
+  tunnel.traffic.add(10);
   await saver.save();
   deepEqual([tunnel.allowance.used, low.length], [800, 1]);
-  tunnel.meter(200);
+  tunnel.traffic.add(200);
   await saver.save();
-  deepEqual([tunnel.gate(3000)?.code, low.length], ["allowance_exhausted", 1]);
+  deepEqual([tunnel.endpointOf(3000).findClosure()?.refuse().code, low.length], ["allowance_exhausted", 1]);
   clock.time += 1000;
   await saver.save();
-  deepEqual([tunnel.gate(3000), tunnel.allowance.used], [null, 0]);
-  tunnel.meter(7);
+  deepEqual([tunnel.endpointOf(3000).findClosure(), tunnel.allowance.used], [null, 0]);
+  tunnel.traffic.add(7);
   await saver.save();
   deepEqual([await store.usage.ofUser(user, "2026-12"), await store.usage.ofUser(user, "2027-01")], [1000, 7]);
 });
@@ -152,7 +153,7 @@ Deno.test("PersistentRegistry.sweep forgets what nobody uses once it is stored",
   registry.sweep();
   equal(registry.getById("id"), tunnel, "it is carried");
   carrier.end(GoAwayReason.closed);
-  tunnel.meter(1);
+  tunnel.traffic.add(1);
   clock.time += 100_000;
   registry.sweep();
   equal(registry.getById("id"), tunnel, "its traffic is not stored");

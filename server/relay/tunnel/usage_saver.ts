@@ -87,11 +87,11 @@ interface Taken {
 function takeUnsaved(registry: PersistentRegistry): Taken {
   const taken: Taken = { tunnels: [], users: [] };
   for (const tunnel of registry.tunnels()) {
-    const bytes = tunnel.unsaved.take(), requests = tunnel.requests.unsaved.take();
+    const bytes = tunnel.traffic.takeUnsaved(), requests = tunnel.requests.takeUncounted();
     if (bytes + requests > 0) taken.tunnels.push({ tunnel, bytes, requests });
   }
   for (const allowance of registry.allowances()) {
-    const bytes = allowance.unsaved.take();
+    const bytes = allowance.takeUnsaved();
     if (bytes > 0) taken.users.push({ allowance, bytes });
   }
   return taken;
@@ -99,8 +99,8 @@ function takeUnsaved(registry: PersistentRegistry): Taken {
 
 function giveBack({ tunnels, users }: Taken): void {
   for (const { tunnel, bytes, requests } of tunnels) {
-    tunnel.unsaved.add(bytes);
-    tunnel.requests.unsaved.add(requests);
+    tunnel.traffic.returnUnsaved(bytes);
+    tunnel.requests.returnUncounted(requests);
   }
-  for (const { allowance, bytes } of users) allowance.unsaved.add(bytes);
+  for (const { allowance, bytes } of users) allowance.returnUnsaved(bytes);
 }

@@ -12,6 +12,7 @@ import {
   scanValue,
 } from "../../../net/http1/mod.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
+import type { FieldEdits } from "./edits.ts";
 import { copyBytes, type HeadWriter, MAX_HEAD } from "../../../protocol/mod.ts";
 
 const SLASH = 0x2f;
@@ -31,12 +32,20 @@ export class VisitorHead implements HeadWriter {
   readonly #head: RequestHead;
   readonly #isUpgrade: boolean;
   readonly #added: AddedLines;
+  readonly #edits: { names: Names; lines: Uint8Array } | null;
 
-  constructor({ head, host, upgrade }: Exchange, origin: Pick<Origin, "address" | "proto">) {
+  /** @param edits header fields that gates replace or remove, or null */
+  constructor(
+    { head, host, upgrade }: Exchange,
+    origin: Pick<Origin, "address" | "proto">,
+    edits: FieldEdits | null = null,
+  ) {
     this.#head = head;
     this.#isUpgrade = upgrade !== null;
     this.#added = addedLines(host, origin);
-    this.headSize = head.end - head.start + this.#added.host.length + this.#added.tail.length + ROOM;
+    this.#edits = edits === null ? null : { names: edits.names, lines: edits.serialize() };
+    const edited = this.#edits?.lines.length ?? 0;
+    this.headSize = head.end - head.start + this.#added.host.length + this.#added.tail.length + edited + ROOM;
   }
 
   writeHead(into: Uint8Array, at: number): number {
@@ -50,13 +59,14 @@ export class VisitorHead implements HeadWriter {
     at = put(into, at, VERSION, 0, VERSION.length);
     at = put(into, at, this.#added.host, 0, this.#added.host.length);
     at = this.#writeFields(into, at);
+    if (this.#edits !== null) at = put(into, at, this.#edits.lines, 0, this.#edits.lines.length);
     return put(into, at, this.#added.tail, 0, this.#added.tail.length);
   }
 
   /** Copies runs of field lines between those that stay behind. */
   #writeFields(into: Uint8Array, at: number): number {
     const head = this.#head, { bytes } = head;
-    const named = namedByRequest(head);
+    const named = joinNames(namedByRequest(head), this.#edits?.names ?? null);
     let run = head.fieldsStart;
     for (let field = 0; field < head.fieldCount; field++) {
       const start = head.nameStart(field), end = head.nameEnd(field);

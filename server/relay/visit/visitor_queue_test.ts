@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { decodeLatin1, encodeLatin1 } from "../../../net/http1/mod.ts";
 import { settle } from "./_client_end.ts";
-import { OutQueue } from "./visitor.ts";
+import { OutQueue } from "./out_queue.ts";
 
 /** A queue to a visitor who takes a write when the test says so. */
 function createQueue() {

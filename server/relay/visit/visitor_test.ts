@@ -2,46 +2,63 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { HttpError } from "../../../common/http_error.ts";
 import { encodeLatin1 } from "../../../net/http1/mod.ts";
-import { BodyCut, type Exchange } from "../../../net/listener/mod.ts";
+import { BodyCut } from "../../../net/listener/mod.ts";
 import { GoAwayReason, INITIAL_WINDOW, OVERDRAFT, ResetReason } from "../../../protocol/mod.ts";
 import { createPair, inform, type PairOptions, respond, settle, writeText } from "./_client_end.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
+import { LocalPresence } from "../../cluster/mod.ts";
 import { tunnelExhausted } from "../errors.ts";
-import { toOpening } from "./visits.ts";
+import { Endpoint, Gates } from "../tunnel/endpoint.ts";
+import { Traffic } from "../tunnel/gates/traffic.ts";
 import { Visitor } from "./visitor.ts";
+import { toOpening } from "./visits.ts";
 
 const HEAD = writeText("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
 const UPGRADE: [string, string][] = [["Connection", "Upgrade"], ["Upgrade", "chat"]];
 const CANCELLED = `reset ${ResetReason.cancelled}`;
 
 interface VisitOptions extends FakeExchangeOptions, PairOptions {
-  gate?: () => HttpError | null;
+  /** Closes the endpoint with an error. */
+  refuse?: () => HttpError;
   onMeter?: () => void;
 }
 
-/** A visitor whose request has reached the client. What the visitor is refused with is in `refused`. */
+/** An endpoint that counts bytes in `traffic`, and is closed if `refuse` is given. */
+function createEndpoint(traffic: Traffic, refuse?: () => HttpError): Endpoint {
+  const end = { reason: GoAwayReason.exhausted, text: "" };
+  const gates = refuse === undefined ? [] : [() => ({ close: () => ({ refuse, end }) })];
+  const tunnel = { traffic, requests: null, expiresAt: null, settings: null, allowance: null };
+  return new Endpoint(tunnel, 0, "id", {
+    presence: new LocalPresence(),
+    gates: new Gates(gates),
+    now: () => 0,
+    startedAt: 0,
+  });
+}
+
+/** A visitor whose request has reached the client. */
 async function visit(options: VisitOptions = {}) {
   const pair = createPair(options);
   const exchange = createExchange(options);
-  const refused: string[] = [];
-  let metered = 0;
-  const meter = (bytes: number) => {
-    metered += bytes;
-    options.onMeter?.();
-  };
-  const refuse = (_: Exchange, { status, code }: HttpError) => refused.push(`${status} ${code}`);
-  const visitor = new Visitor(exchange, { meter, gate: options.gate ?? (() => null) }, refuse);
-  const stream = pair.relay.open(toOpening(exchange), HEAD, visitor)!;
-  visitor.start(stream);
+  const traffic = new Traffic(0, 0);
+  traffic.onExhausted = options.onMeter ?? null;
+  const visitor = new Visitor(exchange, { kind: "ephemeral", label: "a" });
+  visitor.endpoint = createEndpoint(traffic, options.refuse);
+  const stream = visitor.stream = pair.relay.open(toOpening(exchange), HEAD, visitor)!;
+  visitor.start();
   await settle();
   return {
     ...pair,
     exchange,
     replied: exchange.replied,
-    refused,
     stream,
     client: pair.streams[0],
-    metered: () => metered,
+    metered: () => traffic.used,
+    /** Status and code of the relay's own error, if it sent one. */
+    refused: () => {
+      const { status, block } = exchange.replied, code = /portway-error: (\S+)/i.exec(block)?.[1];
+      return code === undefined ? [] : [`${status} ${code}`];
+    },
   };
 }
 
@@ -145,7 +162,7 @@ Deno.test("a visitor who leaves in the middle of an answer ends the stream", asy
   await settle();
   exchange.leave();
   await settle();
-  assert.deepEqual([told, relay.size, refused], [[CANCELLED], 0, []]);
+  assert.deepEqual([told, relay.size, refused()], [[CANCELLED], 0, []]);
 });
 
 Deno.test("a visitor who leaves before the answer ends the stream", async () => {
@@ -183,20 +200,21 @@ for (const [reason, status, code] of refusals) {
     const { client, refused } = await visit();
     client.reset(reason, "details of it");
     await settle();
-    assert.deepEqual(refused, [`${status} ${code}`]);
+    assert.deepEqual(refused(), [`${status} ${code}`]);
   });
 }
 
 Deno.test("whose request was under way when the tunnel's traffic ran out is told so, and not to come again", async () => {
-  const { relay, refused } = await visit({ gate: tunnelExhausted });
+  const { relay, refused } = await visit({ refuse: tunnelExhausted });
   relay.end(GoAwayReason.exhausted, "the traffic is used up");
-  assert.deepEqual(refused, ["410 tunnel_traffic_exhausted"]);
+  await settle();
+  assert.deepEqual(refused(), ["410 tunnel_traffic_exhausted"]);
 });
 
 /** A visitor whose answer uses the traffic up. */
 async function visitLast() {
   let isSpent = false;
-  const options = { gate: tunnelExhausted, onMeter: () => isSpent && pair.relay.end(GoAwayReason.exhausted, "") };
+  const options = { refuse: tunnelExhausted, onMeter: () => isSpent && pair.relay.end(GoAwayReason.exhausted, "") };
   const pair = await visit(options);
   isSpent = true;
   return pair;
@@ -206,33 +224,33 @@ Deno.test("a whole answer that uses the traffic up is the last one", async () =>
   const { client, refused, replied } = await visitLast();
   respond(client, 200, "\r\n", "hello", true);
   await settle();
-  assert.deepEqual([refused, replied.body, replied.end], [[], "hello", "complete"]);
+  assert.deepEqual([refused(), replied.body, replied.end], [[], "hello", "complete"]);
 });
 
 Deno.test("an answer whose first piece uses the traffic up is refused before it begins", async () => {
   const { client, refused, replied } = await visitLast();
   respond(client, 200, "\r\n", "hello", false);
   await settle();
-  assert.deepEqual([refused, replied.status], [["410 tunnel_traffic_exhausted"], 0]);
+  assert.deepEqual([refused(), replied.status], [["410 tunnel_traffic_exhausted"], 410]);
 });
 
 Deno.test("an interim answer that uses the traffic up is not passed on behind the refusal", async () => {
   const { client, refused, replied } = await visitLast();
   inform(client, 103, "\r\n");
   await settle();
-  assert.deepEqual([refused, replied.informs], [["410 tunnel_traffic_exhausted"], []]);
+  assert.deepEqual([refused(), replied.informs], [["410 tunnel_traffic_exhausted"], []]);
 });
 
 Deno.test("trailers that use the traffic up end a body that was complete", async () => {
   let isSpent = false;
-  const options = { gate: tunnelExhausted, onMeter: () => isSpent && pair.relay.end(GoAwayReason.exhausted, "") };
+  const options = { refuse: tunnelExhausted, onMeter: () => isSpent && pair.relay.end(GoAwayReason.exhausted, "") };
   const pair = await visit(options);
   respond(pair.client, 200, "\r\n", "hello", false);
   await settle();
   isSpent = true;
   pair.client.end(encodeLatin1("a: b\r\n"));
   await settle();
-  assert.deepEqual([pair.refused, pair.replied.body, pair.replied.end], [[], "hello", "complete"]);
+  assert.deepEqual([pair.refused(), pair.replied.body, pair.replied.end], [[], "hello", "complete"]);
 });
 
 const badResponses: [name: string, status: number, block: string][] = [
@@ -249,7 +267,7 @@ for (const [name, status, block] of badResponses) {
     respond(client, status, block, "", false);
     await client.write(new Uint8Array(10)).catch(() => {});
     await settle();
-    assert.deepEqual([refused, replied.status], [["502 bad_answer"], 0]);
+    assert.deepEqual([refused(), replied.status], [["502 bad_answer"], 502]);
     assert.deepEqual([relay.size, relay.over, told], [0, false, [CANCELLED]]);
   });
 }
@@ -259,9 +277,9 @@ Deno.test("an interim answer that is malformed is 502 and ends its stream", asyn
   inform(client, 103, "\r\na: b\nc\r\n");
   respond(client, 200, "\r\n", "x", true);
   await settle();
-  assert.deepEqual([refused, replied.status, replied.informs, relay.size, relay.over], [
+  assert.deepEqual([refused(), replied.status, replied.informs, relay.size, relay.over], [
     ["502 bad_answer"],
-    0,
+    502,
     [],
     0,
     false,
@@ -310,7 +328,7 @@ Deno.test("a request's body that breaks ends the stream, and nobody waits for an
     throw new BodyCut("gone");
   })();
   const { told, relay, refused } = await visit({ method: "POST", body });
-  assert.deepEqual([told, relay.size, refused], [[CANCELLED], 0, ["502 service_broke_off"]]);
+  assert.deepEqual([told, relay.size, refused()], [[CANCELLED], 0, ["502 service_broke_off"]]);
 });
 
 Deno.test("an answer before the request's end stops the upload when the client wants no more", async () => {
@@ -326,7 +344,7 @@ Deno.test("an answer before the request's end stops the upload when the client w
   respond(client, 413, "\r\n", "too large", true);
   client.reset(ResetReason.none);
   await settle();
-  assert.deepEqual([replied.status, replied.body, replied.end, refused], [413, "too large", "complete", []]);
+  assert.deepEqual([replied.status, replied.body, replied.end, refused()], [413, "too large", "complete", []]);
   assert.deepEqual(
     [relay.size, isStopped],
     [0, false],
@@ -428,7 +446,7 @@ Deno.test("a visitor who leaves an upgrade ends the stream", async () => {
   visitorEnd.close();
   await client.write(encodeLatin1("anyone?"));
   await settle();
-  assert.deepEqual([relay.size, refused], [0, []]);
+  assert.deepEqual([relay.size, refused()], [0, []]);
   assert.deepEqual(told.at(-1), CANCELLED);
 });
 
@@ -437,7 +455,7 @@ Deno.test("a reset ends an upgrade for its visitor at once", async () => {
   client.reset(ResetReason.broken);
   await reading;
   await assert.rejects(visitorEnd.write(encodeLatin1("anyone?")));
-  assert.deepEqual([relay.size, refused], [0, []]);
+  assert.deepEqual([relay.size, refused()], [0, []]);
 });
 
 Deno.test("a visitor of an upgrade who takes nothing holds the service back at its window", async () => {
@@ -461,5 +479,5 @@ Deno.test("an upgrade that nobody asked for ends the session, whose client is no
   const { client, relay, replied } = await visit();
   respond(client, 101, "\r\nUpgrade: chat\r\n", "", false);
   await settle();
-  assert.deepEqual([relay.over, replied.status], [true, 0]);
+  assert.deepEqual([relay.over, replied.status], [true, 503]);
 });

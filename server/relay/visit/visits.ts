@@ -1,144 +1,168 @@
 import type { OriginReader } from "../../../net/forwarded.ts";
-import { errorResponse, type HttpError, serverRestarting } from "../../../common/http_error.ts";
-import { type Exchange, sendResponse } from "../../../net/listener/mod.ts";
-import { Opening, type RequestStream, ResetReason, type StreamOpening } from "../../../protocol/mod.ts";
-import type { SessionHandle } from "../../cluster/mod.ts";
+import { errorResponse, HttpError } from "../../../common/http_error.ts";
+import type { Exchange } from "../../../net/listener/mod.ts";
+import { Opening, ResetReason, type StreamOpening } from "../../../protocol/mod.ts";
 import type { Answer, Handler } from "../../http/mod.ts";
-import {
-  fromReset,
-  headTooLarge,
-  noSuchTunnel,
-  tooManyConnections,
-  tooManyOfVisitor,
-  tooManyStreams,
-  tunnelOffline,
-} from "../errors.ts";
-import type { Sessions } from "../session/sessions.ts";
-import type { Endpoint } from "../tunnel/endpoint.ts";
-import type { RequestLog } from "../tunnel/request_log.ts";
+import { fromReset, headTooLarge, noSuchTunnel, tooManyConnections, tooManyStreams, tunnelOffline } from "../errors.ts";
+import type { Check, Endpoint, Verdict } from "../tunnel/endpoint.ts";
 import { VisitorHead } from "./heads.ts";
-import { Visitor } from "./visitor.ts";
+import { type TunnelHost, Visitor } from "./visitor.ts";
 
-/** What a visitor's way into a tunnel works with. */
-export interface VisitsOptions {
-  hosts: Pick<TunnelHosts, "find">;
-  /** The endpoint at an address when it is in memory, for the fast path. */
-  getEndpoint(host: TunnelHost): Endpoint | undefined;
-  findEndpoint(host: TunnelHost): Promise<Endpoint | null>;
-  sessions: Pick<Sessions, "draining">;
-  readOrigin: OriginReader;
-  /** How long a visitor waits for a client that has just dropped off. */
-  holdMs: number;
-  /** Requests at a time of one visitor over HTTP/2 or behind a trusted proxy, upgrades included. */
-  maxRequestsPerVisitor: number;
+/** The tunnels of one kind by their hosts' labels. */
+export interface EndpointSource {
+  /** The endpoints in memory, for the fast path. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>;
+  /** Returns the endpoint of a label, or null. @throws StoreUnavailable */
+  findEndpoint(label: string): Promise<Endpoint | null>;
 }
 
-/** Answers visitors of tunnels: HTTP, streams and upgrades pass the same gates, here and nowhere else. */
+/** The parts of the relay that visits use. */
+export interface VisitsOptions {
+  hosts: Pick<TunnelHosts, "find">;
+  /** The tunnels of each kind. */
+  sources: Readonly<Record<TunnelHost["kind"], EndpointSource>>;
+  readOrigin: OriginReader;
+  /** How long a visitor waits for a client that disconnected, in milliseconds. */
+  holdMs: number;
+}
+
+/** The result of a phase: undefined continues with the next phase, an answer ends the visit. */
+type Outcome = Answer | undefined;
+
+/**
+ * Handles visitors of tunnels. HTTP, upgrades, held visitors, and every port of every tunnel go through the same phases.
+ */
 export class Visits implements Handler {
   readonly #options: VisitsOptions;
-  /** Requests that run, of visitors over HTTP/2 and behind trusted proxies by their networks. */
-  readonly #running = new Map<string, number>();
+  /** The phases in order. A phase returns a promise only if it has to wait. */
+  readonly #phases: readonly ((visit: Visitor) => Outcome | Promise<Outcome>)[];
 
   constructor(options: VisitsOptions) {
     this.#options = options;
+    const route = this.#route.bind(this), connect = this.#connect.bind(this);
+    this.#phases = [route, admit, connect, request, respond, log];
   }
 
-  /** Answers a visitor of the tunnel that the Host names; nobody else. */
+  /** Handles a request whose Host names a tunnel. Returns undefined for other hosts. */
   handle(exchange: Exchange): Answer | Promise<Answer> | undefined {
     const host = this.#options.hosts.find(exchange.host);
-    if (host === null) return undefined;
-    // What room is left is for the owners of tunnels.
-    if (exchange.isOverLimit) return turnAway(exchange);
-    if (this.#options.sessions.draining) return refusal(exchange, serverRestarting());
-    const endpoint = this.#options.getEndpoint(host);
-    return endpoint === undefined ? this.#answerStored(exchange, host) : this.#visit(exchange, endpoint);
+    return host === null ? undefined : this.#run(new Visitor(exchange, host), 0);
   }
 
-  async #answerStored(exchange: Exchange, host: TunnelHost): Promise<Answer> {
-    const endpoint = await this.#options.findEndpoint(host);
-    return endpoint === null ? refusal(exchange, noSuchTunnel()) : await this.#visit(exchange, endpoint);
-  }
-
-  #visit(exchange: Exchange, endpoint: Endpoint): Answer | Promise<Answer> {
-    const fault = endpoint.gate();
-    if (fault !== null) return refusal(exchange, fault);
-    const carrier = endpoint.find();
-    if (carrier === null || carrier instanceof Promise) return this.#visitHeld(exchange, endpoint);
-    return this.#carry(exchange, endpoint, carrier);
-  }
-
-  async #visitHeld(exchange: Exchange, endpoint: Endpoint): Promise<Answer> {
-    const carrier = await endpoint.whenCarried(this.#options.holdMs);
-    const fault = carrier === null ? tunnelOffline() : endpoint.gate();
-    if (carrier === null || fault !== null) return refusal(exchange, fault ?? tunnelOffline());
-    return this.#carry(exchange, endpoint, carrier);
-  }
-
-  #carry(exchange: Exchange, endpoint: Endpoint, carrier: SessionHandle): Answer {
-    const { readOrigin, maxRequestsPerVisitor } = this.#options;
-    const origin = readOrigin(exchange);
-    // Everybody else has a connection for each, and the listener counts those.
-    const isCounted = origin.isProxied === true || exchange.httpVersion === "2";
-    const network = isCounted ? origin.network : null;
-    if (network !== null && (this.#running.get(network) ?? 0) >= maxRequestsPerVisitor) {
-      return refusal(exchange, tooManyOfVisitor());
+  /** Calls the phases in order, from the one with the index `first`. */
+  #run(visit: Visitor, first: number): Answer | Promise<Answer> {
+    try {
+      for (let at = first; at < this.#phases.length; at++) {
+        const outcome = this.#phases[at](visit);
+        if (outcome instanceof Promise) return this.#resume(visit, outcome, at + 1);
+        if (outcome === undefined) continue;
+        visit.end();
+        return outcome;
+      }
+      return null;
+    } catch (error) {
+      visit.end();
+      throw error;
     }
-    const head = new VisitorHead(exchange, origin);
-    const visitor = new Visitor(exchange, endpoint, refuse);
-    const opening = toOpening(exchange);
-    const stream = tryOpen(carrier, opening, head, visitor);
-    if (stream === "too large") return refusal(exchange, headTooLarge());
-    if (stream === null) return refusal(exchange, carrier.over ? tunnelOffline() : tooManyStreams());
-    endpoint.meter(stream.carried);
-    const { requests } = endpoint.tunnel;
-    if (network !== null || requests !== null) this.#follow(stream, network, requests, exchange, endpoint.port);
-    visitor.start(stream);
-    return null;
   }
 
-  /** Counts a request that runs, and notes how it ended, where either is wanted. */
-  #follow(
-    stream: RequestStream,
-    network: string | null,
-    requests: RequestLog | null,
-    exchange: Exchange,
-    port: number,
-  ): void {
-    if (network !== null) this.#countFor(network, 1);
-    // The head is gone by then. It becomes text only for the log.
-    const { method, path } = requests === null ? UNLOGGED : exchange, at = requests === null ? 0 : Date.now();
-    const finish = () => {
-      if (network !== null) this.#countFor(network, -1);
-      if (requests === null) return;
-      const status = stream.status !== 0 ? stream.status : fromReset(stream.ended ?? ResetReason.internal, "").status;
-      requests.add({ at, method, path, status, ms: Date.now() - at, bytes: stream.carried, port });
-    };
-    if (stream.ended === null) stream.onFinish = finish;
-    else finish();
+  /** Continues with the phase `next` after a phase that waits. */
+  async #resume(visit: Visitor, waiting: Promise<Outcome>, next: number): Promise<Answer> {
+    let outcome: Outcome;
+    try {
+      outcome = await waiting;
+    } catch (error) {
+      visit.end();
+      throw error;
+    }
+    if (outcome === undefined) return await this.#run(visit, next);
+    visit.end();
+    return outcome;
   }
 
-  #countFor(network: string, change: number): void {
-    const count = (this.#running.get(network) ?? 0) + change;
-    if (count > 0) this.#running.set(network, count);
-    else this.#running.delete(network);
+  /** Finds the endpoint that the Host names. */
+  #route(visit: Visitor): Outcome | Promise<Outcome> {
+    const { exchange, host } = visit;
+    // The last connections are kept for clients.
+    if (exchange.isOverLimit) return turnAway(exchange);
+    visit.visitor = this.#options.readOrigin(exchange);
+    const source = this.#options.sources[host.kind];
+    const endpoint = source.endpoints.get(host.label);
+    if (endpoint === undefined) return this.#load(visit, source);
+    visit.endpoint = endpoint;
+    return undefined;
+  }
+
+  async #load(visit: Visitor, source: EndpointSource): Promise<Outcome> {
+    const endpoint = await source.findEndpoint(visit.host.label);
+    if (endpoint === null) return refusal(visit.exchange, noSuchTunnel());
+    visit.endpoint = endpoint;
+    return undefined;
+  }
+
+  /** Finds the session that carries the endpoint, or holds the visitor until a client connects. */
+  #connect(visit: Visitor): Outcome | Promise<Outcome> {
+    const session = visit.endpoint.connect();
+    if (session === null || session instanceof Promise) return this.#hold(visit);
+    visit.session = session;
+    return undefined;
+  }
+
+  async #hold(visit: Visitor): Promise<Outcome> {
+    const session = await visit.endpoint.whenCarried(this.#options.holdMs);
+    if (session === null) return refusal(visit.exchange, tunnelOffline());
+    visit.session = session;
+    visit.wasHeld = true;
+    return await admit(visit);
   }
 }
 
-const UNLOGGED = { method: "", path: "" };
-
-/** The connection ends with the answer. */
-function turnAway(exchange: Exchange): Response {
-  const response = refusal(exchange, tooManyConnections());
-  response.headers.set("connection", "close");
-  return response;
+/** Runs the endpoint's checks in order, until one of them refuses the visit or responds. */
+function admit(visit: Visitor): Outcome | Promise<Outcome> {
+  return runChecks(visit, visit.endpoint.checks, 0);
 }
 
-function refusal(exchange: Exchange, error: HttpError): Response {
-  return errorResponse(error, exchange.header("accept"));
+function runChecks(visit: Visitor, checks: readonly Check[], first: number): Outcome | Promise<Outcome> {
+  for (let at = first; at < checks.length; at++) {
+    const verdict = decide(checks[at], visit);
+    if (verdict === null) continue;
+    if (!(verdict instanceof Promise)) return toAnswer(visit, verdict);
+    return verdict.then((later) => later === null ? runChecks(visit, checks, at + 1) : toAnswer(visit, later));
+  }
+  return undefined;
 }
 
-function refuse(exchange: Exchange, error: HttpError): void {
-  void sendResponse(exchange, refusal(exchange, error));
+function decide(check: Check, visit: Visitor): Verdict | Promise<Verdict> {
+  if (check.onlyShared && !isShared(visit)) return null;
+  const closure = check.close?.() ?? null;
+  return closure === null ? check.admit?.(visit) ?? null : closure.refuse();
+}
+
+/** Whether the visitor's connection carries requests of others, or several requests at a time. */
+function isShared({ exchange, visitor }: Visitor): boolean {
+  return visitor.isProxied === true || exchange.httpVersion === "2";
+}
+
+function toAnswer({ exchange }: Visitor, verdict: Exclude<Verdict, null>): Answer {
+  if (verdict === "responded") return null;
+  return verdict instanceof HttpError ? refusal(exchange, verdict) : verdict;
+}
+
+/** Opens a stream in the session and sends the request's head on it. */
+function request(visit: Visitor): Outcome {
+  const { exchange, session, endpoint } = visit;
+  const head = new VisitorHead(exchange, visit.visitor, visit.edits);
+  try {
+    const stream = session.open(toOpening(exchange), head, visit);
+    if (stream === null) return refusal(exchange, session.over ? tunnelOffline() : tooManyStreams());
+    visit.stream = stream;
+  } catch (error) {
+    // The fields that the relay adds can make a head larger than the protocol allows.
+    if (!(error instanceof RangeError)) throw error;
+    return refusal(exchange, headTooLarge());
+  }
+  endpoint.meter(visit.stream.carried);
+  return undefined;
 }
 
 /** The opening of the stream that carries a visitor's request. */
@@ -147,27 +171,37 @@ export function toOpening({ upgrade, hasBody }: Pick<Exchange, "upgrade" | "hasB
   return hasBody ? Opening.withBody : Opening.bodyless;
 }
 
-/** What is added to a head may make it larger than the wire allows. */
-function tryOpen(
-  carrier: SessionHandle,
-  opening: StreamOpening,
-  head: VisitorHead,
-  visitor: Visitor,
-): RequestStream | null | "too large" {
-  try {
-    return carrier.open(opening, head, visitor);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return "too large";
-  }
+/** Lets the visit send the request's body, and write the response as it arrives. */
+function respond(visit: Visitor): Outcome {
+  visit.start();
+  return undefined;
 }
 
-/** A public address of a tunnel, as a Host header names it. */
-export interface TunnelHost {
-  /** The kind of tunnel whose domain it is below. */
-  readonly kind: "ephemeral" | "persistent";
-  /** What stands before the domain, in lower case; "" when no tunnel can have that. */
-  readonly label: string;
+/** Reports the end of the request to the tunnel's log and to gates, if they listen. */
+function log(visit: Visitor): Outcome {
+  const { exchange, stream, endpoint } = visit, { requests } = endpoint.tunnel;
+  if (requests === null && !visit.hasListeners) return undefined;
+  // The head's buffer holds the next request by the end of this one.
+  const { method, path } = exchange, at = Date.now();
+  const finish = () => {
+    visit.end();
+    const status = stream.status !== 0 ? stream.status : fromReset(stream.ended ?? ResetReason.internal, "").status;
+    requests?.add({ at, method, path, status, ms: Date.now() - at, bytes: stream.carried, port: endpoint.port });
+  };
+  if (stream.ended === null) stream.onFinish = finish;
+  else finish();
+  return undefined;
+}
+
+/** Refuses a visitor and closes the connection. */
+function turnAway(exchange: Exchange): Response {
+  const response = refusal(exchange, tooManyConnections());
+  response.headers.set("connection", "close");
+  return response;
+}
+
+function refusal(exchange: Exchange, error: HttpError): Response {
+  return errorResponse(error, exchange.header("accept"));
 }
 
 /** The two domains of tunnels, and the server's own names, which are never a tunnel's; lower case, without port. */
