@@ -41,7 +41,7 @@ export async function* tailView(viewId: string, options: TailViewOptions = {}): 
   yield* views.tailView(viewId, options);
 }
 
-/** Options of the server by their names in docs/configuration.md: `{ port: 0, dataDir: ":memory:" }`. */
+/** Options of the server by their names in docs/reference/configuration.md: `{ port: 0, dataDir: ":memory:" }`. */
 export type StartServerOptions = Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
 
 /**

@@ -11,7 +11,7 @@ import {
   text,
 } from "../common/options.ts";
 
-/** Every option of the client. Flags, environment, help and docs/configuration.md come from this table alone. */
+/** Every option of the client. Flags, environment, help and docs/reference/configuration.md come from this table alone. */
 export const clientOptions = {
   expose: {
     heading: "Tunnels",

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 
 /**
  * Options declared once: flag, environment name, default, check and help. A program keeps one table of them;
- * parsing, `--help` and docs/configuration.md are made from it.
+ * parsing, `--help` and docs/reference/configuration.md are made from it.
  */
 export interface Option<T> {
   /** Begins a group in help and docs, which the options behind it belong to as well. */

@@ -1,4 +1,4 @@
-/** Frame types and flags, and how a frame's head is written and read. docs/protocol.md is the prose of this file. */
+/** Frame types and flags, and how a frame's head is written and read. docs/reference/protocol.md is the prose of this file. */
 
 export const FrameType = {
   /** Relay to client: opens a stream. Payload: request line, field lines, blank line. */

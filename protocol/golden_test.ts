@@ -9,7 +9,7 @@ import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason, ResetReason } from "./reasons.ts";
 import { type MuxStream, Opening, type StreamHandler, type StreamOpening } from "./stream.ts";
 
-/** An entry of testdata/frames.json: one frame as bytes, and what they mean. docs/protocol.md says how to read it. */
+/** An entry of testdata/frames.json: one frame as bytes, and what they mean. docs/reference/protocol.md says how to read it. */
 interface GoldenFrame {
   description: string;
   from: "relay" | "client";
@@ -232,8 +232,8 @@ Deno.test("golden frames show every type and every flag", () => {
   assert.deepEqual([...shown].sort(), [...types, ...Object.keys(FLAGS)].sort());
 });
 
-Deno.test("the session in bytes of docs/protocol.md is made of golden frames", () => {
-  const text = readFileSync(new URL("../docs/protocol.md", import.meta.url), "utf8");
+Deno.test("the session in bytes of docs/reference/protocol.md is made of golden frames", () => {
+  const text = readFileSync(new URL("../docs/reference/protocol.md", import.meta.url), "utf8");
   const shown = [...text.matchAll(/^```\n(0000[^`]*)^```/gm)].map(([, block]) => block).join("").split(/^(?=0000)/m);
   assert.equal(shown.length, 4);
   for (const lines of shown) {

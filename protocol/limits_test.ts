@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import * as limits from "./limits.ts";
 
-Deno.test("docs/protocol.md has the limits of flow control as they are", () => {
-  const text = readFileSync(new URL("../docs/protocol.md", import.meta.url), "utf8").replaceAll(/\s+/g, " ");
+Deno.test("docs/reference/protocol.md has the limits of flow control as they are", () => {
+  const text = readFileSync(new URL("../docs/reference/protocol.md", import.meta.url), "utf8").replaceAll(/\s+/g, " ");
   const say = (bytes: number) => bytes.toLocaleString("en");
   for (
     const sentence of [

@@ -20,7 +20,7 @@ import { CLIENT_LIMITS, type FixedLimit, readLimit, SHARING_LIMITS } from "./fix
 import { renderManPage } from "./man_page.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
-/** The programs in docs/configuration.md: a table more is a line more. */
+/** The programs in docs/reference/configuration.md: a table more is a line more. */
 const PROGRAMS: readonly [heading: string, table: OptionTable][] = [
   ["Server (`deno run -A server.ts`, `portway server`)", serverOptions],
   ["`portway proxy` alone, besides those of the server that concern it", {
@@ -30,24 +30,24 @@ const PROGRAMS: readonly [heading: string, table: OptionTable][] = [
 ];
 
 /** Where the document lies. */
-export const CONFIGURATION_FILE = new URL("../docs/configuration.md", import.meta.url);
+export const CONFIGURATION_FILE = new URL("../docs/reference/configuration.md", import.meta.url);
 
 /** The manual page, as `man` finds it once it is copied to where the system keeps them. */
-export const MAN_FILE = new URL("../docs/portway.1", import.meta.url);
+export const MAN_FILE = new URL("../docs/reference/portway.1", import.meta.url);
 
 /** Schemas of configuration files, and where they lie. */
 export const SCHEMAS: readonly (readonly [file: URL, text: string])[] = ([
   ["server", "Configuration of `portway server`", serverOptions],
   ["client", "Configuration of `portway`", clientOptions],
 ] as const).map(([name, title, table]) => [
-  new URL(`../docs/config.${name}.schema.json`, import.meta.url),
+  new URL(`../docs/reference/config.${name}.schema.json`, import.meta.url),
   renderConfigSchema(title, table),
 ]);
 
 /** The `portway` program with all its commands. */
 export const portway = createProgram({ commands: serverCommands, startEmbeddedRelay: loadEmbeddedRelay });
 
-/** The text of docs/configuration.md. */
+/** The text of docs/reference/configuration.md. */
 export function renderConfiguration(programs = PROGRAMS): string {
   const sections = programs.map(([heading, table]) => `## ${heading}\n\n${renderGroups(table)}`);
   return `${INTRODUCTION}\n\n${sections.join("\n\n")}\n`;
@@ -64,12 +64,12 @@ by [config.server.schema.json](config.server.schema.json) and [config.client.sch
 which \`$schema\` in a file may name.`;
 
 /** Where the limits are told of. */
-export const LIMITS_FILE = new URL("../docs/limits.md", import.meta.url);
+export const LIMITS_FILE = new URL("../docs/reference/limits.md", import.meta.url);
 
 /** Options with such a value bound what somebody may take. */
 const LIMITING = ["BYTES", "COUNT", "DAYS", "SECONDS"];
 
-/** The text of docs/limits.md: what bounds each group of the server's options, what no option changes, and the client. */
+/** The text of docs/reference/limits.md: what bounds each group of the server's options, what no option changes, and the client. */
 export function renderLimits(): string {
   const groups = groupOptions(serverOptions).map(([heading, options]) => {
     const limits = options.filter(({ metavar = "" }) => LIMITING.includes(metavar));

@@ -12,15 +12,15 @@ import {
 } from "./generate_docs.ts";
 import { renderManPage } from "./man_page.ts";
 
-Deno.test("docs/configuration.md is what the option tables say; run `deno task docs` when it is not", () => {
+Deno.test("docs/reference/configuration.md is what the option tables say; run `deno task docs` when it is not", () => {
   equal(readFileSync(CONFIGURATION_FILE, "utf8"), renderConfiguration());
 });
 
-Deno.test("docs/portway.1 is what the tables say; run `deno task docs` when it is not", async () => {
+Deno.test("docs/reference/portway.1 is what the tables say; run `deno task docs` when it is not", async () => {
   equal(readFileSync(MAN_FILE, "utf8"), await renderManPage(portway));
 });
 
-Deno.test("docs/limits.md is what the option tables say; run `deno task docs` when it is not", () => {
+Deno.test("docs/reference/limits.md is what the option tables say; run `deno task docs` when it is not", () => {
   equal(readFileSync(LIMITS_FILE, "utf8"), renderLimits());
 });
 

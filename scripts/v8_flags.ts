@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Returns the argument with V8 flags from `deno task start`: docs/performance.md gives the reasons. */
+/** Returns the argument with V8 flags from `deno task start`: docs/explanation/performance.md gives the reasons. */
 export function readV8Flags(): string {
   const { tasks } = JSON.parse(readFileSync(new URL("../deno.json", import.meta.url), "utf8"));
   const flags = /--v8-flags=\S+/.exec(String(tasks.start.command))?.[0];

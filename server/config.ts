@@ -48,7 +48,7 @@ function optionalSender(value: string): string | null {
   return value;
 }
 
-/** Every option of the server. Flags, environment, help and docs/configuration.md come from this table alone. */
+/** Every option of the server. Flags, environment, help and docs/reference/configuration.md come from this table alone. */
 export const serverOptions = {
   host: {
     heading: "Addresses",

@@ -5,9 +5,9 @@ import { listCommands, openMachine, readDocument } from "./documents_kit.ts";
 /** Where the reader of each document stands at its beginning. */
 const DOCUMENTS = [
   ["README.md", "project"],
-  ["docs/getting-started.md", "empty"],
-  ["docs/commands.md", "empty"],
-  ["docs/http-api.md", "empty"],
+  ["docs/start/first-tunnel.md", "empty"],
+  ["docs/reference/commands.md", "empty"],
+  ["docs/reference/http-api.md", "empty"],
 ] as const;
 
 /** What cannot be run here, and why. */

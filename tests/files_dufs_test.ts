@@ -7,10 +7,10 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { openFolder, type RunningClient, sendRaw, startLocal } from "./files_kit.ts";
 
-// What people who come from dufs look for, one row of the table in docs/files.md each: the row says what is to be
+// What people who come from dufs look for, one row of the table in docs/guides/share/files.md each: the row says what is to be
 // expected here, and the check of that name tries it on the real program.
 
-const DOC = fileURLToPath(new URL("../docs/files.md", import.meta.url));
+const DOC = fileURLToPath(new URL("../docs/guides/share/files.md", import.meta.url));
 const CLI = fileURLToPath(new URL("../cli.ts", import.meta.url));
 
 /** One share or site for each way of starting, all of the same fixture but for what a check writes. */

@@ -86,7 +86,7 @@ Deno.test("tailView says that a view is not there", async () => {
   await assert.rejects(tailView(id, { server, token }).next(), /There is no request view/);
 });
 
-for (const document of ["mod.ts", "docs/install.md"]) {
+for (const document of ["mod.ts", "docs/guides/install.md"]) {
   Deno.test(`the examples in ${document} run as they stand, to their end`, async () => {
     await using folder = await makeTempDir();
     const root = new URL("../", import.meta.url);

@@ -1,12 +1,12 @@
 /**
- * `deno task bench:peers`: ours beside other tunnels in one run; writes docs/benchmarks.md.
+ * `deno task bench:peers`: ours beside other tunnels in one run; writes docs/explanation/benchmarks.md.
  *
  *     --floor <folder>   race a floor too (see bench/main.ts)
  *     --minutes <n>      how long the run may take, about; 12 by default
  *     --rounds <n>       rounds in turn; 3 by default
  *     --install          bring missing peers with package clients into bench/.cache first; that takes its time
  *     --idle <n>         idle tunnels of the larger count; 3000 by default, 0 leaves both counts out
- *     --output <file>    docs/benchmarks.md by default
+ *     --output <file>    docs/explanation/benchmarks.md by default
  *
  * Peers are programs in the folder `PORTWAY_PEERS`, in bench/.cache or on PATH. None is built here from its source.
  */
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
     rounds: { type: "string", default: "3" },
     install: { type: "boolean", default: false },
     idle: { type: "string", default: "3000" },
-    output: { type: "string", default: join(ROOT, "docs/benchmarks.md") },
+    output: { type: "string", default: join(ROOT, "docs/explanation/benchmarks.md") },
   });
   const found = await findTunnels({ install: values.install });
   for (const crate of FILE_SERVERS) await findCrate(crate, crate, { install: values.install });

@@ -31,7 +31,7 @@ export interface Report {
 
 const STOLEN = `${100 * MAX_STOLEN} %`;
 
-/** docs/benchmarks.md. */
+/** docs/explanation/benchmarks.md. */
 export function formatReport(report: Report): string {
   return [
     "# Benchmarks",

@@ -39,7 +39,7 @@ export const AUTHORITY: string = join(CERTIFICATES, "ca.pem");
 const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
 const TRUST_FLAGS = ["--ca-certs", AUTHORITY];
 
-/** For V8, as `deno task start` and docs/install.md have it. */
+/** For V8, as `deno task start` and docs/guides/install.md have it. */
 export const HEAP_FLAGS: string = readV8Flags();
 
 /** Starts the server as its users do, with the limits lifted that many tunnels from one address would meet. */

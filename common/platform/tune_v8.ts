@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 
-/** docs/performance.md has what each is worth. */
+/** docs/explanation/performance.md has what each is worth. */
 export const V8_FLAGS: readonly string[] = [
   "--no-allocation-site-pretenuring",
   "--max-inlined-bytecode-size=1000",

@@ -71,7 +71,7 @@ const authSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("bearer"), token: headerValue }),
 ]);
 
-/** The description as callers write it; docs/proxy.md says what each field means. */
+/** The description as callers write it; docs/guides/proxy/cors-proxy.md says what each field means. */
 export const descriptionSchema = z.strictObject({
   method: z.string().regex(TOKEN, "is no HTTP method").max(32).optional(),
   url: z.string().min(1).max(65_536),

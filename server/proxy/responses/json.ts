@@ -8,7 +8,7 @@ import type { DecodedBody } from "./decode.ts";
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);
 
-/** A whole answer as callers are told it; docs/proxy.md says what each field means. */
+/** A whole answer as callers are told it; docs/guides/proxy/cors-proxy.md says what each field means. */
 export const answerSchema = z.strictObject({
   status: z.int().min(200).max(999),
   statusText: z.string(),

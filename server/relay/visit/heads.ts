@@ -24,7 +24,7 @@ const CONNECTION_UPGRADE = encodeLatin1("connection: Upgrade\r\n");
 const ROOM = 64;
 
 /**
- * The head that a visitor's request travels with (docs/protocol.md): request line, `host` first of the field lines,
+ * The head that a visitor's request travels with (docs/reference/protocol.md): request line, `host` first of the field lines,
  * then what the visitor sent less what stays behind, byte for byte, then where it came from, then a blank line.
  */
 export class VisitorHead implements HeadWriter {
