@@ -4,3 +4,4 @@ export * from "./field_lines.ts";
 export * from "./response_head.ts";
 export { decodeLatin1, encodeLatin1 } from "./latin1.ts";
 export * from "./request_head.ts";
+export { dropForbiddenTrailers } from "./trailer_fields.ts";

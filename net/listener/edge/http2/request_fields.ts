@@ -1,4 +1,4 @@
-import { CR, decodeLatin1, LF, TOKEN_BYTES, VALUE_BYTES } from "../../../http1/mod.ts";
+import { CR, decodeLatin1, dropForbiddenTrailers, LF, TOKEN_BYTES, VALUE_BYTES } from "../../../http1/mod.ts";
 import { ErrorCode, StreamError } from "./frames.ts";
 
 /** What stands for a request's line (RFC 9113, section 8.3.1). */
@@ -66,9 +66,9 @@ export class RequestFields {
    */
   takeHead(): Uint8Array<ArrayBuffer> {
     this.#check();
-    const method = this.#need(":method", "GET"), path = this.#need(":path", "/");
-    this.#need(":scheme", "https");
-    const authority = this.#pseudo.get(":authority");
+    const method = this.#need(":method", "GET"), authority = this.#pseudo.get(":authority");
+    const path = method === "CONNECT" ? this.#readConnectTarget() : this.#need(":path", "/");
+    if (method !== "CONNECT") this.#need(":scheme", "https");
     this.method = method;
     this.path = path;
     this.host = authority ?? this.#hostField ?? "";
@@ -87,14 +87,25 @@ export class RequestFields {
     return this.#hostField !== null && this.#hostField !== this.host;
   }
 
-  /** The field lines of a trailer section. @throws StreamError when they are none */
+  /** Returns the field lines of a trailer section without forbidden fields. @throws StreamError when it is malformed */
   takeTrailers(): Uint8Array<ArrayBuffer> {
     this.#check();
-    return this.#out.slice(0, this.#used);
+    return dropForbiddenTrailers(this.#out.slice(0, this.#used));
   }
 
   #check(): void {
     if (this.#fault !== null) throw new StreamError(ErrorCode.protocol, this.#fault);
+  }
+
+  /**
+   * Returns the authority of a CONNECT request, which has neither a scheme nor a path (RFC 9113, section 8.5).
+   * @throws StreamError when the request is malformed
+   */
+  #readConnectTarget(): string {
+    if (this.#pseudo.has(":scheme") || this.#pseudo.has(":path")) {
+      throw new StreamError(ErrorCode.protocol, "CONNECT with a scheme or a path");
+    }
+    return this.#need(":authority", "localhost:0");
   }
 
   /** @param passedOver what stands for one that did not fit */

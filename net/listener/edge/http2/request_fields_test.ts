@@ -65,6 +65,10 @@ const FAULTS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["proxy-connection", [...LINE, ["proxy-connection", "close"]]],
   ["transfer-encoding", [...LINE, ["transfer-encoding", "chunked"]]],
   ["upgrade", [...LINE, ["upgrade", "websocket"]]],
+  ["CONNECT with a path", [[":method", "CONNECT"], PATH, AUTHORITY]],
+  ["CONNECT with a scheme", [[":method", "CONNECT"], SCHEME, AUTHORITY]],
+  ["CONNECT without an authority", [[":method", "CONNECT"]]],
+  ["CONNECT for another protocol", [[":method", "CONNECT"], ...LINE.slice(1), [":protocol", "websocket"]]],
   ["te other than trailers", [...LINE, ["te", "gzip"]]],
 ];
 
@@ -75,10 +79,16 @@ for (const [name, fields] of FAULTS) {
 }
 
 Deno.test("RequestFields: trailers are field lines, without what stands for a request's line", () => {
-  const fields = gather([["x-sum", "3"], ["host", "a"]], true);
-  equal(Buffer.from(fields.takeTrailers()).toString("latin1"), "x-sum: 3\r\nhost: a\r\n");
+  const fields = gather([["x-sum", "3"], ["x-b", "a"]], true);
+  equal(Buffer.from(fields.takeTrailers()).toString("latin1"), "x-sum: 3\r\nx-b: a\r\n");
   throws(() => gather([[":path", "/"]], true).takeTrailers(), StreamError);
   throws(() => gather([["connection", "x"]], true).takeTrailers(), StreamError);
+});
+
+Deno.test("RequestFields: trailers that change a checked request are dropped", () => {
+  const names = ["content-length", "host", "authorization", "x-forwarded-for", "cookie"];
+  const fields = gather([["x-sum", "3"], ...names.map((name): Field => [name, "1"])], true);
+  equal(Buffer.from(fields.takeTrailers()).toString("latin1"), "x-sum: 3\r\n");
 });
 
 Deno.test("RequestFields: of a head that is too large the beginning is taken, at the exact edge of the limit", () => {
