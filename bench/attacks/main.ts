@@ -48,6 +48,7 @@ const SECURE: readonly (readonly [string, number])[] = [
   ["http2-no-readers", 2000],
   ["http2-resets", 50],
   ["http2-floods", 50],
+  ["http2-settings", 8],
   ["silent", 5000],
   ["churn", 50],
 ];

@@ -1,4 +1,4 @@
-import { Flag, FrameType } from "./frames.ts";
+import { Flag, FrameType, SETTING_SIZE } from "./frames.ts";
 
 /** Cost the server more than the visitor, or are of no use to anyone (RFC 9113, section 10.5). */
 const COSTLY: ReadonlySet<number> = new Set([
@@ -30,12 +30,17 @@ export class Flood {
     this.#windowStart = now();
   }
 
-  /** A frame has come, with so many bytes. Says whether it is one too many. */
+  /**
+   * Counts a received frame and returns whether it exceeds the limit.
+   * @param size bytes of its payload; for DATA without padding
+   */
   isFloodedBy(type: number, flags: number, size: number): boolean {
     // An upload's end may be an empty frame of its own, one a stream.
     const isEmptyData = type === FrameType.data && size === 0 && (flags & Flag.endStream) === 0;
     if (!isEmptyData && !COSTLY.has(type)) return false;
-    return this.isOneTooMany(type === FrameType.ping && (flags & Flag.ack) !== 0 ? UNASKED_PONG_COST : 1);
+    if (type === FrameType.ping && (flags & Flag.ack) !== 0) return this.isOneTooMany(UNASKED_PONG_COST);
+    // Each SETTINGS entry is work of its own, and one frame has room for 2,730 entries.
+    return this.isOneTooMany(type === FrameType.settings ? 1 + Math.floor(size / SETTING_SIZE) : 1);
   }
 
   /** Counts what costs as much as these: a fault that ends a stream, say. */

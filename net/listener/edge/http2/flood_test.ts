@@ -45,3 +45,9 @@ Deno.test("Flood: faults count with frames", () => {
   equal(passes(flood, 500, FrameType.settings, 0, 0), true);
   equal(flood.isOneTooMany(), true);
 });
+
+Deno.test("Flood: each SETTINGS entry counts, so that one frame of thousands is too much", () => {
+  const { flood } = open();
+  equal(passes(flood, 10, FrameType.settings, 0, 36), true);
+  equal(passes(flood, 1, FrameType.settings, 0, 15_600), false);
+});

@@ -55,6 +55,8 @@ export type ErrorCode = typeof ErrorCode[keyof typeof ErrorCode];
 
 /** Bytes of a frame's head: length (3), type (1), flags (1), stream (4). */
 export const FRAME_HEAD = 9;
+/** Bytes of a SETTINGS entry: identifier (2), value (4). */
+export const SETTING_SIZE = 6;
 /** Largest payload that is taken, and sent: what everybody takes (RFC 9113, section 4.2). */
 export const MAX_FRAME = 16_384;
 /** Bytes of a stream, and of a connection, that may be sent before the peer has said more (RFC 9113, section 6.9.2). */
@@ -122,6 +124,11 @@ export function writeU32(to: Uint8Array, at: number, value: number): number {
   to[at + 2] = value >>> 8;
   to[at + 3] = value;
   return at + 4;
+}
+
+/** Returns the payload size without padding. A malformed padding length counts as no payload. */
+export function unpaddedSize(flags: number, bytes: Uint8Array, start: number, end: number): number {
+  return (flags & Flag.padded) === 0 ? end - start : Math.max(0, end - start - 1 - bytes[start]);
 }
 
 /** The payload `bytes[start, end)` without its padding (RFC 9113, section 6.1). */

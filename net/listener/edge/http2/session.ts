@@ -25,8 +25,10 @@ import {
   readU31,
   readU32,
   Setting,
+  SETTING_SIZE,
   StreamError,
   unpad,
+  unpaddedSize,
   writeU32,
 } from "./frames.ts";
 import { listSizeOf, RequestFields } from "./request_fields.ts";
@@ -281,7 +283,8 @@ export class Http2Session implements Http2Connection, Http2Line {
     if (openStream !== 0 && (type !== FrameType.continuation || stream !== openStream)) {
       throw new ConnectionError(ErrorCode.protocol, "a field block is broken off");
     }
-    if (this.#flood.isFloodedBy(type, flags, end - start)) {
+    const size = type === FrameType.data ? unpaddedSize(flags, bytes, start, end) : end - start;
+    if (this.#flood.isFloodedBy(type, flags, size)) {
       throw new ConnectionError(ErrorCode.enhanceYourCalm, "too many frames of little use");
     }
     try {
@@ -426,29 +429,25 @@ export class Http2Session implements Http2Connection, Http2Line {
       throw new ConnectionError(ErrorCode.frameSize, "SETTINGS have another size");
     }
     if (isAck) return;
-    for (let at = start; at < end; at += 6) this.#onSetting(bytes[at] << 8 | bytes[at + 1], readU32(bytes, at + 2));
+    let window = this.sender.initialWindow;
+    for (let at = start; at < end; at += SETTING_SIZE) {
+      const setting = bytes[at] << 8 | bytes[at + 1], value = readU32(bytes, at + 2);
+      checkSetting(setting, value);
+      if (setting === Setting.initialWindowSize) window = value;
+    }
+    this.#moveWindows(window);
     this.sender.putFrame(FrameType.settings, Flag.ack, 0);
   }
 
-  #onSetting(setting: number, value: number): void {
-    const { sender } = this;
-    switch (setting) {
-      case Setting.enablePush:
-        if (value > 1) throw new ConnectionError(ErrorCode.protocol, "ENABLE_PUSH is 0 or 1");
-        return;
-      case Setting.maxFrameSize:
-        if (value < MAX_FRAME || value > 0xffffff) throw new ConnectionError(ErrorCode.protocol, "MAX_FRAME_SIZE");
-        return;
-      case Setting.initialWindowSize: {
-        if (value > MAX_WINDOW) throw new ConnectionError(ErrorCode.flowControl, "INITIAL_WINDOW_SIZE");
-        const more = value - sender.initialWindow;
-        sender.initialWindow = value;
-        for (const { response: { outgoing } } of this.#exchanges.values()) {
-          outgoing.window += more;
-          if (outgoing.window > MAX_WINDOW) throw new ConnectionError(ErrorCode.flowControl, "a window is too large");
-          sender.wake(outgoing);
-        }
-      }
+  /** Applies a frame's last INITIAL_WINDOW_SIZE once: each change costs a step for every open stream. */
+  #moveWindows(initialWindow: number): void {
+    const { sender } = this, more = initialWindow - sender.initialWindow;
+    if (more === 0) return;
+    sender.initialWindow = initialWindow;
+    for (const { response: { outgoing } } of this.#exchanges.values()) {
+      outgoing.window += more;
+      if (outgoing.window > MAX_WINDOW) throw new ConnectionError(ErrorCode.flowControl, "a window is too large");
+      sender.wake(outgoing);
     }
   }
 
@@ -539,6 +538,19 @@ export class Http2Session implements Http2Connection, Http2Line {
 }
 
 const ENCODER = new TextEncoder();
+
+/** Checks a SETTINGS entry (RFC 9113, section 6.5.2). @throws ConnectionError for a value out of range */
+function checkSetting(setting: number, value: number): void {
+  if (setting === Setting.enablePush && value > 1) {
+    throw new ConnectionError(ErrorCode.protocol, "ENABLE_PUSH is 0 or 1");
+  }
+  if (setting === Setting.maxFrameSize && (value < MAX_FRAME || value > 0xffffff)) {
+    throw new ConnectionError(ErrorCode.protocol, "MAX_FRAME_SIZE");
+  }
+  if (setting === Setting.initialWindowSize && value > MAX_WINDOW) {
+    throw new ConnectionError(ErrorCode.flowControl, "INITIAL_WINDOW_SIZE");
+  }
+}
 
 /** Priorities have no effect here; who sends them must do it right. */
 function checkPriority(stream: number, bytes: Uint8Array, start: number, end: number): void {

@@ -33,6 +33,19 @@ async function readAll(visitor: ReturnType<typeof open>["visitor"]): Promise<Buf
   return Buffer.concat(pieces);
 }
 
+/** Reads until `isDone` accepts the bytes received so far, then closes the connection. */
+async function readUntil(visitor: ReturnType<typeof open>["visitor"], isDone: (said: Buffer) => boolean) {
+  const into = new Uint8Array(65_536);
+  let said = Buffer.alloc(0);
+  while (!isDone(said)) {
+    const count = await visitor.read(into);
+    ok(count !== null, "the session ended early");
+    said = Buffer.concat([said, into.subarray(0, count)]);
+  }
+  visitor.close();
+  return said;
+}
+
 /** The code of the GOAWAY in what a session said, or null. */
 function findGoAway(said: Buffer): number | null {
   for (let at = 0; at + 9 <= said.length; at += 9 + said.readUIntBE(at, 3)) {
@@ -265,4 +278,84 @@ Deno.test("a field block without an end ends the session, and one that stands fo
   }
   await sending;
   other.close();
+});
+
+/** A SETTINGS frame with INITIAL_WINDOW_SIZE entries in that order. */
+function windowSettings(sizes: readonly number[]): Buffer {
+  const payload = Buffer.alloc(6 * sizes.length);
+  sizes.forEach((size, index) => {
+    payload.writeUInt16BE(4, 6 * index);
+    payload.writeUInt32BE(size, 6 * index + 2);
+  });
+  return frame(Type.settings, 0, 0, payload);
+}
+
+Deno.test("a SETTINGS frame with thousands of entries ends the session", async () => {
+  const { visitor } = open(() => null);
+  const reading = readAll(visitor);
+  await visitor.write(hello());
+  for (let stream = 1; stream < 400; stream += 2) await visitor.write(headers(stream, request("GET", "/hold")));
+  await visitor.write(windowSettings(Array.from({ length: 2600 }, (_, index) => index % 2)));
+  equal(findGoAway(await reading), 11);
+});
+
+Deno.test("the entries of a SETTINGS frame change windows once, by their sum", async () => {
+  const { visitor } = open((exchange) => {
+    if (exchange.path === "/hold") return null;
+    exchange.response.begin(200, Buffer.from("OK\r\n"), 5, Buffer.from("hello"), true);
+    return null;
+  });
+  const reading = readUntil(visitor, (said) => findGoAway(said) !== null || payloads(said, Type.data, 3).length > 0);
+  const more = frame(Type.windowUpdate, 0, 1, Buffer.of(0, 0, 0, 1));
+  // The first entry alone would make the window of the first stream larger than any may be.
+  const entries = windowSettings([2 ** 31 - 1, 3]);
+  await visitor.write(
+    Buffer.concat([hello(), windowSettings([0]), headers(1, request("GET", "/hold")), more, entries]),
+  );
+  await visitor.write(headers(3, request("GET", "/")));
+  const said = await reading;
+  equal(findGoAway(said), null);
+  equal(Buffer.concat(payloads(said, Type.data, 3)).toString(), "hel");
+});
+
+Deno.test("a flood of DATA frames that contain padding alone ends the session", async () => {
+  const { visitor } = open(echo);
+  const reading = readAll(visitor);
+  await visitor.write(Buffer.concat([hello(), headers(1, request("POST", "/"), false)]));
+  const padding = frame(Type.data, 0x8, 1, Buffer.of(2, 0, 0));
+  for (let sent = 0; sent < 1200; sent += 100) {
+    await visitor.write(Buffer.concat(Array(100).fill(padding))).catch(() => {});
+  }
+  visitor.close();
+  equal(findGoAway(await reading.catch(() => Buffer.alloc(0))), 11);
+});
+
+Deno.test("CONNECT never reaches the handler: with a path its stream is reset, without one the status is 400", async () => {
+  let handled = 0;
+  const { visitor } = open(() => {
+    handled++;
+    return null;
+  });
+  const reading = readUntil(visitor, (said) => payloads(said, Type.headers, 3).length > 0);
+  const plain: [string, string][] = [[":method", "CONNECT"], [":authority", "a.test:443"]];
+  await visitor.write(Buffer.concat([hello(), headers(1, request("CONNECT", "/")), headers(3, plain, false)]));
+  const said = await reading;
+  deepEqual(payloads(said, Type.rstStream, 1).map((code) => code.readUInt32BE()), [1]);
+  // An indexed field of the static table: `:status: 400`.
+  deepEqual(payloads(said, Type.headers, 3).map((payload) => payload[0]), [0x8c]);
+  equal(handled, 0);
+});
+
+Deno.test("trailers that change a checked request do not reach the handler", async () => {
+  const trailers = Promise.withResolvers<string>();
+  const { visitor } = open(async (exchange) => {
+    while (await exchange.readBody() !== null);
+    trailers.resolve(Buffer.from(exchange.trailers).toString());
+    return new Response("done");
+  });
+  void readAll(visitor).catch(() => {});
+  const lines: [string, string][] = [["content-length", "9"], ["host", "b"], ["authorization", "x"], ["x-sum", "3"]];
+  await visitor.write(Buffer.concat([hello(), headers(1, request("POST", "/"), false), headers(1, lines)]));
+  equal(await trailers.promise, "x-sum: 3\r\n");
+  visitor.close();
 });
