@@ -1,7 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { networkOf } from "../common/network.ts";
 import type { RequestHead } from "./http1/mod.ts";
-import type { Exchange } from "./listener/mod.ts";
 
 /** The source of a request, as far as this server can trust it. */
 export interface Origin {
@@ -16,8 +14,18 @@ export interface Origin {
   isProxied?: boolean;
 }
 
+/** The parts of an exchange that show its source. */
+export interface ReceivedRequest {
+  /** Address of the connection's peer. */
+  readonly remoteAddress: string;
+  /** Whether this server ended TLS. */
+  readonly secure: boolean;
+  readonly host: string;
+  readonly head: RequestHead;
+}
+
 /** Returns the source of a request behind the operator's own reverse proxies. */
-export type OriginReader = (exchange: Pick<Exchange, "remoteAddress" | "secure" | "host" | "head">) => Origin;
+export type OriginReader = (request: ReceivedRequest) => Origin;
 
 /** Peers and sets of forwarded fields whose parsed form is kept. Both are powers of two. */
 const KEPT_PEERS = 1024, KEPT_CLAIMS = 1024;
@@ -240,4 +248,14 @@ function findVisitor(peer: string, list: string, isTrusted: (address: string) =>
 function parseHop(hop: string): string | null {
   const text = /^\[(.*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop;
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : null;
+}
+
+/**
+ * What one visitor has for itself, to count by: an IPv4 address, or the /64 network of an IPv6 address, whose owner can
+ * take any address in it.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(":") || !ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toNormalizedString().split(":", 4).join(":") + "::/64";
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { createOriginReader, type Origin, type OriginReader } from "./forwarded.ts";
-import { networkOf } from "../common/network.ts";
+import { createOriginReader, networkOf, type Origin, type OriginReader } from "./forwarded.ts";
 import { encodeLatin1, RequestHead } from "./http1/mod.ts";
 
 /** Reads the origin of a request with these fields; repeated names are given as a list. */

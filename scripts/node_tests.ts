@@ -24,7 +24,7 @@ const FOLDERS = [
 const DENO_ONLY = new Set([
   "net/connection/keep_alive_test.ts",
   "net/connection/socket_options/socket_options_test.ts",
-  "net/connection/turns/turns_test.ts",
+  "net/connection/pacing/pacing_test.ts",
 ]);
 /** A test that takes longer hangs. */
 const TEST_TIMEOUT_MS = 30_000;

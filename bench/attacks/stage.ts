@@ -76,7 +76,7 @@ export interface StageOptions {
 }
 
 export async function openStage({ descriptors, isSecure = false, visited }: StageOptions = {}): Promise<Stage> {
-  // What is measured is not how long a service of Deno's lets newcomers wait: net/connection/turns/deno.ts.
+  // What is measured is not how long a service of Deno's lets newcomers wait: net/connection/pacing/deno.ts.
   const env = { DENO_TOKIO_EVENT_INTERVAL: "1" };
   const service = startProgram(DENO, ["run", "-A", join(FOLDER, "_target.ts")], { env });
   const [, port] = await service.until(/port (\d+)/);

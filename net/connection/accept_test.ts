@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import process from "node:process";
 import { connect as connectTls } from "node:tls";
 import { yieldToEventLoop } from "../../common/event_loop.ts";
-import { openAcceptor } from "./open_acceptor.ts";
+import { openAcceptor } from "./open.ts";
 import type { Accepted, Connection } from "./types.ts";
 
 Deno.test("an acceptor passes over peers who left before their turn", async () => {

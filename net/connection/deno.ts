@@ -1,7 +1,16 @@
 import { describeFailure, describeTlsFailure } from "./_failure.ts";
-import { type Due, writeSoon } from "./due_writes.ts";
+import {
+  type Due,
+  IN_A_TURN,
+  mayRead,
+  mayWrite,
+  readLater,
+  systemTurn,
+  type Waiting,
+  writeLater,
+  writeSoon,
+} from "./pacing/deno.ts";
 import { limitUnsentBetween, tuneForAccepted } from "./socket_options/deno.ts";
-import { IN_A_TURN, mayRead, mayWrite, readLater, systemTurn, type Waiting, writeLater } from "./turns/deno.ts";
 import {
   type Accepted,
   type AcceptOptions,

@@ -1,6 +1,5 @@
 export { loadCaCerts } from "./ca_certs.ts";
-export { openAcceptor } from "./open_acceptor.ts";
-export { type ConnectorOptions, openConnector } from "./open.ts";
+export { type ConnectorOptions, openAcceptor, openConnector } from "./open.ts";
 export { setForAccepted } from "./socket_options/deno.ts";
 export { createConnectionPair } from "./pair.ts";
 export { type Environment, type ProxyRules, readProxyRules } from "./proxy_rules.ts";

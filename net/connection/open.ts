@@ -3,7 +3,15 @@ import { describeProxyFailure } from "./_failure.ts";
 import { createLocalhostDialer, type Dial } from "./localhost.ts";
 import { connectThroughProxy } from "./proxy.ts";
 import { type ProxyRules, stripBrackets } from "./proxy_rules.ts";
-import { type Connect, ConnectError, type ConnectOptions, type Driver, type PlainConnection } from "./types.ts";
+import {
+  type AcceptOptions,
+  type Acceptor,
+  type Connect,
+  ConnectError,
+  type ConnectOptions,
+  type Driver,
+  type PlainConnection,
+} from "./types.ts";
 
 /** Which proxies connections go through, and which certificates are trusted. */
 export interface ConnectorOptions {
@@ -70,4 +78,13 @@ async function chooseDriver({ tls, viaNode }: ConnectOptions): Promise<Driver> {
 /** Deno's TLS refuses a self-signed certificate even where it is among those to trust; node:tls does not. */
 function isSelfSignedRefusal(error: unknown): boolean {
   return error instanceof ConnectError && error.failure === "tls" && error.message.includes("CaUsedAsEndEntity");
+}
+
+/**
+ * Listens with the runtime's own driver.
+ * @throws whatever the system says when the address cannot be had
+ */
+export async function openAcceptor(options: AcceptOptions): Promise<Acceptor> {
+  if (process.versions.deno === undefined) return await (await import("./node.ts")).openNodeAcceptor(options);
+  return await (await import("./deno.ts")).openDenoAcceptor(options);
 }

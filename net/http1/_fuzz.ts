@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { type BodyReading, readChunked, readRequest, type RequestReading } from "./_reference_request.ts";
 import { createChunkedDecoder } from "./chunked.ts";
-import { decodeLatin1, encodeLatin1 } from "./latin1.ts";
+import { decodeLatin1, encodeLatin1 } from "./field_lines.ts";
 import { RequestHead, RequestSyntaxError } from "./request_head.ts";
 import { ResponseSyntaxError } from "./response_head.ts";
 

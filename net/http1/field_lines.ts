@@ -216,3 +216,43 @@ export function quote(buffer: Uint8Array, start: number, end: number): string {
   const text = JSON.stringify(String.fromCharCode(...shown));
   return (end - start > MAX_QUOTED ? text + "..." : text).replace(/[\x7f-\x9f]/g, "?");
 }
+
+/** Arguments that one call can take without trouble. */
+const CALL_BYTES = 4096;
+
+/**
+ * Bytes as characters, one each (ISO 8859-1), which is what header fields are (RFC 9110, section 5.5). `TextDecoder`
+ * knows Latin-1 only as windows-1252, which moves 0x80 to 0x9f.
+ */
+export function decodeLatin1(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start <= CALL_BYTES) return decodeChunk(bytes, start, end);
+  let text = "";
+  for (let at = start; at < end; at += CALL_BYTES) text += decodeChunk(bytes, at, Math.min(end, at + CALL_BYTES));
+  return text;
+}
+
+/** Spreading the bytes would take eight times as long. */
+function decodeChunk(bytes: Uint8Array, start: number, end: number): string {
+  return Reflect.apply(String.fromCharCode, null, bytes.subarray(start, end));
+}
+
+/** Characters up to U+00FF as bytes, one each. */
+export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
+  return bytes;
+}
+
+/**
+ * Header fields, in lower case, that belong to one connection and never travel on (RFC 9110, section 7.6.1).
+ * `connection` itself names more of them.
+ */
+export const CONNECTION_FIELDS: readonly string[] = [
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];

@@ -1,5 +1,6 @@
 import {
   CR,
+  decodeLatin1,
   FieldSyntaxError,
   isWord,
   LF,
@@ -13,7 +14,6 @@ import {
   TOKEN_BYTES,
   trimSpace,
 } from "./field_lines.ts";
-import { decodeLatin1 } from "./latin1.ts";
 
 /**
  * A request's head that two readers could read differently, or that is none; also one that was about to be written.

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import fc from "fast-check";
-import { encodeLatin1 } from "./latin1.ts";
+import { encodeLatin1 } from "./field_lines.ts";
 import {
   assertAsReference,
   head,

@@ -1,6 +1,6 @@
 import { decodeLatin1, encodeLatin1, RequestHead, RequestSyntaxError } from "../http1/mod.ts";
 import type { HttpError } from "../../common/http_error.ts";
-import { badRequest, HEAD_TOO_LARGE, headFault, isWebSocketHandshake, listHeaders, streamBody } from "./_request.ts";
+import { badRequest, HEAD_TOO_LARGE, headFault, isWebSocketHandshake, listHeaders, streamBody } from "./_exchange.ts";
 import { DenoResponseWriter, type UpgradeWebSocket } from "./deno_response.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { BodyCut, type Exchange } from "./types.ts";

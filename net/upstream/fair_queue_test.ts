@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FairQueue } from "./fair_queue.ts";
+import { FairQueue } from "./pool.ts";
 
 function takeAll<T>(queue: FairQueue<T>): (T | undefined)[] {
   return Array.from({ length: queue.size }, () => queue.shift());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { latin1, ScriptedConnection, settle } from "./_script.ts";
-import { WriteQueue } from "./write_queue.ts";
+import { WriteQueue } from "./body_writer.ts";
 
 function createQueue() {
   const connection = new ScriptedConnection();

@@ -1,5 +1,5 @@
 import { HttpError } from "../../common/http_error.ts";
-import { networkOf } from "../../common/network.ts";
+import { networkOf } from "../../net/forwarded.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 
 /**

@@ -1,7 +1,6 @@
 import { HttpError, nothingHere } from "../../common/http_error.ts";
-import type { OriginReader } from "../../net/forwarded.ts";
+import { networkOf, type OriginReader } from "../../net/forwarded.ts";
 import type { Exchange } from "../../net/listener/mod.ts";
-import { networkOf } from "../../common/network.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Ended } from "../access/mod.ts";
 import type { Handler } from "../http/mod.ts";

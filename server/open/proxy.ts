@@ -1,6 +1,6 @@
 import type { Logger } from "../../common/log.ts";
 import { isLoopbackAddress } from "../../common/loopback.ts";
-import { networkOf } from "../../common/network.ts";
+import { networkOf } from "../../net/forwarded.ts";
 import type { ProxyConfig } from "../config.ts";
 import type { Area, Cors, Handler } from "../http/mod.ts";
 import { knowOwn, type KnowOwnOptions } from "./know_own.ts";

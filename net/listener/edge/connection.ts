@@ -3,7 +3,7 @@ import { errorResponse, HttpError } from "../../../common/http_error.ts";
 import { findHeadEnd, RequestHead, RequestSyntaxError } from "../../http1/mod.ts";
 import { describeError, type Logger, stackOf } from "../../../common/log.ts";
 import type { ListenerLimits } from "../limits.ts";
-import { findAccept, findExpectationFault, HEAD_TOO_LARGE, headFault } from "../_request.ts";
+import { findAccept, findExpectationFault, HEAD_TOO_LARGE, headFault } from "../_exchange.ts";
 import { sendResponse } from "../send_response.ts";
 import type { ListenerTraffic } from "../traffic.ts";
 import { BodyCut, type ExchangeHandler } from "../types.ts";

@@ -1,5 +1,5 @@
 import { equal } from "node:assert/strict";
-import { computeConnectionLimit, readConnectionLimit } from "./connection_limit.ts";
+import { computeConnectionLimit, readConnectionLimit } from "./listen.ts";
 
 const limits = (soft: string) =>
   `Limit                     Soft Limit           Hard Limit           Units     \n` +

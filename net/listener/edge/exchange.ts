@@ -1,6 +1,5 @@
 import type { RequestHead } from "../../http1/mod.ts";
-import { createRequest, isWebSocketHandshake, listHeaders, streamBody } from "../_request.ts";
-import { Leavable } from "../leavable.ts";
+import { createRequest, isWebSocketHandshake, Leavable, listHeaders, streamBody } from "../_exchange.ts";
 import type { Exchange, ResponseWriter } from "../types.ts";
 import { RequestBody } from "./request_body.ts";
 import type { Answered, Line } from "./types.ts";

@@ -1,5 +1,5 @@
 import { type ChunkedDecoder, createChunkedDecoder } from "../../http1/mod.ts";
-import { BodyPace } from "../body_pace.ts";
+import { BodyPace } from "../_exchange.ts";
 import type { ListenerLimits } from "../limits.ts";
 import { BodyCut } from "../types.ts";
 import { acquireBuffer, LARGE, releaseBuffer, SMALL } from "../../../common/buffers/buffer_pool.ts";

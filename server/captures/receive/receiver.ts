@@ -1,7 +1,6 @@
-import type { OriginReader } from "../../../net/forwarded.ts";
+import { networkOf, type OriginReader } from "../../../net/forwarded.ts";
 import { errorResponse, loopDetected } from "../../../common/http_error.ts";
 import { BodyCut, type Exchange } from "../../../net/listener/mod.ts";
-import { networkOf } from "../../../common/network.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
 import { VIA_FIELD } from "../../../common/captures/replay_request.ts";
 import type { Answer, Handler } from "../../http/mod.ts";

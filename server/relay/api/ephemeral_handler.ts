@@ -1,7 +1,6 @@
-import type { OriginReader } from "../../../net/forwarded.ts";
+import { networkOf, type OriginReader } from "../../../net/forwarded.ts";
 import { HttpError, serverRestarting } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
-import { networkOf } from "../../../common/network.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
 import type { Handler } from "../../http/mod.ts";
 import { LabelTaken } from "../../store/mod.ts";

@@ -1,5 +1,5 @@
 import { delay } from "../../../common/delay.ts";
-import { networkOf } from "../../../common/network.ts";
+import { networkOf } from "../../../net/forwarded.ts";
 import { HttpError, serverRestarting } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../../common/log.ts";

@@ -1,8 +1,15 @@
 import type { HttpError } from "../../../../common/http_error.ts";
 import { encodeLatin1, RequestHead, RequestSyntaxError } from "../../../http1/mod.ts";
-import { badRequest, createRequest, HEAD_TOO_LARGE, headFault, listHeaders, streamBody } from "../../_request.ts";
-import { BodyPace } from "../../body_pace.ts";
-import { Leavable } from "../../leavable.ts";
+import {
+  badRequest,
+  BodyPace,
+  createRequest,
+  HEAD_TOO_LARGE,
+  headFault,
+  Leavable,
+  listHeaders,
+  streamBody,
+} from "../../_exchange.ts";
 import type { ListenerLimits } from "../../limits.ts";
 import type { ListenerTraffic } from "../../traffic.ts";
 import { BodyCut, type Exchange } from "../../types.ts";

@@ -4,7 +4,7 @@ import { delay } from "../../../../common/delay.ts";
 import { errorResponse, HttpError } from "../../../../common/http_error.ts";
 import { describeError, type Logger, stackOf } from "../../../../common/log.ts";
 import { yieldToEventLoop } from "../../../../common/event_loop.ts";
-import { findExpectationFault } from "../../_request.ts";
+import { findExpectationFault } from "../../_exchange.ts";
 import type { ListenerLimits } from "../../limits.ts";
 import { sendResponse } from "../../send_response.ts";
 import type { ListenerTraffic } from "../../traffic.ts";

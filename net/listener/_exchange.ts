@@ -1,5 +1,7 @@
+import { SMALL } from "../../common/buffers/buffer_pool.ts";
 import { expectationFailed, HttpError } from "../../common/http_error.ts";
 import { decodeLatin1, type RequestHead, type RequestSyntaxError } from "../http1/mod.ts";
+import type { ListenerLimits } from "./limits.ts";
 import type { Exchange } from "./types.ts";
 
 /** Every field of a head: its name, as it was sent or in lower case, its value, and so on. */
@@ -94,4 +96,70 @@ function pairs(headers: readonly string[]): [string, string][] {
 
 function escapeBytes(path: string): string {
   return path.replace(/[\x80-\xff]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** What an exchange knows of a visitor who may leave before their answer is complete. */
+export abstract class Leavable {
+  #abort: AbortController | null = null;
+  #hasLeft = false;
+  #onLeave: (() => void) | null = null;
+
+  /** As `Exchange.signal`. It is made when it is asked for. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#hasLeft) this.#abort.abort(createLeft());
+    return this.#abort.signal;
+  }
+
+  /** As `Exchange.onLeave`. */
+  get onLeave(): (() => void) | null {
+    return this.#onLeave;
+  }
+
+  set onLeave(leave: (() => void) | null) {
+    this.#onLeave = leave;
+    if (this.#hasLeft && leave !== null) queueMicrotask(leave);
+  }
+
+  protected get hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
+  /** The visitor has left: whoever wants to know is told. */
+  protected tellLeft(): void {
+    this.#hasLeft = true;
+    this.#onLeave?.();
+    this.#abort?.abort(createLeft());
+  }
+}
+
+const createLeft = () => new DOMException("The visitor has gone.", "AbortError");
+
+/** How fast a body comes while it is waited for. */
+export class BodyPace {
+  #isWaiting = false;
+  /** Seconds that were spent so, and bytes that came meanwhile. */
+  #waited = 0;
+  #came = 0;
+
+  /** Somebody waits for more. */
+  wait(): void {
+    this.#isWaiting = true;
+  }
+
+  /** That many bytes have come. */
+  came(bytes: number): void {
+    this.#isWaiting = false;
+    this.#came += bytes;
+    // Whoever keeps a good pace has no clock on them.
+    if (bytes > SMALL) this.#waited = this.#came = 0;
+  }
+
+  /** Asked once a second: whether less comes than from a visitor who wants to be heard. */
+  isTooSlow({ bodySeconds, bodyRate }: ListenerLimits): boolean {
+    if (!this.#isWaiting || ++this.#waited <= bodySeconds) return false;
+    const isSlow = this.#came < bodyRate * bodySeconds;
+    this.#waited = this.#came = 0;
+    return isSlow;
+  }
 }

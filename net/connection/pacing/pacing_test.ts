@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { listen } from "../_test_peer.ts";
-import { systemTurn } from "./deno.ts";
+import { systemTurn, writeSoon } from "./deno.ts";
 import { denoDriver } from "../deno.ts";
 import { openConnector } from "../open.ts";
 
@@ -54,4 +54,18 @@ Deno.test("systemTurn comes to an end each time, for all who wait for it", async
   await first;
   assert.notEqual(systemTurn(), first);
   await systemTurn();
+});
+
+Deno.test("writeSoon has everybody write in order, once what is due already has been done", async () => {
+  const done: string[] = [];
+  const due = (name: string, more: () => void = () => {}) => ({ writeDue: () => (done.push(name), more()) });
+  const later = due("later");
+  queueMicrotask(() => {
+    done.push("read");
+    writeSoon(due("third"));
+  });
+  writeSoon(due("first"));
+  writeSoon(due("second", () => writeSoon(later)));
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual(done, ["read", "first", "second", "third", "later"]);
 });
