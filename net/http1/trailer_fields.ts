@@ -1,6 +1,4 @@
-import { CONNECTION_FIELDS } from "./connection_fields.ts";
-import { decodeLatin1 } from "./latin1.ts";
-import { scanFieldLines } from "./field_lines.ts";
+import { CONNECTION_FIELDS, decodeLatin1, scanFieldLines } from "./field_lines.ts";
 
 /**
  * Field names that a trailer section must not contain (RFC 9110, section 6.5.1). Some recipients merge trailers into the
