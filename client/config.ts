@@ -304,6 +304,12 @@ export const clientOptions = {
     fallback: "false",
     help: "say more about what happens, on standard error",
   },
+  licenses: {
+    flag: "--licenses",
+    parse: boolean,
+    fallback: "false",
+    help: "print the licences for Portway and for all software inside a build",
+  },
 } satisfies OptionTable;
 
 /** Two values, a line each; null when empty. */

@@ -50,6 +50,26 @@ export function createProgram({ commands, startEmbeddedRelay }: ServerProgram, i
       },
       ...commands,
       {
+        name: "upgrade",
+        summary: "replace this executable with the newest release",
+        examples: [
+          ["portway upgrade", "after its signature and checksum are verified; the old file remains beside it"],
+          ["portway upgrade --check", "only show the newest release"],
+        ],
+        loadOptions: async () => (await loadUpgrade()).upgradeOptions,
+        async run({ flags }) {
+          const { runUpgrade }: typeof import("./run_upgrade.ts") = await import(later("./run_upgrade.ts"));
+          return await runUpgrade(flags);
+        },
+      },
+      {
+        name: "man",
+        summary: "print the manual page",
+        examples: [["portway man | man -l -", "show it"]],
+        loadOptions: () => NO_OPTIONS,
+        run: async () => await (await loadDocuments()).printManPage(),
+      },
+      {
         name: "completion",
         summary: "print what makes a shell complete command lines",
         operands: ["bash|zsh|fish"],
@@ -68,6 +88,16 @@ export function createProgram({ commands, startEmbeddedRelay }: ServerProgram, i
     ],
   };
   return program;
+}
+
+async function loadUpgrade(): Promise<typeof import("./upgrade/mod.ts")> {
+  const upgrade: typeof import("./upgrade/mod.ts") = await import(later("./upgrade/mod.ts"));
+  return upgrade;
+}
+
+async function loadDocuments(): Promise<typeof import("./print_documents.ts")> {
+  const documents: typeof import("./print_documents.ts") = await import(later("./print_documents.ts"));
+  return documents;
 }
 
 async function loadCompletion(): Promise<typeof import("./completion.ts")> {

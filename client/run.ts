@@ -19,6 +19,7 @@ const ACTIONS: readonly Action[] = [
     options: ["expose", "tunnel", "files", "filesWrite", "web", "resume"],
     load: async () => (await import("./expose/open_tunnel.ts")).openTunnel,
   },
+  { options: ["licenses"], load: async () => (await import("./print_documents.ts")).printLicences },
   { options: ["login"], load: async () => (await import("./actions/start_login.ts")).startLogin },
   { options: ["logout"], load: async () => (await import("./actions/end_login.ts")).endLogin },
   { options: ["whoami"], load: async () => (await import("./actions/show_whoami.ts")).showWhoami },

@@ -15,7 +15,7 @@ export interface Build {
 }
 
 /** The facts about this build. `scripts/package/release.ts` replaces this line in the copy that it builds from. */
-const BUILD: Build = { version: null, form: "source", releases: null, key: null };
+export const BUILD: Build = { version: null, form: "source", releases: null, key: null };
 
 /** The version that users see: `1.2.3` for a release, `1.2.3-dev.g0123abc` for a commit between releases. */
 export const RELEASE: string = BUILD.version ?? readSourceVersion();

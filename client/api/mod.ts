@@ -9,7 +9,15 @@ export {
   parseJsonOrNull,
   parseRefusal,
 } from "./api_error.ts";
-export { call, type CallLimits, type HttpCall, type HttpStream, readField, type UpgradedCall } from "./http_call.ts";
+export {
+  call,
+  type CallLimits,
+  type HttpCall,
+  type HttpStream,
+  openStream,
+  readField,
+  type UpgradedCall,
+} from "./http_call.ts";
 export { type Login, Logins } from "./logins.ts";
 export {
   CLIENT_ID,

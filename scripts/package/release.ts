@@ -49,7 +49,7 @@ const KEY = /^RW[A-Za-z0-9+/]{54}$/;
 /** Writes the facts about a build into the program's copy. @throws Error if that has no line for them */
 export function stampBuild(folder: string, build: Build): void {
   const file = join(folder, "common", "release.ts"), text = readFileSync(file, "utf8");
-  const stamped = text.replace(/^((?:export )?const BUILD: Build = ).*$/m, (_, start: string) => {
+  const stamped = text.replace(/^(export const BUILD: Build = ).*$/m, (_, start: string) => {
     return `${start}${JSON.stringify(build)};`;
   });
   if (stamped === text) throw new Error(`${file} has no line for the facts about a build`);
