@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
 import { later } from "../common/later.ts";
-import type { Exchange } from "../net/listener/mod.ts";
 import type { Logger } from "../common/log.ts";
 import { isLoopbackAddress } from "../common/loopback.ts";
 import { OptionError } from "../common/options.ts";
@@ -18,8 +17,7 @@ import type { OpenProxyOptions } from "./open/proxy.ts";
 import { openConfiguredStore } from "./open/store.ts";
 import type { OwnAreas, OwnAreasOptions } from "./open/own_areas.ts";
 import { type Gate, Relay, type RelayOptions } from "./relay/mod.ts";
-import type { RunningServer } from "./serving/running_server.ts";
-import { type Opened, type Place, serve } from "./serving/serve.ts";
+import { type Opened, type Place, type RunningServer, serve } from "./serving/serve.ts";
 import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };
@@ -92,8 +90,8 @@ async function openAreas(
   const areas: Area[] = [
     relay,
     { handlers: [shareWithPages(cors, health)], close() {} },
-    createLazyArea(own, (exchange) => !isProxied(exchange), log),
-    createLazyArea(proxy, isProxied, log),
+    createLazyArea(proxy, log, "/proxy/"),
+    createLazyArea(own, log),
   ];
   try {
     if (admin !== null) await (await own.load()).accounts.addFirstAdmin(admin);
@@ -132,10 +130,6 @@ function putOffOwnAreas(options: () => OwnAreasOptions, log: Logger): Lazy<OwnAr
       return await openOwnAreas(options());
     },
   });
-}
-
-function isProxied({ path }: Exchange): boolean {
-  return path.startsWith("/proxy/");
 }
 
 /** Who may use persistent tunnels, as the server's own accounts say. */

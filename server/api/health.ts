@@ -6,6 +6,7 @@ import { sizedJson } from "./sized_json.ts";
 /** `/health`, which is asked from a server's first moment on. @param read what it says besides that the server runs */
 export function createHealth(read: () => object): Handler {
   return {
+    prefix: "/health",
     handle({ method, path }) {
       if (!/^\/health(?:\?|$)/.test(path)) return undefined;
       if (method !== "GET" && method !== "HEAD") throw nothingHere();

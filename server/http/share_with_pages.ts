@@ -7,6 +7,7 @@ import type { Handler } from "./types.ts";
 export function shareWithPages(cors: Cors, face: Handler): Handler {
   const isShared = ({ path }: Exchange) => /^\/(?:health|api\/v1\/openapi\.json)?(?:\?|$)/.test(path);
   return {
+    prefix: face.prefix,
     handle(exchange) {
       if (!isShared(exchange)) return face.handle(exchange);
       const preflight = cors.preflight(exchange);

@@ -11,6 +11,8 @@ export type Answer = Response | null;
  * and the first that takes a request answers it.
  */
 export interface Handler {
+  /** The beginning of every path that the handler takes. It sees no other requests; all of them if left out. */
+  readonly prefix?: string;
   /**
    * Answers a request, or says at once, with undefined, that it is another face's.
    * @throws HttpError, at once or by its promise, for what {@link refuse} tells the visitor

@@ -170,6 +170,7 @@ export class Relay implements Area {
       sources: this.#sources(),
     });
     const sessions: Handler = {
+      prefix: SESSION_PATH,
       handle: (exchange) => isSession(exchange) ? this.#openSession(exchange) : undefined,
     };
     return [visits, sessions, this.#createEphemeralHandler()];

@@ -4,30 +4,45 @@ import { describeError, type Logger, stackOf } from "../../common/log.ts";
 import type { Answer, Handler } from "../http/mod.ts";
 import { StoreUnavailable } from "../store/mod.ts";
 
-/** One handler of many handlers: the first that takes a request answers it, errors included; nobody's is 404. */
-export function createApp(handlers: readonly Handler[], log: Logger): ExchangeHandler {
-  return (exchange) => {
-    for (const face of handlers) {
-      const answer = tryHandler(face, exchange, log);
-      if (answer !== undefined) return answer;
-    }
-    return errorResponse(nothingHere(), exchange.header("accept"));
-  };
+/**
+ * Combines handlers into one. The first handler that takes a request responds to it, also if it fails. A request that
+ * no handler takes gets 404.
+ * @param handlers in the order in which they see a request; with a promise, requests wait until it resolves
+ */
+export function createApp(
+  handlers: readonly Handler[] | Promise<readonly Handler[]>,
+  log: Logger,
+): ExchangeHandler {
+  let ready: readonly Handler[] | null = null;
+  const waiting = Promise.resolve(handlers);
+  if (handlers instanceof Promise) void waiting.then((opened) => ready = opened);
+  else ready = handlers;
+  return (exchange) =>
+    ready === null ? waiting.then((opened) => dispatch(opened, exchange, log)) : dispatch(ready, exchange, log);
 }
 
-function tryHandler(face: Handler, exchange: Exchange, log: Logger): Answer | Promise<Answer> | undefined {
+function dispatch(handlers: readonly Handler[], exchange: Exchange, log: Logger): Answer | Promise<Answer> {
+  for (const handler of handlers) {
+    if (handler.prefix !== undefined && !exchange.path.startsWith(handler.prefix)) continue;
+    const answer = tryHandler(handler, exchange, log);
+    if (answer !== undefined) return answer;
+  }
+  return errorResponse(nothingHere(), exchange.header("accept"));
+}
+
+function tryHandler(handler: Handler, exchange: Exchange, log: Logger): Answer | Promise<Answer> | undefined {
   try {
-    const answer = face.handle(exchange);
-    return answer instanceof Promise ? answer.catch((error) => refuse(face, error, exchange, log)) : answer;
+    const answer = handler.handle(exchange);
+    return answer instanceof Promise ? answer.catch((error) => refuse(handler, error, exchange, log)) : answer;
   } catch (error) {
-    return refuse(face, error, exchange, log);
+    return refuse(handler, error, exchange, log);
   }
 }
 
-/** The one place where an error becomes an answer. What a stranger may not read stays in the log. */
-function refuse(face: Handler, error: unknown, exchange: Exchange, log: Logger): Response {
+/** Turns an error into a response. Details that visitors must not read stay in the log. */
+function refuse(handler: Handler, error: unknown, exchange: Exchange, log: Logger): Response {
   const known = toHttpError(error, exchange, log);
-  return face.refuse?.(known, exchange) ?? errorResponse(known, exchange.header("accept"));
+  return handler.refuse?.(known, exchange) ?? errorResponse(known, exchange.header("accept"));
 }
 
 function toHttpError(error: unknown, { method }: Exchange, log: Logger): HttpError {
@@ -37,9 +52,9 @@ function toHttpError(error: unknown, { method }: Exchange, log: Logger): HttpErr
   return new HttpError(500, "internal_error", "The server failed to answer this request.");
 }
 
-/** The log hears of it once, from the relay. */
+/** 503 `storage_failed`. The relay logs the failure once. */
 const storageFailed = (): HttpError =>
   new HttpError(503, "storage_failed", "This server cannot store anything now.", {
-    details: "Tunnels that are open go on. Try again later.",
+    details: "Tunnels that are open continue to work. Try again later.",
     headers: { "retry-after": "60" },
   });

@@ -3,24 +3,24 @@ import type { Logger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
 import type { Answer, Area, Lazy } from "../http/mod.ts";
 
-/** Areas that are loaded together, in the order in which their handlers are asked. */
+/** Areas that load together, in the order in which their handlers see a request. */
 export interface LoadedAreas {
   readonly areas: readonly Area[];
 }
 
 /**
- * Areas as one that is there before they are.
- * @param takes whether a request is theirs
+ * Creates an area that loads other areas with its first request.
+ * @param prefix the beginning of its paths; every path if left out
  */
-export function createLazyArea(lazy: Lazy<LoadedAreas>, takes: (exchange: Exchange) => boolean, log: Logger): Area {
-  let handler: ExchangeHandler | null = null;
-  const answer = (exchange: Exchange) =>
+export function createLazyArea(lazy: Lazy<LoadedAreas>, log: Logger, prefix?: string): Area {
+  let app: ExchangeHandler | null = null;
+  const load = (exchange: Exchange) =>
     lazy.use<Answer>(({ areas }) => {
-      handler ??= createApp(areas.flatMap(({ handlers }) => handlers), log);
-      return handler(exchange);
+      app ??= createApp(areas.flatMap(({ handlers }) => handlers), log);
+      return app(exchange);
     });
   return {
-    handlers: [{ handle: (exchange) => takes(exchange) ? answer(exchange) : undefined }],
+    handlers: [{ prefix, handle: (exchange) => app === null ? load(exchange) : app(exchange) }],
     async load() {
       for (const area of (await lazy.load()).areas) await area.load?.();
     },

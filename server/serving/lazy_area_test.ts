@@ -16,9 +16,9 @@ const echo = (path: string): Handler => ({
 /** A server whose areas are loaded when `load` is resolved. */
 async function startServer(load: Promise<LoadedAreas>) {
   const lazy = new Lazy({ name: "areas", log: silentLogger, load: () => load });
-  const area = createLazyArea(lazy, ({ path }) => path !== "/others", silentLogger);
-  const others: Handler = { handle: () => new Response("others") };
-  const app = createApp([...area.handlers, others], silentLogger);
+  const area = createLazyArea(lazy, silentLogger);
+  const others: Handler = { prefix: "/others", handle: () => new Response("others") };
+  const app = createApp([others, ...area.handlers], silentLogger);
   const listener = await listen("edge", { hostname: "127.0.0.1", port: 0, log: silentLogger }, app);
   return {
     area,

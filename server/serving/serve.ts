@@ -1,15 +1,14 @@
 import { explainError } from "../../common/explain_error.ts";
 import { aborted } from "../../common/delay.ts";
-import { type ExchangeHandler, listen, ListenerTraffic, type ListenOptions } from "../../net/listener/mod.ts";
+import { listen, ListenerTraffic, type ListenOptions } from "../../net/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
 import type { ProxyConfig } from "../config.ts";
-import type { Area } from "../http/mod.ts";
+import type { Area, Handler } from "../http/mod.ts";
 import { openTrustCheck } from "../open/origin_reader.ts";
 import { describeProcess, describeTraffic, type Metric, openMetrics } from "./metrics.ts";
 import { readTls } from "./read_tls.ts";
 import { watchTls } from "./renew_tls.ts";
-import type { RunningServer } from "./running_server.ts";
 
 /** Where a server is, as its areas want to know when they open. */
 export interface Place {
@@ -17,6 +16,23 @@ export interface Place {
   url: URL;
   /** The port it listens on. */
   port: number;
+}
+
+/** A server that runs. */
+export interface RunningServer {
+  /** Its public URL. */
+  url: URL;
+  /** Where it listens. */
+  address: { hostname: string; port: number };
+  /** Where its metrics are, when they are told. */
+  metricsUrl: URL | null;
+  /**
+   * Takes nothing new, tells clients, waits for what is in flight up to the configured time, stores what is not
+   * stored, and ends.
+   */
+  drain(): Promise<void>;
+  /** {@link drain} without the waiting. */
+  close(): Promise<void>;
 }
 
 /** What a server consists of. */
@@ -41,12 +57,11 @@ export async function serve(
   open: (place: Place) => Opened | Promise<Opened>,
 ): Promise<RunningServer> {
   const tls = readTls(config);
-  // The port may be any free one, and URLs name it: who comes before the areas are open waits.
-  const ready = Promise.withResolvers<ExchangeHandler>();
-  let handler: ExchangeHandler = async (exchange) => (await ready.promise)(exchange);
+  // The areas need the port, which can be any free one: requests wait until the areas are open.
+  const handlers = Promise.withResolvers<readonly Handler[]>();
   const traffic = new ListenerTraffic();
   const address = listenOptions(config, tls, config.metrics === null ? undefined : traffic, log);
-  const listener = await listen(config.listener, address, (exchange) => handler(exchange)).catch((cause) => {
+  const listener = await listen(config.listener, address, createApp(handlers.promise, log)).catch((cause) => {
     throw new Error(`cannot listen on ${config.host} port ${config.port}: ${explainError(cause)}`, { cause });
   });
   const { hostname, port } = listener;
@@ -61,8 +76,7 @@ export async function serve(
     return config.metrics === null ? null : openMetrics(config.metrics, log, read);
   }, [listener]);
   const { areas, close } = opened = await openOrAbort(() => open({ url, port }), [listener, metrics]);
-  handler = createApp(areas.flatMap(({ handlers }) => handlers), log);
-  ready.resolve(handler);
+  handlers.resolve(areas.flatMap((area) => area.handlers));
   const stopWatching = watchTls(config, listener, log);
   const loading = setTimeout(() => void loadAreas(areas), LOAD_AFTER_MS);
 

@@ -32,6 +32,7 @@ const PATH = /^\/api\/v1\/tunnels\/ephemeral(?:\/([^/?]+))?(?:\?|$)/;
 /** Makes ephemeral tunnels and looks them up: what a client without an account begins with, so that it waits for nothing. */
 export function createEphemeralHandler(options: EphemeralHandlerOptions): Handler {
   return {
+    prefix: "/api/v1/tunnels/ephemeral",
     handle(exchange) {
       const match = PATH.exec(exchange.path);
       if (match === null) return undefined;

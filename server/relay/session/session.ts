@@ -1,14 +1,6 @@
 import type { Connection } from "../../../net/connection/mod.ts";
-import { FrameSocket } from "../../../net/websocket/mod.ts";
-import {
-  GoAwayReason,
-  type HeadWriter,
-  Mux,
-  type NoticeCode,
-  type RequestStream,
-  type StreamHandler,
-  type StreamOpening,
-} from "../../../protocol/mod.ts";
+import { FrameSocket, type FrameSocketOptions } from "../../../net/websocket/mod.ts";
+import { GoAwayReason, Mux, type NoticeCode } from "../../../protocol/mod.ts";
 import type { SessionHandle } from "../../cluster/mod.ts";
 import type { AccountUser } from "../../store/mod.ts";
 
@@ -44,6 +36,7 @@ export interface RelaySessionOptions {
  */
 export class Session implements SessionHandle {
   readonly mux: Mux;
+  readonly open: SessionHandle["open"];
   readonly address: string;
   readonly user: SessionUser | null;
   readonly #takesNotices: boolean;
@@ -52,17 +45,18 @@ export class Session implements SessionHandle {
     this.address = options.address;
     this.user = options.user;
     this.#takesNotices = options.takesNotices;
-    const socket = new FrameSocket({
+    const frames: FrameSocketOptions = {
       connection,
       masking: "bare",
       peer: "the client",
-      onPayload: (bytes, start, end) => this.mux.receive(bytes, start, end),
+      onPayload: (_bytes, start) => start,
       onEnd: (reason) => this.mux.end(GoAwayReason.lost, reason),
       onDefect: (error) => {
         options.onDefect(error);
         this.mux.end(GoAwayReason.closed, "the server failed");
       },
-    });
+    };
+    const socket = new FrameSocket(frames);
     this.mux = new Mux({
       transport: socket,
       maxStreams: options.maxStreams,
@@ -76,6 +70,9 @@ export class Session implements SessionHandle {
         else this.mux.end(reason, text);
       },
     });
+    // The mux's own functions: a wrapper would add a call to each request and to each message.
+    frames.onPayload = this.mux.receive.bind(this.mux);
+    this.open = this.mux.open.bind(this.mux);
     queueMicrotask(() => {
       socket.start();
       // While the line is quiet; bulk would lengthen it.
@@ -85,10 +82,6 @@ export class Session implements SessionHandle {
 
   get over(): boolean {
     return this.mux.over;
-  }
-
-  open(opening: StreamOpening, head: HeadWriter | null, handler: StreamHandler): RequestStream | null {
-    return this.mux.open(opening, head, handler);
   }
 
   /** Tells the client's user something, if the client can. */
