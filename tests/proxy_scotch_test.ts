@@ -45,6 +45,11 @@ Deno.test("a client of proxyscotch gets status, lower-case headers and unpadded 
   equal(answer.headers["set-cookie"], "b=2");
   equal(answer.data.includes("="), false);
   equal(atob(answer.data), `POST ?a=1&b=3&c=4 Basic ${btoa("me:pw")} payload`);
+  const kept = await askAsHoppscotch(`${proxy.url}/proxy/request`, {
+    url: `${upstream.url}/?26482&x=%E4&y=a%20b&z`,
+    params: { z: "1" },
+  });
+  match(atob(kept.data), /^GET \?26482&x=%E4&y=a%20b&z=1 /);
 });
 
 Deno.test("a client of proxyscotch gets plain text when it wants no binary, in names of any case", async () => {

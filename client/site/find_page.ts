@@ -26,7 +26,7 @@ export function findPage(request: Request, root: Root, path: SharePath, spa: str
   return findFile(root, path) ?? findRoute(request, root, path, spa) ?? fail();
 }
 
-function findFile(root: Root, { segments, isFolder, query }: SharePath): SitePage | null {
+function findFile(root: Root, { segments, isFolder, search }: SharePath): SitePage | null {
   const opened = openIfThere(root, segments);
   if (opened?.kind === "file") {
     if (!isFolder) return { file: opened, name: segments[segments.length - 1] };
@@ -34,7 +34,6 @@ function findFile(root: Root, { segments, isFolder, query }: SharePath): SitePag
     return null;
   }
   opened?.close();
-  const search = query.size === 0 ? "" : `?${query}`;
   if (opened !== null) {
     const index = openFile(root, [...segments, "index.html"]);
     if (index !== null && isFolder) return { file: index, name: "index.html" };
@@ -50,15 +49,33 @@ function findFile(root: Root, { segments, isFolder, query }: SharePath): SitePag
 }
 
 /** Endings of what pages load. A page in the place of a missing image or script would only hide the mistake. */
-const ASSET = /\.(?:[cm]?js|css|map|json|wasm|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|mp[34]|webm|pdf|txt|xml)$/i;
+const ASSET = new RegExp(
+  "\\.(?:[cm]?js|css|map|json|webmanifest|wasm|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|otf|eot|mp[34]|m4[av]|webm|ogg|" +
+    "wav|pdf|txt|xml|csv|zip|gz|br)$",
+  "i",
+);
+
+/** Values of Sec-Fetch-Dest with which a browser loads a page, as opposed to data, an image or a script. */
+const PAGE_DESTINATIONS: ReadonlySet<string> = new Set(["document", "iframe", "frame", "embed", "object"]);
+
+/**
+ * Whether a request can be for a page. Monitors, link previews and curl send no Accept or any type; `fetch` sends any
+ * type too, and only Sec-Fetch-Dest tells it apart.
+ */
+function asksForPage({ headers }: Request): boolean {
+  if (headers.has(LIVE_HEADER)) return true;
+  const destination = headers.get("sec-fetch-dest");
+  if (destination !== null && !PAGE_DESTINATIONS.has(destination)) return false;
+  const accept = headers.get("accept");
+  return accept === null || /html|\*\/\*/i.test(accept);
+}
 
 /** The index of a single-page application, for what looks like one of its routes. */
 function findRoute(request: Request, root: Root, { segments }: SharePath, spa: string | null): SitePage | null {
   if (spa === null) return null;
   const last = segments[segments.length - 1] ?? "";
-  const wantsPage = request.headers.get("accept")?.includes("text/html") || request.headers.has(LIVE_HEADER);
-  // A program that asks for data which is not there must not be given a page.
-  const isRoute = segments.length === 0 || (wantsPage && !ASSET.test(last));
+  // A program that asks for missing data must not get a page.
+  const isRoute = segments.length === 0 || (asksForPage(request) && !ASSET.test(last));
   const file = isRoute ? openFile(root, spa.split("/")) : null;
   return file === null ? null : { file, name: spa };
 }

@@ -38,9 +38,8 @@ events.addEventListener("change", ({ data }) => {
   const hit = data.endsWith(".css") ? sheets.filter(({ href }) => new URL(href).pathname.endsWith("/" + data.split("/").pop())) : [];
   if (hit.length === 0) return reload();
   for (const link of hit) {
-    const url = new URL(link.href);
-    url.searchParams.set("live", Date.now());
-    link.href = url;
+    const [, sheet, hash] = /^([^#]*?)(?:[?&]live=\\d+)?(#.*)?$/.exec(link.href);
+    link.href = sheet + (sheet.includes("?") ? "&" : "?") + "live=" + Date.now() + (hash ?? "");
   }
 });
 events.addEventListener("open", () => lost && reload());

@@ -7,6 +7,7 @@ import {
   createLoginRoutes,
   getErrorCode,
   type LoginRoutes,
+  noSuchEntry,
   openRoot,
   parseSharePath,
   type Root,
@@ -88,6 +89,8 @@ class FolderSite implements WebSite {
     }
     const answered = this.#live?.answer(request, path);
     if (answered) return answered;
+    // No file has such an address, and visitors come by it through links that join two slashes.
+    if (/^[^?]*\/\//.test(path)) throw noSuchEntry();
     const page = findPage(request, this.#root, parseSharePath(path), this.#spa);
     return await sendPage(request, this.#root, page, this.#live, isDirect);
   }

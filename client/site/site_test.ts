@@ -60,6 +60,10 @@ Deno.test("site serves index files, addresses without .html and folders with a s
     if (content !== null) equal(text, content, target);
   }
   equal((await site.ask("/blog?x=1")).headers.get("location"), "/blog/?x=1");
+  for (const query of ["?26482", "?x=%E4", "?a=b%20c+d", "?", "?a=1&&b"]) {
+    equal((await site.ask(`/blog${query}`)).headers.get("location"), `/blog/${query}`);
+    equal((await site.ask(`/about/${query}`)).headers.get("location"), `/about${query}`);
+  }
   equal((await site.ask("/about/")).headers.get("location"), "/about");
   equal((await site.ask("/", {}, "POST")).status, 405);
   equal((await site.ask("/about")).headers.get("content-type"), "text/html; charset=utf-8");
@@ -71,6 +75,11 @@ Deno.test("site answers what is missing with its own 404.html", async () => {
     const response = await site.ask(target, { accept: "text/html" });
     deepEqual([response.status, await response.text()], [404, "own page"]);
   }
+  for (const target of ["//", "//about", "/blog//", "/a//b?x=//"]) {
+    const response = await site.ask(target, { accept: "text/html" });
+    deepEqual([response.status, await response.text()], [404, "own page"], target);
+  }
+  equal((await site.ask("/about?next=//x")).status, 200);
   const head = await site.ask("/missing", {}, "HEAD");
   deepEqual([head.status, head.body], [404, null]);
 });
@@ -81,8 +90,12 @@ Deno.test("site with --spa answers routes with the index file and missing assets
   for (
     const [target, headers, status] of [
       ["/users/7", page, 200],
-      ["/users/7", {}, 404],
-      ["/api/data", { accept: "*/*" }, 404],
+      ["/users/7", {}, 200],
+      ["/users/7", { accept: "*/*" }, 200],
+      ["/users/7", { accept: "*/*", "sec-fetch-dest": "document" }, 200],
+      ["/api/data", { accept: "*/*", "sec-fetch-dest": "empty" }, 404],
+      ["/avatar", { accept: "image/avif,*/*;q=0.8", "sec-fetch-dest": "image" }, 404],
+      ["/api/data", { accept: "text/event-stream" }, 404],
       ["/users/9", { accept: "*/*", "x-portway-live": "1" }, 200],
       ["/api/data", { accept: "application/json" }, 404],
       ["/users/jane.doe", page, 200],

@@ -8,6 +8,8 @@ export interface SharePath {
   /** Whether the path ended in a slash, so names a folder. */
   readonly isFolder: boolean;
   readonly query: URLSearchParams;
+  /** The query byte for byte with its question mark, for redirects; "" without one. */
+  readonly search: string;
 }
 
 /** How strictly the names in a path are read. */
@@ -31,14 +33,15 @@ export function parseSharePath(raw: string, options: SharePathOptions = {}): Sha
   const mark = raw.indexOf("?");
   const path = mark < 0 ? raw : raw.slice(0, mark);
   const { segments, isFolder } = parsePath(path, options);
-  return { segments, isFolder, query: new URLSearchParams(mark < 0 ? "" : raw.slice(mark + 1)) };
+  const search = mark < 0 ? "" : raw.slice(mark);
+  return { segments, isFolder, query: new URLSearchParams(search), search };
 }
 
 /**
  * Parses an escaped absolute path without a query, as {@link parseSharePath} does.
  * @throws HttpError 400 `bad_path`
  */
-export function parsePath(path: string, options: SharePathOptions = {}): Omit<SharePath, "query"> {
+export function parsePath(path: string, options: SharePathOptions = {}): Pick<SharePath, "segments" | "isFolder"> {
   // deno-lint-ignore no-control-regex
   if (path[0] !== "/" || /[\x00-\x20\x7f#\\]/.test(path)) throw badPath();
   if (path === "/") return { segments: [], isFolder: true };

@@ -9,7 +9,7 @@ Deno.test("parseSharePath decodes each name once and keeps the query apart", () 
   deepEqual(segments, ["a b", "%2e%2e", "€.txt"]);
   equal(isFolder, false);
   equal(query.get("y"), "/");
-  deepEqual(parseSharePath("/"), { segments: [], isFolder: true, query: new URLSearchParams() });
+  deepEqual(parseSharePath("/"), { segments: [], isFolder: true, query: new URLSearchParams(), search: "" });
   equal(parseSharePath("/a/").isFolder, true);
 });
 

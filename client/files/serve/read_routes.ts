@@ -145,8 +145,7 @@ export class ReadRoutes {
   }
 }
 
-function redirectToFolder({ segments, query }: SharePath): Response {
-  const search = query.size === 0 ? "" : `?${query}`;
+function redirectToFolder({ segments, search }: SharePath): Response {
   return new Response(null, {
     status: 307,
     headers: { location: serializePath(segments, true) + search, "cache-control": "no-store" },

@@ -19,8 +19,8 @@ watchMenus(document);
 keepLive(document, refresh);
 
 // What was done is told once: not again when the page is loaded again.
-const here = new URL(location.href);
-if (here.searchParams.has("done")) {
-  here.searchParams.delete("done");
-  history.replaceState(null, "", here);
+const pairs = location.search.slice(1).split("&");
+const kept = pairs.filter((pair) => !/^done(?:=|$)/.test(pair));
+if (kept.length < pairs.length) {
+  history.replaceState(null, "", location.pathname + (kept.length > 0 ? `?${kept.join("&")}` : "") + location.hash);
 }

@@ -62,8 +62,17 @@ export function parseProxyscotch(input: Record<string, unknown>): ProxyscotchJob
     ...(given.data ? { body: { text: given.data } } : {}),
     ...readAuth(given.auth),
   });
-  for (const [name, value] of Object.entries(given.params ?? {})) description.url.searchParams.set(name, value);
+  setParameters(description.url, Object.entries(given.params ?? {}));
   return { description, wantsBinary: given.wantsbinary ?? false, accessToken: given.accesstoken || null };
+}
+
+/** Sets query parameters and keeps every other byte of the query. A parameter of the same name is replaced. */
+function setParameters(url: URL, parameters: readonly (readonly [name: string, value: string])[]): void {
+  const names = new Set(parameters.map(([name]) => name));
+  const isOther = (pair: string) => ![...new URLSearchParams(pair).keys()].some((name) => names.has(name));
+  const kept = url.search === "" ? [] : url.search.slice(1).split("&").filter(isOther);
+  const set = parameters.map((pair) => String(new URLSearchParams([[...pair]])));
+  if (set.length > 0) url.search = [...kept, ...set].join("&");
 }
 
 function lowerKeys(input: Record<string, unknown>): Record<string, unknown> {
