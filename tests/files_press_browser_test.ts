@@ -285,3 +285,34 @@ Deno.test("a search has an address, a scope and a zip of what was found", async 
   await page.getByRole("row", { name: "needle.txt" }).waitFor();
   equal(page.url(), `${client.url}docs/deep/`);
 });
+
+Deno.test("Delete and F2 act on the row that has the focus, and on the selection when that row is part of it", async () => {
+  using folder = openFolder();
+  for (const name of ["a.txt", "b.txt", "c.txt"]) write(folder, name, name);
+  await using client = await startLocal("-fw", folder.path);
+  await using browser = await openBrowser();
+  const page = await browser.newPage();
+  await page.goto(client.url);
+  const heading = (text: string) => page.getByRole("heading", { name: text });
+  await page.locator(".row", { hasText: "a.txt" }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  const focus = (name: string) => page.locator(".row", { hasText: name }).locator("a.name").focus();
+  await focus("b.txt");
+  await page.keyboard.press("F2");
+  equal(await page.getByRole("dialog").getByRole("textbox").inputValue(), "b.txt");
+  await page.keyboard.press("Escape");
+  await focus("c.txt");
+  await page.keyboard.press("Delete");
+  await heading("Delete “c.txt”?").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Select a.txt").click();
+  await focus("b.txt");
+  await page.keyboard.press("Delete");
+  await heading("Delete “b.txt”?").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Select b.txt").click();
+  await focus("b.txt");
+  await page.keyboard.press("Delete");
+  await heading("Delete 2 items?").waitFor();
+  await page.keyboard.press("Escape");
+});

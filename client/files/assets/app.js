@@ -114,7 +114,7 @@ installKeys({
     help: () => showHelp(),
     menu: (current) => current && showMenuOfRow(current),
     rename: (current) => current && rename(current),
-    remove: (current) => remove(state.chosen.length > 0 ? state.chosen : current === undefined ? [] : [current]),
+    remove: (current, isFocused) => remove(state.choose(current, isFocused)),
     newFolder,
     upload: () => uploads.pick(false),
   },

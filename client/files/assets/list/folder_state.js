@@ -44,6 +44,17 @@ export class FolderState {
     return this.shown.filter(({ name }) => this.selected.has(name));
   }
 
+  /**
+   * The entries that a key acts on: the selected ones, except when the focus is in the row of another entry.
+   * @param {Entry | undefined} current
+   * @param {boolean} isFocused whether the focus is in the row of `current`
+   */
+  choose(current, isFocused) {
+    const { chosen } = this;
+    if (current === undefined) return chosen;
+    return chosen.length === 0 || (isFocused && !this.selected.has(current.name)) ? [current] : chosen;
+  }
+
   /** How much of what is shown is selected. */
   get extent() {
     const count = this.chosen.length;

@@ -12,8 +12,8 @@ import { findIndex, hasLetters, readKey } from "./keys.js";
  * @property {import("./list_view.js").ListView} list
  * @property {HTMLInputElement} field
  * @property {boolean} isWritable
- * @property {Readonly<Record<import("./keys.js").Action, (current: Entry | undefined) => void>>} actions are told the
- *   entry that the keys are at
+ * @property {Readonly<Record<import("./keys.js").Action, (current: Entry | undefined, isFocused: boolean) => void>>} actions
+ *   take the current entry, and whether the focus is inside its row
  */
 
 /** @param {KeyedPage} page */
@@ -37,7 +37,10 @@ function onListKey(event, { state, list, isWritable, actions }) {
   const read = readKey(event, { isWritable, hasLetters: hasLetters(), hasTiles: list.layout === "tiles" });
   if (read === null) return;
   event.preventDefault();
-  if (typeof read === "string") return actions[read](state.shown[state.current]);
+  const focused = list.findEntry(target);
+  // The row with the focus is the one that the user sees marked, whichever row the arrow keys reached last.
+  if (focused !== null) state.moveTo(state.shown.indexOf(focused));
+  if (typeof read === "string") return actions[read](state.shown[state.current], focused !== null);
   const place = { current: state.current, count: state.shown.length, columns: list.columns, page: list.pageSize };
   const index = findIndex(read.to, place);
   if (index < 0) return;
