@@ -4,7 +4,7 @@ import { getErrorCode } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import { isPlainName } from "../../../common/platform/mod.ts";
 import type { ListedEntry } from "../serve/listing.ts";
-import { walk } from "../serve/search.ts";
+import { UnaddressableName, walk } from "../serve/search.ts";
 
 /** What of a folder goes into an archive. `signal` gives the collecting up. */
 export interface ArchiveOptions {
@@ -154,6 +154,7 @@ export class LeftOut {
 }
 
 function describeReason(error: unknown): string {
+  if (error instanceof UnaddressableName) return "its name has a backslash or bytes that are not UTF-8";
   const code = getErrorCode(error);
   if (code === "EACCES" || code === "EPERM") return "the system does not permit to read it";
   if (code === "EMFILE" || code === "ENFILE") return "too many files were open";

@@ -26,15 +26,31 @@ export async function listFolder(root: Root, folder: Folder, signal?: AbortSigna
 /**
  * The entries of a folder by name, each looked at when it is asked for; null for one that may not be seen, so that
  * whoever goes through them can let others work in between. The folder must stay open.
+ * @param onUnaddressable called for a shown entry whose name no address can carry
  */
-export function* listEntries(root: Root, folder: Folder): Generator<ListedEntry | null> {
-  for (const name of root.listNames(folder).sort()) yield describeEntry(root, folder, name);
+export function* listEntries(
+  root: Root,
+  folder: Folder,
+  onUnaddressable: (name: string) => void = () => {},
+): Generator<ListedEntry | null> {
+  for (const name of root.listNames(folder).sort()) yield describeEntry(root, folder, name, onUnaddressable);
 }
 
-function describeEntry(root: Root, folder: Folder, name: string): ListedEntry | null {
-  if (!root.isVisible(name, folder.segments) || name.includes("\\")) return null;
-  const entry = root.statEntry(folder, name);
-  if (entry === null) return null;
+/** Stands for bytes that are not UTF-8 in a name that the runtime has decoded. */
+const REPLACEMENT = "\ufffd";
+
+function describeEntry(
+  root: Root,
+  folder: Folder,
+  name: string,
+  onUnaddressable: (name: string) => void,
+): ListedEntry | null {
+  if (!root.isVisible(name, folder.segments)) return null;
+  const entry = name.includes("\\") ? null : root.statEntry(folder, name);
+  if (entry === null) {
+    if (name.includes("\\") || name.includes(REPLACEMENT)) onUnaddressable(name);
+    return null;
+  }
   const { kind, size, modified } = entry;
   return { name, kind, size: kind === "file" ? size : 0, modified };
 }

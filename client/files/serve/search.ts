@@ -44,6 +44,11 @@ function toSearched(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }
 
+/** A name with a backslash or with bytes that are not UTF-8: no path of a request can name such an entry. */
+export class UnaddressableName extends Error {
+  override name = "UnaddressableName";
+}
+
 /** Something below a folder, with its path from there. */
 export interface Found {
   path: string;
@@ -100,7 +105,8 @@ export function* walk(
       if (hasPassed(way.above, place) || (entered.has(place) && ++repeats > MAX_REPEATS)) continue;
       entered.add(place);
       const here: Passed = { place, above: way.above };
-      for (const entry of listEntries(root, folder)) {
+      const skip = (name: string) => onSkip([...below, name].join("/"), new UnaddressableName());
+      for (const entry of listEntries(root, folder, skip)) {
         if (entry === null) {
           yield null;
           continue;
