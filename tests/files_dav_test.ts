@@ -119,6 +119,21 @@ Deno.test("rclone copies a tree of 1,000 files to a share and back, and every by
   deepEqual(hashTree(back.path), expected);
 });
 
+Deno.test("the rclone command of the documentation copies a folder", async () => {
+  if (!hasTool("rclone")) return;
+  using shared = openFolder();
+  using work = openFolder();
+  plantTree(path.join(work.path, "photos"), 20);
+  const text = fs.readFileSync(new URL("../docs/files.md", import.meta.url), "utf8");
+  const [command] = /^rclone copy .*$/m.exec(text) ?? [""];
+  ok(command.includes("URL") && command.includes("PASSPHRASE"), command);
+  await using client = await startLocal("-fw", shared.path, "-p", "open");
+  const filled = command.replace("URL", client.url).replace("PASSPHRASE", "open");
+  const { code, output } = await runTool("sh", ["-c", `RCLONE_CONFIG=/dev/null ${filled}`], work.path);
+  equal(code, 0, output);
+  deepEqual(hashTree(shared.path), hashTree(path.join(work.path, "photos")));
+});
+
 const ALLPROP = '<propfind xmlns="DAV:"><allprop/></propfind>';
 
 function ask(url: string, method: string, headers: Record<string, string> = {}, body?: string): Promise<Response> {
@@ -203,7 +218,23 @@ Deno.test("a body of XML with entities, without end or too long is refused, and 
   for (const [body, status] of bodies) {
     equal((await judge(ask(client.url, "PROPFIND", { depth: "0" }, body)))[0], status, body.slice(0, 80));
   }
-  deepEqual(await judge(ask(client.url, "PROPFIND")), [403, "propfind-finite-depth"]);
+  const endless = await ask(client.url, "PROPFIND");
+  equal(endless.status, 403);
+  match(await endless.text(), /<D:error xmlns:D="DAV:"[^>]*><D:propfind-finite-depth\/>/);
+  fs.writeFileSync(path.join(folder.path, "a.txt"), "a");
+  equal((await judge(ask(`${client.url}a.txt`, "PROPFIND")))[0], 207);
+  equal((await judge(ask(`${client.url}missing`, "PROPFIND")))[0], 404);
+  equal((await judge(ask(`${client.url}a.txt/`, "PROPFIND")))[0], 404);
+  for (const method of ["PROPFIND", "PROPPATCH", "MKCOL", "MOVE", "COPY", "LOCK", "UNLOCK"]) {
+    const refused = await ask(
+      `${client.url}missing/x`,
+      method,
+      { depth: "9" },
+      method === "MKCOL" ? undefined : "<x/>",
+    );
+    equal(refused.headers.get("content-type"), "application/xml; charset=utf-8", method);
+    match(await refused.text(), /^<\?xml[^>]*>\n<D:error xmlns:D="DAV:"/, method);
+  }
 });
 
 const LOCK_BODY = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype>' +
@@ -233,6 +264,9 @@ Deno.test("a lock keeps every way of changing a file from who does not hold it, 
   for (const [method, url, headers] of changes) {
     deepEqual(await judge(ask(url, method, headers, bodies[method])), [423, "locked"], method);
   }
+  const moved = await (await ask(file, "MOVE", { destination: "/b.txt" })).text();
+  match(moved, /<D:lock-token-submitted><D:href>\/a\.txt<\/D:href><\/D:lock-token-submitted>/);
+  match(await (await ask(file, "LOCK", {}, LOCK_BODY)).text(), /<D:no-conflicting-lock>/);
   equal((await judge(ask(file, "PUT", { if: `(${token})` }, "mine")))[0], 200);
   equal((await judge(ask(file, "PUT", { if: `(${token})` }, "more than ten bytes")))[0], 417);
   equal((await judge(ask(file, "PUT", { if: "(<urn:uuid:0>)" }, "x")))[0], 412);

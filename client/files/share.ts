@@ -8,6 +8,7 @@ import { answerPropfind, type DavState } from "./dav/propfind.ts";
 import { ASSET_FOLDER, loadAssets } from "./page/assets.ts";
 import { toHttpError } from "./disk/fs_error.ts";
 import { createGate } from "./sign_in/gate.ts";
+import { serializeError } from "./dav/xml.ts";
 import { codeAnswer, withoutBody } from "../../net/file_http/mod.ts";
 import { createListingCache } from "./serve/listing.ts";
 import { createLoginRoutes, type LoginRoutes } from "./sign_in/login_routes.ts";
@@ -144,7 +145,8 @@ class FileShare implements FetchTarget {
     if (known.status >= 500 && !request.signal.aborted) {
       this.#log.error("share_failed", { code: known.code, reason: describeError(known.cause ?? known) });
     }
-    const response = this.#refusePage(request, info, known) ?? errorResponse(known, request.headers.get("accept"));
+    const response = this.#refusePage(request, info, known) ?? refuseDav(request, info, known) ??
+      errorResponse(known, request.headers.get("accept"));
     if (request.method === "HEAD" && known.status !== 412) return await withoutBody(response);
     if (known.status !== 412) return response;
     // The body of a 412 is nothing.
@@ -163,6 +165,17 @@ class FileShare implements FetchTarget {
     this.#watches.close();
     await this.#write?.close();
   }
+}
+
+const DAV_METHODS: ReadonlySet<string> = new Set(["PROPFIND", "PROPPATCH", "MKCOL", "MOVE", "COPY", "LOCK", "UNLOCK"]);
+
+/** The error of a WebDAV method as XML, unless the client asks for JSON; null for any other method. */
+function refuseDav({ method, headers }: Request, { path }: FetchInfo, error: HttpError): Response | null {
+  if (!DAV_METHODS.has(method) || headers.get("accept")?.includes("application/json")) return null;
+  return new Response(serializeError(method, path.replace(/[?#].*$/s, ""), error), {
+    status: error.status,
+    headers: { ...error.headers, "content-type": "application/xml; charset=utf-8", "portway-error": error.code },
+  });
 }
 
 /** Whether a read asks for what the writing side knows. */

@@ -113,3 +113,30 @@ Deno.test(WRITABLE_BELOW, { ignore: !canMount() }, async () => {
   await share.target.close();
   deepEqual(fs.readdirSync(inbox), ["b.txt"]);
 });
+
+const FULL = "a full disk gets space from the oldest trash before a write is refused, and keeps newer trash";
+
+Deno.test(FULL, { ignore: !canMount() }, async () => {
+  using disk = openDisk("size=1m");
+  await using share = openTestShare({ path: disk.path, writable: true });
+  const third = "x".repeat(300_000);
+  for (const name of ["a", "b", "c"]) equal((await put(share, `/${name}`, third)).status, 201);
+  const trash = async (name: string) => equal((await share.ask(`/${name}?trash`, { method: "POST" })).status, 200);
+  for (const name of ["a", "b", "c"]) await trash(name);
+  equal((await put(share, "/known-length", third)).status, 201);
+  deepEqual(await listTrash(share), ["/c", "/b"]);
+  const body = new Blob([third]).stream();
+  equal((await share.ask("/unknown-length", { method: "PUT", body })).status, 201);
+  deepEqual(await listTrash(share), ["/c"]);
+  const copy = await share.ask("/known-length", { method: "COPY", headers: { destination: "/copy" } });
+  equal(copy.status, 201);
+  deepEqual(await listTrash(share), []);
+  deepEqual(await listNames(share), ["copy", "known-length", "unknown-length"]);
+  equal((await put(share, "/too-large", third)).status, 507);
+});
+
+/** Paths in the trash, the newest first. */
+async function listTrash(share: TestShare): Promise<string[]> {
+  const { items } = await (await share.ask("/?trash")).json();
+  return items.map(({ path }: { path: string }) => path);
+}

@@ -40,6 +40,18 @@ export class Trash {
   constructor(root: Root, scratch: Scratch) {
     this.#root = root;
     this.#scratch = scratch;
+    scratch.useReclaim((folder) => this.#reclaim(folder));
+  }
+
+  /** Deletes the oldest entry on the disk of `folder`, to free space there. Returns false when the trash has none. */
+  async #reclaim(folder: string): Promise<boolean> {
+    const { dev } = fs.statSync(folder);
+    const oldest = [...this.#kept].find(([, { path }]) => fs.lstatSync(path, { throwIfNoEntry: false })?.dev === dev);
+    if (oldest === undefined) return false;
+    const [id, { path }] = oldest;
+    this.#kept.delete(id);
+    await removeAside(this.#root, path);
+    return true;
   }
 
   /**

@@ -86,11 +86,10 @@ export class WriteRoutes {
         if (query.has("trash") && segments.length === 0) return await this.#emptyTrash();
         return await this.#whileHeld(() => this.#remove(request, path, tokens));
       case "MKCOL":
-        return await this.#makeCollection(request, segments, tokens);
+        return await this.#whileFull(() => this.#makeCollection(request, segments, tokens));
       case "MOVE":
-        return await this.#whileHeld(() => this.#moves.byDestination(request, path, info, tokens));
       case "COPY":
-        return await this.#moves.byDestination(request, path, info, tokens);
+        return await this.#whileFull(() => this.#moves.byDestination(request, path, info, tokens));
       case "PROPPATCH":
         return await answerProppatch(request, path, tokens, this.#dav);
       case "LOCK":
@@ -99,12 +98,12 @@ export class WriteRoutes {
         return answerUnlock(request, path, this.#dav);
     }
     if (isForm(request)) return await this.#takeForm(request, path, tokens);
-    if (query.has("mkdir")) return await this.#make(segments, true, tokens);
+    if (query.has("mkdir")) return await this.#whileFull(() => this.#make(segments, true, tokens));
     if (query.has("trash")) return await this.#whileHeld(() => this.#removeToTrash(request, path, tokens));
     const trashed = query.get("restore");
     if (trashed !== null) return await this.#whileHeld(() => Promise.resolve(this.#restore(trashed, tokens)));
     const to = query.get("move");
-    if (to !== null) return await this.#whileHeld(() => this.#moves.byName(request, path, to, tokens));
+    if (to !== null) return await this.#whileFull(() => this.#moves.byName(request, path, to, tokens));
     throw new HttpError(
       400,
       "unknown_action",
@@ -113,11 +112,16 @@ export class WriteRoutes {
   }
 
   /**
-   * Again while a program has it open. What is there is what was there, less what a folder may have lost that could not
-   * be removed whole; who may do what is looked at anew each time.
+   * Runs a change, and again while another program has the entry open. A failed attempt changes nothing, except that a
+   * partly removed folder has lost entries. Each attempt checks permissions again.
    */
   #whileHeld(change: () => Promise<Response>): Promise<Response> {
     return retryLaterWhileHeld(change, { platform: this.#root.platform });
+  }
+
+  /** As {@link #whileHeld}; on a full disk the change is repeated after the oldest trash was deleted. */
+  #whileFull(change: () => Promise<Response>): Promise<Response> {
+    return this.#scratch.whileFull(this.#root.path, () => this.#whileHeld(change));
   }
 
   #put(request: Request, { segments, query }: SharePath, tokens: Tokens): Promise<Response> {

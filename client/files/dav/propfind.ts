@@ -25,22 +25,34 @@ const PIECE = 64 * 1024;
 
 /**
  * Answers PROPFIND (RFC 4918, section 9.1) for a file, a folder, or with `Depth: 1` a folder and what is in it.
- * @throws HttpError 403 for a depth without end, 400 for a body that is none, 404
+ * A file has no members, so any depth is fine for it; RFC 4918 takes a missing Depth as infinity.
+ * @throws HttpError 403 for a folder with infinite depth, 400 for a malformed body or Depth, 404
  */
 export async function answerPropfind(request: Request, path: SharePath, state: DavState): Promise<Response> {
-  const depth = request.headers.get("depth") ?? "infinity";
-  if (depth !== "0" && depth !== "1") throw refuseDepth(depth);
+  const depth = readDepth(request);
   const wanted = readWanted(await readXml(request));
   const opened = state.root.open(path.segments);
-  if (opened.kind === "file" && path.isFolder) {
+  const error = opened.kind === "folder"
+    ? (depth === "infinity" ? refuseDepth() : null)
+    : path.isFolder
+    ? noSuchEntry()
+    : null;
+  if (error !== null) {
     opened.close();
-    throw noSuchEntry();
+    throw error;
   }
   return answerMultiStatus(streamPieces(describeAll(request, path, opened, wanted, depth, state)));
 }
 
-function refuseDepth(depth: string): HttpError {
-  if (depth.toLowerCase() !== "infinity") return new HttpError(400, "bad_depth", "Depth is 0 or 1 here.");
+type Depth = "0" | "1" | "infinity";
+
+function readDepth(request: Request): Depth {
+  const depth = request.headers.get("depth")?.trim().toLowerCase() ?? "infinity";
+  if (depth === "0" || depth === "1" || depth === "infinity") return depth;
+  throw new HttpError(400, "bad_depth", "Depth is 0, 1 or infinity.");
+}
+
+function refuseDepth(): HttpError {
   return new HttpError(403, "propfind-finite-depth", "Ask for one folder at a time, with Depth: 1.");
 }
 
@@ -72,7 +84,7 @@ async function* describeAll(
   { segments }: SharePath,
   opened: OpenFile | Folder,
   wanted: Wanted,
-  depth: "0" | "1",
+  depth: Depth,
   state: DavState,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   const encoder = new TextEncoder();

@@ -156,5 +156,32 @@ export function getText({ children }: XmlElement): string {
   return children.filter((child) => typeof child === "string").join("").trim();
 }
 
+/** Preconditions of RFC 4918 by error code, for all methods but those in {@link CONDITIONS_OF}. */
+const CONDITIONS: Readonly<Record<string, string | undefined>> = {
+  "propfind-finite-depth": "propfind-finite-depth",
+  "locked": "lock-token-submitted",
+  "no_such_lock": "lock-token-matches-request-uri",
+};
+const CONDITIONS_OF: Readonly<Record<string, string | undefined>> = { "LOCK locked": "no-conflicting-lock" };
+
+/**
+ * Returns the body of a failed WebDAV request (RFC 4918, section 16): a `DAV:error` element with the precondition, if
+ * the RFC has one, and our code and message.
+ * @param path escaped path of the request
+ */
+export function serializeError(method: string, path: string, { code, message }: HttpError): string {
+  const condition = CONDITIONS_OF[`${method} ${code}`] ?? CONDITIONS[code];
+  const href = code === "locked" ? `<D:href>${escapeXml(path)}</D:href>` : "";
+  const element = condition === undefined
+    ? ""
+    : href === ""
+    ? `<D:${condition}/>`
+    : `<D:${condition}>${href}</D:${condition}>`;
+  return `${XML_HEAD}<D:error xmlns:D="DAV:" xmlns:p="urn:portway:error">${element}<p:code>${
+    escapeXml(code)
+  }</p:code>` +
+    `<p:message>${escapeXml(message)}</p:message></D:error>\n`;
+}
+
 /** A whole document around what is in it; `D` stands for WebDAV's namespace. */
 export const XML_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n';

@@ -7,6 +7,12 @@ export function getErrorCode(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
+/** Whether an operation failed because the disk, or the user's share of it, is full. */
+export function isDiskFull(error: unknown): boolean {
+  if (error instanceof HttpError) return error.code === "disk_full";
+  return ["ENOSPC", "EDQUOT"].includes(getErrorCode(error));
+}
+
 /** 404 for whatever a visitor may not know exists: missing, hidden and outside look the same. */
 export function noSuchEntry(cause?: unknown): HttpError {
   return new HttpError(404, "not_found", "There is no such file or folder.", { cause });

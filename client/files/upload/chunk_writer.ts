@@ -1,4 +1,5 @@
 import fs from "node:fs";
+import { isDiskFull } from "../disk/fs_error.ts";
 
 /** Bytes collected before they are written: a write of less costs more than what it writes. */
 const PIECE = 1024 * 1024;
@@ -19,9 +20,13 @@ export class PieceWriter {
   #written: Promise<void> = Promise.resolve();
   #sentAt = performance.now();
 
-  constructor(fd: number, start: number) {
+  readonly #reclaim: () => Promise<boolean>;
+
+  /** @param reclaim frees space on a full disk; false when it cannot */
+  constructor(fd: number, start: number, reclaim: () => Promise<boolean>) {
     this.#fd = fd;
     this.#sent = start;
+    this.#reclaim = reclaim;
   }
 
   /** Where the next byte goes. */
@@ -83,7 +88,7 @@ export class PieceWriter {
       return;
     }
     const [full, length] = [this.#filling, this.#filled];
-    this.#written = writeAll(this.#fd, full.subarray(0, length), this.#sent);
+    this.#written = this.#writeAll(full.subarray(0, length), this.#sent);
     // Whoever waits for it next hears of a failure; until then it must not count as unhandled.
     this.#written.catch(() => {});
     this.#filling = this.#resting ?? new Uint8Array(PIECE);
@@ -92,11 +97,15 @@ export class PieceWriter {
     this.#filled = 0;
     this.#sentAt = performance.now();
   }
-}
 
-async function writeAll(fd: number, bytes: Uint8Array, start: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    done += await writeSome(fd, bytes, done, start + done);
+  async #writeAll(bytes: Uint8Array, start: number): Promise<void> {
+    for (let done = 0; done < bytes.length;) {
+      try {
+        done += await writeSome(this.#fd, bytes, done, start + done);
+      } catch (error) {
+        if (!isDiskFull(error) || !await this.#reclaim()) throw error;
+      }
+    }
   }
 }
 

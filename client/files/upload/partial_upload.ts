@@ -110,7 +110,7 @@ export class PartialUpload {
 
   async #copy(source: UploadSource, limit: number): Promise<void> {
     const start = this.#offset;
-    const output = new PieceWriter(this.fd, start);
+    const output = new PieceWriter(this.fd, start, () => this.#file.reclaim());
     try {
       while (await source.moveTo(output, limit - (output.end - start)));
       await output.flush();

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { HttpError } from "../../../common/http_error.ts";
 import { isHeldOpen, isRunning, retryWhileHeld } from "../../../common/platform/mod.ts";
-import { getErrorCode } from "../disk/fs_error.ts";
+import { getErrorCode, isDiskFull } from "../disk/fs_error.ts";
 import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
 
 /** A file of an earlier run, open for writing at its end. */
@@ -24,10 +24,15 @@ export interface ScratchFile {
   readonly path: string;
   /** Makes it outlive this run of the share, with a note of what it is. */
   keep(note: string): void;
+  /** Frees space on a full disk. Returns false when there is nothing to remove. */
+  reclaim(): Promise<boolean>;
   close(): void;
   /** Removes the file and its note; no effect on the file when it has got its name. */
   remove(): void;
 }
+
+/** Frees space on the disk of a folder. Resolves with false when there is nothing to remove. */
+type Reclaim = (folder: string) => Promise<boolean>;
 
 /** Ending of the note beside a file that outlives the run. */
 const NOTE = ".note";
@@ -48,20 +53,54 @@ export class Scratch {
   readonly #name = `${PREFIX}${process.pid}-${randomBytes(6).toString("hex")}`;
   readonly #folders = new Map<string, Folder>();
   #count = 0;
+  #reclaim: Reclaim = () => Promise.resolve(false);
 
   constructor(root: Root) {
     this.#root = root;
   }
 
+  /** Sets the function that frees space on a full disk. */
+  useReclaim(reclaim: Reclaim): void {
+    this.#reclaim = reclaim;
+  }
+
+  /**
+   * Runs `work`, and again as long as it fails on a full disk and space can be freed there.
+   * @param folder path on the disk
+   * @throws as `work`
+   */
+  async whileFull<T>(folder: string, work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isDiskFull(error) || !await this.#reclaim(folder)) throw error;
+      }
+    }
+  }
+
   /**
    * Makes an empty file for `size` bytes that is to go to a folder or below it, and opens it for writing.
-   * @throws HttpError 507 when there is not enough space, the system's errors
+   * @throws HttpError 507 when there is not enough space even without the trash, the system's errors
    */
-  create(toward: readonly string[], size: number): ScratchFile {
-    const path = this.reserve(toward);
-    checkSpace(dirname(path), size);
-    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
-    return describeFile(fs.openSync(path, flags), path, this.#root);
+  async create(toward: readonly string[], size: number): Promise<ScratchFile> {
+    return await this.whileFull(this.#root.path, async () => {
+      const path = this.reserve(toward);
+      await this.makeSpace(dirname(path), size);
+      const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+      return this.#describe(fs.openSync(path, flags), path);
+    });
+  }
+
+  /** Makes sure that `bytes` fit on the disk of a folder. @throws HttpError 507 when they do not even without the trash */
+  async makeSpace(folder: string, bytes: number): Promise<void> {
+    const isShort = () => {
+      const { bavail, bsize } = fs.statfsSync(folder);
+      return bytes > bavail * bsize;
+    };
+    while (isShort()) {
+      if (!await this.#reclaim(folder)) throw new HttpError(507, "disk_full", "There is no space left for this.");
+    }
   }
 
   /** A free path, for a thing to be moved to that is in the folder `toward`. Throws the system's errors. */
@@ -92,12 +131,52 @@ export class Scratch {
     const adopted: AdoptedFile[] = [];
     for (const left of findLeftovers(this.#root.path)) {
       for (const note of fs.readdirSync(left).filter((file) => file.endsWith(NOTE))) {
-        const file = adoptFile(`${left}/${note.slice(0, -NOTE.length)}`, this.reserve([]), this.#root);
+        const file = this.#adopt(`${left}/${note.slice(0, -NOTE.length)}`, this.reserve([]));
         if (file !== null) adopted.push(file);
       }
     }
     removeLeftovers(this.#root, this.#root.path);
     return adopted;
+  }
+
+  #describe(fd: number, path: string): ScratchFile {
+    const { platform } = this.#root;
+    let isOpen = true;
+    return {
+      fd,
+      path,
+      keep: (note) => fs.writeFileSync(path + NOTE, note, { mode: 0o600 }),
+      reclaim: () => this.#reclaim(dirname(path)),
+      close() {
+        if (isOpen) fs.closeSync(fd);
+        isOpen = false;
+      },
+      remove() {
+        for (const one of [path, path + NOTE]) {
+          try {
+            fs.rmSync(one, { force: true });
+          } catch (error) {
+            // It stays out of sight until the share ends.
+            if (!isHeldOpen(error, platform)) throw error;
+          }
+        }
+      },
+    };
+  }
+
+  /** Moves a file and its note to a new path; null when it cannot be had any more. */
+  #adopt(from: string, to: string): AdoptedFile | null {
+    try {
+      const note = fs.readFileSync(from + NOTE, "utf8");
+      fs.renameSync(from, to);
+      fs.renameSync(from + NOTE, to + NOTE);
+      const fd = fs.openSync(to, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
+      const { size, mtimeMs } = fs.fstatSync(fd);
+      return { ...this.#describe(fd, to), note, size, modified: mtimeMs };
+    } catch (error) {
+      if (getErrorCode(error) === "") throw error;
+      return null;
+    }
   }
 
   /** Removes the folders and all that is in them but files with a note, which a later run of the share may take. */
@@ -113,44 +192,6 @@ export class Scratch {
       }
     }
     this.#folders.clear();
-  }
-}
-
-function describeFile(fd: number, path: string, { platform }: Root): ScratchFile {
-  let isOpen = true;
-  return {
-    fd,
-    path,
-    keep: (note) => fs.writeFileSync(path + NOTE, note, { mode: 0o600 }),
-    close() {
-      if (isOpen) fs.closeSync(fd);
-      isOpen = false;
-    },
-    remove() {
-      for (const one of [path, path + NOTE]) {
-        try {
-          fs.rmSync(one, { force: true });
-        } catch (error) {
-          // It stays out of sight until the share ends.
-          if (!isHeldOpen(error, platform)) throw error;
-        }
-      }
-    },
-  };
-}
-
-/** Moves a file and its note to a new place; null when it cannot be had any more. */
-function adoptFile(from: string, to: string, root: Root): AdoptedFile | null {
-  try {
-    const note = fs.readFileSync(from + NOTE, "utf8");
-    fs.renameSync(from, to);
-    fs.renameSync(from + NOTE, to + NOTE);
-    const fd = fs.openSync(to, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
-    const { size, mtimeMs } = fs.fstatSync(fd);
-    return { ...describeFile(fd, to, root), note, size, modified: mtimeMs };
-  } catch (error) {
-    if (getErrorCode(error) === "") throw error;
-    return null;
   }
 }
 
@@ -189,12 +230,6 @@ function makeScratchFolder(root: Root, place: readonly string[], name: string): 
   } finally {
     base.close();
   }
-}
-
-/** Refuses at once what cannot fit, instead of filling the disk to the last byte first. */
-function checkSpace(folder: string, bytes: number): void {
-  const { bavail, bsize } = fs.statfsSync(folder);
-  if (bytes > bavail * bsize) throw new HttpError(507, "disk_full", "There is no space left for this.");
 }
 
 /**

@@ -55,7 +55,7 @@ export class UploadStore {
     const older = this.#uploads.get(key);
     if (older !== undefined) await this.discard(key, older);
     await this.#makeRoom();
-    const upload = new PartialUpload(this.#scratch.create(toward, total ?? 0), total);
+    const upload = new PartialUpload(await this.#scratch.create(toward, total ?? 0), total);
     if (isKept) upload.keep(JSON.stringify({ key, total }));
     this.#uploads.set(key, upload);
     return upload;
