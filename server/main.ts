@@ -79,10 +79,10 @@ async function openAreas(
   const cors = openCors(config, url, log);
   const hqUrl = config.hqUrl ?? url, ephemeralUrl = domainUrl(url, domains.ephemeral);
   const ownHosts = [url, hqUrl, config.apiUrl ?? url].map(({ hostname }) => hostname);
-  const { setUp, admin } = await beginFirstStart(config, store, hqUrl.origin, log);
+  const admin = await beginFirstStart(config, store, hqUrl.origin, log);
   const reach = { config, ...place, cors, isTunnelHost: (host: string) => relay.isTunnelHost(host), log };
   const proxy = putOffProxy(reach);
-  const own = putOffOwnAreas(() => ({ ...reach, store, relay, hqUrl, ownHosts, ephemeralUrl, setUp }), log);
+  const own = putOffOwnAreas(() => ({ ...reach, store, relay, hqUrl, ownHosts, ephemeralUrl }), log);
   const { members = membersOf(own), presence = new LocalPresence(), gates } = parts;
   const tunnelUrl = domainUrl(url, domains.persistent);
   const relay = openRelay(config, { store, ownHosts, ephemeralUrl, tunnelUrl, members, presence, gates, log });

@@ -77,7 +77,6 @@ export async function makeToken(
       signUp: "closed",
       defaultPlan: "paid",
       mail: null,
-      setUp: { token: null },
     });
     await addFirstAdmin(USER);
     const { token } = await clients.createToken(await findPrincipal(store), {

@@ -20,7 +20,7 @@ import { createAccountsApi, tokenBound } from "./routes.ts";
 import { createSecret } from "../../common/secret.ts";
 import { SessionForms } from "./forms/sessions.ts";
 import type { Shared } from "./forms/shared.ts";
-import type { Accounts, SetUp, SignUpPolicy } from "./types.ts";
+import type { Accounts, SignUpPolicy } from "./types.ts";
 
 /** What accounts need of the server, and the operator's choices about them. */
 export interface AccountsOptions {
@@ -34,8 +34,6 @@ export interface AccountsOptions {
   defaultPlan: Plan;
   /** How mails go out; null where none can. */
   mail: { url: string; from: string } | null;
-  /** Guards the making of the first user, by a link in the log. */
-  setUp: SetUp;
 }
 
 const RESET_SECONDS = 24 * 3600;
@@ -71,14 +69,14 @@ export function createAccounts(options: AccountsOptions): Accounts {
       log,
       createResetLink: createLink,
       policy: options.signUp,
-      setUp: options.setUp,
+      plan: options.defaultPlan,
     }),
     consent: new ConsentForms({ ...shared, switchAccount }),
-    members: new MemberForms({ ...shared, switchAccount }),
+    members: new MemberForms({ ...shared, switchAccount, plan: options.defaultPlan }),
     clients: new ClientForms(shared),
     sessions: new SessionForms(shared),
     admin: new AdminForms({ ...shared, createResetLink: createLink }),
-    addFirstAdmin: (admin) => addFirstAdmin(shared, admin),
+    addFirstAdmin: (admin) => addFirstAdmin(shared, admin, options.defaultPlan),
     onEnded: (listener) => void listeners.add(listener),
     close() {
       clearInterval(sweep);

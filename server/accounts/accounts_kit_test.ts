@@ -34,7 +34,7 @@ export async function startAccounts(
   });
   const url = `http://localhost:${listener.port}`;
   const { log = silentLogger, admin = ADMIN, ...others } = options;
-  const first = await beginFirstStart(
+  const firstAdmin = await beginFirstStart(
     { adminEmail: admin?.email ?? null, adminPassword: admin?.password ?? null },
     store,
     url,
@@ -48,10 +48,9 @@ export async function startAccounts(
     signUp: "open",
     defaultPlan: "free",
     mail: null,
-    setUp: first.setUp,
     ...others,
   });
-  if (first.admin !== null) await accounts.addFirstAdmin(first.admin);
+  if (firstAdmin !== null) await accounts.addFirstAdmin(firstAdmin);
   const api = createApiHandler({
     areas: [accounts.api],
     about: { baseUrl: url, files: false, openPaths: false },

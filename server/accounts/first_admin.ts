@@ -1,17 +1,18 @@
+import type { Plan } from "../access/mod.ts";
 import { SERVER } from "./audit.ts";
 import type { Shared } from "./forms/shared.ts";
 import type { FirstAdmin } from "./types.ts";
 
-/** Makes the admin that the operator's options name, with an account, while there is no user. */
+/** Makes the admin whom the operator's options name, with an account, unless there is a user. */
 export async function addFirstAdmin(
-  { audit, loadAuth }: Pick<Shared, "audit" | "loadAuth">,
-  admin: FirstAdmin,
+  { audit, loadAuth, store }: Pick<Shared, "audit" | "loadAuth" | "store">,
+  { email, password }: FirstAdmin,
+  plan: Plan,
 ): Promise<void> {
-  const auth = await loadAuth();
-  const name = admin.email.split("@", 1)[0];
-  const added = await auth.createUser({ ...admin, name, isAdmin: true });
-  // Another server on the same database was first.
-  if (added === null) return;
-  await auth.createAccount(added.id, name);
-  await audit.write(SERVER, "admin_added", admin.email);
+  const passwordHash = await (await loadAuth()).hashPassword(password);
+  const user = { name: email.split("@", 1)[0], email, passwordHash, isAdmin: true, plan };
+  // Another server on the same database may have been first.
+  if (typeof await store.identities.addUser(user, "first") === "object") {
+    await audit.write(SERVER, "admin_added", email);
+  }
 }

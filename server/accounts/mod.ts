@@ -13,7 +13,6 @@ export type {
   Invitation,
   Member,
   Members,
-  SetUp,
   SignIn,
   SignUpForm,
   SignUpPolicy,

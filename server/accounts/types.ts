@@ -14,11 +14,6 @@ export interface FirstAdmin {
   password: string;
 }
 
-/** The token of the link by which the first user is made; null when there are users, or an option names the first. */
-export interface SetUp {
-  token: string | null;
-}
-
 /**
  * Users, the accounts they are members of, and what they let clients do. Every function throws `HttpError`, whose message
  * may be shown: besides what it names, 400 `bad_request` with the field, 403 `not_allowed` for who may not, 404

@@ -1,13 +1,13 @@
 import type { Logger } from "../../common/log.ts";
-import { type Accounts, createAccounts, type SetUp } from "../accounts/mod.ts";
+import { type Accounts, createAccounts } from "../accounts/mod.ts";
 import type { ServerConfig } from "../config.ts";
 import { openOriginReader } from "./origin_reader.ts";
 import type { Store } from "../store/mod.ts";
 
 /** Accounts as the options want them. @param url of HQ */
-export function openAccounts(config: ServerConfig, store: Store, url: URL, setUp: SetUp, log: Logger): Accounts {
+export function openAccounts(config: ServerConfig, store: Store, url: URL, log: Logger): Accounts {
   const { mailFrom, signUp, smtpUrl, defaultPlan } = config;
   const mail = smtpUrl === null ? null : { url: smtpUrl, from: mailFrom ?? `Portway <portway@${url.hostname}>` };
   const readOrigin = openOriginReader(config);
-  return createAccounts({ store, log, readOrigin, origin: url.origin, signUp, defaultPlan, mail, setUp });
+  return createAccounts({ store, log, readOrigin, origin: url.origin, signUp, defaultPlan, mail });
 }

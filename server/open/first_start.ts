@@ -1,34 +1,29 @@
 import type { Logger } from "../../common/log.ts";
 import { nameSource, OptionError } from "../../common/options.ts";
-import { createSecret } from "../../common/secret.ts";
-import type { FirstAdmin, SetUp } from "../accounts/mod.ts";
+import { createSecret, hashSecret } from "../../common/secret.ts";
+import type { FirstAdmin } from "../accounts/mod.ts";
 import { type ServerConfig, serverOptions } from "../config.ts";
-import type { Store } from "../store/mod.ts";
-
-/** What is to be done while there is no user. */
-export interface FirstStart {
-  /** For the one who comes by the link in the log. */
-  setUp: SetUp;
-  /** Whom the options name; null where there are users, or none is named. */
-  admin: FirstAdmin | null;
-}
+import { SET_UP, type Store } from "../store/mod.ts";
 
 /**
- * Looks whether there are users. Without, and without options that name the first, a link in the log makes one, once.
+ * Prepares the making of the first user. While there is none and the options name none, each start logs a new link that
+ * makes one; the store keeps the hash of the latest link's token, which works once.
+ * @returns the admin whom the options name, to be made; null where there are users, or the link makes the first
  * @throws OptionError for an admin without a password, or the other way round
  */
 export async function beginFirstStart(
   config: Pick<ServerConfig, "adminEmail" | "adminPassword">,
-  { identities }: Pick<Store, "identities">,
+  { identities, settings }: Pick<Store, "identities" | "settings">,
   origin: string,
   log: Logger,
-): Promise<FirstStart> {
+): Promise<FirstAdmin | null> {
   const admin = readAdmin(config);
-  if (await identities.hasUsers()) return { setUp: { token: null }, admin: null };
-  if (admin !== null) return { setUp: { token: null }, admin };
+  if (await identities.hasUsers()) return null;
+  if (admin !== null) return admin;
   const token = createSecret();
+  await settings.set(SET_UP, hashSecret(token));
   log.info("set_up", { link: `${origin}/setup?token=${token}`, hint: "makes the first user, who is an admin" });
-  return { setUp: { token }, admin };
+  return null;
 }
 
 function readAdmin(config: Parameters<typeof beginFirstStart>[0]): FirstAdmin | null {

@@ -1,7 +1,7 @@
 import { delay } from "../../common/delay.ts";
 import { later } from "../../common/later.ts";
 import type { Logger } from "../../common/log.ts";
-import type { Accounts, SetUp } from "../accounts/mod.ts";
+import type { Accounts } from "../accounts/mod.ts";
 import type { CaptureFigures } from "../captures/mod.ts";
 import type { ServerConfig } from "../config.ts";
 import { type Area, type Cors, Lazy, shareWithPages } from "../http/mod.ts";
@@ -23,7 +23,6 @@ export interface OwnAreasOptions extends KnowOwnOptions {
   ownHosts: readonly string[];
   /** Below whose host ephemeral tunnels appear. */
   ephemeralUrl: URL;
-  setUp: SetUp;
   log: Logger;
 }
 
@@ -38,9 +37,9 @@ export interface OwnAreas {
 
 /** Loads and opens accounts, request views, the API and HQ. */
 export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> {
-  const { config, store, relay, cors, hqUrl, ownHosts, ephemeralUrl, setUp, log, url } = options;
+  const { config, store, relay, cors, hqUrl, ownHosts, ephemeralUrl, log, url } = options;
   const { desk, createApiHandler, createTlsAsk, openAccounts, openCaptures } = await loadModules(relay);
-  const accounts = openAccounts(config, store, hqUrl, setUp, log);
+  const accounts = openAccounts(config, store, hqUrl, log);
   accounts.onEnded((ended) => relay.endSessionsOf(ended));
   const replays = openReplaysLazily(options);
   const send: Replays["send"] = async (request) => await (await replays.load()).send(request);

@@ -22,3 +22,8 @@ export class TooManyTunnels extends Error {
 export class TooManyViews extends Error {
   override name = "TooManyViews";
 }
+
+/** A user has as many personal tokens as they may. */
+export class TooManyTokens extends Error {
+  override name = "TooManyTokens";
+}

@@ -1,7 +1,7 @@
 export { openStore, type StoreOptions } from "./open.ts";
 export { parsePostgresAddress, type PostgresAddress } from "./postgres_address.ts";
 export { type Backup, backUp } from "./sqlite/back_up.ts";
-export { LabelTaken, NameTaken, StoreUnavailable, TooManyTunnels, TooManyViews } from "./errors.ts";
+export { LabelTaken, NameTaken, StoreUnavailable, TooManyTokens, TooManyTunnels, TooManyViews } from "./errors.ts";
 export type { Database, Dialect } from "./schema/mod.ts";
 export type { Store } from "./types.ts";
 // Tunnels
@@ -19,7 +19,9 @@ export type { AuditEntry } from "./accounts/audit_log.ts";
 export type { Grant } from "./accounts/grants.ts";
 export type { Identities } from "./accounts/identities.ts";
 export type { AccountMember, Membership, PendingInvitation } from "./accounts/members.ts";
-export type { KnownUser, User } from "./accounts/users.ts";
+export type { MemberRefusal } from "./accounts/member_changes.ts";
+export { SET_UP } from "./accounts/settings.ts";
+export type { KnownUser, NewUser, NewUserCondition, User } from "./accounts/users.ts";
 export type { PersonalToken } from "./accounts/personal_tokens.ts";
 // Captures
 export {

@@ -1,37 +1,26 @@
-import type { Plan } from "../../access/mod.ts";
 import { type AuthOptions, loadAuthOptions } from "./auth_options.ts";
 import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "./cli_client.ts";
 
-/** Better-auth as we use it. Nothing of it is reached from outside but what `oauth_face.ts` lets through. */
+/** Better-auth as this server uses it. Only the paths that `oauth_handler.ts` lists are reachable from outside. */
 export interface Auth {
   /**
-   * Answers a request below `/api/auth/`.
-   * @throws what is no refusal: StoreUnavailable, a defect
+   * Handles a request below `/api/auth/`.
+   * @throws StoreUnavailable, and defects; refusals are responses
    */
   handle(request: Request): Promise<Response>;
-  /** Makes a user with a password. Null when the address is in use. */
-  createUser(user: NewUser): Promise<{ id: string } | null>;
-  /** Changes what is given, and leaves the rest. */
-  setUser(id: string, values: { isAdmin?: boolean; suspended?: boolean }): Promise<void>;
-  /** Makes an account that a user owns. */
-  createAccount(userId: string, name: string): Promise<{ id: string; plan: Plan }>;
-  /** Keeps a text for some time, for whoever knows the name: the token of a link, say. */
+  /** Hashes a password. It takes 32 MB and a tenth of a second; a few run at a time. @throws HttpError 503 `busy` */
+  hashPassword(password: string): Promise<string>;
+  /** Keeps a text for some time under a secret name, such as the token of a link. */
   remember(name: string, value: string, seconds: number): Promise<void>;
-  /** What {@link remember} kept, once. */
+  /** Returns the text that {@link remember} kept, once; later calls return null. */
   recall(name: string): Promise<string | null>;
 }
 
-/** A user that the server makes itself, without a sign-up. */
-export interface NewUser {
-  name: string;
-  /** In lower case. */
-  email: string;
-  password: string;
-  isAdmin: boolean;
-}
+/** Accounts of a user: a session needs one of them, and no limit applies to the first. */
+const FIRST_ACCOUNT = 1;
 
 /**
- * Loads better-auth, which takes some tenths of a second: only once somebody signs in or logs in.
+ * Loads better-auth, which takes some tenths of a second: the first sign-in or login does it.
  * @throws StoreUnavailable
  */
 export async function openAuth(options: AuthOptions): Promise<Auth> {
@@ -41,36 +30,17 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
     await loadAuthOptions(options, async (userId) => {
       const [membership] = await identities.findMemberships(userId);
       if (membership !== undefined) return membership.accountId;
-      return (await createAccount(userId, (await identities.findUser(userId))?.name ?? "Account")).id;
+      // A member who was removed from their only account.
+      const accountName = (await identities.findUser(userId))?.name ?? "Account";
+      const id = await identities.addAccount({ userId, accountName, plan: options.defaultPlan }, FIRST_ACCOUNT);
+      return id ?? (await identities.findMemberships(userId))[0].accountId;
     }),
   );
   const { adapter, internalAdapter, password } = await auth.$context;
   await addCliClient(adapter);
-
-  async function createAccount(userId: string, name: string): Promise<{ id: string; plan: Plan }> {
-    const createdAt = new Date(), plan = options.defaultPlan;
-    const { id } = await adapter.create<{ id: string }>({
-      model: "organization",
-      data: { name, slug: crypto.randomUUID(), createdAt, plan },
-    });
-    await adapter.create({ model: "member", data: { organizationId: id, userId, role: "owner", createdAt } });
-    return { id, plan };
-  }
-
   return {
     handle: (request) => auth.handler(request),
-    async createUser({ name, email, isAdmin, ...user }) {
-      if (await internalAdapter.findUserByEmail(email) !== null) return null;
-      const hash = await password.hash(user.password);
-      const source = { method: "email-password" };
-      const { id } = await internalAdapter.createUser({ name, email, emailVerified: false, isAdmin }, source);
-      await internalAdapter.linkAccount({ userId: id, providerId: "credential", accountId: id, password: hash });
-      return { id };
-    },
-    async setUser(id, values) {
-      await internalAdapter.updateUser(id, values);
-    },
-    createAccount,
+    hashPassword: (text) => password.hash(text),
     async remember(name, value, seconds) {
       const expiresAt = new Date(Date.now() + seconds * 1000);
       await internalAdapter.createVerificationValue({ identifier: name, value, expiresAt });

@@ -1,4 +1,5 @@
 import type { BetterAuthOptions } from "better-auth";
+import { z } from "zod";
 import { type Plan, SCOPES } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
 import { Turns } from "./turns.ts";
@@ -41,6 +42,10 @@ export const MIN_PASSWORD = 8, MAX_PASSWORD = 128;
 /** The code of the refusal to open a session for a user who was suspended. */
 export const USER_SUSPENDED = "USER_SUSPENDED";
 
+/** The path of the sign-in by password, below `/api/auth`. */
+export const SIGN_IN_PATH = "/portway/sign-in";
+const WRONG_CREDENTIALS = "INVALID_EMAIL_OR_PASSWORD";
+
 /** What access tokens of OAuth begin with: it tells them from personal ones, and lets scanners find leaked ones. */
 export const ACCESS_TOKEN_PREFIX = "pwa_";
 /** What refresh tokens of OAuth begin with. */
@@ -67,8 +72,8 @@ export async function loadAuthOptions(
     baseURL: origin,
     basePath: "/api/auth",
     secret,
-    // No transactions: one would hold the only connection to SQLite while a password is hashed. What they would keep
-    // together mends itself: a session makes the account that its user lacks, a reset the password.
+    // A transaction of better-auth would hold the only connection to SQLite while it hashes a password. Rows that belong
+    // together are written by `store/accounts/`, in transactions of our own.
     database: { db: store.db, type: store.dialect, transaction: false },
     telemetry: { enabled: false },
     logger: {
@@ -175,7 +180,33 @@ async function loadPlugins({ origin, defaultPlan }: AuthOptions): Promise<Plugin
       },
     }),
     oauthDeviceAuthorization({ verificationUri: `${origin}/device`, expiresIn: "15m" }),
+    await loadPasswordSignIn(),
   ];
+}
+
+/**
+ * Signs in by password. Better-auth's own endpoint refuses addresses without a dot in their domain, which servers in a
+ * local network have. A client's login continues from here as from that endpoint, by `oauth_query`.
+ */
+async function loadPasswordSignIn(): Promise<Plugins[number]> {
+  const [{ APIError, createAuthEndpoint }, { setSessionCookie }] = await Promise.all([
+    import("better-auth/api"),
+    import("better-auth/cookies"),
+  ]);
+  const body = z.object({ email: z.string(), password: z.string(), oauth_query: z.string().optional() });
+  const signIn = createAuthEndpoint(SIGN_IN_PATH, { method: "POST", body }, async (context) => {
+    const { internalAdapter, password: passwords } = context.context;
+    const { email, password } = context.body;
+    const found = await internalAdapter.findUserByEmail(email, { includeAccounts: true });
+    const hash = found?.accounts.find(({ providerId }) => providerId === "credential")?.password;
+    // An unknown address takes as long as a wrong password.
+    const isRight = hash ? await passwords.verify({ hash, password }) : await passwords.hash(password) === null;
+    if (found === null || !isRight) throw new APIError("UNAUTHORIZED", { code: WRONG_CREDENTIALS });
+    const session = await internalAdapter.createSession(found.user.id);
+    await setSessionCookie(context, { session, user: found.user });
+    return context.json({ token: session.token });
+  });
+  return { id: "portway", endpoints: { signIn } };
 }
 
 function readAccount(session: Record<string, unknown>): string | undefined {

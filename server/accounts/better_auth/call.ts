@@ -72,19 +72,6 @@ const REFUSALS: Readonly<Record<string, () => HttpError>> = {
   INVALID_TOKEN: () => new HttpError(400, "link_invalid", "This link was used already, or it is too old."),
   invalid_signature: () => loginExpired(),
   [USER_SUSPENDED]: () => userSuspended(),
-  USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION: () =>
-    new HttpError(409, "already_member", "This user is a member of the account already."),
-  INVITATION_LIMIT_REACHED: () => notAllowed("An account has at most 100 open invitations: cancel some."),
-  ORGANIZATION_MEMBERSHIP_LIMIT_REACHED: () => notAllowed("An account has at most 100 members."),
-  INVITATION_NOT_FOUND: () => noSuch("invitation"),
-  YOU_ARE_NOT_THE_RECIPIENT_OF_THE_INVITATION: () =>
-    new HttpError(403, "other_address", "This invitation is for another email address.", {
-      details: "Sign in as the user who was invited.",
-    }),
-  MEMBER_NOT_FOUND: () => noSuch("member"),
-  YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER: () => lastOwner(),
-  YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER: () => lastOwner(),
-  YOU_ARE_NOT_ALLOWED_TO_UPDATE_THIS_MEMBER: () => notAllowed("Only an owner of the account may."),
 };
 
 /**
@@ -116,8 +103,5 @@ export const noSuch = (what: string): HttpError => new HttpError(404, "not_found
 /** 403 `not_allowed`: the role does not suffice. @param details who may, as a sentence */
 export const notAllowed = (details: string): HttpError =>
   new HttpError(403, "not_allowed", "You may not do this.", { details });
-
-const lastOwner = (): HttpError =>
-  new HttpError(409, "last_owner", "An account keeps at least one owner.", { details: "Make another member owner." });
 
 const wrongCredentials = (message: string): HttpError => new HttpError(401, "wrong_credentials", message);

@@ -9,7 +9,7 @@ import type { Shared } from "./shared.ts";
 import type { Admin, UserInfo } from "../types.ts";
 
 /** What the forms of the server's admins work with. */
-export interface AdminOptions extends Pick<Shared, "loadAuth" | "audit" | "onChange" | "onEnded"> {
+export interface AdminOptions extends Pick<Shared, "audit" | "onChange" | "onEnded"> {
   store: Pick<Store, "identities" | "auditLog">;
   createResetLink(userId: string): Promise<string>;
 }
@@ -52,9 +52,9 @@ export class AdminForms implements Admin {
   }
 
   async setSuspended(principal: Principal, userId: string, isSuspended: boolean): Promise<void> {
-    const { audit, loadAuth, onChange, onEnded, store } = this.#options;
+    const { audit, onChange, onEnded, store } = this.#options;
     const user = await this.#findOther(principal, userId);
-    await (await loadAuth()).setUser(userId, { suspended: isSuspended });
+    await this.#change(principal, userId, { isSuspended });
     if (isSuspended) {
       await store.identities.endSessions(userId);
       await store.identities.endGrants({ userId });
@@ -76,7 +76,7 @@ export class AdminForms implements Admin {
 
   async setAdmin(principal: Principal, userId: string, isAdmin: boolean): Promise<void> {
     const user = await this.#findOther(principal, userId);
-    await (await this.#options.loadAuth()).setUser(userId, { isAdmin });
+    await this.#change(principal, userId, { isAdmin });
     this.#options.onChange();
     await this.#options.audit.write(principal.user, isAdmin ? "admin_added" : "admin_removed", user.email);
   }
@@ -95,6 +95,17 @@ export class AdminForms implements Admin {
     return await this.#options.store.auditLog.list({ limit: AUDIT_PAGE });
   }
 
+  async #change(
+    principal: Principal,
+    userId: string,
+    change: { isAdmin?: boolean; isSuspended?: boolean },
+  ): Promise<void> {
+    const result = await this.#options.store.identities.changeUser(principal.user.id, userId, change);
+    if (result === "not_found") throw noSuch("user");
+    if (result === "not_allowed") throw adminWanted();
+    if (result === "last_admin") throw lastAdmin();
+  }
+
   /** Somebody else: nobody locks themselves out. */
   async #findOther(principal: Principal, userId: string): Promise<Omit<KnownUser, "createdAt">> {
     requireAdmin(principal);
@@ -107,8 +118,15 @@ export class AdminForms implements Admin {
 
 function requireAdmin(principal: Principal): void {
   requireSession(principal);
-  if (!principal.user.isAdmin) throw notAllowed("Only admins of this server may.");
+  if (!principal.user.isAdmin) throw adminWanted();
 }
 
 const ownUser = (): HttpError =>
   new HttpError(409, "own_user", "You cannot do this to yourself.", { details: "Another admin can." });
+
+const adminWanted = (): HttpError => notAllowed("Only admins of this server may.");
+
+const lastAdmin = (): HttpError =>
+  new HttpError(409, "last_admin", "This server keeps at least one admin.", {
+    details: "Make another user admin first.",
+  });

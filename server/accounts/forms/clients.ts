@@ -1,6 +1,6 @@
 import { HttpError } from "../../../common/http_error.ts";
 import type { Principal, Scope } from "../../access/mod.ts";
-import type { AuditEntry, Membership, PersonalToken, Store } from "../../store/mod.ts";
+import { type AuditEntry, type Membership, type PersonalToken, type Store, TooManyTokens } from "../../store/mod.ts";
 import { noSuch, notAllowed } from "../better_auth/call.ts";
 import { CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
 import { sessionWanted } from "./entry.ts";
@@ -73,7 +73,6 @@ export class ClientForms implements Clients {
     }
     if (form.scopes.length === 0 || !form.scopes.every(isScope)) throw fieldRefused("scopes", "Choose what it may do.");
     const name = readName(form.name), token = PERSONAL_TOKEN_PREFIX + createSecret(), createdAt = now();
-    if ((await store.personalTokens.list(user.id)).length >= MAX_TOKENS) throw tooManyTokens();
     const record: PersonalToken = {
       id: crypto.randomUUID(),
       tokenHash: hashSecret(token),
@@ -85,7 +84,11 @@ export class ClientForms implements Clients {
       expiresAt: days === null ? null : createdAt + days * DAY_MS,
       usedAt: null,
     };
-    await store.personalTokens.insert(record);
+    try {
+      await store.personalTokens.insert(record, MAX_TOKENS);
+    } catch (error) {
+      throw error instanceof TooManyTokens ? tooManyTokens() : error;
+    }
     await audit.write(user, "token_added", `${name} (${record.scopes.join(", ")})`, account.id);
     return { token, info: describeToken(record, account.name) };
   }

@@ -1,27 +1,31 @@
-import { timingSafeEqual } from "node:crypto";
 import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import { describeError, type Logger } from "../../../common/log.ts";
-import type { Store } from "../../store/mod.ts";
-import type { Actor } from "../audit.ts";
-import { MAX_PASSWORD } from "../better_auth/auth_options.ts";
+import type { Plan } from "../../access/mod.ts";
+import { SET_UP, type Store } from "../../store/mod.ts";
+import { MAX_PASSWORD, SIGN_IN_PATH } from "../better_auth/auth_options.ts";
 import { type Called, type Caller, callerOf, fieldText, unwrap } from "../better_auth/call.ts";
 import { fieldRefused } from "../../http/mod.ts";
 import { readEmail, readName, readNewPassword } from "./fields.ts";
 import { resetMail } from "../mail.ts";
 import { hashSecret } from "../../../common/secret.ts";
 import type { Shared } from "./shared.ts";
-import type { Entered, SetUp, SignIn, SignUpForm, SignUpPolicy } from "../types.ts";
+import type { Entered, SignIn, SignUpForm, SignUpPolicy } from "../types.ts";
 
 /** What signing up, in and out and setting a new password work with. */
 export interface EntryOptions extends Omit<Shared, "store" | "origin" | "now"> {
-  store: Pick<Store, "identities">;
+  store: Pick<Store, "identities" | "settings">;
   log: Logger;
   /** Makes a link by which a user sets a new password. */
   createResetLink(userId: string): Promise<string>;
   policy: SignUpPolicy;
-  /** Guards the making of the first user. */
-  setUp: SetUp;
+  /** The plan of new accounts. */
+  plan: Plan;
+}
+
+interface NewUserIds {
+  id: string;
+  email: string;
 }
 
 /** Signing up, in and out. */
@@ -41,15 +45,14 @@ export class EntryForms implements SignIn {
   }
 
   async needsSetUp(): Promise<boolean> {
-    return this.#options.setUp.token !== null && !await this.#options.store.identities.hasUsers();
+    const { identities, settings } = this.#options.store;
+    return await settings.get(SET_UP) !== null && !await identities.hasUsers();
   }
 
   async setUp(exchange: Exchange, { token, ...form }: SignUpForm & { token: string }): Promise<Entered> {
-    const { setUp, store } = this.#options;
-    const isRight = setUp.token !== null && isSame(token, setUp.token) && !await store.identities.hasUsers();
-    if (!isRight) throw setUpLinkInvalid();
-    await this.#addUser(form, true);
-    setUp.token = null;
+    const setUpHash = hashSecret(token);
+    if (await this.#options.store.settings.get(SET_UP) !== setUpHash) throw setUpLinkInvalid();
+    await this.#addUser(form, { setUpHash });
     return await this.signIn(exchange, form);
   }
 
@@ -63,7 +66,7 @@ export class EntryForms implements SignIn {
     if (form.password === "") throw fieldRefused("password", "A password is wanted.");
     if (form.password.length > MAX_PASSWORD) throw fieldRefused("password", "This is longer than any password.");
     const body = { email, password: form.password, oauth_query: form.oauthQuery };
-    const entered = readEntered(await call("/sign-in/email", caller, body));
+    const entered = readEntered(await call(SIGN_IN_PATH, caller, body));
     attempts.succeed(caller.address, email);
     return entered;
   }
@@ -79,9 +82,10 @@ export class EntryForms implements SignIn {
     const mayCome = policy === "open" || (policy === "invitation" && isInvited);
     // The first user is an admin, who comes by the link in the log.
     if (!mayCome || !await store.identities.hasUsers()) throw signUpClosed();
-    await this.#addUser(form, false);
+    const user = await this.#addUser(form, "always");
+    const accountId = isInvited ? await this.#join(user, invitationId) : null;
     const entered = await this.signIn(exchange, { ...form, oauthQuery });
-    if (isInvited) await this.#join(exchange, entered, invitationId, email);
+    if (accountId !== null) await this.#startIn(user.id, accountId);
     return entered;
   }
 
@@ -90,16 +94,20 @@ export class EntryForms implements SignIn {
     return invitation?.email === email && invitation.expiresAt > Date.now();
   }
 
-  /** Has who has just signed in join the account that they were invited to. */
-  async #join(exchange: Exchange, { cookies }: Entered, invitationId: string, email: string): Promise<void> {
-    const { audit, call, onChange, store } = this.#options;
-    const [invitation] = await store.identities.findInvitations({ id: invitationId });
-    const user = await store.identities.findUserByEmail(email);
-    const cookie = cookies.map((text) => text.split(";", 1)[0]).join("; ");
-    unwrap(await call("/organization/accept-invitation", { ...this.#callerOf(exchange), cookie }, { invitationId }));
+  /** Makes a new user a member of the account that invited them. @returns the account; null if it took that back */
+  async #join({ id, email }: NewUserIds, invitationId: string): Promise<string | null> {
+    const { audit, store } = this.#options;
+    const joined = await store.identities.acceptInvitation(invitationId, { id, email }, Date.now());
+    if (typeof joined === "string") return null;
+    await audit.write({ id, email }, "member_added", email, joined.accountId);
+    return joined.accountId;
+  }
+
+  /** Has the session of a new user work for an account. */
+  async #startIn(userId: string, accountId: string): Promise<void> {
+    const { onChange, store: { identities } } = this.#options;
+    for (const { token } of await identities.listSessions(userId)) await identities.moveSession(token, accountId);
     onChange();
-    const { accountId = null, role } = invitation ?? {};
-    await audit.write({ id: user?.id ?? null, email }, "member_added", `${email} (${role})`, accountId);
   }
 
   async signOut(exchange: Exchange): Promise<Entered> {
@@ -150,16 +158,16 @@ export class EntryForms implements SignIn {
     return entered;
   }
 
-  async #addUser(form: SignUpForm, isAdmin: boolean): Promise<Actor> {
-    const { audit, loadAuth } = this.#options;
-    const user = { name: readName(form.name), email: readEmail(form.email), password: readNewPassword(form.password) };
-    const auth = await loadAuth();
-    const added = await auth.createUser({ ...user, isAdmin });
-    if (added === null) throw emailTaken();
-    await auth.createAccount(added.id, user.name);
-    const actor = { id: added.id, email: user.email };
-    await audit.write(actor, isAdmin ? "admin_added" : "signed_up", user.email);
-    return actor;
+  /** Makes a user: an admin by the set-up link, or anybody. @throws HttpError 409 `email_taken`, 403 */
+  async #addUser(form: SignUpForm, condition: "always" | { setUpHash: string }): Promise<NewUserIds> {
+    const { audit, loadAuth, plan, store } = this.#options;
+    const name = readName(form.name), email = readEmail(form.email), password = readNewPassword(form.password);
+    const isAdmin = condition !== "always", passwordHash = await (await loadAuth()).hashPassword(password);
+    const added = await store.identities.addUser({ name, email, passwordHash, isAdmin, plan }, condition);
+    if (added === "email_taken") throw emailTaken();
+    if (added === "refused") throw setUpLinkInvalid();
+    await audit.write({ id: added.id, email }, isAdmin ? "admin_added" : "signed_up", email);
+    return { id: added.id, email };
   }
 
   #callerOf(exchange: Exchange): Caller {
@@ -170,11 +178,6 @@ export class EntryForms implements SignIn {
 /** The cookies of a successful call, and where a client's login goes on. */
 export function readEntered(called: Called): Entered {
   return { cookies: called.cookies, next: fieldText(unwrap(called), "url") };
-}
-
-/** In time that tells nothing. */
-function isSame(a: string, b: string): boolean {
-  return timingSafeEqual(new TextEncoder().encode(hashSecret(a)), new TextEncoder().encode(hashSecret(b)));
 }
 
 /** 403 `session_wanted`: a token was shown for what only a person in a browser may do. */

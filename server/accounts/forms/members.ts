@@ -1,9 +1,9 @@
 import { HttpError } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import { createRateLimiter } from "../../../common/rate_limiter.ts";
-import { type Principal, requireLogin, type Role } from "../../access/mod.ts";
-import type { PendingInvitation, Store } from "../../store/mod.ts";
-import { callerOf, noSuch, notAllowed, unwrap } from "../better_auth/call.ts";
+import { type Plan, type Principal, requireLogin, type Role } from "../../access/mod.ts";
+import type { MemberRefusal, PendingInvitation, Store } from "../../store/mod.ts";
+import { noSuch, notAllowed } from "../better_auth/call.ts";
 import { requireSession } from "./clients.ts";
 import { tooManyAttempts } from "../attempts.ts";
 import { fieldRefused } from "../../http/mod.ts";
@@ -14,11 +14,15 @@ import type { Shared } from "./shared.ts";
 import type { Invitation, Member, Members } from "../types.ts";
 
 /** What the forms for members and invitations of an account work with. */
-export interface MembersOptions extends Omit<Shared, "store" | "attempts"> {
+export interface MembersOptions extends Omit<Shared, "store" | "attempts" | "call" | "loadAuth" | "readOrigin"> {
   store: Pick<Store, "identities" | "personalTokens">;
   switchAccount(identity: Identity, accountId: string): Promise<void>;
+  /** The plan of new accounts. */
+  plan: Plan;
 }
 
+/** How long an invitation can be accepted. */
+const INVITATION_MS = 7 * 24 * 3600 * 1000;
 /** Accounts that one user may be a member of before they make another. */
 const MAX_ACCOUNTS = 20;
 
@@ -33,10 +37,10 @@ export class MemberForms implements Members {
   }
 
   async createAccount(exchange: Exchange, form: { name: string }): Promise<Principal["account"]> {
-    const { audit, loadAuth, store } = this.#options;
+    const { audit, plan, store } = this.#options;
     const { user } = await this.#enter(exchange), name = readName(form.name);
-    if ((await store.identities.findMemberships(user.id)).length >= MAX_ACCOUNTS) throw tooManyAccounts();
-    const { id, plan } = await (await loadAuth()).createAccount(user.id, name);
+    const id = await store.identities.addAccount({ userId: user.id, accountName: name, plan }, MAX_ACCOUNTS);
+    if (id === null) throw tooManyAccounts();
     await audit.write(user, "account_added", name, id);
     return { id, name, plan, role: "owner" };
   }
@@ -72,12 +76,10 @@ export class MemberForms implements Members {
     const email = readEmail(form.email), role = this.#readRole(form.role, account.role);
     const waitMs = this.#limiter.take(user.id);
     if (waitMs > 0) throw tooManyAttempts(waitMs);
-    const body = { email, role, organizationId: account.id, resend: true };
-    await this.#call(exchange, "/organization/invite-member", body);
-    const pending = await store.identities.findInvitations({ accountId: account.id });
-    const found = pending.find((one) => one.email === email);
-    if (found === undefined) throw new Error("an invitation was made and is not there");
-    const invitation = this.#describe(found);
+    const now = this.#options.now(), expiresAt = now + INVITATION_MS;
+    const made = { accountId: account.id, email, role, inviterId: user.id, now, expiresAt };
+    const { id } = unwrapChange(await store.identities.addInvitation(made), "invitation");
+    const invitation = this.#describe({ id, email, role, expiresAt });
     mailer?.send(email, invitationMail(user.name, account.name, invitation.url));
     await audit.write(user, "member_invited", `${email} (${role})`, account.id);
     return { ...invitation, mailed: mailer !== null };
@@ -87,7 +89,7 @@ export class MemberForms implements Members {
     const { user, account } = await this.#enter(exchange, "manages");
     const [invitation] = await this.#options.store.identities.findInvitations({ id });
     if (invitation?.accountId !== account.id) throw noSuch("invitation");
-    await this.#call(exchange, "/organization/cancel-invitation", { invitationId: id });
+    unwrapChange(await this.#options.store.identities.cancelInvitation(account.id, id), "invitation");
     await this.#options.audit.write(user, "invitation_cancelled", invitation.email, account.id);
   }
 
@@ -102,32 +104,29 @@ export class MemberForms implements Members {
   }
 
   async acceptInvitation(exchange: Exchange, id: string): Promise<void> {
+    const { audit, identify, now, store, switchAccount } = this.#options;
     const { user } = await this.#enter(exchange);
-    const [invitation] = await this.#options.store.identities.findInvitations({ id });
-    if (invitation === undefined) throw noSuch("invitation");
-    await this.#call(exchange, "/organization/accept-invitation", { invitationId: id });
-    await this.#options.audit.write(user, "member_added", `${user.email} (${invitation.role})`, invitation.accountId);
+    const { accountId } = unwrapChange(await store.identities.acceptInvitation(id, user, now()), "invitation");
+    const identity = await identify(exchange);
+    if (identity !== null) await switchAccount(identity, accountId);
+    await audit.write(user, "member_added", user.email, accountId);
   }
 
   async setRole(exchange: Exchange, memberId: string, role: Role): Promise<void> {
+    const { audit, onChange, store } = this.#options;
     const { user, account } = await this.#enter(exchange, "manages");
     const member = await this.#find(account.id, memberId);
-    const body = { memberId, role: this.#readRole(role, account.role), organizationId: account.id };
-    await this.#call(exchange, "/organization/update-member-role", body);
-    await this.#options.audit.write(user, "role_changed", `${member.email}: ${member.role} to ${role}`, account.id);
+    const wanted = this.#readRole(role, account.role);
+    unwrapChange(await store.identities.setRole(account.id, user.id, memberId, wanted), "member");
+    onChange();
+    await audit.write(user, "role_changed", `${member.email}: ${member.role} to ${role}`, account.id);
   }
 
   async remove(exchange: Exchange, memberId: string): Promise<void> {
     const { audit, onEnded, store } = this.#options;
     const { user, account } = await this.#enter(exchange);
-    const member = await this.#find(account.id, memberId), organizationId = account.id;
-    if (member.userId === user.id) await this.#call(exchange, "/organization/leave", { organizationId });
-    else {
-      if (account.role === "member" || (toRole(member.role) === "owner" && account.role !== "owner")) throw notOwner();
-      await this.#call(exchange, "/organization/remove-member", { memberIdOrEmail: memberId, organizationId });
-    }
-    await store.identities.endGrants({ userId: member.userId, accountId: account.id });
-    await store.personalTokens.remove({ userId: member.userId, accountId: account.id });
+    const member = await this.#find(account.id, memberId);
+    unwrapChange(await store.identities.removeMember(account.id, user.id, memberId), "member");
     onEnded({ userId: member.userId, accountId: account.id });
     await audit.write(user, "member_removed", member.email, account.id);
   }
@@ -138,12 +137,6 @@ export class MemberForms implements Members {
     requireSession(principal);
     if (manages !== undefined) requireManager(principal);
     return principal;
-  }
-
-  async #call(exchange: Exchange, path: string, body: Readonly<Record<string, unknown>>): Promise<void> {
-    const caller = callerOf(exchange, this.#options.readOrigin(exchange).address);
-    unwrap(await this.#options.call(path, caller, body));
-    this.#options.onChange();
   }
 
   async #find(accountId: string, memberId: string) {
@@ -163,7 +156,9 @@ export class MemberForms implements Members {
     return expiresAt > this.#options.now();
   }
 
-  #describe({ id, email, role, expiresAt }: PendingInvitation): Invitation {
+  #describe(
+    { id, email, role, expiresAt }: Pick<PendingInvitation, "id" | "email" | "role" | "expiresAt">,
+  ): Invitation {
     return { id, email, role: toRole(role), expiresAt, url: `${this.#options.origin}/invitation/${id}` };
   }
 }
@@ -171,6 +166,33 @@ export class MemberForms implements Members {
 function requireManager({ account }: Principal): void {
   if (account.role === "member") throw notAllowed("Only owners and admins of an account may.");
 }
+
+/** @throws HttpError that explains a refusal @param subject the noun for 404, in lower case */
+function unwrapChange<T extends object | "done">(result: T | MemberRefusal, subject: string): T {
+  switch (result) {
+    case "not_found":
+      throw noSuch(subject);
+    case "not_allowed":
+      throw notOwner();
+    case "last_owner":
+      throw lastOwner();
+    case "already_member":
+      throw new HttpError(409, "already_member", "This user is a member of the account already.");
+    case "other_address":
+      throw new HttpError(403, "other_address", "This invitation is for another email address.", {
+        details: "Sign in as the user who was invited.",
+      });
+    case "too_many_members":
+      throw notAllowed("An account has at most 100 members.");
+    case "too_many_invitations":
+      throw notAllowed("An account has at most 100 open invitations: cancel some.");
+    default:
+      return result as T;
+  }
+}
+
+const lastOwner = (): HttpError =>
+  new HttpError(409, "last_owner", "An account keeps at least one owner.", { details: "Make another member owner." });
 
 const notOwner = (): HttpError => notAllowed("Only an owner of the account may.");
 

@@ -2,11 +2,13 @@ import type { Kysely } from "kysely";
 import type { Database } from "../schema/mod.ts";
 import { createGrantChanges, createGrantReads, type GrantChanges, type GrantReads } from "./grants.ts";
 import { createMembers, type MemberRecords } from "./members.ts";
+import { createMemberChanges, type MemberChanges } from "./member_changes.ts";
 import { createSessions, type SessionRecords } from "./sessions.ts";
 import { createUsers, type UserRecords } from "./users.ts";
 
 /** Reads the tables that better-auth keeps, and changes in them what it has no functions for. */
-export interface Identities extends UserRecords, MemberRecords, GrantReads, GrantChanges, SessionRecords {
+export interface Identities
+  extends UserRecords, MemberRecords, MemberChanges, GrantReads, GrantChanges, SessionRecords {
   /** Removes sessions, tokens, codes and links that expired before `time`, in Unix milliseconds. */
   removeExpired(time: number): Promise<void>;
 }
@@ -16,6 +18,7 @@ export function createIdentities(db: Kysely<Database>): Identities {
   return {
     ...createUsers(db),
     ...createMembers(db),
+    ...createMemberChanges(db),
     ...createGrantReads(db),
     ...createGrantChanges(db),
     ...createSessions(db),

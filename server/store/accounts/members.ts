@@ -1,5 +1,6 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { Database } from "../schema/mod.ts";
+import { takeTurns } from "../take_turns.ts";
 
 /** An account as one of its members sees it. */
 export interface Membership {
@@ -31,8 +32,17 @@ export interface PendingInvitation {
   expiresAt: number;
 }
 
-/** Accounts, who is in them, and who is to be. */
+/** An account that its first member owns. */
+export interface NewAccount {
+  userId: string;
+  accountName: string;
+  plan: string;
+}
+
+/** Accounts, their members and invitations. {@link MemberChanges} has the changes of members. */
 export interface MemberRecords {
+  /** Makes an account unless the user is a member of `limit` accounts. @returns its id, or null at the limit */
+  addAccount(account: NewAccount, limit: number): Promise<string | null>;
   /** The accounts of a user, the first one first. */
   findMemberships(userId: string): Promise<Membership[]>;
   /** The plan of an account, or null where there is none. */
@@ -51,6 +61,12 @@ export interface MemberRecords {
 /** Accounts and their members in either database. */
 export function createMembers(db: Kysely<Database>): MemberRecords {
   return {
+    addAccount: (account, limit) =>
+      takeTurns(db, `accounts ${account.userId}`, async (transaction) => {
+        const { count } = await transaction.selectFrom("member").where("userId", "=", account.userId)
+          .select((from) => from.fn.countAll().as("count")).executeTakeFirstOrThrow();
+        return Number(count) >= limit ? null : await insertAccount(transaction, account);
+      }),
     async findMemberships(userId) {
       return await db.selectFrom("member").innerJoin("organization", "organization.id", "member.organizationId")
         .select(["organization.id as accountId", "organization.name as accountName", "plan", "role"])
@@ -91,4 +107,16 @@ export function createMembers(db: Kysely<Database>): MemberRecords {
       return rows.map((row) => ({ ...row, role: row.role ?? "", expiresAt: new Date(row.expiresAt).getTime() }));
     },
   };
+}
+
+/** Makes an account with its owner. @returns its id */
+export async function insertAccount(
+  db: Transaction<Database>,
+  { userId, accountName: name, plan }: NewAccount,
+): Promise<string> {
+  const id = crypto.randomUUID(), createdAt = new Date().toISOString();
+  await db.insertInto("organization").values({ id, name, slug: crypto.randomUUID(), createdAt, plan }).execute();
+  await db.insertInto("member")
+    .values({ id: crypto.randomUUID(), organizationId: id, userId, role: "owner", createdAt }).execute();
+  return id;
 }

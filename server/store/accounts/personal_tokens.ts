@@ -1,5 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
+import { TooManyTokens } from "../errors.ts";
 import type { Database } from "../schema/mod.ts";
+import { takeTurns } from "../take_turns.ts";
 
 /** A token that a user made for a program of theirs. Times are Unix milliseconds. */
 export interface PersonalToken {
@@ -21,7 +23,8 @@ export interface PersonalToken {
 
 /** Personal tokens. */
 export interface PersonalTokens {
-  insert(token: PersonalToken): Promise<void>;
+  /** Stores a token. @param limit tokens of one user @throws TooManyTokens */
+  insert(token: PersonalToken, limit: number): Promise<void>;
   /** The token of that hash, an expired one too. */
   findByHash(tokenHash: string): Promise<PersonalToken | null>;
   /** Those of a user, the newest first. */
@@ -35,19 +38,13 @@ export interface PersonalTokens {
 /** Personal tokens in either database. */
 export function createPersonalTokens(db: Kysely<Database>): PersonalTokens {
   return {
-    async insert(token) {
-      await db.insertInto("personal_tokens").values({
-        id: token.id,
-        token_hash: token.tokenHash,
-        user_id: token.userId,
-        account_id: token.accountId,
-        name: token.name,
-        scopes: token.scopes.join(" "),
-        created_at: token.createdAt,
-        expires_at: token.expiresAt,
-        used_at: token.usedAt,
-      }).execute();
-    },
+    insert: (token, limit) =>
+      takeTurns(db, `tokens ${token.userId}`, async (transaction) => {
+        const { count } = await transaction.selectFrom("personal_tokens").where("user_id", "=", token.userId)
+          .select((from) => from.fn.countAll().as("count")).executeTakeFirstOrThrow();
+        if (Number(count) >= limit) throw new TooManyTokens(`the user has ${count} tokens`);
+        await transaction.insertInto("personal_tokens").values(toRow(token)).execute();
+      }),
     async findByHash(tokenHash) {
       const row = await db.selectFrom("personal_tokens").selectAll().where("token_hash", "=", tokenHash)
         .executeTakeFirst();
@@ -67,6 +64,20 @@ export function createPersonalTokens(db: Kysely<Database>): PersonalTokens {
       if (id !== undefined) tokens = tokens.where("id", "=", id);
       return Number((await tokens.executeTakeFirst()).numDeletedRows);
     },
+  };
+}
+
+function toRow(token: PersonalToken): Selectable<Database["personal_tokens"]> {
+  return {
+    id: token.id,
+    token_hash: token.tokenHash,
+    user_id: token.userId,
+    account_id: token.accountId,
+    name: token.name,
+    scopes: token.scopes.join(" "),
+    created_at: token.createdAt,
+    expires_at: token.expiresAt,
+    used_at: token.usedAt,
   };
 }
 

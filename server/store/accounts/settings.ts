@@ -1,19 +1,32 @@
 import type { Kysely } from "kysely";
 import type { Database } from "../schema/mod.ts";
 
-/** What the server made up for itself once and keeps, by name. */
+/** The setting with the hash of the set-up link's token. There is none after the link was used. */
+export const SET_UP = "set_up";
+
+/** Values that the server made up for itself, by name. */
 export interface Settings {
-  /** The value that is there, or `value`, which then stays: several servers on one database agree. */
+  get(name: string): Promise<string | null>;
+  /** Replaces the value. */
+  set(name: string, value: string): Promise<void>;
+  /** The value that is stored, or else `value`, which is stored then: several servers on one database agree on it. */
   getOrAdd(name: string, value: string): Promise<string>;
 }
 
 /** Settings in either database. */
 export function createSettings(db: Kysely<Database>): Settings {
+  const get = async (name: string) =>
+    (await db.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst())?.value ?? null;
   return {
+    get,
+    async set(name, value) {
+      await db.insertInto("settings").values({ name, value })
+        .onConflict((conflict) => conflict.column("name").doUpdateSet({ value })).execute();
+    },
     async getOrAdd(name, value) {
       await db.insertInto("settings").values({ name, value }).onConflict((row) => row.column("name").doNothing())
         .execute();
-      return (await db.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirstOrThrow()).value;
+      return await get(name) ?? value;
     },
   };
 }

@@ -13,7 +13,26 @@ export type TextList = string | string[];
 
 /** Those tables and columns of better-auth that we read and write ourselves. It has names in camel case. */
 export interface SignInTables {
-  user: { id: string; name: string; email: string; createdAt: Moment; isAdmin: Switch; suspended: Switch };
+  user: {
+    id: string;
+    name: string;
+    email: string;
+    emailVerified: Switch;
+    createdAt: Moment;
+    updatedAt: Moment;
+    isAdmin: Switch;
+    suspended: Switch;
+  };
+  /** The ways in which users sign in: here a password. */
+  account: {
+    id: string;
+    accountId: string;
+    providerId: string;
+    userId: string;
+    password: string | null;
+    createdAt: Moment;
+    updatedAt: Moment;
+  };
   session: {
     id: string;
     token: string;
@@ -24,7 +43,7 @@ export interface SignInTables {
     userAgent: string | null;
     activeOrganizationId: string | null;
   };
-  organization: { id: string; name: string; createdAt: Moment; plan: string };
+  organization: { id: string; name: string; slug: string; createdAt: Moment; plan: string };
   member: { id: string; organizationId: string; userId: string; role: string; createdAt: Moment };
   invitation: {
     id: string;
@@ -33,6 +52,7 @@ export interface SignInTables {
     role: string | null;
     status: string;
     expiresAt: Moment;
+    createdAt: Moment;
     inviterId: string;
   };
   oauthClient: { id: string; clientId: string; name: string | null };

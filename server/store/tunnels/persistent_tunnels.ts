@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
 import { LabelTaken, NameTaken, TooManyTunnels } from "../errors.ts";
 import type { Database } from "../schema/mod.ts";
+import { takeTurns } from "../take_turns.ts";
 
 /** Local ports that a tunnel may expose: any, or those of a list in ascending order. */
 export type AllowedPorts = "all" | readonly number[];
@@ -100,7 +101,7 @@ export function createPersistentTunnels(db: Kysely<Database>): PersistentTunnels
 
 async function insert(db: Kysely<Database>, tunnel: PersistentTunnel, maxPerAccount: number): Promise<void> {
   const { accountId, name, label } = tunnel;
-  await db.transaction().execute(async (transaction) => {
+  await takeTurns(db, `tunnels ${accountId}`, async (transaction) => {
     const known = transaction.selectFrom("tunnels").where("account_id", "=", accountId);
     const { count } = await known.select((from) => from.fn.countAll().as("count")).executeTakeFirstOrThrow();
     if (Number(count) >= maxPerAccount) throw new TooManyTunnels(`the account has ${count} tunnels`);
