@@ -1,17 +1,42 @@
 import type { RequestHead } from "../../http1/mod.ts";
 import { createRequest, isWebSocketHandshake, Leavable, listHeaders, streamBody } from "../_exchange.ts";
+import type { ListenerTraffic } from "../traffic.ts";
 import type { Exchange, ResponseWriter } from "../types.ts";
-import { RequestBody } from "./request_body.ts";
-import type { Answered, Line } from "./types.ts";
+import { type BodyConnection, RequestBody } from "./request_body.ts";
 import type { Connection } from "../../connection/mod.ts";
 import { acquireBuffer, releaseBuffer } from "../../../common/buffers/buffer_pool.ts";
 
+/** The connection as an exchange on it and its response see it. */
+export interface ExchangeConnection extends BodyConnection {
+  readonly remoteAddress: string;
+  readonly secure: boolean;
+  /** Counts responses, if anyone counts. */
+  readonly traffic: ListenerTraffic | null;
+  /** Whether the connection was accepted above the limit, for requests that must get in. */
+  readonly isOverLimit: boolean;
+  /** Whether the connection may carry another request after this one. */
+  readonly keepAlive: boolean;
+  /** Makes the running response the last one. */
+  endAfterResponse(): void;
+  /**
+   * Writes the end of the response, and ends the exchange once it is written.
+   * @param buffer contains `bytes`; the connection releases it
+   */
+  writeLast(bytes: Uint8Array, buffer: Uint8Array<ArrayBuffer>): void;
+  /** The response was written. */
+  exchangeOver(exchange: EdgeExchange): void;
+  /** Breaks the response off. */
+  cut(exchange: EdgeExchange): void;
+  /** Hands the connection over, with the bytes that were read. */
+  upgrade(): Connection;
+}
+
 /** A request of HTTP/1.1 or 1.0. What costs something is made when it is asked for: most are passed on as bytes. */
-export class EdgeExchange extends Leavable implements Exchange, Answered {
+export class EdgeExchange extends Leavable implements Exchange {
   readonly response: ResponseWriter;
   /** The body, as the connection reads it; null where there is none, as with most requests. */
   readonly input: RequestBody | null;
-  readonly #connection: Line;
+  readonly #connection: ExchangeConnection;
   /** Whether the connection goes on without it, or has ended. */
   hasSettled = false;
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
@@ -19,7 +44,7 @@ export class EdgeExchange extends Leavable implements Exchange, Answered {
   #headers: readonly string[] | null = null;
 
   /** @param connection whose head has just been read */
-  constructor(connection: Line) {
+  constructor(connection: ExchangeConnection) {
     super();
     this.#connection = connection;
     this.input = connection.head.framing === "none" ? null : new RequestBody(connection);
@@ -138,8 +163,8 @@ type Framing = "none" | "length" | "chunked" | "close";
 /** The answer to one exchange, written to its connection as it comes. */
 class EdgeResponseWriter implements ResponseWriter {
   begun = false;
-  readonly #connection: Line;
-  readonly #exchange: Answered;
+  readonly #connection: ExchangeConnection;
+  readonly #exchange: EdgeExchange;
   #framing: Framing = "none";
   /** Bytes of the body that are still due, where a length was given. */
   #left = 0;
@@ -147,7 +172,7 @@ class EdgeResponseWriter implements ResponseWriter {
   #writing: Promise<void> | null = null;
   #isOver = false;
 
-  constructor(connection: Line, exchange: Answered) {
+  constructor(connection: ExchangeConnection, exchange: EdgeExchange) {
     this.#connection = connection;
     this.#exchange = exchange;
   }
@@ -168,13 +193,11 @@ class EdgeResponseWriter implements ResponseWriter {
     this.#framing = this.#chooseFraming(status, length);
     this.#left = length ?? 0;
     // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
-    if (this.#framing === "close" || this.#exchange.input?.isHere === false || connection.isClosing) {
-      connection.mustClose = true;
-    }
+    if (this.#framing === "close" || this.#exchange.input?.isHere === false) connection.endAfterResponse();
     const out = acquireBuffer(block.length + body.length + AROUND_BLOCK);
     let at = writeStatus(out, status);
     at = put(out, at, block);
-    if (connection.mustClose) at = put(out, at, CONNECTION_CLOSE);
+    if (!connection.keepAlive) at = put(out, at, CONNECTION_CLOSE);
     else if (connection.head.minorVersion === 0) at = put(out, at, CONNECTION_KEEP_ALIVE);
     if (this.#framing === "chunked") at = put(out, at, CHUNKED);
     at = put(out, at, CRLF);

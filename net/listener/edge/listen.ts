@@ -60,7 +60,7 @@ class EdgeListener implements Listener, ListenerContext {
   readonly handler: ExchangeHandler;
   readonly log: ListenOptions["log"];
   tick = 0;
-  closing = false;
+  #isClosing = false;
   readonly #acceptor: Acceptor;
   readonly #http2: Http2Front | null;
   readonly #isTrusted: (address: string) => boolean;
@@ -112,7 +112,7 @@ class EdgeListener implements Listener, ListenerContext {
   }
 
   async close(): Promise<void> {
-    this.closing = true;
+    this.#isClosing = true;
     this.#acceptor.close();
     for (const connection of this.#connections) connection.stop();
     await Promise.all([
@@ -126,7 +126,7 @@ class EdgeListener implements Listener, ListenerContext {
   }
 
   abort(): void {
-    this.closing = true;
+    this.#isClosing = true;
     this.#acceptor.close();
     this.#http2?.abort();
     for (const connection of this.#connections) connection.close();
@@ -140,7 +140,7 @@ class EdgeListener implements Listener, ListenerContext {
 
   #settleDrain(): void {
     if (this.#drained === null) return;
-    for (const { phase } of this.#connections) if (phase !== "upgraded") return;
+    for (const connection of this.#connections) if (!connection.isUpgraded) return;
     this.#drained();
   }
 
@@ -151,7 +151,7 @@ class EdgeListener implements Listener, ListenerContext {
         if (accepted === null) return;
         this.#take(accepted);
       } catch (error) {
-        if (this.closing) return;
+        if (this.#isClosing) return;
         this.#noteFailure(error);
         this.#evict(ALL);
         await delay(REACCEPT_MS, this.#ended.signal);
@@ -166,6 +166,7 @@ class EdgeListener implements Listener, ListenerContext {
   }
 
   #take({ connection: socket, remoteAddress, handshake }: Accepted): void {
+    if (this.#isClosing) return socket.close();
     const network = networkOf(remoteAddress);
     const room = this.#makeRoom(network, remoteAddress);
     if (room === "none") return socket.close();
@@ -175,12 +176,10 @@ class EdgeListener implements Listener, ListenerContext {
     this.#connections.add(connection);
     this.#countFor(network, 1);
     if (!this.#secure) return connection.start();
-    connection.phase = "handshake";
-    handshake().then((protocol) => {
-      if (connection.phase === "closed") return;
-      if (protocol !== "h2" || this.#http2 === null) return connection.start();
-      connection.startHttp2(this.#http2);
-    }, () => connection.close());
+    handshake().then(
+      (protocol) => connection.startSecured(protocol === "h2" ? this.#http2 : null),
+      () => connection.close(),
+    );
   }
 
   /** Where one more fits. The longest idle go first; a running exchange never. */
@@ -204,7 +203,7 @@ class EdgeListener implements Listener, ListenerContext {
     }
     if (idle.length === 0) this.#busy.add(network);
     // Who waits between requests loses nothing by it, who is about to send the first one an answer.
-    idle.sort((a, b) => Number(b.phase === "idle") - Number(a.phase === "idle") || a.since - b.since);
+    idle.sort((a, b) => Number(b.isKept) - Number(a.isKept) || a.since - b.since);
     const count = Math.ceil(idle.length * EVICTED_SHARE);
     for (let index = 0; index < count; index++) idle[index].close();
     return count > 0;

@@ -3,13 +3,34 @@ import { BodyPace } from "../_exchange.ts";
 import type { ListenerLimits } from "../limits.ts";
 import { BodyCut } from "../types.ts";
 import { acquireBuffer, LARGE, releaseBuffer, SMALL } from "../../../common/buffers/buffer_pool.ts";
-import type { Line } from "./types.ts";
+import type { RequestHead } from "../../http1/mod.ts";
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 
+/** The connection as the body of a request on it sees it. */
+export interface BodyConnection {
+  /** The head that was read last. */
+  readonly head: RequestHead;
+  /** The bytes that came with the head and were not consumed. */
+  readonly rest: Uint8Array<ArrayBuffer>;
+  /** Consumes `count` bytes of {@link rest}. */
+  takeRest(count: number): void;
+  /** Reads more of the body. @throws BodyCut when the visitor disconnected */
+  readBody(into: Uint8Array): Promise<number>;
+  /**
+   * The body was read to its end.
+   * @param buffer of the body, if `buffer[start, end)` came after it; the connection owns it then
+   */
+  bodyEnded(buffer: Uint8Array<ArrayBuffer> | null, start: number, end: number): void;
+  /** Writes under the stall limit. Never rejects: a failed write ends the connection. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Ends the connection at once. */
+  close(): void;
+}
+
 /** The body of one request, read off its connection only when somebody asks for more. */
 export class RequestBody {
-  readonly #connection: Line;
+  readonly #connection: BodyConnection;
   readonly #decoder: ChunkedDecoder | null;
   /** Bytes still to come, where the head gave a length. */
   #left: number;
@@ -27,7 +48,7 @@ export class RequestBody {
   #isLent = false;
 
   /** @param connection whose head has just been read */
-  constructor(connection: Line) {
+  constructor(connection: BodyConnection) {
     const { head } = connection;
     this.#connection = connection;
     this.#left = head.length;
@@ -76,12 +97,13 @@ export class RequestBody {
     if (!this.#isLent) this.#releaseSpent();
   }
 
-  /** What came with the head may hold the rest of it: then the connection can go on behind it. */
-  skipRead(): void {
-    if (this.#decoder !== null || this.#isOver || this.#left > this.#connection.rest.length) return;
+  /** Skips the rest of the body if it came with the head, so that another request can follow. Returns whether it did. */
+  skipRead(): boolean {
+    if (this.#decoder !== null || this.#isOver || this.#left > this.#connection.rest.length) return false;
     this.#connection.takeRest(this.#left);
     this.#left = 0;
     this.#isOver = true;
+    return true;
   }
 
   /** Whether {@link skipRead} would reach its end. */

@@ -30,7 +30,6 @@ async function answer(size: number, isTaken: boolean): Promise<ArrayBufferLike> 
     traffic: null,
     log: silentLogger,
     tick: 0,
-    closing: false,
     forget() {},
     handler({ response }) {
       response.begin(200, BLOCK, size, new Uint8Array(size), true);
