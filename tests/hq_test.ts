@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { ADMIN, openPage, signInByForm, signUpByForm, startHq } from "./hq_kit.ts";
+import { ADMIN, openPage, postForm, signInByForm, signUpByForm, startHq } from "./hq_kit.ts";
 import { startServer } from "./kit/mod.ts";
 
 const PROGRAM = { accept: "*/*" };
@@ -114,4 +114,42 @@ Deno.test("the session of HQ on https is a __Host- cookie that no script reads, 
   match(cookie, /^__Host-/);
   for (const attribute of [/; HttpOnly/i, /; Secure/i, /; SameSite=Lax/i, /; Path=\/(;|$)/i]) match(cookie, attribute);
   ok(!/Domain=/i.test(cookie));
+});
+
+Deno.test("signing in continues at a path of any characters, and nowhere else", async () => {
+  await using server = await startHq();
+  const cases = [
+    ["/。evil", "/%E3%80%82evil"],
+    ["/views/x?name=Zoë&y=%C3%AB", "/views/x?name=Zo%C3%AB&y=%C3%AB"],
+    ["/lone\ud800", "/lone%EF%BF%BD"],
+    ["//evil.example", "/tunnels"],
+    ["/\\evil.example", "/tunnels"],
+    ["https://evil.example/", "/tunnels"],
+  ];
+  for (const [next, location] of cases) {
+    const { status, header } = await postForm(server, "/sign-in", "", { ...ADMIN, next });
+    deepEqual([status, header("location")], [303, location], next);
+  }
+});
+
+Deno.test("an unsigned redirect_uri cannot change the policy of the sign-in page", async () => {
+  await using server = await startHq();
+  const targets = async (redirect: string) => {
+    const query = new URLSearchParams({ client_id: "a", sig: "b", redirect_uri: redirect });
+    const { header } = await openPage(`${server.url}/sign-in?${query}`);
+    return /form-action ([^;]*)(?:;|$)/.exec(header("content-security-policy"))?.[1] + "|" +
+      header("content-security-policy").includes("sandbox");
+  };
+  equal(await targets("http://localhost:7332/"), "'self' http://localhost:7332|false");
+  equal(await targets("http://127.0.0.1:5000/x"), "'self' http://127.0.0.1:5000|false");
+  for (
+    const redirect of [
+      "http://x;sandbox",
+      "http://a;sandbox.localhost/",
+      "http://*.localhost/",
+      "https://evil.example/",
+    ]
+  ) {
+    equal(await targets(redirect), "'self'|false", redirect);
+  }
 });

@@ -136,8 +136,8 @@ async function endAfterReset(
 }
 
 async function noteReplay(audit: Audit, log: Logger, userId: string): Promise<void> {
-  log.warn("refresh_token_replayed", { user: userId });
-  await audit.write(SERVER, "client_revoked", `${userId}: a refresh token that was used up came again`);
+  log.warn("login_replayed", { user: userId });
+  await audit.write(SERVER, "client_revoked", `${userId}: a code or a refresh token was used twice`);
 }
 
 async function createResetLink({ loadAuth, origin }: Shared, userId: string): Promise<string> {

@@ -26,7 +26,7 @@ export interface OAuthHandlerOptions {
   origin: string;
   /** A login has ended. */
   onEnded(ended: Ended): void;
-  /** Somebody used a refresh token a second time: all tokens of that login have ended. */
+  /** A code or a refresh token was used a second time, which ended all tokens of that login. */
   onReplay(userId: string): Promise<void>;
 }
 
@@ -74,6 +74,7 @@ const MAX_FORM_BYTES = 16 * 1024;
 export function createOAuthHandler(options: OAuthHandlerOptions): Handler {
   // A device asks every five seconds, and many people may be behind one address.
   const limiter = createRateLimiter({ burst: 120, perMinute: 120 });
+  const turns = new TokenTurns();
   let metadata: string | null = null;
 
   async function answer(exchange: Exchange, path: string): Promise<Response> {
@@ -86,7 +87,7 @@ export function createOAuthHandler(options: OAuthHandlerOptions): Handler {
     const waitMs = limiter.take(networkOf(address));
     if (waitMs > 0) throw tooManyRequests(waitMs);
     if (path.endsWith("/authorize")) return await authorize(options, exchange, address);
-    return await answerClient(options, exchange, path, address);
+    return await answerClient(options, turns, exchange, path, address);
   }
 
   return {
@@ -132,6 +133,7 @@ async function authorize(
 /** A request of a client, which has no cookies and is answered none. */
 async function answerClient(
   options: OAuthHandlerOptions,
+  turns: TokenTurns,
   exchange: Exchange,
   path: string,
   address: string,
@@ -147,17 +149,20 @@ async function answerClient(
   const request = new Request(new URL(exchange.path, options.origin), { method: exchange.method, headers, body });
   const auth = await options.loadAuth();
   const respond = () => auth.handle(request);
-  if (path.endsWith("/token")) return withoutStore(await answerToken(options, auth, form, respond));
+  if (path.endsWith("/token")) {
+    const key = hashSecret(["code", "refresh_token", "device_code"].map((name) => form.get(name) ?? "").join(" "));
+    return withoutStore(await turns.run(key, () => answerToken(options, auth, form, respond)));
+  }
   return withoutStore(await respond());
 }
 
 async function answerToken(
-  { store, onEnded, onReplay }: OAuthHandlerOptions,
+  options: OAuthHandlerOptions,
   auth: Auth,
   form: URLSearchParams,
   respond: () => Promise<Response>,
 ): Promise<Response> {
-  const kind = form.get("grant_type");
+  const { store, onEnded, onReplay } = options, kind = form.get("grant_type");
   if (kind === "refresh_token") {
     const hash = hashSecret(withoutPrefix(form.get("refresh_token") ?? ""));
     // Better-auth would end all logins of that user, on all their machines.
@@ -168,6 +173,7 @@ async function answerToken(
       await onReplay(replayed.userId);
     }
   }
+  if (kind === "authorization_code") return await exchangeCode(options, form.get("code") ?? "", respond);
   const userCode = kind === DEVICE_GRANT ? await store.identities.findUserCode(form.get("device_code") ?? "") : null;
   const response = await respond();
   if (userCode === null || !response.ok) return response;
@@ -175,6 +181,53 @@ async function answerToken(
   await bindDevice(store, auth, userCode, JSON.parse(text));
   return new Response(text, { status: response.status, headers: response.headers });
 }
+
+/** Runs the requests for tokens that show the same code or token one after the other. */
+class TokenTurns {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.#last.get(key) ?? Promise.resolve()).then(work);
+    const settled = result.catch(() => {});
+    this.#last.set(key, settled);
+    try {
+      return await result;
+    } finally {
+      if (this.#last.get(key) === settled) this.#last.delete(key);
+    }
+  }
+}
+
+/**
+ * Exchanges a code for tokens. A code that comes a second time ends the login that it opened, at once (RFC 6749, section
+ * 4.1.2): one of its two holders is a thief.
+ */
+async function exchangeCode(
+  { store: { identities }, onEnded, onReplay }: OAuthHandlerOptions,
+  code: string,
+  respond: () => Promise<Response>,
+): Promise<Response> {
+  // Better-auth identifies the tokens of a code by this hash.
+  const grantId = hashSecret(code);
+  const userId = await identities.findGrantUser(grantId);
+  if (userId === null) return await respond().catch((error) => refuseReplay(error));
+  await identities.endGrants({ grantId });
+  onEnded({ login: grantId });
+  await onReplay(userId);
+  return codeUsed();
+}
+
+/**
+ * Another server on the same database may exchange the code simultaneously. Its replay removes the refresh token to which
+ * the access token of this exchange refers, which violates a foreign key.
+ */
+function refuseReplay(error: unknown): Response {
+  if (error instanceof Error && /foreign key/i.test(error.message)) return codeUsed();
+  throw error;
+}
+
+const codeUsed = (): Response =>
+  Response.json({ error: "invalid_grant", error_description: "This code was used already." }, { status: 400 });
 
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 

@@ -271,7 +271,12 @@ testStores("a device gets its tokens once its user has allowed it, for the accou
   equal((await server.browse().post("device", { code, accept: true })).status, 401);
   const allowed = await browser.post("device", { code, accept: true, accountId: account.id });
   equal(allowed.status, 200, JSON.stringify(allowed.body));
-  const tokens = await fetchTokens(asked.device_code);
+  const results = await Promise.allSettled(Array.from({ length: 4 }, () => fetchTokens(asked.device_code)));
+  const [tokens, ...others] = results.flatMap((result) => result.status === "fulfilled" ? result.value : []);
+  equal(others.length, 0);
+  for (const result of results) {
+    if (result.status === "rejected") ok(result.reason instanceof oauth.ResponseBodyError, String(result.reason));
+  }
   const { body } = await whoami(server, tokens.access_token);
   equal((body.account as { name: string }).name, "Ants Ltd");
   await rejects(fetchTokens(asked.device_code), isOAuthError("invalid_grant"));
@@ -297,5 +302,65 @@ testStores("of better-auth nothing is open but what clients of OAuth need", asyn
   }
   for (const path of ["get-session", "token", "ok", "error", "oauth2/get-clients", "device?user_code=ABCDEFGH"]) {
     equal((await browser.request(`/api/auth/${path}`)).status, 404, path);
+  }
+});
+
+testStores(
+  "a code that is exchanged several times simultaneously opens one login or none, and never fails",
+  async (store) => {
+    await using server = await startAccounts(store);
+    const browser = server.browse();
+    for (let round = 0; round < 5; round++) {
+      const begun = await begin(server, browser), callback = await allow(server, browser, begun);
+      const results = await Promise.allSettled(Array.from({ length: 4 }, () => exchangeCode(server, begun, callback)));
+      for (const result of results) {
+        if (result.status === "rejected") ok(isOAuthError("invalid_grant")(result.reason), String(result.reason));
+      }
+      const opened = results.filter((result) => result.status === "fulfilled");
+      equal(opened.length, 1);
+      // The replay ended the login.
+      for (const { value } of opened) equal((await whoami(server, value.access_token)).status, 401);
+    }
+  },
+);
+
+testStores("a refresh token that is used several times simultaneously gives the same new tokens", async (store) => {
+  await using server = await startAccounts(store);
+  const first = await logIn(server);
+  const results = await Promise.all(Array.from({ length: 4 }, () => refresh(server, first.refresh_token)));
+  equal(new Set(results.map(({ refresh_token }) => refresh_token)).size, 1);
+  for (const { access_token } of results) equal((await whoami(server, access_token)).status, 200);
+});
+
+testStores("a code that comes again ends the access token of the first exchange at once", async (store) => {
+  await using server = await startAccounts(store);
+  const browser = server.browse();
+  const begun = await begin(server, browser), callback = await allow(server, browser, begun);
+  const tokens = await exchangeCode(server, begun, callback);
+  equal((await whoami(server, tokens.access_token)).status, 200);
+  await rejects(exchangeCode(server, begun, callback), isOAuthError("invalid_grant"));
+  equal((await whoami(server, tokens.access_token)).status, 401);
+  await rejects(refresh(server, tokens.refresh_token), isOAuthError("invalid_grant"));
+});
+
+testStores("two servers on one database exchange a code once", async (store) => {
+  const one = await startAccounts(store), other = await startAccounts(store, { origin: one.url });
+  await using _one = one, _other = other;
+  const browser = one.browse();
+  for (let round = 0; round < 5; round++) {
+    const begun = await begin(one, browser), callback = await allow(one, browser, begun);
+    const body = new URLSearchParams({
+      grant_type: "authorization_code",
+      client_id: CLIENT.client_id,
+      code: callback.searchParams.get("code") ?? "",
+      redirect_uri: begun.redirect,
+      code_verifier: begun.verifier,
+    });
+    const results = await Promise.all(
+      [one, other].map(({ url }) => fetch(`${url}/api/auth/oauth2/token`, { method: "POST", body })),
+    );
+    const statuses = results.map(({ status }) => status).sort();
+    for (const result of results) await result.body?.cancel();
+    ok(statuses[1] === 400 && (statuses[0] === 200 || statuses[0] === 400), statuses.join());
   }
 });

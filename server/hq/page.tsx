@@ -71,11 +71,16 @@ function pageHeaders({ url }: HqSite, formTargets: readonly string[] = []): Reco
   };
 }
 
-/** Goes on to another page of HQ after a form. @param path a path of ours, never text of strangers: see {@link safeNext} */
+/** Redirects to another page of HQ after a form. @param path a path of HQ, never unchecked input: see {@link safeNext} */
 export function goTo(path: string, cookies: readonly string[] = []): Response {
-  const headers = new Headers({ location: path, "cache-control": "no-store" });
+  const headers = new Headers({ location: encodeLocation(path), "cache-control": "no-store" });
   for (const cookie of cookies) headers.append("set-cookie", cookie);
   return new Response(null, { status: 303, headers });
+}
+
+/** A URL reference in the characters that a Location field may have; percent-encoded parts stay as they are. */
+function encodeLocation(url: string): string {
+  return url.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
 /** Where to go on after signing in: a path of ours, else `fallback`. Anything that could lead to another site is refused. */

@@ -1,4 +1,5 @@
 import type { Entered } from "../../accounts/mod.ts";
+import { isLoopbackHost } from "../../../common/loopback.ts";
 import { goTo, safeNext } from "../page.tsx";
 
 /** What brought somebody to an entry page, kept in its forms and links. */
@@ -52,12 +53,13 @@ export function goOn({ cookies, next }: Entered, way: Way): Response {
 }
 
 /**
- * Where a form of that way may lead besides HQ: after a client's login the browser goes on to the client, and browsers
- * hold a form's target against the whole chain.
+ * The origins besides HQ to which a form of that query may redirect. After a client's login the browser continues at the
+ * client's own address, and browsers apply `form-action` to the whole chain of redirects. The query is not verified yet,
+ * so only a loopback address counts, as clients have: other text would become part of the page's policy.
  */
 export function formTargetsOf(query: string): string[] {
-  const redirect = new URLSearchParams(query).get("redirect_uri");
-  if (redirect === null || !URL.canParse(redirect)) return [];
-  const { protocol, origin } = new URL(redirect);
-  return protocol === "http:" || protocol === "https:" ? [origin] : [];
+  const redirect = URL.parse(new URLSearchParams(query).get("redirect_uri") ?? "");
+  if (redirect === null || !isLoopbackHost(redirect.hostname)) return [];
+  // The URL standard lets a host contain `;` and `*`.
+  return /^https?:\/\/[\w.:[\]-]+$/.test(redirect.origin) ? [redirect.origin] : [];
 }

@@ -21,6 +21,8 @@ export interface GrantReads {
   findGrant(tokenHash: string): Promise<Grant | null>;
   /** Which grant a token is of, and whose, by the hash of a refresh token, used up or not, or of an access token. */
   findGrantOf(tokenHash: string): Promise<{ grantId: string; userId: string } | null>;
+  /** The user who has tokens of a grant; null where there are none. */
+  findGrantUser(grantId: string): Promise<string | null>;
   /** The grant of a refresh token that was used up before `time`; null for any other token. */
   findReplayed(tokenHash: string, time: number): Promise<Grant | null>;
   /** The user code of a device's code, by which its user allows it; null for none. */
@@ -44,6 +46,14 @@ export function createGrantReads(db: Kysely<Database>): GrantReads {
         if (row === undefined) continue;
         const { grantId, userId } = row;
         return grantId === null || userId === null ? null : { grantId, userId };
+      }
+      return null;
+    },
+    async findGrantUser(grantId) {
+      for (const table of GRANT_TABLES) {
+        const row = await db.selectFrom(table).select("userId").where("authorizationCodeId", "=", grantId)
+          .executeTakeFirst();
+        if (row !== undefined) return row.userId;
       }
       return null;
     },
