@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers";
-import { ByteBudget } from "./budget.ts";
-import type { HeadWriter, Transport } from "./outbox.ts";
+import { ByteBudget } from "./flow.ts";
 import { OVERDRAFT } from "./limits.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason } from "./reasons.ts";
-import { type MuxStream, Opening, type StreamHandler } from "./stream.ts";
+import type { MuxStream } from "./stream.ts";
+import { type HeadWriter, Opening, type StreamHandler, type Transport } from "./types.ts";
 
 /** One direction of a session in memory: messages wait here until the test delivers them. */
 class Wire implements Transport {
@@ -42,6 +42,7 @@ export interface LinkOptions {
   /** What clients of the relay's process may overdraw: as much as one may when left out. */
   overdraft?: ByteBudget;
   onOpen?: MuxOptions["onOpen"];
+  onDefect?: (side: "relay" | "client", error: unknown) => void;
   onGoAway?: (side: "relay" | "client", reason: GoAwayReason, text: string) => void;
 }
 
@@ -56,13 +57,14 @@ export class Link {
   readonly ends: { side: "relay" | "client"; reason: GoAwayReason; text: string }[] = [];
 
   constructor(options: LinkOptions = {}) {
-    const { slow = false, maxStreams = 1000, maxUpgrades = 1000, now, onOpen, onGoAway } = options;
+    const { slow = false, maxStreams = 1000, maxUpgrades = 1000, now, onOpen, onGoAway, onDefect } = options;
     this.toClient = new Wire(slow);
     this.toRelay = new Wire(slow);
     const forSide = (side: "relay" | "client") => ({
       maxStreams,
       maxUpgrades,
       now,
+      onDefect: onDefect && ((error: unknown) => onDefect(side, error)),
       onGoAway: (reason: GoAwayReason, text: string) => onGoAway?.(side, reason, text),
       onEnd: (reason: GoAwayReason, text: string) => this.ends.push({ side, reason, text }),
     });

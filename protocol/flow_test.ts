@@ -14,7 +14,8 @@ import {
   UPGRADING,
   visitor,
 } from "./_link.ts";
-import { FrameType, readU32 } from "./frames.ts";
+import { FrameType } from "./frames.ts";
+import { readU32 } from "./outbox.ts";
 import {
   FRAME_HEAD,
   INITIAL_WINDOW,
@@ -24,8 +25,9 @@ import {
   MAX_WINDOW_GROWTH,
   OVERDRAFT,
 } from "./limits.ts";
-import { ByteBudget } from "./budget.ts";
+import { ByteBudget } from "./flow.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
+import { StreamEvent, StreamState } from "./state.ts";
 import type { MuxStream } from "./stream.ts";
 
 /** A reader of one direction of one stream, that passes on what it got only when it is told to. */
@@ -141,7 +143,9 @@ for (const slow of [false, true]) {
             if (next === "turn") await turn();
             else if (typeof next === "string") link.deliver(next);
             else if (lively.length > 0) lively[next.reader % lively.length].consume(next.bytes);
-            assert([link.relay, link.client].every((end) => end.overdraft >= 0 && end.peerOverdrawn <= OVERDRAFT));
+            assert(
+              [link.relay, link.client].every((end) => end.flow.overdraft >= 0 && end.flow.peerOverdrawn <= OVERDRAFT),
+            );
           }
           const finish = async (readers: Reader[]) => {
             for (let quiet = 0; quiet < 5;) {
@@ -158,7 +162,7 @@ for (const slow of [false, true]) {
           await Promise.all(flows.map(({ written }) => written));
           assert(flows.every(({ up, down }) => up.complete && down.complete));
           assert.deepEqual([link.relay.size, link.client.size, link.ends], [0, 0, []]);
-          for (const { growth, overdraft, peerOverdrawn } of [link.relay, link.client]) {
+          for (const { growth, overdraft, peerOverdrawn } of [link.relay.flow, link.client.flow]) {
             assert.equal(growth.take(Infinity), MAX_WINDOW_GROWTH);
             growth.giveBack(MAX_WINDOW_GROWTH);
             assert.deepEqual([overdraft, peerOverdrawn], [OVERDRAFT, 0]);
@@ -198,6 +202,12 @@ Deno.test("a reader that takes nothing stalls its own stream at the window and w
   assert.equal(await stalled, "woken");
 });
 
+/** Receives body bytes on a stream without a frame, as if its response had begun. */
+function arrive(stream: MuxStream, bytes: number, now: number): void {
+  if (stream.state === StreamState.waiting) stream.step(StreamEvent.response, 0, now);
+  stream.step(StreamEvent.downData, bytes, now);
+}
+
 /** A relay whose clock is the test's, and whose client is 50 ms away there and back. */
 async function createClocked() {
   const clock = { time: 1000 };
@@ -216,7 +226,7 @@ async function createClocked() {
   const open = () => link.relay.open(GET, HEAD, visitor())!;
   // As if that much had come and been passed on.
   const pass = (stream: MuxStream, bytes = (INITIAL_WINDOW + stream.growth) / 2, waiting = 0) => {
-    stream.take(bytes + waiting);
+    arrive(stream, bytes + waiting, clock.time);
     stream.consumed(bytes);
   };
   return { clock, link, open, pass };
@@ -238,8 +248,8 @@ Deno.test("windows grow while readers keep up, within the bounds of a stream and
   assert.equal(growths.reduce((sum, growth) => sum + growth), MAX_WINDOW_GROWTH);
   assert.equal(growths.at(-1), 0);
   streams.forEach((stream) => stream.reset(1));
-  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
-  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+  assert.equal(link.relay.flow.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  link.relay.flow.growth.giveBack(MAX_WINDOW_GROWTH);
   await turn();
 });
 
@@ -267,11 +277,11 @@ Deno.test("a window fits a body of known length at once, up to 1000 KiB, while t
   // The first one was given no credit, so it overdraws.
   assert.deepEqual(got, streams.map(({ growth }, index) => INITIAL_WINDOW + (index === 0 ? OVERDRAFT : growth)));
   streams.forEach((stream) => stream.reset(1));
-  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  assert.equal(link.relay.flow.growth.take(Infinity), MAX_WINDOW_GROWTH);
   const late = link.relay.open(GET, HEAD, visitor())!;
   late.expect(1_000_000);
   assert.equal(late.growth, 0);
-  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+  link.relay.flow.growth.giveBack(MAX_WINDOW_GROWTH);
   await link.settle();
 });
 
@@ -298,12 +308,12 @@ Deno.test("bodies begin without waiting for credit, as far as all of them togeth
   const large = INITIAL_WINDOW + OVERDRAFT / 2;
   for (const bytes of [large, 2 * OVERDRAFT, 100_000]) await upload(bytes);
   assert.deepEqual(got, [large, large, INITIAL_WINDOW]);
-  assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn], [0, OVERDRAFT]);
+  assert.deepEqual([link.relay.flow.overdraft, link.client.flow.peerOverdrawn], [0, OVERDRAFT]);
   // Whoever is given credit pays back first, and has no more than that from then on.
   asked[1].consumed(OVERDRAFT / 2);
   await link.settle();
   assert.deepEqual(got, [large, large, INITIAL_WINDOW]);
-  assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn], [OVERDRAFT / 2, OVERDRAFT / 2]);
+  assert.deepEqual([link.relay.flow.overdraft, link.client.flow.peerOverdrawn], [OVERDRAFT / 2, OVERDRAFT / 2]);
   await upload(100_000);
   asked[1].consumed(INITIAL_WINDOW);
   await link.settle();
@@ -311,7 +321,7 @@ Deno.test("bodies begin without waiting for credit, as far as all of them togeth
   assert.equal(got[3], 100_000);
   link.relay.streams().forEach((stream) => stream.reset(1));
   await link.settle();
-  assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn, link.ends], [OVERDRAFT, 0, []]);
+  assert.deepEqual([link.relay.flow.overdraft, link.client.flow.peerOverdrawn, link.ends], [OVERDRAFT, 0, []]);
 });
 
 Deno.test("a body that was overdrawn is paid back once it has been passed on, however long its answer takes", async () => {
@@ -320,7 +330,7 @@ Deno.test("a body that was overdrawn is paid back once it has been passed on, ho
   assert.deepEqual(got, [OVERDRAFT]);
   for (let left = OVERDRAFT; left > 0; left -= MAX_PIECE) asked[0].consumed(MAX_PIECE);
   await link.settle();
-  assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn], [OVERDRAFT, 0]);
+  assert.deepEqual([link.relay.flow.overdraft, link.client.flow.peerOverdrawn], [OVERDRAFT, 0]);
   assert.equal(link.client.size, 1);
 });
 
@@ -348,7 +358,7 @@ Deno.test("what waits for a reader counts after the answer's end, too: thousands
   for (let count = 0; count < 6; count++) await ask(lengths[1], true);
   // The first has overdrawn all, the next ones have grown; those that came whole have ended.
   assert.deepEqual([streams[0].ended, streams[1].ended, asked[0].ended], [0, 0, 0]);
-  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft], [OVERDRAFT, 0]);
+  assert.deepEqual([link.relay.flow.peerOverdrawn, link.client.flow.overdraft], [OVERDRAFT, 0]);
   const held = () => streams.reduce((sum, { growth }) => sum + growth, 0);
   assert.equal(held(), MAX_EARLY_GROWTH);
   assert(got.reduce((sum, bytes) => sum + bytes) <= 7 * INITIAL_WINDOW + OVERDRAFT + MAX_EARLY_GROWTH);
@@ -358,14 +368,19 @@ Deno.test("what waits for a reader counts after the answer's end, too: thousands
   streams[1].reset(ResetReason.cancelled);
   await link.settle();
   const left = OVERDRAFT - lengths[0] / 2;
-  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft], [OVERDRAFT - left, left]);
+  assert.deepEqual([link.relay.flow.peerOverdrawn, link.client.flow.overdraft], [OVERDRAFT - left, left]);
   assert.equal(streams[1].growth, 0);
   streams[0].consumed(lengths[0] / 2);
   streams.forEach((stream) => stream.reset(ResetReason.cancelled));
   await link.settle();
-  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft, held(), link.ends], [0, OVERDRAFT, 0, []]);
-  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
-  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+  assert.deepEqual([link.relay.flow.peerOverdrawn, link.client.flow.overdraft, held(), link.ends], [
+    0,
+    OVERDRAFT,
+    0,
+    [],
+  ]);
+  assert.equal(link.relay.flow.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  link.relay.flow.growth.giveBack(MAX_WINDOW_GROWTH);
 });
 
 Deno.test("an upload that is stopped, wherever it is, leaves nothing overdrawn", async () => {
@@ -380,7 +395,7 @@ Deno.test("an upload that is stopped, wherever it is, leaves nothing overdrawn",
     answerEmpty(asked[0], ends);
     asked[0].reset(reason);
     await link.settle();
-    assert.deepEqual([link.relay.overdraft, link.client.peerOverdrawn, link.ends], [OVERDRAFT, 0, []]);
+    assert.deepEqual([link.relay.flow.overdraft, link.client.flow.peerOverdrawn, link.ends], [OVERDRAFT, 0, []]);
   }
 });
 
@@ -392,22 +407,22 @@ Deno.test("an answer that is whole is paid back though the rest of its upload is
   await asked[0].write(patterned(INITIAL_WINDOW + 1000, 1), true);
   asked[0].reset(ResetReason.none);
   await link.settle();
-  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft], [1000, OVERDRAFT - 1000]);
+  assert.deepEqual([link.relay.flow.peerOverdrawn, link.client.flow.overdraft], [1000, OVERDRAFT - 1000]);
   stream.consumed(INITIAL_WINDOW + 1000);
   await link.settle();
-  assert.deepEqual([link.relay.peerOverdrawn, link.client.overdraft, link.ends], [0, OVERDRAFT, []]);
+  assert.deepEqual([link.relay.flow.peerOverdrawn, link.client.flow.overdraft, link.ends], [0, OVERDRAFT, []]);
 });
 
 Deno.test("more than may be overdrawn ends the session, either way", async () => {
   const up = createUploads();
-  up.link.relay.overdraft++;
+  up.link.relay.flow.overdraft++;
   await up.upload(INITIAL_WINDOW + OVERDRAFT + 1);
   assert.deepEqual(up.link.ends.map(({ side, reason }) => [side, reason]), [["client", GoAwayReason.protocolError]]);
   const down = createLink();
   down.link.relay.open(GET, HEAD, visitor());
   await down.link.settle();
   answerEmpty(down.asked[0], false);
-  down.link.client.overdraft++;
+  down.link.client.flow.overdraft++;
   void down.asked[0].write(patterned(INITIAL_WINDOW + OVERDRAFT + 1, 1)).catch(() => {});
   await down.link.settle();
   assert.equal(down.link.ends[0].reason, GoAwayReason.protocolError);
@@ -450,7 +465,7 @@ Deno.test("what a client overdrew counts until it is passed on, though its sessi
   answerEmpty(asked[0], false);
   await Promise.all([asked[0].write(patterned(OVERDRAFT, 1), true), link.settle()]);
   link.relay.end(GoAwayReason.lost, "gone");
-  assert.deepEqual([stream.ended, link.relay.peerOverdrawn], [ResetReason.none, OVERDRAFT - INITIAL_WINDOW]);
+  assert.deepEqual([stream.ended, link.relay.flow.peerOverdrawn], [ResetReason.none, OVERDRAFT - INITIAL_WINDOW]);
   assert.equal(link.overdraft.take(Infinity), 0);
   stream.consumed(OVERDRAFT);
   assert.equal(link.overdraft.take(Infinity), OVERDRAFT);
@@ -482,8 +497,8 @@ Deno.test("a quarter of what windows may grow by is for bodies that nobody has t
   assert.equal(last.growth, 4 * INITIAL_WINDOW);
   assert.equal(grown(), MAX_EARLY_GROWTH + last.growth);
   streams.forEach((stream) => stream.reset(1));
-  assert.equal(link.relay.growth.take(Infinity), MAX_WINDOW_GROWTH);
-  link.relay.growth.giveBack(MAX_WINDOW_GROWTH);
+  assert.equal(link.relay.flow.growth.take(Infinity), MAX_WINDOW_GROWTH);
+  link.relay.flow.growth.giveBack(MAX_WINDOW_GROWTH);
   await turn();
 });
 
@@ -536,13 +551,13 @@ Deno.test("a window grows for a reader who passes on what comes in bursts, where
   const most = INITIAL_WINDOW * 0.625, rest = INITIAL_WINDOW - most;
   // The whole window comes at once. That more than half of it is passed on says nothing yet.
   for (const stream of [eager, slow]) {
-    stream.take(INITIAL_WINDOW);
+    arrive(stream, INITIAL_WINDOW, clock.time);
     stream.consumed(most);
   }
   eager.consumed(rest);
   clock.time += 50;
   // As much comes as there was credit for, and again a part of it waits when half of the window has been passed on.
-  for (const stream of [eager, slow]) stream.take(most);
+  for (const stream of [eager, slow]) arrive(stream, most, clock.time);
   eager.consumed(most - rest);
   slow.consumed(most);
   assert.equal(eager.growth, 4 * INITIAL_WINDOW);
@@ -601,7 +616,7 @@ Deno.test("many writers that wait for the same room send no empty frames", async
   }
   await Promise.all(writing);
   assert.equal(empty, 0);
-  assert(streams.every(({ remoteEnded }) => remoteEnded));
+  assert(streams.every(({ ended }) => ended === ResetReason.none));
 });
 
 Deno.test("an upgrade carries bytes both ways, and each side ends on its own", async () => {

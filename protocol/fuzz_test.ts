@@ -14,7 +14,8 @@ import {
   UPGRADING,
   visitor,
 } from "./_link.ts";
-import { FrameType, writeFrameHead, writeU16, writeU32 } from "./frames.ts";
+import { FrameType } from "./frames.ts";
+import { writeFrameHead, writeU16, writeU32 } from "./outbox.ts";
 import { FRAME_HEAD } from "./limits.ts";
 import { GoAwayReason } from "./reasons.ts";
 
@@ -64,7 +65,7 @@ async function createSession() {
   const link = new Link({
     maxStreams: 20,
     onOpen(stream) {
-      if (stream.id % 3 === 1) answerEmpty(stream, stream.id % 2 === 0);
+      if (stream.id % 3 === 1 && stream.kind !== "raw") answerEmpty(stream, stream.id % 2 === 0);
       return ignore();
     },
   });

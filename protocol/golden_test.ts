@@ -4,10 +4,11 @@ import { Buffer } from "node:buffer";
 import { answerEmpty, GET, HEAD, ignore, POST, turn, UPGRADING, visitor, writeText } from "./_link.ts";
 import { END, FrameType, OVERDRAW, RAW, UPGRADE } from "./frames.ts";
 import { HEARTBEAT_MS, INITIAL_WINDOW, MAX_HEAD, OVERDRAFT } from "./limits.ts";
-import { ByteBudget } from "./budget.ts";
+import { ByteBudget } from "./flow.ts";
 import { Mux, type MuxOptions } from "./mux.ts";
 import type { GoAwayReason, ResetReason } from "./reasons.ts";
-import { type MuxStream, Opening, type StreamHandler, type StreamOpening } from "./stream.ts";
+import type { MuxStream } from "./stream.ts";
+import { Opening, type StreamHandler, type StreamOpening } from "./types.ts";
 
 /** An entry of testdata/frames.json: one frame as bytes, and what they mean. docs/reference/protocol.md says how to read it. */
 interface GoldenFrame {
@@ -105,6 +106,12 @@ async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Pr
   );
   const { mux } = end, stream = end.stream!;
   const body = latin1(fields.body ?? ""), bytes = latin1(String(fields.bytes ?? ""));
+  // A body comes after its response.
+  if (from === "client" && (type === "DATA" || type === "TRAILERS")) {
+    answerEmpty(stream, false);
+    await turn();
+    end.sent.length = 0;
+  }
   switch (type) {
     case "REQUEST":
       mux.open(findOpening(flags), writeText(fields.head), visitor());
@@ -126,7 +133,7 @@ async function write({ from, type, flags, stream: id, fields }: GoldenFrame): Pr
       stream.reset(fields.code as ResetReason, fields.text);
       break;
     case "CREDIT":
-      mux.frames.putCredit(id, Number(fields.bytes));
+      mux.outbox.putCredit(id, Number(fields.bytes));
       break;
     case "PING":
       end.pass(HEARTBEAT_MS);

@@ -55,7 +55,7 @@ export const PROCESS_GROWTH = 4 * MAX_WINDOW_GROWTH;
 export const MAX_EARLY_GROWTH = 3 * 1024 * 1024;
 
 /** What a side has taken in of streams' frames it tells its peer as soon as it is so much, in bytes. */
-export const MAX_UNTOLD = 64 * 1024;
+export const MAX_UNACKNOWLEDGED = 64 * 1024;
 
 /** Longest text in RESET and GOAWAY, in bytes. */
 export const MAX_REASON = 512;

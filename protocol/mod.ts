@@ -2,8 +2,8 @@ export { copyBytes } from "./outbox.ts";
 export * from "./limits.ts";
 export * from "./version.ts";
 export * from "./reasons.ts";
-export type { HeadWriter, Transport } from "./outbox.ts";
 export {
+  type HeadWriter,
   Opening,
   type RequestStream,
   type Stream,
@@ -11,5 +11,6 @@ export {
   type StreamHandler,
   type StreamOpening,
   SWITCHING_PROTOCOLS,
-} from "./stream.ts";
+  type Transport,
+} from "./types.ts";
 export { Mux, type MuxOptions } from "./mux.ts";

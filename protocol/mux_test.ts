@@ -15,11 +15,13 @@ import {
   visitor,
   writeText,
 } from "./_link.ts";
-import { END, FrameType, RAW, UPGRADE, writeFrameHead } from "./frames.ts";
+import { END, FrameType, RAW, UPGRADE } from "./frames.ts";
+import { writeFrameHead } from "./outbox.ts";
 import { FRAME_HEAD, HEARTBEAT_MS, MAX_HEAD, MAX_INTERIM, MAX_REASON, MAX_SMALL_BLOCK, SILENCE_MS } from "./limits.ts";
 import { Mux } from "./mux.ts";
 import { GoAwayReason, ResetReason } from "./reasons.ts";
-import { type MuxStream, Opening, StreamEnded, type StreamOpening } from "./stream.ts";
+import type { MuxStream } from "./stream.ts";
+import { Opening, StreamEnded, type StreamOpening } from "./types.ts";
 
 /** One frame as bytes. */
 function frame(type: FrameType, flags: number, stream: number, payload: Uint8Array = NOTHING): Uint8Array {
@@ -150,7 +152,7 @@ Deno.test("an answer other than 101 to an upgrade is an ordinary one, and nothin
     await link.settle();
     answerEmpty(asked[0], whole);
     await link.settle();
-    assert.equal(stream.localEnded, true);
+    if (!whole) assert.throws(() => stream.send(patterned(1, 1), 0, 1), /cannot send on stream 1/);
     if (!whole) await asked[0].write(ascii("no"), true);
     await link.settle();
     assert.equal(answer, whole ? "" : "no true");
@@ -301,7 +303,7 @@ Deno.test("Mux as client resets a stream too many with `limit`, and the others g
   await turn();
   assert.equal(asked.length, 1);
   assert.equal(client.size, 1);
-  const text = "too many requests at a time";
+  const text = "too many simultaneous requests";
   assert.deepEqual(sent, [frame(FrameType.reset, 0, 2, Uint8Array.of(0, ResetReason.limit, ...ascii(text)))]);
 });
 
@@ -343,9 +345,9 @@ Deno.test("Mux as client follows ids around the circle and refuses those that co
   assert.deepEqual([client.size, ends], [7, []]);
   client.receive(...whole(frame(FrameType.reset, 0, 3, Uint8Array.of(0, 1))));
   ask(client, 3);
-  assert.deepEqual(ends, ["stream 3 comes out of turn"]);
+  assert.deepEqual(ends, ["stream 3 is out of order"]);
   ask(createClient(), 0xffffffff);
-  assert.deepEqual(ends[1], "stream 4294967295 comes out of turn");
+  assert.deepEqual(ends[1], "stream 4294967295 is out of order");
 });
 
 Deno.test("Mux.beat pings a silent peer, takes any message for life, and gives up after long silence", async () => {
@@ -367,7 +369,11 @@ Deno.test("Mux.beat pings a silent peer, takes any message for life, and gives u
   await beatAt(HEARTBEAT_MS + 1000 + SILENCE_MS - 1);
   assert.equal(link.relay.over, false);
   await beatAt(HEARTBEAT_MS + 1000 + SILENCE_MS);
-  assert.deepEqual(link.ends, [{ side: "relay", reason: GoAwayReason.lost, text: "no answer to heartbeats" }]);
+  assert.deepEqual(link.ends, [{
+    side: "relay",
+    reason: GoAwayReason.lost,
+    text: "the peer did not respond to heartbeats",
+  }]);
 });
 
 Deno.test("Mux holds no buffer for PING and PONG: thousands of idle sessions beat in one turn", () => {
@@ -434,7 +440,7 @@ for (const [name, bytes] of floods) {
     send(20_000);
     assert.deepEqual([link.ends[0].reason, link.ends[0].text], [
       GoAwayReason.protocolError,
-      "too many frames that carry nothing",
+      "too many frames without content",
     ]);
   });
 }
@@ -575,18 +581,33 @@ const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why:
   ["DATA on stream 0", "relay", frame(FrameType.data, 0, 0), /needs a stream/],
   ["REQUEST on stream 0", "client", frame(FrameType.request, 0, 0, ascii(HEAD_TEXT)), /needs a stream/],
   ["PING on a stream", "relay", frame(FrameType.ping, 0, 1, new Uint8Array(8)), /type 7 is unknown/],
-  ["a NOTICE that nobody asked for", "relay", frame(FrameType.notice, 0, 0, Uint8Array.of(0, 1)), /asked for notices/],
+  ["a NOTICE that nobody asked for", "relay", frame(FrameType.notice, 0, 0, Uint8Array.of(0, 1)), /ask for notices/],
   ["GOAWAY on a stream", "relay", frame(FrameType.goAway, 0, 1, Uint8Array.of(0, 0)), /type 9 is unknown/],
   ["a short PING", "relay", frame(FrameType.ping, 0, 0, new Uint8Array(7)), /PING holds 8/],
   ["a REQUEST from the client", "relay", frame(FrameType.request, 0, 9, ascii(HEAD_TEXT)), /only the relay opens/],
-  ["DATA before RESPONSE", "relay", frame(FrameType.data, 0, 1, patterned(1, 1)), /before its answer/],
-  ["TRAILERS before RESPONSE", "relay", frame(FrameType.trailers, 0, 1), /before its answer/],
-  ["101 to a plain request", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 101, 0, 0)), /no upgrade/],
-  ["an interim answer with END", "relay", frame(FrameType.response, END, 1, Uint8Array.of(0, 103, 0, 0)), /no end/],
-  ["an interim answer with a body", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 103, 0, 0, 1)), /body/],
+  ["DATA before RESPONSE", "relay", frame(FrameType.data, 0, 1, patterned(1, 1)), /a body before its response/],
+  ["TRAILERS before RESPONSE", "relay", frame(FrameType.trailers, 0, 1), /a body before its response/],
+  [
+    "101 to a plain request",
+    "relay",
+    frame(FrameType.response, 0, 1, Uint8Array.of(0, 101, 0, 0)),
+    /no upgrade|101 without/,
+  ],
+  [
+    "an interim answer with END",
+    "relay",
+    frame(FrameType.response, END, 1, Uint8Array.of(0, 103, 0, 0)),
+    /neither END/,
+  ],
+  [
+    "an interim answer with a body",
+    "relay",
+    frame(FrameType.response, 0, 1, Uint8Array.of(0, 103, 0, 0, 1)),
+    /nor a body/,
+  ],
   ["a status below 100", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 99, 0, 0)), /status of 99/],
   ["a raw stream with END", "client", frame(FrameType.request, END | RAW, 9), /no END/],
-  ["a raw stream that is an upgrade", "client", frame(FrameType.request, UPGRADE | RAW, 9), /no upgrade/],
+  ["a raw stream that is an upgrade", "client", frame(FrameType.request, UPGRADE | RAW, 9), /no upgrade|101 without/],
   ["an upgrade with END", "client", frame(FrameType.request, END | UPGRADE, 9, ascii(HEAD_TEXT)), /no END/],
   ["a RESPONSE of three bytes", "relay", frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0)), /cut short/],
   [
@@ -599,14 +620,14 @@ const violations: [name: string, at: "relay" | "client", bytes: Uint8Array, why:
   ["a RESET with a long text", "relay", frame(FrameType.reset, 0, 1, new Uint8Array(3 + MAX_REASON)), /wrong length/],
   ["an empty GOAWAY", "relay", frame(FrameType.goAway, 0, 0), /wrong length/],
   ["a CREDIT of three bytes", "relay", frame(FrameType.credit, 0, 1, new Uint8Array(3)), /CREDIT holds 4/],
-  ["more taken in than was sent", "relay", frame(FrameType.credit, 0, 0, patterned(4, 1)), /more was taken in/],
+  ["more taken in than was sent", "relay", frame(FrameType.credit, 0, 0, patterned(4, 1)), /acknowledged more bytes/],
   ["what was taken in in three bytes", "client", frame(FrameType.credit, 0, 0, new Uint8Array(3)), /CREDIT holds 4/],
   ["more credit than any window", "relay", frame(FrameType.credit, 0, 1, patterned(4, 255)), /too much credit/],
   [
     "a RESPONSE from the relay",
     "client",
     frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0, 0)),
-    /only the client/,
+    /only the client responds/,
   ],
   ["a stream opened twice", "client", frame(FrameType.request, 0, 1, ascii(HEAD_TEXT)), /open already/],
   ["a head beyond the limit", "client", frame(FrameType.request, 0, 9, new Uint8Array(MAX_HEAD + 1)), /too large/],
@@ -638,16 +659,16 @@ for (const [name, at, bytes, why] of violations) {
 
 /** Violations that need the answer to have begun. */
 const afterAnswer: [name: string, frames: Uint8Array[], why: RegExp][] = [
-  ["a second RESPONSE", [frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0, 0))], /answered twice/],
-  ["DATA after END", [frame(FrameType.data, END, 1), frame(FrameType.data, 0, 1)], /went on after its end/],
-  ["DATA after TRAILERS", [frame(FrameType.trailers, 0, 1), frame(FrameType.data, 0, 1)], /went on after its end/],
+  ["a second RESPONSE", [frame(FrameType.response, 0, 1, Uint8Array.of(0, 200, 0, 0))], /a second response/],
+  ["DATA after END", [frame(FrameType.data, END, 1), frame(FrameType.data, 0, 1)], /a body after its end/],
+  ["DATA after TRAILERS", [frame(FrameType.trailers, 0, 1), frame(FrameType.data, 0, 1)], /a body after its end/],
   ["TRAILERS beyond the limit", [frame(FrameType.trailers, 0, 1, new Uint8Array(MAX_SMALL_BLOCK + 1))], /too large/],
   [
     "more than the credit and what may be overdrawn",
     Array.from({ length: 17 }, (_, seed) => frame(FrameType.data, 0, 1, patterned(65_536, seed))),
     /credit/,
   ],
-  ["a piece too large", [frame(FrameType.data, 0, 1, patterned(65_537, 1))], /piece of 65537 bytes is too large/],
+  ["a piece too large", [frame(FrameType.data, 0, 1, patterned(65_537, 1))], /chunk of 65537 bytes is too large/],
 ];
 
 for (const [name, frames, why] of afterAnswer) {
@@ -674,8 +695,10 @@ Deno.test("Mux ends the session at more interim answers than it puts up with, an
     const { link, asked } = createLink();
     link.relay.open(GET, HEAD, visitor());
     await link.settle();
-    for (let sent = 0; sent < count; sent++) asked[0].inform(103, new Uint8Array(size), 0, size);
-    await link.settle();
+    const block = new Uint8Array(4 + size);
+    block.set([0, 103, size >> 8, size & 0xff]);
+    for (let sent = 0; sent < count; sent++) link.relay.receive(...whole(frame(FrameType.response, 0, 1, block)));
+    assert.equal(asked.length, 1);
     assert.match(link.ends.find(({ side }) => side === "relay")!.text, why);
   }
 });
@@ -685,7 +708,7 @@ Deno.test("Mux as client ends the session at what comes through an upgrade befor
   link.relay.open(UPGRADING, HEAD, visitor());
   await link.settle();
   link.client.receive(...whole(frame(FrameType.data, 0, 1, patterned(1, 1))));
-  assert.match(link.ends[0].text, /before its answer/);
+  assert.match(link.ends[0].text, /a body before its response/);
 });
 
 for (const type of ["response", "trailers"] as const) {
@@ -717,4 +740,56 @@ Deno.test("Mux reads nothing behind a frame that broke the protocol", () => {
   ];
   client.receive(...whole(Uint8Array.from(frames.flatMap((bytes) => [...bytes]))));
   assert.deepEqual(asked, [1]);
+});
+
+Deno.test("an error of one stream's handler ends that stream with `internal`, and no other stream of the session", async () => {
+  const defects: unknown[] = [], resets: unknown[] = [];
+  const { link, asked } = createLink({ onDefect: (side, error) => defects.push([side, String(error)]) });
+  const throwing = () => {
+    throw new Error("a defect");
+  };
+  const onReset = (reason: ResetReason) => resets.push(reason);
+  link.relay.open(GET, HEAD, visitor({ onResponse: throwing, onReset }));
+  link.relay.open(GET, HEAD, visitor({ onBeat: throwing, onReset }));
+  link.relay.open(GET, HEAD, visitor({ onReset: throwing }));
+  const good = link.relay.open(GET, HEAD, visitor())!;
+  await link.settle();
+  answerEmpty(asked[0], false);
+  asked[2].reset(ResetReason.broken);
+  await link.settle();
+  link.relay.beat();
+  await link.settle();
+  assert.deepEqual(defects, Array(3).fill(["relay", "Error: a defect"]));
+  assert.deepEqual(resets, [ResetReason.internal, ResetReason.internal]);
+  assert.deepEqual([good.ended, link.relay.size, link.ends], [null, 1, []]);
+  answerEmpty(asked[3]);
+  await link.settle();
+  assert.deepEqual([good.ended, link.relay.size, link.client.size], [ResetReason.none, 0, 0]);
+});
+
+Deno.test("Mux.end resets every stream and calls onEnd although a handler throws", () => {
+  const { link } = createLink({ onDefect: () => {} });
+  const resets: ResetReason[] = [];
+  for (let count = 0; count < 3; count++) {
+    const onReset = (reason: ResetReason) => {
+      resets.push(reason);
+      throw new Error("a defect");
+    };
+    link.relay.open(GET, HEAD, visitor({ onReset }));
+  }
+  link.relay.end(GoAwayReason.closed, "done");
+  assert.deepEqual(resets, Array(3).fill(ResetReason.sessionLost));
+  assert.deepEqual(link.ends, [{ side: "relay", reason: GoAwayReason.closed, text: "done" }]);
+});
+
+Deno.test("MuxStream refuses a status outside HTTP's range, and the session continues", async () => {
+  for (const status of [0, 99, 101, 199, 600, 65535]) {
+    const { link, asked } = createLink();
+    link.relay.open(GET, HEAD, visitor());
+    await link.settle();
+    assert.throws(() => asked[0].respond(status, NOTHING, 0, 0, NOTHING, 0, 0, true), /cannot send/);
+    answerEmpty(asked[0]);
+    await link.settle();
+    assert.deepEqual([link.relay.size, link.ends], [0, []]);
+  }
 });

@@ -1,23 +1,13 @@
 import { setImmediate } from "node:timers";
 import { FRAME_HEAD, MAX_HEAD, MAX_PIECE, MAX_REASON } from "./limits.ts";
-import { END, FrameType, writeFrameHead, writeU16, writeU32 } from "./frames.ts";
+import { END, FrameType } from "./frames.ts";
+import type { HeadWriter, Transport } from "./types.ts";
 
 /**
  * Free bytes before every message, so that a transport can put its own head there without copying. A multiple of four,
  * because masking works by 32-bit words.
  */
 export const HEADROOM = 16;
-
-/** Where messages go. */
-export interface Transport {
-  /**
-   * Sends `buffer[start, end)` as one binary message. The {@link HEADROOM} bytes before `start` are free to use, and
-   * the message may be changed in place. Returns nothing when the bytes have been taken, else a promise: until it
-   * resolves the buffer stays in use and nothing else is sent. It never throws or rejects; a broken transport says so
-   * through its owner.
-   */
-  send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): void | Promise<void>;
-}
 
 /** A message is sent as soon as it holds this much, without waiting for the turn to end. */
 export const SEND_NOW = 128 * 1024;
@@ -76,7 +66,7 @@ export class Outbox {
   }
 
   /** The peer has taken in so many bytes more. Says whether that is possible. */
-  takenIn(bytes: number): boolean {
+  acknowledge(bytes: number): boolean {
     if (bytes > this.#underWay) return false;
     this.#underWay -= bytes;
     this.#wakeSoon();
@@ -127,6 +117,66 @@ export class Outbox {
     this.buffer = NO_BUFFER;
     this.used = HEADROOM;
     this.#wake();
+  }
+
+  /** Any frame. Its payload is `bytes[start, end)`. */
+  put(type: FrameType, flags: number, stream: number, bytes: Uint8Array, start: number, end: number): void {
+    const size = end - start;
+    this.reserve(size);
+    copyBytes(bytes, start, end, this.buffer, this.used + FRAME_HEAD);
+    this.commit(size, type, flags, stream);
+  }
+
+  /**
+   * REQUEST.
+   * @returns the bytes of the head
+   * @throws RangeError when the head is larger than `MAX_HEAD`; nothing is sent then
+   */
+  putRequest(flags: number, stream: number, head: HeadWriter): number {
+    this.reserve(head.headSize);
+    const at = this.used + FRAME_HEAD;
+    const size = head.writeHead(this.buffer, at) - at;
+    if (size > MAX_HEAD || size > head.headSize) throw new RangeError(`a head of ${size} bytes is too large`);
+    this.commit(size, FrameType.request, flags, stream);
+    return size;
+  }
+
+  /** RESPONSE. */
+  putResponse(
+    stream: number,
+    status: number,
+    block: Uint8Array,
+    blockStart: number,
+    blockEnd: number,
+    body: Uint8Array,
+    bodyStart: number,
+    bodyEnd: number,
+    end: boolean,
+  ): void {
+    const blockSize = blockEnd - blockStart, size = 4 + blockSize + bodyEnd - bodyStart;
+    this.reserve(size);
+    const at = this.used + FRAME_HEAD;
+    writeU16(this.buffer, at, status);
+    writeU16(this.buffer, at + 2, blockSize);
+    copyBytes(block, blockStart, blockEnd, this.buffer, at + 4);
+    copyBytes(body, bodyStart, bodyEnd, this.buffer, at + 4 + blockSize);
+    this.commit(size, FrameType.response, end ? END : 0, stream);
+  }
+
+  /** RESET or GOAWAY. */
+  putReason(type: FrameType, stream: number, code: number, text: string): void {
+    this.reserve(2 + MAX_REASON);
+    const at = this.used + FRAME_HEAD;
+    writeU16(this.buffer, at, code);
+    const { written } = ENCODER.encodeInto(text, this.buffer.subarray(at + 2, at + 2 + MAX_REASON));
+    this.commit(2 + written, type, 0, stream);
+  }
+
+  /** CREDIT. */
+  putCredit(stream: number, bytes: number): void {
+    this.reserve(4);
+    writeU32(this.buffer, this.used + FRAME_HEAD, bytes);
+    this.commit(4, FrameType.credit, 0, stream);
   }
 
   readonly #onTurn = (): void => {
@@ -199,89 +249,6 @@ function keepSpare(buffer: Uint8Array<ArrayBuffer>): void {
   if (buffer.length === BUFFER_SIZE && spare.length < MAX_SPARE) spare.push(buffer);
 }
 
-/**
- * Writes a request's head straight into the message that leaves: request line, `host` line, other field lines, blank
- * line, each with its CRLF.
- */
-export interface HeadWriter {
-  /** The most that {@link writeHead} writes, in bytes. */
-  readonly headSize: number;
-  /** Writes the head from `into[at]` on. Returns the offset behind it. */
-  writeHead(into: Uint8Array, at: number): number;
-}
-
-/** Writes frames, straight into the message that an outbox gathers. */
-export class FrameWriter {
-  readonly #outbox: Outbox;
-
-  constructor(outbox: Outbox) {
-    this.#outbox = outbox;
-  }
-
-  /** Any frame. Its payload is `bytes[start, end)`. */
-  put(type: FrameType, flags: number, stream: number, bytes: Uint8Array, start: number, end: number): void {
-    const outbox = this.#outbox, size = end - start;
-    outbox.reserve(size);
-    copyBytes(bytes, start, end, outbox.buffer, outbox.used + FRAME_HEAD);
-    outbox.commit(size, type, flags, stream);
-  }
-
-  /**
-   * REQUEST.
-   * @returns the bytes of the head
-   * @throws RangeError when the head is larger than `MAX_HEAD`; nothing is sent then
-   */
-  putRequest(flags: number, stream: number, head: HeadWriter): number {
-    const outbox = this.#outbox;
-    outbox.reserve(head.headSize);
-    const at = outbox.used + FRAME_HEAD;
-    const size = head.writeHead(outbox.buffer, at) - at;
-    if (size > MAX_HEAD || size > head.headSize) throw new RangeError(`a head of ${size} bytes is too large`);
-    outbox.commit(size, FrameType.request, flags, stream);
-    return size;
-  }
-
-  /** RESPONSE. */
-  putResponse(
-    stream: number,
-    status: number,
-    block: Uint8Array,
-    blockStart: number,
-    blockEnd: number,
-    body: Uint8Array,
-    bodyStart: number,
-    bodyEnd: number,
-    end: boolean,
-  ): void {
-    const outbox = this.#outbox;
-    const blockSize = blockEnd - blockStart, size = 4 + blockSize + bodyEnd - bodyStart;
-    outbox.reserve(size);
-    const at = outbox.used + FRAME_HEAD;
-    writeU16(outbox.buffer, at, status);
-    writeU16(outbox.buffer, at + 2, blockSize);
-    copyBytes(block, blockStart, blockEnd, outbox.buffer, at + 4);
-    copyBytes(body, bodyStart, bodyEnd, outbox.buffer, at + 4 + blockSize);
-    outbox.commit(size, FrameType.response, end ? END : 0, stream);
-  }
-
-  /** RESET or GOAWAY. */
-  putReason(type: FrameType, stream: number, code: number, text: string): void {
-    const outbox = this.#outbox;
-    outbox.reserve(2 + MAX_REASON);
-    const at = outbox.used + FRAME_HEAD;
-    writeU16(outbox.buffer, at, code);
-    const { written } = ENCODER.encodeInto(text, outbox.buffer.subarray(at + 2, at + 2 + MAX_REASON));
-    outbox.commit(2 + written, type, 0, stream);
-  }
-
-  /** CREDIT. */
-  putCredit(stream: number, bytes: number): void {
-    this.#outbox.reserve(4);
-    writeU32(this.#outbox.buffer, this.#outbox.used + FRAME_HEAD, bytes);
-    this.#outbox.commit(4, FrameType.credit, 0, stream);
-  }
-}
-
 const ENCODER = new TextEncoder();
 
 /** Below this many bytes a loop beats making a view. */
@@ -291,4 +258,43 @@ const SHORT = 64;
 export function copyBytes(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): void {
   if (end - start < SHORT) { for (let i = start; i < end; i++) to[at++] = from[i]; }
   else to.set(from.subarray(start, end), at);
+}
+
+/** Writes a frame's head at `at`; `FRAME_HEAD` bytes must be free there. */
+export function writeFrameHead(
+  buffer: Uint8Array,
+  at: number,
+  length: number,
+  type: FrameType,
+  flags: number,
+  stream: number,
+): void {
+  writeU32(buffer, at, length);
+  buffer[at + 4] = type;
+  buffer[at + 5] = flags;
+  writeU32(buffer, at + 6, stream);
+}
+
+/** Unsigned 32 bits, big-endian. */
+export function readU32(buffer: Uint8Array, at: number): number {
+  return (buffer[at] << 24 | buffer[at + 1] << 16 | buffer[at + 2] << 8 | buffer[at + 3]) >>> 0;
+}
+
+/** Unsigned 16 bits, big-endian. */
+export function readU16(buffer: Uint8Array, at: number): number {
+  return buffer[at] << 8 | buffer[at + 1];
+}
+
+/** Writes unsigned 32 bits, big-endian; four bytes must be free at `at`. */
+export function writeU32(buffer: Uint8Array, at: number, value: number): void {
+  buffer[at] = value >>> 24;
+  buffer[at + 1] = value >>> 16;
+  buffer[at + 2] = value >>> 8;
+  buffer[at + 3] = value;
+}
+
+/** Writes unsigned 16 bits, big-endian; two bytes must be free at `at`. Higher bits are dropped. */
+export function writeU16(buffer: Uint8Array, at: number, value: number): void {
+  buffer[at] = value >>> 8;
+  buffer[at + 1] = value;
 }

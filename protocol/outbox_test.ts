@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { FrameType, readU32 } from "./frames.ts";
+import { FrameType } from "./frames.ts";
+import { readU32 } from "./outbox.ts";
 import { FRAME_HEAD } from "./limits.ts";
 import { turn } from "./_link.ts";
-import { HEADROOM, Outbox, SEND_NOW, type Transport } from "./outbox.ts";
+import { HEADROOM, Outbox, SEND_NOW } from "./outbox.ts";
+import type { Transport } from "./types.ts";
 
 /** A transport that keeps what it was given, and says so later when `slow`. */
 function createTransport(slow: boolean) {
@@ -155,7 +157,7 @@ Deno.test("Outbox wakes who waits longest, and no more than what the peer has ta
   const names = Array.from({ length: 12 }, (_, index) => index);
   const waiting = names.map(wait);
   for (const _ of names) {
-    assert(outbox.takenIn(65_536));
+    assert(outbox.acknowledge(65_536));
     await turn();
   }
   await Promise.all(waiting);

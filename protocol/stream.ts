@@ -1,257 +1,112 @@
-import { INITIAL_WINDOW, MAX_EARLY_GROWTH, MAX_PIECE, MAX_WINDOW, MAX_WINDOW_GROWTH } from "./limits.ts";
+import { MAX_HEAD, MAX_PIECE, MAX_SMALL_BLOCK } from "./limits.ts";
 import { END, FrameType, ProtocolError } from "./frames.ts";
+import { ReceiveWindow, SendCredit, type SessionFlow } from "./flow.ts";
+import type { Outbox } from "./outbox.ts";
 import { ResetReason } from "./reasons.ts";
-import type { FrameWriter, Outbox } from "./outbox.ts";
-import type { ByteBudget } from "./budget.ts";
+import {
+  DOWN_OPEN,
+  EVENT_COUNT,
+  explainIllegal,
+  ILLEGAL,
+  NEXT_STATE,
+  StreamEvent,
+  StreamState,
+  UP_OPEN,
+} from "./state.ts";
+import {
+  type RequestStream,
+  StreamEnded,
+  type StreamHandler,
+  type StreamOpening,
+  SWITCHING_PROTOCOLS,
+} from "./types.ts";
 
-/** The use of a stream, and whether its opener sends bytes after the opening. */
-export interface StreamOpening {
-  /** `http`: one request and its response. `upgrade`: a request for another protocol. `raw`: bytes without HTTP. */
-  readonly kind: "http" | "upgrade" | "raw";
-  /** The opener sends no bytes after the opening. */
-  readonly end: boolean;
-}
-
-/** Every opening of a stream. */
-export const Opening: Readonly<Record<"bodyless" | "withBody" | "upgrade" | "raw", StreamOpening>> = {
-  /** An HTTP request without a body. */
-  bodyless: { kind: "http", end: true },
-  /** An HTTP request whose body follows. */
-  withBody: { kind: "http", end: false },
-  /** A request for an upgrade: after a 101 both directions carry bytes. */
-  upgrade: { kind: "upgrade", end: false },
-  /** Both directions carry bytes at once. The opening may hold any bytes, for example an address. */
-  raw: { kind: "raw", end: false },
-};
-
-/** A two-way byte channel inside a session. Each direction ends separately and has its own flow control. */
-export interface Stream {
-  /** The reason for the end, or null while the stream is open. */
-  readonly ended: ResetReason | null;
-  /** Bytes of heads and bodies so far, both directions. */
-  readonly carried: number;
-  /** Called once when the stream has ended, for any reason. */
-  onFinish: (() => void) | null;
-  /** Bytes that {@link send} would take now. */
-  readonly room: number;
-  /**
-   * Waits until {@link room} is above 0. One waiter at a time.
-   * @throws StreamEnded when the stream ends first
-   */
-  whenRoom(): Promise<void>;
-  /**
-   * Copies as much of `bytes[start, end)` as fits into {@link room} and sends it.
-   * @param last whether this direction ends with it; the direction ends only if all bytes fit
-   * @returns the offset after the sent bytes: `start` if there is no room or the stream has ended
-   */
-  send(bytes: Uint8Array, start: number, end: number, last?: boolean): number;
-  /**
-   * Sends all bytes, as fast as the peer takes them. They are copied when it resolves.
-   * @param end whether this direction ends with them
-   * @throws StreamEnded when the stream ends first
-   */
-  write(bytes: Uint8Array, end?: boolean): Promise<void>;
-  /** Ends this direction. No effect if it has ended. */
-  end(): void;
-  /** Reports that received bytes were passed on, which lets the peer send as many again. */
-  consumed(bytes: number): void;
-  /** Ends both directions and notifies the peer. After the end it drops received bytes that were not passed on. */
-  reset(reason: ResetReason, text?: string): void;
-}
-
-/** A stream that carries one HTTP request and its response. */
-export interface RequestStream extends Stream {
-  /** Status of the final response; 0 before it. */
-  readonly status: number;
-  /** Called when {@link respond} grants an upgrade. */
-  onUpgrade: (() => void) | null;
-  /**
-   * Sends an interim response, at most `MAX_INTERIM` of them and before {@link respond}. Client only. No effect if the
-   * stream has ended.
-   * @param block reason phrase, CRLF, field lines: `block[start, end)`, at most `MAX_SMALL_BLOCK` bytes
-   */
-  inform(status: number, block: Uint8Array, start: number, end: number): void;
-  /**
-   * Sends the head of the response and the first bytes of its body in one frame. Client only. No effect if the stream
-   * has ended. The body must fit {@link room}; wait for {@link whenRoom} while that is 0. After a response other than
-   * 101 to a request for an upgrade the relay sends nothing more.
-   * @param block reason phrase, CRLF, field lines: `block[blockStart, blockEnd)`; likewise the body
-   * @param end whether the body is complete with this
-   */
-  respond(
-    status: number,
-    block: Uint8Array,
-    blockStart: number,
-    blockEnd: number,
-    body: Uint8Array,
-    bodyStart: number,
-    bodyEnd: number,
-    end: boolean,
-  ): void;
-  /** Whether {@link respond} may send a body of `bytes` whole: small bodies do not wait for large ones. */
-  mayRespond(bytes: number): boolean;
-  /**
-   * Ends this direction. No effect if it has ended.
-   * @param trailers field lines, each with its CRLF, at most `MAX_SMALL_BLOCK` bytes; not on an upgrade
-   */
-  end(trailers?: Uint8Array): void;
-  /** Announces that a body of `bytes` will arrive, so that the receive window can grow before the body fills it. */
-  expect(bytes: number): void;
-}
-
-/**
- * Receives the events of a stream. Byte views, and offsets into `frame`, are valid during the call only, because the
- * buffer is reused right after it.
- */
-export interface StreamHandler {
-  /**
-   * The final answer, or 101: its block (reason phrase, CRLF, field lines) is `frame[start, blockEnd)`, the body bytes
-   * that came with it are `frame[blockEnd, payloadEnd)`. Relay only.
-   */
-  onResponse?(
-    status: number,
-    frame: Uint8Array,
-    start: number,
-    blockEnd: number,
-    payloadEnd: number,
-    end: boolean,
-  ): void;
-  /** An interim answer (1xx but 101), with its block likewise. Relay only; passed over when left out. */
-  onInterim?(status: number, frame: Uint8Array, start: number, end: number): void;
-  /** A chunk of a body, an upgraded or a raw stream. Call {@link Stream.consumed} when it has been passed on. */
-  onData(piece: Uint8Array, end: boolean): void;
-  /** The body is complete, and these field lines follow it. When left out, `onData` is told of the end. */
-  onTrailers?(frame: Uint8Array, start: number, end: number): void;
-  /** The session's beat, about once a second. */
-  onBeat?(): void;
-  /** The stream ended before its time. */
-  onReset(reason: ResetReason, text: string): void;
-}
-
-/** What a stream asks of the session it belongs to. */
+/** The session as its streams see it. */
 export interface StreamSession {
   readonly outbox: Outbox;
-  readonly frames: FrameWriter;
-  readonly growth: ByteBudget;
-  /** What streams may still send beyond their credit, all together, in bytes. */
-  overdraft: number;
-  /** The peer's streams have been sent so many bytes more beyond their credit. Says whether they may. */
-  peerOverdraws(bytes: number): boolean;
-  /** Of these, so many are paid back. */
-  peerPaidBack(bytes: number): void;
+  readonly flow: SessionFlow;
   /** Milliseconds. */
   readonly now: () => number;
-  /** When the peer's last bytes came, by {@link now}. */
-  readonly heardAt: number;
-  /** How long a word to the peer and its answer take, in milliseconds; Infinity while that is not known. */
+  /** The round trip in milliseconds; Infinity until it was measured. */
   readonly roundTripMs: number;
-  /** Asks the peer for a word back, so that {@link roundTripMs} is known; no effect shortly after the last time. */
+  /** Measures the round trip, unless that happened a moment ago. */
   measureRoundTrip(): void;
-  /** This stream has ended. */
+  /** Removes a stream that has ended. */
   forget(stream: MuxStream): void;
-  /** A stream that has ended is to be given so much credit yet: until then it counts as overdrawn. */
-  owe(id: number, bytes: number): void;
 }
-
-/** Thrown by writes on a stream that has ended. */
-export class StreamEnded extends Error {
-  override name = "StreamEnded";
-  readonly reason: ResetReason;
-
-  constructor(reason: ResetReason) {
-    super("the stream has ended");
-    this.reason = reason;
-  }
-}
-
-/** Status of an upgrade that was granted. */
-export const SWITCHING_PROTOCOLS = 101;
 
 /**
- * One visitor request inside a session. Both directions end on their own; when both have, or after a reset, the stream
- * is gone. Sending is paced by the peer's credit, receiving by {@link consumed}.
+ * Drives one stream: `state.ts` decides whether an event is legal, `flow.ts` how many bytes may pass. Both directions end
+ * separately; when both have ended, or after a reset, the stream leaves its session.
  */
 export class MuxStream implements RequestStream {
   readonly id: number;
-  handler: StreamHandler;
   readonly kind: StreamOpening["kind"];
-  /** Turns of the session's idle clock since anything moved. */
-  idleTurns = 0;
+  handler: StreamHandler;
+  state: StreamState;
   ended: ResetReason | null = null;
-  localEnded = false;
-  remoteEnded = false;
   status = 0;
-  /** Its answer may begin beyond the credit: relay only. */
-  mayBeOverdrawn = false;
-  /** Interim answers so far. */
-  interims = 0;
   carried = 0;
-  /** For the session's table of streams. */
-  next: MuxStream | null = null;
+  /** Interim responses so far. */
+  interims = 0;
+  /** Ticks of the session's idle clock since the last frame. */
+  idleTicks = 0;
   onFinish: (() => void) | null = null;
   onUpgrade: (() => void) | null = null;
-  readonly #mux: StreamSession;
-  readonly #holds: boolean;
-  /** Below 0 by what was overdrawn; likewise the peer's. */
-  #sendCredit = INITIAL_WINDOW;
-  /** Until credit comes: the peer knows of the body then. */
-  #mayOverdraw: boolean;
-  /** Bytes the peer may still send. */
-  #allowance = INITIAL_WINDOW;
-  #window = INITIAL_WINDOW;
-  /** Bytes passed on that the peer has not been told of. */
-  #ungranted = 0;
-  /** Bytes that came and have not been passed on. */
-  #waiting = 0;
-  /** The stream has ended with all of the peer's bytes here: credit pays back what was overdrawn for them. */
-  #paysBack = false;
-  /** When credit was given last, or the first piece came; 0 before. */
-  #grantedAt = 0;
-  /** Since then nearly all that came has been passed on at some time. */
-  #hasKeptUp = false;
+  /** The next stream in the same bucket of the session's table. */
+  next: MuxStream | null = null;
+  /** The response may be overdrawn: relay only. */
+  readonly mayBeOverdrawn: boolean;
+  readonly #session: StreamSession;
+  readonly #isOpener: boolean;
+  readonly #credit: SendCredit;
+  /** Created by the first body bytes: most streams receive none. */
+  #window: ReceiveWindow | null = null;
   #wake: (() => void) | null = null;
 
   /**
-   * @param mayOverdraw whether its body may begin beyond the credit
-   * @param holds whether what has come may wait for its reader after the stream has ended well, and counts until then
+   * @param isOpener whether this end opened the stream: the relay
+   * @param overdraws whether this end, and for the relay also the peer, may send beyond its credit
    */
   constructor(
-    mux: StreamSession,
+    session: StreamSession,
     id: number,
-    kind: StreamOpening["kind"],
+    opening: StreamOpening,
     handler: StreamHandler,
-    mayOverdraw: boolean,
-    holds: boolean,
+    isOpener: boolean,
+    overdraws: boolean,
   ) {
-    this.#mux = mux;
-    this.#holds = holds;
+    this.#session = session;
     this.id = id;
-    this.kind = kind;
-    this.#mayOverdraw = mayOverdraw;
+    this.kind = opening.kind;
     this.handler = handler;
+    this.state = opening.end ? StreamState.waiting : INITIAL_STATES[opening.kind];
+    this.#isOpener = isOpener;
+    this.mayBeOverdrawn = isOpener && overdraws;
+    this.#credit = new SendCredit(session.flow, isOpener ? opening.kind === "http" : overdraws);
   }
 
   get room(): number {
-    return this.#mux.outbox.full ? 0 : Math.min(this.#credit, MAX_PIECE);
+    return this.#session.outbox.full ? 0 : Math.min(this.#credit.available, MAX_PIECE);
   }
 
-  /** Bytes that may be sent as far as the peer is concerned. */
-  get #credit(): number {
-    return Math.max(0, this.#sendCredit) + (this.#mayOverdraw ? this.#mux.overdraft : 0);
+  /** Bytes of window growth that this stream holds. */
+  get growth(): number {
+    return this.#window?.growth ?? 0;
+  }
+
+  /** Whether the peer has ended its direction. */
+  get isRemoteComplete(): boolean {
+    return !(this.#isOpener ? DOWN_OPEN : UP_OPEN)[this.state] && this.state !== StreamState.asking;
   }
 
   mayRespond(bytes: number): boolean {
-    return bytes <= this.room || (bytes <= HURRIED && bytes <= this.#sendCredit);
-  }
-
-  /** Window growth that this stream holds of its session's budget, in bytes. */
-  get growth(): number {
-    return this.#window - INITIAL_WINDOW;
+    return bytes <= this.room || (bytes <= HURRIED && this.#credit.fits(bytes));
   }
 
   async whenRoom(): Promise<void> {
     while (this.ended === null && this.room === 0) {
-      if (this.#credit > 0) await this.#mux.outbox.whenRoom(this.carried < EARLY);
+      if (this.#credit.available > 0) await this.#session.outbox.whenRoom(this.carried < EARLY);
       else await new Promise<void>((resolve) => this.#wake = resolve);
     }
     if (this.ended !== null) throw new StreamEnded(this.ended);
@@ -259,10 +114,13 @@ export class MuxStream implements RequestStream {
 
   inform(status: number, block: Uint8Array, start: number, end: number): void {
     if (this.ended !== null) return;
+    const next = this.#check(StreamEvent.interim);
+    if (status < 100 || status > 199 || status === SWITCHING_PROTOCOLS) throw new RangeError(refuseStatus(status));
+    if (end - start > MAX_SMALL_BLOCK) throw new RangeError("cannot send an interim response: its head is too large");
     this.interims++;
-    this.idleTurns = 0;
-    this.carried += end - start;
-    this.#mux.frames.putResponse(this.id, status, block, start, end, block, end, end, false);
+    this.#countSent(end - start);
+    this.#session.outbox.putResponse(this.id, status, block, start, end, block, end, end, false);
+    this.#enter(next);
   }
 
   respond(
@@ -276,31 +134,33 @@ export class MuxStream implements RequestStream {
     end: boolean,
   ): void {
     if (this.ended !== null) return;
+    const isGranted = status === SWITCHING_PROTOCOLS;
+    if (!isGranted && (status < 200 || status > 599)) throw new RangeError(refuseStatus(status));
+    if (blockEnd - blockStart > MAX_HEAD) throw new RangeError("cannot send a response: its head is too large");
+    const next = this.#check(toResponseEvent(isGranted, end));
     this.status = status;
-    this.idleTurns = 0;
-    this.carried += blockEnd - blockStart + bodyEnd - bodyStart;
-    this.#spend(bodyEnd - bodyStart);
-    if (status === SWITCHING_PROTOCOLS) this.onUpgrade?.();
-    else if (this.kind === "upgrade") this.remoteEnded = true;
-    this.#mux.frames.putResponse(this.id, status, block, blockStart, blockEnd, body, bodyStart, bodyEnd, end);
-    if (end) this.#endLocal();
+    this.#countSent(blockEnd - blockStart + bodyEnd - bodyStart);
+    this.#credit.spend(bodyEnd - bodyStart);
+    if (isGranted) this.onUpgrade?.();
+    this.#session.outbox.putResponse(this.id, status, block, blockStart, blockEnd, body, bodyStart, bodyEnd, end);
+    this.#enter(next);
   }
 
   send(bytes: Uint8Array, start: number, end: number, last = false): number {
     const { room } = this;
     if (room === 0 || this.ended !== null || start === end) return start;
     const to = Math.min(end, start + room), isEnd = last && to === end;
-    this.#spend(to - start);
-    this.carried += to - start;
-    this.idleTurns = 0;
-    this.#mux.frames.put(FrameType.data, isEnd ? END : 0, this.id, bytes, start, to);
-    if (isEnd) this.#endLocal();
+    const next = this.#check(toDataEvent(this.#isOpener, isEnd));
+    this.#credit.spend(to - start);
+    this.#countSent(to - start);
+    this.#session.outbox.put(FrameType.data, isEnd ? END : 0, this.id, bytes, start, to);
+    this.#enter(next);
     return to;
   }
 
   async write(bytes: Uint8Array, end = false): Promise<void> {
     for (let at = 0; at < bytes.length;) {
-      // Others that waited for the same room may have taken it by the time this goes on.
+      // Other writers can take the room between its announcement and this step.
       while (this.room === 0 || this.ended !== null) await this.whenRoom();
       at = this.send(bytes, at, bytes.length, end);
     }
@@ -308,148 +168,100 @@ export class MuxStream implements RequestStream {
   }
 
   end(trailers: Uint8Array = EMPTY): void {
-    if (this.ended !== null || this.localEnded) return;
-    const { frames } = this.#mux;
-    if (trailers.length > 0) frames.put(FrameType.trailers, 0, this.id, trailers, 0, trailers.length);
-    else frames.put(FrameType.data, END, this.id, EMPTY, 0, 0);
-    this.#endLocal();
+    if (this.ended !== null || !(this.#isOpener ? UP_OPEN : DOWN_OPEN)[this.state]) return;
+    const { outbox } = this.#session, isPlain = trailers.length === 0;
+    if (trailers.length > MAX_SMALL_BLOCK) throw new RangeError("cannot send trailers: they are too large");
+    const trailersEvent = this.#isOpener ? StreamEvent.upTrailers : StreamEvent.downTrailers;
+    const next = this.#check(isPlain ? toDataEvent(this.#isOpener, true) : trailersEvent);
+    if (isPlain) outbox.put(FrameType.data, END, this.id, EMPTY, 0, 0);
+    else outbox.put(FrameType.trailers, 0, this.id, trailers, 0, trailers.length);
+    this.#enter(next);
   }
 
   reset(reason: ResetReason, text = ""): void {
-    if (this.ended !== null) return this.#drop();
-    this.#mux.frames.putReason(FrameType.reset, this.id, reason, text);
-    this.finish(reason, this.localEnded);
+    if (this.ended !== null) return this.#give(this.#window?.drop() ?? 0);
+    const isSentWhole = !(this.#isOpener ? UP_OPEN : DOWN_OPEN)[this.state];
+    this.#session.outbox.putReason(FrameType.reset, this.id, reason, text);
+    this.finish(reason, isSentWhole, false);
   }
 
   consumed(bytes: number): void {
-    // What is dropped when the stream ends may be told of still.
-    this.#waiting = Math.max(0, this.#waiting - bytes);
-    if (this.ended !== null) return this.#release();
-    this.#ungranted += bytes;
-    // Bytes come in bursts, and half of one may still wait here while the other has been passed on.
-    this.#hasKeptUp ||= this.#waiting <= this.#window / 4;
-    if ((this.remoteEnded && this.#allowance >= 0) || this.#ungranted < this.#window / 2) return;
-    const now = this.#mux.now(), sinceMs = now - this.#grantedAt;
-    this.#grantedAt = now;
-    const grant = this.#ungranted + this.#resize(sinceMs);
-    this.#ungranted = 0;
-    this.#hasKeptUp = false;
-    if (grant > 0) this.#give(grant);
+    const window = this.#window;
+    if (window === null) return;
+    if (this.ended !== null) return this.#give(window.passLate(bytes));
+    const { now, roundTripMs } = this.#session;
+    this.#give(window.pass(bytes, now(), roundTripMs, this.isRemoteComplete));
+    if (!window.wantsRoundTrip) return;
+    window.wantsRoundTrip = false;
+    this.#session.measureRoundTrip();
   }
 
   expect(bytes: number): void {
-    if (bytes <= this.#window || this.ended !== null || this.remoteEnded) return;
-    const wanted = Math.min(bytes, EASY_WINDOW) - this.#window;
-    const more = this.#mux.growth.take(wanted, MAX_WINDOW_GROWTH - MAX_EARLY_GROWTH);
-    if (more === 0) return;
-    this.#window += more;
-    this.#give(more);
+    if (this.ended !== null || this.isRemoteComplete) return;
+    this.#window ??= new ReceiveWindow(this.#session.flow);
+    this.#give(this.#window.expect(bytes));
   }
 
-  #give(credit: number): void {
-    if (this.#allowance < 0) this.#mux.peerPaidBack(Math.min(credit, -this.#allowance));
-    this.#allowance += credit;
-    this.#mux.frames.putCredit(this.id, credit);
-  }
-
-  /** Fits the window to a reader who took half of it in `sinceMs`. Returns the bytes it grew by, negative if it shrank. */
-  #resize(sinceMs: number): number {
-    const { growth: budget } = this.#mux;
-    if (sinceMs > SHRINK_AFTER_MS) {
-      const less = Math.min(this.growth, this.#ungranted);
-      this.#window -= less;
-      budget.giveBack(less);
-      return -less;
-    }
-    // With much of the window waiting here all the time it is the reader that holds things up: more would only wait too.
-    if (sinceMs > GROW_WITHIN_MS || !this.#hasKeptUp || this.#window >= MAX_WINDOW) return 0;
-    this.#mux.measureRoundTrip();
-    const isEasy = this.#window < EASY_WINDOW;
-    if (!isEasy && !this.#needsMore(sinceMs)) return 0;
-    const more = budget.take(Math.min(GROW_BY * this.#window, (isEasy ? EASY_WINDOW : MAX_WINDOW) - this.#window));
-    this.#window += more;
-    return more;
-  }
-
-  /** Whether more is on its way during some round trips than the window holds: the rest would only ever wait here. */
-  #needsMore(sinceMs: number): boolean {
-    const { roundTripMs } = this.#mux;
-    // Bytes that waited somewhere come in bursts, which tell nothing of what comes in the long run.
-    const perMs = this.#ungranted / Math.max(sinceMs, roundTripMs, BURST_MS);
-    return this.#window < ROUND_TRIPS * perMs * roundTripMs;
-  }
-
-  /** For the mux: credit arrived. @throws ProtocolError when it adds up to more than twice a window's bound */
+  /** Credit arrived. @throws ProtocolError when it adds up to too much */
   addCredit(bytes: number): void {
-    if (this.#sendCredit < 0) this.#mux.overdraft += Math.min(bytes, -this.#sendCredit);
-    this.#sendCredit += bytes;
-    this.#mayOverdraw = false;
-    if (this.#sendCredit > 2 * MAX_WINDOW) throw new ProtocolError(`stream ${this.id} was given too much credit`);
+    if (!this.#credit.add(bytes)) throw new ProtocolError(`stream ${this.id} got too much credit`);
     this.#wakeWriter();
   }
 
-  /** For the mux: `bytes` of body arrived. @throws ProtocolError when there was no credit for them */
-  take(bytes: number): void {
-    if (bytes === 0) return;
-    if (this.#grantedAt === 0) this.#grantedAt = this.#mux.heardAt;
-    this.#allowance -= bytes;
-    this.#waiting += bytes;
-    this.carried += bytes;
-    if (this.#allowance >= 0 || this.#mux.peerOverdraws(Math.min(bytes, -this.#allowance))) return;
-    throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
-  }
-
-  /** For the mux: the peer's direction is complete. */
-  endRemote(): void {
-    this.remoteEnded = true;
-    if (this.localEnded) this.finish(ResetReason.none, true, true);
+  /**
+   * A frame of the peer arrived.
+   * @param bytes body bytes in it
+   * @param now when it arrived
+   * @throws ProtocolError when the state has no such event, or the peer had no credit for the bytes
+   */
+  step(event: StreamEvent, bytes: number, now: number): void {
+    const next = NEXT_STATE[this.state * EVENT_COUNT + event];
+    if (next === ILLEGAL) throw new ProtocolError(`stream ${this.id}: ${explainIllegal(this.state, event)}`);
+    if (bytes > 0) {
+      this.carried += bytes;
+      this.#window ??= new ReceiveWindow(this.#session.flow);
+      if (!this.#window.receive(bytes, now)) {
+        throw new ProtocolError(`stream ${this.id} received more than it gave credit for`);
+      }
+    }
+    this.#enter(next as StreamState);
   }
 
   /**
-   * Forgets the stream without telling the peer.
-   * @param owes whether this side's bytes are whole on their way: the peer pays back what was overdrawn for them
-   * @param isWhole whether the peer's have all come: what waits of them counts until it is passed on, and is paid back then
+   * Ends the stream without a frame.
+   * @param isSentWhole whether this side's bytes are complete: the peer pays back the overdrawn ones
+   * @param isReceivedWhole whether the peer's bytes are complete: they count until they are passed on
    */
-  finish(reason: ResetReason, owes = false, isWhole = false): void {
+  finish(reason: ResetReason, isSentWhole: boolean, isReceivedWhole: boolean): void {
     if (this.ended !== null) return;
     this.ended = reason;
-    this.#paysBack = isWhole;
-    if (this.#sendCredit < 0 && owes) this.#mux.owe(this.id, -this.#sendCredit);
-    else if (this.#sendCredit < 0) this.#mux.overdraft -= this.#sendCredit;
-    this.#mux.forget(this);
-    if (this.#holds && isWhole) this.#release();
-    else this.#drop();
+    this.state = StreamState.closed;
+    this.#credit.close(this.id, isSentWhole);
+    this.#session.forget(this);
+    this.#give(this.#window?.close(isReceivedWhole, this.#isOpener && isReceivedWhole) ?? 0);
     this.#wakeWriter();
     this.onFinish?.();
   }
 
-  #spend(bytes: number): void {
-    this.#sendCredit -= bytes;
-    if (this.#sendCredit < 0) this.#mux.overdraft -= Math.min(bytes, -this.#sendCredit);
+  /** Returns the state after an event of this side. @throws Error when there is none, which is a defect of the caller */
+  #check(event: StreamEvent): StreamState {
+    const next = NEXT_STATE[this.state * EVENT_COUNT + event];
+    if (next === ILLEGAL) throw new Error(`cannot send on stream ${this.id}: ${explainIllegal(this.state, event)}`);
+    return next as StreamState;
   }
 
-  #drop(): void {
-    this.#waiting = 0;
-    this.#release();
+  #enter(next: StreamState): void {
+    this.state = next;
+    if (next === StreamState.closed) this.finish(ResetReason.none, true, true);
   }
 
-  /** Gives back what this stream, which has ended, holds of the session's budgets and does not need for what waits. */
-  #release(): void {
-    const paid = -this.#allowance - this.#waiting;
-    if (paid > 0 && this.#paysBack) this.#give(paid);
-    else if (paid > 0) {
-      this.#allowance += paid;
-      this.#mux.peerPaidBack(paid);
-    }
-    const less = this.growth - this.#waiting;
-    if (less <= 0) return;
-    this.#window -= less;
-    this.#mux.growth.giveBack(less);
+  #countSent(bytes: number): void {
+    this.carried += bytes;
+    this.idleTicks = 0;
   }
 
-  #endLocal(): void {
-    this.localEnded = true;
-    if (this.remoteEnded) this.finish(ResetReason.none, true, true);
+  #give(credit: number): void {
+    if (credit > 0) this.#session.outbox.putCredit(this.id, credit);
   }
 
   #wakeWriter(): void {
@@ -459,19 +271,155 @@ export class MuxStream implements RequestStream {
   }
 }
 
+/** The state of a stream after its opening without END. */
+const INITIAL_STATES = {
+  http: StreamState.request,
+  upgrade: StreamState.asking,
+  raw: StreamState.joined,
+} as const;
+
+/** Returns the event of a final response. */
+export function toResponseEvent(isGranted: boolean, end: boolean): StreamEvent {
+  if (isGranted) return end ? StreamEvent.grantedEnd : StreamEvent.granted;
+  return end ? StreamEvent.responseEnd : StreamEvent.response;
+}
+
+/** Returns the event of body bytes. */
+export function toDataEvent(isUp: boolean, end: boolean): StreamEvent {
+  if (isUp) return end ? StreamEvent.upEnd : StreamEvent.upData;
+  return end ? StreamEvent.downEnd : StreamEvent.downData;
+}
+
+function refuseStatus(status: number): string {
+  return `cannot send a response with status ${status}: it is outside HTTP's range`;
+}
+
 const EMPTY = new Uint8Array(0);
-/** A stream that has carried no more, in bytes, need not wait behind large bodies: most answers are small. */
+/** A stream that has carried fewer bytes does not wait behind large bodies, because most responses are small. */
 const EARLY = 16 * 1024;
-/** Bodies that go with the head, however much else waits to be sent, in bytes. */
+/** Bodies up to this size go out with their head, however many bytes wait, in bytes. */
 const HURRIED = 4 * 1024;
-/** A reader that takes half a window within this is held up by the window, not by itself. */
-const GROW_WITHIN_MS = 250;
-/** Windows are filled within a few round trips: 40 KiB, 200 KiB, 1000 KiB, 5000 KiB, 15 MiB. */
-const GROW_BY = 4;
-/** A window holds what comes in so many round trips: one would be enough if credit came for each byte. */
-const ROUND_TRIPS = 3;
-const BURST_MS = 20;
-/** Up to this, two steps, a window needs no more reason to grow than a reader who keeps up, whatever the line. */
-const EASY_WINDOW = 25 * INITIAL_WINDOW;
-/** A reader that takes longer than this for half a window does not need one that large. */
-const SHRINK_AFTER_MS = 2000;
+
+/** The largest stream id. */
+const MAX_ID = 0xffffffff;
+/** Ids are compared around the circle: the half ahead of the last id is to come, the other half was used. */
+const HALF_OF_IDS = 0x80000000;
+const FIRST_BUCKETS = 16;
+const MAX_BUCKETS = 4096;
+
+/** An entry of {@link StreamTable}. */
+export interface TableEntry<T> {
+  readonly id: number;
+  readonly kind: StreamOpening["kind"];
+  /** The next entry in the same bucket; only the table uses it. */
+  next: T | null;
+}
+
+/**
+ * The open streams of a session, by id, and the ids that were used.
+ *
+ * Linked entries in buckets, and no `Map`: a map whose entries change all the time is rebuilt again and again, and each
+ * old copy keeps the newer one alive until the next full garbage collection. That took a third of a busy relay's time.
+ */
+export class StreamTable<T extends TableEntry<T>> {
+  #buckets: (T | null)[] = new Array(FIRST_BUCKETS).fill(null);
+  #size = 0;
+  #httpCount = 0;
+  #lastId: number;
+  /** Whether ids have started again after {@link MAX_ID}. */
+  #hasWrapped = false;
+
+  /** @param lastId the id before the first stream's */
+  constructor(lastId = 0) {
+    this.#lastId = lastId;
+  }
+
+  /** Open streams. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Open streams of one kind of slot: HTTP requests, or upgrades with raw streams. */
+  count(isHttp: boolean): number {
+    return isHttp ? this.#httpCount : this.#size - this.#httpCount;
+  }
+
+  /** Returns the next free id. */
+  nextId(): number {
+    do {
+      if (this.#lastId === MAX_ID) this.#hasWrapped = true;
+      this.#lastId = this.#lastId === MAX_ID ? 1 : this.#lastId + 1;
+    } while (this.has(this.#lastId));
+    return this.#lastId;
+  }
+
+  /** Accepts an id of the peer's choice. @throws ProtocolError when it is open or not ahead of the last one */
+  acceptId(id: number): void {
+    if (this.has(id)) throw new ProtocolError(`stream ${id} is open already`);
+    if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} is out of order`);
+    if (id < this.#lastId) this.#hasWrapped = true;
+    this.#lastId = id;
+  }
+
+  /** Whether `id` was used before. */
+  wasOpen(id: number): boolean {
+    return id <= this.#lastId || (this.#hasWrapped && ((this.#lastId - id) >>> 0) < HALF_OF_IDS);
+  }
+
+  /** Returns the open stream with this id. */
+  get(id: number): T | undefined {
+    let entry = this.#buckets[id % this.#buckets.length];
+    while (entry !== null && entry.id !== id) entry = entry.next;
+    return entry ?? undefined;
+  }
+
+  /** Whether a stream with this id is open. */
+  has(id: number): boolean {
+    return this.get(id) !== undefined;
+  }
+
+  /** Adds an entry whose id is not in the table. */
+  add(entry: T): void {
+    if (this.#size >= this.#buckets.length && this.#size < MAX_BUCKETS) this.#grow();
+    this.#put(entry);
+    this.#size++;
+    if (entry.kind === "http") this.#httpCount++;
+  }
+
+  /** Removes an entry. No effect if it is not in the table. */
+  delete(entry: T): void {
+    const bucket = entry.id % this.#buckets.length;
+    let before: T | null = null, at = this.#buckets[bucket];
+    while (at !== null && at !== entry) {
+      before = at;
+      at = at.next;
+    }
+    if (at === null) return;
+    if (before === null) this.#buckets[bucket] = entry.next;
+    else before.next = entry.next;
+    entry.next = null;
+    this.#size--;
+    if (entry.kind === "http") this.#httpCount--;
+  }
+
+  /** Returns all entries; later changes do not affect the result. */
+  entries(): T[] {
+    const all: T[] = [];
+    for (let entry of this.#buckets) {
+      for (; entry !== null; entry = entry.next) all.push(entry);
+    }
+    return all;
+  }
+
+  #put(entry: T): void {
+    const bucket = entry.id % this.#buckets.length;
+    entry.next = this.#buckets[bucket];
+    this.#buckets[bucket] = entry;
+  }
+
+  #grow(): void {
+    const entries = this.entries();
+    this.#buckets = new Array(this.#buckets.length * 2).fill(null);
+    for (const entry of entries) this.#put(entry);
+  }
+}

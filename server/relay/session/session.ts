@@ -26,7 +26,7 @@ export interface RelaySessionOptions {
   onDrain(session: Session): void;
   /** Called once, whatever ended it. The text is for people. */
   onEnd(session: Session, reason: GoAwayReason, text: string): void;
-  /** Something failed that should not. The session ends by it, and no other. */
+  /** A defect: the stream that caused it was reset, or the session ended if no stream is known. */
   onDefect(error: unknown): void;
 }
 
@@ -61,6 +61,7 @@ export class Session implements SessionHandle {
       transport: socket,
       maxStreams: options.maxStreams,
       maxUpgrades: options.maxUpgrades,
+      onDefect: options.onDefect,
       onEnd: (reason, text) => {
         socket.close();
         options.onEnd(this, reason, text);

@@ -79,7 +79,19 @@ export function respond(stream: RequestStream, status: number, block: string, bo
   stream.respond(status, bytes, 0, block.length, bytes, block.length, bytes.length, end);
 }
 
-/** Sends an interim answer. */
+/** Delivers a RESPONSE on stream 1 that Portway's own client refuses to send. */
+export function forceResponse(relay: Mux, status: number, block: string): void {
+  const bytes = encodeLatin1(block), frame = new Uint8Array(14 + bytes.length), view = new DataView(frame.buffer);
+  view.setUint32(0, 4 + bytes.length);
+  view.setUint8(4, 2);
+  view.setUint32(6, 1);
+  view.setUint16(10, status);
+  view.setUint16(12, bytes.length);
+  frame.set(bytes, 14);
+  relay.receive(frame, 0, frame.length);
+}
+
+/** Sends an interim response. */
 export function inform(stream: RequestStream, status: number, block: string): void {
   const bytes = encodeLatin1(block);
   stream.inform(status, bytes, 0, bytes.length);

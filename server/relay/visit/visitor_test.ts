@@ -4,7 +4,7 @@ import type { HttpError } from "../../../common/http_error.ts";
 import { encodeLatin1 } from "../../../net/http1/mod.ts";
 import { BodyCut } from "../../../net/listener/mod.ts";
 import { GoAwayReason, INITIAL_WINDOW, OVERDRAFT, ResetReason } from "../../../protocol/mod.ts";
-import { createPair, inform, type PairOptions, respond, settle, writeText } from "./_client_end.ts";
+import { createPair, forceResponse, inform, type PairOptions, respond, settle, writeText } from "./_client_end.ts";
 import { createExchange, type FakeExchangeOptions } from "./_fake_exchange.ts";
 import { LocalPresence } from "../../cluster/mod.ts";
 import { tunnelExhausted } from "../errors.ts";
@@ -148,11 +148,11 @@ Deno.test("an answer that waits for its visitor counts until it is taken, or the
     respond(client, 200, "\r\n", "", false);
     await client.write(new Uint8Array(INITIAL_WINDOW + OVERDRAFT), true);
     await settle();
-    assert.deepEqual([stream.ended, relay.size, relay.peerOverdrawn], [ResetReason.none, 0, OVERDRAFT]);
+    assert.deepEqual([stream.ended, relay.size, relay.flow.peerOverdrawn], [ResetReason.none, 0, OVERDRAFT]);
     if (takes) { for (; exchange.replied.end === null; await settle()) exchange.take(); }
     else exchange.leave();
     await settle();
-    assert.equal(relay.peerOverdrawn, 0);
+    assert.equal(relay.flow.peerOverdrawn, 0);
   }
 });
 
@@ -264,7 +264,8 @@ const badResponses: [name: string, status: number, block: string][] = [
 for (const [name, status, block] of badResponses) {
   Deno.test(`an answer with ${name} is 502 and ends its stream, not the session`, async () => {
     const { client, relay, told, refused, replied } = await visit();
-    respond(client, status, block, "", false);
+    if (status > 599) forceResponse(relay, status, block);
+    else respond(client, status, block, "", false);
     await client.write(new Uint8Array(10)).catch(() => {});
     await settle();
     assert.deepEqual([refused(), replied.status], [["502 bad_answer"], 502]);
@@ -476,8 +477,8 @@ Deno.test("an upgrade that is declined is a plain answer", async () => {
 });
 
 Deno.test("an upgrade that nobody asked for ends the session, whose client is not to be trusted", async () => {
-  const { client, relay, replied } = await visit();
-  respond(client, 101, "\r\nUpgrade: chat\r\n", "", false);
+  const { relay, replied } = await visit();
+  forceResponse(relay, 101, "\r\nUpgrade: chat\r\n");
   await settle();
   assert.deepEqual([relay.over, replied.status], [true, 503]);
 });
