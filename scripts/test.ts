@@ -16,6 +16,7 @@ const CHECKS: readonly (readonly string[])[] = [
   ["run", "-A", "scripts/check_imports.ts"],
   ["run", "-A", "scripts/check_exports.ts"],
   ["run", "-A", "scripts/check_voice.ts"],
+  ["run", "-A", "scripts/check_links.ts"],
 ];
 
 /** Types were checked before. */
