@@ -8,9 +8,9 @@ Deno.test("readLimit reads a constant from the one module that has it, and write
   equal(readLimit(["silence", "ms", "protocol", "SILENCE_MS"]), "25 seconds");
 });
 
-Deno.test("readLimit fails for a limit that is not there, so that no document tells of one that is gone", () => {
+Deno.test("readLimit fails when the source has no such constant", () => {
   throws(
     () => readLimit(["nothing", "count", "protocol", "NO_SUCH_LIMIT"]),
-    /nothing: protocol has 0 of NO_SUCH_LIMIT/,
+    /cannot read the limit "nothing": protocol has 0 constants NO_SUCH_LIMIT, not one/,
   );
 });

@@ -1,4 +1,4 @@
-/** Writes the documents that are made from code; a test holds the committed files to them. */
+/** Generates documents from code. A test compares them with the committed files. */
 import { writeFileSync } from "node:fs";
 import { groupOptions, nameOption } from "../common/command_line/mod.ts";
 import type { Option, OptionTable } from "../common/options.ts";
@@ -17,25 +17,26 @@ import {
 import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "../server/relay/mod.ts";
 import { renderConfigSchema } from "./config_schema.ts";
 import { CLIENT_LIMITS, type FixedLimit, readLimit, SHARING_LIMITS } from "./fixed_limits.ts";
+import { ERRORS_FILE, renderErrors } from "./error_reference.ts";
 import { renderManPage } from "./man_page.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
-/** The programs in docs/reference/configuration.md: a table more is a line more. */
+/** Programs in docs/reference/configuration.md. */
 const PROGRAMS: readonly [heading: string, table: OptionTable][] = [
   ["Server (`deno run -A server.ts`, `portway server`)", serverOptions],
-  ["`portway proxy` alone, besides those of the server that concern it", {
+  ["`portway proxy`, in addition to the server options for the proxy", {
     openPaths: proxyOnlyOptions.openPaths,
   }],
   ["Client (`portway`)", clientOptions],
 ];
 
-/** Where the document lies. */
+/** The configuration reference. */
 export const CONFIGURATION_FILE = new URL("../docs/reference/configuration.md", import.meta.url);
 
-/** The manual page, as `man` finds it once it is copied to where the system keeps them. */
+/** The manual page for `man`. */
 export const MAN_FILE = new URL("../docs/reference/portway.1", import.meta.url);
 
-/** Schemas of configuration files, and where they lie. */
+/** JSON Schemas for configuration files, with their paths. */
 export const SCHEMAS: readonly (readonly [file: URL, text: string])[] = ([
   ["server", "Configuration of `portway server`", serverOptions],
   ["client", "Configuration of `portway`", clientOptions],
@@ -47,7 +48,7 @@ export const SCHEMAS: readonly (readonly [file: URL, text: string])[] = ([
 /** The `portway` program with all its commands. */
 export const portway = createProgram({ commands: serverCommands, startEmbeddedRelay: loadEmbeddedRelay });
 
-/** The text of docs/reference/configuration.md. */
+/** Returns docs/reference/configuration.md. */
 export function renderConfiguration(programs = PROGRAMS): string {
   const sections = programs.map(([heading, table]) => `## ${heading}\n\n${renderGroups(table)}`);
   return `${INTRODUCTION}\n\n${sections.join("\n\n")}\n`;
@@ -55,28 +56,25 @@ export function renderConfiguration(programs = PROGRAMS): string {
 
 const INTRODUCTION = `# Configuration
 
-Made from the option tables in code by \`deno task docs\`: change those, not this file.
+\`deno task docs\` generates this page from the option tables.
 
-A flag goes before its environment variable, that before the file of \`--config\`, and that before the default. The file
-is JSON with the options by their names, which are the flags in one word: \`{ "dataDir": "/var/lib/portway" }\`. An
-unknown flag, or a value that cannot be used, is an error that names it, and the file it stands in. Editors check files
-by [config.server.schema.json](config.server.schema.json) and [config.client.schema.json](config.client.schema.json),
-which \`$schema\` in a file may name.`;
+A flag overrides its environment variable, the variable overrides the \`--config\` file, and the file overrides the
+default. The file is JSON with option names, which are the flags in camel case: \`{ "dataDir": "/var/lib/portway" }\`.
+Unknown flags and invalid values are errors that name the option and the file. For editors, set \`$schema\` to
+[config.server.schema.json](config.server.schema.json) or [config.client.schema.json](config.client.schema.json).`;
 
-/** Where the limits are told of. */
+/** The limits reference. */
 export const LIMITS_FILE = new URL("../docs/reference/limits.md", import.meta.url);
 
-/** Options with such a value bound what somebody may take. */
+/** Value names that mark an option as a limit. */
 const LIMITING = ["BYTES", "COUNT", "DAYS", "SECONDS"];
 
-/** The text of docs/reference/limits.md: what bounds each group of the server's options, what no option changes, and the client. */
+/** Returns docs/reference/limits.md: limits by server option, fixed limits, and the client's limits. */
 export function renderLimits(): string {
   const groups = groupOptions(serverOptions).map(([heading, options]) => {
     const limits = options.filter(({ metavar = "" }) => LIMITING.includes(metavar));
     const rows = limits.map((option) => [code(option.flag), option.fallback && code(option.fallback), option.help]);
-    return rows.length === 0
-      ? []
-      : [`## ${heading}\n\n${renderRows([["Option", "Default", "What it bounds"], ...rows])}`];
+    return rows.length === 0 ? [] : [`## ${heading}\n\n${renderRows([["Option", "Default", "Limits"], ...rows])}`];
   });
   const client = `${SHARING}\n\n${renderFixed(SHARING_LIMITS)}\n\n## Client\n\n${renderFixed(CLIENT_LIMITS)}`;
   return `${LIMITS_INTRODUCTION}\n\n${groups.flat().join("\n\n")}\n\n${FIXED_LIMITS}\n\n${client}\n`;
@@ -84,36 +82,38 @@ export function renderLimits(): string {
 
 const LIMITS_INTRODUCTION = `# Limits
 
-Made from code by \`deno task docs\`: change that, not this file. The first tables are options of the server, and
-variables too ([configuration.md](configuration.md)); what has no option stands behind them.`;
+\`deno task docs\` generates this page from code. The first tables list server options.
 
-const FIXED_LIMITS = `## What no option changes
+[Configuration](configuration.md) has the environment variables. Fixed limits follow.`;
+
+const FIXED_LIMITS = `## Fixed limits
 
 ${
   renderRows([
-    ["What", "At most"],
+    ["Limit", "Maximum"],
     ["ports in the list of a persistent tunnel", String(MAX_ALLOWED_PORTS)],
-    ["characters of its name", String(MAX_NAME)],
-    ["days of usage that one call tells of", String(MAX_DAYS)],
-    ["bytes of a head inside a session", String(MAX_HEAD)],
-    ["bytes of a stream on their way to who has not taken them", String(MAX_WINDOW)],
-    [`the same of all streams of a session, beside ${INITIAL_WINDOW} each`, String(MAX_WINDOW_GROWTH + OVERDRAFT)],
-    ["the same of all sessions, likewise", String(PROCESS_GROWTH + PROCESS_OVERDRAFT)],
+    ["characters in its name", String(MAX_NAME)],
+    ["days of usage in one API call", String(MAX_DAYS)],
+    ["bytes in a head inside a session", String(MAX_HEAD)],
+    ["unacknowledged bytes per stream", String(MAX_WINDOW)],
+    [`the same per session, in addition to ${INITIAL_WINDOW} per stream`, String(MAX_WINDOW_GROWTH + OVERDRAFT)],
+    ["the same for all sessions", String(PROCESS_GROWTH + PROCESS_OVERDRAFT)],
   ])
 }
 
-[views.md](views.md), [proxy.md](proxy.md) and [accounts.md](accounts.md) have those of their own.`;
+[Request views](../guides/capture/request-views.md), [CORS proxy](../guides/proxy/cors-proxy.md) and
+[Accounts](../guides/operate/accounts.md) list further limits.`;
 
 const SHARING = `## Sharing
 
-\`--max-upload\` bounds a file that visitors send; without it, and for a folder's entries, an archive and a copy, the disk
-is the only bound. A share with \`--local\` reads requests as a server with default options does. What no option changes:`;
+\`--max-upload\` limits each uploaded file. Without it, and for folders, archives and copies, the disk is the only limit.
+A share with \`--local\` reads requests like a server with default options. Fixed limits:`;
 
 function renderFixed(limits: readonly FixedLimit[]): string {
-  return renderRows([["What", "At most"], ...limits.map((limit) => [limit[0], readLimit(limit)])]);
+  return renderRows([["Limit", "Maximum"], ...limits.map((limit) => [limit[0], readLimit(limit)])]);
 }
 
-/** A table for each group of options, under its heading when there are several. */
+/** Renders one table per option group, with headings when there are several. */
 function renderGroups(table: OptionTable): string {
   const groups = groupOptions(table);
   if (groups.length === 1) return renderTable(groups[0][1]);
@@ -126,7 +126,7 @@ function renderTable(options: readonly Option<unknown>[]): string {
     const shown = secret || fallback === "" ? "" : code(fallback);
     return [code(nameOption(option)), env === undefined ? "" : code(env), shown, help];
   });
-  return renderRows([["Flag", "Environment", "Default", "What it does"], ...rows]);
+  return renderRows([["Flag", "Environment", "Default", "Effect"], ...rows]);
 }
 
 /** Columns as wide as their widest cell: the form that \`deno fmt\` leaves alone. */
@@ -146,5 +146,6 @@ if (import.meta.main) {
   writeFileSync(CONFIGURATION_FILE, renderConfiguration());
   writeFileSync(LIMITS_FILE, renderLimits());
   for (const [file, text] of SCHEMAS) writeFileSync(file, text);
+  writeFileSync(ERRORS_FILE, renderErrors());
   writeFileSync(MAN_FILE, await renderManPage(portway));
 }

@@ -1,4 +1,4 @@
-import { equal, match, ok } from "node:assert/strict";
+import { equal, match, ok, throws } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { text } from "../common/options.ts";
 import {
@@ -10,6 +10,7 @@ import {
   renderLimits,
   SCHEMAS,
 } from "./generate_docs.ts";
+import { ERRORS_FILE, findErrorCodes, renderErrors } from "./error_reference.ts";
 import { renderManPage } from "./man_page.ts";
 
 Deno.test("docs/reference/configuration.md is what the option tables say; run `deno task docs` when it is not", () => {
@@ -22,6 +23,17 @@ Deno.test("docs/reference/portway.1 is what the tables say; run `deno task docs`
 
 Deno.test("docs/reference/limits.md is what the option tables say; run `deno task docs` when it is not", () => {
   equal(readFileSync(LIMITS_FILE, "utf8"), renderLimits());
+});
+
+Deno.test("docs/reference/errors.md describes each code in the source; run `deno task docs` when it does not", () => {
+  equal(readFileSync(ERRORS_FILE, "utf8"), renderErrors());
+});
+
+Deno.test("renderErrors refuses a code without a text, and a text without a code", () => {
+  const file = (code: string) => new Map([["server/a.ts", `throw new HttpError(418, "${code}", "No.");`]]);
+  equal([...findErrorCodes(file("a_new_code"))].join(), "a_new_code,[object Set]");
+  throws(() => renderErrors(file("a_new_code")), /no text for a_new_code$/);
+  throws(() => renderErrors(file("not_found")), /no source for /);
 });
 
 Deno.test("the schemas of configuration files are what the tables say; run `deno task docs` when they are not", () => {
