@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { writeText } from "../common/output/mod.ts";
 
-const LICENCE = new URL("../LICENSE", import.meta.url), MAN_PAGE = new URL("../docs/portway.1", import.meta.url);
+const LICENCE = new URL("../LICENSE", import.meta.url),
+  MAN_PAGE = new URL("../docs/reference/portway.1", import.meta.url);
 /** The builds add this file. */
 const OTHER_LICENCES = "../THIRD_PARTY_LICENSES";
 

@@ -168,7 +168,7 @@ function createManifest(version: string, bundled: readonly string[], modules: st
     license: "MIT",
     type: "module",
     bin: { portway: "cli.js" },
-    man: "./docs/portway.1",
+    man: "./docs/reference/portway.1",
     exports: { ".": entry("mod"), "./server": entry("server"), "./cli": entry("cli") },
     types: "./mod.d.ts",
     engines: { node: NODE },

@@ -30,6 +30,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   "persistent_nodes_test.ts": "starts servers of the kit's own, which are source",
   "usage_kill_test.ts": "starts servers of the kit's own, which are source",
   "executable_test.ts": "builds executables",
+  "executable_smoke_test.ts": "builds executables",
+  "executable_arm64_test.ts": "builds executables",
   "deploy_test.ts": "reads files of deployment",
   "start_test.ts": "reads what the source imports",
   "completion_test.ts": "gives shells a command that runs the source",

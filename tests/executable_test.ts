@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { CompileFailed } from "../scripts/package/compile_failed.ts";
 import { compileForDeno, prepareDenoProgram } from "../scripts/package/deno_executable.ts";
 import { findMissing, listWanted, readEmbedded, unpackEmbedded } from "../scripts/package/embedded.ts";
+import { loadAssets } from "./executable_kit.ts";
 import { makeTempDir, runProgram, startServer, startTunnel, visit, withInstalled } from "./kit.ts";
 
 const TARGET = "x86_64-unknown-linux-gnu", RELEASE = "1.2.3";
@@ -82,7 +83,7 @@ async function useAll(folder: string): Promise<void> {
   const shared = await makeFolder(folder, "shared");
   await writeFile(join(shared, "notes.md"), "# Notes\n");
   await using server = await startServer();
-  await useAssets(`${server.url}/sign-in`, ["hq.js", "layout.css"]);
+  await loadAssets(`${server.url}/sign-in`, ["hq.js", "layout.css"]);
   const code = await visit(`${server.url}/api/auth/device/code`, {
     method: "POST",
     headers: { "content-type": "application/x-www-form-urlencoded" },
@@ -91,26 +92,6 @@ async function useAll(folder: string): Promise<void> {
   assert.match(await code.text(), /"user_code"/);
   await using tunnel = await startTunnel({ server, args: ["-f", shared] });
   assert.equal(await (await visit(`${tunnel.url}/notes.md`)).text(), "# Notes\n");
-  await useAssets(tunnel.url, ["lib-markdown-it.js", "lib-highlight.js", "app.js"]);
+  await loadAssets(tunnel.url, ["lib-markdown-it.js", "lib-highlight.js", "app.js"]);
   assert.equal((await tunnel.stop()).code, 0);
-}
-
-/** Loads a page, all that it names and all that this imports; some are there by name only. */
-async function useAssets(page: string, names: readonly string[]): Promise<void> {
-  const answer = await visit(page, { headers: { accept: "text/html" } });
-  assert.equal(answer.status, 200);
-  const html = await answer.text();
-  const linked = [...html.matchAll(/(?:src|href)="(\/[^"]+\.(?:css|js|svg))"/g)].map(([, path]) => path);
-  assert(linked.length > 0, html);
-  const waiting = [...linked, ...names.map((name) => new URL(name, new URL(linked[0], page)).pathname)];
-  const seen = new Set<string>();
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (seen.has(path)) continue;
-    seen.add(path);
-    const asset = await visit(new URL(path, page).href), text = await asset.text();
-    assert.equal(asset.status, 200, path);
-    assert(text.length > 0, path);
-    const here = new URL(path, page);
-    for (const [, other] of text.matchAll(/^import [^"]*"(\.[^"]+)";/gm)) waiting.push(new URL(other, here).pathname);
-  }
 }

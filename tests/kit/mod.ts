@@ -2,11 +2,13 @@ export { findProblems } from "./axe.ts";
 export { type Browser, openBrowser } from "./browser.ts";
 export { type EventLog, type JsonEvent, LineLog } from "./events.ts";
 export {
+  type Executable,
   type InstalledPackage,
   type Program,
   type ProgramOptions,
   runProgram,
   startProgram,
+  withExecutable,
   withInstalled,
 } from "./program.ts";
 export { type Server, type ServerOptions, startServer } from "./server.ts";

@@ -41,6 +41,26 @@ export interface InstalledPackage {
   part?: "cli.ts" | "server.ts";
 }
 
+/** An executable that replaces the source. */
+export interface Executable {
+  /** The executable with its path, behind the programs that start it, such as an emulator. */
+  command: readonly string[];
+  /** Variables for each of its processes. */
+  env: Readonly<Record<string, string>>;
+}
+
+let executableHere: Executable | null = null;
+
+/** Runs the executable in place of the kit's programs while `work` runs. Its server is a command. */
+export async function withExecutable<T>(executable: Executable, work: () => Promise<T>): Promise<T> {
+  executableHere = executable;
+  try {
+    return await work();
+  } finally {
+    executableHere = null;
+  }
+}
+
 /** For the tests of this file alone: the environment is that of all files that run at the same time. */
 let installedHere: InstalledPackage | null = null;
 
@@ -59,6 +79,10 @@ export async function withInstalled<T>(installed: InstalledPackage, work: () => 
  * installed package under Node, where these variables name one, so that the same tests hold what is shipped.
  */
 export function chooseLaunch(entry: ProgramOptions["entry"]): Launch {
+  if (executableHere !== null) {
+    const [program, ...before] = executableHere.command;
+    return [program, ...before, ...(entry === "server.ts" ? ["server"] : [])];
+  }
   const { node, folder, part } = installedHere ??
     { node: Deno.env.get("PORTWAY_TEST_NODE"), folder: Deno.env.get("PORTWAY_TEST_PACKAGE"), part: undefined };
   if (!node || !folder || (part ?? entry) !== entry) {
@@ -74,7 +98,7 @@ export function startProgram({ entry, args, env = {} }: ProgramOptions): Program
     args: [...before, ...args],
     cwd: root,
     clearEnv: true,
-    env: { ...cleanEnvironment(), ...env },
+    env: { ...cleanEnvironment(), ...executableHere?.env, ...env },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
