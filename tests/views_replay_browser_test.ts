@@ -49,7 +49,7 @@ Deno.test("a call is sent again to a URL, its answer is shown, and the URL is th
     const dialog = await openDialog(page);
     equal(await dialog.getByLabel("To this URL").inputValue(), "");
     await dialog.getByRole("button", { name: "Send to URL" }).click();
-    await dialog.getByText("Say where to send it.").waitFor();
+    await dialog.getByText("Enter the URL to send it to.").waitFor();
     await dialog.getByLabel("To this URL").fill(`${service.url}/hooks`);
     await page.keyboard.press("Enter");
     await dialog.getByText(/^201 Created, \d+ ms, \d+ B$/).waitFor();
@@ -65,6 +65,33 @@ Deno.test("a call is sent again to a URL, its answer is shown, and the URL is th
     await dialog.waitFor({ state: "hidden" });
     await page.reload();
     equal(await (await openDialog(page)).getByLabel("To this URL").inputValue(), `${service.url}/hooks`);
+  });
+});
+
+Deno.test("a call is edited before it is sent again, and a header line without a colon is refused", async () => {
+  await using views = await startViewsServer({ args: ["--view-replay-allow", "127.0.0.1"] });
+  await using service = await startService();
+  const { id, captureUrl } = await views.addView();
+  await send(`${captureUrl}/orders?n=1`, { method: "POST", body: "old", headers: { "x-own": "yes" } });
+  await withPage(views, {}, async (page) => {
+    await page.goto(`/views/${id}/capture/1`);
+    await page.getByRole("button", { name: "Send again…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Send again" });
+    await dialog.getByLabel("To this URL").fill(service.url);
+    await dialog.getByText("Edit before sending").click();
+    await dialog.getByLabel("Method").fill("PATCH");
+    await dialog.getByLabel("Path and query").fill("/é?n=2");
+    await dialog.getByLabel("Headers, one on each line").fill("X-New: ü\nno colon");
+    await dialog.getByLabel("Body", { exact: true }).fill("neu: é");
+    await dialog.getByRole("button", { name: "Send to URL" }).click();
+    await dialog.getByText('The header line "no colon" has no colon.').waitFor();
+    await dialog.getByLabel("Headers, one on each line").fill("X-New: ü\n");
+    await dialog.getByRole("button", { name: "Send to URL" }).click();
+    await dialog.getByText(/^201 Created/).waitFor();
+    const [{ line, body, headers }] = service.came;
+    deepEqual([line, body], ["PATCH /%C3%A9?n=2", "neu: \xc3\xa9"]);
+    equal(headers[headers.indexOf("X-New") + 1], "\xc3\xbc");
+    equal(headers.includes("x-own"), false);
   });
 });
 
@@ -105,7 +132,6 @@ Deno.test("with the keys alone a call is chosen, looked through and sent again",
       match(await text(), name);
     };
     await tabUntil(/^Captured calls$/);
-    await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     const detail = page.locator("#capture-detail");
     await detail.getByText("/second").first().waitFor();

@@ -76,6 +76,42 @@ Deno.test("a capture that is sent again arrives byte for byte, and its answer is
   equal(told.url, `${service.url}/hooks/a%2fb/../%E9?x=%zz&%FF`);
 });
 
+Deno.test("a capture is edited and sent again, past the same guard and with an audit entry that says so", async () => {
+  await using views = await startViewsServer(ALLOWING);
+  const { id, captureUrl } = await views.addView();
+  await (await fetch(`${captureUrl}/orders?n=1`, { method: "POST", body: "old", headers: { "x-old": "1" } })).text();
+  const send = async (url: string | undefined, edit: unknown) => {
+    const init = { method: "POST", body: JSON.stringify({ url, edit }) };
+    const response = await views.ask(`/api/v1/views/${id}/captures/1/replay`, init);
+    const { error } = await response.json();
+    return [response.status, error?.code, error?.field].filter((one) => one !== undefined);
+  };
+  await using service = await startService("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "NEW");
+  const edit = { method: "PUT", path: "/\xe9?n=2", headers: [["X-New", "\xff"], ["x-new", "2"]], body: btoa("\0NEW") };
+  deepEqual(await send(`${service.url}/base`, edit), [200]);
+  equal(
+    service.came().toString("latin1"),
+    `PUT /base/\xe9?n=2 HTTP/1.1\r\nHost: 127.0.0.1:${service.port}\r\nX-New: \xff\r\nx-new: 2\r\n` +
+      `Portway-Capture: ${id}\r\nConnection: close\r\nContent-Length: 4\r\n\r\n\0NEW`,
+  );
+  const kept = await (await views.ask(`/api/v1/views/${id}/captures/1`)).json();
+  deepEqual([kept.method, kept.query, atob(kept.body)], ["POST", "n=1", "old"], "the capture stays as it came");
+  equal((await send("http://10.0.0.1/", edit))[0], 403);
+  deepEqual(await send(undefined, edit), [400, "bad_request", "edit"]);
+  const wrong: [unknown, string][] = [
+    [{ method: "A B" }, "edit.method"],
+    [{ path: "no slash" }, "edit.path"],
+    [{ path: "/a b" }, "edit.path"],
+    [{ headers: [["a b", "1"]] }, "edit.headers.0.0"],
+    [{ headers: [["a", "1\r\nb: 2"]] }, "edit.headers.0.1"],
+    [{ body: "%" }, "edit.body"],
+  ];
+  for (const [input, field] of wrong) deepEqual(await send(service.url, input), [400, "bad_request", field]);
+  const cookie = await signInByForm(views.server, USER);
+  const { text } = await openPage(`${views.server.url}/account/audit`, { headers: { cookie } });
+  match(text, new RegExp(`127\\.0\\.0\\.1:${service.port}, edited, from`));
+});
+
 Deno.test("a long body is sent again whole, and of a long answer the beginning is told", async () => {
   await using views = await startViewsServer(ALLOWING);
   const { id, captureUrl } = await views.addView();

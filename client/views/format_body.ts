@@ -23,7 +23,7 @@ export function formatBody({ bytes, isWhole, size }: ShownBody, contentType: str
         ...(bytes.length > HEX_BYTES || !isWhole ? [tellSize(size)] : []),
       ];
     case "form":
-      return limit(body.fields.map(([name, value]) => `${name} = ${value}`), size);
+      return limit(body.fields.flatMap(([name, value]) => formatField(name, value.split("\n"))), size);
     case "multipart":
       return limit(body.parts.flatMap((part) => formatPart(part)), size);
     case "json":
@@ -42,12 +42,16 @@ interface Part {
 }
 
 function formatPart({ name, fileName, type, body, isWhole }: Part): string[] {
-  if (fileName === null && type === null) {
-    const lines = formatBody({ bytes: body, isWhole, size: body.length }, null);
-    return lines.length > 1 ? [`${name} =`, ...lines.map((line) => `  ${line}`)] : [`${name} = ${lines[0] ?? ""}`];
+  if (fileName === null && (type === null || /^(?:text|application)\/(?:plain|json)\b/i.test(type))) {
+    return formatField(name, formatBody({ bytes: body, isWhole, size: body.length }, type));
   }
   const about = [fileName === null ? null : `file "${fileName}"`, type, isWhole ? formatBytes(body.length) : "cut"];
   return [`${name}: ${about.filter((word) => word !== null).join(", ")}`];
+}
+
+/** A value of several lines is indented below its name. */
+function formatField(name: string, lines: readonly string[]): string[] {
+  return lines.length > 1 ? [`${name} =`, ...lines.map((line) => `  ${line}`)] : [`${name} = ${lines[0] ?? ""}`];
 }
 
 /** @param cutSize of all of the body, where not all of it is in the lines */

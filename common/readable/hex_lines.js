@@ -3,7 +3,7 @@
 const PER_LINE = 16;
 
 /**
- * Bytes as lines of hexadecimal digits: offset, bytes, and what prints of them.
+ * Formats bytes as lines of a hex dump: offset, hexadecimal digits, printable characters.
  * @param {Uint8Array} bytes
  * @returns {string[]}
  */

@@ -1,19 +1,20 @@
 // @ts-check
+import { charsetOf, decodeText } from "./decode_text.js";
+import { parseFormFields, readMultipart } from "./form_fields.js";
 import { indentJson } from "./json_indent.js";
-import { readMultipart } from "./multipart.js";
 import { indentXml } from "./xml_indent.js";
 
 /**
- * A body in the form in which it is best read.
+ * A body in the form that people read best. A form's JSON values are indented.
  * @typedef {{ kind: "empty" | "binary" }
  *   | { kind: "json" | "xml" | "text", text: string }
- *   | { kind: "form", fields: [string, string][] }
- *   | { kind: "multipart", parts: import("./multipart.js").Part[] }} ReadableBody
+ *   | { kind: "form", fields: [name: string, value: string][] }
+ *   | { kind: "multipart", parts: import("./form_fields.js").Part[] }} ReadableBody
  */
 
 /**
- * Finds out what a body is, by its type and by what is in it.
- * @param {Uint8Array<ArrayBuffer>} bytes all of it, or its beginning
+ * Chooses the readable form of a body by its type and its content.
+ * @param {Uint8Array<ArrayBuffer>} bytes the body or its beginning
  * @param {string | null} contentType
  * @param {boolean} isWhole
  * @returns {ReadableBody}
@@ -25,16 +26,16 @@ export function readBody(bytes, contentType, isWhole) {
     const parts = readMultipart(bytes, contentType ?? "");
     if (parts !== null) return { kind: "multipart", parts };
   }
-  const text = decodeText(bytes, isWhole);
+  const charset = charsetOf(contentType);
+  const text = decodeText(bytes, charset, isWhole);
   if (text === null) return { kind: "binary" };
-  if (type === "application/x-www-form-urlencoded" && isWhole) {
-    const json = /^\s*[{[]/.test(text) ? indentJson(text) : null;
-    // What curl sends unless it is told otherwise.
-    return json === null ? { kind: "form", fields: [...new URLSearchParams(text)] } : { kind: "json", text: json };
-  }
   if (isWhole && (/[/+]json$/.test(type) || /^\s*[{[]/.test(text))) {
     const json = indentJson(text);
     if (json !== null) return { kind: "json", text: json };
+  }
+  if (type === "application/x-www-form-urlencoded" && isWhole) {
+    const fields = parseFormFields(bytes, charset);
+    return fields === null ? { kind: "text", text } : { kind: "form", fields: fields.map(indentField) };
   }
   if (/[/+]xml$/.test(type) || /^\s*<\?xml/.test(text)) {
     const xml = indentXml(text);
@@ -44,15 +45,11 @@ export function readBody(bytes, contentType, isWhole) {
 }
 
 /**
- * The bytes as text; null when they are none.
- * @param {Uint8Array<ArrayBuffer>} bytes
- * @param {boolean} isWhole whether the last character is whole
+ * Indents a value that holds JSON, such as `payload` of GitHub and Slack.
+ * @param {[name: string, value: string]} field
+ * @returns {[name: string, value: string]}
  */
-export function decodeText(bytes, isWhole) {
-  if (bytes.includes(0)) return null;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: !isWhole });
-  } catch {
-    return null;
-  }
+function indentField([name, value]) {
+  const json = /^\s*[{[]/.test(value) ? indentJson(value) : null;
+  return [name, json === null ? value : json.trimEnd()];
 }

@@ -1,7 +1,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { hexLines } from "./hex_lines.js";
-import { readMultipart } from "./multipart.js";
-import { decodeText, readBody } from "./readable_body.js";
+import { decodeText } from "./decode_text.js";
+import { readMultipart } from "./form_fields.js";
+import { readBody } from "./readable_body.js";
 import { indentXml } from "./xml_indent.js";
 
 const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
@@ -30,8 +31,8 @@ Deno.test("a form's fields are decoded, duplicates too", () => {
 });
 
 Deno.test("a beginning that ends within a character is text", () => {
-  equal(decodeText(bytes("aé").subarray(0, 2), false), "a");
-  equal(decodeText(bytes("aé").subarray(0, 2), true), null);
+  equal(decodeText(bytes("aé").subarray(0, 2), null, false), "a");
+  equal(decodeText(bytes("aé").subarray(0, 2), null, true), null);
 });
 
 Deno.test("parts of a multipart body are told apart, with bytes as they are", () => {
@@ -70,4 +71,55 @@ Deno.test("long bodies are read in their own time", () => {
   equal(indentXml("<a>".repeat(count))?.length, indentXml("<a>".repeat(count))?.length);
   equal(readMultipart(bytes("--b-b--b".repeat(count)), "multipart/form-data; boundary=b-b--b-c"), null);
   equal(readBody(bytes("[".repeat(count)), "application/json", true).kind, "text");
+});
+
+/** Text as bytes of a single-byte or CJK charset, written by hand. */
+const CHARSETS: readonly [charset: string, bytes: number[], text: string][] = [
+  ["iso-8859-1", [0x5a, 0x6f, 0xeb], "Zoë"],
+  ["windows-1252", [0x80, 0x35], "€5"],
+  ["GBK", [0xc4, 0xe3, 0xba, 0xc3], "你好"],
+  ["Shift_JIS", [0x83, 0x65, 0x83, 0x58, 0x83, 0x67], "テスト"],
+  ["utf-16le", [0x5a, 0, 0xeb, 0], "Zë"],
+];
+
+Deno.test("readBody decodes every declared charset in texts, forms and parts of forms", () => {
+  const escaped = (of: number[]) => of.map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+  for (const [charset, coded, text] of CHARSETS) {
+    const raw = Uint8Array.from(coded);
+    deepEqual(readBody(raw, `text/plain; charset=${charset}`, true), { kind: "text", text }, charset);
+    deepEqual(readBody(raw, `text/plain; charset="${charset}"; x=y`, true), { kind: "text", text }, charset);
+    if (charset.startsWith("utf-16")) continue;
+    const type = "application/x-www-form-urlencoded";
+    const fields = [["name", text]];
+    deepEqual(readBody(bytes(`name=${escaped(coded)}`), `${type}; charset=${charset}`, true), { kind: "form", fields });
+    const own = [["_charset_", charset], ["name", text]];
+    deepEqual(readBody(bytes(`_charset_=${charset}&name=${escaped(coded)}`), type, true), {
+      kind: "form",
+      fields: own,
+    });
+    const head = "--b\r\nContent-Disposition: form-data; name=";
+    const form = Uint8Array.of(
+      ...bytes(`${head}"_charset_"\r\n\r\n${charset}\r\n${head}"name"\r\n\r\n`),
+      ...coded,
+      ...bytes("\r\n--b--\r\n"),
+    );
+    const part = readMultipart(form, "multipart/form-data; boundary=b")?.[1];
+    deepEqual(part && readBody(part.body, part.type, true), { kind: "text", text }, charset);
+  }
+  deepEqual(readBody(bytes("Zoë"), "text/plain; charset=gbk-nonsense", true), { kind: "text", text: "Zoë" });
+  deepEqual(readBody(bytes("Zoë☃"), "text/plain; charset=shift_jis", true), { kind: "text", text: "Zoë☃" });
+  deepEqual(readBody(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61), "text/plain; charset=gbk", true), {
+    kind: "text",
+    text: "a",
+  });
+});
+
+Deno.test("readBody shows a form body without an equals sign unchanged, and indents JSON in form fields", () => {
+  const type = "application/x-www-form-urlencoded";
+  deepEqual(readBody(bytes("hello+big%20world"), type, true), { kind: "text", text: "hello+big%20world" });
+  deepEqual(readBody(bytes("payload=%7B%22a%22%3A%5B1%5D%7D&n=1"), type, true), {
+    kind: "form",
+    fields: [["payload", '{\n  "a": [\n    1\n  ]\n}'], ["n", "1"]],
+  });
+  deepEqual(readBody(bytes("a=%zz%4&b=%00"), type, true), { kind: "form", fields: [["a", "%zz%4"], ["b", "\0"]] });
 });

@@ -1,11 +1,11 @@
 // @ts-check
-// XML with line breaks and indents, for reading: elements that hold text alone stay on one line.
+// XML with line breaks and indentation. Elements that contain only text stay on one line.
 
 const TOKENS = /<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<[^>]*>|[^<]+/g;
 const MAX_DEPTH = 100;
 
 /**
- * The text indented by two; null when it does not look like XML.
+ * Indents XML by two spaces. Returns null for text that does not look like XML.
  * @param {string} text
  */
 export function indentXml(text) {
@@ -13,7 +13,7 @@ export function indentXml(text) {
   /** @type {string[]} */
   const lines = [];
   let depth = 0;
-  // What the element that was opened last holds, while that is nothing but text.
+  // The text of the last opened element, until a child follows.
   let held = "";
   let isHeld = false;
   /** @param {string} line */

@@ -277,6 +277,17 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
             maxLength: 2000,
             description: "http or https, without a query",
           },
+          edit: {
+            type: "object",
+            description:
+              "Parts that replace those of the capture, for a URL only. Texts have one character a byte, the body is base64.",
+            properties: {
+              method: text,
+              path: { type: "string", description: "path and query below the view" },
+              headers: { type: "array", items: { type: "array", items: text, minItems: 2, maxItems: 2 } },
+              body: { type: "string", contentEncoding: "base64" },
+            },
+          },
         },
       }, false),
       responses: {

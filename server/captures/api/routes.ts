@@ -83,7 +83,7 @@ function addCaptureRoutes(
   routes.post("/api/v1/views/:id/captures/:capture/replay", async (context) => {
     const { id, capture } = context.req.param(), { exchange } = context.env;
     const who = await whoAsks(context);
-    const input = exchange.hasBody ? await readJsonBody(exchange) : {};
+    const input = exchange.hasBody ? await readJsonBody(exchange, MAX_DESCRIPTION) : {};
     const result = await desk.replay(who, id, capture, input, exchange.signal);
     return "answer" in result ? context.json(result.answer, 200, NO_STORE) : context.json(result, 201, NO_STORE);
   });

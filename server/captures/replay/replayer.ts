@@ -59,6 +59,8 @@ export interface Replay {
   service: URL;
   /** The capture's bytes. */
   body: AsyncIterable<Uint8Array>;
+  /** Whether a member changed the call before sending it. */
+  isEdited: boolean;
 }
 
 /** Of one account, and of all together, at a time. */
@@ -100,10 +102,16 @@ export class Replayer {
    * @throws HttpError of {@link SendRequest}, 504 `upstream_timeout`, 499 `caller_gone`
    */
   async send(principal: Principal, replay: Replay, signal: AbortSignal): Promise<ReplayedJson> {
-    const { log } = this.#options, { view, capture, service: { host } } = replay;
-    const told = { account: principal.account.id, view: capture.viewId, capture: capture.cursor, host };
+    const { log } = this.#options, { view, capture, service: { host }, isEdited } = replay;
+    const told = {
+      account: principal.account.id,
+      view: capture.viewId,
+      capture: capture.cursor,
+      host,
+      edited: isEdited || undefined,
+    };
     // What is too long is cut at its end, and where calls went matters most.
-    const subject = `${host}, from ${view}`;
+    const subject = `${host}, ${isEdited ? "edited, " : ""}from ${view}`;
     let replayed;
     try {
       replayed = await this.#exchange(replay, signal);

@@ -70,8 +70,35 @@ const replayUrl = z.string().max(MAX_URL).transform((text, context) => {
   return z.NEVER;
 });
 
-/** Where a capture is sent again; its own view where there is no URL. */
-export const replayInput = z.strictObject({ url: replayUrl.nullish() });
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Fields of an edited call, and characters of its body in base64. */
+const MAX_EDITED_FIELDS = 200;
+const MAX_EDITED_BODY = 384 * 1024;
+
+/** A capture's parts in place of the captured ones; parts that are left out stay. Texts have one character a byte. */
+const captureEdit = z.strictObject({
+  method: z.string().max(32).regex(TOKEN, "must be an HTTP method").optional(),
+  path: z.string().max(8000).regex(
+    /^(?:[/?][\x21-\x22\x24-\x7e\x80-\xff]*)?$/,
+    "must be a path and query, without spaces",
+  )
+    .optional(),
+  headers: z.array(z.tuple([
+    z.string().max(200).regex(TOKEN, "must be the name of a header"),
+    z.string().max(16_000).regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be text of one line"),
+  ])).max(MAX_EDITED_FIELDS).optional(),
+  body: z.base64("must be base64").max(MAX_EDITED_BODY).optional(),
+});
+
+/** An edit that was checked. */
+export type CaptureEdit = z.output<typeof captureEdit>;
+
+/** The URL that a capture is sent to again, its own view by default, and changes to the call. */
+export const replayInput = z.strictObject({ url: replayUrl.nullish(), edit: captureEdit.optional() })
+  .refine(({ url, edit }) => edit === undefined || (url !== undefined && url !== null), {
+    path: ["edit"],
+    message: "needs a URL: a view keeps calls as they came",
+  });
 
 /** What of a view can be changed; an answer's members that are left out stay. */
 export interface ViewChangesInput {

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { CaptureJson, ReplayedJson } from "../../../common/captures/capture_json.ts";
 import { BodyCut } from "../../../net/listener/mod.ts";
 import { checkInput } from "../../http/mod.ts";
@@ -10,7 +11,7 @@ import { describeCapture, type DescribedView, describeOpened, describeViewRecord
 import { beginDecoded, type BegunBody } from "./decoded_body.ts";
 import { type CaptureSearch, searchCaptures } from "./search.ts";
 import type { Tails } from "./tails.ts";
-import { newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
+import { type CaptureEdit, newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
 
 /** What members' changes to views work with, and their bounds. */
 export interface ViewServiceOptions extends ViewUrls {
@@ -129,11 +130,18 @@ export class ViewService {
     const { replayer, captureAgain } = this.#options;
     const principal = requireScope(who, "views:write");
     const { view, capture } = await this.#open(principal, id, captureId);
-    const { url: service } = checkInput(replayInput, input);
+    const { url: service, edit } = checkInput(replayInput, input);
     const release = replayer.admit(principal.account.id);
     try {
       if (service === undefined || service === null) return { capture: String(await captureAgain(capture)) };
-      const replay = { view: view.name, capture, service, body: this.readBody(capture) };
+      const sent = edit === undefined ? capture : editCapture(capture, edit);
+      const replay = {
+        view: view.name,
+        capture: sent,
+        service,
+        body: this.readBody(sent),
+        isEdited: edit !== undefined,
+      };
       return { answer: await replayer.send(principal, replay, signal) };
     } finally {
       release();
@@ -240,4 +248,16 @@ const describeAny = (capture: Capture | OpenedCapture) =>
 /** Cursors count from 1. */
 function parseCaptureId(id: string): number | null {
   return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : null;
+}
+
+/** Returns a capture with the parts of an edit. */
+function editCapture(capture: OpenedCapture, { method, path, headers, body }: CaptureEdit): OpenedCapture {
+  const edited = body === undefined ? null : Buffer.from(body, "base64");
+  return {
+    ...capture,
+    ...(method !== undefined && { method }),
+    ...(path !== undefined && { path: `/req/${capture.viewId}${path}` }),
+    ...(headers !== undefined && { headers: headers.flat() }),
+    ...(edited !== null && { body: edited, bodyId: null, bodySize: edited.length }),
+  };
 }

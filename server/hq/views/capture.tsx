@@ -1,52 +1,57 @@
 import { RELEASE } from "../../../common/release.ts";
 import type { DescribedView, ViewService } from "../../captures/mod.ts";
 import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
-import type { HqApp } from "../types.ts";
+import type { HqApp, HqContext } from "../types.ts";
 import { AskButton, AskDialog, CopyText, type Html, PageHead } from "../ui/mod.ts";
 
 /** `/views/<id>/capture`: what a view captured, as it comes. Its scripts fill the list. */
 export function addCapturePage(app: HqApp, desk: ViewService): void {
-  app.get("/views/:id/capture", async (context) => {
-    const viewer = requireViewer(context), id = context.req.param("id");
-    const view = await desk.get(viewer, id);
-    const { captures: [newest] } = await desk.search(viewer, id, { limit: 1 });
-    return servePage(context, {
-      title: view.name,
-      section: "views",
-      styles: ["capture.css"],
-      scripts: ["capture_page.js"],
-      content: (
-        <>
-          <PageHead
-            title={view.name}
-            back={{ href: "/views", text: "Request views" }}
-            actions={<Actions view={view} />}
-          />
-          {doneNotice(context, {
-            cleared: "All captures are deleted.",
-            saved: "The settings are saved, and count from now on.",
-          })}
-          <CopyText text={view.captureUrl} label="the capture URL" block />
-          <Captures view={view} after={newest?.cursor ?? 0} />
-          <ReplayDialog />
-          <AskDialog
-            id="clear"
-            page={`/views/${id}/capture`}
-            title="Delete all captures?"
-            action={`/views/${id}/clear`}
-            confirm="Delete all"
-            asked={context.req.query("ask")}
-          >
-            <p>Everything that this view captured until now is deleted. Its address goes on.</p>
-          </AskDialog>
-        </>
-      ),
-    });
-  });
+  app.get("/views/:id", (context) => goTo(`/views/${encodeURIComponent(context.req.param("id"))}/capture`));
+  app.get("/views/:id/capture", (context) => showCaptures(context, desk, ""));
+  app.get("/views/:id/capture/:capture", (context) => showCaptures(context, desk, context.req.param("capture")));
   app.post("/views/:id/clear", async (context) => {
     const id = context.req.param("id");
     await desk.removeCaptures(requireViewer(context), id);
     return goTo(`/views/${id}/capture?done=cleared`);
+  });
+}
+
+/** @param chosen id of the capture to open, or "" */
+async function showCaptures(context: HqContext, views: ViewService, chosen: string): Promise<Response> {
+  const viewer = requireViewer(context), id = context.req.param("id") ?? "";
+  const view = await views.get(viewer, id);
+  const { captures: [newest] } = await views.search(viewer, id, { limit: 1 });
+  return servePage(context, {
+    title: view.name,
+    section: "views",
+    styles: ["capture.css"],
+    scripts: ["capture_page.js"],
+    content: (
+      <>
+        <PageHead
+          title={view.name}
+          back={{ href: "/views", text: "Request views" }}
+          actions={<Actions view={view} />}
+        />
+        {doneNotice(context, {
+          cleared: "All captures are deleted.",
+          saved: "The settings are saved, and count from now on.",
+        })}
+        <CopyText text={view.captureUrl} label="the capture URL" block />
+        <Captures view={view} after={newest?.cursor ?? 0} chosen={chosen} />
+        <ReplayDialog />
+        <AskDialog
+          id="clear"
+          page={`/views/${id}/capture`}
+          title="Delete all captures?"
+          action={`/views/${id}/clear`}
+          confirm="Delete all"
+          asked={context.req.query("ask")}
+        >
+          <p>Everything that this view captured until now is deleted. Its address goes on.</p>
+        </AskDialog>
+      </>
+    ),
   });
 }
 
@@ -59,7 +64,7 @@ function Actions({ view: { id } }: { view: DescribedView }): Html {
   );
 }
 
-function Captures({ view, after }: { view: DescribedView; after: number }): Html {
+function Captures({ view, after, chosen }: { view: DescribedView; after: number; chosen: string }): Html {
   return (
     <div
       id="captures"
@@ -67,6 +72,9 @@ function Captures({ view, after }: { view: DescribedView; after: number }): Html
       data-view={view.id}
       data-capture-url={view.captureUrl}
       data-after={String(after)}
+      data-total={String(view.captures)}
+      data-max={String(view.maxCaptures)}
+      data-chosen={chosen}
       data-version={RELEASE}
     >
       <FilterBar />
@@ -76,6 +84,10 @@ function Captures({ view, after }: { view: DescribedView; after: number }): Html
       <div class="capture-panes">
         <div class="capture-side">
           <p id="capture-state" class="capture-state" role="status"></p>
+          <p id="capture-undo" class="capture-undo" hidden>
+            <span>Call deleted.</span>
+            <button id="capture-undo-button" type="button" class="button">Undo</button>
+          </p>
           <div id="capture-list" class="capture-list" role="listbox" tabindex={0} aria-label="Captured calls"></div>
           <div id="capture-none-found" class="nothing" hidden>
             <p>No call fits what you look for.</p>
@@ -115,13 +127,25 @@ function ReplayDialog(): Html {
           <p class="hint" id="replay-hint">
             The call's own path and query come behind it. This server sends it, so only public addresses can be reached.
           </p>
+          <details id="replay-edit" class="replay-edit">
+            <summary>Edit before sending</summary>
+            <label for="replay-method">Method</label>
+            <input id="replay-method" class="mono" maxlength={32} autocomplete="off" spellcheck={false} />
+            <label for="replay-path">Path and query</label>
+            <input id="replay-path" class="mono" autocomplete="off" spellcheck={false} />
+            <label for="replay-headers">Headers, one on each line</label>
+            <textarea id="replay-headers" class="mono" rows={5} spellcheck={false}></textarea>
+            <label for="replay-body">Body</label>
+            <textarea id="replay-body" class="mono" rows={6} spellcheck={false}></textarea>
+            <p class="hint" id="replay-body-hint" hidden>This body is binary or long, so it is sent as it came.</p>
+          </details>
           <div class="buttons">
             <button type="submit" class="primary">Send to URL</button>
             <button id="replay-view" type="button" class="button">Send to this view</button>
           </div>
         </form>
         <p id="replay-said" class="replay-said" role="status"></p>
-        <div id="replay-answer"></div>
+        <div id="replay-response"></div>
         <div id="replay-command" class="replay-command">
           <p class="hint">To a service on your own machine, from its terminal:</p>
           <CopyText text="portway --views-replay" label="the command" block />

@@ -1,5 +1,6 @@
 import type { DescribedView, ViewService } from "../../captures/mod.ts";
 import { EMPTY_FORM, type FormProblems, type FormState, readForm, refuseForm, textOf } from "../form.ts";
+import { badField } from "../../http/mod.ts";
 import { goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { AskButton, AskDialog, CheckField, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
@@ -24,6 +25,7 @@ export function addViewSettings(app: HqApp, desk: ViewService): void {
   app.post("/views/:id/settings", async (context) => {
     const viewer = requireViewer(context), id = context.req.param("id"), fields = await readForm(context);
     try {
+      checkHeaderLines(fields);
       await desk.change(viewer, id, toChanges(fields));
       return goTo(`/views/${id}/capture?done=saved`);
     } catch (error) {
@@ -59,7 +61,7 @@ function toChanges(fields: URLSearchParams): unknown {
       status: count("status"),
       headers: headerLines(fields).map((line) => {
         const colon = line.indexOf(":");
-        return colon < 0 ? [line, ""] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+        return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
       }),
       body: textOf(fields, "body").replaceAll("\r\n", "\n"),
       delayMs: count("delay"),
@@ -68,6 +70,13 @@ function toChanges(fields: URLSearchParams): unknown {
     retentionDays: count("days"),
     maxCaptures: count("captures"),
   };
+}
+
+/** @throws HttpError 400 that names the field, for a line without a name and a colon */
+function checkHeaderLines(fields: URLSearchParams): void {
+  const wrong = headerLines(fields).find((line) => line.indexOf(":") <= 0);
+  if (wrong === undefined) return;
+  throw badField("answer.headers", `has a line without a colon: "${wrong.slice(0, 60)}"`);
 }
 
 const headerLines = (fields: URLSearchParams) =>

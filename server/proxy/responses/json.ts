@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
+import { charsetOf, createTextDecoder } from "../../../common/readable/decode_text.js";
 import { answerJson, type ProxyResponse } from "../response.ts";
 import type { RequestDescription } from "../describe/description.ts";
 import type { FollowedResponse } from "../perform/follow.ts";
@@ -70,8 +71,8 @@ function headerBytes(headers: readonly (readonly [string, string])[]): number {
 
 const TEXT_TYPES =
   /^(text\/|application\/(.+\+)?(json|xml|javascript|x-www-form-urlencoded|graphql|yaml|x-ndjson)\b|image\/svg)/i;
-const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)/i;
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const STRICT = { fatal: true, ignoreBOM: true };
+const utf8 = new TextDecoder("utf-8", STRICT);
 
 /** A body as JSON can hold it: text where it is UTF-8, else Base64. */
 export interface BodyText {
@@ -89,12 +90,14 @@ function toBodyText(
   wanted: RequestDescription["responseType"],
 ): BodyText {
   if (wanted === "base64") return toBase64(bytes);
-  const charset = CHARSET.exec(contentType)?.[1] ?? "utf-8";
-  if (wanted === "text") return { body: createDecoder(charset, false).decode(bytes), isBase64: false };
+  const charset = charsetOf(contentType);
+  if (wanted === "text") {
+    return { body: createTextDecoder(charset, { ignoreBOM: true }).decode(bytes), isBase64: false };
+  }
   if (bytes.byteLength === 0) return { body: "", isBase64: false };
   if (contentType !== "" && !TEXT_TYPES.test(contentType)) return toBase64(bytes);
   try {
-    const decoder = /^utf-?8$/i.test(charset) ? utf8 : createDecoder(charset, true);
+    const decoder = charset === null || /^utf-?8$/i.test(charset) ? utf8 : createTextDecoder(charset, STRICT);
     return { body: decoder.decode(bytes), isBase64: false };
   } catch {
     return toBase64(bytes);
@@ -104,13 +107,4 @@ function toBodyText(
 function toBase64(bytes: Uint8Array): BodyText {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { body: view.toString("base64"), isBase64: true };
-}
-
-function createDecoder(charset: string, fatal: boolean): TextDecoder {
-  try {
-    return new TextDecoder(charset, { fatal, ignoreBOM: true });
-  } catch {
-    // A label nobody knows: read as UTF-8, which `auto` then falls back from when it does not fit.
-    return new TextDecoder("utf-8", { fatal, ignoreBOM: true });
-  }
 }

@@ -67,20 +67,21 @@ export class CaptureApi {
     return { bytes: bytes.slice(0, maxBytes), isWhole: isWhole && size <= maxBytes };
   }
 
-  /** @param {string} id */
+  /** Deletes a capture, also while the page closes. @param {string} id */
   async remove(id) {
-    await this.#ask(`/captures/${id}`, { method: "DELETE" });
+    await this.#ask(`/captures/${id}`, { method: "DELETE", keepalive: true });
   }
 
   /**
-   * Sends one again: to a URL, or to its view.
+   * Sends a capture again, to a URL or to its view.
    * @param {string} id
-   * @param {string | null} url
+   * @param {string | null} url null for its view
+   * @param {import("./capture_types.ts").Edit | undefined} edit parts that replace those of the capture
    * @param {AbortSignal} signal
    * @returns {Promise<import("../../../../common/captures/capture_json.ts").ReplayedJson | { capture: string }>}
    */
-  async replay(id, url, signal) {
-    const body = JSON.stringify({ url });
+  async replay(id, url, edit, signal) {
+    const body = JSON.stringify({ url, edit });
     return await (await this.#ask(`/captures/${id}/replay`, { method: "POST", body, signal })).json();
   }
 

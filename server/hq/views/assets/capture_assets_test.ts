@@ -1,8 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { createHmac } from "node:crypto";
-import { toCurl, toHar, toJsonLines } from "./capture_export.js";
-import { guessPreset, verifySignature } from "./capture_signature.js";
-import { formatBodySize, matches, queryOf, shownPath } from "./capture_text.js";
+import { toHar, toJsonLines } from "./capture_export.js";
+import { describeCount, formatBodySize, matches, queryOf, shownPath } from "./capture_text.js";
 import type { OpenedCaptureJson } from "../../../../common/captures/capture_json.ts";
 import { visibleRows } from "./capture_window.js";
 
@@ -22,7 +20,6 @@ const CAPTURE: OpenedCaptureJson = {
   body: btoa('{"a":"b"}'),
 };
 const ANY = { q: "", method: "", path: "", from: "", to: "" };
-const bytes = (text: string) => new TextEncoder().encode(text);
 
 Deno.test("a capture that comes is shown if it is what is looked for", () => {
   const fits = (filter: Partial<typeof ANY>) => matches(CAPTURE, { ...ANY, ...filter });
@@ -41,20 +38,6 @@ Deno.test("what is shown of a target is what is below the view", () => {
   deepEqual([0, 999, 1234, 56_789, 5_000_000].map(formatBodySize), ["0 B", "999 B", "1.2 kB", "57 kB", "5.0 MB"]);
 });
 
-Deno.test("a command of curl sends the same again, and nothing in it is a command of its own", () => {
-  equal(
-    toCurl(CAPTURE, "http://h/req/0123", bytes("it's; rm -rf")),
-    `curl 'http://h/req/0123/orders/%E9?n=1&m=it'\\''s' \\\n  -X 'POST' \\\n  -H 'X-Note: Grüße' \\\n  -H 'X-Empty;' \\\n` +
-      `  --data-binary 'it'\\''s; rm -rf'`,
-  );
-  equal(
-    toCurl(CAPTURE, "http://h/req/0123", Uint8Array.of(0, 255)).endsWith("--data-binary @<(printf '\\000\\377')"),
-    true,
-  );
-  equal(toCurl(CAPTURE, "http://h/req/0123", bytes("@/etc/passwd")).includes("@/etc"), false);
-  equal(toCurl(CAPTURE, "http://h/req/0123", null).endsWith("--data-binary '@capture-7'"), true);
-});
-
 Deno.test("captures are exported as HAR and as lines of JSON", () => {
   const binary = { ...CAPTURE, body: btoa("\xff\0") };
   const { log } = JSON.parse(toHar([CAPTURE, binary], "https://example.com/req/0123", "1.0"));
@@ -66,27 +49,29 @@ Deno.test("captures are exported as HAR and as lines of JSON", () => {
     encoding: "base64",
   });
   equal(log.entries[0].request.url, "https://example.com/req/0123/orders/%E9?n=1&m=it's");
+  const cookies = [["Cookie", "a=1; b=x=y;c"], ["cookie", "d=\xc3\xa9"]] as [string, string][];
+  const [entry] =
+    JSON.parse(toHar([{ ...CAPTURE, headers: cookies }], "https://example.com/req/0123", "1")).log.entries;
+  deepEqual(entry.request.cookies, [
+    { name: "a", value: "1" },
+    { name: "b", value: "x=y" },
+    { name: "", value: "c" },
+    { name: "d", value: "é" },
+  ]);
   deepEqual(log.entries[0].request.headers[1], { name: "X-Note", value: "Grüße" });
   deepEqual(toJsonLines([CAPTURE, binary]).trim().split("\n").map((line) => JSON.parse(line)), [CAPTURE, binary]);
 });
 
-Deno.test("signatures of GitHub, Stripe and Slack are told from wrong ones", async () => {
-  const body = bytes('{"zen":"é"}'), time = "1700000000";
-  const sign = (text: string) => createHmac("sha256", "s3cret").update(text).update(body).digest("hex");
-  const signed: Record<string, [string, string][]> = {
-    GitHub: [["X-Hub-Signature-256", `sha256=${sign("")}`]],
-    Stripe: [["Stripe-Signature", `t=${time},v1=${"0".repeat(64)},v1=${sign(`${time}.`)},v0=x`]],
-    Slack: [["X-Slack-Request-Timestamp", time], ["X-Slack-Signature", `v0=${sign(`v0:${time}:`)}`]],
-  };
-  for (const [preset, headers] of Object.entries(signed)) {
-    const capture = { ...CAPTURE, headers };
-    equal(guessPreset(capture), preset);
-    equal(await verifySignature(preset, "s3cret", capture, body), "valid");
-    equal(await verifySignature(preset, "other", capture, body), "invalid");
-    equal(await verifySignature(preset, "s3cret", capture, bytes("{}")), "invalid");
-    equal(await verifySignature(preset, "s3cret", CAPTURE, body), "unsigned");
-  }
-  equal(guessPreset(CAPTURE), null);
+Deno.test("a list says how many calls there are, and of a search how many it shows", () => {
+  deepEqual([describeCount(500, 1234, false), describeCount(1, 1, true), describeCount(0, 0, true)], [
+    "1234 calls",
+    "1 call",
+    "0 calls",
+  ]);
+  deepEqual([describeCount(500, null, false), describeCount(3, null, true)], [
+    "The newest 500 that match, more below",
+    "3 calls",
+  ]);
 });
 
 Deno.test("of a long list only what is visible is there", () => {

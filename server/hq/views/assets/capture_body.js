@@ -3,10 +3,12 @@ import { element, pre, table } from "./capture_dom.js";
 import { byteText, formatBodySize } from "./capture_text.js";
 
 /**
- * How bodies are read: as in the client.
+ * Readers of bodies, which the client uses too.
  * @typedef {{
  *   readBody: typeof import("../../../../common/readable/readable_body.js").readBody,
  *   hexLines: typeof import("../../../../common/readable/hex_lines.js").hexLines,
+ *   decodeText: typeof import("../../../../common/readable/decode_text.js").decodeText,
+ *   charsetOf: typeof import("../../../../common/readable/decode_text.js").charsetOf,
  * }} Readers
  */
 
@@ -34,12 +36,23 @@ export function showBytes({ bytes: all, isWhole: isAll }, form, contentType, rea
   const nodes = form === "hex"
     ? [hex(all, readers)]
     : form === "raw"
-    ? [pre(new TextDecoder().decode(bytes))]
+    ? [pre(decodeRaw(bytes, contentType, isWhole, readers))]
     : prettify(bytes, contentType, isWhole, readers);
   const isCut = form === "hex" ? all.length > HEX_BYTES : !isWhole;
   if (!isCut) return nodes;
   const about = isAll ? `The beginning of ${formatBodySize(all.length)}.` : "There is more, or it broke off here.";
   return [...nodes, element("p", { class: "nothing" }, [about])];
+}
+
+/**
+ * Decodes a body by its charset, with replacement characters for bytes that are not text.
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {string | null} contentType
+ * @param {boolean} isWhole
+ * @param {Readers} readers
+ */
+function decodeRaw(bytes, contentType, isWhole, { decodeText, charsetOf }) {
+  return decodeText(bytes, charsetOf(contentType), isWhole) ?? new TextDecoder().decode(bytes);
 }
 
 /**

@@ -2,7 +2,6 @@
 import { showBytes, SHOWN_BYTES } from "./capture_body.js";
 import { element, saveFile, table } from "./capture_dom.js";
 import { toCurl } from "./capture_export.js";
-import { guessPreset, PRESETS, verifySignature } from "./capture_signature.js";
 import { codingsOf, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
@@ -18,14 +17,20 @@ const DECODED = ["gzip", "x-gzip", "deflate", "br", "zstd"];
 /** As HQ's pages tell moments, to the second. */
 const RECEIVED = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** Everything of one capture. */
+/**
+ * @typedef {object} DetailOptions
+ * @property {CaptureApi} api
+ * @property {string} captureUrl
+ * @property {Readers} readers
+ * @property {typeof import("../../../../common/readable/signature.js")} signatures
+ * @property {(capture: Capture, loadBody: () => Promise<Uint8Array<ArrayBuffer>>) => void} onReplay
+ * @property {(capture: Capture) => void} onRemove
+ */
+
+/** The details of one capture. */
 export class CaptureDetail {
   #box;
-  #api;
-  #captureUrl;
-  #readers;
-  #onReplay;
-  #onRemoved;
+  #options;
   /** What was chosen last, and may be on its way. @type {string | null} */
   #wanted = null;
   /** @type {Capture | null} */
@@ -37,25 +42,22 @@ export class CaptureDetail {
 
   /**
    * @param {HTMLElement} box
-   * @param {CaptureApi} api
-   * @param {string} captureUrl
-   * @param {Readers} readers
-   * @param {(capture: Capture) => void} onReplay it is to be sent again
-   * @param {(id: string) => void} onRemoved
+   * @param {DetailOptions} options
    */
-  constructor(box, api, captureUrl, readers, onReplay, onRemoved) {
+  constructor(box, options) {
     this.#box = box;
-    this.#api = api;
-    this.#captureUrl = captureUrl;
-    this.#readers = readers;
-    this.#onReplay = onReplay;
-    this.#onRemoved = onRemoved;
+    this.#options = options;
+  }
+
+  /** The id of the capture that is open or loading; null for none. */
+  get shownId() {
+    return this.#wanted;
   }
 
   /** @param {string} id */
   async show(id) {
     this.#wanted = id;
-    const capture = await this.#api.get(id);
+    const capture = await this.#options.api.get(id);
     // Another one was chosen meanwhile.
     if (this.#wanted !== id) return;
     this.#capture = capture;
@@ -92,7 +94,7 @@ export class CaptureDetail {
     const capture = this.#capture;
     if (capture === null) return new Uint8Array(0);
     return await (this.#body ??= capture.body === undefined
-      ? this.#api.getBody(capture.id)
+      ? this.#options.api.getBody(capture.id)
       : Promise.resolve(decodeBase64(capture.body)));
   }
 
@@ -105,7 +107,7 @@ export class CaptureDetail {
     const codings = codingsOf(headers), asItCame = async () => ({ bytes: await this.#loadBody(), isWhole: true });
     if (codings.length === 0 || !codings.every((name) => DECODED.includes(name))) return await asItCame();
     // What is not coded as it says is shown as it came.
-    return await (this.#decoded ??= this.#api.getDecoded(id, SHOWN_BYTES).catch(asItCame));
+    return await (this.#decoded ??= this.#options.api.getDecoded(id, SHOWN_BYTES).catch(asItCame));
   }
 
   /** @param {Capture} capture */
@@ -120,17 +122,20 @@ export class CaptureDetail {
   /** @param {Capture} capture */
   #createActions(capture) {
     const said = element("span", { class: "said", role: "status" });
-    const replay = button("Send again…", () => Promise.resolve(this.#onReplay(capture)));
+    const replay = button("Send again…", () => {
+      this.#options.onReplay(capture, () => this.#loadBody());
+      return Promise.resolve();
+    });
     const copy = button("Copy as cURL", async () => {
       const body = capture.bodySize > CURL_BYTES ? null : await this.#loadBody();
-      await navigator.clipboard.writeText(toCurl(capture, this.#captureUrl, body));
+      await navigator.clipboard.writeText(toCurl(capture, this.#options.captureUrl, body));
       said.textContent = "Copied";
     });
     const raw = button("Download body", async () => saveFile(`capture-${capture.id}`, [await this.#loadBody()]));
     raw.disabled = capture.bodySize === 0;
-    const remove = button("Delete", async () => {
-      await this.#api.remove(capture.id);
-      this.#onRemoved(capture.id);
+    const remove = button("Delete", () => {
+      this.#options.onRemove(capture);
+      return Promise.resolve();
     });
     remove.classList.add("risky");
     const actions = element("div", { class: "capture-actions" }, [replay, copy, raw, remove, said]);
@@ -179,51 +184,95 @@ export class CaptureDetail {
     const body = isHex ? { bytes: await this.#loadBody(), isWhole: true } : await this.#loadReadable(capture);
     // Another one was chosen meanwhile.
     if (capture !== this.#capture) return;
-    const nodes = showBytes(body, form, capture.contentType, this.#readers);
+    const nodes = showBytes(body, form, capture.contentType, this.#options.readers);
     view.replaceChildren(...nodes);
   }
 
   /** @param {Capture} capture */
   #createVerifier(capture) {
-    const guess = guessPreset(capture);
-    const preset = element(
-      "select",
-      { id: "signature-preset" },
-      Object.keys(PRESETS).map((name) => {
-        const option = element("option", { value: name }, [name]);
-        option.selected = name === guess;
-        return option;
-      }),
-    );
+    const { SENDERS, guessSender } = this.#options.signatures, guess = guessSender(capture);
+    const sender = select("signature-sender", [...Object.keys(SENDERS), OTHER], guess ?? "");
     const secret = element("input", { id: "signature-secret", type: "password", autocomplete: "off" });
+    const field = element("input", { id: "signature-field", autocomplete: "off", spellcheck: "false" });
+    const hash = select("signature-hash", ["SHA-256", "SHA-1", "SHA-384", "SHA-512"], "");
+    const encoding = select("signature-encoding", ["hex", "base64"], "");
+    const own = element("div", { class: "verifier-own" }, [
+      ...labelled("Header with the signature", field),
+      ...labelled("Hash", hash),
+      ...labelled("Encoding", encoding),
+    ]);
+    const showOwn = () => own.hidden = sender.value !== OTHER;
+    sender.addEventListener("change", showOwn);
+    showOwn();
     const said = element("p", { class: "said", role: "status" });
     const form = element("form", { class: "verifier" }, [
-      element("label", { for: "signature-preset" }, ["Sender"]),
-      preset,
-      element("label", { for: "signature-secret" }, ["Secret, which stays in this page"]),
-      secret,
+      ...labelled("Sender", sender),
+      own,
+      ...labelled("Secret, which stays in this page", secret),
       element("button", { type: "submit", class: "button" }, ["Verify"]),
       said,
     ]);
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const result = await verifySignature(preset.value, secret.value, capture, await this.#loadBody());
+      const chosen = [sender.value, field.value, hash.value, encoding.value];
+      const result = await this.#verify(capture, secret.value, chosen);
       said.textContent = VERDICTS[result];
       said.dataset.verdict = result;
     });
-    const details = element("details", { class: "verify" }, [
+    return element("details", { class: "verify" }, [
       element("summary", {}, [guess === null ? "Verify a signature" : `Verify the signature of ${guess}`]),
       form,
     ]);
-    return details;
+  }
+
+  /**
+   * @param {Capture} capture
+   * @param {string} secret
+   * @param {string[]} chosen sender, and field, hash and encoding of another one
+   */
+  async #verify(capture, secret, [sender, field, hash, encoding]) {
+    const { signatures: { createScheme, SENDERS, verifySignature }, captureUrl } = this.#options;
+    const scheme = sender === OTHER ? createScheme(field, hash, encoding) : SENDERS[sender];
+    if (scheme === null) return "unnamed";
+    const below = capture.path.replace(/^\/req\/[^/]*/, "");
+    const url = `${captureUrl}${below}${capture.query === null ? "" : `?${capture.query}`}`;
+    return await verifySignature(scheme, secret, { headers: capture.headers, url, body: await this.#loadBody() });
   }
 }
 
+const OTHER = "Other (HMAC of the body)";
+
 const VERDICTS = {
   valid: "The signature is valid.",
-  invalid: "The signature is not valid: another secret, or other bytes.",
-  unsigned: "There is no signature of this sender.",
+  invalid: "The signature is not valid. The secret or the bytes differ.",
+  unsigned: "This call has no signature of this sender.",
+  unnamed: "Enter the header that contains the signature.",
 };
+
+/**
+ * @param {string} id
+ * @param {readonly string[]} values
+ * @param {string} chosen
+ */
+function select(id, values, chosen) {
+  return element(
+    "select",
+    { id },
+    values.map((value) => {
+      const option = element("option", { value }, [value]);
+      option.selected = value === chosen;
+      return option;
+    }),
+  );
+}
+
+/**
+ * @param {string} text
+ * @param {HTMLElement} field
+ */
+function labelled(text, field) {
+  return [element("label", { for: field.id }, [text]), field];
+}
 
 /**
  * @param {string} title

@@ -1,53 +1,85 @@
 // @ts-check
-// Captures in the forms in which others take them.
-import { decodeBase64, readable } from "./capture_text.js";
+// Captures in the formats of other tools.
+import { bytesOf, decodeBase64, readable } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 
+/** Fields that curl writes itself, or that describe one connection. */
+const NOT_COPIED =
+  /^(host|content-length|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|te|expect)$/i;
+/** From this size on, curl sends `Expect: 100-continue`. */
+const EXPECT_BYTES = 1024 * 1024;
+
 /**
- * The command that sends a capture once more.
+ * Returns the shell command that sends a capture again: the same method, target, fields and body. It runs in every POSIX
+ * shell, and adds none of the fields that curl sends by default.
  * @param {Capture} capture
  * @param {string} captureUrl of its view
- * @param {Uint8Array<ArrayBuffer> | null} body null where it is too long to be part of a command
+ * @param {Uint8Array<ArrayBuffer> | null} body null when it is too long for a command
  */
 export function toCurl(capture, captureUrl, body) {
   const { method, path, query, headers, bodySize, id } = capture;
-  const below = path.replace(/^\/req\/[^/]*/, "");
-  const url = captureUrl + below + (query === null ? "" : `?${query}`);
-  const parts = [`curl ${quote(escapeBytes(url))}`];
-  if (method !== "GET" || bodySize > 0) parts.push(`-X ${quote(method)}`);
-  for (const [name, value] of headers) {
-    if (/^(host|content-length|connection|transfer-encoding|expect)$/i.test(name)) continue;
-    // A name with a colon alone would remove the field.
-    parts.push(`-H ${quote(value === "" ? `${name};` : `${name}: ${readable(value)}`)}`);
+  const has = (/** @type {string} */ wanted) => headers.some(([name]) => name.toLowerCase() === wanted);
+  const target = path.replace(/^\/req\/[^/]*/, "") + (query === null ? "" : `?${query}`);
+  const parts = [`curl ${quote(escapeBytes(captureUrl + target))}`];
+  if (/[[\]{}]/.test(target)) parts.push("--globoff");
+  if (/\/\.{1,2}(?=[/?]|$)/.test(target)) parts.push("--path-as-is");
+  // curl drops a question mark without a query, and escapes bytes beyond ASCII.
+  if (query === "" || escapeBytes(target) !== target) {
+    parts.push(`--request-target ${quoteBytes(new URL(captureUrl).pathname + target)}`);
   }
-  if (bodySize > 0) parts.push(`--data-binary ${body === null ? quote(`@capture-${id}`) : quoteBytes(body)}`);
-  return parts.join(" \\\n  ");
+  if (method === "HEAD" && bodySize === 0) parts.push("--head");
+  else if (method === "HEAD") parts.push("-X HEAD", "--ignore-content-length", "-H 'Connection: close'");
+  else if (method !== (bodySize > 0 ? "POST" : "GET")) parts.push(`-X ${quote(method)}`);
+  for (const [name, value] of headers) {
+    // A name with a colon alone would remove the field.
+    if (!NOT_COPIED.test(name)) parts.push(`-H ${quoteBytes(value === "" ? `${name};` : `${name}: ${value}`)}`);
+  }
+  for (const name of ["Accept", "User-Agent"]) if (!has(name.toLowerCase())) parts.push(`-H '${name}:'`);
+  if (bodySize === 0) {
+    if (has("content-length")) parts.push("-H 'Content-Length: 0'");
+    return parts.join(BREAK);
+  }
+  if (!has("content-type")) parts.push("-H 'Content-Type:'");
+  if (has("transfer-encoding")) parts.push("-H 'Transfer-Encoding: chunked'");
+  if (bodySize > EXPECT_BYTES) parts.push("-H 'Expect:'");
+  if (body === null) parts.push(`--data-binary ${quote(`@capture-${id}`)}`);
+  else if (isPlainText(body)) {
+    parts.push(`--data-raw ${quote(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body))}`);
+  } else return [`printf ${quote(escapeAll(body))} |`, ...parts, "--data-binary @-"].join(BREAK);
+  return parts.join(BREAK);
 }
 
-/** Text of a shell, which changes nothing between single quotes. @param {string} text */
+const BREAK = " \\\n  ";
+
+/** Quotes text for a shell. @param {string} text */
 const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** @param {Uint8Array<ArrayBuffer>} bytes */
-function quoteBytes(bytes) {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    // deno-lint-ignore no-control-regex -- what a terminal would not take
-    if (!/[\x00-\x08\x0b-\x1f\x7f]/.test(text) && !text.startsWith("@")) return quote(text);
-  } catch {
-    // Escaped below.
-  }
-  // curl takes no NUL in an argument: printf writes it.
-  const escaped = Array.from(bytes, (byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
-  return `@<(printf ${quote(escaped)})`;
+/** Quotes text of one character a byte, so that the shell passes these bytes. @param {string} text */
+function quoteBytes(text) {
+  const bytes = bytesOf(text);
+  return isPlainText(bytes) ? quote(readable(text)) : `"$(printf ${quote(escapeAll(bytes))})"`;
 }
 
-/** @param {string} url with one character a byte */
+/** Whether a command can contain bytes as they are. @param {Uint8Array<ArrayBuffer>} bytes */
+function isPlainText(bytes) {
+  try {
+    // deno-lint-ignore no-control-regex -- terminals act on these
+    return !/[\x00-\x08\x0b-\x1f\x7f]/.test(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return false;
+  }
+}
+
+/** Escapes all bytes for printf. @param {Uint8Array<ArrayBuffer>} bytes */
+const escapeAll = (bytes) => Array.from(bytes, (byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+
+/** @param {string} url one character a byte */
 const escapeBytes = (url) =>
-  url.replace(/[^\x21-\x7e]/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase()}`);
+  url.replace(/[^\x21\x22\x24-\x7e]/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase()}`);
 
 /**
- * HAR 1.2 of captures, which browsers and other tools read.
+ * Returns captures as HAR 1.2, which browsers and other tools import.
  * @param {readonly Capture[]} captures with their bodies
  * @param {string} captureUrl of their view
  * @param {string} version of this program
@@ -73,7 +105,7 @@ function toEntry(capture, protocol) {
       method,
       url,
       httpVersion: `HTTP/${httpVersion}`,
-      cookies: [],
+      cookies: parseCookies(capture.headers),
       headers: fields,
       queryString: [...new URLSearchParams(query ?? "")].map(([name, value]) => ({ name, value })),
       ...(bodySize === 0 ? {} : { postData: toPostData(capture) }),
@@ -96,6 +128,19 @@ function toEntry(capture, protocol) {
   };
 }
 
+/**
+ * Parses the Cookie fields of a request.
+ * @param {Capture["headers"]} headers
+ */
+function parseCookies(headers) {
+  return headers.filter(([name]) => name.toLowerCase() === "cookie")
+    .flatMap(([, value]) => value.split(";")).map((pair) => readable(pair.trim())).filter((pair) => pair !== "")
+    .map((pair) => {
+      const at = pair.indexOf("=");
+      return at < 0 ? { name: "", value: pair } : { name: pair.slice(0, at), value: pair.slice(at + 1) };
+    });
+}
+
 /** @param {Capture} capture */
 function toPostData({ body, contentType }) {
   const mimeType = contentType ?? "";
@@ -108,7 +153,7 @@ function toPostData({ body, contentType }) {
 }
 
 /**
- * One JSON object a line.
+ * Returns captures as JSON Lines.
  * @param {readonly Capture[]} captures
  */
 export function toJsonLines(captures) {

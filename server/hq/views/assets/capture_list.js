@@ -25,7 +25,7 @@ export class CaptureList {
 
   /**
    * @param {HTMLElement} box that scrolls
-   * @param {(capture: Capture) => void} onChoose
+   * @param {(capture: Capture, isKey: boolean) => void} onChoose isKey for arrow keys, Home and End
    * @param {() => void} onNearEnd the end of the list comes into sight
    */
   constructor(box, onChoose, onNearEnd) {
@@ -118,7 +118,7 @@ export class CaptureList {
   #onClick(event) {
     const row = event.target instanceof Element ? event.target.closest(".capture-row") : null;
     const capture = this.#captures.find(({ id }) => row?.id === `capture-${id}`);
-    if (capture !== undefined) this.#onChoose(capture);
+    if (capture !== undefined) this.#onChoose(capture, false);
   }
 
   /** @param {KeyboardEvent} event */
@@ -132,6 +132,6 @@ export class CaptureList {
     const top = next * ROW_HEIGHT, { scrollTop, clientHeight } = this.#box;
     if (top < scrollTop) this.#box.scrollTop = top;
     else if (top + ROW_HEIGHT > scrollTop + clientHeight) this.#box.scrollTop = top + ROW_HEIGHT - clientHeight;
-    this.#onChoose(this.#captures[next]);
+    this.#onChoose(this.#captures[next], true);
   }
 }

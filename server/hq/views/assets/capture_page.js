@@ -1,61 +1,72 @@
 // @ts-check
-// The page of one view: a list that follows what comes, and all of the capture that is chosen.
+// The page of a view: a live list of captured calls, and the details of the chosen call.
 import { CaptureApi } from "./capture_api.js";
 import { CaptureDetail } from "./capture_detail.js";
 import { byId, element, saveFile } from "./capture_dom.js";
 import { toHar, toJsonLines } from "./capture_export.js";
 import { CaptureList } from "./capture_list.js";
 import { ReplayDialog } from "./capture_replay.js";
-import { byteText, matches } from "./capture_text.js";
+import { byteText, describeCount, matches } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 const PAGE = 500;
-/** Captures that are exported, and bytes of their bodies that are taken along. */
+/** Most captures of an export, and most bytes of one body in it. */
 const MAX_EXPORTED = 10_000;
 const MAX_EXPORTED_BODY = 4 * 1024 * 1024;
-/** A page may be left open for days: older ones are asked for again by who scrolls to them. */
+/** Most captures in the list of a page that stays open for days. Scrolling down loads older ones again. */
 const MAX_LISTED = 20_000;
 const TYPING_MS = 250;
-/** As in the stylesheet: list and detail take each other's place. */
+/** How long a deletion can be undone. */
+const UNDO_MS = 10_000;
+/** As in the stylesheet: list and details replace each other. */
 const NARROW = matchMedia("(max-width: 48rem)");
 
-// They lie beside this file where it is served, and not where it is written.
+// The server serves these modules beside this file, unlike the source tree.
 const { href } = new URL("./", import.meta.url);
 /** @type {typeof import("../../../../common/readable/readable_body.js")} */
 const { readBody } = await import(`${href}readable_body.js`);
 /** @type {typeof import("../../../../common/readable/hex_lines.js")} */
 const { hexLines } = await import(`${href}hex_lines.js`);
+/** @type {typeof import("../../../../common/readable/decode_text.js")} */
+const { charsetOf, decodeText } = await import(`${href}decode_text.js`);
+/** @type {typeof import("../../../../common/readable/signature.js")} */
+const signatures = await import(`${href}signature.js`);
 
 const root = byId("captures", HTMLElement);
-const { view: viewId = "", captureUrl = "", version = "" } = root.dataset;
+const { view: viewId = "", captureUrl = "", version = "", chosen = "" } = root.dataset;
+const pageUrl = `/views/${viewId}/capture`, maxCaptures = Number(root.dataset.max);
 const api = new CaptureApi(viewId);
 const state = byId("capture-state", HTMLElement), empty = byId("capture-empty", HTMLElement);
-const noneFound = byId("capture-none-found", HTMLElement);
+const noneFound = byId("capture-none-found", HTMLElement), undo = byId("capture-undo", HTMLElement);
 const filterForm = byId("capture-filter", HTMLFormElement), pause = byId("capture-pause", HTMLButtonElement);
-const readers = { readBody, hexLines };
+const readers = { readBody, hexLines, decodeText, charsetOf };
 const replay = new ReplayDialog(viewId, api, readers);
-const detail = new CaptureDetail(
-  byId("capture-detail", HTMLElement),
+const detail = new CaptureDetail(byId("capture-detail", HTMLElement), {
   api,
   captureUrl,
   readers,
-  (capture) => replay.open(capture),
-  onRemoved,
-);
-const list = new CaptureList(byId("capture-list", HTMLElement), choose, () => void loadMore());
+  signatures,
+  onReplay: (capture, loadBody) => replay.open(capture, loadBody),
+  onRemove: remove,
+});
+const list = new CaptureList(byId("capture-list", HTMLElement), onChosen, () => void loadMore());
 
 /** Newest first. @type {Capture[]} */
 let captures = [];
-/** What to look before for more; null when all is there. @type {number | null} */
+/** The cursor before which more captures are, or null. @type {number | null} */
 let next = null;
 let isLoading = false;
-/** Changes with the filter: what was asked for before it counts no more. */
+/** Counts filters, so that a late response for an earlier filter is dropped. */
 let turn = 0;
-/** The newest cursor that was seen, whether it was shown or not. */
+/** The newest cursor that was received, shown or not. */
 let newest = Number(root.dataset.after);
+/** All captures of the view, with those that the filter hides. */
+let total = Number(root.dataset.total);
 let stopFollowing = () => {};
+/** The deleted capture, until the server deletes it. @type {{ capture: Capture, timer: ReturnType<typeof setTimeout> } | null} */
+let removed = null;
 
 /** @returns {Filter} */
 function readFilter() {
@@ -93,9 +104,9 @@ async function loadMore() {
     if (next !== Infinity) more.before = String(next);
     const page = await api.list(readFilter(), more);
     if (asked !== turn) return;
-    captures.push(...page.captures);
+    captures.push(...page.captures.filter(({ id }) => id !== removed?.capture.id));
     next = page.next;
-    // What has come while this was asked for was put in front.
+    // Captures that arrived during the request are in front already.
     captures = [...new Map(captures.map((capture) => [capture.cursor, capture])).values()]
       .sort((a, b) => b.cursor - a.cursor);
     newest = Math.max(newest, captures[0]?.cursor ?? 0);
@@ -109,19 +120,24 @@ async function loadMore() {
   }
 }
 
+const isFiltered = () => Object.values(readFilter()).some((text) => text !== "");
+
 function showCount() {
-  const isSearch = Object.values(readFilter()).some((text) => text !== "");
+  const isSearch = isFiltered();
+  // A complete list is exact, also after deletions in another window.
+  if (!isSearch && next === null) total = captures.length;
   empty.hidden = captures.length > 0 || isSearch;
   noneFound.hidden = captures.length > 0 || !isSearch || next !== null;
-  const count = `${captures.length}${next === null ? "" : "+"} ${captures.length === 1 ? "call" : "calls"}`;
+  const count = describeCount(captures.length, isSearch ? null : total, next === null);
   say(pause.getAttribute("aria-pressed") === "true" ? `${count}, paused` : count);
 }
 
 /** @param {Capture} capture */
 function onCapture(capture) {
+  if (capture.cursor > newest) total = Math.min(total + 1, maxCaptures);
   newest = Math.max(newest, capture.cursor);
-  if (!matches(capture, readFilter()) || captures.some(({ cursor }) => cursor === capture.cursor)) return;
-  // Its body is asked for when it is looked at.
+  if (!matches(capture, readFilter()) || captures.some(({ cursor }) => cursor === capture.cursor)) return showCount();
+  // Its body is loaded when somebody opens it.
   const { body: _, ...head } = capture;
   list.prepend([head]);
   if (captures.length > MAX_LISTED) {
@@ -129,6 +145,7 @@ function onCapture(capture) {
     next = captures[captures.length - 1].cursor;
   }
   showCount();
+  openNewest();
 }
 
 function follow() {
@@ -136,22 +153,87 @@ function follow() {
   stopFollowing = api.follow(newest, onCapture, (isOpen) => isOpen ? showCount() : say("Connecting again…"));
 }
 
-/** @param {Capture} capture */
-function choose(capture) {
-  list.choose(capture.id);
-  root.classList.add("chosen");
-  detail.show(capture.id).then(() => {
-    if (NARROW.matches) root.scrollIntoView();
-  }).catch(complain);
+/** Opens the newest call beside the list, unless a call is open. The address stays that of the list. */
+function openNewest() {
+  if (captures.length > 0 && detail.shownId === null && !NARROW.matches) show(captures[0].id);
+}
+
+/**
+ * Opens the call that was chosen in the list and gives it an address of its own. Arrow keys replace the address, so that
+ * Back does not return through every row.
+ * @param {Capture} capture
+ * @param {boolean} isKey
+ */
+function onChosen({ id }, isKey) {
+  const url = `${pageUrl}/${id}`;
+  if (location.pathname !== url) {
+    const isCall = location.pathname !== pageUrl;
+    history[isKey && isCall ? "replaceState" : "pushState"]({ isChosen: true }, "", url);
+  }
+  show(id);
 }
 
 /** @param {string} id */
-function onRemoved(id) {
-  captures = captures.filter((capture) => capture.id !== id);
-  list.show(captures);
-  list.choose(null);
+function show(id) {
+  list.choose(id);
+  if (location.pathname !== pageUrl) root.classList.add("chosen");
+  detail.show(id).then(() => {
+    if (NARROW.matches) root.scrollIntoView();
+  }).catch((error) => {
+    detail.clear();
+    complain(error);
+  });
+}
+
+/** Shows the call of the address, or the list. */
+function showAddress() {
+  const id = location.pathname.startsWith(`${pageUrl}/`) ? location.pathname.slice(pageUrl.length + 1) : "";
+  if (id !== "") return show(id);
   root.classList.remove("chosen");
+  list.choose(null);
   detail.clear();
+  openNewest();
+}
+
+function backToList() {
+  if (history.state?.isChosen === true) return history.back();
+  history.replaceState(null, "", pageUrl);
+  showAddress();
+}
+
+/**
+ * Removes a call from the list. The server deletes it when it can no longer be undone.
+ * @param {Capture} capture
+ */
+function remove(capture) {
+  commitRemoval();
+  removed = { capture, timer: setTimeout(commitRemoval, UNDO_MS) };
+  captures = captures.filter(({ id }) => id !== capture.id);
+  total--;
+  list.show(captures);
+  undo.hidden = false;
+  history.replaceState(history.state, "", pageUrl);
+  showAddress();
+  showCount();
+}
+
+function commitRemoval() {
+  if (removed === null) return;
+  const { capture, timer } = removed;
+  clearTimeout(timer);
+  removed = null;
+  undo.hidden = true;
+  api.remove(capture.id).catch((error) => {
+    restore(capture);
+    complain(error);
+  });
+}
+
+/** @param {Capture} capture */
+function restore(capture) {
+  total++;
+  captures = [...captures, capture].sort((a, b) => b.cursor - a.cursor);
+  list.show(captures);
   showCount();
 }
 
@@ -199,7 +281,7 @@ byId("capture-search-all", HTMLButtonElement).addEventListener("click", () => {
 pause.addEventListener("click", () => {
   const isPaused = pause.getAttribute("aria-pressed") !== "true";
   pause.setAttribute("aria-pressed", String(isPaused));
-  pause.textContent = isPaused ? "Go on" : "Pause";
+  pause.textContent = isPaused ? "Resume" : "Pause";
   if (isPaused) stopFollowing();
   else follow();
   showCount();
@@ -207,9 +289,24 @@ pause.addEventListener("click", () => {
 byId("export-har", HTMLButtonElement).addEventListener("click", () => void exportAll("har").catch(complain));
 byId("export-jsonl", HTMLButtonElement).addEventListener("click", () => void exportAll("jsonl").catch(complain));
 byId("capture-back", HTMLButtonElement).addEventListener("click", () => {
-  root.classList.remove("chosen");
+  backToList();
   byId("capture-list", HTMLElement).focus();
 });
+byId("capture-undo-button", HTMLButtonElement).addEventListener("click", () => {
+  if (removed === null) return;
+  const { capture, timer } = removed;
+  clearTimeout(timer);
+  removed = null;
+  undo.hidden = true;
+  restore(capture);
+  onChosen(capture, false);
+});
+addEventListener("popstate", showAddress);
+addEventListener("pagehide", commitRemoval);
 detail.clear();
-void reload().then(follow);
+if (chosen !== "") show(chosen);
+void reload().then(() => {
+  openNewest();
+  follow();
+});
 root.append(element("span", { hidden: "", id: "capture-ready" }));

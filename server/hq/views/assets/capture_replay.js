@@ -1,12 +1,103 @@
 // @ts-check
-// The dialog that sends a capture again.
+// The dialog that sends a capture again, as it came or edited.
 import { showBytes } from "./capture_body.js";
 import { byId, element, table } from "./capture_dom.js";
-import { decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
+import { byteText, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("../../../../common/captures/capture_json.ts").ReplayedJson} Replayed */
 /** @typedef {import("./capture_body.js").Readers} Readers */
+
+/** Fields that the server writes itself. */
+const NOT_EDITED = /^(host|content-length|connection|keep-alive|transfer-encoding|expect)$/i;
+/** Bytes of a body that can be edited. */
+const EDITED_BYTES = 256 * 1024;
+
+/** The editor of a capture: method, path, headers and body. */
+class CaptureEditor {
+  #details = byId("replay-edit", HTMLDetailsElement);
+  #method = byId("replay-method", HTMLInputElement);
+  #path = byId("replay-path", HTMLInputElement);
+  #headers = byId("replay-headers", HTMLTextAreaElement);
+  #body = byId("replay-body", HTMLTextAreaElement);
+  #hint = byId("replay-body-hint", HTMLElement);
+  /** The fields as they were filled. */
+  #filled = { method: "", path: "", headers: "", body: "" };
+  /** Counts captures, so that a late body is dropped. */
+  #turn = 0;
+
+  /**
+   * @param {Capture} capture
+   * @param {() => Promise<Uint8Array<ArrayBuffer>>} loadBody
+   * @returns {Promise<void>}
+   */
+  async fill(capture, loadBody) {
+    const turn = ++this.#turn;
+    this.#details.open = false;
+    this.#method.value = capture.method;
+    this.#path.value = shownPath(capture);
+    this.#headers.value = capture.headers.filter(([name]) => !NOT_EDITED.test(name))
+      .map(([name, value]) => `${name}: ${readable(value)}`).join("\n");
+    this.#body.value = "";
+    this.#body.disabled = true;
+    const text = capture.bodySize > EDITED_BYTES ? null : decodeUtf8(await loadBody());
+    if (turn !== this.#turn) return;
+    this.#body.value = text ?? "";
+    this.#body.disabled = text === null;
+    this.#hint.hidden = text !== null;
+    this.#filled = this.#read();
+  }
+
+  /**
+   * Returns the parts that the user changed, or undefined when there are none.
+   * @returns {import("./capture_types.ts").Edit | undefined}
+   * @throws {Error} for a header line without a colon
+   */
+  readEdit() {
+    const now = this.#read(), before = this.#filled;
+    /** @type {import("./capture_types.ts").Edit} */
+    const edit = {};
+    if (now.method !== before.method) edit.method = now.method;
+    if (now.path !== before.path) edit.path = escapePath(now.path);
+    if (now.headers !== before.headers) edit.headers = parseHeaders(now.headers);
+    if (now.body !== before.body) edit.body = btoa(toBytes(now.body));
+    return Object.keys(edit).length === 0 ? undefined : edit;
+  }
+
+  #read() {
+    const [method, path] = [this.#method.value.trim(), this.#path.value.trim()];
+    return { method, path, headers: this.#headers.value, body: this.#body.value };
+  }
+}
+
+/** @param {string} text in UTF-8, one character a byte */
+const toBytes = (text) => byteText(new TextEncoder().encode(text));
+
+/** Escapes the characters that a request line cannot contain. @param {string} path */
+const escapePath = (path) => path.replace(/[^\x21\x22\x24-\x7e]+/gu, encodeURIComponent);
+
+/** @param {Uint8Array<ArrayBuffer>} bytes */
+function decodeUtf8(bytes) {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    // A text field would change these.
+    return /[\0\r]/.test(text) ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {string} text
+ * @returns {[name: string, value: string][]}
+ */
+function parseHeaders(text) {
+  return text.split("\n").filter((line) => line.trim() !== "").map((line) => {
+    const colon = line.indexOf(":");
+    if (colon <= 0) throw new Error(`The header line "${line.slice(0, 60)}" has no colon.`);
+    return [line.slice(0, colon).trim(), toBytes(line.slice(colon + 1).trim())];
+  });
+}
 
 /** Sends captures of one view to a URL, which the browser remembers for the view, or to the view itself. */
 export class ReplayDialog {
@@ -14,19 +105,20 @@ export class ReplayDialog {
   #form = byId("replay-form", HTMLFormElement);
   #url = byId("replay-url", HTMLInputElement);
   #said = byId("replay-said", HTMLElement);
-  #answer = byId("replay-answer", HTMLElement);
+  #response = byId("replay-response", HTMLElement);
   #command = byId("replay-command", HTMLElement);
+  #editor = new CaptureEditor();
   #api;
   #viewId;
   #readers;
   /** @type {Capture | null} */
   #capture = null;
-  /** Ends what is being sent. */
+  /** Ends the running request. */
   #leave = new AbortController();
 
   /**
    * @param {string} viewId
-   * @param {{ replay(id: string, url: string | null, signal: AbortSignal): Promise<Replayed | { capture: string }> }} api
+   * @param {Pick<import("./capture_api.js").CaptureApi, "replay">} api
    * @param {Readers} readers
    */
   constructor(viewId, api, readers) {
@@ -41,8 +133,11 @@ export class ReplayDialog {
     this.#dialog.addEventListener("close", () => this.#leave.abort());
   }
 
-  /** @param {Capture} capture */
-  open(capture) {
+  /**
+   * @param {Capture} capture
+   * @param {() => Promise<Uint8Array<ArrayBuffer>>} loadBody
+   */
+  open(capture, loadBody) {
     this.#capture = capture;
     byId("replay-what", HTMLElement).replaceChildren(
       element("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
@@ -53,6 +148,7 @@ export class ReplayDialog {
     this.#say("");
     this.#dialog.showModal();
     this.#url.focus();
+    this.#editor.fill(capture, loadBody).catch((error) => this.#say(error.message, "bad"));
   }
 
   /** @param {Capture} capture */
@@ -70,7 +166,7 @@ export class ReplayDialog {
   #say(text, tone = "") {
     this.#said.textContent = text;
     this.#said.dataset.tone = tone;
-    this.#answer.replaceChildren();
+    this.#response.replaceChildren();
   }
 
   /** @param {string | null} url null: to the view itself */
@@ -78,14 +174,15 @@ export class ReplayDialog {
     const capture = this.#capture;
     if (capture === null) return;
     if (url === "") {
-      this.#say("Say where to send it.", "bad");
+      this.#say("Enter the URL to send it to.", "bad");
       return this.#url.focus();
     }
     this.#leave.abort();
     const leave = this.#leave = new AbortController();
     this.#say("Sending…");
     try {
-      const result = await this.#api.replay(capture.id, url, leave.signal);
+      const edit = url === null ? undefined : this.#editor.readEdit();
+      const result = await this.#api.replay(capture.id, url, edit, leave.signal);
       if (leave.signal.aborted) return;
       if (url !== null) remember(this.#viewId, url);
       if ("capture" in result) this.#say(`Captured again, as number ${result.capture}.`, "good");
@@ -96,7 +193,7 @@ export class ReplayDialog {
     }
   }
 
-  /** @param {Replayed} answer */
+  /** @param {Replayed} response */
   #show({ url, status, statusText, headers, durationMs, body, bodyTruncated, decoded, decodedTruncated }) {
     const find = (/** @type {string} */ name) => headers.find(([one]) => one.toLowerCase() === name)?.[1] ?? null;
     const came = decodeBase64(body);
@@ -113,8 +210,8 @@ export class ReplayDialog {
       { class: "body-view" },
       showBytes(shown, "pretty", find("content-type"), this.#readers),
     );
-    this.#answer.replaceChildren(
-      element("p", { class: "replay-url" }, [`Answer of ${url}`]),
+    this.#response.replaceChildren(
+      element("p", { class: "replay-url" }, [`Response of ${url}`]),
       element("h3", {}, ["Headers"]),
       table(headers.map(([name, value]) => [name, readable(value)])),
       element("h3", {}, ["Body"]),
@@ -142,6 +239,6 @@ function remember(viewId, url) {
   try {
     localStorage.setItem(keyOf(viewId), url);
   } catch {
-    // A browser that keeps nothing has it typed again.
+    // Without storage the user types the URL again.
   }
 }

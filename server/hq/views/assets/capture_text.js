@@ -76,6 +76,18 @@ export function formatBodySize(bytes) {
 }
 
 /**
+ * Describes how many calls a list shows.
+ * @param {number} shown
+ * @param {number | null} total null when the number of matches is unknown
+ * @param {boolean} isWhole whether the list contains them all
+ */
+export function describeCount(shown, total, isWhole) {
+  if (!isWhole && total === null) return `The newest ${shown} that match, more below`;
+  const count = isWhole || total === null ? shown : Math.max(shown, total);
+  return `${count} ${count === 1 ? "call" : "calls"}`;
+}
+
+/**
  * Whether a capture that has just come is one of those that are looked for, as the server decides it.
  * @param {Capture} capture with its body, as far as it is there
  * @param {Filter} filter

@@ -7,3 +7,13 @@ export interface Filter {
   from: string;
   to: string;
 }
+
+/** Parts of a capture that a user changed before sending it. Texts have one character a byte. */
+export interface Edit {
+  method?: string;
+  /** Path and query below the view. */
+  path?: string;
+  headers?: [name: string, value: string][];
+  /** Base64. */
+  body?: string;
+}
