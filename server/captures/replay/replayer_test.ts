@@ -44,7 +44,7 @@ async function ask(
 ): Promise<ReplayedJson> {
   const release = replayer.admit(account);
   try {
-    const sent = { view: "Orders", capture: CAPTURE, service, body: nothing() };
+    const sent = { view: "Orders", capture: CAPTURE, service, body: nothing(), isEdited: false };
     return await replayer.send(who(account), sent, signal);
   } finally {
     release();
