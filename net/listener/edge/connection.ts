@@ -11,7 +11,7 @@ import type { ListenerTraffic } from "../traffic.ts";
 import { BodyCut, type ExchangeHandler } from "../types.ts";
 import { type ConnectionEffect, type ConnectionEvent, ConnectionState, getDeadline } from "./connection_state.ts";
 import { EdgeExchange, type ExchangeConnection } from "./exchange.ts";
-import type { Http2Connection, Http2Front } from "./http2/types.ts";
+import type { Http2Connection, Http2Front } from "./http2/connection.ts";
 import { Input, UpgradedConnection } from "./input.ts";
 
 /** The listener as its connections see it. */

@@ -8,8 +8,7 @@ import { DEFAULT_LIMITS, type ListenerLimits } from "../limits.ts";
 import type { ListenerTraffic } from "../traffic.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "../types.ts";
 import { EdgeConnection, type ListenerContext } from "./connection.ts";
-import { openHttp2 } from "./http2/open.ts";
-import type { Http2Front } from "./http2/types.ts";
+import { type Http2Front, openHttp2 } from "./http2/connection.ts";
 
 /** The one timer of all connections. */
 const SWEEP_MS = 1000;

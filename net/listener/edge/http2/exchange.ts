@@ -1,5 +1,11 @@
+import { releaseBuffer } from "../../../../common/buffers/buffer_pool.ts";
 import type { HttpError } from "../../../../common/http_error.ts";
+import { PieceQueue } from "../../../body/chunk_queue.ts";
 import { encodeLatin1, RequestHead, RequestSyntaxError } from "../../../http1/mod.ts";
+import { ErrorCode, StreamError } from "../../../http2/frames.ts";
+import type { RequestFields } from "../../../http2/request_fields.ts";
+import type { Session } from "../../../http2/session.ts";
+import type { Stream, StreamReceiver } from "../../../http2/stream.ts";
 import {
   badRequest,
   BodyPace,
@@ -13,35 +19,25 @@ import {
 import type { ListenerLimits } from "../../limits.ts";
 import type { ListenerTraffic } from "../../traffic.ts";
 import { BodyCut, type Exchange } from "../../types.ts";
-import { ErrorCode, StreamError } from "./frames.ts";
-import { Incoming } from "./incoming.ts";
-import { Http2ResponseWriter, type Replied } from "./response.ts";
-import type { RequestFields } from "./request_fields.ts";
-import type { Sender } from "./sender.ts";
+import { Http2ResponseWriter } from "./response.ts";
 
-/** Methods whose bodies may be streams that wait for the answer to begin. */
+/** Methods whose body may be a stream that waits for the response to begin. */
 const STREAMED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
-/** How much of an upload is taken, in bytes, and how many looks at it, a second apart, once its answer is complete. */
+/** The part of an upload that is accepted after its response: bytes, and checks, which run once a second. */
 const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_CHECKS = 3;
 const CONTINUE = encodeLatin1("Continue\r\n");
+const NOTHING = new Uint8Array(0);
 
-/** What an exchange asks of the connection it is on. */
-export interface Http2Line {
+/** The connection as its exchanges see it. */
+export interface ExchangeContext {
   readonly remoteAddress: string;
-  readonly sender: Sender;
-  readonly traffic: ListenerTraffic | null;
-  /** Of a body so many bytes have been taken; the visitor may send `more` of this stream. */
-  taken(exchange: Http2Exchange, bytes: number, more: number): void;
-  /** Ends a stream in both directions, and tells the visitor. */
-  reset(exchange: Http2Exchange, code: ErrorCode): void;
-  /** Both directions have ended. */
-  forget(exchange: Http2Exchange): void;
+  readonly session: Session;
+  readonly options: { readonly limits: ListenerLimits; readonly traffic: ListenerTraffic | null };
 }
 
-/** A request of HTTP/2, brought into the form of the others. */
-export class Http2Exchange extends Leavable implements Exchange, Replied {
-  readonly id: number;
+/** One HTTP/2 request with its body and its response: the user of a stream. */
+export class Http2Exchange extends Leavable implements Exchange, StreamReceiver {
   readonly method: string;
   readonly path: string;
   readonly host: string;
@@ -51,57 +47,55 @@ export class Http2Exchange extends Leavable implements Exchange, Replied {
   readonly upgrade = null;
   readonly isWebSocket = false;
   readonly head = new RequestHead();
-  /** What makes this request unfit to be answered by anyone. */
-  readonly fault: HttpError | null;
+  /** The reason why no handler may get this request. */
+  readonly rejection: HttpError | null;
   hasBody: boolean;
-  /** A body was announced, and may be none. */
+  /** Whether a body was announced that may have no bytes. */
   readonly mayBeEmpty: boolean;
   trailers: Uint8Array<ArrayBuffer> = NOTHING;
-  /** The visitor's direction is complete. */
-  hasEnded: boolean;
-  /** It is over, in whichever way. */
-  isOver = false;
-  readonly #line: Http2Line;
-  readonly #incoming = new Incoming();
+  readonly #context: ExchangeContext;
+  readonly #stream: Stream;
   readonly #pace = new BodyPace();
-  /** Bytes of the body that came. */
-  #came = 0;
+  /** Body bytes that are received and not read yet. */
+  readonly #waiting = new PieceQueue();
+  /** The buffer of the chunk that the reader has. */
+  #lent: Uint8Array<ArrayBuffer> = NOTHING;
+  /** Body bytes received so far. */
+  #received = 0;
   #first: Uint8Array | null = null;
-  /** Nobody reads the rest of the body. */
+  /** Whether the rest of the body is dropped. */
   #isDropped = false;
-  /** The answer is out; since so many checks, and with so many bytes of the body having come before. */
+  /** Whether the response is complete, the checks since then, and the body bytes received before. */
   #isResponded = false;
   #lingered = 0;
-  #cameBefore = 0;
+  #receivedBefore = 0;
   /** Ends the wait of the pending read. */
   #wake: () => void = () => {};
   #request: Request | null = null;
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
 
   /**
-   * @param fields of the block that has just been read
-   * @param hasEnded no body follows
-   * @throws StreamError when they are no request's
+   * @param fields of the block that was just decoded
+   * @throws StreamError when they describe no request
    */
-  constructor(line: Http2Line, id: number, fields: RequestFields, hasEnded: boolean, maxFields: number) {
+  constructor(context: ExchangeContext, stream: Stream, fields: RequestFields) {
     super();
-    this.#line = line;
-    this.id = id;
-    this.hasEnded = hasEnded;
-    const bytes = fields.takeHead();
+    this.#context = context;
+    this.#stream = stream;
+    const bytes = fields.takeHead(), hasEnded = !stream.canReceive;
     this.method = fields.method;
     this.path = fields.path;
     this.host = fields.host;
-    this.fault = this.#parseHead(bytes, fields, maxFields);
+    this.rejection = this.#parseHead(bytes, fields, context.options.limits.maxFields);
     const { head } = this;
-    if (hasEnded) this.#checkLength();
+    if (hasEnded) this.#checkLength(true);
     this.hasBody = !hasEnded && (!head.hasLength || head.length > 0);
     this.mayBeEmpty = this.hasBody && !head.hasLength && !STREAMED.has(this.method);
-    this.response = new Http2ResponseWriter(this, line.sender, line.traffic);
+    this.response = new Http2ResponseWriter(context.session, stream, this.isHead, context.options.traffic);
   }
 
   get remoteAddress(): string {
-    return this.#line.remoteAddress;
+    return this.#context.remoteAddress;
   }
 
   get isHead(): boolean {
@@ -128,22 +122,22 @@ export class Http2Exchange extends Leavable implements Exchange, Replied {
     const first = this.#first;
     this.#first = null;
     if (first !== null) return first;
-    const incoming = this.#incoming;
-    incoming.release();
+    this.#releaseLent();
     if (!this.hasBody) return null;
     this.#askForBody();
     this.#pace.wait();
     for (;;) {
-      if (this.#isDropped) throw new BodyCut("the rest of the body is not waited for");
+      if (this.#isDropped) throw new BodyCut("the rest of the body is dropped");
       if (this.hasLeft) throw new BodyCut("the visitor left");
-      const piece = incoming.shift();
-      if (piece !== null) {
-        this.#pace.came(piece.length);
-        // Whoever asks for a piece takes it: the next one may be on its way meanwhile.
-        this.#line.taken(this, piece.length, this.hasEnded ? 0 : incoming.taken(piece.length));
-        return piece;
+      const next = this.#waiting.shift();
+      if (next !== undefined) {
+        this.#lent = next.bytes;
+        this.#pace.came(next.used);
+        // The client may send the next chunk while the reader uses this one.
+        this.#consume(next.used);
+        return next.bytes.subarray(0, next.used);
       }
-      if (this.hasEnded) {
+      if (!this.#stream.canReceive) {
         this.#pace.came(0);
         return null;
       }
@@ -152,8 +146,8 @@ export class Http2Exchange extends Leavable implements Exchange, Replied {
   }
 
   /**
-   * Waits for the first piece of a body that may be none: to a service a chunked one without a piece is an oddity.
-   * @throws BodyCut when the visitor leaves before it
+   * Waits for the first chunk of a body that may be empty, because services treat an empty chunked body as unusual.
+   * @throws BodyCut when the client disconnects before
    */
   async findBody(): Promise<void> {
     const first = await this.readBody();
@@ -165,93 +159,76 @@ export class Http2Exchange extends Leavable implements Exchange, Replied {
     return this.#request ??= createRequest(this);
   }
 
-  /**
-   * More of the body has come.
-   * @param size bytes that its frame took of the windows, padding included
-   * @throws StreamError when it is more than may come, or another length than the head has
-   */
-  onData(piece: Uint8Array, size: number, end: boolean): void {
-    const incoming = this.#incoming;
-    incoming.allowance -= size;
-    if (incoming.allowance < 0) throw new StreamError(ErrorCode.flowControl, "more came than may come");
-    if (this.hasEnded) throw new StreamError(ErrorCode.streamClosed, "DATA behind the end");
-    this.#came += piece.length;
-    this.hasEnded = end;
-    this.#checkLength();
+  onData(bytes: Uint8Array, size: number, end: boolean): void {
+    this.#received += bytes.length;
+    this.#checkLength(end);
     const isKept = this.hasBody && !this.#isDropped;
-    if (isKept) incoming.push(piece);
-    const passedOver = isKept ? size - piece.length : size;
-    if (passedOver > 0) this.#line.taken(this, passedOver, end ? 0 : incoming.taken(passedOver));
+    if (isKept) this.#waiting.push(bytes);
+    const dropped = isKept ? size - bytes.length : size;
+    if (dropped > 0) this.#consume(dropped);
     this.#wake();
-    if (!this.#isResponded) return;
-    if (end) this.#finish();
-    else if (this.#came - this.#cameBefore > LINGER_BYTES) this.reset(ErrorCode.none);
+    const isTooMuch = this.#isResponded && this.#received - this.#receivedBefore > LINGER_BYTES;
+    if (!end && isTooMuch) this.#reset(ErrorCode.none);
   }
 
-  /** The body has ended, and these field lines follow it. @throws StreamError as {@link onData} does */
   onTrailers(lines: Uint8Array<ArrayBuffer>): void {
     this.trailers = lines;
     this.onData(NOTHING, 0, true);
   }
 
-  /** The answer is out: what is left of the upload is taken for a moment, and then refused. */
-  onResponded(): void {
+  onSent(): void {
     this.#isResponded = true;
-    this.#cameBefore = this.#came;
-    this.dropBody();
-    if (this.hasEnded) this.#finish();
+    this.#receivedBefore = this.#received;
+    this.#dropBody();
   }
 
-  /** Takes no more of the body: whoever waits for it hears that it was cut. */
-  dropBody(): void {
-    this.#isDropped = true;
-    const dropped = this.#incoming.drop();
-    if (dropped > 0) this.#line.taken(this, dropped, this.hasEnded ? 0 : this.#incoming.taken(dropped));
-    this.#wake();
-  }
-
-  reset(code: ErrorCode): void {
-    if (!this.isOver) this.#line.reset(this, code);
-  }
-
-  /** Once a second: ends what a visitor neither goes on with nor takes. */
-  check(limits: ListenerLimits): void {
-    if (this.#isResponded) {
-      if (++this.#lingered >= LINGER_CHECKS) this.reset(ErrorCode.none);
-    } else if (this.#pace.isTooSlow(limits)) this.reset(ErrorCode.cancel);
-    else if (this.response.isStalled(limits)) this.response.cut();
-  }
-
-  /** The stream has ended before its time, or with the connection. */
-  leave(): void {
-    if (this.isOver) return;
-    this.#settle();
+  onClosed(): void {
+    this.#dropBody();
     if (this.#isResponded) return;
     this.tellLeft();
     this.#wake();
   }
 
-  #finish(): void {
-    if (this.isOver) return;
-    this.#settle();
-    this.#line.forget(this);
+  onTick(): void {
+    const { limits } = this.#context.options;
+    if (this.#isResponded) {
+      if (++this.#lingered >= LINGER_CHECKS) this.#reset(ErrorCode.none);
+    } else if (this.#pace.isTooSlow(limits)) this.#reset(ErrorCode.cancel);
+    else if (this.response.isStalled(limits)) this.response.cut();
   }
 
-  #settle(): void {
-    this.isOver = true;
-    this.#line.sender.drop(this.response.outgoing);
-    this.dropBody();
+  #reset(code: ErrorCode): void {
+    this.#context.session.streams.reset(this.#stream, code);
+  }
+
+  #consume(bytes: number): void {
+    this.#context.session.streams.consume(this.#stream, bytes, this.#waiting.size, performance.now());
+  }
+
+  /** Accepts no more of the body, and ends the pending read with an error. */
+  #dropBody(): void {
+    this.#isDropped = true;
+    const dropped = this.#waiting.drop();
+    if (dropped > 0) this.#consume(dropped);
+    this.#wake();
+  }
+
+  /** Returns the last chunk's buffer to the pool. Only the reader's next call proves that the reader is done with it. */
+  #releaseLent(): void {
+    if (this.#lent.length > 0) releaseBuffer(this.#lent);
+    this.#lent = NOTHING;
   }
 
   #askForBody(): void {
-    const isAsked = this.head.expectation === "continue" && this.#came === 0 && !this.hasEnded;
+    const isAsked = this.head.expectation === "continue" && this.#received === 0 && this.#stream.canReceive;
     if (isAsked && !this.response.begun) this.response.inform(100, CONTINUE);
   }
 
-  #checkLength(): void {
+  /** @param end the body is complete */
+  #checkLength(end: boolean): void {
     const { hasLength, length } = this.head;
-    if (this.fault === null && hasLength && (this.#came > length || (this.hasEnded && this.#came < length))) {
-      throw new StreamError(ErrorCode.protocol, "the body has another length than it says");
+    if (this.rejection === null && hasLength && (this.#received > length || (end && this.#received < length))) {
+      throw new StreamError(ErrorCode.protocol, "the body differs from its Content-Length");
     }
   }
 
@@ -260,7 +237,7 @@ export class Http2Exchange extends Leavable implements Exchange, Replied {
       if (fields.isTooLarge) throw new RequestSyntaxError(HEAD_TOO_LARGE, 431);
       const isWhole = this.head.parse(bytes, 0, bytes.length, maxFields);
       if (fields.hasTwoHosts) return badRequest("The Host header names another host than the request.");
-      // Another form would name a host of its own.
+      // Other target forms would contain a host of their own.
       const isPath = this.path.startsWith("/") || this.path === "*";
       return isWhole && isPath ? null : badRequest("The request's head is malformed.");
     } catch (error) {
@@ -269,5 +246,3 @@ export class Http2Exchange extends Leavable implements Exchange, Replied {
     }
   }
 }
-
-const NOTHING = new Uint8Array(0);

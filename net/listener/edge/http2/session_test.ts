@@ -8,13 +8,13 @@ import { yieldToEventLoop } from "../../../../common/event_loop.ts";
 import { DEFAULT_LIMITS } from "../../limits.ts";
 import type { Exchange, ExchangeHandler } from "../../types.ts";
 import { block, END_HEADERS, END_STREAM, frame, headers, hello, request, Type } from "./_test_client.ts";
-import { Http2Session } from "./session.ts";
+import { Http2Driver } from "./connection.ts";
 
 /** A session whose visitor is the test. */
 function open(handler: ExchangeHandler) {
   const [visitor, connection] = createConnectionPair();
   const limits = { ...DEFAULT_LIMITS };
-  const session = new Http2Session(
+  const session = new Http2Driver(
     connection,
     "192.0.2.1",
     { handler, limits, traffic: null, log: silentLogger },

@@ -1,5 +1,78 @@
-import { CR, decodeLatin1, dropForbiddenTrailers, LF, TOKEN_BYTES, VALUE_BYTES } from "../../../http1/mod.ts";
-import { ErrorCode, StreamError } from "./frames.ts";
+import { CR, decodeLatin1, dropForbiddenTrailers, LF, TOKEN_BYTES, VALUE_BYTES } from "../http1/mod.ts";
+import { ConnectionError, ErrorCode, Flag, readU31, StreamError, unpad } from "./frames.ts";
+import { HpackDecoder, HpackError, type OnField } from "./hpack/mod.ts";
+
+/** Bytes of a field block in all its frames. */
+const MAX_BLOCK = 64 * 1024;
+/** Bytes of the priority in HEADERS, which precede the block. */
+const PRIORITY_SIZE = 5;
+
+/** A complete field block. */
+export interface Block {
+  stream: number;
+  endStream: boolean;
+  bytes: Uint8Array;
+}
+
+/**
+ * Collects the field blocks of one connection from HEADERS and CONTINUATION frames (RFC 9113, section 4.3) and decodes
+ * them in their order, because each may change the meaning of later ones.
+ */
+export class BlockReader {
+  readonly #decoder = new HpackDecoder();
+  /** The incomplete block. */
+  #stream = 0;
+  #endStream = false;
+  #chunks: Uint8Array[] = [];
+  #size = 0;
+
+  /**
+   * Begins a block with a HEADERS frame whose payload is `bytes[start, end)`.
+   * @returns the block, valid as long as `bytes`, or null when more frames belong to it
+   */
+  begin(stream: number, flags: number, bytes: Uint8Array, start: number, end: number): Block | null {
+    let block = unpad(flags, bytes, start, end);
+    if ((flags & Flag.priority) !== 0) {
+      if (block.length < PRIORITY_SIZE) throw new ConnectionError(ErrorCode.frameSize, "HEADERS are cut short");
+      // A stream error would leave the block undecoded, so the session ends.
+      if (readU31(block, 0) === stream) throw new ConnectionError(ErrorCode.protocol, "a stream depends on itself");
+      block = block.subarray(PRIORITY_SIZE);
+    }
+    const endStream = (flags & Flag.endStream) !== 0;
+    if ((flags & Flag.endHeaders) !== 0) return { stream, endStream, bytes: block };
+    this.#stream = stream;
+    this.#endStream = endStream;
+    this.#chunks = [Uint8Array.from(block)];
+    this.#size = block.length;
+    return null;
+  }
+
+  /** Continues the block with a CONTINUATION frame. Returns the block when it is complete. */
+  continue(flags: number, bytes: Uint8Array, start: number, end: number): Block | null {
+    this.#size += end - start;
+    if (this.#size > MAX_BLOCK) throw new ConnectionError(ErrorCode.enhanceYourCalm, "a field block is too large");
+    this.#chunks.push(bytes.slice(start, end));
+    if ((flags & Flag.endHeaders) === 0) return null;
+    const whole = new Uint8Array(this.#size);
+    let at = 0;
+    for (const chunk of this.#chunks) {
+      whole.set(chunk, at);
+      at += chunk.length;
+    }
+    this.#chunks = [];
+    return { stream: this.#stream, endStream: this.#endStream, bytes: whole };
+  }
+
+  /** Decodes a block. Every block must be decoded, even for a refused stream. @throws ConnectionError */
+  read({ bytes }: Block, onField: OnField): void {
+    try {
+      this.#decoder.decode(bytes, 0, bytes.length, onField);
+    } catch (error) {
+      if (!(error instanceof HpackError)) throw error;
+      throw new ConnectionError(ErrorCode.compression, error.message);
+    }
+  }
+}
 
 /** What stands for a request's line (RFC 9113, section 8.3.1). */
 type Pseudo = ":method" | ":scheme" | ":authority" | ":path";
