@@ -160,3 +160,26 @@ Deno.test("every route of the API refuses nobody, strangers, lesser and revoked 
     });
   }
 });
+
+Deno.test("every route of the API refuses a query parameter that it does not have, or has twice", async () => {
+  await using server = await startServer();
+  const { paths } = await (await fetch(`${server.url}/api/v1/openapi.json`)).json() as {
+    paths: Record<string, Record<string, { parameters?: { in: string; name: string }[] }>>;
+  };
+  let routes = 0;
+  for (const [template, item] of Object.entries(paths)) {
+    if (!template.startsWith("/api/v1/")) continue;
+    for (const [method, { parameters = [] }] of Object.entries(item)) {
+      if (method === "parameters") continue;
+      routes++;
+      const known = parameters.find((parameter) => parameter.in === "query")?.name;
+      for (const query of ["metod=GET", ...(known === undefined ? [] : [`${known}=1&${known}=2`])]) {
+        const url = `${server.url}${template.replace(/\{\w+\}/g, "1")}?${query}`;
+        const response = await fetch(url, { method: method.toUpperCase() });
+        const { error } = await response.json();
+        deepEqual([response.status, error.code, error.field], [400, "bad_request", query.split("=")[0]], url);
+      }
+    }
+  }
+  ok(routes >= 24, `${routes} routes`);
+});

@@ -3,31 +3,31 @@ import { nothingHere } from "../../common/http_error.ts";
 import type { ExchangeEnv } from "../../net/listener/mod.ts";
 import { type ApiObject, type ApiPart, joinApi } from "../../common/open_api.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
-import type { ApiArea, Handler } from "../http/mod.ts";
+import { type ApiArea, checkQuery, type Handler } from "../http/mod.ts";
 import { sizedJson } from "./sized_json.ts";
 import { welcome, type WelcomeOptions } from "./welcome.ts";
 
-/** Where the OpenAPI document is. */
+/** The path that serves the OpenAPI document. */
 const OPEN_API_PATH = "/api/v1/openapi.json";
 
-/** The areas whose routes make up the API, and what the server itself answers. */
+/** The parts that make up the API. */
 export interface ApiOptions {
+  /** Areas whose routes belong to the API. */
   areas: readonly ApiArea[];
-  /** What `/` tells. */
+  /** Content for the page at `/`. */
   about: WelcomeOptions;
-  /** What the OpenAPI document says of the proxy, to be loaded when somebody reads it. */
+  /** Describes the proxy for the OpenAPI document. The first request for the document loads the module. */
   describeProxy(): Promise<ApiPart>;
 }
 
-/** The face of the API. */
+/** The request handler for the API. */
 export interface ApiHandler extends Handler {
   /** The OpenAPI document. */
   describe(): Promise<ApiObject>;
 }
 
-/** `/` and everything below `/api/v1/`. Each answer here says its length, as HEAD has no body that would tell. */
+/** Handles `/` and all paths below `/api/v1/`. Responses have a Content-Length, also those to HEAD. */
 export function createApiHandler({ areas, about, describeProxy }: ApiOptions): ApiHandler {
-  areas.forEach(checkDescribed);
   const info = { title: PROJECT, version: RELEASE, url: about.baseUrl };
   const describe = async () =>
     joinApi(info, [SERVER_API, await describeProxy(), ...areas.map(({ describe }) => describe)]);
@@ -35,12 +35,16 @@ export function createApiHandler({ areas, about, describeProxy }: ApiOptions): A
   app.use(endUnread);
   app.get("/", (context) => welcome(context.req.header("accept") ?? null, about));
   let document: string | null = null;
-  app.get(OPEN_API_PATH, async () => sizedJson(document ??= JSON.stringify(await describe())));
-  for (const { routes } of areas) if (routes !== undefined) app.route("/", routes);
+  app.get(OPEN_API_PATH, checkNames({}), async () => sizedJson(document ??= JSON.stringify(await describe())));
+  for (const { routes, describe } of areas) {
+    for (const { method, path, handler } of routes?.routes ?? []) {
+      app.on(method, path, checkNames(findOperation(describe, method, path)), handler);
+    }
+  }
   app.notFound(() => {
     throw nothingHere();
   });
-  // Hono would make an answer of its own.
+  // Hono would otherwise respond itself.
   app.onError((error) => {
     throw error;
   });
@@ -53,18 +57,32 @@ export function createApiHandler({ areas, about, describeProxy }: ApiOptions): A
   };
 }
 
-/** Hono answers HEAD with what GET does and drops the body, which would go on: a stream of events has no other end. */
+/** Cancels the body that Hono drops from the response to HEAD: a stream of events would otherwise stay open. */
 const endUnread: MiddlewareHandler<ExchangeEnv> = async (context, next) => {
   await next();
   if (context.env.exchange.method === "HEAD") await context.res.body?.cancel();
 };
 
-/** What the document does not tell of is not tested either for who may call it. @throws Error for such a route */
-function checkDescribed({ routes, describe }: ApiArea): void {
-  for (const { method, path } of routes?.routes ?? []) {
-    const item = describe.paths[path.replace(/:(\w+)/g, "{$1}")];
-    if (item?.[method.toLowerCase()] === undefined) throw new Error(`${method} ${path}: no area describes it`);
-  }
+/**
+ * The operation that describes a route in the OpenAPI document. Every route needs one: the document decides which query
+ * parameters are known, and tests of access find the routes in it.
+ * @throws Error for a route without
+ */
+function findOperation({ paths }: ApiPart, method: string, path: string): ApiObject {
+  const operation = paths[path.replace(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
+  if (typeof operation !== "object" || operation === null) throw new Error(`${method} ${path}: no area describes it`);
+  return operation as ApiObject;
+}
+
+/** Refuses query parameters that an operation does not have. */
+function checkNames({ parameters }: ApiObject): MiddlewareHandler<ExchangeEnv> {
+  const known = new Set(
+    (Array.isArray(parameters) ? parameters : []).flatMap((one) => one.in === "query" ? one.name : []),
+  );
+  return async ({ env }, next) => {
+    checkQuery(env.exchange.path, known);
+    await next();
+  };
 }
 
 /** The server's own routes. */
@@ -75,6 +93,7 @@ const SERVER_API: ApiPart = {
       get: {
         tags: ["server"],
         operationId: "health",
+        security: [],
         summary: "Whether it runs",
         responses: {
           200: {
@@ -88,6 +107,7 @@ const SERVER_API: ApiPart = {
       get: {
         tags: ["server"],
         operationId: "describe",
+        security: [],
         summary: "This document",
         responses: { 200: { description: "it", content: { "application/json": { schema: { type: "object" } } } } },
       },

@@ -3,7 +3,7 @@ import { RELEASE } from "../../common/release.ts";
 import type { Handler } from "../http/mod.ts";
 import { sizedJson } from "./sized_json.ts";
 
-/** `/health`, which is asked from a server's first moment on. @param read what it says besides that the server runs */
+/** Handles `/health`, from the start of the server on. @param read the members besides `version` */
 export function createHealth(read: () => object): Handler {
   return {
     prefix: "/health",

@@ -3,13 +3,13 @@ import { HttpError } from "../../common/http_error.ts";
 import type { ExchangeEnv } from "../../net/listener/mod.ts";
 import type { ApiArea } from "../http/mod.ts";
 
-/** Where a proxy that gets certificates on demand asks first, with `?domain=`. */
+/** The path that a proxy calls, with `?domain=`, before it obtains a certificate on demand. */
 const TLS_ASK_PATH = "/api/v1/tls-ask";
 
 /**
- * Tells a reverse proxy which names it may get certificates for: the server's own, and those of tunnels that there
- * are. Whoever could make it ask for others would use up what its authority gives in a week.
- * @param isServed whether the server answers at that host now
+ * Allows a reverse proxy to obtain certificates for the server's own hosts and for existing tunnels, and refuses all other
+ * names. Attackers could otherwise exhaust the weekly limit that the certificate authority grants.
+ * @param isServed whether this server has that host
  */
 export function createTlsAsk(isServed: (host: string) => Promise<boolean>): ApiArea {
   const routes = new Hono<ExchangeEnv>();
@@ -28,6 +28,7 @@ export function createTlsAsk(isServed: (host: string) => Promise<boolean>): ApiA
           get: {
             tags: ["tls"],
             operationId: "mayHaveCertificate",
+            security: [],
             summary: "Whether a proxy may get a certificate for a host",
             parameters: [{ name: "domain", in: "query", required: true, schema: { type: "string" } }],
             responses,

@@ -3,17 +3,17 @@ import { escapeHtml } from "../../common/http_error.ts";
 import { getLookText } from "../../common/look/look.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
 
-/** What the proxy's page at `/` tells. */
+/** Content for the proxy's page at `/`. */
 export interface WelcomeOptions {
-  /** Where this server is reached, without a slash at the end. */
+  /** This server's URL, without a slash at the end. */
   baseUrl: string;
-  /** Whether local files are served. */
+  /** Whether the proxy serves local files. */
   files: boolean;
-  /** Whether URLs may stand right behind {@link baseUrl}. */
+  /** Whether a URL may follow {@link baseUrl} directly. */
   openPaths: boolean;
 }
 
-/** The endpoints of the proxy: method, path, what it is for. */
+/** The proxy's endpoints: method, path and purpose. */
 function listEndpoints({ files, openPaths }: WelcomeOptions): [string, string, string][] {
   const endpoints: [string, string, string][] = [
     ["GET", "/health", "health check"],
@@ -26,13 +26,13 @@ function listEndpoints({ files, openPaths }: WelcomeOptions): [string, string, s
   return [...endpoints, ["GET", "/api/v1/openapi.json", "all of it for machines (OpenAPI 3.1)"]];
 }
 
-/** Name, version label, endpoints and project, for whoever asks for `/`: a page for browsers, text for all others. */
+/** Responds to `/` with name, version, endpoints and project: a page for browsers, text for other clients. */
 export function welcome(accept: string | null, options: WelcomeOptions): Response {
   const isPage = accept?.includes("text/html") ?? false;
   const body = isPage ? renderPage(options) : renderText(options);
   return new Response(body, {
     headers: {
-      // HEAD has no body that would tell.
+      // The response to HEAD has no body to derive the length from.
       "content-length": String(Buffer.byteLength(body)),
       "content-type": `text/${isPage ? "html" : "plain"}; charset=utf-8`,
       "cache-control": "no-store",

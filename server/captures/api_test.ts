@@ -95,9 +95,34 @@ Deno.test("what cannot be used is 400 and names its field", async () => {
   equal(await fields({ name: "a\x1b[2Jb" }), "400 bad_request name");
   equal(await fields({ other: 1 }), "400 bad_request other");
   equal(await fields([]), "400 bad_request undefined");
-  for (const query of ["limit=x", "before=-1", "from=soon"]) {
+  for (const query of ["limit=x", "limit=0", "limit=501", "before=-1", "from=soon"]) {
     equal((await askJson(area, `/api/v1/views/${id}/captures?${query}`)).error.field, query.split("=")[0]);
   }
+});
+
+Deno.test("deleting captures honours every filter that listing them has", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  const list = async (query = "") =>
+    (await askJson(area, `/api/v1/views/${id}/captures${query}`)).captures.map((capture) => capture.id);
+  const remove = async (query: string) => {
+    const response = await area.ask(`/api/v1/views/${id}/captures${query}`, "ann", { method: "DELETE" });
+    return await response.json() as { removed?: number; error?: { code: string; field: string } };
+  };
+  for (let count = 0; count < 130; count++) await send(captureUrl, [{ method: "GET" }, { method: "POST", body: "x" }]);
+  await send(captureUrl, [{ method: "PUT", body: "needle" }], "/haystack");
+  deepEqual(await remove("?method=POST"), { removed: 130 });
+  equal((await list("?limit=500")).length, 131);
+  deepEqual(await remove("?q=needle&path=/elsewhere"), { removed: 0 });
+  deepEqual(await remove("?q=needle&path=/haystack"), { removed: 1 });
+  deepEqual(await remove("?after=1&before=6"), { removed: 2 });
+  deepEqual(await remove(`?to=${encodeURIComponent(new Date(0).toISOString())}`), { removed: 0 });
+  for (const query of ["?metod=GET", "?limit=10", "?method=GET&method=POST", "?after=x"]) {
+    equal((await remove(query)).error?.code, "bad_request", query);
+  }
+  equal((await list("?limit=500")).length, 128);
+  deepEqual(await remove(""), { removed: 128 });
+  deepEqual(await list(), []);
 });
 
 Deno.test("an account has as many views as it may", async () => {

@@ -36,6 +36,24 @@ export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
   throw badField(field, reason);
 }
 
+/**
+ * Checks the names in a request's query: a misspelled filter would otherwise select everything.
+ * @param path path and query of the request
+ * @param known the parameters that the operation has
+ * @throws HttpError 400 `bad_request` for a parameter that is not known or is given twice
+ */
+export function checkQuery(path: string, known: ReadonlySet<string>): void {
+  const mark = path.indexOf("?");
+  if (mark < 0) return;
+  const seen = new Set<string>();
+  for (const name of new URLSearchParams(path.slice(mark)).keys()) {
+    const shown = name.slice(0, MAX_FIELD);
+    if (!known.has(name)) throw fieldRefused(shown, `The query parameter "${shown}" is not known.`);
+    if (seen.has(name)) throw fieldRefused(shown, `The query parameter "${shown}" is given twice.`);
+    seen.add(name);
+  }
+}
+
 /** 400 `bad_request` for one field; "" is the input as a whole. */
 export function badField(field: string, reason: string): HttpError {
   if (field === "") return new HttpError(400, "bad_request", `The body ${reason}.`);

@@ -43,6 +43,7 @@ export function proxyApi({ files, openPaths, isAlone }: ProxyApiOptions): ApiPar
 const WELCOME_OPERATION: ApiObject = {
   tags: ["proxy"],
   operationId: "welcome",
+  security: [],
   summary: "Name, version and endpoints",
   responses: { 200: { description: "a page for browsers, text for others", content: { "text/*": { schema: {} } } } },
 };
@@ -64,7 +65,16 @@ const PROXYSCOTCH_OPERATION: ApiObject = {
 
 /** What callers send: values before they are transformed. */
 function toSchema(schema: z.ZodType): ApiObject {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override({ jsonSchema }) {
+      // Generators of clients, such as openapi-python-client, refuse `false` as a schema.
+      if (jsonSchema.items !== false || jsonSchema.prefixItems === undefined) return;
+      delete jsonSchema.items;
+      jsonSchema.minItems = jsonSchema.maxItems = jsonSchema.prefixItems.length;
+    },
+  });
   return rest;
 }
 
@@ -107,6 +117,7 @@ const REQUEST_ITEM: ApiObject = {
   get: {
     tags: ["proxy"],
     operationId: "getProxyStatus",
+    security: [],
     summary: "Whether a proxy is here and wants a token, as proxyscotch tells it",
     responses: { 200: jsonResponseOf("ProxyscotchStatus", "it is"), default: toErrorResponse("refused") },
   },
@@ -244,7 +255,7 @@ const PROXYSCOTCH_ANSWER: ApiObject = {
     type: "object",
     required: ["success", "isBinary", "status", "statusText", "headers", "data"],
     properties: {
-      success: { const: true },
+      success: { type: "boolean", description: "always true" },
       isBinary: { type: "boolean" },
       status: { type: "integer" },
       statusText: { type: "string" },
@@ -255,7 +266,7 @@ const PROXYSCOTCH_ANSWER: ApiObject = {
     type: "object",
     required: ["success", "data"],
     properties: {
-      success: { const: false },
+      success: { type: "boolean", description: "always false" },
       data: { type: "object", required: ["message"], properties: { message: { type: "string" } } },
     },
   }],
@@ -265,7 +276,7 @@ const PROXYSCOTCH_STATUS: ApiObject = {
   type: "object",
   required: ["success", "data"],
   properties: {
-    success: { const: true },
+    success: { type: "boolean", description: "always true" },
     data: {
       type: "object",
       required: ["sessionFingerprint", "isProtected"],

@@ -7,6 +7,9 @@ import {
 } from "../../../common/open_api.ts";
 import { MAX_DECODED } from "../service/decoded_body.ts";
 
+/** Captures on a page, and on a page with the beginnings of their bodies, which have some megabytes together. */
+export const MAX_LIMIT = 500, MAX_OPENED = 50;
+
 const text: ApiObject = { type: "string" };
 const count: ApiObject = { type: "integer", minimum: 0 };
 const time: ApiObject = { type: "string", format: "date-time" };
@@ -74,7 +77,10 @@ const OPENED: ApiObject = {
     type: "object",
     properties: {
       body: { type: "string", contentEncoding: "base64", description: "left out when it is longer than 64 KiB" },
-      bodyTruncated: { const: true, description: "the body is longer, and to be had by itself" },
+      bodyTruncated: {
+        type: "boolean",
+        description: "true for a longer body, which has its own path; left out otherwise",
+      },
     },
   }],
 };
@@ -89,14 +95,14 @@ const REPLAYED: ApiObject = {
     headers: pairs,
     durationMs: count,
     body: { type: "string", contentEncoding: "base64", description: "the first 64 KiB" },
-    bodyTruncated: { const: true, description: "there is more, or it broke off" },
+    bodyTruncated: { type: "boolean", description: "true where the body is longer or broke off; left out otherwise" },
     decoded: {
       type: "string",
       contentEncoding: "base64",
       description:
         "the first 512 KiB of what is in that under its Content-Encoding, where it has one that is undone here",
     },
-    decodedTruncated: { const: true, description: "there is more in the body" },
+    decodedTruncated: { type: "boolean", description: "true where the body has more; left out otherwise" },
   },
 };
 
@@ -108,6 +114,16 @@ const inQuery = (name: string, description: string, schema: ApiObject = text): A
   description,
   schema,
 });
+/** Filters of captures. A capture has to match all that are given. */
+const FILTERS: readonly ApiObject[] = [
+  inQuery("after", "with a cursor behind this one", count),
+  inQuery("before", "with a cursor before this one, such as `next` of the page before", count),
+  inQuery("method", "exactly this method"),
+  inQuery("path", "a part of path or query, in any case"),
+  inQuery("q", "a part of the head or of the first 64 KiB of the body, in any case"),
+  inQuery("from", "received then or later: ISO 8601 or Unix milliseconds"),
+  inQuery("to", "received before"),
+];
 const refused = {
   401: toErrorResponse("nobody is logged in"),
   403: toErrorResponse("the token lacks the scope"),
@@ -186,17 +202,9 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
       operationId: "listCaptures",
       summary: "What it captured, newest first; all that is asked for must fit",
       parameters: [
-        inQuery("after", "cursor that they come after", count),
-        inQuery("before", "cursor that they come before: `next` of the page before", count),
-        inQuery("limit", "at most so many, up to 500", { ...count, default: 100 }),
-        inQuery("method", "exactly"),
-        inQuery("path", "a part of path or query, in any case"),
-        inQuery("q", "a part of the head or the first 64 KiB of the body, in any case"),
-        inQuery("bodies", "true: with bodies that are no longer than 64 KiB, and up to 50 captures", {
-          type: "boolean",
-        }),
-        inQuery("from", "received then or later: ISO 8601 or Unix milliseconds"),
-        inQuery("to", "received before"),
+        ...FILTERS,
+        inQuery("limit", "captures on a page", { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: 100 }),
+        inQuery("bodies", `true: with bodies of up to 64 KiB, and at most ${MAX_OPENED} captures`, { type: "boolean" }),
       ],
       responses: {
         200: jsonResponseOf("Captures", "a page, which may be short and still not the last"),
@@ -207,12 +215,14 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
     delete: {
       ...who,
       operationId: "deleteCaptures",
-      summary: "Delete all that it captured until now",
+      summary: "Delete captures: all until now, or those that match every given filter",
+      parameters: FILTERS,
       responses: {
         200: {
-          description: "they are gone",
+          description: "the number of deleted captures",
           content: { "application/json": { schema: { type: "object", properties: { removed: count } } } },
         },
+        400: toErrorResponse("a parameter cannot be used"),
         ...refused,
       },
     },

@@ -4,17 +4,14 @@ import { streamPieces } from "../../../net/file_http/mod.ts";
 import type { Exchange, ExchangeEnv } from "../../../net/listener/mod.ts";
 import type { Authenticate } from "../../access/mod.ts";
 import { describeOpened } from "../service/describe.ts";
-import type { CaptureSearch } from "../service/search.ts";
+import type { CaptureSearch, CaptureTextFilter } from "../service/search.ts";
 import type { ViewService } from "../service/view_service.ts";
-import { VIEWS_API } from "./open_api.ts";
+import { MAX_LIMIT, MAX_OPENED, VIEWS_API } from "./open_api.ts";
 
 const NO_STORE = { "cache-control": "no-store" };
 /** Bytes of what describes a view: an answer's body may have 64 Ki characters. */
 const MAX_DESCRIPTION = 512 * 1024;
 const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 500;
-/** With their bodies' beginnings some megabytes. */
-const MAX_OPENED = 50;
 
 /** The API of views and what they captured. */
 export function createViewsApi(desk: ViewService, authenticate: Authenticate): ApiArea {
@@ -55,7 +52,8 @@ function addCaptureRoutes(
     return context.json(await desk.search(await whoAsks(context), context.req.param("id"), search), 200, NO_STORE);
   });
   routes.delete("/api/v1/views/:id/captures", async (context) => {
-    const removed = await desk.removeCaptures(await whoAsks(context), context.req.param("id"));
+    const filter = parseFilter((name) => context.req.query(name));
+    const removed = await desk.removeCaptures(await whoAsks(context), context.req.param("id"), filter);
     return context.json({ removed }, 200, NO_STORE);
   });
   routes.get("/api/v1/views/:id/captures/:capture", async (context) => {
@@ -109,22 +107,31 @@ const BODY_HEADERS: Readonly<Record<string, string>> = {
 
 const nameFile = (cursor: number) => ({ "content-disposition": `attachment; filename="capture-${cursor}"` });
 
+type Query = (name: string) => string | undefined;
+
 /** @throws HttpError 400 that names the parameter */
-function parseSearch(query: (name: string) => string | undefined): CaptureSearch {
+function parseSearch(query: Query): CaptureSearch {
+  const withBodies = parseFlag("bodies", query("bodies") || undefined);
+  const limit = parseCount("limit", query("limit") || String(DEFAULT_LIMIT));
+  if (limit < 1 || limit > MAX_LIMIT) throw badField("limit", `must be from 1 to ${MAX_LIMIT}`);
+  return { ...parseFilter(query), limit: Math.min(limit, withBodies ? MAX_OPENED : MAX_LIMIT), withBodies };
+}
+
+/** @throws HttpError 400 that names the parameter */
+function parseFilter(query: Query): CaptureTextFilter {
   const given = (name: string) => query(name) || undefined;
-  const count = (name: string) => given(name) === undefined ? undefined : parseCount(name, given(name) ?? "");
-  const time = (name: string) => given(name) === undefined ? undefined : parseTime(name, given(name) ?? "");
-  const withBodies = parseFlag("bodies", given("bodies"));
+  const parsed = <T>(name: string, parse: (name: string, text: string) => T): T | undefined => {
+    const text = given(name);
+    return text === undefined ? undefined : parse(name, text);
+  };
   return {
-    after: count("after"),
-    before: count("before"),
+    after: parsed("after", parseCount),
+    before: parsed("before", parseCount),
     method: given("method"),
     path: given("path"),
     text: given("q"),
-    from: time("from"),
-    to: time("to"),
-    limit: Math.max(1, Math.min(count("limit") ?? DEFAULT_LIMIT, withBodies ? MAX_OPENED : MAX_LIMIT)),
-    withBodies,
+    from: parsed("from", parseTime),
+    to: parsed("to", parseTime),
   };
 }
 

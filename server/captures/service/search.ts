@@ -2,12 +2,16 @@ import { Buffer } from "node:buffer";
 import { yieldToEventLoop } from "../../../common/event_loop.ts";
 import type { Capture, CaptureFilter, Captures, OpenedCapture } from "../../store/mod.ts";
 
-/** What captures are looked for by. All that is given must fit. */
-export interface CaptureSearch extends CaptureFilter {
+/** A filter of captures. A capture has to match every member that is given. */
+export interface CaptureTextFilter extends CaptureFilter {
   /** Within path and query, in any case. */
   path?: string;
   /** Within method, target, headers or the beginning of the body, in any case. */
   text?: string;
+}
+
+/** A search for one page of captures. */
+export interface CaptureSearch extends CaptureTextFilter {
   limit: number;
   /** With the beginnings of bodies. */
   withBodies?: boolean;

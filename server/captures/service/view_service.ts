@@ -9,7 +9,7 @@ import { OWN_ANSWER } from "../receive/response.ts";
 import type { Replayer } from "../replay/replayer.ts";
 import { describeCapture, type DescribedView, describeOpened, describeViewRecord, type ViewUrls } from "./describe.ts";
 import { beginDecoded, type BegunBody } from "./decoded_body.ts";
-import { type CaptureSearch, searchCaptures } from "./search.ts";
+import { type CapturePage, type CaptureSearch, type CaptureTextFilter, searchCaptures } from "./search.ts";
 import type { Tails } from "./tails.ts";
 import { type CaptureEdit, newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
 
@@ -30,6 +30,9 @@ export interface ViewServiceOptions extends ViewUrls {
   retentionDays: number;
   now(): number;
 }
+
+/** Captures that one transaction removes. */
+const REMOVED_AT_ONCE = 100;
 
 /** Who asks: nobody, when nobody logged in. */
 export type Who = Principal | null;
@@ -186,13 +189,22 @@ export class ViewService {
   async removeCapture(who: Who, id: string, captureId: string): Promise<void> {
     await this.#find(requireScope(who, "views:write"), id);
     const cursor = parseCaptureId(captureId);
-    if (cursor === null || !await this.#options.store.captures.remove(id, cursor)) throw noSuchCapture();
+    const removed = cursor === null ? 0 : await this.#options.store.captures.removeThese(id, [cursor]);
+    if (removed === 0) throw noSuchCapture();
   }
 
-  /** All that it captured until now. Says how many there were. */
-  async removeCaptures(who: Who, id: string): Promise<number> {
-    await this.#find(requireScope(who, "views:write"), id);
-    return await this.#options.store.captures.removeAll(id);
+  /** Deletes the captures that match a filter, all when it is empty, until now. @returns their number */
+  async removeCaptures(who: Who, id: string, filter: CaptureTextFilter = {}): Promise<number> {
+    const { lastCursor } = await this.#find(requireScope(who, "views:write"), id);
+    const { captures: store } = this.#options.store;
+    if (Object.values(filter).every((value) => value === undefined)) return await store.removeAll(id);
+    let removed = 0;
+    for (let before: number | null = Math.min(filter.before ?? Infinity, lastCursor + 1); before !== null;) {
+      const page: CapturePage = await searchCaptures(store, id, { ...filter, before, limit: REMOVED_AT_ONCE });
+      removed += await store.removeThese(id, page.captures.map(({ cursor }) => cursor));
+      before = page.next;
+    }
+    return removed;
   }
 
   /**

@@ -2,7 +2,7 @@ import { networkOf, type OriginReader } from "../../../net/forwarded.ts";
 import { HttpError, serverRestarting } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
-import type { Handler } from "../../http/mod.ts";
+import { checkQuery, type Handler } from "../../http/mod.ts";
 import { LabelTaken } from "../../store/mod.ts";
 import { checkSecret } from "../session/handshake.ts";
 import type { Sessions } from "../session/sessions.ts";
@@ -26,6 +26,8 @@ export interface EphemeralHandlerOptions {
   now(): number;
 }
 
+const NO_PARAMETERS: ReadonlySet<string> = new Set();
+
 /** Behind it the id of a tunnel, to look that up. */
 const PATH = /^\/api\/v1\/tunnels\/ephemeral(?:\/([^/?]+))?(?:\?|$)/;
 
@@ -36,6 +38,7 @@ export function createEphemeralHandler(options: EphemeralHandlerOptions): Handle
     handle(exchange) {
       const match = PATH.exec(exchange.path);
       if (match === null) return undefined;
+      checkQuery(exchange.path, NO_PARAMETERS);
       const { method } = exchange, id = match[1] as string | undefined;
       if (id === undefined) return method === "POST" ? create(exchange, options) : undefined;
       return method === "GET" || method === "HEAD" ? lookUp(exchange, id, options) : undefined;

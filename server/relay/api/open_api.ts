@@ -24,6 +24,7 @@ export const TUNNELS_API: ApiPart = {
       post: {
         tags: ["tunnels"],
         operationId: "createEphemeralTunnel",
+        security: [],
         summary: "Make a tunnel for a while; needs no account",
         responses: {
           201: jsonResponseOf("OwnedEphemeralTunnel", "it is there, and waits for its client"),

@@ -161,8 +161,8 @@ testStores("a long body's pieces go with its capture", async (store) => {
   await keep(store, [{ ...CAPTURE, bodyId: "body-1", bodySize: 8 }]);
   deepEqual(Uint8Array.from(await store.captures.readPiece("body-1", 1) ?? []), piece.bytes);
   equal(await store.captures.readPiece("body-1", 2), null);
-  equal(await store.captures.remove("view-1", 1), true);
-  equal(await store.captures.remove("view-1", 1), false);
+  equal(await store.captures.removeThese("view-1", [1]), 1);
+  equal(await store.captures.removeThese("view-1", [1]), 0);
   equal(await store.captures.readPiece("body-1", 0), null);
   deepEqual(await store.views.find("view-1").then((view) => [view?.captures, view?.bytes]), [0, 0]);
 });

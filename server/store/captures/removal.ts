@@ -3,7 +3,7 @@ import { yieldToEventLoop } from "../../../common/event_loop.ts";
 import type { Captures } from "./types.ts";
 import type { Database } from "../schema/mod.ts";
 
-type Removal = Pick<Captures, "remove" | "removeAll" | "removeUpload" | "sweep">;
+type Removal = Pick<Captures, "removeThese" | "removeAll" | "removeUpload" | "sweep">;
 
 /** Captures that go in one commit: what has to be deleted meanwhile holds up everybody who writes. */
 const STEP = 100;
@@ -19,13 +19,16 @@ interface Going {
 /** The removing half of {@link Captures}, in any database that Kysely speaks to. */
 export function createCaptureRemoval(db: Kysely<Database>): Removal {
   return {
-    remove: (viewId, cursor) =>
-      db.transaction().execute(async (transaction) => {
-        const row = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
-          .where("view_id", "=", viewId).where("cursor", "=", cursor).executeTakeFirst();
-        if (row !== undefined) await removeRows(transaction, viewId, [row]);
-        return row !== undefined;
-      }),
+    async removeThese(viewId, cursors) {
+      if (cursors.length === 0) return 0;
+      return await db.transaction().execute(async (transaction) => {
+        await lockView(transaction, viewId);
+        const rows = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
+          .where("view_id", "=", viewId).where("cursor", "in", cursors).orderBy("cursor").execute();
+        if (rows.length > 0) await removeRows(transaction, viewId, rows);
+        return rows.length;
+      });
+    },
     async removeAll(viewId) {
       const view = await db.selectFrom("views").select("last_cursor").where("id", "=", viewId).executeTakeFirst();
       return view === undefined ? 0 : await removeOldest(db, viewId, { upTo: Number(view.last_cursor) });
@@ -41,6 +44,15 @@ export function createCaptureRemoval(db: Kysely<Database>): Removal {
       for (const { body_id } of uploads) await removeUpload(db, body_id);
     },
   };
+}
+
+/**
+ * Has other transactions that add or remove captures of a view wait until this one ends. Two that remove the same
+ * captures would otherwise both subtract them from the view's counts. SQLite runs one transaction at a time anyway.
+ */
+async function lockView(transaction: Transaction<Database>, viewId: string): Promise<void> {
+  await transaction.updateTable("views").set((row) => ({ captures: row.ref("captures") })).where("id", "=", viewId)
+    .execute();
 }
 
 /**
@@ -80,6 +92,7 @@ interface Which {
 async function removeOldest(db: Kysely<Database>, viewId: string, { upTo, before }: Which): Promise<number> {
   for (let removed = 0;;) {
     const count = await db.transaction().execute(async (transaction) => {
+      await lockView(transaction, viewId);
       const rows = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
         .where("view_id", "=", viewId)
         .$if(upTo !== undefined, (query) => query.where("cursor", "<=", upTo ?? 0))

@@ -86,8 +86,8 @@ export interface Captures {
   find(viewId: string, cursor: number): Promise<OpenedCapture | null>;
   /** A piece of a long body by its number, or null behind the last. */
   readPiece(bodyId: string, number: number): Promise<Uint8Array | null>;
-  /** Says whether it was there. */
-  remove(viewId: string, cursor: number): Promise<boolean>;
+  /** Removes captures by their cursors, at most some hundred. @returns the number of those that existed */
+  removeThese(viewId: string, cursors: readonly number[]): Promise<number>;
   /** Removes all that a view has now, in steps. Says how many there were. */
   removeAll(viewId: string): Promise<number>;
   /** Removes the pieces of a body that nobody will complete. */
