@@ -1,4 +1,4 @@
-import { getLookText } from "./look/look.ts";
+import { getStyleText } from "../web/styles/styles.ts";
 
 /**
  * An answer that is an error of ours. Thrown where it goes wrong, turned into a response by
@@ -124,7 +124,7 @@ function renderErrorPage(error: HttpError): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="robots" content="noindex"><title>${error.status} · ${message}</title>
-<style>${getLookText("tokens.css")}${PAGE_STYLE}</style></head><body><main><div class="status">${error.status} ${
+<style>${getStyleText("tokens.css")}${PAGE_STYLE}</style></head><body><main><div class="status">${error.status} ${
     escapeHtml(error.code)
   }</div>
 <h1>${message}</h1>${details}<footer>Portway</footer></main></body></html>

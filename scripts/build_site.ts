@@ -5,7 +5,6 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { LOOK_FOLDER } from "../common/look/look.ts";
 import { nameCommand } from "../common/platform/mod.ts";
 
 const root = new URL("..", import.meta.url);
@@ -23,7 +22,7 @@ function copySources(): void {
     const text = readFileSync(file, "utf8");
     writeFileSync(file, text.replace(/\]\((?:\.\.\/)+deploy\/README\.md/g, "](/guides/operate/deploy"));
   }
-  cpSync(new URL("tokens.css", LOOK_FOLDER), new URL(".vitepress/theme/tokens.css", site));
+  cpSync(new URL("web/styles/tokens.css", root), new URL(".vitepress/theme/tokens.css", site));
 }
 
 function run(command: string, args: readonly string[]): void {

@@ -45,6 +45,7 @@ const ROWS: readonly (readonly string[])[] = [
   ["protocol", "common/captures", "web"],
   ["net"],
   ["common"],
+  ["web/styles"],
 ];
 /** Folders of the composition, where there are too many files for one. */
 const COMPOSED: ReadonlySet<string> = new Set([

@@ -42,11 +42,11 @@ Deno.test("pages of HQ run no script of others, cannot be framed, and tell other
 Deno.test("files of HQ's pages are kept for ever by their version, and asked for by tag without it", async () => {
   await using server = await startServer();
   const { text } = await openPage(server.url);
-  const [address] = /\/hq\/[0-9a-f]{12}\/layout\.css/.exec(text) ?? [];
+  const [address] = /\/hq\/[0-9a-f]{12}\/server\/hq\/assets\/layout\.css/.exec(text) ?? [];
   const kept = await openPage(server.url + address);
   match(kept.header("cache-control"), /immutable/);
   match(kept.header("content-type"), /^text\/css/);
-  for (const other of ["/hq/layout.css", "/hq/000000000000/layout.css"]) {
+  for (const other of ["/hq/layout.css", "/hq/000000000000/server/hq/assets/layout.css"]) {
     const latest = await openPage(server.url + other);
     deepEqual([latest.status, latest.header("cache-control")], [200, "no-cache"]);
     const again = await openPage(server.url + other, { headers: { "if-none-match": latest.header("etag") } });

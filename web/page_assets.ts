@@ -1,15 +1,18 @@
 import fs from "node:fs";
 import { createHash } from "node:crypto";
 import { chooseEncoding, compressSync, getMediaType } from "../net/file_http/mod.ts";
-import { LOOK_FOLDER } from "../common/look/look.ts";
 
-/** Where the files lie that pages of an area load. */
+/** Files that the pages of an area load. */
 export interface PageAssetsOptions {
-  /** Where files lie; those below it have their ways as names. The shared stylesheets are there besides. */
+  /** Folders inside the project, whose files are served with those of folders below them; `web/` always is. */
   folders: readonly URL[];
-  /** Modules of packages by the names that pages know them by. Read when one is asked for. */
+  /** Modules of packages by the path that pages import them from. Each is read at the first request for it. */
   libraries?: ReadonlyMap<string, string>;
 }
+
+/** Root of the project. A file's path below it is its path in the browser, so that relative imports hold in both. */
+const PROJECT_FOLDER = new URL("../", import.meta.url);
+const SHARED_FOLDER = new URL("./", import.meta.url);
 
 /** Files of pages by the ending of their names; beside them lie their tests. */
 const ASSET_NAME = /\.(?:js|css|html|svg)$/;
@@ -20,11 +23,13 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export function openPageAssets({ folders, libraries = new Map() }: PageAssetsOptions): PageAssets {
   const files = new Map<string, Bytes>();
   const digest = createHash("sha256");
-  for (const folder of [LOOK_FOLDER, ...folders]) {
+  for (const folder of [SHARED_FOLDER, ...folders]) {
     for (const name of listAssets(folder)) {
-      const bytes = new Uint8Array(fs.readFileSync(new URL(name, folder)));
-      files.set(name, bytes);
-      digest.update(name).update(bytes);
+      const url = new URL(name, folder);
+      const bytes = new Uint8Array(fs.readFileSync(url));
+      const path = url.href.slice(PROJECT_FOLDER.href.length);
+      files.set(path, bytes);
+      digest.update(path).update(bytes);
     }
   }
   const modules = new Map([...libraries].map(([name, specifier]) => [name, import.meta.resolve(specifier)]));
@@ -64,13 +69,30 @@ export class PageAssets {
     });
   }
 
-  /** The same for an address without the version, or with an older one: to be asked for again each time, by its tag. */
+  /**
+   * Answers an address without the version or with an older one, for which browsers must ask again each time. The end of
+   * a path is enough to find a file. Null when no file or more than one has it.
+   */
   answerLatest(name: string, headers: Pick<Headers, "get">): Response | null {
+    const path = this.#findPaths(name);
+    if (path.length !== 1) return null;
     const fields = { "cache-control": "no-cache", "etag": `W/"${this.version}"` };
-    if (this.#getBytes(name) !== null && headers.get("if-none-match") === fields.etag) {
-      return new Response(null, { status: 304, headers: fields });
-    }
-    return this.#answerWith(name, headers.get("accept-encoding"), fields);
+    if (headers.get("if-none-match") === fields.etag) return new Response(null, { status: 304, headers: fields });
+    return this.#answerWith(path[0], headers.get("accept-encoding"), fields);
+  }
+
+  /**
+   * Returns the path of the file with that name.
+   * @throws TypeError when no file or more than one has it
+   */
+  findPath(name: string): string {
+    const paths = this.#findPaths(name);
+    if (paths.length !== 1) throw new TypeError(`cannot find "${name}": ${paths.length} files have that name`);
+    return paths[0];
+  }
+
+  #findPaths(name: string): string[] {
+    return [...this.#files.keys()].filter((path) => path === name || path.endsWith(`/${name}`));
   }
 
   /** Text of a file, or null. */

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { escapeHtml } from "../../common/http_error.ts";
-import { getLookText } from "../../common/look/look.ts";
+import { getStyleText } from "../../web/styles/styles.ts";
 import { PROJECT, RELEASE } from "../../common/release.ts";
 
 /** Content for the proxy's page at `/`. */
@@ -70,7 +70,7 @@ function renderPage(options: WelcomeOptions): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${PROJECT} proxy</title>
 <style>
-${getLookText("tokens.css")}
+${getStyleText("tokens.css")}
 body{margin:0 auto;max-width:44rem;padding:var(--gap-7) var(--gap-5);font:var(--text-body)/1.5 var(--sans);
 background:var(--back);color:var(--text)}
 h1{margin:0 0 var(--gap-1)}td{padding:var(--gap-1) var(--gap-4) var(--gap-1) 0;vertical-align:top}

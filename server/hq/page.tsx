@@ -29,11 +29,11 @@ export function servePage(context: HqContext, page: HqPage): Response {
 
 /** {@link servePage} where there is no context, as for errors. */
 function renderPage(site: HqSite, viewer: Viewer | null, page: HqPage): Response {
-  const assets = ASSETS_PATH + site.assets.version;
+  const asset = (name: string) => `${ASSETS_PATH}${site.assets.version}/${site.assets.findPath(name)}`;
   const { title, section, scripts, styles, shape, content } = page;
   // No component of ours waits for anything, so the text is there at once.
   const html = String(
-    <Layout {...{ title, viewer, section, assets, scripts, styles, shape, canSignUp: site.canSignUp }}>
+    <Layout {...{ title, viewer, section, asset, scripts, styles, shape, canSignUp: site.canSignUp }}>
       {content}
     </Layout>,
   );

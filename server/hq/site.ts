@@ -83,14 +83,14 @@ async function findViewer(exchange: Exchange, { authenticate, accountsOf }: Acco
 
 /** `/hq/<version>/<name>`, or without the version for what has to find a file by its name alone. */
 function answerAsset({ path, method, request }: Exchange, assets: PageAssets): Response {
-  const [version, name] = path.slice(ASSETS_PATH.length).replace(/\?.*$/s, "").split("/");
+  const [version, ...names] = path.slice(ASSETS_PATH.length).replace(/\?.*$/s, "").split("/");
   if (method !== "GET" && method !== "HEAD") {
     throw new HttpError(405, "method_not_allowed", "This is a file to be read.");
   }
   const { headers } = request;
   const answer = version === assets.version
-    ? assets.answer(name, headers.get("accept-encoding"))
-    : assets.answerLatest(name ?? version, headers);
+    ? assets.answer(names.join("/"), headers.get("accept-encoding"))
+    : assets.answerLatest(names.length === 0 ? version : names.join("/"), headers);
   if (answer === null) throw nothingHere();
   return answer;
 }

@@ -3,17 +3,16 @@
 
 import { signOut, toPath } from "./parts/api.js";
 import { Changes } from "./change/changes.js";
-import { find } from "./find.js";
-import { h, icon } from "./parts/dom.js";
+import { find, h, icon } from "../../../web/browser/dom.js";
 import { downloadEntries, downloadFile, downloadFolder } from "./parts/downloads.js";
 import { DragMove } from "./list/drag_move.js";
 import { listForMany, listForOne } from "./list/entry_menu.js";
 import { FolderState } from "./list/folder_state.js";
 import { FolderWatch } from "./location/folder_watch.js";
-import { formatName } from "./parts/format.js";
+import { formatName } from "../../../web/browser/format.js";
 import { Frame } from "./parts/frame.js";
 import { ListView } from "./list/list_view.js";
-import { openMenu } from "./parts/menu.js";
+import { openMenu } from "../../../web/browser/menus.js";
 import { Navigation, tellPartial } from "./location/navigation.js";
 import { installKeys } from "./list/page_keys.js";
 import { Preview } from "./preview/preview.js";

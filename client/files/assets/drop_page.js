@@ -2,7 +2,7 @@
 // The page of a share that only takes files: sends them one after the other and says how far each is.
 // Without script the form does the same.
 
-import { find } from "./find.js";
+import { find } from "../../../web/browser/dom.js";
 
 /** @typedef {{ file: File, row: HTMLElement, state: HTMLElement }} Waiting */
 

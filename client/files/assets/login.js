@@ -1,6 +1,6 @@
 // @ts-check
 // The page that asks for the passphrase. Without this script the form works as well, by a plain POST.
-import { find } from "./find.js";
+import { find } from "../../../web/browser/dom.js";
 
 const form = find("form", HTMLFormElement);
 const input = find("#passphrase", HTMLInputElement);

@@ -14,6 +14,9 @@ export interface Assets {
 /** First name of the addresses of the page's own files. It begins with a dot, so it is no file of most shares. */
 export const ASSET_FOLDER = ".portway";
 
+/** Path of the page's own files below the project. */
+export const PAGE_FOLDER = "client/files/assets";
+
 let loaded: Assets | null = null;
 
 /** The assets, read from the disk at the first call. */
@@ -29,15 +32,15 @@ const FOLDERS = [new URL("../assets/", import.meta.url), new URL("../../../commo
  * their versions.
  */
 const LIBRARIES = new Map([
-  ["lib-markdown-it.js", "markdown-it/browser"],
-  ["lib-highlight.js", "@highlightjs/cdn-assets/es/highlight.min.js"],
+  [`${PAGE_FOLDER}/lib-markdown-it.js`, "markdown-it/browser"],
+  [`${PAGE_FOLDER}/lib-highlight.js`, "@highlightjs/cdn-assets/es/highlight.min.js"],
   ...["cmake", "dart", "dockerfile", "dos", "elixir", "erlang", "groovy", "haskell", "julia", "latex", "nix", "ocaml"]
     .map(nameLanguage),
   ...["powershell", "properties", "protobuf", "scala"].map(nameLanguage),
 ]);
 
 function nameLanguage(name: string): [string, string] {
-  return [`language-${name}.js`, `@highlightjs/cdn-assets/es/languages/${name}.min.js`];
+  return [`${PAGE_FOLDER}/language-${name}.js`, `@highlightjs/cdn-assets/es/languages/${name}.min.js`];
 }
 
 function adapt(assets: PageAssets): Assets {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { escapeHtml, type HttpError } from "../../../common/http_error.ts";
-import { ASSET_FOLDER, loadAssets } from "./assets.ts";
+import { ASSET_FOLDER, loadAssets, PAGE_FOLDER } from "./assets.ts";
 
 /** What the browser page is told about the share. */
 export interface ShareFacts {
@@ -22,7 +22,7 @@ export function renderFolderPage(facts: ShareFacts, listing: string, isPartial =
   const { version, getText } = loadAssets();
   const nonce = randomBytes(16).toString("base64");
   const data = `{"share":${JSON.stringify(facts)},"entries":${listing},"isPartial":${isPartial}}`;
-  const html = fill(getText("page.html"), {
+  const html = fill(getText(`${PAGE_FOLDER}/page.html`), {
     nonce,
     assets: `/${ASSET_FOLDER}/${version}`,
     title: escapeHtml(facts.name),
@@ -37,7 +37,7 @@ export function renderFolderPage(facts: ShareFacts, listing: string, isPartial =
 export function renderAssetPage(file: string, values: Readonly<Record<string, string>>): Response {
   const { version, getText } = loadAssets();
   const nonce = randomBytes(16).toString("base64");
-  const html = fill(getText(file), { ...values, nonce, assets: `/${ASSET_FOLDER}/${version}` });
+  const html = fill(getText(`${PAGE_FOLDER}/${file}`), { ...values, nonce, assets: `/${ASSET_FOLDER}/${version}` });
   const bytes = new TextEncoder().encode(html);
   return new Response(bytes, { headers: { ...describePage(nonce), "content-length": String(bytes.length) } });
 }
@@ -46,7 +46,7 @@ export function renderAssetPage(file: string, values: Readonly<Record<string, st
 export function renderLoginPage(): Response {
   const { version, getText } = loadAssets();
   const nonce = randomBytes(16).toString("base64");
-  const html = fill(getText("login.html"), { nonce, assets: `/${ASSET_FOLDER}/${version}` });
+  const html = fill(getText(`${PAGE_FOLDER}/login.html`), { nonce, assets: `/${ASSET_FOLDER}/${version}` });
   return new Response(html, {
     status: 401,
     headers: { ...describePage(nonce), "portway-error": "passphrase_required" },
@@ -61,7 +61,7 @@ export function renderErrorPage(facts: ShareFacts, error: HttpError, path: strin
   const { status, code, message, headers } = error;
   const { version, getText } = loadAssets();
   const nonce = randomBytes(16).toString("base64");
-  const html = fill(getText("error.html"), {
+  const html = fill(getText(`${PAGE_FOLDER}/error.html`), {
     nonce,
     assets: `/${ASSET_FOLDER}/${version}`,
     status: String(status),
@@ -75,12 +75,12 @@ export function renderErrorPage(facts: ShareFacts, error: HttpError, path: strin
 
 /** Assets that are sent to visitors who have not answered yet. */
 export const LOGIN_ASSETS: readonly string[] = [
-  "login.js",
-  "find.js",
-  "css/login.css",
-  "css/theme.css",
-  "tokens.css",
-  "base.css",
+  `${PAGE_FOLDER}/login.js`,
+  `${PAGE_FOLDER}/css/login.css`,
+  `${PAGE_FOLDER}/css/theme.css`,
+  "web/browser/dom.js",
+  "web/styles/tokens.css",
+  "web/styles/base.css",
 ];
 
 function describePage(nonce: string): Record<string, string> {

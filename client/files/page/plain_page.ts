@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { formatBytes } from "../../../common/format.ts";
 import { escapeHtml } from "../../../common/http_error.ts";
-import { getLookText } from "../../../common/look/look.ts";
+import { getStyleText } from "../../../web/styles/styles.ts";
 import { serializePath } from "../disk/share_path.ts";
 import type { ListedEntry } from "../serve/listing.ts";
 import type { ShareFacts } from "./page.ts";
@@ -37,7 +37,7 @@ export function renderPlainPage({ facts, segments, entries, isSortable }: PlainP
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="robots" content="noindex"><title>${title}</title>
-<style nonce="${nonce}">${getLookText("tokens.css")}${STYLE}</style></head>
+<style nonce="${nonce}">${getStyleText("tokens.css")}${STYLE}</style></head>
 <body><h1>${title}</h1>
 <table><tr>${head.join("")}</tr>
 ${up}${entries.map(renderRow).join("")}</table>

@@ -12,8 +12,8 @@ export interface LayoutProps {
   title: string;
   viewer: Viewer | null;
   section?: Section;
-  /** Where files of the page are, without a slash at the end. */
-  assets: string;
+  /** Returns the URL of a file of the page by its name. */
+  asset: (name: string) => string;
   /** Modules and stylesheets that only this page needs, by their file names. */
   scripts?: readonly string[];
   styles?: readonly string[];
@@ -27,7 +27,7 @@ const STYLES = ["tokens.css", "base.css", "layout.css", "controls.css", "content
 
 /** A page of HQ: bar, content, foot. */
 export function Layout(props: PropsWithChildren<LayoutProps>): Html {
-  const { title, viewer, section, assets, scripts = [], styles = [], shape = "wide", canSignUp, children } = props;
+  const { title, viewer, section, asset, scripts = [], styles = [], shape = "wide", canSignUp, children } = props;
   return (
     <html lang="en">
       <head>
@@ -35,16 +35,16 @@ export function Layout(props: PropsWithChildren<LayoutProps>): Html {
         <meta name="viewport" content="width=device-width,initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{`${title} · ${PROJECT}`}</title>
-        <link rel="icon" type="image/svg+xml" href={`${assets}/mark.svg`} />
-        {[...STYLES, ...styles].map((name) => <link key={name} rel="stylesheet" href={`${assets}/${name}`} />)}
-        {["hq.js", ...scripts].map((name) => <script key={name} type="module" src={`${assets}/${name}`}></script>)}
+        <link rel="icon" type="image/svg+xml" href={asset("mark.svg")} />
+        {[...STYLES, ...styles].map((name) => <link key={name} rel="stylesheet" href={asset(name)} />)}
+        {["hq.js", ...scripts].map((name) => <script key={name} type="module" src={asset(name)}></script>)}
       </head>
       <body>
         <a class="skip" href="#main">Skip to content</a>
         <header class="bar">
           <div class="inside">
             <a class="brand" href="/">
-              <img src={`${assets}/mark.svg`} alt="" width="28" height="28" />
+              <img src={asset("mark.svg")} alt="" width="28" height="28" />
               {PROJECT}
             </a>
             {viewer !== null && <SectionLinks viewer={viewer} section={section} />}

@@ -4,7 +4,7 @@ import { addCapturePage } from "./capture.tsx";
 import { addViewSettings } from "./settings.tsx";
 import { addViewList } from "./views.tsx";
 
-/** Where files of these pages are: their own, and those that read bodies, which the client has too. */
+/** Folders of the files that these pages load: their own, and readers of bodies that the client has too. */
 export const VIEW_ASSETS: readonly URL[] = [
   new URL("./assets/", import.meta.url),
   new URL("../../../common/readable/", import.meta.url),

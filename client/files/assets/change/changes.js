@@ -14,10 +14,10 @@ import {
   trashEntry,
 } from "../parts/api.js";
 import { runBatch } from "./batch.js";
-import { askName, checkName, confirm, tell } from "../parts/dialogs.js";
-import { formatCount, formatName, formatNames, nextName } from "../parts/format.js";
+import { askName, checkName, confirm, tell } from "../../../../web/browser/dialogs.js";
+import { formatCount, formatName, formatNames, nextName } from "../../../../web/browser/format.js";
 import { chooseFolder, ConflictQuestion, showTrash } from "./questions.js";
-import { showProgress, toast } from "../parts/toast.js";
+import { showProgress, toast } from "../../../../web/browser/toast.js";
 
 /**
  * @typedef {import("../parts/api.js").Entry} Entry

@@ -2,9 +2,9 @@
 // Questions that need more than yes or no.
 
 import { fetchFolder, fetchTrash, requestFolder, tellFailure, toNames, toPath } from "../parts/api.js";
-import { checkName, createButton, openDialog } from "../parts/dialogs.js";
-import { h, icon } from "../parts/dom.js";
-import { formatDate, formatName, formatNames, formatSize } from "../parts/format.js";
+import { checkName, createButton, openDialog } from "../../../../web/browser/dialogs.js";
+import { h, icon } from "../../../../web/browser/dom.js";
+import { formatDate, formatName, formatNames, formatSize } from "../../../../web/browser/format.js";
 import { hasLetters, setLetters } from "../list/keys.js";
 
 /**

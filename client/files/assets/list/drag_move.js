@@ -1,7 +1,7 @@
 // @ts-check
 // Entries of the list dragged onto a folder, in the list or on the way to it.
 
-import { getTarget } from "../parts/dom.js";
+import { getTarget } from "../../../../web/browser/dom.js";
 
 /**
  * @typedef {import("../parts/api.js").Entry} Entry

@@ -1,11 +1,11 @@
 // @ts-check
 // What can be done with entries of the list.
 
-import { formatCount } from "../parts/format.js";
+import { formatCount } from "../../../../web/browser/format.js";
 
 /**
  * @typedef {import("../parts/api.js").Entry} Entry
- * @typedef {import("../parts/menu.js").MenuItem} MenuItem
+ * @typedef {import("../../../../web/browser/menus.js").MenuItem} MenuItem
  *
  * @typedef {object} EntryActions
  * @property {(entry: Entry) => void} open

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { findIndex, readKey } from "./keys.js";
+import { readKey } from "./keys.js";
 
 const press = (
   key: string,
@@ -36,28 +36,4 @@ Deno.test("readKey moves sideways in tiles only, and extends with Shift", () => 
   equal(readKey(press("ArrowLeft"), WRITER), null);
   deepEqual(readKey(press("ArrowLeft"), { ...WRITER, hasTiles: true }), { to: "left", extends: false });
   deepEqual(readKey(press("End", { shiftKey: true }), WRITER), { to: "last", extends: true });
-});
-
-Deno.test("findIndex stays in the list, and in tiles in the column", () => {
-  const lines = { current: 3, count: 10, columns: 1, page: 5 };
-  deepEqual((["next", "previous", "pageDown", "pageUp", "first", "last"] as const).map((to) => findIndex(to, lines)), [
-    4,
-    2,
-    8,
-    0,
-    0,
-    9,
-  ]);
-  const tiles = { current: 8, count: 10, columns: 4, page: 8 };
-  deepEqual((["next", "previous", "left", "right", "pageDown"] as const).map((to) => findIndex(to, tiles)), [
-    8,
-    4,
-    7,
-    9,
-    9,
-  ]);
-  deepEqual([findIndex("next", { ...lines, current: -1 }), findIndex("next", { ...lines, current: -1, count: 0 })], [
-    0,
-    -1,
-  ]);
 });

@@ -1,7 +1,7 @@
 // @ts-check
 // The heads of the list: what it is ordered by, and the box that selects all.
 
-import { h } from "../parts/dom.js";
+import { h } from "../../../../web/browser/dom.js";
 
 /**
  * @typedef {import("./folder_state.js").FolderState} FolderState

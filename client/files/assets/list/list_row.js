@@ -1,8 +1,8 @@
 // @ts-check
 // One row of the list, made once and filled as often as something changes.
 
-import { h, icon, iconButton, setText } from "../parts/dom.js";
-import { formatDate, formatFullDate, formatName, formatSize, splitName } from "../parts/format.js";
+import { h, icon, iconButton, setText } from "../../../../web/browser/dom.js";
+import { formatDate, formatFullDate, formatName, formatSize, splitName } from "../../../../web/browser/format.js";
 import { getIcon, getKind } from "./kinds.js";
 import { showThumbnail } from "./thumbnail.js";
 

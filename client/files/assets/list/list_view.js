@@ -1,7 +1,8 @@
 // @ts-check
 // The list of a folder, as lines or as tiles. Only what can be seen exists, so 10,000 entries are as quick as ten.
 
-import { getTarget, h } from "../parts/dom.js";
+import { getTarget, h } from "../../../../web/browser/dom.js";
+import { findScrollTop, findVisible } from "../../../../web/browser/virtual_list.js";
 import { createHeads } from "./list_heads.js";
 import { createRow, fillRow } from "./list_row.js";
 
@@ -122,11 +123,13 @@ export class ListView {
 
   /** @param {number} index of an entry to scroll to */
   reveal(index) {
-    const [height, head] = [this.#lineHeight, this.#headHeight];
-    const top = Math.floor(index / this.columns) * height;
-    const visible = this.#scroller.clientHeight - head - this.#covered;
-    if (top < this.#scroller.scrollTop) this.#scroller.scrollTop = top;
-    else if (top + height > this.#scroller.scrollTop + visible) this.#scroller.scrollTop = top + height - visible;
+    const { scrollTop, clientHeight } = this.#scroller;
+    const viewport = {
+      scrollTop,
+      height: clientHeight - this.#headHeight - this.#covered,
+      rowHeight: this.#lineHeight,
+    };
+    this.#scroller.scrollTop = findScrollTop(index, viewport, this.columns);
   }
 
   focus() {
@@ -192,14 +195,12 @@ export class ListView {
 
   #render() {
     const { shown, current } = this.#state;
-    const [height, columns] = [this.#lineHeight, this.columns];
-    const lines = Math.ceil(shown.length / columns);
-    const { scrollTop, clientHeight } = this.#scroller;
-    this.#spacer.style.height = `${lines * height + this.#covered}px`;
-    const firstLine = Math.max(0, Math.min(Math.floor(scrollTop / height), lines) - SPARE);
-    const first = firstLine * columns;
-    const last = Math.min(shown.length, (Math.ceil((scrollTop + clientHeight) / height) + SPARE) * columns);
-    this.#rows.style.top = `${this.#headHeight + firstLine * height}px`;
+    const [rowHeight, columns] = [this.#lineHeight, this.columns];
+    const { scrollTop, clientHeight: height } = this.#scroller;
+    const list = { count: shown.length, columns, spare: SPARE };
+    const { first, end: last, firstLine, lines } = findVisible({ scrollTop, height, rowHeight }, list);
+    this.#spacer.style.height = `${lines * rowHeight + this.#covered}px`;
+    this.#rows.style.top = `${this.#headHeight + firstLine * rowHeight}px`;
     this.#rows.style.setProperty("--columns-count", String(columns));
     this.#place(first, last);
     this.#scroller.setAttribute("aria-rowcount", String(shown.length + 1));

@@ -1,8 +1,9 @@
 // @ts-check
 // Keys that are pressed on the page, wherever the focus is.
 
-import { getTarget } from "../parts/dom.js";
-import { findIndex, hasLetters, readKey } from "./keys.js";
+import { getTarget } from "../../../../web/browser/dom.js";
+import { findIndex } from "../../../../web/browser/list_keys.js";
+import { hasLetters, readKey } from "./keys.js";
 
 /**
  * @typedef {import("../parts/api.js").Entry} Entry

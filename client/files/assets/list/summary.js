@@ -1,7 +1,7 @@
 // @ts-check
 // What the page says of the list in one line.
 
-import { formatCount, formatSize } from "../parts/format.js";
+import { formatCount, formatSize } from "../../../../web/browser/format.js";
 
 /**
  * How many entries there are, are shown, or are selected, and their size.

@@ -3,7 +3,7 @@
 // one into the first bytes of the file, and those are asked for.
 
 import { findThumbnail } from "./exif.js";
-import { h } from "../parts/dom.js";
+import { h } from "../../../../web/browser/dom.js";
 
 /** Bytes of an image that is loaded as it is. */
 const MAX_SMALL = 400_000;

@@ -2,9 +2,9 @@
 // Which folder or search the page shows, and which file of it: what its address stands for.
 
 import { ApiError, fetchFolder, fetchSearch, isAbort, readHash, tellFailure, toHash, toPath } from "../parts/api.js";
-import { formatName } from "../parts/format.js";
+import { formatName } from "../../../../web/browser/format.js";
 import { findAbove, findNextFile, readPlace, toAddress } from "./location.js";
-import { toast } from "../parts/toast.js";
+import { toast } from "../../../../web/browser/toast.js";
 
 /**
  * @typedef {import("../parts/api.js").Entry} Entry

@@ -2,8 +2,8 @@
 // The way to the open folder, each part of it a link.
 
 import { toPath } from "./api.js";
-import { h, icon } from "./dom.js";
-import { formatName } from "./format.js";
+import { h, icon } from "../../../../web/browser/dom.js";
+import { formatName } from "../../../../web/browser/format.js";
 
 /** @typedef {import("./api.js").Names} Names */
 

@@ -2,7 +2,7 @@
 // Files, folders and picked entries sent to the disk of whoever looks at them.
 
 import { toPath } from "./api.js";
-import { h } from "./dom.js";
+import { h } from "../../../../web/browser/dom.js";
 
 /** @typedef {import("./api.js").Names} Names */
 

@@ -1,17 +1,17 @@
 // @ts-check
 // What stands around the list: the bar at the top, the way to the folder, and the tools.
 
-import { openMenu } from "./menu.js";
-import { createButton } from "./dialogs.js";
-import { h, icon, iconButton, setText } from "./dom.js";
+import { openMenu } from "../../../../web/browser/menus.js";
+import { createButton } from "../../../../web/browser/dialogs.js";
+import { h, icon, iconButton, setText } from "../../../../web/browser/dom.js";
 import { createCrumbs } from "./crumbs.js";
-import { formatCount, formatName } from "./format.js";
-import { toggleTheme } from "./theme.js";
+import { formatCount, formatName } from "../../../../web/browser/format.js";
+import { toggleTheme } from "../../../../web/browser/theme.js";
 
 /**
  * @typedef {import("./api.js").Share} Share
  * @typedef {import("./api.js").Names} Names
- * @typedef {import("./menu.js").MenuItem} MenuItem
+ * @typedef {import("../../../../web/browser/menus.js").MenuItem} MenuItem
  * @typedef {import("../list/list_view.js").Layout} Layout
  *
  * What the buttons do.

@@ -3,7 +3,7 @@
 // text, and of HTML in the file only what is listed here becomes an element, without its scripts and styles.
 
 import { colorCode } from "./code_color.js";
-import { h } from "../parts/dom.js";
+import { h } from "../../../../web/browser/dom.js";
 import { createImage, createLink } from "./markdown_links.js";
 import { finish } from "./markdown_marks.js";
 

@@ -1,7 +1,7 @@
 // @ts-check
 // Where links and images of a Markdown file lead: to the share, in the page, or to other sites.
 
-import { h } from "../parts/dom.js";
+import { h } from "../../../../web/browser/dom.js";
 
 /** @typedef {import("./markdown.js").Place} Place */
 

@@ -1,7 +1,7 @@
 // @ts-check
 // What a Markdown file has beyond Markdown, as forges show it: anchors, boxes of tasks, notes, wide tables.
 
-import { h } from "../parts/dom.js";
+import { h } from "../../../../web/browser/dom.js";
 
 /**
  * What can only be done when all is there: anchors, boxes of tasks, notes, tables that can be scrolled.

@@ -2,8 +2,8 @@
 // Files shown without leaving the page.
 
 import { ApiError, isAbort, send, tellFailure, toPath } from "../parts/api.js";
-import { h, icon, iconButton } from "../parts/dom.js";
-import { formatFullDate, formatName, formatSize } from "../parts/format.js";
+import { h, icon, iconButton } from "../../../../web/browser/dom.js";
+import { formatFullDate, formatName, formatSize } from "../../../../web/browser/format.js";
 import { getIcon, getKind } from "../list/kinds.js";
 
 /**

@@ -3,8 +3,9 @@
 
 import { colorCode } from "./code_color.js";
 import { parseTable } from "./csv.js";
-import { h, icon, iconButton } from "../parts/dom.js";
-import { formatCount, formatName } from "../parts/format.js";
+import { indentJson } from "../../../../common/readable/json_indent.js";
+import { h, icon, iconButton } from "../../../../web/browser/dom.js";
+import { formatCount, formatName } from "../../../../web/browser/format.js";
 import { getEnding, getKind } from "../list/kinds.js";
 
 /**
@@ -13,10 +14,6 @@ import { getEnding, getKind } from "../list/kinds.js";
  * A way to look at a file; `isText`: whether lines can be wrapped in it.
  * @typedef {{ label: string, isText: boolean, render: () => Promise<HTMLElement> | HTMLElement }} Look
  */
-
-// It lies beside this file where it is served, and not where it is written.
-/** @type {typeof import("../../../../common/readable/json_indent.js")} */
-const { indentJson } = await import(new URL("../json_indent.js", import.meta.url).href);
 
 /** Rows and columns of a table shown. */
 const MAX_ROWS = 2000;

@@ -1,7 +1,7 @@
 // @ts-check
 // What the panel says of uploads: how many, how far, how fast.
 
-import { formatCount, formatSize, formatSpan } from "../parts/format.js";
+import { formatCount, formatSize, formatSpan } from "../../../../web/browser/format.js";
 import { MOVING } from "./upload_queue.js";
 
 /**

@@ -2,8 +2,8 @@
 // The panel that shows how uploads go. Rows are made once and then only filled: a button that is being pressed or has
 // the focus stays the same button.
 
-import { h, icon, iconButton, setText } from "../parts/dom.js";
-import { formatName, splitName } from "../parts/format.js";
+import { h, icon, iconButton, setText } from "../../../../web/browser/dom.js";
+import { formatName, splitName } from "../../../../web/browser/format.js";
 import { countItems, describeItem, describeProgress, measure, nameState, pickRows, Speed } from "./upload_figures.js";
 
 /**

@@ -2,7 +2,7 @@
 // Sends one file: in slices where it is large, and on from where it stopped whatever the network does meanwhile.
 
 import { ApiError, getCode, isAbort } from "../parts/api.js";
-import { nextName } from "../parts/format.js";
+import { nextName } from "../../../../web/browser/format.js";
 
 /**
  * @typedef {import("../parts/api.js").Names} Names

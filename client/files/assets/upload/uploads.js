@@ -2,11 +2,11 @@
 // Uploads on the page: what is picked or dropped goes into the queue, and what an earlier visit began goes on.
 
 import { ApiError } from "../parts/api.js";
-import { h } from "../parts/dom.js";
+import { h } from "../../../../web/browser/dom.js";
 import { acceptDrops, readFiles } from "./drop.js";
-import { formatName, formatNames, formatSize } from "../parts/format.js";
+import { formatName, formatNames, formatSize } from "../../../../web/browser/format.js";
 import { ConflictQuestion } from "../change/questions.js";
-import { toast } from "../parts/toast.js";
+import { toast } from "../../../../web/browser/toast.js";
 import { answerOthers, findUnsent, UploadMemory } from "./upload_memory.js";
 import { UploadPanel } from "./upload_panel.js";
 import { UploadQueue } from "./upload_queue.js";

@@ -1,13 +1,15 @@
 // @ts-check
-import { showBytes, SHOWN_BYTES } from "./capture_body.js";
-import { element, saveFile, table } from "./capture_dom.js";
+import { createScheme, guessSender, SENDERS, verifySignature } from "../../../../common/readable/signature.js";
+import { showBytes, SHOWN_BYTES, table } from "../../../../web/viewer/body.js";
+import { h, saveFile } from "../../../../web/browser/dom.js";
 import { toCurl } from "./capture_export.js";
-import { codingsOf, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
+import { codingsOf, decodeBase64, methodClass, readable } from "../../../../web/viewer/text.js";
+import { formatSize } from "../../../../web/browser/format.js";
+import { shownPath } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
-/** @typedef {import("./capture_body.js").Readers} Readers */
-/** @typedef {import("./capture_body.js").Shown} Shown */
+/** @typedef {import("../../../../web/viewer/body.js").Shown} Shown */
 
 /** Bytes of a body that a command is made with. */
 const CURL_BYTES = 64 * 1024;
@@ -21,8 +23,6 @@ const RECEIVED = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeS
  * @typedef {object} DetailOptions
  * @property {CaptureApi} api
  * @property {string} captureUrl
- * @property {Readers} readers
- * @property {typeof import("../../../../common/readable/signature.js")} signatures
  * @property {(capture: Capture, loadBody: () => Promise<Uint8Array<ArrayBuffer>>) => void} onReplay
  * @property {(capture: Capture) => void} onRemove
  */
@@ -63,7 +63,7 @@ export class CaptureDetail {
     this.#capture = capture;
     this.#body = null;
     this.#decoded = null;
-    const view = element("div", { class: "body-view" });
+    const view = h("div", { class: "body-view" });
     this.#box.replaceChildren(
       this.#createHead(capture),
       this.#createActions(capture),
@@ -86,7 +86,7 @@ export class CaptureDetail {
   clear() {
     this.#wanted = null;
     this.#capture = null;
-    this.#box.replaceChildren(element("p", { class: "nothing" }, ["Choose a call to see all of it."]));
+    this.#box.replaceChildren(h("p", { class: "nothing" }, ["Choose a call to see all of it."]));
   }
 
   /** The whole body. */
@@ -112,16 +112,16 @@ export class CaptureDetail {
 
   /** @param {Capture} capture */
   #createHead(capture) {
-    return element("h2", { class: "capture-title", tabindex: "-1" }, [
-      element("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
+    return h("h2", { class: "capture-title", tabindex: "-1" }, [
+      h("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
       " ",
-      element("span", { class: "target" }, [shownPath(capture)]),
+      h("span", { class: "target" }, [shownPath(capture)]),
     ]);
   }
 
   /** @param {Capture} capture */
   #createActions(capture) {
-    const said = element("span", { class: "said", role: "status" });
+    const said = h("span", { class: "said", role: "status" });
     const replay = button("Send again…", () => {
       this.#options.onReplay(capture, () => this.#loadBody());
       return Promise.resolve();
@@ -138,7 +138,7 @@ export class CaptureDetail {
       return Promise.resolve();
     });
     remove.classList.add("risky");
-    const actions = element("div", { class: "capture-actions" }, [replay, copy, raw, remove, said]);
+    const actions = h("div", { class: "capture-actions" }, [replay, copy, raw, remove, said]);
     for (const one of [copy, raw, remove]) {
       one.addEventListener("failed", (event) => {
         said.textContent = event instanceof CustomEvent ? String(event.detail) : "";
@@ -158,7 +158,7 @@ export class CaptureDetail {
    * @param {HTMLElement} view
    */
   #createBody({ bodySize, contentType, headers }, view) {
-    if (bodySize === 0) return [element("p", { class: "nothing" }, ["No body"])];
+    if (bodySize === 0) return [h("p", { class: "nothing" }, ["No body"])];
     const forms = ["Pretty", "Raw", "Hex"];
     const tabs = forms.map((name) => {
       const tab = button(name, async () => {
@@ -169,8 +169,8 @@ export class CaptureDetail {
       return tab;
     });
     const codings = codingsOf(headers), type = contentType === null ? "" : ` of ${contentType}`;
-    const about = `${formatBodySize(bodySize)}${type}${codings.length === 0 ? "" : `, coded as ${codings.join(", ")}`}`;
-    return [element("div", { class: "body-tabs" }, [...tabs, element("span", {}, [about])]), view];
+    const about = `${formatSize(bodySize)}${type}${codings.length === 0 ? "" : `, coded as ${codings.join(", ")}`}`;
+    return [h("div", { class: "body-tabs" }, [...tabs, h("span", {}, [about])]), view];
   }
 
   /**
@@ -184,19 +184,19 @@ export class CaptureDetail {
     const body = isHex ? { bytes: await this.#loadBody(), isWhole: true } : await this.#loadReadable(capture);
     // Another one was chosen meanwhile.
     if (capture !== this.#capture) return;
-    const nodes = showBytes(body, form, capture.contentType, this.#options.readers);
+    const nodes = showBytes(body, form, capture.contentType);
     view.replaceChildren(...nodes);
   }
 
   /** @param {Capture} capture */
   #createVerifier(capture) {
-    const { SENDERS, guessSender } = this.#options.signatures, guess = guessSender(capture);
+    const guess = guessSender(capture);
     const sender = select("signature-sender", [...Object.keys(SENDERS), OTHER], guess ?? "");
-    const secret = element("input", { id: "signature-secret", type: "password", autocomplete: "off" });
-    const field = element("input", { id: "signature-field", autocomplete: "off", spellcheck: "false" });
+    const secret = h("input", { id: "signature-secret", type: "password", autocomplete: "off" });
+    const field = h("input", { id: "signature-field", autocomplete: "off", spellcheck: "false" });
     const hash = select("signature-hash", ["SHA-256", "SHA-1", "SHA-384", "SHA-512"], "");
     const encoding = select("signature-encoding", ["hex", "base64"], "");
-    const own = element("div", { class: "verifier-own" }, [
+    const own = h("div", { class: "verifier-own" }, [
       ...labelled("Header with the signature", field),
       ...labelled("Hash", hash),
       ...labelled("Encoding", encoding),
@@ -204,12 +204,12 @@ export class CaptureDetail {
     const showOwn = () => own.hidden = sender.value !== OTHER;
     sender.addEventListener("change", showOwn);
     showOwn();
-    const said = element("p", { class: "said", role: "status" });
-    const form = element("form", { class: "verifier" }, [
+    const said = h("p", { class: "said", role: "status" });
+    const form = h("form", { class: "verifier" }, [
       ...labelled("Sender", sender),
       own,
       ...labelled("Secret, which stays in this page", secret),
-      element("button", { type: "submit", class: "button" }, ["Verify"]),
+      h("button", { type: "submit", class: "button" }, ["Verify"]),
       said,
     ]);
     form.addEventListener("submit", async (event) => {
@@ -219,8 +219,8 @@ export class CaptureDetail {
       said.textContent = VERDICTS[result];
       said.dataset.verdict = result;
     });
-    return element("details", { class: "verify" }, [
-      element("summary", {}, [guess === null ? "Verify a signature" : `Verify the signature of ${guess}`]),
+    return h("details", { class: "verify" }, [
+      h("summary", {}, [guess === null ? "Verify a signature" : `Verify the signature of ${guess}`]),
       form,
     ]);
   }
@@ -231,7 +231,7 @@ export class CaptureDetail {
    * @param {string[]} chosen sender, and field, hash and encoding of another one
    */
   async #verify(capture, secret, [sender, field, hash, encoding]) {
-    const { signatures: { createScheme, SENDERS, verifySignature }, captureUrl } = this.#options;
+    const { captureUrl } = this.#options;
     const scheme = sender === OTHER ? createScheme(field, hash, encoding) : SENDERS[sender];
     if (scheme === null) return "unnamed";
     const below = capture.path.replace(/^\/req\/[^/]*/, "");
@@ -255,11 +255,11 @@ const VERDICTS = {
  * @param {string} chosen
  */
 function select(id, values, chosen) {
-  return element(
+  return h(
     "select",
     { id },
     values.map((value) => {
-      const option = element("option", { value }, [value]);
+      const option = h("option", { value }, [value]);
       option.selected = value === chosen;
       return option;
     }),
@@ -271,7 +271,7 @@ function select(id, values, chosen) {
  * @param {HTMLElement} field
  */
 function labelled(text, field) {
-  return [element("label", { for: field.id }, [text]), field];
+  return [h("label", { for: field.id }, [text]), field];
 }
 
 /**
@@ -279,15 +279,13 @@ function labelled(text, field) {
  * @param {HTMLElement[]} content
  */
 function section(title, ...content) {
-  return [element("h3", {}, [title]), ...content];
+  return [h("h3", {}, [title]), ...content];
 }
 
 /** @param {readonly (readonly [string, string])[]} pairs */
 function details(pairs) {
-  const parts = pairs.map(([name, value]) =>
-    element("div", {}, [element("dt", {}, [name]), element("dd", {}, [value])])
-  );
-  return element("dl", { class: "capture-about" }, parts);
+  const parts = pairs.map(([name, value]) => h("div", {}, [h("dt", {}, [name]), h("dd", {}, [value])]));
+  return h("dl", { class: "capture-about" }, parts);
 }
 
 /**
@@ -295,7 +293,7 @@ function details(pairs) {
  * @param {() => Promise<void>} act
  */
 function button(text, act) {
-  const made = element("button", { type: "button", class: "button" }, [text]);
+  const made = h("button", { type: "button", class: "button" }, [text]);
   made.addEventListener("click", () => {
     act().catch((error) => made.dispatchEvent(new CustomEvent("failed", { detail: error.message })));
   });

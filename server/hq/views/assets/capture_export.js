@@ -1,6 +1,6 @@
 // @ts-check
 // Captures in the formats of other tools.
-import { bytesOf, decodeBase64, readable } from "./capture_text.js";
+import { bytesOf, decodeBase64, readable } from "../../../../web/viewer/text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 

@@ -1,7 +1,10 @@
 // @ts-check
-import { element } from "./capture_dom.js";
-import { formatBodySize, methodClass, shownPath } from "./capture_text.js";
-import { visibleRows } from "./capture_window.js";
+import { h } from "../../../../web/browser/dom.js";
+import { formatSize } from "../../../../web/browser/format.js";
+import { methodClass } from "../../../../web/viewer/text.js";
+import { shownPath } from "./capture_text.js";
+import { findIndex, readMove } from "../../../../web/browser/list_keys.js";
+import { findScrollTop, findVisible } from "../../../../web/browser/virtual_list.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 
@@ -14,7 +17,7 @@ const ROW_HEIGHT = 56;
  */
 export class CaptureList {
   #box;
-  #rows = element("div", { class: "capture-rows", role: "presentation" });
+  #rows = h("div", { class: "capture-rows", role: "presentation" });
   #onChoose;
   #onNearEnd;
   /** @type {Capture[]} */
@@ -63,6 +66,10 @@ export class CaptureList {
     this.#drawSoon();
   }
 
+  get #viewport() {
+    return { scrollTop: this.#box.scrollTop, height: this.#box.clientHeight, rowHeight: ROW_HEIGHT };
+  }
+
   #resize() {
     this.#rows.style.height = `${this.#captures.length * ROW_HEIGHT}px`;
   }
@@ -80,7 +87,7 @@ export class CaptureList {
   #draw() {
     this.#resize();
     const count = this.#captures.length;
-    const { first, end } = visibleRows(this.#box.scrollTop, this.#box.clientHeight, ROW_HEIGHT, count);
+    const { first, end } = findVisible(this.#viewport, { count });
     const rows = this.#captures.slice(first, end).map((capture, at) => this.#createRow(capture, first + at));
     this.#rows.replaceChildren(...rows);
     const isThere = rows.some(({ id }) => id === `capture-${this.#chosen}`);
@@ -94,7 +101,7 @@ export class CaptureList {
    * @param {number} at
    */
   #createRow(capture, at) {
-    const row = element("div", {
+    const row = h("div", {
       class: "capture-row",
       id: `capture-${capture.id}`,
       role: "option",
@@ -102,11 +109,11 @@ export class CaptureList {
       "aria-setsize": String(this.#captures.length),
       "aria-posinset": String(at + 1),
     }, [
-      element("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
-      element("span", { class: "target" }, [shownPath(capture)]),
-      element("time", { datetime: capture.receivedAt }, [new Date(capture.receivedAt).toLocaleTimeString()]),
-      element("span", { class: "about" }, [
-        [capture.bodySize === 0 ? "no body" : formatBodySize(capture.bodySize), capture.contentType ?? ""]
+      h("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
+      h("span", { class: "target" }, [shownPath(capture)]),
+      h("time", { datetime: capture.receivedAt }, [new Date(capture.receivedAt).toLocaleTimeString()]),
+      h("span", { class: "about" }, [
+        [capture.bodySize === 0 ? "no body" : formatSize(capture.bodySize), capture.contentType ?? ""]
           .filter((word) => word !== "").join(" · "),
       ]),
     ]);
@@ -123,15 +130,17 @@ export class CaptureList {
 
   /** @param {KeyboardEvent} event */
   #onKey(event) {
-    const at = this.#captures.findIndex(({ id }) => id === this.#chosen), last = this.#captures.length - 1;
-    /** @type {Record<string, number>} */
-    const targets = { ArrowDown: Math.min(last, at + 1), ArrowUp: Math.max(0, at - 1), Home: 0, End: last };
-    const next = targets[event.key];
-    if (next === undefined || last < 0) return;
+    const move = readMove(event.key, false);
+    if (move === null || this.#captures.length === 0) return;
+    const { height, rowHeight } = this.#viewport;
+    const next = findIndex(move, {
+      current: this.#captures.findIndex(({ id }) => id === this.#chosen),
+      count: this.#captures.length,
+      columns: 1,
+      page: Math.max(1, Math.floor(height / rowHeight) - 1),
+    });
     event.preventDefault();
-    const top = next * ROW_HEIGHT, { scrollTop, clientHeight } = this.#box;
-    if (top < scrollTop) this.#box.scrollTop = top;
-    else if (top + ROW_HEIGHT > scrollTop + clientHeight) this.#box.scrollTop = top + ROW_HEIGHT - clientHeight;
+    this.#box.scrollTop = findScrollTop(next, this.#viewport);
     this.#onChoose(this.#captures[next], true);
   }
 }

@@ -2,11 +2,12 @@
 // The page of a view: a live list of captured calls, and the details of the chosen call.
 import { CaptureApi } from "./capture_api.js";
 import { CaptureDetail } from "./capture_detail.js";
-import { byId, element, saveFile } from "./capture_dom.js";
+import { find, h, saveFile } from "../../../../web/browser/dom.js";
 import { toHar, toJsonLines } from "./capture_export.js";
 import { CaptureList } from "./capture_list.js";
 import { ReplayDialog } from "./capture_replay.js";
-import { byteText, describeCount, matches } from "./capture_text.js";
+import { byteText } from "../../../../web/viewer/text.js";
+import { describeCount, matches } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
@@ -23,35 +24,21 @@ const UNDO_MS = 10_000;
 /** As in the stylesheet: list and details replace each other. */
 const NARROW = matchMedia("(max-width: 48rem)");
 
-// The server serves these modules beside this file, unlike the source tree.
-const { href } = new URL("./", import.meta.url);
-/** @type {typeof import("../../../../common/readable/readable_body.js")} */
-const { readBody } = await import(`${href}readable_body.js`);
-/** @type {typeof import("../../../../common/readable/hex_lines.js")} */
-const { hexLines } = await import(`${href}hex_lines.js`);
-/** @type {typeof import("../../../../common/readable/decode_text.js")} */
-const { charsetOf, decodeText } = await import(`${href}decode_text.js`);
-/** @type {typeof import("../../../../common/readable/signature.js")} */
-const signatures = await import(`${href}signature.js`);
-
-const root = byId("captures", HTMLElement);
+const root = find("#captures", HTMLElement);
 const { view: viewId = "", captureUrl = "", version = "", chosen = "" } = root.dataset;
 const pageUrl = `/views/${viewId}/capture`, maxCaptures = Number(root.dataset.max);
 const api = new CaptureApi(viewId);
-const state = byId("capture-state", HTMLElement), empty = byId("capture-empty", HTMLElement);
-const noneFound = byId("capture-none-found", HTMLElement), undo = byId("capture-undo", HTMLElement);
-const filterForm = byId("capture-filter", HTMLFormElement), pause = byId("capture-pause", HTMLButtonElement);
-const readers = { readBody, hexLines, decodeText, charsetOf };
-const replay = new ReplayDialog(viewId, api, readers);
-const detail = new CaptureDetail(byId("capture-detail", HTMLElement), {
+const state = find("#capture-state", HTMLElement), empty = find("#capture-empty", HTMLElement);
+const noneFound = find("#capture-none-found", HTMLElement), undo = find("#capture-undo", HTMLElement);
+const filterForm = find("#capture-filter", HTMLFormElement), pause = find("#capture-pause", HTMLButtonElement);
+const replay = new ReplayDialog(viewId, api);
+const detail = new CaptureDetail(find("#capture-detail", HTMLElement), {
   api,
   captureUrl,
-  readers,
-  signatures,
   onReplay: (capture, loadBody) => replay.open(capture, loadBody),
   onRemove: remove,
 });
-const list = new CaptureList(byId("capture-list", HTMLElement), onChosen, () => void loadMore());
+const list = new CaptureList(find("#capture-list", HTMLElement), onChosen, () => void loadMore());
 
 /** Newest first. @type {Capture[]} */
 let captures = [];
@@ -273,7 +260,7 @@ filterForm.addEventListener("submit", (event) => {
   event.preventDefault();
   void reload();
 });
-byId("capture-search-all", HTMLButtonElement).addEventListener("click", () => {
+find("#capture-search-all", HTMLButtonElement).addEventListener("click", () => {
   filterForm.reset();
   void reload();
   filterForm.querySelector("input")?.focus();
@@ -286,13 +273,13 @@ pause.addEventListener("click", () => {
   else follow();
   showCount();
 });
-byId("export-har", HTMLButtonElement).addEventListener("click", () => void exportAll("har").catch(complain));
-byId("export-jsonl", HTMLButtonElement).addEventListener("click", () => void exportAll("jsonl").catch(complain));
-byId("capture-back", HTMLButtonElement).addEventListener("click", () => {
+find("#export-har", HTMLButtonElement).addEventListener("click", () => void exportAll("har").catch(complain));
+find("#export-jsonl", HTMLButtonElement).addEventListener("click", () => void exportAll("jsonl").catch(complain));
+find("#capture-back", HTMLButtonElement).addEventListener("click", () => {
   backToList();
-  byId("capture-list", HTMLElement).focus();
+  find("#capture-list", HTMLElement).focus();
 });
-byId("capture-undo-button", HTMLButtonElement).addEventListener("click", () => {
+find("#capture-undo-button", HTMLButtonElement).addEventListener("click", () => {
   if (removed === null) return;
   const { capture, timer } = removed;
   clearTimeout(timer);
@@ -309,4 +296,4 @@ void reload().then(() => {
   openNewest();
   follow();
 });
-root.append(element("span", { hidden: "", id: "capture-ready" }));
+root.append(h("span", { hidden: "", id: "capture-ready" }));

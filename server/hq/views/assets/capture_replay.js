@@ -1,12 +1,13 @@
 // @ts-check
 // The dialog that sends a capture again, as it came or edited.
-import { showBytes } from "./capture_body.js";
-import { byId, element, table } from "./capture_dom.js";
-import { byteText, decodeBase64, formatBodySize, methodClass, readable, shownPath } from "./capture_text.js";
+import { showBytes, table } from "../../../../web/viewer/body.js";
+import { find, h } from "../../../../web/browser/dom.js";
+import { byteText, decodeBase64, methodClass, readable } from "../../../../web/viewer/text.js";
+import { formatSize } from "../../../../web/browser/format.js";
+import { shownPath } from "./capture_text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("../../../../common/captures/capture_json.ts").ReplayedJson} Replayed */
-/** @typedef {import("./capture_body.js").Readers} Readers */
 
 /** Fields that the server writes itself. */
 const NOT_EDITED = /^(host|content-length|connection|keep-alive|transfer-encoding|expect)$/i;
@@ -15,12 +16,12 @@ const EDITED_BYTES = 256 * 1024;
 
 /** The editor of a capture: method, path, headers and body. */
 class CaptureEditor {
-  #details = byId("replay-edit", HTMLDetailsElement);
-  #method = byId("replay-method", HTMLInputElement);
-  #path = byId("replay-path", HTMLInputElement);
-  #headers = byId("replay-headers", HTMLTextAreaElement);
-  #body = byId("replay-body", HTMLTextAreaElement);
-  #hint = byId("replay-body-hint", HTMLElement);
+  #details = find("#replay-edit", HTMLDetailsElement);
+  #method = find("#replay-method", HTMLInputElement);
+  #path = find("#replay-path", HTMLInputElement);
+  #headers = find("#replay-headers", HTMLTextAreaElement);
+  #body = find("#replay-body", HTMLTextAreaElement);
+  #hint = find("#replay-body-hint", HTMLElement);
   /** The fields as they were filled. */
   #filled = { method: "", path: "", headers: "", body: "" };
   /** Counts captures, so that a late body is dropped. */
@@ -101,16 +102,15 @@ function parseHeaders(text) {
 
 /** Sends captures of one view to a URL, which the browser remembers for the view, or to the view itself. */
 export class ReplayDialog {
-  #dialog = byId("replay", HTMLDialogElement);
-  #form = byId("replay-form", HTMLFormElement);
-  #url = byId("replay-url", HTMLInputElement);
-  #said = byId("replay-said", HTMLElement);
-  #response = byId("replay-response", HTMLElement);
-  #command = byId("replay-command", HTMLElement);
+  #dialog = find("#replay", HTMLDialogElement);
+  #form = find("#replay-form", HTMLFormElement);
+  #url = find("#replay-url", HTMLInputElement);
+  #said = find("#replay-said", HTMLElement);
+  #response = find("#replay-response", HTMLElement);
+  #command = find("#replay-command", HTMLElement);
   #editor = new CaptureEditor();
   #api;
   #viewId;
-  #readers;
   /** @type {Capture | null} */
   #capture = null;
   /** Ends the running request. */
@@ -119,17 +119,15 @@ export class ReplayDialog {
   /**
    * @param {string} viewId
    * @param {Pick<import("./capture_api.js").CaptureApi, "replay">} api
-   * @param {Readers} readers
    */
-  constructor(viewId, api, readers) {
+  constructor(viewId, api) {
     this.#viewId = viewId;
     this.#api = api;
-    this.#readers = readers;
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#send(this.#url.value.trim());
     });
-    byId("replay-view", HTMLButtonElement).addEventListener("click", () => void this.#send(null));
+    find("#replay-view", HTMLButtonElement).addEventListener("click", () => void this.#send(null));
     this.#dialog.addEventListener("close", () => this.#leave.abort());
   }
 
@@ -139,8 +137,8 @@ export class ReplayDialog {
    */
   open(capture, loadBody) {
     this.#capture = capture;
-    byId("replay-what", HTMLElement).replaceChildren(
-      element("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
+    find("#replay-what", HTMLElement).replaceChildren(
+      h("span", { class: `method ${methodClass(capture.method)}` }, [capture.method]),
       ` ${shownPath(capture)}`,
     );
     this.#url.value = recall(this.#viewId);
@@ -195,27 +193,27 @@ export class ReplayDialog {
 
   /** @param {Replayed} response */
   #show({ url, status, statusText, headers, durationMs, body, bodyTruncated, decoded, decodedTruncated }) {
-    const find = (/** @type {string} */ name) => headers.find(([one]) => one.toLowerCase() === name)?.[1] ?? null;
+    const findField = (/** @type {string} */ name) => headers.find(([one]) => one.toLowerCase() === name)?.[1] ?? null;
     const came = decodeBase64(body);
     const shown = decoded === undefined
       ? { bytes: came, isWhole: bodyTruncated === undefined }
       : { bytes: decodeBase64(decoded), isWhole: decodedTruncated === undefined };
-    const size = `${bodyTruncated ? "more than " : ""}${formatBodySize(came.length)}`;
+    const size = `${bodyTruncated ? "more than " : ""}${formatSize(came.length)}`;
     this.#say(
       `${`${status} ${readable(statusText)}`.trim()}, ${durationMs} ms, ${size}`,
       status < 400 ? "good" : "bad",
     );
-    const view = element(
+    const view = h(
       "div",
       { class: "body-view" },
-      showBytes(shown, "pretty", find("content-type"), this.#readers),
+      showBytes(shown, "pretty", findField("content-type")),
     );
     this.#response.replaceChildren(
-      element("p", { class: "replay-url" }, [`Response of ${url}`]),
-      element("h3", {}, ["Headers"]),
+      h("p", { class: "replay-url" }, [`Response of ${url}`]),
+      h("h3", {}, ["Headers"]),
       table(headers.map(([name, value]) => [name, readable(value)])),
-      element("h3", {}, ["Body"]),
-      came.length === 0 ? element("p", { class: "nothing" }, ["No body"]) : view,
+      h("h3", {}, ["Body"]),
+      came.length === 0 ? h("p", { class: "nothing" }, ["No body"]) : view,
     );
   }
 }

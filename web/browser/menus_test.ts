@@ -1,5 +1,5 @@
 import { equal } from "node:assert/strict";
-import { findItem } from "./menu.js";
+import { findItem } from "./menus.js";
 
 const LABELS = ["Open", "Download", "Rename", "Delete"];
 

@@ -1,16 +1,10 @@
 // @ts-check
-import { element, pre, table } from "./capture_dom.js";
-import { byteText, formatBodySize } from "./capture_text.js";
-
-/**
- * Readers of bodies, which the client uses too.
- * @typedef {{
- *   readBody: typeof import("../../../../common/readable/readable_body.js").readBody,
- *   hexLines: typeof import("../../../../common/readable/hex_lines.js").hexLines,
- *   decodeText: typeof import("../../../../common/readable/decode_text.js").decodeText,
- *   charsetOf: typeof import("../../../../common/readable/decode_text.js").charsetOf,
- * }} Readers
- */
+import { charsetOf, decodeText } from "../../common/readable/decode_text.js";
+import { hexLines } from "../../common/readable/hex_lines.js";
+import { readBody } from "../../common/readable/readable_body.js";
+import { h } from "../browser/dom.js";
+import { formatSize } from "../browser/format.js";
+import { byteText } from "./text.js";
 
 /**
  * A body, or as much of it as is there.
@@ -28,20 +22,19 @@ const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
  * @param {Shown} body
  * @param {string} form "pretty", "raw" or "hex"
  * @param {string | null} contentType
- * @param {Readers} readers
  * @returns {HTMLElement[]}
  */
-export function showBytes({ bytes: all, isWhole: isAll }, form, contentType, readers) {
+export function showBytes({ bytes: all, isWhole: isAll }, form, contentType) {
   const bytes = all.slice(0, SHOWN_BYTES), isWhole = isAll && bytes.length === all.length;
   const nodes = form === "hex"
-    ? [hex(all, readers)]
+    ? [hex(all)]
     : form === "raw"
-    ? [pre(decodeRaw(bytes, contentType, isWhole, readers))]
-    : prettify(bytes, contentType, isWhole, readers);
+    ? [pre(decodeRaw(bytes, contentType, isWhole))]
+    : prettify(bytes, contentType, isWhole);
   const isCut = form === "hex" ? all.length > HEX_BYTES : !isWhole;
   if (!isCut) return nodes;
-  const about = isAll ? `The beginning of ${formatBodySize(all.length)}.` : "There is more, or it broke off here.";
-  return [...nodes, element("p", { class: "nothing" }, [about])];
+  const about = isAll ? `The beginning of ${formatSize(all.length)}.` : "There is more, or it broke off here.";
+  return [...nodes, h("p", { class: "nothing" }, [about])];
 }
 
 /**
@@ -49,9 +42,8 @@ export function showBytes({ bytes: all, isWhole: isAll }, form, contentType, rea
  * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {string | null} contentType
  * @param {boolean} isWhole
- * @param {Readers} readers
  */
-function decodeRaw(bytes, contentType, isWhole, { decodeText, charsetOf }) {
+function decodeRaw(bytes, contentType, isWhole) {
   return decodeText(bytes, charsetOf(contentType), isWhole) ?? new TextDecoder().decode(bytes);
 }
 
@@ -59,27 +51,26 @@ function decodeRaw(bytes, contentType, isWhole, { decodeText, charsetOf }) {
  * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {string | null} contentType
  * @param {boolean} isWhole
- * @param {Readers} readers
  * @returns {HTMLElement[]}
  */
-function prettify(bytes, contentType, isWhole, readers) {
+function prettify(bytes, contentType, isWhole) {
   const type = (contentType ?? "").split(";")[0].trim().toLowerCase();
   if (isWhole && PICTURES.test(type)) {
     const url = `data:${type};base64,${btoa(byteText(bytes))}`;
-    return [element("img", { src: url, alt: "The picture that was sent", class: "picture" })];
+    return [h("img", { src: url, alt: "The picture that was sent", class: "picture" })];
   }
-  const body = readers.readBody(bytes, contentType, isWhole);
+  const body = readBody(bytes, contentType, isWhole);
   switch (body.kind) {
     case "empty":
       return [];
     case "binary":
-      return [hex(bytes, readers)];
+      return [hex(bytes)];
     case "form":
       return [table(body.fields)];
     case "multipart":
       return body.parts.flatMap((part) => [
-        element("h4", {}, [`${part.name}${part.fileName === null ? "" : ` · ${part.fileName}`}`]),
-        ...prettify(part.body, part.type ?? "text/plain", part.isWhole, readers),
+        h("h4", {}, [`${part.name}${part.fileName === null ? "" : ` · ${part.fileName}`}`]),
+        ...prettify(part.body, part.type ?? "text/plain", part.isWhole),
       ]);
     case "json":
     case "xml":
@@ -90,10 +81,26 @@ function prettify(bytes, contentType, isWhole, readers) {
 
 /**
  * @param {Uint8Array<ArrayBuffer>} bytes
- * @param {Readers} readers
  */
-function hex(bytes, { hexLines }) {
+function hex(bytes) {
   const lines = pre(hexLines(bytes.subarray(0, HEX_BYTES)).join("\n"));
   lines.classList.add("hex");
   return lines;
+}
+
+/**
+ * Returns a table with a row for each name and value.
+ * @param {readonly (readonly [string, string])[]} rows
+ */
+export function table(rows) {
+  const lines = rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, value)));
+  return h("table", { class: "pairs" }, h("tbody", {}, lines));
+}
+
+/**
+ * Returns preformatted text that keys can scroll.
+ * @param {string} text
+ */
+function pre(text) {
+  return h("pre", { tabindex: "0" }, text);
 }

@@ -5,7 +5,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * @typedef {string | number | boolean | null | undefined | EventListener} Property
- * @typedef {Node | string | null | undefined} Child
+ * @typedef {Node | string | null | undefined | readonly (Node | string)[]} Child
  */
 
 /**
@@ -26,7 +26,7 @@ export function h(tag, properties = {}, ...children) {
     else if (name in element && typeof value !== "string") Reflect.set(element, name, value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  for (const child of children) if (child !== null && child !== undefined) element.append(child);
+  for (const child of children.flat()) if (child !== null && child !== undefined) element.append(child);
   return element;
 }
 
@@ -126,4 +126,29 @@ export function getTarget(event) {
  */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Returns an element that the page is made with.
+ * @throws Error when the page lacks it, which is a defect of the page
+ * @template {HTMLElement} T
+ * @param {string} selector
+ * @param {new () => T} type
+ * @returns {T}
+ */
+export function find(selector, type) {
+  const element = document.querySelector(selector);
+  if (!(element instanceof type)) throw new Error(`the page has no ${selector}`);
+  return element;
+}
+
+/**
+ * Saves bytes as a file of the user.
+ * @param {string} name
+ * @param {BlobPart[]} parts
+ */
+export function saveFile(name, parts) {
+  const url = URL.createObjectURL(new Blob(parts, { type: "application/octet-stream" }));
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
