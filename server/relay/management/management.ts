@@ -148,8 +148,10 @@ export class TunnelManagement {
   /** The last requests that this server has seen, newest first. */
   async requests(asking: Asking, id: string): Promise<RequestInfo[]> {
     await this.#find(requireScope(asking, "tunnels:use"), id);
-    const requests = this.#options.registry.getById(id)?.requests.list() ?? [];
-    return requests.map((request) => ({ ...request, at: new Date(request.at).toISOString() }));
+    return this.#options.registry.recentRequests(id).map((request) => ({
+      ...request,
+      at: new Date(request.at).toISOString(),
+    }));
   }
 
   /** Usage of the last days, oldest first; days without visitors have zeros. @param days from 1 to 366 */

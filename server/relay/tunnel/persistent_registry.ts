@@ -4,6 +4,7 @@ import { monthOf } from "../calendar.ts";
 import { Allowance } from "./allowance.ts";
 import type { Endpoint, RelayContext, SessionEnd } from "./endpoint.ts";
 import { Persistent } from "./persistent.ts";
+import { KeptLogs, type RecentRequest } from "./request_log.ts";
 
 /** How long a tunnel that nobody uses stays in memory. */
 const FORGET_MS = 60_000;
@@ -26,6 +27,7 @@ export class PersistentRegistry {
   /** The endpoints with a session by the part of the host before the domain, for the fast path. */
   readonly endpoints: ReadonlyMap<string, Endpoint> = this.#hosts;
   readonly #allowances = new Map<string, Allowance>();
+  readonly #logs = new KeptLogs();
 
   constructor(options: PersistentRegistryOptions) {
     this.#options = options;
@@ -47,6 +49,11 @@ export class PersistentRegistry {
   /** The one in memory. */
   getById(id: string): Persistent | undefined {
     return this.#byId.get(id);
+  }
+
+  /** Returns the latest requests of a tunnel, newest first, also for a while after its last use. */
+  recentRequests(id: string): RecentRequest[] {
+    return (this.#byId.get(id)?.requests ?? this.#logs.get(id))?.list() ?? [];
   }
 
   /** From memory, or from the store; null for none. @throws StoreUnavailable */
@@ -87,6 +94,7 @@ export class PersistentRegistry {
     // Whoever is on the way to it already finds it closed.
     tunnel.record = { ...tunnel.record, enabled: false };
     this.#forget(tunnel);
+    this.#logs.take(id);
   }
 
   tunnels(): Iterable<Persistent> {
@@ -124,7 +132,8 @@ export class PersistentRegistry {
     if (record === null) return null;
     const allowance = await this.findAllowance(record);
     const { context } = this.#options;
-    const tunnel = this.#byId.get(record.id) ?? new Persistent(record, allowance, context);
+    const tunnel = this.#byId.get(record.id) ??
+      new Persistent(record, allowance, context, this.#logs.take(record.id));
     this.#byId.set(record.id, tunnel);
     this.#idOfLabel.set(record.label, record.id);
     tunnel.seenAt = context.now();
@@ -137,6 +146,7 @@ export class PersistentRegistry {
 
   #forget(tunnel: Persistent): void {
     const { id, label } = tunnel.record;
+    this.#logs.keep(id, tunnel.requests, this.#options.context.now());
     this.#byId.delete(id);
     this.#idOfLabel.delete(label);
     this.#forgetHosts(tunnel);

@@ -6,6 +6,7 @@ import { createContext, FakeSessionHandle } from "./_fake_session.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Persistent } from "./persistent.ts";
 import { PersistentRegistry } from "./persistent_registry.ts";
+import { KeptLogs, RequestLog } from "./request_log.ts";
 import { UsageSaver } from "./usage_saver.ts";
 
 const RECORD: PersistentTunnel = {
@@ -20,6 +21,8 @@ const RECORD: PersistentTunnel = {
   suspended: false,
   createdAt: 0,
 };
+
+const REQUEST = { at: 0, method: "GET", path: "/", status: 200, ms: 1, bytes: 10, port: 3000 };
 
 /** The last second of a month, and of a year. */
 const NEW_YEARS_EVE = Date.UTC(2026, 11, 31, 23, 59, 59);
@@ -116,7 +119,7 @@ Deno.test("an allowance that is used up ends every tunnel that lives on it, and 
 Deno.test("UsageSaver stores each byte once, and what a failing store refused later", async () => {
   const { store, saver, tunnel, fail } = await open();
   tunnel.traffic.add(10);
-  tunnel.requests.add({ at: 0, method: "GET", path: "/", status: 200, ms: 1, bytes: 10, port: 3000 });
+  tunnel.requests.add(REQUEST);
   fail(true);
   await saver.save();
   equal(tunnel.isSaved, false);
@@ -160,4 +163,39 @@ Deno.test("PersistentRegistry.sweep forgets what nobody uses once it is stored",
   await saver.save();
   registry.sweep();
   deepEqual([registry.getById("id"), [...registry.allowances()]], [undefined, []]);
+});
+
+Deno.test("PersistentRegistry.recentRequests returns requests after the tunnel has left memory, for a day", async () => {
+  const { registry, saver, tunnel, clock } = await open();
+  tunnel.requests.add(REQUEST);
+  const forget = async () => {
+    await saver.save();
+    clock.time += 100_000;
+    registry.sweep();
+    equal(registry.getById("id"), undefined);
+  };
+  await forget();
+  deepEqual(registry.recentRequests("id"), [REQUEST]);
+  const loaded = (await registry.findById("id"))!;
+  loaded.requests.add({ ...REQUEST, path: "/second" });
+  deepEqual(registry.recentRequests("id").map(({ path }) => path), ["/second", "/"]);
+  await forget();
+  await registry.findById("id");
+  registry.drop("id");
+  deepEqual(registry.recentRequests("id"), [], "the tunnel was deleted");
+});
+
+Deno.test("KeptLogs removes the oldest logs when all of them need more than 8 MiB, or after a day", () => {
+  const logs = new KeptLogs();
+  const keep = (id: string, now: number) => {
+    const log = new RequestLog();
+    for (let count = 0; count < 100; count++) log.add({ ...REQUEST, path: "/".padEnd(5000, "a") });
+    logs.keep(id, log, now);
+  };
+  for (let count = 0; count < 40; count++) keep(`id ${count}`, 0);
+  deepEqual([logs.get("id 0"), logs.get("id 39")?.list().length], [undefined, 100]);
+  keep("next day", 24 * 60 * 60 * 1000);
+  deepEqual([logs.get("id 39"), logs.get("next day")?.list().length], [undefined, 100]);
+  logs.keep("empty", new RequestLog(), 0);
+  equal(logs.get("empty"), undefined);
 });

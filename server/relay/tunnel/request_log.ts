@@ -17,6 +17,11 @@ export interface RecentRequest {
 /** Requests that a log keeps. */
 const MAX_REQUESTS = 100;
 const MAX_PATH = 2000;
+/** Memory of a request besides its path. */
+const REQUEST_BYTES = 200;
+/** Memory for the logs of tunnels that nobody uses. */
+const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+const KEEP_MS = 24 * 60 * 60 * 1000;
 
 /** The last 100 requests of a tunnel. They stay in memory, because paths can contain secrets. */
 export class RequestLog {
@@ -48,8 +53,53 @@ export class RequestLog {
     this.#uncounted += count;
   }
 
+  /** Bytes of memory, about. */
+  get size(): number {
+    return this.#requests.reduce((sum, { path }) => sum + path.length + REQUEST_BYTES, 0);
+  }
+
   /** Returns the requests, newest first. */
   list(): RecentRequest[] {
     return this.#requests.toReversed();
+  }
+}
+
+/**
+ * The logs of tunnels that left memory, by id, so that their owners can read them after the client has disconnected. The
+ * oldest ones are removed after a day, or earlier if all of them need more than 8 MiB.
+ */
+export class KeptLogs {
+  readonly #logs = new Map<string, { readonly log: RequestLog; readonly size: number; readonly until: number }>();
+  #size = 0;
+
+  /** Keeps a log. @param now Unix milliseconds */
+  keep(id: string, log: RequestLog, now: number): void {
+    this.take(id);
+    const { size } = log;
+    if (size === 0) return;
+    this.#logs.set(id, { log, size, until: now + KEEP_MS });
+    this.#size += size;
+    this.#removeOld(now);
+  }
+
+  /** Returns the log of a tunnel, or undefined. */
+  get(id: string): RequestLog | undefined {
+    return this.#logs.get(id)?.log;
+  }
+
+  /** Returns the log of a tunnel and stops keeping it. */
+  take(id: string): RequestLog | undefined {
+    const kept = this.#logs.get(id);
+    if (kept === undefined) return undefined;
+    this.#logs.delete(id);
+    this.#size -= kept.size;
+    return kept.log;
+  }
+
+  #removeOld(now: number): void {
+    for (const [id, { until }] of this.#logs) {
+      if (until > now && this.#size <= MAX_KEPT_BYTES) return;
+      this.take(id);
+    }
   }
 }
