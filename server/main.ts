@@ -89,7 +89,7 @@ async function openAreas(
   const health = createHealth(() => ({ status: relay.fault() === null ? "ok" : "storage_failed", ...relay.count() }));
   const areas: Area[] = [
     relay,
-    { handlers: [shareWithPages(cors, health)], close() {} },
+    { handlers: [shareWithPages(cors, health)], drain: health.drain, close() {} },
     createLazyArea(proxy, log, "/proxy/"),
     createLazyArea(own, log),
   ];

@@ -21,7 +21,8 @@ export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Prom
     const proxy = openProxy({ config, ...place, cors, isTunnelHost: () => false, alone: config, log });
     const about = { baseUrl: place.url.origin, files: config.proxyFiles !== null, openPaths, isAlone: true };
     const api = createApiHandler({ areas: [], about, describeProxy: () => Promise.resolve(proxyApi(about)) });
-    const handlers = [createHealth(() => ({})), api].map((face) => shareWithPages(cors, face));
-    return { areas: [proxy, { handlers, close() {} }], close: () => Promise.resolve() };
+    const health = createHealth(() => ({ status: "ok" }));
+    const handlers = [health, api].map((handler) => shareWithPages(cors, handler));
+    return { areas: [proxy, { handlers, drain: health.drain, close() {} }], close: () => Promise.resolve() };
   });
 }

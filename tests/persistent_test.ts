@@ -164,3 +164,23 @@ Deno.test("sessions of a user who was suspended, or whose account is not paid an
   assert.deepEqual(await ann.ended, { reason: "disabled", text: "your user was suspended" });
   assert.deepEqual(await bob.ended, { reason: "disabled", text: "persistent tunnels need a paid account" });
 });
+
+Deno.test("/health?ready returns 503 while the server drains, and 200 before", async () => {
+  await using server = await startTunnelServer({ drainSeconds: "60" });
+  await using site = startSite();
+  const tunnel = await makeTunnel(server, "ann");
+  await using _web = await expose(server, { token: "ann", tunnel, service: site });
+  const read = async () => {
+    const response = await visit(`${server.url}/health?ready`);
+    return [response.status, (await response.json() as { status: string }).status];
+  };
+  assert.deepEqual(await read(), [200, "ok"]);
+  const held = visit(`${tunnel.url}/hold`);
+  await site.log.waitFor("open /hold");
+  const drained = server.running.drain();
+  assert.deepEqual(await read(), [503, "draining"]);
+  assert.equal((await visit(`${tunnel.url}/text`)).headers["portway-error"], "server_restarting");
+  site.release();
+  assert.equal((await held).status, 200);
+  await drained;
+});

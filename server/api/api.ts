@@ -85,6 +85,8 @@ function checkNames({ parameters }: ApiObject): MiddlewareHandler<ExchangeEnv> {
   };
 }
 
+const HEALTH = { "application/json": { schema: { $ref: "#/components/schemas/Health" } } };
+
 /** The server's own routes. */
 const SERVER_API: ApiPart = {
   tag: { name: "server", description: "about the server itself" },
@@ -94,12 +96,17 @@ const SERVER_API: ApiPart = {
         tags: ["server"],
         operationId: "health",
         security: [],
-        summary: "Whether it runs",
+        summary: "The state of the server",
+        parameters: [{
+          name: "ready",
+          in: "query",
+          allowEmptyValue: true,
+          description: "Returns 503 while the status is not `ok`.",
+          schema: { type: "string" },
+        }],
         responses: {
-          200: {
-            description: "it does",
-            content: { "application/json": { schema: { $ref: "#/components/schemas/Health" } } },
-          },
+          200: { description: "The server runs.", content: HEALTH },
+          503: { description: "With `ready`: its storage fails, or it is shutting down.", content: HEALTH },
         },
       },
     },
@@ -117,7 +124,7 @@ const SERVER_API: ApiPart = {
     Health: {
       type: "object",
       required: ["status", "version"],
-      properties: { status: { enum: ["ok", "storage_failed"] }, version: { type: "string" } },
+      properties: { status: { enum: ["ok", "storage_failed", "draining"] }, version: { type: "string" } },
     },
   },
 };

@@ -1,7 +1,10 @@
 import { Buffer } from "node:buffer";
 
-/** A JSON response with its Content-Length, which the response to HEAD needs as well. */
-export function sizedJson(text: string): Response {
+/** Returns JSON with its length, which a response to HEAD needs, since it has no body. */
+export function sizedJson(text: string, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
   const length = String(Buffer.byteLength(text));
-  return new Response(text, { headers: { "content-type": "application/json", "content-length": length } });
+  return new Response(text, {
+    status,
+    headers: { ...headers, "content-type": "application/json", "content-length": length },
+  });
 }
