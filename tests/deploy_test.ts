@@ -40,7 +40,7 @@ Deno.test({ name: "systemd takes the unit without a word, and finds little expos
 });
 
 Deno.test("every variable that the files set is one that the server reads", async () => {
-  const known = await readFile(join(root, "docs", "configuration.md"), "utf8");
+  const known = await readFile(join(root, "docs", "reference", "configuration.md"), "utf8");
   for (const name of ["portway.env", "compose.yaml", "Dockerfile"]) {
     const text = await readFile(join(root, "deploy", name), "utf8");
     const variables = [...text.matchAll(/\b(PORTWAY_[A-Z_]+)\s*[=:]/g)].map(([, variable]) => variable);

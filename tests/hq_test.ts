@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { ADMIN, openPage, postForm, signInByForm, signUpByForm, startHq } from "./hq_kit.ts";
 import { startServer } from "./kit/mod.ts";
 
@@ -87,6 +87,13 @@ Deno.test("a form that was opened at another address of the server says so, and 
 Deno.test("an admin on the free plan is told where they set it, and others whom to ask", async () => {
   await using server = await startHq({ PORTWAY_DEFAULT_PLAN: "free" });
   const admin = await signInByForm(server), other = await signUpByForm(server, "Grace");
+  const { text: tunnels } = await openPage(`${server.url}/tunnels`, { headers: { cookie: admin } });
+  doesNotMatch(tunnels, /set the plan in Admin/, "the first admin has the paid plan");
+  const { text: users } = await openPage(`${server.url}/admin?search=ada%40example.com`, {
+    headers: { cookie: admin },
+  });
+  const account = /accounts\/([\w-]+)\/plan/.exec(users)?.[1];
+  equal((await postForm(server, `/admin/accounts/${account}/plan`, admin, { plan: "free" })).status, 303);
   const read = async (cookie: string) => (await openPage(`${server.url}/tunnels`, { headers: { cookie } })).text;
   match(await read(admin), /<a href="\/admin\?search=ada%40example\.com">set the plan in Admin<\/a>/);
   match(await read(other), /which an admin of this server gives/);
@@ -152,4 +159,10 @@ Deno.test("an unsigned redirect_uri cannot change the policy of the sign-in page
   ) {
     equal(await targets(redirect), "'self'|false", redirect);
   }
+});
+
+Deno.test("the address of a view leads to its captures", async () => {
+  await using server = await startHq();
+  const { status, header } = await openPage(`${server.url}/views/a-view`);
+  deepEqual([status, header("location")], [303, "/views/a-view/capture"]);
 });

@@ -76,7 +76,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     clients: new ClientForms(shared),
     sessions: new SessionForms(shared),
     admin: new AdminForms({ ...shared, createResetLink: createLink }),
-    addFirstAdmin: (admin) => addFirstAdmin(shared, admin, options.defaultPlan),
+    addFirstAdmin: (admin) => addFirstAdmin(shared, admin),
     onEnded: (listener) => void listeners.add(listener),
     close() {
       clearInterval(sweep);

@@ -115,7 +115,7 @@ testStores("a client gets tokens with a code and PKCE, and they say who and what
   const { email, isAdmin } = body.user as Record<string, unknown>;
   deepEqual({ email, isAdmin }, { email: ADMIN.email, isAdmin: true });
   const { role, plan } = body.account as Record<string, unknown>;
-  deepEqual({ role, plan }, { role: "owner", plan: "free" });
+  deepEqual({ role, plan }, { role: "owner", plan: "paid" });
 });
 
 testStores("a refresh token gives new tokens once, and again for a moment when the answer was lost", async (store) => {

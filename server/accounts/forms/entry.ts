@@ -163,7 +163,8 @@ export class EntryForms implements SignIn {
     const { audit, loadAuth, plan, store } = this.#options;
     const name = readName(form.name), email = readEmail(form.email), password = readNewPassword(form.password);
     const isAdmin = condition !== "always", passwordHash = await (await loadAuth()).hashPassword(password);
-    const added = await store.identities.addUser({ name, email, passwordHash, isAdmin, plan }, condition);
+    const user = { name, email, passwordHash, isAdmin, plan: isAdmin ? "paid" : plan };
+    const added = await store.identities.addUser(user, condition);
     if (added === "email_taken") throw emailTaken();
     if (added === "refused") throw setUpLinkInvalid();
     await audit.write({ id: added.id, email }, isAdmin ? "admin_added" : "signed_up", email);
