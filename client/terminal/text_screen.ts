@@ -34,6 +34,8 @@ class TextScreen implements Screen {
   readonly #now: () => number;
   /** What lines say of answers, by their status. */
   readonly #answers: string[] = [];
+  /** The time of the last line about a connection that is lost, or null while there is none. */
+  #reportedLossAt: number | null = null;
 
   constructor(
     { out, errors, color, colorErrors, showQr, columns = Infinity, now = Date.now }: TextScreenOptions,
@@ -85,11 +87,16 @@ class TextScreen implements Screen {
   }
 
   reconnecting(reason: string, delayMs: number): void {
+    const now = this.#now();
+    // The first attempts follow within seconds, and most losses are over by then.
+    if (this.#reportedLossAt !== null && now - this.#reportedLossAt < REPORT_EVERY_MS) return;
+    this.#reportedLossAt = now;
     const text = `Connection lost: ${describeReason(reason)} Trying again in ${formatDuration(delayMs)}.`;
     this.#errors.write(this.#paintError(YELLOW, text));
   }
 
   reconnected(): void {
+    this.#reportedLossAt = null;
     this.#errors.write(this.#paintError(GREEN, "Connected again, under the same URL."));
   }
 
@@ -126,6 +133,9 @@ class TextScreen implements Screen {
     this.#errors.write(this.#paintError(YELLOW, text));
   }
 }
+
+/** Milliseconds between lines about attempts to connect again. */
+const REPORT_EVERY_MS = 10_000;
 
 type Paint = (code: number, text: string) => string;
 

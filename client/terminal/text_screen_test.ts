@@ -50,9 +50,30 @@ Deno.test("createTextScreen colours each output by what it leads to", () => {
 
 Deno.test("createTextScreen ends a reason with one full stop, whether it had its own or none", () => {
   const { screen, errors } = createScreen();
-  for (const reason of ["The server is restarting.", "The server is restarting"]) screen.reconnecting(reason, 500);
+  for (const reason of ["The server is restarting.", "The server is restarting"]) {
+    screen.reconnecting(reason, 500);
+    screen.reconnected();
+  }
   const line = "Connection lost: The server is restarting. Trying again in 500ms.";
-  assert.deepEqual(errors.lines, [line, line]);
+  const back = "Connected again, under the same URL.";
+  assert.deepEqual(errors.lines, [line, back, line, back]);
+});
+
+Deno.test("createTextScreen reports a lost connection once, and again after ten seconds", () => {
+  const clock = { time: NOW };
+  const { screen, errors } = createScreen({ now: () => clock.time });
+  for (const [time, reason] of [[0, "restarting"], [200, "refused"], [9_999, "refused"], [10_000, "refused still"]]) {
+    clock.time = NOW + Number(time);
+    screen.reconnecting(String(reason), 500);
+  }
+  screen.reconnected();
+  screen.reconnecting("broke", 500);
+  assert.deepEqual(errors.lines.map((text) => text.split(".")[0]), [
+    "Connection lost: restarting",
+    "Connection lost: refused still",
+    "Connected again, under the same URL",
+    "Connection lost: broke",
+  ]);
 });
 
 Deno.test("createTextScreen shows a QR code where it fits, and says so where it does not", async () => {
