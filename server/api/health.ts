@@ -6,14 +6,14 @@ import { sizedJson } from "./sized_json.ts";
 /** The server's state: it stores and serves, its storage fails, or it is shutting down. */
 export type HealthStatus = "ok" | "storage_failed" | "draining";
 
-/** `/health`, and what it needs to know of the shutdown. */
+/** The `/health` handler, and a way to announce the shutdown. */
 export interface Health extends Handler {
   /** Reports `draining` from now on. */
   drain(): Promise<void>;
 }
 
 /**
- * Creates the handler of `/health`, which responds from the server's first moment. The status code is 200 while the
+ * Creates the `/health` handler, which responds from the server's first moment. The status code is 200 while the
  * process works. For monitors and balancers, `/health?ready` returns 503 while the status is not `ok`.
  * @param read returns the status, and figures for the response
  */
