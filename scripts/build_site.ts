@@ -22,6 +22,11 @@ function copySources(): void {
     const text = readFileSync(file, "utf8");
     writeFileSync(file, text.replace(/\]\((?:\.\.\/)+deploy\/README\.md/g, "](/guides/operate/deploy"));
   }
+  const files = new URL("public/reference/", source);
+  mkdirSync(files, { recursive: true });
+  for (const name of readdirSync(new URL("reference/", source)).filter((name) => !name.endsWith(".md"))) {
+    cpSync(new URL(`reference/${name}`, source), new URL(name, files));
+  }
   cpSync(new URL("web/styles/tokens.css", root), new URL(".vitepress/theme/tokens.css", site));
 }
 
