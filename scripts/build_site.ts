@@ -27,6 +27,7 @@ function copySources(): void {
   for (const name of readdirSync(new URL("reference/", source)).filter((name) => !name.endsWith(".md"))) {
     cpSync(new URL(`reference/${name}`, source), new URL(name, files));
   }
+  cpSync(new URL("server/hq/assets/mark.svg", root), new URL("public/mark.svg", source));
   cpSync(new URL("web/styles/tokens.css", root), new URL(".vitepress/theme/tokens.css", site));
 }
 
@@ -47,6 +48,11 @@ export function buildSite(): void {
   if (!existsSync(new URL("node_modules/vitepress/", site))) run("npm", ["ci", "--silent"]);
   rmSync(new URL("dist/", site), { recursive: true, force: true });
   run("npm", ["run", "--silent", "build"]);
+}
+
+/** Builds the site unless it is there, so that each package contains it. @throws Error as {@link buildSite} does */
+export function ensureSite(): void {
+  if (!existsSync(new URL("dist/", site))) buildSite();
 }
 
 if (import.meta.main) buildSite();

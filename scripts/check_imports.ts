@@ -18,7 +18,7 @@ const ROWS: readonly (readonly string[])[] = [
   ["scripts", "bench", "tests"],
   ["server.ts", "cli.ts", "mod.ts"],
   ["server/*", "client/*"],
-  ["server/hq", "client/site"],
+  ["server/hq", "server/docs", "client/site"],
   [
     "server/accounts",
     "server/captures",

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripComments } from "../check_imports.ts";
@@ -35,9 +35,13 @@ export function listProductFiles(): string[] {
   return [...files].sort();
 }
 
+/** The documentation, which a package contains if it was built before. */
+const BUILT_SITE = "site/dist/";
+
 /** Returns the file, or all files below the folder that a page can load. */
 function listRead(path: string): string[] {
   const found = join(ROOT, path);
+  if (path === BUILT_SITE && !existsSync(found)) return [];
   if (!statSync(found).isDirectory()) return [path];
   return readdirSync(found, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/\.tsx?$|_test\.js$/.test(entry.name))

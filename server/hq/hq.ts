@@ -1,8 +1,7 @@
 import { errorResponse } from "../../common/http_error.ts";
 import type { Exchange } from "../../net/listener/mod.ts";
 import { later } from "../../common/later.ts";
-import { type Answer, type Handler, Lazy } from "../http/mod.ts";
-import { isHostOf } from "./own_host.ts";
+import { type Answer, type Handler, isHostOf, Lazy } from "../http/mod.ts";
 import type { OpenedSite } from "./site.ts";
 import type { HqOptions } from "./types.ts";
 

@@ -4,7 +4,8 @@ import type { Logger } from "../../common/log.ts";
 import type { Accounts } from "../accounts/mod.ts";
 import type { CaptureFigures } from "../captures/mod.ts";
 import type { ServerConfig } from "../config.ts";
-import { type Area, type Cors, Lazy, shareWithPages } from "../http/mod.ts";
+import { type Area, type Cors, isHostOf, Lazy, shareWithPages } from "../http/mod.ts";
+import { createDocs } from "../docs/mod.ts";
 import { createHq } from "../hq/mod.ts";
 import type { KnowOwnOptions } from "./know_own.ts";
 import type { Replays } from "./replays.ts";
@@ -68,6 +69,7 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
     areas: [
       { handlers: [], close: async () => (await replays.close())?.close() },
       captures,
+      { handlers: [createDocs({ isOwnHost: (host) => isHostOf(host, hqUrl) })], close() {} },
       { handlers: [...accounts.handlers, hq.pages], close: () => accounts.close() },
       { handlers: [shareWithPages(cors, api), hq.missing], load: () => hq.load(), close: () => hq.close() },
     ],

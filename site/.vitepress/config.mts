@@ -54,7 +54,7 @@ export default defineConfig({
   lastUpdated: false,
   // Local addresses in examples, and files that the public folder holds.
   ignoreDeadLinks: ["localhostLinks", /^http:\/\/localhost/, /\.1$/],
-  head: [["meta", { name: "theme-color", content: "#3b5bdb" }]],
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/docs/mark.svg" }], ["meta", { name: "theme-color", content: "#3b5bdb" }]],
   // Text such as <host> is no HTML.
   markdown: { html: false, theme: { light: "github-light-high-contrast", dark: "github-dark" } },
   themeConfig: {

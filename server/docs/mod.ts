@@ -1,0 +1,1 @@
+export { createDocs } from "./docs.ts";
