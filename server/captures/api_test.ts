@@ -88,8 +88,8 @@ Deno.test("what cannot be used is 400 and names its field", async () => {
   equal(await fields({ answer: { status: 101 } }), "400 bad_request answer.status");
   equal(await fields({ answer: { headers: [["set-cookie", "a=1"]] } }), "400 bad_request answer.headers.0.0");
   equal(await fields({ answer: { headers: [["Content-Length", "1"]] } }), "400 bad_request answer.headers.0.0");
-  equal(await fields({ answer: { headers: [["x", "a\r\nb: c"]] } }), "400 bad_request answer.headers.0.1");
-  equal(await fields({ answer: { headers: [["x", "\u20ac"]] } }), "400 bad_request answer.headers.0.1");
+  equal(await fields({ answer: { headers: [["x-a", "a\r\nb: c"]] } }), "400 bad_request answer.headers.0.1");
+  equal(await fields({ answer: { headers: [["x-a", "\u20ac"]] } }), "400 bad_request answer.headers.0.1");
   equal(await fields({ maxCaptures: 1001 }), "400 bad_request maxCaptures");
   equal(await fields({ name: "" }), "400 bad_request name");
   equal(await fields({ name: "a\x1b[2Jb" }), "400 bad_request name");
@@ -98,6 +98,61 @@ Deno.test("what cannot be used is 400 and names its field", async () => {
   for (const query of ["limit=x", "limit=0", "limit=501", "before=-1", "from=soon"]) {
     equal((await askJson(area, `/api/v1/views/${id}/captures?${query}`)).error.field, query.split("=")[0]);
   }
+});
+
+Deno.test("captures are found by the text that pages show: decoded, unescaped, and in their charset", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  const post = async (body: BodyInit, headers: Record<string, string>) =>
+    await (await fetch(captureUrl, { method: "POST", body, headers })).body?.cancel();
+  const gzipped = new Response(new Blob(["hidden in gzip"]).stream().pipeThrough(new CompressionStream("gzip")));
+  await post(await gzipped.bytes(), { "content-encoding": "gzip", "content-type": "text/plain" });
+  await post('{"name":"Zo\\u00eb","path":"a\\/b"}', { "content-type": "application/json" });
+  await post("text=hello+big%20world%C3%AB", { "content-type": "application/x-www-form-urlencoded" });
+  await post(Uint8Array.of(0x5a, 0x6f, 0xeb, 0x21), { "content-type": "text/plain; charset=iso-8859-1" });
+  await post("broken", { "content-encoding": "gzip", "content-type": "text/plain; charset=nonsense" });
+  await (await fetch(`${captureUrl}/sm%C3%B8rrebr%C3%B8d?q=two%20words`)).body?.cancel();
+  const find = async (q: string) =>
+    (await askJson(area, `/api/v1/views/${id}/captures?q=${encodeURIComponent(q)}`)).captures.map((one) => one.id);
+  deepEqual(await find("hidden IN gzip"), ["1"]);
+  deepEqual(await find("zoë"), ["4", "2"]);
+  deepEqual(await find("a/b"), ["2"]);
+  deepEqual(await find("hello big worldË"), ["3"]);
+  deepEqual(await find("hello+big%20world"), ["3"]);
+  deepEqual(await find("broken"), ["5"]);
+  deepEqual(await find("smørrebrød"), ["6"]);
+  deepEqual(await find("two words"), ["6"]);
+});
+
+Deno.test("a view is found by its id in upper case, where calls arrive and in the API", async () => {
+  await using area = await startArea();
+  const { id } = await area.addView();
+  const upper = id.toUpperCase();
+  equal((await area.ask(`/req/${upper}/x`)).status, 200);
+  equal((await askJson(area, `/api/v1/views/${upper}/captures`)).captures.length, 1);
+  equal((await askJson(area, `/api/v1/views/${upper}/captures/1`)).status, 200);
+  equal((await area.ask(`/api/v1/views/${upper}/captures/1`, "ann", { method: "DELETE" })).status, 204);
+  equal((await area.ask(`/api/v1/views/${upper}`, "ann", { method: "DELETE" })).status, 204);
+  equal((await askJson(area, `/api/v1/views/${id}`)).error.code, "view_not_found");
+});
+
+Deno.test("a view's response cannot have a field that acts on the origin or on a reverse proxy", async () => {
+  await using area = await startArea();
+  const { id } = await area.addView();
+  const names = [
+    ["WWW-Authenticate", "Proxy-Authenticate", "Secure-Session-Registration", "Set-Login", "Use-As-Dictionary"],
+    ["Speculation-Rules", "X-Accel-Redirect", "X-Sendfile", "X-LiteSpeed-Location", "Link", "Refresh", "Set-Cookie"],
+  ].flat();
+  const change = async (name: string) =>
+    (await askJson(area, `/api/v1/views/${id}`, "ann", patch({ answer: { headers: [[name, "x"]] } }))).status;
+  for (const name of names) equal(await change(name), 400, name);
+  for (const name of ["Content-Type", "X-Hook-Secret", "WebHook-Allowed-Origin", "Retry-After"]) {
+    equal(await change(name), 200, name);
+  }
+  // An older version stored such fields.
+  await area.store.db.updateTable("views").set({ answer_headers: JSON.stringify([["X-Accel-Redirect", "/x"]]) })
+    .execute();
+  equal((await area.ask(`/req/${id}`)).headers.get("x-accel-redirect"), null);
 });
 
 Deno.test("deleting captures honours every filter that listing them has", async () => {
@@ -261,6 +316,19 @@ Deno.test("a stream tells of what came after a cursor and of what comes, each on
   equal(atob((await events)[0].data.body), "x");
   const resumed = await area.ask(`/api/v1/views/${id}/stream?after=2`, "ann", { headers: { "last-event-id": "99" } });
   deepEqual((await readEvents(resumed, 1)).map((event) => event.id), [100]);
+});
+
+Deno.test("a stream begins with captures that were received since a time", async () => {
+  let time = 1000;
+  await using area = await startArea({ now: () => time });
+  const { id, captureUrl } = await area.addView();
+  for (time = 1001; time <= 1005; time++) await send(captureUrl, [{}]);
+  const idsOf = async (query: string, count: number) =>
+    (await readEvents(await area.ask(`/api/v1/views/${id}/stream?${query}`), count)).map((event) => event.id);
+  deepEqual(await idsOf("since=1004", 2), [4, 5]);
+  deepEqual(await idsOf(`since=${new Date(0).toISOString()}`, 5), [1, 2, 3, 4, 5]);
+  deepEqual(await idsOf("since=1004&after=1", 4), [2, 3, 4, 5]);
+  equal((await askJson(area, `/api/v1/views/${id}/stream?since=soon`)).error.field, "since");
 });
 
 Deno.test("a stream without a cursor tells of what comes from now on, long bodies left out", async () => {

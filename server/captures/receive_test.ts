@@ -121,7 +121,7 @@ Deno.test("addresses of no view are 404, and reading is not in the hands of who 
   await using area = await startArea();
   const { id } = await area.addView();
   for (
-    const path of ["/req", "/req/", "/req/x", `/req/${crypto.randomUUID()}`, `/req/${id}x`, `/req/${id.toUpperCase()}`]
+    const path of ["/req", "/req/", "/req/x", `/req/${crypto.randomUUID()}`, `/req/${id}x`]
   ) {
     const response = await fetch(area.url + path);
     equal(`${path} ${response.status}`, `${path} 404`);

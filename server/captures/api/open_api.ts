@@ -328,7 +328,10 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
       description:
         "Events `capture` whose id is the cursor and whose data is an OpenedCapture, each once and in order. " +
         "`Last-Event-ID` works as `after`.",
-      parameters: [inQuery("after", "cursor that they come after; left out: from now on", count)],
+      parameters: [
+        inQuery("after", "cursor behind which the stream begins; without after and since it begins now", count),
+        inQuery("since", "begin with captures received then or later: ISO 8601 or Unix milliseconds"),
+      ],
       responses: {
         200: {
           description: "it goes on until either side ends it",

@@ -86,9 +86,8 @@ function addCaptureRoutes(
     return "answer" in result ? context.json(result.answer, 200, NO_STORE) : context.json(result, 201, NO_STORE);
   });
   routes.get("/api/v1/views/:id/stream", async (context) => {
-    const after = context.req.header("last-event-id") ?? context.req.query("after");
-    const cursor = after === undefined ? null : parseCount("after", after);
-    const tail = await desk.tail(() => whoAsks(context), context.req.param("id"), cursor);
+    const from = parseStart(context.req.header("last-event-id"), (name) => context.req.query(name));
+    const tail = await desk.tail(() => whoAsks(context), context.req.param("id"), from);
     return new Response(tail, { headers: { ...NO_STORE, "content-type": "text/event-stream", ...UNBUFFERED } });
   });
 }
@@ -106,6 +105,13 @@ const BODY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 const nameFile = (cursor: number) => ({ "content-disposition": `attachment; filename="capture-${cursor}"` });
+
+/** The start of a stream. A reader that reconnects continues behind its last event. @throws HttpError 400 */
+function parseStart(lastEventId: string | undefined, query: Query): { after: number } | { since: number } | null {
+  const after = lastEventId ?? query("after"), since = query("since");
+  if (after !== undefined) return { after: parseCount("after", after) };
+  return since === undefined ? null : { since: parseTime("since", since) };
+}
 
 type Query = (name: string) => string | undefined;
 

@@ -27,7 +27,7 @@ export interface ReceiverOptions {
   now(): number;
 }
 
-const PATH = /^\/req\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=[/?]|$)/;
+const PATH = /^\/req\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=[/?]|$)/i;
 /** Views that a delivered capture has come through: whoever delivers one adds its view. */
 const VIA_HEADER = VIA_FIELD.toLowerCase();
 
@@ -44,7 +44,7 @@ export function createReceiver(options: ReceiverOptions): Handler {
 }
 
 async function receive(exchange: Exchange, options: ReceiverOptions): Promise<Answer> {
-  const id = PATH.exec(exchange.path)?.[1];
+  const id = PATH.exec(exchange.path)?.[1].toLowerCase();
   const { address } = options.readOrigin(exchange);
   checkRate(options.perAddress, networkOf(address), "from this address");
   const view = id === undefined ? null : options.known.recall(id) ?? await options.known.load(id);
@@ -101,6 +101,6 @@ function checkRate(limiter: RateLimiter, key: string, of: string): void {
 /** A capture that is delivered to where it was captured would be captured and delivered for ever. */
 function checkCircle(exchange: Exchange, viewId: string): void {
   const via = exchange.header(VIA_HEADER);
-  if (via === null || !via.includes(viewId)) return;
+  if (via === null || !via.toLowerCase().includes(viewId)) return;
   throw loopDetected(`This call is a capture of view ${viewId}, delivered to that view again.`);
 }

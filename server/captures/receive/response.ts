@@ -1,5 +1,6 @@
 import { delay } from "../../../common/delay.ts";
 import { type Exchange, sendText } from "../../../net/listener/mod.ts";
+import { isResponseField } from "../response_fields.ts";
 import type { ViewResponse } from "../../store/mod.ts";
 
 /** A view's answer, made ready once. */
@@ -25,7 +26,9 @@ export const OWN_ANSWER: ViewResponse = { status: 200, headers: [], body: "", de
 /** Puts the fields of a view's answer together: its owner's first, then those that keep it from being a page. */
 export function prepareResponse(answer: ViewResponse): PreparedResponse {
   const isOwn = answer.body === "" && answer.headers.length === 0 && answer.status === 200;
-  const own = answer.headers.map(([name, value]): [string, string] => [name.toLowerCase(), value]);
+  // A view that an older version stored may have others.
+  const own = answer.headers.filter(([name]) => isResponseField(name))
+    .map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const has = (wanted: string) => own.some(([name]) => name === wanted);
   const type = isOwn ? "application/json" : "text/plain; charset=utf-8";
   const fields = [

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { yieldToEventLoop } from "../../../common/event_loop.ts";
+import { readSearchableTexts } from "./searchable_text.ts";
 import type { Capture, CaptureFilter, Captures, OpenedCapture } from "../../store/mod.ts";
 
 /** A filter of captures. A capture has to match every member that is given. */
@@ -44,7 +45,7 @@ export async function searchCaptures(store: Captures, viewId: string, search: Ca
     const step = await store.listOpened(viewId, { ...filter, before }, STEP);
     for (const capture of step) {
       if (captures.length === limit) break;
-      if (fits(capture)) captures.push(capture);
+      if (await fits(capture)) captures.push(capture);
       before = capture.cursor;
     }
     if (step.length < STEP && captures.length < limit) return { captures, next: null };
@@ -54,22 +55,19 @@ export async function searchCaptures(store: Captures, viewId: string, search: Ca
   return { captures, next: before ?? null };
 }
 
-function createTest(path: string | undefined, text: string | undefined): (capture: OpenedCapture) => boolean {
-  // Everything here has one character a byte.
-  const wantedPath = path === undefined ? null : toBytes(path), wantedText = text === undefined ? null : toBytes(text);
-  return (capture) => {
+function createTest(
+  path: string | undefined,
+  text: string | undefined,
+): (capture: OpenedCapture) => Promise<boolean> {
+  const wantedPath = path === undefined ? null : toBytes(path);
+  const wanted = text === undefined ? null : [toBytes(text), text.toLowerCase()];
+  return async (capture) => {
     if (wantedPath !== null && !capture.path.toLowerCase().includes(wantedPath)) return false;
-    if (wantedText === null) return true;
-    const head = [capture.method, capture.path, ...joinPairs(capture.headers)].join("\n").toLowerCase();
-    return head.includes(wantedText) || decode(capture.body).includes(wantedText);
+    if (wanted === null) return true;
+    const texts = await readSearchableTexts(capture);
+    return texts.some((one) => wanted.some((part) => one.includes(part)));
   };
 }
 
-function joinPairs(headers: readonly string[]): string[] {
-  return headers.flatMap((name, index) => index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []);
-}
-
+/** A text as paths and bodies hold it: its UTF-8, one character a byte. */
 const toBytes = (text: string): string => Buffer.from(text).toString("latin1").toLowerCase();
-
-const decode = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString("latin1").toLowerCase();

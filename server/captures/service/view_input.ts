@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CONNECTION_FIELDS } from "../../../net/http1/mod.ts";
+import { isResponseField } from "../response_fields.ts";
 
 const MAX_NAME = 100;
 const MAX_FIELDS = 30;
@@ -9,37 +9,8 @@ const MAX_ANSWER = 64 * 1024;
 /** Longer than any sender waits. */
 const MAX_DELAY_MS = 60_000;
 
-/**
- * Fields that an answer cannot set: those of the connection, and those by which it could reach beyond itself into the
- * origin that it shares with others.
- */
-const RESERVED: ReadonlySet<string> = new Set([
-  ...CONNECTION_FIELDS,
-  "content-length",
-  "trailer",
-  "date",
-  "content-security-policy",
-  "content-security-policy-report-only",
-  "x-content-type-options",
-  "set-cookie",
-  "clear-site-data",
-  "strict-transport-security",
-  "public-key-pins",
-  "expect-ct",
-  "nel",
-  "report-to",
-  "reporting-endpoints",
-  "origin-agent-cluster",
-  "service-worker-allowed",
-  "alt-svc",
-  "www-authenticate",
-  "proxy-authenticate",
-  "portway-error",
-  "access-control-allow-credentials",
-]);
-
 const fieldName = z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/, "must be the name of a header")
-  .refine((name) => !RESERVED.has(name.toLowerCase()), "is a header that an answer cannot set");
+  .refine(isResponseField, "is a header that a view's response cannot have");
 const fieldValue = z.string().max(MAX_FIELD_VALUE)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be text of one line, of characters up to U+00FF");
 

@@ -86,18 +86,18 @@ export class ViewService {
     const before = await this.#find(requireScope(who, "views:write"), id);
     const { answer, ...changes } = checkInput(viewChangesInput(this.#options), input);
     const changed = answer === undefined ? changes : { ...changes, answer: { ...before.answer, ...answer } };
-    const view = await this.#options.store.views.change(id, changed);
-    this.#options.onChanged(id);
+    const view = await this.#options.store.views.change(before.id, changed);
+    this.#options.onChanged(before.id);
     if (view === null) throw noSuchView();
     return describeViewRecord(view, this.#options);
   }
 
   /** The view and all that it captured. */
   async remove(who: Who, id: string): Promise<void> {
-    await this.#find(requireScope(who, "views:write"), id);
-    await this.#options.store.views.remove(id);
-    this.#options.onChanged(id);
-    this.#options.tails.endView(id);
+    const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
+    await this.#options.store.views.remove(viewId);
+    this.#options.onChanged(viewId);
+    this.#options.tails.endView(viewId);
   }
 
   /** One page of its captures. */
@@ -106,8 +106,8 @@ export class ViewService {
     id: string,
     search: CaptureSearch,
   ): Promise<{ captures: CaptureJson[]; next: number | null }> {
-    await this.#find(requireScope(who, "views:read"), id);
-    const { captures, next } = await searchCaptures(this.#options.store.captures, id, search);
+    const { id: viewId } = await this.#find(requireScope(who, "views:read"), id);
+    const { captures, next } = await searchCaptures(this.#options.store.captures, viewId, search);
     return { captures: captures.map(search.withBodies ? describeAny : describeCapture), next };
   }
 
@@ -187,21 +187,21 @@ export class ViewService {
 
   /** @throws HttpError also 404 `capture_not_found` */
   async removeCapture(who: Who, id: string, captureId: string): Promise<void> {
-    await this.#find(requireScope(who, "views:write"), id);
+    const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
     const cursor = parseCaptureId(captureId);
-    const removed = cursor === null ? 0 : await this.#options.store.captures.removeThese(id, [cursor]);
+    const removed = cursor === null ? 0 : await this.#options.store.captures.removeThese(viewId, [cursor]);
     if (removed === 0) throw noSuchCapture();
   }
 
   /** Deletes the captures that match a filter, all when it is empty, until now. @returns their number */
   async removeCaptures(who: Who, id: string, filter: CaptureTextFilter = {}): Promise<number> {
-    const { lastCursor } = await this.#find(requireScope(who, "views:write"), id);
+    const { id: viewId, lastCursor } = await this.#find(requireScope(who, "views:write"), id);
     const { captures: store } = this.#options.store;
-    if (Object.values(filter).every((value) => value === undefined)) return await store.removeAll(id);
+    if (Object.values(filter).every((value) => value === undefined)) return await store.removeAll(viewId);
     let removed = 0;
     for (let before: number | null = Math.min(filter.before ?? Infinity, lastCursor + 1); before !== null;) {
-      const page: CapturePage = await searchCaptures(store, id, { ...filter, before, limit: REMOVED_AT_ONCE });
-      removed += await store.removeThese(id, page.captures.map(({ cursor }) => cursor));
+      const page: CapturePage = await searchCaptures(store, viewId, { ...filter, before, limit: REMOVED_AT_ONCE });
+      removed += await store.removeThese(viewId, page.captures.map(({ cursor }) => cursor));
       before = page.next;
     }
     return removed;
@@ -210,12 +210,12 @@ export class ViewService {
   /**
    * Opens a stream of events with the captures of a view.
    * @param authenticate finds the caller; called again while the stream is open
-   * @param after the cursor behind which the stream begins; null for captures from now on
+   * @param from the cursor behind which the stream begins, or a time in Unix milliseconds; null for captures from now on
    */
   async tail(
     authenticate: () => Promise<Who>,
     id: string,
-    after: number | null,
+    from: { after: number } | { since: number } | null,
   ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     const { tails } = this.#options;
     const check = async () => {
@@ -225,11 +225,16 @@ export class ViewService {
     for (;;) {
       const { endings } = tails;
       const { principal, view } = await check();
+      const after = from === null
+        ? view.lastCursor
+        : "after" in from
+        ? from.after
+        : await this.#options.store.captures.lastBefore(view.id, from.since);
       if (endings !== tails.endings) continue;
       return tails.open({
         principal,
         viewId: view.id,
-        after: after ?? view.lastCursor,
+        after,
         check: async () => void await check(),
       });
     }
@@ -242,13 +247,14 @@ export class ViewService {
   ): Promise<{ view: View; capture: OpenedCapture }> {
     const view = await this.#find(principal, id);
     const cursor = parseCaptureId(captureId);
-    const capture = cursor === null ? null : await this.#options.store.captures.find(id, cursor);
+    const capture = cursor === null ? null : await this.#options.store.captures.find(view.id, cursor);
     if (capture === null) throw noSuchCapture();
     return { view, capture };
   }
 
   async #find({ account }: Principal, id: string): Promise<View> {
-    const view = await this.#options.store.views.find(id);
+    // RFC 9562 reads both cases of a UUID.
+    const view = await this.#options.store.views.find(id.toLowerCase());
     if (view === null || view.accountId !== account.id) throw noSuchView();
     return view;
   }

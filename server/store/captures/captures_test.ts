@@ -54,12 +54,19 @@ testStores("a view is found as it was kept, and one without a name is called by 
   deepEqual((await views.list("account-1")).map(({ name }) => name), ["Unnamed view #1", "Stripe"]);
 });
 
-testStores("the number of a view that was removed is not given again", async ({ views }) => {
-  await views.insert(VIEW, 10);
-  equal(await views.remove("view-1"), true);
-  equal(await views.remove("view-1"), false);
-  equal((await views.insert({ ...VIEW, id: "view-2" }, 10)).name, "Unnamed view #2");
-});
+testStores(
+  "views without a name are numbered without gaps, and their own number is never given again",
+  async ({ views }) => {
+    const add = async (id: string, name: string | null) => await views.insert({ ...VIEW, id, name }, 10);
+    equal((await add("view-1", null)).name, "Unnamed view #1");
+    equal((await add("view-2", "Stripe")).name, "Stripe");
+    equal((await add("view-3", null)).name, "Unnamed view #2");
+    equal(await views.remove("view-1"), true);
+    equal(await views.remove("view-1"), false);
+    const { name, number } = await add("view-4", null);
+    deepEqual([name, number], ["Unnamed view #1", 4]);
+  },
+);
 
 testStores("an account has as many views as it may, and no number is used up by one too many", async ({ views }) => {
   await views.insert(VIEW, 1);
@@ -150,6 +157,7 @@ testStores("captures are listed by cursor, method and time, newest first", async
   deepEqual(await list({ after: 2 }), [4, 3]);
   deepEqual(await list({ method: "GET" }), [3, 1]);
   deepEqual(await list({ from: NOW + 2, to: NOW + 4 }), [3, 2]);
+  deepEqual([await store.captures.lastBefore("view-1", NOW + 3), await store.captures.lastBefore("view-1", 0)], [2, 0]);
   deepEqual((await store.captures.listAfter("view-1", 1, 2)).map(({ cursor }) => cursor), [2, 3]);
   equal((await store.captures.listOpened("view-1", {}, 1))[0].body.length, 4);
 });

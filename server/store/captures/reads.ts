@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from "kysely";
 import type { Capture, CaptureFilter, Captures, OpenedCapture } from "./types.ts";
 import type { Database } from "../schema/mod.ts";
 
-type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "find" | "readPiece">;
+type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "lastBefore" | "find" | "readPiece">;
 
 /** What is read of a capture but the beginning of its body. */
 export const HEAD_COLUMNS = [
@@ -40,6 +40,11 @@ export function createCaptureReads(db: Kysely<Database>): Reads {
       const rows = await db.selectFrom("captures").select([...HEAD_COLUMNS, "body"]).where("view_id", "=", viewId)
         .where("cursor", ">", cursor).orderBy("cursor").limit(limit).execute();
       return rows.map(openRow);
+    },
+    async lastBefore(viewId, time) {
+      const row = await db.selectFrom("captures").select("cursor").where("view_id", "=", viewId)
+        .where("received_at", "<", time).orderBy("cursor", "desc").limit(1).executeTakeFirst();
+      return Number(row?.cursor ?? 0);
     },
     async find(viewId, cursor) {
       const row = await db.selectFrom("captures").select([...HEAD_COLUMNS, "body"]).where("view_id", "=", viewId)

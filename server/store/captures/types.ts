@@ -82,6 +82,8 @@ export interface Captures {
   listOpened(viewId: string, filter: CaptureFilter, limit: number): Promise<OpenedCapture[]>;
   /** What came after a cursor, oldest first, with the beginnings of bodies. */
   listAfter(viewId: string, cursor: number, limit: number): Promise<OpenedCapture[]>;
+  /** The cursor of the newest capture that was received before `time`, in Unix milliseconds; 0 for none. */
+  lastBefore(viewId: string, time: number): Promise<number>;
   /** One capture with its body, where that is short enough to lie with it; null for none. */
   find(viewId: string, cursor: number): Promise<OpenedCapture | null>;
   /** A piece of a long body by its number, or null behind the last. */

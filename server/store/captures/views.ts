@@ -35,7 +35,7 @@ export interface View {
   lastCaptureAt: number | null;
 }
 
-/** A view that is to be made. Without a name it is called by its number. */
+/** A view that is to be made. A view without a name gets the first free one in the series `Unnamed view #1`. */
 export type NewView =
   & Pick<View, "id" | "accountId" | "createdAt" | "answer" | "retentionDays" | "maxCaptures">
   & { name: string | null };
@@ -96,14 +96,14 @@ async function insertView(db: Kysely<Database>, view: NewView, limit: number): P
         conflict.column("account_id").doUpdateSet((row) => ({ last: row("view_numbers.last", "+", 1) }))
       )
       .returning("last").executeTakeFirstOrThrow();
-    const { count } = await transaction.selectFrom("views").select((from) => from.fn.countAll().as("count"))
-      .where("account_id", "=", view.accountId).executeTakeFirstOrThrow();
-    if (Number(count) >= limit) throw new TooManyViews(`an account may have ${limit} views`);
+    const names = (await transaction.selectFrom("views").select("name").where("account_id", "=", view.accountId)
+      .execute()).map(({ name }) => name);
+    if (names.length >= limit) throw new TooManyViews(`an account may have ${limit} views`);
     const row = await transaction.insertInto("views").values({
       id: view.id,
       account_id: view.accountId,
       number: Number(last),
-      name: view.name ?? `Unnamed view #${last}`,
+      name: view.name ?? nameUnnamed(names),
       created_at: view.createdAt,
       ...answerColumns(view.answer),
       retention_days: view.retentionDays,
@@ -113,6 +113,12 @@ async function insertView(db: Kysely<Database>, view: NewView, limit: number): P
     }).returningAll().executeTakeFirstOrThrow();
     return fromRow(row);
   });
+}
+
+/** The first name in the series that the account does not use. */
+function nameUnnamed(names: readonly string[]): string {
+  const used = new Set(names);
+  for (let number = 1;; number++) if (!used.has(`Unnamed view #${number}`)) return `Unnamed view #${number}`;
 }
 
 type Row = Selectable<Database["views"]>;
