@@ -13,9 +13,6 @@ import { BadFlag, readFlag, runScript } from "./package/release.ts";
 import { ROOT } from "./package/product_files.ts";
 import { runTool } from "./package/run_tool.ts";
 
-/** The file's path inside another root. */
-const INSIDE = "/portway";
-
 async function main(): Promise<number> {
   const [given] = Deno.args;
   if (given === undefined || given.startsWith("--")) throw new BadFlag("expected FILE, the executable");
@@ -24,18 +21,21 @@ async function main(): Promise<number> {
   if (version === undefined) throw new BadFlag(`--version: "${name}" does not contain a version`);
   const runtime = /-node(?:\.exe)?$/.test(name) ? "node" : "deno";
   const through = readFlag("--through")?.split(" ") ?? [], root = readFlag("--root");
-  if (root === undefined) return await runSuite({ command: [...through, file], version, runtime }, {});
+  const isWindows = name.endsWith(".exe"), inside = isWindows ? "/portway.exe" : "/portway";
+  if (root === undefined) return await runSuite({ command: [...through, file], version, runtime, isWindows }, {});
   // The suite's folders have the same paths inside.
   const work = mkdtempSync(join(tmpdir(), "portway-root-")), inner = join(root, work);
-  copyFileSync(file, join(root, INSIDE));
+  copyFileSync(file, join(root, inside));
   mkdirSync(inner, { recursive: true });
   runTool("mount", ["--bind", work, inner], ROOT);
   try {
-    return await runSuite({ command: ["chroot", root, INSIDE], version, runtime }, { TMPDIR: work });
+    return await runSuite({ command: ["chroot", root, ...through, inside], version, runtime, isWindows }, {
+      TMPDIR: work,
+    });
   } finally {
     runTool("umount", [inner], ROOT);
     rmSync(work, { recursive: true });
-    rmSync(join(root, INSIDE));
+    rmSync(join(root, inside));
   }
 }
 

@@ -26,12 +26,12 @@ export interface Tried {
   readonly command: readonly string[];
   readonly version: string;
   readonly runtime: "deno" | "node";
+  /** Windows has no signal that one program sends to another as Ctrl+C; default no. */
+  readonly isWindows?: boolean;
 }
 
 /** Bytes that pass through a tunnel each way. */
 const BULK = 3 * 1024 * 1024;
-/** Windows has no signal that one program sends to another as Ctrl+C. */
-const CAN_INTERRUPT = Deno.build.os !== "windows";
 
 /** A check: its name, and what it does in a fresh folder. */
 type Check = readonly [name: string, run: (folder: string, tried: Tried) => Promise<void>];
@@ -41,15 +41,20 @@ export async function tryAll(t: Deno.TestContext, tried: Tried): Promise<void> {
   await using home = await makeTempDir();
   const executable: Executable = { command: tried.command, env: createHome(home.path) };
   for (const [name, run] of CHECKS) {
-    await t.step(name, async () => {
-      await using folder = await makeTempDir();
-      await withExecutable(executable, () => run(folder.path, tried));
+    const ignore = tried.isWindows === true && run === tryInterrupt;
+    if (ignore) Deno.stdout.writeSync(new TextEncoder().encode(`SKIPPED on Windows: ${name}\n`));
+    await t.step({
+      name,
+      ignore,
+      fn: async () => {
+        await using folder = await makeTempDir();
+        await withExecutable(executable, () => run(folder.path, tried));
+      },
     });
   }
   await t.step("no file is outside the folders that are named", async () => {
     deepEqual(await readdir(home.path), []);
   });
-  if (!CAN_INTERRUPT) Deno.stdout.writeSync(new TextEncoder().encode("SKIPPED on Windows: Ctrl+C\n"));
 }
 
 /** Every folder of which a program may think that it can write there. */
@@ -93,7 +98,7 @@ const CHECKS: readonly Check[] = [
   ["-w serves a site, and --spa its routes", trySite],
   ["server shows HQ to its admin, and a view captures a call", tryHq],
   ["a data folder of an older release is upgraded, and a copy of its database made", tryOldData],
-  ...(CAN_INTERRUPT ? [["Ctrl+C lets a request in flight end", tryInterrupt] as const] : []),
+  ["Ctrl+C lets a request in flight end", tryInterrupt],
 ];
 
 async function tryVariables(_: string, { version, runtime }: Tried): Promise<void> {
@@ -137,7 +142,6 @@ async function tryExpose(): Promise<void> {
   const message = noise.subarray(0, 100_000);
   socket.send(message);
   ok(message.equals(await socket.next() as Uint8Array));
-  if (CAN_INTERRUPT) equal((await tunnel.stop()).code, 0);
   // Ordinary work prints no warning from the runtime.
   ok(!/Warning/.test(server.errors.text + tunnel.errors.text), server.errors.text);
 }
