@@ -1,7 +1,7 @@
 /**
  * `deno task test:npm`: builds the package for Node, installs it into an empty folder, and runs the black-box tests of
- * `tests/` with its programs under Node 24 in place of the source under Deno. Files may be given; all otherwise. The
- * last line is `N passed, N failed`.
+ * `tests/` with its programs under Node 24, or the release that `--node` names, in place of the source under Deno. Files
+ * may be given; all otherwise. The last line is `N passed, N failed`.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,10 +10,11 @@ import process from "node:process";
 import { parseTestSummary, type Tally } from "./_test_summary.ts";
 import { buildNpm } from "./build_npm.ts";
 import { ROOT } from "./package/product_files.ts";
-import { runScript } from "./package/release.ts";
+import { readFlag, runScript } from "./package/release.ts";
 import { runTool } from "./package/run_tool.ts";
 
-const NODE = "node@24";
+/** The release of Node that `--node` replaces. */
+const NODE = "24";
 
 /** Files whose tests say nothing about the package, each with the reason. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
@@ -31,6 +32,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   "usage_kill_test.ts": "starts servers of the kit's own, which are source",
   "executable_test.ts": "builds executables",
   "executable_smoke_test.ts": "builds executables",
+  "release_files_test.ts": "tests the texts of a release",
   "executable_arm64_test.ts": "builds executables",
   "deploy_test.ts": "reads files of deployment",
   "start_test.ts": "reads what the source imports",
@@ -67,7 +69,7 @@ function install(folder: string): { node: string; installed: string } {
   mkdirSync(place);
   writeFileSync(join(place, "package.json"), '{"private":true}');
   runTool("npm", ["install", "--no-audit", "--no-fund", "--offline", file], place);
-  const node = runTool("npx", ["-y", NODE, "-p", "process.execPath"], place).trim();
+  const node = runTool("npx", ["-y", `node@${readFlag("--node") ?? NODE}`, "-p", "process.execPath"], place).trim();
   return { node, installed: join(place, "node_modules", "portway") };
 }
 
@@ -109,4 +111,4 @@ async function main(asked: readonly string[]): Promise<number> {
   }
 }
 
-if (import.meta.main) process.exit(await runScript(() => main(Deno.args)));
+if (import.meta.main) process.exit(await runScript(() => main(Deno.args.filter((arg) => arg.endsWith(".ts")))));
