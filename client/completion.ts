@@ -45,10 +45,13 @@ function parseOperand<T>(parse: (text: string) => T, text: string): T {
 
 type Name = readonly [name: string, about: string];
 
-/** Where each kind is listed, and what stands for one: names of tunnels are their owner's, views are asked for by id. */
-const LISTS: Readonly<Record<NameKind, { path: string; read(record: Record<string, unknown>): Name }>> = {
-  tunnels: { path: "/api/v1/tunnels", read: ({ name, url }) => [String(name), String(url)] },
-  views: { path: "/api/v1/views", read: ({ id, name }) => [String(id), String(name)] },
+/** The API path of each kind, and the words that a user can type for one record. */
+const LISTS: Readonly<Record<NameKind, { path: string; read(record: Record<string, unknown>): Name[] }>> = {
+  tunnels: { path: "/api/v1/tunnels", read: ({ name, url }) => [[String(name), String(url)]] },
+  views: {
+    path: "/api/v1/views",
+    read: ({ id, name }) => [[String(name), String(id)], [String(id), String(name)]],
+  },
 };
 
 async function loadNames(kind: NameKind): Promise<Name[]> {
@@ -56,7 +59,7 @@ async function loadNames(kind: NameKind): Promise<Name[]> {
   const { env } = process, { path, read } = LISTS[kind];
   const { api } = await openApi({ config: resolveOptions(clientOptions, { flags: {}, env }), env, log: silentLogger });
   const list = asRecord(await api.get(path, AbortSignal.timeout(PATIENCE_MS)))[kind];
-  return Array.isArray(list) ? list.map((item) => read(asRecord(item))) : [];
+  return Array.isArray(list) ? list.flatMap((item) => read(asRecord(item))) : [];
 }
 
 /** Names that mean nothing to a shell: bash expands what it is offered, and a server could offer it a command. */

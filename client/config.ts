@@ -249,14 +249,51 @@ export const clientOptions = {
     fallback: "",
     help: "send a captured call, by its id, to --forward once more",
   },
+  since: {
+    flag: "--since",
+    metavar: "TIME",
+    parse: optionalSince,
+    fallback: "",
+    help: "with --views-tail: begin with the calls of the last 30s, 15m, 1h or 2d, or with a call by its id",
+  },
   forward: {
     flag: "--forward",
     metavar: "PORT",
-    parse: optionalTarget,
+    parse: optionalService,
     fallback: "",
     help:
       "with --views-tail or --views-replay: deliver captured calls, byte for byte, to this local port or URL, and " +
-      "show what it answers",
+      "show its response",
+  },
+  forwardConcurrency: {
+    flag: "--forward-concurrency",
+    metavar: "COUNT",
+    parse: integer(1, 64),
+    fallback: "1",
+    help: "deliver up to this many calls at a time; with 1 they arrive in the order of their capture",
+  },
+  forwardTimeout: {
+    flag: "--forward-timeout",
+    metavar: "SECONDS",
+    parse: integer(1, 3600),
+    fallback: "60",
+    help: "stop waiting for the service's response after this time",
+  },
+  verify: {
+    flag: "--verify",
+    metavar: "SENDER",
+    parse: optionalText,
+    fallback: "",
+    help: "with --views-tail: check signatures of github, stripe, slack, standard-webhooks, svix, shopify or twilio, " +
+      "or of hmac:HEADER:HASH:ENCODING, such as hmac:x-signature:sha256:hex",
+  },
+  verifySecret: {
+    flag: "--verify-secret",
+    env: "PORTWAY_VERIFY_SECRET",
+    metavar: "SECRET",
+    parse: optionalText,
+    fallback: "",
+    help: "the secret for --verify; other users of this machine can see flags, so prefer the variable",
   },
   server: {
     heading: "Server",
@@ -327,9 +364,34 @@ function targets(text: string): readonly URL[] {
   return text.split("\n").filter((line) => line !== "").map(parseTarget);
 }
 
-/** The same for one at most; null when empty. */
-function optionalTarget(text: string): URL | null {
-  return text === "" ? null : parseTarget(text);
+/** The service of `--forward`: a port, a host and port, or a URL, whose query is kept; null when empty. */
+function optionalService(text: string): URL | null {
+  if (text === "") return null;
+  const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text),
+    isHost = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?(?:[/?]|$)/i.test(text);
+  if (hasScheme || /^\d+$/.test(text) || !isHost || !URL.canParse(`http://${text}`)) {
+    const url = URL.parse(text), search = url?.search ?? "";
+    if (url !== null) url.search = "";
+    const target = parseTarget(hasScheme && url !== null ? url.href : text);
+    target.search = search;
+    return target;
+  }
+  const url = new URL(`http://${text}`);
+  if (url.hash || url.username) throw new SyntaxError("only scheme, host, port, path and query are wanted");
+  return url;
+}
+
+/** Where `--since` begins. */
+export type Since = { readonly agoMs: number } | { readonly capture: number };
+
+const SINCE_UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A time ago, or the id of a capture; null when empty. */
+function optionalSince(text: string): Since | null {
+  if (text === "") return null;
+  const [, count, unit] = /^(\d{1,9})([smhd]?)$/i.exec(text.trim()) ?? [];
+  if (count === undefined) throw new SyntaxError("a time such as 30s, 15m, 1h or 2d is wanted, or the id of a call");
+  return unit === "" ? { capture: Number(count) } : { agoMs: Number(count) * SINCE_UNITS[unit.toLowerCase()] };
 }
 
 function parseTarget(text: string): URL {

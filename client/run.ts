@@ -55,6 +55,8 @@ const COMPANIONS: readonly (readonly [option: keyof ClientConfig, ...of: (keyof 
   ["token", "login"],
   ["noBrowser", "login"],
   ["forward", "viewsTail", "viewsReplay"],
+  ["since", "viewsTail"],
+  ["verify", "viewsTail"],
 ];
 
 function checkCompanions(config: ClientConfig): void {

@@ -53,7 +53,6 @@ export const CLIENT_LIMITS: readonly FixedLimit[] = [
   ["time for one connection attempt or API call", "ms", "client/api", "TIMEOUT_MS"],
   ["stored tunnels for `--resume`", "count", "client/tunnel", "MAX_SAVED"],
   ["time for a login in the browser", "ms", "client/login", "LONGEST_MS"],
-  ["response time of the local service for a delivered call", "ms", "client/views", "TIMEOUT_MS"],
   ["lines from a captured body in the terminal", "count", "client/views", "MAX_LINES"],
   ["unread output; the older half is dropped", "bytes", "common/output", "MAX_WAITING"],
 ];

@@ -15,7 +15,7 @@ const OFFERED: [line: string, offers: string[], others: string[]][] = [
   ["portway -f ", ["my files"], ["server", "--help"]],
   ["portway -f . --spa ", ["my files"], []],
   ["portway -t ", ["shop", "blog"], ["bad"]],
-  ["portway --views-tail ", ["0b8e6a52-6f0f", "77aa0c1d-21d3"], ["shop"]],
+  ["portway --views-tail ", ["0b8e6a52-6f0f", "77aa0c1d-21d3", "Orders"], ["shop"]],
 ];
 
 /** Lines that one Tab ends, where the shell shows the line. */
@@ -25,6 +25,7 @@ const ENDED: [line: string, made: RegExp][] = [
   ["portway server --listener e", /^portway server --listener edge $/],
   ["portway server --listener=e", /^portway server --listener=edge $/],
   ["portway --views-tail 0b", /^portway --views-tail 0b8e6a52-6f0f $/],
+  ["portway --views-tail Or", /^portway --views-tail Orders $/],
   ["portway -f my", /^portway -f my\\ files\/$/],
 ];
 
@@ -44,7 +45,7 @@ function serveNames(): Deno.HttpServer<Deno.NetAddr> {
 for (const name of ["bash", "zsh", "fish"] as const) {
   const ignore = !await isThere(name === "fish" ? name : "zsh", ["-c", "true"], `completion in ${name}`);
   Deno.test(
-    { name: `${name} completes flags, values, commands, files, names of tunnels and ids of views`, ignore },
+    { name: `${name} completes flags, values, commands, files, names of tunnels and views, and ids of views`, ignore },
     async (t) => {
       await using server = serveNames();
       const env = { PORTWAY_SERVER: `http://127.0.0.1:${server.addr.port}`, PORTWAY_TOKEN: "a-token" };

@@ -21,6 +21,7 @@ const pagesOf = ({ tunnel, view }: Targets): string[] => [
   `/tunnels/${tunnel}/edit`,
   "/views",
   `/views/${view}/capture`,
+  `/views/${view}/capture/1`,
   `/views/${view}/settings`,
   "/account",
   "/account/usage",

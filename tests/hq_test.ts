@@ -166,3 +166,26 @@ Deno.test("the address of a view leads to its captures", async () => {
   const { status, header } = await openPage(`${server.url}/views/a-view`);
   deepEqual([status, header("location")], [303, "/views/a-view/capture"]);
 });
+
+Deno.test("the tunnel form names every problem in one response", async () => {
+  await using server = await startHq();
+  const cookie = await signInByForm(server);
+  const fields = { name: "Not A Name", defaultPort: "70000", ports: "some", allowedPorts: "x-y", enabled: "yes" };
+  const { status, text } = await postForm(server, "/tunnels", cookie, fields);
+  equal(status, 400);
+  for (const field of ["name", "defaultPort", "allowedPorts"]) match(text, new RegExp(`id="${field}-problem"`), field);
+});
+
+Deno.test("revoking a token or a client asks first, with scripts and without", async () => {
+  await using server = await startHq();
+  const cookie = await signInByForm(server);
+  await postForm(server, "/account/tokens", cookie, { name: "CI", scope: "tunnels:use", days: "30" });
+  const read = async (path: string) => (await openPage(server.url + path, { headers: { cookie } })).text;
+  const page = await read("/account/tokens"), id = /\/account\/tokens\/([\w-]+)\/revoke/.exec(page)?.[1] ?? "";
+  match(page, new RegExp(`<a[^>]*href="/account/tokens\\?ask=revoke-${id}"[^>]*data-dialog="revoke-${id}"`));
+  const dialog = (text: string) => new RegExp(`<dialog id="revoke-${id}"[^>]*>.*?</dialog>`, "s").exec(text)?.[0] ?? "";
+  match(dialog(page), new RegExp(`action="/account/tokens/${id}/revoke"`));
+  equal(/ open/.test(dialog(page).split(">")[0]), false);
+  match(dialog(await read(`/account/tokens?ask=revoke-${id}`)).split(">")[0], / open/);
+  equal(page.split(`action="/account/tokens/${id}/revoke"`).length, 2, "no form revokes without the question");
+});

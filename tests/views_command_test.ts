@@ -1,6 +1,8 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { brotliCompressSync } from "node:zlib";
 import { isThere, runAtTerminal, within } from "./kit.ts";
@@ -158,11 +160,159 @@ Deno.test("a tail delivers captures byte for byte to a local service, and one ca
       `http://127.0.0.1:${port}/x`,
     );
     deepEqual([replayed.code, replayed.errors], [0, ""]);
-    match(replayed.output, /^Answer of http:\/\/127\.0\.0\.1:\d+\/x: 201 Created, .*, 10 B\nthanks\n/);
+    match(replayed.output, /^Response of http:\/\/127\.0\.0\.1:\d+\/x to capture 1: 201 Created, .*, 10 B\nthanks\n/);
     equal(came[2].url, "/x/a%20b?c=%ff");
   } finally {
     service.close();
     service.closeAllConnections();
     await stopped;
   }
+});
+
+/** A service that holds each request until the test releases it. */
+async function startHolding(): Promise<
+  AsyncDisposable & { port: number; held: Map<string, () => void>; order: string[] }
+> {
+  const held = new Map<string, () => void>(), order: string[] = [];
+  const service = createServer((request, response) => {
+    const path = request.url ?? "";
+    order.push(path);
+    held.set(path, () => response.end("done"));
+    request.resume();
+  }).listen(0, "127.0.0.1");
+  await new Promise<void>((resolve) => service.on("listening", resolve));
+  return {
+    port: (service.address() as AddressInfo).port,
+    held,
+    order,
+    async [Symbol.asyncDispose]() {
+      service.closeAllConnections();
+      await new Promise((resolve) => service.close(resolve));
+    },
+  };
+}
+
+Deno.test("a slow service delays no display: calls are shown at once, and delivered in order or several at a time", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  for (const concurrency of [1, 3]) {
+    await using service = await startHolding();
+    const flags = ["--forward", `localhost:${service.port}/hook?key=1`, "--forward-concurrency", String(concurrency)];
+    await using tail = views.startClient(["--views-tail", id, "--json", ...flags]);
+    await tail.events.waitFor("tailing");
+    for (const name of ["a", "b", "c"]) await (await fetch(`${captureUrl}/${name}?n=${name}`)).text();
+    const last = await tail.events.waitFor("capture", (event) => event.path === `/req/${id}/c`);
+    ok(last);
+    const paths = ["a", "b", "c"].map((name) => `/hook/${name}?key=1&n=${name}`);
+    if (concurrency === 1) {
+      deepEqual(service.order, paths.slice(0, 1), "one at a time");
+      for (const [at, path] of paths.entries()) {
+        while (!service.held.has(path)) await new Promise((resolve) => setTimeout(resolve, 5));
+        deepEqual(service.order, paths.slice(0, at + 1));
+        service.held.get(path)?.();
+        await tail.events.waitFor("delivered");
+      }
+    } else {
+      while (service.held.size < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+      for (const path of paths) service.held.get(path)?.();
+      await tail.events.waitFor("delivered");
+    }
+    tail.kill("SIGINT");
+    equal((await tail.ended).code, 0);
+  }
+});
+
+Deno.test("--forward-timeout ends a delivery to a service that does not answer", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  await using service = await startHolding();
+  await using tail = views.startClient([
+    "--views-tail",
+    id,
+    "--json",
+    "--forward",
+    String(service.port),
+    "--forward-timeout",
+    "1",
+  ]);
+  await tail.events.waitFor("tailing");
+  await (await fetch(captureUrl)).text();
+  const { reason } = await tail.events.waitFor("delivery_failed");
+  match(String(reason), /no response within 1 s$/);
+});
+
+Deno.test("a service that speaks HTTP/2 alone is named as such", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  const service = createHttp2Server().listen(0, "127.0.0.1");
+  await new Promise<void>((resolve) => service.on("listening", resolve));
+  const { port } = service.address() as AddressInfo;
+  try {
+    await using tail = views.startClient(["--views-tail", id, "--json", "--forward", String(port)]);
+    await tail.events.waitFor("tailing");
+    await (await fetch(captureUrl)).text();
+    match(String((await tail.events.waitFor("delivery_failed")).reason), /speaks HTTP\/2/);
+  } finally {
+    await new Promise<void>((resolve) => service.close(() => resolve()));
+  }
+});
+
+Deno.test("--since begins a tail with earlier calls, by a time or by a call", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  for (const name of ["a", "b", "c"]) await (await fetch(`${captureUrl}/${name}`)).text();
+  for (const [since, first] of [["1h", "a"], ["2", "b"], ["3", "c"]]) {
+    await using tail = views.startClient(["--views-tail", id, "--json", "--since", since]);
+    equal((await tail.events.waitFor("capture")).path, `/req/${id}/${first}`, since);
+    if (first !== "c") await tail.events.waitFor("capture", (event) => event.path === `/req/${id}/c`);
+  }
+  const wrong = await run(views, "--views-tail", id, "--since", "yesterday");
+  deepEqual([wrong.code, /30s, 15m, 1h or 2d/.test(wrong.errors)], [2, true]);
+  equal((await run(views, "--since", "1h", "--views-list")).errors.trim(), "portway: --since goes with --views-tail");
+});
+
+Deno.test("--verify checks the signature of each call in the tail", async () => {
+  await using views = await startViewsServer();
+  const { id, captureUrl } = await views.addView();
+  const sign = (body: string) => `sha256=${createHmac("sha256", "s3cret").update(body).digest("hex")}`;
+  await using tail = views.startClient([
+    "--views-tail",
+    id,
+    "--json",
+    "--verify",
+    "github",
+    "--verify-secret",
+    "s3cret\n",
+  ]);
+  await using shown = views.startClient([
+    "--views-tail",
+    id,
+    "--verify",
+    "hmac:X-Own:sha256:hex",
+    "--verify-secret",
+    "s3cret",
+  ]);
+  await tail.events.waitFor("tailing");
+  await shown.output.waitFor((line) => line.includes("Press Ctrl+C"));
+  const long = "x".repeat(3_000_000);
+  const sent: [body: string, signed: string | null, result: string][] = [
+    ["hello", "hello", "valid"],
+    [long, long, "valid"],
+    ["hello", "other", "invalid"],
+    ["hello", null, "unsigned"],
+  ];
+  for (const [at, [body, signed, result]] of sent.entries()) {
+    const headers: Record<string, string> = signed === null
+      ? {}
+      : { "x-hub-signature-256": sign(signed), "x-own": sign(signed) };
+    await (await fetch(captureUrl, { method: "POST", body, headers })).text();
+    const { signature } = await tail.events.waitFor("capture", (event) => event.id === String(at + 1));
+    deepEqual(signature, { sender: "GitHub", result });
+  }
+  for (const said of ["valid", "NOT VALID: the secret or the bytes differ", "missing"]) {
+    await shown.output.waitFor((line) => line === `Signature of HMAC in X-Own: ${said}`);
+  }
+  const wrong = await run(views, "--views-tail", id, "--verify", "nobody", "--verify-secret", "x");
+  match(wrong.errors, /unknown sender "nobody": use github, stripe/);
+  match((await run(views, "--views-tail", id, "--verify", "github")).errors, /--verify needs a secret/);
 });

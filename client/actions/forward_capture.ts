@@ -14,32 +14,33 @@ import {
   type ViewRecord,
 } from "../views/mod.ts";
 
-/** Delivers captures to the service of `--forward`, one after the other. */
+/** Delivers captures to the service of `--forward`. */
 export interface Forwarder {
   /** The service, for messages. */
   readonly name: string;
-  /** What it answered, or why it did not. */
+  /** Returns the service's response, or the reason why there is none. */
   forward(capture: CaptureRecord): Promise<Delivered | NotDelivered>;
 }
 
-/** A forwarder as the options want it, or null without `--forward`. */
+/** Creates the forwarder that the options describe, or returns null without `--forward`. */
 export function openForwarder(
-  { forward, hostHeader }: Pick<ClientConfig, "forward" | "hostHeader">,
+  { forward, forwardTimeout, hostHeader }: Pick<ClientConfig, "forward" | "forwardTimeout" | "hostHeader">,
   api: Pick<ApiClient, "stream">,
   { id: viewId }: ViewRecord,
   signal: AbortSignal,
   log: Logger,
 ): Forwarder | null {
   if (forward === null) return null;
-  // Straight to it, whatever proxy stands between this machine and the server.
+  // A local service is reached directly, also when the server is behind a proxy.
   const connect = logConnect(openConnector(), "service", log);
   const host = hostHeader === "public" ? null : hostHeader ?? forward.host;
+  const timeoutMs = forwardTimeout * 1000;
   return {
-    name: `${forward.origin}${forward.pathname === "/" ? "" : forward.pathname}`,
+    name: `${forward.origin}${forward.pathname === "/" ? "" : forward.pathname}${forward.search}`,
     async forward(capture) {
       const body = streamCaptured(api, viewId, capture);
       try {
-        return await deliver({ connect, service: forward, viewId, capture, body, hostHeader: host, signal });
+        return await deliver({ connect, service: forward, viewId, capture, body, hostHeader: host, timeoutMs, signal });
       } catch (error) {
         if (error instanceof NotDelivered) return error;
         throw error;
@@ -48,15 +49,15 @@ export function openForwarder(
   };
 }
 
-/** What came of a delivery, in lines for people. */
-export function describeDelivery(name: string, delivered: Delivered | NotDelivered): string[] {
+/** Describes the result of a delivery, in lines for people. */
+export function describeDelivery(captureId: string, name: string, delivered: Delivered | NotDelivered): string[] {
   if (delivered instanceof NotDelivered) return [printable(delivered.message), ""];
   const { status, statusText, durationMs, size, body, contentType } = delivered;
   const about = [`${status} ${printable(statusText)}`.trim(), formatDuration(durationMs), formatBytes(size)];
-  return [`Answer of ${name}: ${about.join(", ")}`, ...formatBody(body, contentType), ""];
+  return [`Response of ${name} to capture ${captureId}: ${about.join(", ")}`, ...formatBody(body, contentType), ""];
 }
 
-/** The same as fields of an event. */
+/** Describes the result of a delivery, as an event. */
 export function reportDelivery(captureId: string, service: string, delivered: Delivered | NotDelivered): object {
   if (delivered instanceof NotDelivered) {
     return { event: "delivery_failed", capture: captureId, target: service, reason: delivered.message };

@@ -15,7 +15,9 @@ import { withTeller } from "./with_teller.ts";
 export async function replayCapture(context: ActionContext): Promise<number> {
   const { config } = context;
   const [given, captureId] = config.viewsReplay ?? ["", ""];
-  if (config.forward === null) throw new OptionError("--views-replay: say where to send it, with --forward <port|url>");
+  if (config.forward === null) {
+    throw new OptionError("--views-replay needs the service to send to: --forward <port|url>");
+  }
   return await withTeller(context, async ({ teller, ...options }) => {
     const { api } = await openApi(options);
     const view = await findView(api, given);
@@ -27,7 +29,7 @@ export async function replayCapture(context: ActionContext): Promise<number> {
       if (forwarder === null) return 1;
       const delivered = await forwarder.forward(capture);
       const { event, ...fields } = { event: "", ...reportDelivery(capture.id, forwarder.name, delivered) };
-      teller.tell(event, fields, describeDelivery(forwarder.name, delivered));
+      teller.tell(event, fields, describeDelivery(capture.id, forwarder.name, delivered));
       return delivered instanceof NotDelivered ? 1 : 0;
     } finally {
       stop.release();

@@ -15,8 +15,6 @@ import {
 import { decodeShown, type ShownBody } from "./shown_body.ts";
 import type { CaptureRecord } from "./records.ts";
 
-/** How long a service may take for its answer. */
-const TIMEOUT_MS = 60_000;
 /** Bytes of an answer that are kept to be shown. */
 const ANSWER_BYTES = 16 * 1024;
 
@@ -31,6 +29,8 @@ export interface DeliverOptions {
   body: AsyncIterable<Uint8Array>;
   /** The Host that the service sees; null: the one that the capture came with. */
   hostHeader: string | null;
+  /** Milliseconds until the response must be complete. */
+  timeoutMs: number;
   signal: AbortSignal;
 }
 
@@ -56,9 +56,9 @@ export class NotDelivered extends Error {
  * @throws NotDelivered
  */
 export async function deliver(options: DeliverOptions): Promise<Delivered> {
-  const { service: target, capture, signal } = options;
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-  const ending = new SignalEnding(limit, () => new Error(`no answer within ${TIMEOUT_MS / 1000} s`));
+  const { service: target, capture, timeoutMs, signal } = options;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const ending = new SignalEnding(limit, () => new Error(`no response within ${timeoutMs / 1000} s`));
   const startedAt = performance.now();
   try {
     const { hostname, protocol } = target, isTls = protocol === "https:";

@@ -58,6 +58,7 @@ const send = (port: number, changes: Partial<Parameters<typeof deliver>[0]> = {}
     connect: openConnector(),
     service: new URL(`http://127.0.0.1:${port}/`),
     viewId: "0123",
+    timeoutMs: 60_000,
     capture: CAPTURE,
     body: pieces("\xff\0", "END"),
     hostHeader: `127.0.0.1:${port}`,

@@ -78,6 +78,23 @@ export async function findNewest(api: Pick<ApiClient, "get">, viewId: string): P
   return Array.isArray(captures) && captures.length > 0 ? parseCapture(captures[0]).cursor : 0;
 }
 
+/**
+ * Finds the cursor after which the captures of the last `agoMs` milliseconds begin.
+ * @throws as the API does, NotUnderstood
+ */
+export async function findSince(api: Pick<ApiClient, "get">, viewId: string, agoMs: number): Promise<number> {
+  const from = new Date(Date.now() - agoMs).toISOString();
+  let oldest: number | null = null, before = "";
+  while (true) {
+    const page = asRecord(await api.get(`/api/v1/views/${viewId}/captures?from=${from}&limit=500${before}`));
+    const captures = Array.isArray(page.captures) ? page.captures : [];
+    if (captures.length > 0) oldest = parseCapture(captures[captures.length - 1]).cursor;
+    if (typeof page.next !== "number") break;
+    before = `&before=${page.next}`;
+  }
+  return oldest === null ? await findNewest(api, viewId) : oldest - 1;
+}
+
 /** Events of one connection; null for a sign of life. @throws StreamEnded when it ends or falls silent */
 async function* readEvents(
   { api, viewId, signal }: FollowOptions,

@@ -17,8 +17,8 @@ export interface ReplayRequest {
 
 /** A capture that is sent once more, and to whom. */
 export interface ReplayOptions {
-  /** Where to; a path in it comes before that of the capture. */
-  service: Pick<URL, "host" | "pathname">;
+  /** The target. Its path and query come before those of the capture. */
+  service: Pick<URL, "host" | "pathname" | "search">;
   viewId: string;
   capture: Pick<CaptureJson, "method" | "host" | "path" | "query" | "headers" | "bodySize">;
   /** The Host that the service sees; null: the one that the capture came with. */
@@ -42,7 +42,7 @@ export function composeReplay({ service, viewId, capture, hostHeader }: ReplayOp
   const pathname = joinPath(service.pathname, mark < 0 ? below : below.slice(0, mark));
   return {
     method,
-    url: { host: service.host, pathname, search: mark < 0 ? "" : below.slice(mark) },
+    url: { host: service.host, pathname, search: joinQuery(service.search, mark < 0 ? "" : below.slice(mark)) },
     headers: [
       ["Host", hostHeader ?? own],
       ...headers.filter(([name]) => !left.has(name.toLowerCase())),
@@ -57,6 +57,11 @@ export function composeReplay({ service, viewId, capture, hostHeader }: ReplayOp
 export function pathBelowView({ path, query }: Pick<CaptureJson, "path" | "query">): string {
   const below = /^\/req\/[^/]*(.*)$/s.exec(path)?.[1] ?? path;
   return `${below}${query === null ? "" : `?${query}`}`;
+}
+
+/** Joins two queries, each "" or with its question mark. */
+function joinQuery(base: string, below: string): string {
+  return base === "" || below === "" ? base + below : `${base}&${below.slice(1)}`;
 }
 
 /** The service's path before the capture's, with one slash between them. */

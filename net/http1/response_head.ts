@@ -128,6 +128,10 @@ function scanStatusLine(buffer: Uint8Array, start: number, end: number, maxStatu
 }
 
 function statusLineError(buffer: Uint8Array, start: number, end: number): ResponseSyntaxError {
+  // A server of HTTP/2 begins with a SETTINGS frame: its length, below 256, type 4, no ACK, stream 0.
+  if (buffer[start] === 0 && buffer[start + 1] === 0 && buffer[start + 3] === 4 && buffer[start + 4] === 0) {
+    return new ResponseSyntaxError("the service speaks HTTP/2 only, and HTTP/1.1 is needed");
+  }
   return new ResponseSyntaxError(
     `the answer does not start with an HTTP/1.1 status line but with ${quote(buffer, start, end)}`,
   );

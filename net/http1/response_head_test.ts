@@ -153,7 +153,7 @@ const REFUSED: [what: string, text: string, why: RegExp, request?: typeof GET][]
 
   ["HTTP/0.9", "<html>hello</html>", /but with "<html>/],
   ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", /HTTP\/1\.1 status line/],
-  ["a frame of HTTP/2", "\0\0\x12\x04\0\0\0\0\0", /HTTP\/1\.1 status line/],
+  ["a frame of HTTP/2", "\0\0\x12\x04\0\0\0\0\0", /speaks HTTP\/2 only/],
   ["HTTP/2.0", lines("HTTP/2.0 200 OK"), /HTTP\/1\.1 status line/],
   ["HTTP/1.2", lines("HTTP/1.2 200 OK"), /HTTP\/1\.1 status line/],
   ["HTTP/1.11", lines("HTTP/1.11 200 OK"), /HTTP\/1\.1 status line/],

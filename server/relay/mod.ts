@@ -9,3 +9,4 @@ export type {
   TunnelManagement,
 } from "./management/management.ts";
 export { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "./management/limits.ts";
+export { checkTunnelName } from "./management/input.ts";

@@ -4,7 +4,8 @@ import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../for
 import { goTo, requireViewer } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import {
-  ActionButton,
+  AskButton,
+  AskDialog,
   CheckField,
   CopyText,
   EmptyState,
@@ -26,7 +27,7 @@ export function addClients(app: HqApp, { clients }: Accounts): void {
     return serveAccountPage(context, {
       path: "/account/clients",
       title: "Clients",
-      content: <ClientList list={list} />,
+      content: <ClientList list={list} asked={context.req.query("ask")} />,
     });
   });
   app.post("/account/clients/:id/revoke", async (context) => {
@@ -44,7 +45,7 @@ function addTokens(app: HqApp, clients: Accounts["clients"]): void {
       title: "Tokens",
       problem: form.problems.form,
       status: form.status,
-      content: <TokenContent {...{ list, form, made }} />,
+      content: <TokenContent {...{ list, form, made }} asked={context.req.query("ask")} />,
     });
   };
   app.get("/account/tokens", (context) => serve(context, EMPTY_FORM));
@@ -73,7 +74,7 @@ function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text);
 }
 
-function ClientList({ list }: { list: readonly AuthorizedClient[] }): Html {
+function ClientList({ list, asked }: { list: readonly AuthorizedClient[]; asked?: string }): Html {
   if (list.length === 0) {
     return (
       <Panel>
@@ -105,18 +106,37 @@ function ClientList({ list }: { list: readonly AuthorizedClient[] }): Html {
           { head: "Until", cell: ({ expiresAt }) => <Time ms={expiresAt} />, minor: true },
         ]}
         actions={({ id, client }) => (
-          <ActionButton
-            action={`/account/clients/${encodeURIComponent(id)}/revoke`}
+          <AskButton
+            dialog={dialogId(id)}
+            page="/account/clients"
             class="button small risky"
             label={`Revoke ${client}`}
           >
             Revoke
-          </ActionButton>
+          </AskButton>
         )}
       />
+      {list.map(({ id, client, account }) => (
+        <AskDialog
+          key={id}
+          id={dialogId(id)}
+          page="/account/clients"
+          title={`Revoke ${client}?`}
+          action={`/account/clients/${encodeURIComponent(id)}/revoke`}
+          confirm="Revoke"
+          asked={asked}
+        >
+          <p>
+            Its tunnels for {account}{" "}
+            end at once, and it must log in again. Visitors of those tunnels lose their connection.
+          </p>
+        </AskDialog>
+      ))}
     </Panel>
   );
 }
+
+const dialogId = (id: string): string => `revoke-${id.replace(/[^\w-]/g, "_")}`;
 
 /** Scopes in words; one that this version does not know by its name. */
 function ScopeWords({ scopes }: { scopes: readonly string[] }): Html {
@@ -128,7 +148,16 @@ function ScopeWords({ scopes }: { scopes: readonly string[] }): Html {
   );
 }
 
-function TokenContent({ list, form, made }: { list: readonly TokenInfo[]; form: FormState; made?: string }): Html {
+interface TokenContentProps {
+  list: readonly TokenInfo[];
+  form: FormState;
+  /** A token that was just created. */
+  made?: string;
+  /** The dialog that the page's address opens. */
+  asked?: string;
+}
+
+function TokenContent({ list, form, made, asked }: TokenContentProps): Html {
   return (
     <>
       {made !== undefined && (
@@ -144,43 +173,54 @@ function TokenContent({ list, form, made }: { list: readonly TokenInfo[]; form: 
         about="For machines without a person, such as CI: set one as PORTWAY_TOKEN."
         flush={list.length > 0}
       >
-        {list.length === 0 ? <p class="under">There are none.</p> : <TokenTable list={list} />}
+        {list.length === 0 ? <p class="under">There are none.</p> : <TokenTable list={list} asked={asked} />}
       </Panel>
       <TokenForm form={form} />
     </>
   );
 }
 
-function TokenTable({ list }: { list: readonly TokenInfo[] }): Html {
+function TokenTable({ list, asked }: { list: readonly TokenInfo[]; asked?: string }): Html {
   return (
-    <Table
-      caption="Tokens"
-      rows={list}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          head: "Name",
-          cell: ({ name, account }) => (
-            <>
-              <b>{name}</b>
-              <small>for {account}</small>
-            </>
-          ),
-        },
-        { head: "May", cell: ({ scopes }) => <ScopeWords scopes={scopes} /> },
-        { head: "Last used", cell: ({ usedAt }) => usedAt === null ? "never" : <Time ms={usedAt} /> },
-        { head: "Until", cell: ({ expiresAt }) => expiresAt === null ? "it is revoked" : <Time ms={expiresAt} /> },
-      ]}
-      actions={({ id, name }) => (
-        <ActionButton
+    <>
+      <Table
+        caption="Tokens"
+        rows={list}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            head: "Name",
+            cell: ({ name, account }) => (
+              <>
+                <b>{name}</b>
+                <small>for {account}</small>
+              </>
+            ),
+          },
+          { head: "May", cell: ({ scopes }) => <ScopeWords scopes={scopes} /> },
+          { head: "Last used", cell: ({ usedAt }) => usedAt === null ? "never" : <Time ms={usedAt} /> },
+          { head: "Until", cell: ({ expiresAt }) => expiresAt === null ? "it is revoked" : <Time ms={expiresAt} /> },
+        ]}
+        actions={({ id, name }) => (
+          <AskButton dialog={dialogId(id)} page="/account/tokens" class="button small risky" label={`Revoke ${name}`}>
+            Revoke
+          </AskButton>
+        )}
+      />
+      {list.map(({ id, name }) => (
+        <AskDialog
+          key={id}
+          id={dialogId(id)}
+          page="/account/tokens"
+          title={`Revoke ${name}?`}
           action={`/account/tokens/${encodeURIComponent(id)}/revoke`}
-          class="button small risky"
-          label={`Revoke ${name}`}
+          confirm="Revoke"
+          asked={asked}
         >
-          Revoke
-        </ActionButton>
-      )}
-    />
+          <p>Programs that use it lose access at once, and their tunnels end.</p>
+        </AskDialog>
+      ))}
+    </>
   );
 }
 

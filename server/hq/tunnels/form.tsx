@@ -1,10 +1,10 @@
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
+import { EMPTY_FORM, type FormProblems, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { CheckField, FieldSet, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
 import { PlanNotice } from "./list.tsx";
 import { formatPorts, parsePorts } from "./ports.ts";
-import type { TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
+import { checkTunnelName, type TunnelInfo, type TunnelManagement } from "../../relay/mod.ts";
 
 /** Making a tunnel, and changing one. */
 export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
@@ -12,10 +12,12 @@ export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
   app.post("/tunnels", async (context) => {
     const viewer = requireViewer(context);
     const fields = await readForm(context);
-    const read = readTunnelForm(fields);
-    if ("problems" in read) return serveNew(context, read);
+    const name = textOf(fields, "name").trim(), read = readTunnelForm(fields);
+    if ("problems" in read) {
+      return serveNew(context, { ...read, problems: { ...findNameProblem(name), ...read.problems } });
+    }
     try {
-      const { id } = await tunnels.create(viewer, { name: textOf(fields, "name").trim(), ...read });
+      const { id } = await tunnels.create(viewer, { name, ...read });
       return goTo(`/tunnels/${id}?done=created`);
     } catch (error) {
       return serveNew(context, refuseForm(fields, error, FIELDS));
@@ -59,7 +61,17 @@ function valuesOf({ defaultPort, allowedPorts, enabled }: TunnelInfo): Record<st
   };
 }
 
-/** What a form says, or the form with what is wrong. What a name may be is for who makes tunnels. */
+/** Returns the problem of a name, so that one response names every problem of the form. */
+function findNameProblem(name: string): FormProblems {
+  try {
+    checkTunnelName(name);
+    return {};
+  } catch (error) {
+    return refuseForm(new URLSearchParams(), error, FIELDS).problems;
+  }
+}
+
+/** Parses the form of a tunnel, without its name. Returns the form with its problems when there are any. */
 function readTunnelForm(fields: URLSearchParams): TunnelSettings | FormState {
   const problems: Record<string, string> = {};
   const portText = textOf(fields, "defaultPort").trim();

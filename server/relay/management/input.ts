@@ -9,11 +9,13 @@ export const NAME_PATTERN = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
 const port = z.int().min(1).max(65535);
 const allowedPorts = z.union([z.literal("all"), z.array(port).min(1).max(MAX_ALLOWED_PORTS)]);
 
+const tunnelName = z.string().min(1).max(MAX_NAME).regex(
+  new RegExp(NAME_PATTERN),
+  "must be lower-case letters and digits, with single dashes between them",
+);
+
 const newTunnel = z.strictObject({
-  name: z.string().min(1).max(MAX_NAME).regex(
-    new RegExp(NAME_PATTERN),
-    "must be lower-case letters and digits, with single dashes between them",
-  ),
+  name: tunnelName,
   defaultPort: port,
   allowedPorts: allowedPorts.optional(),
   enabled: z.boolean().optional(),
@@ -25,6 +27,11 @@ const change = z.strictObject({
   allowedPorts: allowedPorts.optional(),
   enabled: z.boolean().optional(),
 });
+
+/** Checks the name of a new tunnel. @throws HttpError 400 with the field */
+export function checkTunnelName(name: string): void {
+  checkInput(z.strictObject({ name: tunnelName }), { name });
+}
 
 /** What an owner says of a tunnel. */
 export type TunnelSettings = Pick<PersistentTunnel, "defaultPort" | "allowedPorts" | "enabled">;
