@@ -124,7 +124,7 @@ Deno.test("the rclone command of the documentation copies a folder", async () =>
   using shared = openFolder();
   using work = openFolder();
   plantTree(path.join(work.path, "photos"), 20);
-  const text = fs.readFileSync(new URL("../docs/files.md", import.meta.url), "utf8");
+  const text = fs.readFileSync(new URL("../docs/guides/share/files.md", import.meta.url), "utf8");
   const [command] = /^rclone copy .*$/m.exec(text) ?? [""];
   ok(command.includes("URL") && command.includes("PASSPHRASE"), command);
   await using client = await startLocal("-fw", shared.path, "-p", "open");

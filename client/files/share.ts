@@ -75,7 +75,8 @@ class FileShare implements FetchTarget {
 
   constructor(options: FileShareOptions) {
     const { writable = false, drop = false, passphrase, hidden = false, maxUpload = null, cors = false } = options;
-    const root = openRoot({ path: options.path, hidden, system: options.system });
+    const masksDots = writable && !drop && !hidden;
+    const root = openRoot({ path: options.path, hidden, masksDots, system: options.system });
     if (drop && root.only !== null) throw new TypeError(`cannot take files into "${options.path}": it is no folder`);
     const listings = createListingCache(root);
     this.#root = root;
@@ -99,7 +100,11 @@ class FileShare implements FetchTarget {
     if (this.#isClosed) throw new HttpError(503, "share_closed", "This share has ended.");
     const refused = await this.#login?.answer(request, info);
     if (refused) return request.method === "HEAD" ? await withoutBody(refused) : refused;
-    return await this.#route(request, parseSharePath(info.path, { platform: this.#platform }), info);
+    return await this.#route(request, this.#parsePath(info.path), info);
+  }
+
+  #parsePath(path: string): SharePath {
+    return parseSharePath(path, { platform: this.#platform, masksDots: this.#root.masksDots });
   }
 
   async #route(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {

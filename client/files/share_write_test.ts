@@ -241,7 +241,6 @@ Deno.test("PUT keeps the rights of a file that it replaces and refuses what is n
       ["/", "is_folder"],
       ["/x/", "is_folder"],
       ["/run.sh/below", "parent_is_file"],
-      ["/.hidden", "hidden_name"],
       ["/.portway-uploads-x/a", "hidden_name"],
       ["/sub/.git/config", "hidden_name"],
     ]
@@ -387,4 +386,34 @@ Deno.test("share moves no folder into itself, and leaves no trace of the try", a
     equal(response.status, target === "/a" ? 201 : 409, target);
   }
   deepEqual(fs.readdirSync(share.path, { recursive: true }).sort(), ["a", "a/b.txt"]);
+});
+
+Deno.test("a program can save through a dot file, which no listing shows and which replaces no dot file of the owner", async () => {
+  await using share = openTestShare({ writable: true });
+  share.write("a.txt", "old");
+  share.write(".env", "key");
+  const send = async (target: string, method: string, init: { body?: string; destination?: string } = {}) => {
+    const headers: Record<string, string> = init.destination === undefined ? {} : { destination: init.destination };
+    return (await share.ask(target, { method, headers, body: init.body })).status;
+  };
+  equal(await send("/.a.txt.x7", "PUT", { body: "new" }), 201);
+  equal(await (await share.ask("/.a.txt.x7")).text(), "new");
+  deepEqual(await listNames(share), ["a.txt"]);
+  const found = await share.ask("/.a.txt.x7", { method: "PROPFIND", headers: { depth: "0" } });
+  match(await found.text(), /<D:href>\/\.a\.txt\.x7<\/D:href>.*<D:displayname>\.a\.txt\.x7</);
+  equal(await send("/.a.txt.x7", "MOVE", { destination: "/.a.txt.x8" }), 201);
+  equal(await send("/.a.txt.x8", "MOVE", { destination: "/a.txt" }), 204);
+  deepEqual([share.read("a.txt"), await send("/.a.txt.x8", "GET")], ["new", 404]);
+  equal(await send("/.env", "GET"), 404);
+  equal(await send("/.env", "PUT", { body: "mine" }), 201);
+  equal(await send("/.env", "DELETE"), 204);
+  equal(share.read(".env"), "key");
+  equal(await send("/a.txt", "MOVE", { destination: "/.bashrc" }), 403);
+  equal(await send("/a.txt", "COPY", { destination: "/.bashrc" }), 403);
+  equal(await send("/.ssh", "MKCOL"), 403);
+  equal(await send("/.ssh/authorized_keys", "PUT", { body: "x" }), 403);
+  equal(await send("/.bashrc", "PUT", { body: "x" }), 201);
+  deepEqual(fs.readdirSync(share.path).filter((name) => !name.startsWith(".portway-")).sort(), [".env", "a.txt"]);
+  await share.target.close();
+  deepEqual(fs.readdirSync(share.path).sort(), [".env", "a.txt"]);
 });

@@ -1,11 +1,11 @@
-import { noSuchEntry, type OpenFile, type Root, serializePath, type SharePath } from "../files/mod.ts";
+import { type OpenFile, type Root, serializePath, type SharePath } from "../files/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
 
 /** Sent by the script of live reload, which asks for the page that it is on and wants to be told of errors in JSON. */
 export const LIVE_HEADER = "x-portway-live";
 
 /** What answers a request: a file, or another address to ask. */
-export type SitePage = FilePage | { redirect: string };
+export type SitePage = FilePage | { redirect: string; status?: number };
 
 /** A file that answers a request. */
 export interface FilePage {
@@ -18,15 +18,10 @@ export interface FilePage {
 }
 
 /**
- * Finds the file for an address: the file itself, `index.html` of a folder, `about.html` for `/about`, and for routes
- * of a single-page application `spa`. Folders get a slash at their end, so that relative links in them hold.
- * @throws HttpError 404
+ * Finds the file for an address: the file itself, `index.html` of a folder, or `about.html` for `/about`. Folders get a
+ * slash at their end, so that their relative links work. Null when there is none.
  */
-export function findPage(request: Request, root: Root, path: SharePath, spa: string | null): SitePage {
-  return findFile(root, path) ?? findRoute(request, root, path, spa) ?? fail();
-}
-
-function findFile(root: Root, { segments, isFolder, search }: SharePath): SitePage | null {
+export function findFile(root: Root, { segments, isFolder, search }: SharePath): SitePage | null {
   const opened = openIfThere(root, segments);
   if (opened?.kind === "file") {
     if (!isFolder) return { file: opened, name: segments[segments.length - 1] };
@@ -70,8 +65,8 @@ function asksForPage({ headers }: Request): boolean {
   return accept === null || /html|\*\/\*/i.test(accept);
 }
 
-/** The index of a single-page application, for what looks like one of its routes. */
-function findRoute(request: Request, root: Root, { segments }: SharePath, spa: string | null): SitePage | null {
+/** Returns the index of a single-page application for a request of one of its routes, else null. */
+export function findRoute(request: Request, root: Root, { segments }: SharePath, spa: string | null): SitePage | null {
   if (spa === null) return null;
   const last = segments[segments.length - 1] ?? "";
   // A program that asks for missing data must not get a page.
@@ -80,7 +75,7 @@ function findRoute(request: Request, root: Root, { segments }: SharePath, spa: s
   return file === null ? null : { file, name: spa };
 }
 
-/** A file below the root, or null when there is none to be seen. @throws the system's other errors */
+/** Opens a file below the root; null when visitors can see none there. @throws the system's other errors */
 export function openFile(root: Root, segments: readonly string[]): OpenFile | null {
   const opened = openIfThere(root, segments);
   if (opened === null || opened.kind === "file") return opened;
@@ -96,8 +91,4 @@ function openIfThere(root: Root, segments: readonly string[]): ReturnType<Root["
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return null;
     throw error;
   }
-}
-
-function fail(): never {
-  throw noSuchEntry();
 }

@@ -24,7 +24,7 @@ function isNamedByContent(name: string): boolean {
   return !WORD.test(hash) && HASHES.some((pattern) => pattern.test(hash));
 }
 
-/** Sends what {@link findPage} found. Pages are checked at each visit; files with a hash in their name are kept. */
+/** Sends what {@link findFile} found. Pages are checked at each visit; files with a hash in their name are kept. */
 export async function sendPage(
   request: Request,
   root: Root,
@@ -33,7 +33,10 @@ export async function sendPage(
   isDirect = false,
 ): Promise<Response> {
   if ("redirect" in page) {
-    return new Response(null, { status: 308, headers: { location: page.redirect, "cache-control": "no-cache" } });
+    return new Response(null, {
+      status: page.status ?? 308,
+      headers: { location: page.redirect, "cache-control": "no-cache" },
+    });
   }
   const isHtml = /\.html?$/i.test(page.name);
   // A page that gets the reload script is not the file, so neither its length nor its tag fits.

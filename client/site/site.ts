@@ -13,8 +13,9 @@ import {
   type Root,
   toHttpError,
 } from "../files/mod.ts";
-import { findPage, openFile } from "./find_page.ts";
+import { findFile, findRoute, openFile, type SitePage } from "./find_page.ts";
 import { LiveReload } from "./live_reload.ts";
+import { type Redirect, RULE_FILES, SiteRuleFiles, type SiteRules } from "./site_rules.ts";
 import { sendPage } from "./send_page.ts";
 
 /** The folder of a site, and how it is served. */
@@ -54,6 +55,7 @@ class FolderSite implements WebSite {
   readonly #spa: string | null;
   readonly #log: Logger;
   readonly #live: LiveReload | null;
+  readonly #rules: SiteRuleFiles;
   readonly #login: LoginRoutes | null;
   #isClosed = false;
 
@@ -65,6 +67,7 @@ class FolderSite implements WebSite {
     this.#root = root;
     this.#spa = spa;
     this.#log = log;
+    this.#rules = openRules(root, path, log);
     this.#live = live ? new LiveReload(root.path, log) : null;
     this.#login = passphrase === undefined ? null : createLoginRoutes(createGate(passphrase));
   }
@@ -77,22 +80,35 @@ class FolderSite implements WebSite {
     if (this.#isClosed) throw new HttpError(503, "site_closed", "This site is no longer served.");
     const refused = await this.#login?.answer(request, info);
     if (refused) return request.method === "HEAD" ? await withoutBody(refused) : refused;
-    const response = await this.#answerOpen(request, info).catch((error) => this.#refuse(request, error, true));
+    const rules = this.#rules.load();
+    const response = await this.#answerOpen(request, info, rules).catch((error) => this.#refuse(request, error, true));
+    rules.dress(splitPath(info.path)[0], response.headers);
     // What came after a passphrase is kept by nobody but who gave it.
     if (this.#login !== null) makePrivate(response.headers);
     return response;
   }
 
-  async #answerOpen(request: Request, { path, isDirect }: FetchInfo): Promise<Response> {
+  async #answerOpen(request: Request, info: FetchInfo, rules: SiteRules): Promise<Response> {
+    const { path: target, isDirect } = info;
     if (request.method !== "GET" && request.method !== "HEAD") {
       throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: "GET, HEAD" } });
     }
-    const answered = this.#live?.answer(request, path);
+    const answered = this.#live?.answer(request, target);
     if (answered) return answered;
-    // No file has such an address, and visitors come by it through links that join two slashes.
-    if (/^[^?]*\/\//.test(path)) throw noSuchEntry();
-    const page = findPage(request, this.#root, parseSharePath(path), this.#spa);
+    const [path, search] = splitPath(target);
+    const page = findRedirect(this.#root, rules.redirect(path, search, true)) ?? this.#findPage(target) ??
+      findRedirect(this.#root, rules.redirect(path, search, false)) ??
+      findRoute(request, this.#root, parseSharePath(target), this.#spa);
+    if (page === null) throw noSuchEntry();
     return await sendPage(request, this.#root, page, this.#live, isDirect);
+  }
+
+  #findPage(target: string): SitePage | null {
+    // No file has an address with an empty name. Visitors get there through links that join two slashes.
+    if (/^[^?]*\/\//.test(target)) throw noSuchEntry();
+    const path = parseSharePath(target);
+    const [name] = path.segments;
+    return path.segments.length === 1 && RULE_FILES.includes(name) ? null : findFile(this.#root, path);
   }
 
   /** @param isInside whether the visitor may see the site, of which its page for what is missing is a part */
@@ -128,6 +144,29 @@ class FolderSite implements WebSite {
     this.#isClosed = true;
     this.#live?.close();
     return Promise.resolve();
+  }
+}
+
+/** Path and query of a request's target; the query has its question mark, or is "". */
+function splitPath(target: string): [path: string, search: string] {
+  const mark = target.indexOf("?");
+  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark)];
+}
+
+/** The page that a redirect leads to: another address, or for status 200 and 404 a file of the site. */
+function findRedirect(root: Root, redirect: Redirect | null): SitePage | null {
+  if (redirect === null) return null;
+  const { status, location } = redirect;
+  if (status !== 200 && status !== 404) return { redirect: location, status };
+  const page = findFile(root, parseSharePath(location));
+  return page === null || "redirect" in page ? page : { ...page, status };
+}
+
+function openRules(root: Root, folder: string, log: Logger): SiteRuleFiles {
+  try {
+    return new SiteRuleFiles(root, log);
+  } catch (cause) {
+    throw new TypeError(`cannot serve "${folder}": ${describeError(cause)}`, { cause });
   }
 }
 

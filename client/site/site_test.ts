@@ -293,3 +293,43 @@ Deno.test("site keeps for a year what a bundler named by its content, and nothin
     equal(caching, bundled.includes(name) ? "public, max-age=31536000, immutable" : "no-cache", name);
   }
 });
+
+Deno.test("site applies _headers and _redirects, reads them again after a change, and shows them to nobody", async () => {
+  await using site = openTestSite({
+    ...FILES,
+    "_headers": "# comment\n/*\n  X-Frame-Options: DENY\n/blog/*\n  cache-control: public, max-age=60\n",
+    "_redirects": [
+      "/old/* /blog/:splat 301",
+      "/user/:id/edit /about?id=:id 302",
+      "/about /blog/ 301",
+      "/app.js /about 302!",
+      "/api/* /about 200",
+      "/away https://example.com/x 307",
+      "/open/* /:splat 301!",
+    ].join("\n"),
+  });
+  const ask = async (target: string) => {
+    const response = await site.ask(target);
+    return [response.status, response.headers.get("location") ?? await response.text()];
+  };
+  deepEqual(await ask("/old/2020/a%20b?x=%E4"), [301, "/blog/2020/a%20b?x=%E4"]);
+  deepEqual(await ask("/old"), [301, "/blog/"]);
+  deepEqual(await ask("/user/7/edit"), [302, "/about?id=7"]);
+  deepEqual(await ask("/about"), [200, "about"]);
+  deepEqual(await ask("/app.js"), [302, "/about"]);
+  deepEqual(await ask("/api/deep/data"), [200, "about"]);
+  deepEqual(await ask("/away"), [307, "https://example.com/x"]);
+  deepEqual(await ask("/open//evil.example"), [301, "/evil.example"]);
+  for (const name of ["/_headers", "/_redirects"]) equal((await site.ask(name)).status, 404);
+  const blog = await site.ask("/blog/");
+  deepEqual([blog.headers.get("x-frame-options"), blog.headers.get("cache-control")], ["DENY", "public, max-age=60"]);
+  equal((await site.ask("/missing")).headers.get("x-frame-options"), "DENY");
+  site.write("_redirects", "/old/* /about 308\n");
+  deepEqual(await ask("/old/x"), [308, "/about"]);
+  site.write("_redirects", "not a rule\n");
+  deepEqual(await ask("/old/x"), [308, "/about"]);
+  for (const [name, text] of [["_redirects", "/a"], ["_redirects", "/a /b 299"], ["_headers", "  X: y"]]) {
+    throws(() => openTestSite({ ...FILES, [name]: text }), /cannot serve .*_\w+, line 1: /);
+  }
+  throws(() => openTestSite({ ...FILES, "_headers": "/*\n  Content-Length: 1" }), /Content-Length cannot be set/);
+});

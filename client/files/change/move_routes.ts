@@ -6,7 +6,7 @@ import { openIfThere, type Tokens } from "../dav/dav_routes.ts";
 import type { LockTable } from "../dav/locks.ts";
 import type { DavState } from "../dav/propfind.ts";
 import type { Root } from "../disk/root.ts";
-import { parsePath, serializePath, type SharePath } from "../disk/share_path.ts";
+import { isMaskedName, maskDotName, parsePath, serializePath, type SharePath } from "../disk/share_path.ts";
 import { listOwnHosts } from "../own_hosts.ts";
 import type { Scratch } from "../upload/scratch.ts";
 import { copyEntry, type Destination, moveEntry, type Subject } from "./changes.ts";
@@ -27,7 +27,7 @@ export class MoveRoutes {
 
   /** `?move=` with a path, absolute below the share or relative to the folder of what is moved. @throws HttpError */
   async byName(request: Request, path: SharePath, name: string, tokens: Tokens): Promise<Response> {
-    const { segments: to } = resolveMove(path.segments, name);
+    const to = this.#mask(path.segments, resolveMove(path.segments, name).segments);
     this.#locks.check({ segments: to, isMembership: true, isDeep: true }, tokens);
     const replace = path.query.has("overwrite") ? "file" : "nothing";
     const subject = createSubject(this.#locks, request, path, tokens);
@@ -42,7 +42,7 @@ export class MoveRoutes {
 
   /** MOVE and COPY (RFC 4918, sections 9.8 and 9.9). @throws HttpError */
   async byDestination(request: Request, path: SharePath, info: FetchInfo, tokens: Tokens): Promise<Response> {
-    const place = readDestination(request, info), to = place.segments;
+    const place = readDestination(request, info), to = this.#mask(path.segments, place.segments);
     const mayReplace = request.headers.get("overwrite")?.trim().toUpperCase() !== "F";
     // A folder that is to be replaced goes by its own address, with the slash.
     const isToFolder = place.isFolder && !(mayReplace && this.#isFolderThere(to));
@@ -61,6 +61,15 @@ export class MoveRoutes {
       const isTaken = error instanceof HttpError && error.code === "already_exists" && !mayReplace;
       throw isTaken ? new HttpError(412, error.code, error.message) : error;
     }
+  }
+
+  /** A dot file keeps its masked name when a visitor renames it. @throws HttpError 403 for anything else */
+  #mask(from: readonly string[], to: readonly string[]): readonly string[] {
+    const masked = this.#root.masksDots ? maskDotName(to) : to;
+    if (masked !== to && !isMaskedName(from.at(-1) ?? "")) {
+      throw new HttpError(403, "hidden_name", "This share does not take that name.");
+    }
+    return masked;
   }
 
   #isFolderThere(segments: readonly string[]): boolean {

@@ -8,13 +8,14 @@ import { answerLock, answerProppatch, answerUnlock, checkIfHeader, type Tokens }
 import type { DavState } from "../dav/propfind.ts";
 import { getErrorCode } from "../disk/fs_error.ts";
 import type { Root } from "../disk/root.ts";
-import { serializePath, type SharePath } from "../disk/share_path.ts";
+import { isMaskedName, serializePath, type SharePath } from "../disk/share_path.ts";
 import { checkWritableNames, findFreePlace, findWriteTarget } from "../disk/write_target.ts";
 import type { ListingCache } from "../serve/listing.ts";
 import { answerForm, isForm } from "../upload/form.ts";
 import { createUploadKey, describeOffset, putFile, type UploadRequest } from "../upload/put_file.ts";
 import { Scratch } from "../upload/scratch.ts";
 import { UploadStore } from "../upload/upload_store.ts";
+import { DotFiles } from "./dot_files.ts";
 import { makeFolder, removeEntry } from "./changes.ts";
 import { createSubject, MoveRoutes } from "./move_routes.ts";
 import { Trash } from "./trash.ts";
@@ -39,6 +40,7 @@ export class WriteRoutes {
   readonly #scratch: Scratch;
   readonly #uploads: UploadStore;
   readonly #trash: Trash;
+  readonly #dotFiles: DotFiles;
   readonly #moves: MoveRoutes;
 
   constructor({ listings, maxUpload, dav, cors }: WriteRoutesOptions) {
@@ -50,6 +52,7 @@ export class WriteRoutes {
     this.#scratch = new Scratch(dav.root);
     this.#uploads = new UploadStore(this.#scratch);
     this.#trash = new Trash(dav.root, this.#scratch);
+    this.#dotFiles = new DotFiles(dav.root);
     this.#moves = new MoveRoutes(dav, this.#scratch);
   }
 
@@ -65,7 +68,9 @@ export class WriteRoutes {
     const id = path.query.get("upload");
     if (id !== null && request.method !== "PUT") return await this.#answerUpload(request, path, id);
     try {
-      return await this.#change(request, path, info);
+      const response = await this.#change(request, path, info);
+      if (isMaskedName(path.segments.at(-1) ?? "")) await this.#dotFiles.note(path.segments);
+      return response;
     } catch (error) {
       // For who reads, nothing is there; who writes must know why nothing can be.
       if (getErrorCode(error) === "ENAMETOOLONG") throw pathTooLong(error);
@@ -235,6 +240,9 @@ export class WriteRoutes {
   }
 
   async #make(segments: readonly string[], makeParents: boolean, tokens: Tokens): Promise<Response> {
+    if (isMaskedName(segments.at(-1) ?? "")) {
+      throw new HttpError(403, "hidden_name", "This share does not take that name.");
+    }
     this.#dav.locks.check({ segments, isMembership: true, isDeep: false }, tokens);
     await makeFolder(this.#root, segments, makeParents);
     return new Response(null, { status: 201, headers: { location: serializePath(segments, true) } });
@@ -272,6 +280,7 @@ export class WriteRoutes {
   async close(): Promise<void> {
     await this.#uploads.close();
     this.#trash.close();
+    await this.#dotFiles.close();
     this.#scratch.close();
   }
 }

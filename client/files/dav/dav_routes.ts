@@ -24,7 +24,7 @@ const NO_TOKENS: Tokens = new Set();
  * @throws HttpError 412 when it does not hold, 400 when it is malformed
  */
 export function checkIfHeader(request: Request, segments: readonly string[], { root, locks }: DavState): Tokens {
-  const field = parseIfHeader(request.headers.get("if"));
+  const field = parseIfHeader(request.headers.get("if"), root);
   if (field === null) return NO_TOKENS;
   const isTrue = holds(field, segments, (names) => ({
     tokens: new Set(locks.covering(names).map(({ token }) => token)),

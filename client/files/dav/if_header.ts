@@ -1,6 +1,6 @@
 import { HttpError } from "../../../common/http_error.ts";
 import { hasStrongMatch } from "../../../net/file_http/mod.ts";
-import { parsePath } from "../disk/share_path.ts";
+import { parsePath, type SharePathOptions } from "../disk/share_path.ts";
 
 /** The If field of a request (RFC 4918, section 10.4). */
 export interface IfHeader {
@@ -33,7 +33,7 @@ const MAX_PARTS = 200;
  * Parses an If field; null when there is none.
  * @throws HttpError 400
  */
-export function parseIfHeader(field: string | null): IfHeader | null {
+export function parseIfHeader(field: string | null, options: SharePathOptions = {}): IfHeader | null {
   if (field === null) return null;
   const tokens = new Set<string>();
   const lists: ConditionList[] = [];
@@ -43,7 +43,7 @@ export function parseIfHeader(field: string | null): IfHeader | null {
   while (rest !== "") {
     if (++parts > MAX_PARTS) throw badIf();
     const tagged = /^<([^<>]*)>\s*/.exec(rest);
-    if (tagged !== null) place = readPlace(tagged[1]);
+    if (tagged !== null) place = readPlace(tagged[1], options);
     if (tagged !== null) rest = rest.slice(tagged[0].length);
     const list = /^\(([^()]*)\)\s*/.exec(rest);
     if (list === null) throw badIf();
@@ -54,9 +54,9 @@ export function parseIfHeader(field: string | null): IfHeader | null {
   return { tokens, lists };
 }
 
-function readPlace(url: string): Pick<ConditionList, "segments" | "isElsewhere"> {
+function readPlace(url: string, options: SharePathOptions): Pick<ConditionList, "segments" | "isElsewhere"> {
   try {
-    return { segments: parsePath(url.replace(/^https?:\/\/[^/]*/i, "") || "/").segments, isElsewhere: false };
+    return { segments: parsePath(url.replace(/^https?:\/\/[^/]*/i, "") || "/", options).segments, isElsewhere: false };
   } catch {
     // An address that names nothing here has no lock and no tag; the list with it just does not hold.
     return { segments: null, isElsewhere: true };

@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import { createEntityTag, getMediaType } from "../../../net/file_http/mod.ts";
+import { serializePath, unmaskName } from "../disk/share_path.ts";
 import type { Lock } from "./locks.ts";
 import { DAV, escapeXml, serializeXml, type XmlElement } from "./xml.ts";
 
@@ -22,7 +23,7 @@ type Describe = (resource: Resource) => string | null;
 /** The properties that we know of everything (RFC 4918, section 15): content as XML, null where there is none. */
 const LIVE: Readonly<Record<string, Describe>> = {
   resourcetype: ({ kind }) => kind === "folder" ? "<D:collection/>" : "",
-  displayname: ({ segments, shareName }) => escapeXml(segments.at(-1) ?? shareName),
+  displayname: ({ segments, shareName }) => escapeXml(unmaskName(segments.at(-1) ?? shareName)),
   getlastmodified: ({ stat }) => new Date(stat.mtimeMs).toUTCString(),
   creationdate: ({ stat }) => stat.birthtimeMs > 0 ? new Date(stat.birthtimeMs).toISOString() : null,
   getcontentlength: ({ kind, stat }) => kind === "file" ? String(stat.size) : null,
@@ -51,7 +52,7 @@ export function describeLock({ token, segments, isDeep, isExclusive, owner, seco
   return `<D:activelock><D:locktype><D:write/></D:locktype><D:lockscope><D:${isExclusive ? "exclusive" : "shared"}/>` +
     `</D:lockscope><D:depth>${isDeep ? "infinity" : "0"}</D:depth>${owner}<D:timeout>Second-${seconds}</D:timeout>` +
     `<D:locktoken><D:href>${token}</D:href></D:locktoken>` +
-    `<D:lockroot><D:href>${escapeXml(segments.map((name) => `/${encodeURIComponent(name)}`).join("") || "/")}` +
+    `<D:lockroot><D:href>${escapeXml(serializePath(segments, false) || "/")}` +
     `</D:href></D:lockroot></D:activelock>`;
 }
 

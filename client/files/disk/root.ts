@@ -5,6 +5,7 @@ import { isPlainName, isShortName } from "../../../common/platform/mod.ts";
 import { getErrorCode, noSuchEntry } from "./fs_error.ts";
 import { type EntryLook, systemLook } from "./look.ts";
 import { findOwnName } from "./own_name.ts";
+import { isMaskedName, OWN_PREFIX } from "./share_path.ts";
 import { type DiskSystem, thisSystem } from "./system.ts";
 
 /** A file opened for reading below the shared root. Whoever opened it closes it. */
@@ -42,6 +43,8 @@ export interface Root {
   readonly only: string | null;
   /** The system that it lies on, as `process.platform` has it. */
   readonly platform: string;
+  /** Whether visitors can write dot files, which get masked names. */
+  readonly masksDots: boolean;
   /**
    * Opens what is there to be read. Throws 404 for missing, hidden, special or outside.
    * @param areSeen whether all the names were read from folders or opened before, and so are known to be the entries'
@@ -94,14 +97,13 @@ export interface RootOptions {
   hidden: boolean;
   /** Names that begin with a dot and are shown all the same. */
   shown?: readonly string[];
+  /** Let visitors reach dot files that have masked names. Default false. */
+  masksDots?: boolean;
   /** How folders are looked into. Default the quickest way there is. */
   look?: EntryLook;
   /** What it runs on. Default this system. */
   system?: DiskSystem;
 }
-
-/** Names that begin so are the share's own and never shown. */
-export const OWN_PREFIX = ".portway";
 
 // Not there on Windows, where opening cannot block either.
 const NO_BLOCK = (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
@@ -126,6 +128,7 @@ class SharedRoot implements Root {
   readonly path: string;
   readonly only: string | null;
   readonly platform: string;
+  readonly masksDots: boolean;
   readonly #prefix: string;
   readonly #hidden: boolean;
   readonly #shown: ReadonlySet<string>;
@@ -133,7 +136,7 @@ class SharedRoot implements Root {
   readonly #system: DiskSystem;
 
   constructor(realPath: string, only: string | null, options: RootOptions) {
-    const { hidden, shown = [], look = systemLook, system = thisSystem } = options;
+    const { hidden, shown = [], masksDots = false, look = systemLook, system = thisSystem } = options;
     this.path = realPath;
     this.only = only;
     this.name = only ?? (path.basename(realPath) || realPath);
@@ -143,6 +146,7 @@ class SharedRoot implements Root {
     this.#look = look;
     this.#system = system;
     this.platform = system.platform;
+    this.masksDots = masksDots;
   }
 
   open(segments: readonly string[], areSeen = false): OpenFile | Folder {
@@ -170,6 +174,7 @@ class SharedRoot implements Root {
     if (this.#system.platform === "win32" && !isPlainName(name, "win32")) return false;
     // Whoever shares a single file has named it, dot and all.
     if (this.only !== null) return segments.length === 0 && name === this.only;
+    if (this.masksDots && isMaskedName(name)) return true;
     if (name.startsWith(".") && !this.#hidden && !this.#shown.has(name)) return false;
     return !name.toLowerCase().startsWith(OWN_PREFIX);
   }

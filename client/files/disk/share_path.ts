@@ -16,6 +16,30 @@ export interface SharePath {
 export interface SharePathOptions {
   /** Whose names are refused that are none there, as drives, streams and devices on Windows. Default this system's. */
   platform?: string;
+  /** Gives a last name that begins with a dot a name of the share's own on the disk. Default false. */
+  masksDots?: boolean;
+}
+
+/** Names of the share itself begin so and are never listed. */
+export const OWN_PREFIX = ".portway";
+/** Prefix of a masked dot file on the disk. */
+const MASK = `${OWN_PREFIX}-dot`;
+
+/** Returns the segments with a last dot name masked, so that the file on the disk has a name of the share's own. */
+export function maskDotName(segments: readonly string[]): readonly string[] {
+  const name = segments.at(-1) ?? "";
+  const isMasked = name.startsWith(".") && !name.toLowerCase().startsWith(OWN_PREFIX);
+  return isMasked ? [...segments.slice(0, -1), MASK + name] : segments;
+}
+
+/** Whether {@link maskDotName} has made a name. */
+export function isMaskedName(name: string): boolean {
+  return name.startsWith(`${MASK}.`);
+}
+
+/** Returns the name by which visitors know an entry. */
+export function unmaskName(name: string): string {
+  return isMaskedName(name) ? name.slice(MASK.length) : name;
 }
 
 /** Longest path and query in bytes; no file system of ours takes a path longer than 4 KiB, and each byte may be escaped. */
@@ -49,12 +73,13 @@ export function parsePath(path: string, options: SharePathOptions = {}): Pick<Sh
   const isFolder = names.at(-1) === "";
   if (isFolder) names.pop();
   if (names.length > MAX_DEPTH) throw badPath();
-  return { segments: names.map((name) => decodeName(name, options.platform)), isFolder };
+  const segments = names.map((name) => decodeName(name, options.platform));
+  return { segments: options.masksDots ? maskDotName(segments) : segments, isFolder };
 }
 
 /** The escaped absolute path of a file, or with a slash at the end of a folder. */
 export function serializePath(segments: readonly string[], isFolder: boolean): string {
-  const path = segments.map((name) => "/" + encodeURIComponent(name)).join("");
+  const path = segments.map((name) => "/" + encodeURIComponent(unmaskName(name))).join("");
   return isFolder ? path + "/" : path;
 }
 

@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import type { Folder, Root } from "../disk/root.ts";
+import { isMaskedName } from "../disk/share_path.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 
 /** What a visitor sees of one entry. */
@@ -45,7 +46,7 @@ function describeEntry(
   name: string,
   onUnaddressable: (name: string) => void,
 ): ListedEntry | null {
-  if (!root.isVisible(name, folder.segments)) return null;
+  if (!root.isVisible(name, folder.segments) || isMaskedName(name)) return null;
   const entry = name.includes("\\") ? null : root.statEntry(folder, name);
   if (entry === null) {
     if (name.includes("\\") || name.includes(REPLACEMENT)) onUnaddressable(name);

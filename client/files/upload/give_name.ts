@@ -5,7 +5,8 @@ import { retryLaterWhileHeld, syncFolder } from "../../../common/platform/mod.ts
 import { getErrorCode } from "../disk/fs_error.ts";
 import { removeAside } from "../disk/remove_aside.ts";
 import type { PartialUpload } from "./partial_upload.ts";
-import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
+import type { Folder, Root } from "../disk/root.ts";
+import { OWN_PREFIX } from "../disk/share_path.ts";
 import { sync } from "../disk/sync.ts";
 import type { Completed } from "./upload_store.ts";
 import { openOrMakeFolder, type WriteTarget } from "../disk/write_target.ts";

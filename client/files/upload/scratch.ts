@@ -6,7 +6,8 @@ import process from "node:process";
 import { HttpError } from "../../../common/http_error.ts";
 import { isHeldOpen, isRunning, retryWhileHeld } from "../../../common/platform/mod.ts";
 import { getErrorCode, isDiskFull } from "../disk/fs_error.ts";
-import { type Folder, OWN_PREFIX, type Root } from "../disk/root.ts";
+import type { Folder, Root } from "../disk/root.ts";
+import { OWN_PREFIX } from "../disk/share_path.ts";
 
 /** A file of an earlier run, open for writing at its end. */
 export interface AdoptedFile extends ScratchFile {
