@@ -373,7 +373,8 @@ const CHECKS: Record<string, Check> = {
   },
   "Single-page application": async ({ ask }) => {
     equal((await ask("spa", "some/route", { headers: PAGE })).text, "<p>home</p>");
-    equal((await ask("spa", "api/data")).status, 404);
+    equal((await ask("spa", "api/data", { headers: { "sec-fetch-dest": "empty" } })).status, 404);
+    equal((await ask("spa", "route")).status, 200);
     equal((await ask("spa", "missing.js", { headers: PAGE })).status, 404);
   },
   "Another site's request to change": async ({ ask }) => {
