@@ -99,7 +99,7 @@ function readText(file: OpenFile): string {
  * Compiles the two rule files, whose grammar other hosts for static sites share.
  * @throws SyntaxError with file and line
  */
-export function compileRules(headers: string, redirects: string): SiteRules {
+function compileRules(headers: string, redirects: string): SiteRules {
   const headerRules = parseHeaders(headers), redirectRules = parseRedirects(redirects);
   return {
     redirect(path, search, isForced) {
