@@ -20,7 +20,7 @@ import { formatTable } from "./report/table.ts";
 const SENDERS = [1, 32, 128];
 const TAILS = 100;
 const CALLS_FOR_TAILS = 2000;
-const UNLIMITED = ["--view-calls-per-minute", "2000000000", "--view-calls-per-address", "2000000000"];
+const UNLIMITED = ["--view-calls-per-minute", "2000000000"];
 
 /** Where calls are sent, and its end. */
 interface Contestant extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { findClosest } from "./find_closest.ts";
-import { OptionError, type OptionTable } from "./options.ts";
+import { OptionError, type OptionTable, REMOVED, removedError } from "./options.ts";
 
 /**
  * Options given by their names, as in `{ "port": 8787, "trustedProxies": ["10.0.0.1"] }`, as the texts that the table
@@ -15,6 +15,8 @@ export function readConfigValues(table: OptionTable, values: unknown, origin: st
   for (const [name, value] of Object.entries(values)) {
     const option = Object.hasOwn(table, name) ? table[name] : null;
     if (option === null) {
+      const removed = table[REMOVED]?.[name];
+      if (removed !== undefined) throw removedError(`${origin}: ${name}`, removed);
       const closest = findClosest(name, Object.keys(table));
       throw new OptionError(
         `${origin}: there is no option "${name}"${closest === null ? "" : `: did you mean ${closest}?`}`,

@@ -32,11 +32,24 @@ export interface Option<T> {
   readonly refuseEmpty?: boolean;
 }
 
+/** An option of earlier releases. Its flag, its variable and its name are errors that name the successor. */
+export interface RemovedOption {
+  readonly flag: string;
+  readonly env?: string;
+  /** The rest of a sentence, for instance `use --max-streams, which limits upgrades too`. */
+  readonly instead: string;
+}
+
+/** The key of a table's removed options, by their names. A symbol, so that help and docs leave them out. */
+export const REMOVED: unique symbol = Symbol("removed options");
+
 /** The options of a program or command, by the names that its code knows them by. */
-export type OptionTable = Readonly<Record<string, Option<unknown>>>;
+export type OptionTable = Readonly<Record<string, Option<unknown>>> & {
+  readonly [REMOVED]?: Readonly<Record<string, RemovedOption>>;
+};
 /** The values that {@link resolveOptions} makes of a table. */
 export type OptionValues<T extends OptionTable> = {
-  -readonly [K in keyof T]: T[K] extends Option<infer V> ? V : never;
+  -readonly [K in keyof T & string]: T[K] extends Option<infer V> ? V : never;
 };
 
 /** A value that was given and cannot be used. The message names where it came from. */
@@ -50,6 +63,9 @@ export class OptionError extends Error {
  */
 export function resolveOptions<T extends OptionTable>(table: T, sources: OptionSources): OptionValues<T> {
   const values: Record<string, unknown> = {}, origins: Record<string, string> = {};
+  for (const removed of Object.values(table[REMOVED] ?? {})) {
+    if (removed.env !== undefined && sources.env[removed.env]) throw removedError(removed.env, removed);
+  }
   for (const [name, option] of Object.entries(table)) {
     const flagText = sources.flags[name];
     const variable = option.env === undefined ? undefined : sources.env[option.env];
@@ -66,6 +82,11 @@ export function resolveOptions<T extends OptionTable>(table: T, sources: OptionS
   }
   variablesOf.set(values, origins);
   return values as OptionValues<T>;
+}
+
+/** The error for a removed option. @param given the flag, variable or name that was used */
+export function removedError(given: string, { instead }: RemovedOption): OptionError {
+  return new OptionError(`${given}: this option was removed; ${instead}`);
 }
 
 /** The variables that resolved values came from, by the values' names. Beside the values, which are plain data. */

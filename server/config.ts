@@ -13,7 +13,7 @@ import {
   text,
 } from "../common/options.ts";
 import { parseEmail } from "../common/email.ts";
-import type { OptionTable, OptionValues } from "../common/options.ts";
+import { type OptionTable, type OptionValues, REMOVED } from "../common/options.ts";
 import type { LogFormat, LogLevel } from "../common/log.ts";
 import { MAX_REQUEST_HEAD } from "../net/http1/mod.ts";
 import { DEFAULT_LIMITS, type ListenerKind } from "../net/listener/mod.ts";
@@ -21,6 +21,13 @@ import { DEFAULT_LIMITS, type ListenerKind } from "../net/listener/mod.ts";
 const MAX_INT = 2 ** 31 - 1;
 
 const optionalCount = (value: string) => value === "" ? null : integer(0, MAX_INT)(value);
+
+/** One domain for all tunnels, or one for ephemeral and one for persistent tunnels. Empty for none. */
+function domains(value: string): readonly string[] {
+  const names = list(value).map(optionalDomain).filter((name) => name !== null);
+  if (names.length > 2) throw new RangeError("one domain or two are wanted");
+  return names;
+}
 
 function optionalEmail(value: string): string | null {
   const email = value === "" ? null : parseEmail(value);
@@ -91,21 +98,14 @@ export const serverOptions = {
     fallback: "",
     help: "public URL of the management site; that of the server when not set",
   },
-  ephemeralDomain: {
-    flag: "--ephemeral-domain",
-    env: "PORTWAY_EPHEMERAL_DOMAIN",
-    metavar: "DOMAIN",
-    parse: optionalDomain,
+  tunnelDomains: {
+    flag: "--tunnel-domains",
+    env: "PORTWAY_TUNNEL_DOMAINS",
+    metavar: "DOMAINS",
+    parse: domains,
     fallback: "",
-    help: "domain under which ephemeral tunnels get a random label; try.<host of the URL> when not set",
-  },
-  tunnelDomain: {
-    flag: "--tunnel-domain",
-    env: "PORTWAY_TUNNEL_DOMAIN",
-    metavar: "DOMAIN",
-    parse: optionalDomain,
-    fallback: "",
-    help: "domain under which persistent tunnels have their names; tunnel.<host of the URL> when not set",
+    help:
+      "domain below which tunnels appear; or two, for ephemeral and for persistent tunnels, separated by a comma; try.<host> and tunnel.<host> of the URL by default",
   },
   tlsCert: {
     flag: "--tls-cert",
@@ -168,14 +168,6 @@ export const serverOptions = {
       "PostgreSQL that takes the place of the database in the folder, as postgres://user@host/name; with a password in it only as variable, since flags can be seen by everybody on the machine",
     secret: true,
   },
-  databaseConnections: {
-    flag: "--database-connections",
-    env: "PORTWAY_DATABASE_CONNECTIONS",
-    metavar: "COUNT",
-    parse: integer(1, 1000),
-    fallback: "10",
-    help: "connections to PostgreSQL at a time",
-  },
   logFormat: {
     heading: "Output",
     flag: "--log-format",
@@ -217,7 +209,7 @@ export const serverOptions = {
     help: "their password; the variable is safer, as other users of the machine can read flags",
     secret: true,
   },
-  signUp: {
+  signup: {
     flag: "--signup",
     env: "PORTWAY_SIGNUP",
     metavar: "POLICY",
@@ -308,15 +300,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, 65_536),
     fallback: "4096",
-    help: "requests that one session carries at a time; more are answered with 503",
-  },
-  maxUpgrades: {
-    flag: "--max-upgrades",
-    env: "PORTWAY_MAX_UPGRADES",
-    metavar: "COUNT",
-    parse: integer(1, 65_536),
-    fallback: "4096",
-    help: "WebSockets and other upgrades that one session carries at a time, besides those; more are answered with 503",
+    help: "requests that one session carries at a time, and WebSockets and other upgrades; more get 503",
   },
   maxSessionsPerAddress: {
     flag: "--max-sessions-per-address",
@@ -343,21 +327,14 @@ export const serverOptions = {
     fallback: "33554432",
     help: "body of a call that a view captures; more is answered with 413",
   },
-  viewCaptures: {
-    flag: "--view-captures",
-    env: "PORTWAY_VIEW_CAPTURES",
-    metavar: "COUNT",
-    parse: integer(1, MAX_INT),
-    fallback: "10000",
-    help: "captures that a view keeps at most, and at first; its oldest make room",
-  },
   viewBytes: {
     flag: "--view-bytes",
     env: "PORTWAY_VIEW_BYTES",
     metavar: "BYTES",
     parse: integer(1024, Number.MAX_SAFE_INTEGER),
     fallback: "268435456",
-    help: "captures that a view keeps, together; its oldest make room",
+    help:
+      "total size of the captures that a view keeps, 16 KiB or more for each; a new capture replaces the oldest ones",
   },
   viewRetentionDays: {
     flag: "--view-retention-days",
@@ -381,15 +358,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "6000",
-    help: "calls to one view a minute; more are answered with 429",
-  },
-  viewCallsPerAddress: {
-    flag: "--view-calls-per-address",
-    env: "PORTWAY_VIEW_CALLS_PER_ADDRESS",
-    metavar: "COUNT",
-    parse: integer(1, MAX_INT),
-    fallback: "6000",
-    help: "calls to any view that one address, or IPv6 network of 64 bits, may make a minute",
+    help: "calls a minute to one view, and from one address, or IPv6 network of 64 bits, to all views; more get 429",
   },
   viewReplaysPerMinute: {
     flag: "--view-replays-per-minute",
@@ -416,14 +385,6 @@ export const serverOptions = {
     fallback: String(DEFAULT_LIMITS.maxHeadBytes),
     help: "size of a request's head (line and headers); more is answered with 431",
   },
-  maxHeadFields: {
-    flag: "--max-head-fields",
-    env: "PORTWAY_MAX_HEAD_FIELDS",
-    metavar: "COUNT",
-    parse: integer(16, 250),
-    fallback: String(DEFAULT_LIMITS.maxFields),
-    help: "header fields of a request; more are answered with 431",
-  },
   maxConnections: {
     flag: "--max-connections",
     env: "PORTWAY_MAX_CONNECTIONS",
@@ -447,15 +408,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 3600),
     fallback: String(DEFAULT_LIMITS.headSeconds),
-    help: "time for a request's head to come in",
-  },
-  handshakeSeconds: {
-    flag: "--handshake-seconds",
-    env: "PORTWAY_HANDSHAKE_SECONDS",
-    metavar: "SECONDS",
-    parse: integer(1, 3600),
-    fallback: String(DEFAULT_LIMITS.handshakeSeconds),
-    help: "time for a TLS handshake",
+    help: "time for a request's head to arrive, and for a TLS handshake",
   },
   idleSeconds: {
     flag: "--idle-seconds",
@@ -465,21 +418,13 @@ export const serverOptions = {
     fallback: String(DEFAULT_LIMITS.idleSeconds),
     help: "time a connection is kept between two requests",
   },
-  bodySeconds: {
-    flag: "--body-seconds",
-    env: "PORTWAY_BODY_SECONDS",
-    metavar: "SECONDS",
-    parse: integer(1, 86_400),
-    fallback: String(DEFAULT_LIMITS.bodySeconds),
-    help: "time over which a body that is waited for must bring --body-rate bytes a second on average",
-  },
   bodyRate: {
     flag: "--body-rate",
     env: "PORTWAY_BODY_RATE",
     metavar: "BYTES",
     parse: integer(0, MAX_INT),
     fallback: String(DEFAULT_LIMITS.bodyRate),
-    help: "least bytes a second of a body that is waited for",
+    help: "minimum bytes a second of a request's body that the server waits for, on average over 30 seconds",
   },
   stallSeconds: {
     flag: "--stall-seconds",
@@ -555,15 +500,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1, Number.MAX_SAFE_INTEGER),
     fallback: "33554432",
-    help: "size of an answer that the proxy describes in JSON; streamed answers have no limit of size",
-  },
-  proxyMaxDescriptionBytes: {
-    flag: "--proxy-max-description-bytes",
-    env: "PORTWAY_PROXY_MAX_DESCRIPTION_BYTES",
-    metavar: "BYTES",
-    parse: integer(1024, 2 ** 29),
-    fallback: "33554432",
-    help: "size of a request description with the body in it",
+    help: "size of a response in JSON, and of a request's description; streamed responses have no limit",
   },
   proxyMaxUploadBytes: {
     flag: "--proxy-max-upload-bytes",
@@ -596,6 +533,59 @@ export const serverOptions = {
     fallback: "",
     help: "folder that /proxy/files/ serves and file: references of forms may name; none when not set",
   },
+  [REMOVED]: {
+    ephemeralDomain: {
+      flag: "--ephemeral-domain",
+      env: "PORTWAY_EPHEMERAL_DOMAIN",
+      instead: "use --tunnel-domains, which has the domains of both kinds of tunnels",
+    },
+    tunnelDomain: {
+      flag: "--tunnel-domain",
+      env: "PORTWAY_TUNNEL_DOMAIN",
+      instead: "use --tunnel-domains, which has the domains of both kinds of tunnels",
+    },
+    databaseConnections: {
+      flag: "--database-connections",
+      env: "PORTWAY_DATABASE_CONNECTIONS",
+      instead: "--database-url alone is enough: the server opens 10 connections at most",
+    },
+    maxUpgrades: {
+      flag: "--max-upgrades",
+      env: "PORTWAY_MAX_UPGRADES",
+      instead: "use --max-streams, which limits upgrades too",
+    },
+    viewCaptures: {
+      flag: "--view-captures",
+      env: "PORTWAY_VIEW_CAPTURES",
+      instead: "use --view-bytes, which counts 16 KiB or more for each capture",
+    },
+    viewCallsPerAddress: {
+      flag: "--view-calls-per-address",
+      env: "PORTWAY_VIEW_CALLS_PER_ADDRESS",
+      instead: "use --view-calls-per-minute, which limits each address too",
+    },
+    maxHeadFields: {
+      flag: "--max-head-fields",
+      env: "PORTWAY_MAX_HEAD_FIELDS",
+      instead: "use --max-head-bytes; a request has at most 250 fields",
+    },
+    handshakeSeconds: {
+      flag: "--handshake-seconds",
+      env: "PORTWAY_HANDSHAKE_SECONDS",
+      instead: "use --head-seconds, which limits handshakes too",
+    },
+    bodySeconds: {
+      flag: "--body-seconds",
+      env: "PORTWAY_BODY_SECONDS",
+      instead: "use --body-rate, which counts bytes over 30 seconds",
+    },
+    proxyMaxDescriptionBytes: {
+      flag: "--proxy-max-description-bytes",
+      env: "PORTWAY_PROXY_MAX_DESCRIPTION_BYTES",
+      instead: "use --proxy-max-bytes, which limits descriptions too",
+    },
+    signUp: { flag: "--sign-up", instead: "use signup, the name of --signup" },
+  },
 } satisfies OptionTable;
 
 /** The options that say which database is copied, and how that is told. */
@@ -619,13 +609,10 @@ export const proxyOnlyOptions = {
   logLevel: serverOptions.logLevel,
   json: serverOptions.json,
   maxHeadBytes: serverOptions.maxHeadBytes,
-  maxHeadFields: serverOptions.maxHeadFields,
   maxConnections: serverOptions.maxConnections,
   maxConnectionsPerAddress: serverOptions.maxConnectionsPerAddress,
   headSeconds: serverOptions.headSeconds,
-  handshakeSeconds: serverOptions.handshakeSeconds,
   idleSeconds: serverOptions.idleSeconds,
-  bodySeconds: serverOptions.bodySeconds,
   bodyRate: serverOptions.bodyRate,
   stallSeconds: serverOptions.stallSeconds,
   streamIdleSeconds: serverOptions.streamIdleSeconds,
@@ -636,7 +623,6 @@ export const proxyOnlyOptions = {
   proxyRequestsPerMinute: serverOptions.proxyRequestsPerMinute,
   proxyMaxRequests: serverOptions.proxyMaxRequests,
   proxyMaxBytes: serverOptions.proxyMaxBytes,
-  proxyMaxDescriptionBytes: serverOptions.proxyMaxDescriptionBytes,
   proxyMaxUploadBytes: serverOptions.proxyMaxUploadBytes,
   proxyTimeoutSeconds: serverOptions.proxyTimeoutSeconds,
   proxySkipTlsVerify: serverOptions.proxySkipTlsVerify,
@@ -648,6 +634,7 @@ export const proxyOnlyOptions = {
     fallback: "false",
     help: "URLs may stand right behind this server's address too, as in http://localhost:8787/https://example.com/",
   },
+  [REMOVED]: serverOptions[REMOVED],
 } satisfies OptionTable;
 
 /** The options of `portway proxy`, read and checked. */

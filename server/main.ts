@@ -161,7 +161,7 @@ function openRelay(config: ServerConfig, { members, ...parts }: RelayParts): Rel
     maxTunnels: config.maxTunnels,
     maxRequestsPerVisitor: config.maxConnectionsPerAddress,
     maxStreams: config.maxStreams,
-    maxUpgrades: config.maxUpgrades,
+    maxUpgrades: config.maxStreams,
     maxSessionsPerAddress: config.maxSessionsPerAddress,
     streamIdleMs: config.streamIdleSeconds * 1000,
     holdMs: config.holdSeconds * 1000,
@@ -189,12 +189,13 @@ interface Domains {
 }
 
 /** Tunnels are names below a domain, and an address has none below it. */
-function chooseDomains({ ephemeralDomain, tunnelDomain, url }: ServerConfig): Domains {
+function chooseDomains({ tunnelDomains, url }: ServerConfig): Domains {
   const hostname = url?.hostname ?? "localhost";
   const isName = !hostname.startsWith("[") && isIP(hostname) === 0;
-  const ephemeral = ephemeralDomain ?? (isName ? `try.${hostname}` : null);
-  if (ephemeral !== null) return { ephemeral, persistent: tunnelDomain ?? (isName ? `tunnel.${hostname}` : ephemeral) };
-  throw new OptionError(`--url: tunnels need a domain, which ${hostname} is not: give one with --ephemeral-domain`);
+  const [ephemeral, persistent = ephemeral] = tunnelDomains;
+  if (ephemeral !== undefined) return { ephemeral, persistent };
+  if (isName) return { ephemeral: `try.${hostname}`, persistent: `tunnel.${hostname}` };
+  throw new OptionError(`--url: tunnels need a domain, which ${hostname} is not: give one with --tunnel-domains`);
 }
 
 /** The server's URL with the host of a domain of tunnels. */

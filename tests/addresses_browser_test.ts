@@ -17,7 +17,7 @@ import {
 /** The public side: a server whose tunnels are below a real domain, a tunnel to `port`, and a page in Chromium. */
 async function open(port: number) {
   await using stack = new AsyncDisposableStack();
-  const server = stack.use(await startServer({ args: ["--ephemeral-domain", "try.example.test"] }));
+  const server = stack.use(await startServer({ args: ["--tunnel-domains", "try.example.test"] }));
   const tunnel = stack.use(await startTunnel({ server, target: port }));
   assert.match(tunnel.url, /\.try\.example\.test:\d+$/);
   const browser = stack.use(await openBrowser());

@@ -122,7 +122,7 @@ const UNSAVED_MS = 1000;
 const PLENTY = "1000000";
 const ARGS = [
   ...["--tunnels-per-minute", PLENTY, "--max-tunnels", PLENTY, "--ephemeral-bytes", "1000000000000"],
-  ...["--view-calls-per-minute", PLENTY, "--view-calls-per-address", PLENTY, "--view-captures", PLENTY],
+  ...["--view-calls-per-minute", PLENTY, "--view-bytes", "16000000000000"],
 ];
 
 test("a server that is killed under writes has lost nothing that it acknowledged", async (place) => {

@@ -84,7 +84,7 @@ Deno.test("a tunnel expires while it carries a stream: cut, summary, 410, and --
 Deno.test("a server whose own name is below the domain of its tunnels is still itself", async () => {
   await using site = startSite();
   const port = findFreePort();
-  const args = ["--url", `http://hq.localhost:${port}`, "--ephemeral-domain", "localhost"];
+  const args = ["--url", `http://hq.localhost:${port}`, "--tunnel-domains", "localhost"];
   await using server = await startServer({ port, args });
   await using tunnel = await startTunnel({ server, target: site });
   assert.match(tunnel.url, /^http:\/\/[a-z0-9]{16}\.localhost:\d+$/);

@@ -14,7 +14,7 @@ Deno.test("GET / is HQ's first page for browsers and the welcome text for progra
 });
 
 Deno.test("HQ's first page shows a tunnel's address as the server makes them, whatever the domain", async () => {
-  const examples = [[[], "try.localhost"], [["--ephemeral-domain", "t.example"], "t.example"]] as const;
+  const examples = [[[], "try.localhost"], [["--tunnel-domains", "t.example"], "t.example"]] as const;
   for (const [args, domain] of examples) {
     await using server = await startServer({ args });
     const made = await (await fetch(`${server.url}/api/v1/tunnels/ephemeral`, { method: "POST" })).json();

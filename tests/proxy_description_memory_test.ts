@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { startTestProxy, startTestUpstream, type TestProxy } from "./proxy_kit.ts";
 
 const LIMIT = 1_000_000;
-const FLAGS = { proxyAllow: "127.0.0.1", proxyMaxDescriptionBytes: String(LIMIT) };
+const FLAGS = { proxyAllow: "127.0.0.1", proxyMaxBytes: String(LIMIT) };
 
 /** Sends most of a description, and leaves it at that until it is aborted. */
 function sendUnfinished(proxy: TestProxy, path: string, signal: AbortSignal): Promise<string> {

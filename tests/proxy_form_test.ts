@@ -112,7 +112,7 @@ Deno.test("proxy says what is wrong with a form, and asks no upstream", async ()
   await using proxy = await startTestProxy({
     ...ALLOW,
     proxyMaxUploadBytes: "100000",
-    proxyMaxDescriptionBytes: "1024",
+    proxyMaxBytes: "1024",
   });
   const describing = JSON.stringify({ url: upstream.url });
   const late = new FormData();

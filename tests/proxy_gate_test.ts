@@ -6,7 +6,7 @@ const ALLOW = { proxyAllow: "127.0.0.1" };
 Deno.test("GET / tells name, version, endpoints and project, as text or as a page", async () => {
   await using proxy = await startTestProxy();
   const text = await (await fetch(proxy.url)).text();
-  match(text, /^Portway proxy\nVersion: dev\n/);
+  match(text, /^Portway proxy\nVersion: \S+\n/);
   for (const path of ["GET   /health", "POST  /proxy/request", "POST  /proxy/form"]) ok(text.includes(path), path);
   ok(!text.includes("/proxy/files"));
   const page = await fetch(proxy.url, { headers: { accept: "text/html,*/*" } });
@@ -354,7 +354,7 @@ Deno.test("proxy logs one line a request that says what was done, and no secret"
 });
 
 Deno.test("proxy answers expectations it cannot meet with the exact 417 of the specification", async () => {
-  await using proxy = await startTestProxy({ proxyMaxUploadBytes: "1024", proxyMaxDescriptionBytes: "1024" });
+  await using proxy = await startTestProxy({ proxyMaxUploadBytes: "1024", proxyMaxBytes: "1024" });
   const odd = await sendRaw(
     proxy.url,
     "POST /proxy/request HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nContent-Length: 2\r\n\r\n{}",

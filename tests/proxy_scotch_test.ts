@@ -175,7 +175,7 @@ for (const proxyFiles of ["", "docs"]) {
 }
 
 Deno.test("a client of proxyscotch is told in its format whatever is wrong with its form", async () => {
-  await using proxy = await startTestProxy({ ...ALLOW, proxyMaxDescriptionBytes: "10000" });
+  await using proxy = await startTestProxy({ ...ALLOW, proxyMaxBytes: "10000" });
   const tell = async (describing: string, more: [string, string | Blob][]) => {
     const { success, data } = await sendAsHoppscotch(proxy.url, describing, more);
     equal(success, false);

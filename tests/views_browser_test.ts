@@ -369,7 +369,7 @@ for (const colorScheme of ["light", "dark"] as const) {
 
 Deno.test("10,000 calls scroll without a wait, and only what is visible is there", async () => {
   await using views = await startViewsServer({
-    args: ["--view-calls-per-minute", "100000", "--view-calls-per-address", "100000"],
+    args: ["--view-calls-per-minute", "100000"],
   });
   const { id, captureUrl } = await views.addView();
   for (let sent = 0; sent < 10_000; sent += 100) {

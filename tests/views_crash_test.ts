@@ -37,10 +37,8 @@ async function killInTheMiddle(databaseUrl: string | undefined): Promise<void> {
   const args = [
     "--view-calls-per-minute",
     "100000000",
-    "--view-calls-per-address",
-    "100000000",
-    "--view-captures",
-    "10000000",
+    "--view-bytes",
+    "160000000000000",
   ];
   const env: Record<string, string> = databaseUrl === undefined ? {} : { PORTWAY_DATABASE_URL: databaseUrl };
   const first = await startServer({ dataDir, args, env });

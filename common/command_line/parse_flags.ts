@@ -1,4 +1,4 @@
-import { boolean, type Option, OptionError, type OptionTable } from "../options.ts";
+import { boolean, type Option, OptionError, type OptionTable, REMOVED, removedError } from "../options.ts";
 import { findClosest } from "../find_closest.ts";
 import type { Arguments } from "./types.ts";
 
@@ -25,7 +25,7 @@ export function parseFlags(args: readonly string[], table: OptionTable): Argumen
       continue;
     }
     const [flag, attached] = splitFlag(arg, entries);
-    const [name, option] = entries.get(flag) ?? fail(explainUnknown(flag, [...entries.keys()]));
+    const [name, option] = entries.get(flag) ?? failUnknown(flag, [...entries.keys()], table);
     const next = attached === undefined && takesNext(option, args[at + 1]) ? args[++at] : attached;
     const first = readText(option, next);
     const text = option.isPair ? `${first}\n${args[++at] ?? failPair(option)}` : first;
@@ -78,7 +78,9 @@ function joinTexts(before: string | undefined, text: string, option: Option<unkn
   return option.isRepeatable ? `${before}\n${text}` : fail(`${nameFlags(option)}: it is given twice`);
 }
 
-function explainUnknown(flag: string, known: readonly string[]): string {
+function failUnknown(flag: string, known: readonly string[], table: OptionTable): never {
+  const removed = Object.values(table[REMOVED] ?? {}).find((option) => option.flag === flag);
+  if (removed !== undefined) throw removedError(flag, removed);
   const closest = findClosest(flag, known);
-  return `there is no flag "${flag}"${closest === null ? "; --help shows all" : `: did you mean ${closest}?`}`;
+  return fail(`there is no flag "${flag}"${closest === null ? "; --help shows all" : `: did you mean ${closest}?`}`);
 }

@@ -6,8 +6,8 @@ import type { Store } from "../store/mod.ts";
 
 /** Accounts as the options want them. @param url of HQ */
 export function openAccounts(config: ServerConfig, store: Store, url: URL, log: Logger): Accounts {
-  const { mailFrom, signUp, smtpUrl, defaultPlan } = config;
+  const { mailFrom, signup, smtpUrl, defaultPlan } = config;
   const mail = smtpUrl === null ? null : { url: smtpUrl, from: mailFrom ?? `Portway <portway@${url.hostname}>` };
   const readOrigin = openOriginReader(config);
-  return createAccounts({ store, log, readOrigin, origin: url.origin, signUp, defaultPlan, mail });
+  return createAccounts({ store, log, readOrigin, origin: url.origin, signUp: signup, defaultPlan, mail });
 }

@@ -6,6 +6,9 @@ import { openOriginReader } from "./origin_reader.ts";
 /** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
+/** Small captures count as this much, which bounds the rows of a view. */
+const LEAST_CAPTURE_BYTES = 16 * 1024;
+
 /** Request views as the options want them. @param url where the server is reached */
 export function openCaptures(
   config: ServerConfig,
@@ -19,12 +22,12 @@ export function openCaptures(
     apiUrl: (config.apiUrl ?? url).origin,
     hqUrl: (config.hqUrl ?? url).origin,
     maxBodyBytes: config.viewBodyBytes,
-    maxCaptures: config.viewCaptures,
+    maxCaptures: Math.max(1, Math.floor(config.viewBytes / LEAST_CAPTURE_BYTES)),
     maxViewBytes: config.viewBytes,
     retentionDays: config.viewRetentionDays,
     maxViews: config.viewsPerAccount,
     perView: config.viewCallsPerMinute,
-    perAddress: config.viewCallsPerAddress,
+    perAddress: config.viewCallsPerMinute,
     maxHeldBytes: MAX_HELD_BYTES,
     replaysPerMinute: config.viewReplaysPerMinute,
   });

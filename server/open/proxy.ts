@@ -16,6 +16,8 @@ export interface OpenProxyOptions extends KnowOwnOptions {
   log: Logger;
 }
 
+/** Descriptions are parsed in memory, whatever responses may have. */
+const MAX_DESCRIPTION_BYTES = 2 ** 29;
 /** Used where anybody can call. */
 const DEFAULT_REQUESTS_PER_MINUTE = 300;
 
@@ -41,7 +43,7 @@ export function openProxy(options: OpenProxyOptions): Area {
     requestsPerMinute: perMinute === 0 ? null : perMinute,
     maxConcurrent: config.proxyMaxRequests,
     maxBytes: config.proxyMaxBytes,
-    maxDescriptionBytes: config.proxyMaxDescriptionBytes,
+    maxDescriptionBytes: Math.min(Math.max(config.proxyMaxBytes, 1024), MAX_DESCRIPTION_BYTES),
     maxUploadBytes: config.proxyMaxUploadBytes,
     timeoutMs: config.proxyTimeoutSeconds * 1000,
     streamIdleMs: config.streamIdleSeconds * 1000,

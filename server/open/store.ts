@@ -6,8 +6,11 @@ import { openStore, parsePostgresAddress, type PostgresAddress, type Store } fro
 /** The data folder of a server that keeps nothing. */
 export const IN_MEMORY = ":memory:";
 
+/** Connections to PostgreSQL at a time. Transactions are short, so more of them gain nothing. */
+const MAX_CONNECTIONS = 10;
+
 /** What of the configuration says where things are kept. */
-export type StoreConfig = Pick<ServerConfig, "dataDir" | "databaseUrl" | "databaseConnections">;
+export type StoreConfig = Pick<ServerConfig, "dataDir" | "databaseUrl">;
 
 /**
  * Opens the store that the configuration names.
@@ -15,11 +18,11 @@ export type StoreConfig = Pick<ServerConfig, "dataDir" | "databaseUrl" | "databa
  * @throws OptionError when the address of a database is of no use, and what {@link openStore} throws
  */
 export async function openConfiguredStore(config: StoreConfig, sharesFolder: boolean): Promise<Store> {
-  const { dataDir, databaseUrl, databaseConnections: maxConnections } = config;
+  const { dataDir, databaseUrl } = config;
   if (databaseUrl === null) {
     return await openStore({ dataDir: dataDir === IN_MEMORY ? null : dataDir, isAlone: !sharesFolder });
   }
-  return await openStore({ postgres: { address: readAddress(config, databaseUrl), maxConnections } });
+  return await openStore({ postgres: { address: readAddress(config, databaseUrl), maxConnections: MAX_CONNECTIONS } });
 }
 
 function readAddress(config: StoreConfig, databaseUrl: string): PostgresAddress {

@@ -123,16 +123,14 @@ function listenOptions(
   log: Logger,
 ): ListenOptions {
   const limits = {
-    handshakeSeconds: config.handshakeSeconds,
+    handshakeSeconds: config.headSeconds,
     headSeconds: config.headSeconds,
     idleSeconds: config.idleSeconds,
-    bodySeconds: config.bodySeconds,
     bodyRate: config.bodyRate,
     stallSeconds: config.stallSeconds,
     maxConnections: config.maxConnections ?? Infinity,
     maxConnectionsPerAddress: config.maxConnectionsPerAddress,
     maxHeadBytes: config.maxHeadBytes,
-    maxFields: config.maxHeadFields,
   };
   return { hostname: config.host, port: config.port, tls, limits, isTrusted: openTrustCheck(config), traffic, log };
 }
