@@ -21,8 +21,13 @@ export interface CaptureJson {
   contentType: string | null;
 }
 
-/** A captured call with its body: in base64, or left out where it is too long to be sent along. */
-export type OpenedCaptureJson = CaptureJson & { body?: string; bodyTruncated?: true };
+/** A captured call with its body in base64, which is left out where it is too long, and with trailers if it has any. */
+export type OpenedCaptureJson = CaptureJson & {
+  body?: string;
+  bodyTruncated?: true;
+  /** In the form of {@link CaptureJson.headers}. */
+  trailers?: [string, string][];
+};
 
 /** A request view as the API tells it to all. Times are ISO 8601. */
 export interface ViewJson {

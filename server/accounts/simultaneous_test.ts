@@ -109,7 +109,10 @@ testStores(
         suspended: false,
         createdAt: now,
       }, 5);
-    const answer = { status: 200, headers: [], body: "", delayMs: 0, cors: false };
+    const answer = {
+      ...{ status: 200, headers: [], body: "", delayMs: 0, cors: false },
+      ...{ template: false, challenge: null, challengeSecret: null },
+    };
     const addView = (id: string) =>
       store.views.insert({ id, accountId, createdAt: now, answer, retentionDays: 1, maxCaptures: 1, name: null }, 5);
     const addAccount = async (name: string) =>

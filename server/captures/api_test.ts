@@ -63,7 +63,10 @@ Deno.test("views are made, listed, changed and removed", async () => {
   deepEqual([first.name, first.number, first.bytes], ["Unnamed view #1", 1, 0]);
   equal(first.captureUrl, `http://api.example/req/${first.id}`);
   equal(first.browserUrl, `http://hq.example/views/${first.id}/capture`);
-  deepEqual(first.answer, { status: 200, headers: [], body: "", delayMs: 0, cors: false });
+  deepEqual(first.answer, {
+    ...{ status: 200, headers: [], body: "", delayMs: 0, cors: false },
+    ...{ template: false, challenge: null, hasChallengeSecret: false },
+  });
   const second = await askJson(area, "/api/v1/views", "ann", post({ name: "Stripe" }));
   deepEqual((await askJson(area, "/api/v1/views")).views.map(({ name }) => name), ["Unnamed view #1", "Stripe"]);
   const changed = await askJson(
@@ -153,6 +156,21 @@ Deno.test("a view's response cannot have a field that acts on the origin or on a
   await area.store.db.updateTable("views").set({ answer_headers: JSON.stringify([["X-Accel-Redirect", "/x"]]) })
     .execute();
   equal((await area.ask(`/req/${id}`)).headers.get("x-accel-redirect"), null);
+});
+
+Deno.test("a deleted capture can be restored by who may delete it", async () => {
+  await using area = await startArea();
+  const { id, captureUrl } = await area.addView();
+  await send(captureUrl, [{ method: "POST", body: "precious" }]);
+  const path = `/api/v1/views/${id}/captures/1`;
+  const before = await askJson(area, path);
+  equal((await area.ask(path, "ann", { method: "DELETE" })).status, 204);
+  equal((await askJson(area, path)).error.code, "capture_not_found");
+  equal((await askJson(area, `${path}/restore`, "abe", { method: "POST" })).error.code, "scope_missing");
+  equal((await askJson(area, `${path}/restore`, "bob", { method: "POST" })).error.code, "view_not_found");
+  equal((await area.ask(`${path}/restore`, "ann", { method: "POST" })).status, 204);
+  deepEqual(await askJson(area, path), before);
+  equal((await askJson(area, `${path}/restore`, "ann", { method: "POST" })).error.code, "capture_not_found");
 });
 
 Deno.test("deleting captures honours every filter that listing them has", async () => {
@@ -245,6 +263,7 @@ Deno.test("pages of a search lead through all that was captured", async () => {
     body: new Uint8Array(0),
     bodySize: 0,
     bodyId: null,
+    trailers: [],
   };
   const captures = Array.from({ length: 4500 }, (_, at) => at % 1500 ? capture : { ...capture, method: "RARE" });
   await area.store.captures.keep({ captures, pieces: [] }, Number.MAX_SAFE_INTEGER);

@@ -60,6 +60,8 @@ export interface CapturesArea extends Area {
 const SWEEP_MS = 60_000;
 /** No upload takes longer; what is left of one is older. */
 const UPLOAD_MS = 24 * 60 * 60 * 1000;
+/** A deleted capture can be restored for so long. */
+const RESTORABLE_MS = 10 * 60 * 1000;
 
 /** The area of request views: where calls arrive, and what members do with them. Whoever creates it closes it. */
 export function createCaptures(options: CapturesOptions): CapturesArea {
@@ -147,7 +149,9 @@ class Captures implements CapturesArea {
 
   #sweep(): void {
     const { captures } = this.#options.store, now = this.#now;
-    this.#sweeping = this.#sweeping.then(() => captures.sweep(now(), now() - UPLOAD_MS)).catch(this.#noteFault);
+    this.#sweeping = this.#sweeping.then(() => captures.sweep(now(), now() - UPLOAD_MS, now() - RESTORABLE_MS)).catch(
+      this.#noteFault,
+    );
   }
 
   readFigures(): CaptureFigures {

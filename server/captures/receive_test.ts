@@ -1,5 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { createHmac } from "node:crypto";
 import { connect } from "node:net";
 import { startArea, type TestArea } from "./captures_kit_test.ts";
 
@@ -250,4 +251,100 @@ Deno.test("a sender that leaves in the middle of a long body leaves nothing", as
   equal(await pieces.readPiece(await removed, 0), null);
   const page = await (await area.ask(`/api/v1/views/${id}/captures`)).json();
   equal(page.captures.length, 0);
+});
+
+Deno.test("trailer fields of a call are kept, and an empty list of them is left out", async () => {
+  await using area = await startArea();
+  const { id } = await area.addView();
+  await sendRaw(
+    area.port,
+    `POST /req/${id} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n` +
+      "2\r\nhi\r\n0\r\nX-Sum:  abc \r\nX-High: \xe9\r\n\r\n",
+  );
+  deepEqual((await captureOf(area, id)).trailers, [["X-Sum", "abc"], ["X-High", "\xe9"]]);
+  await (await area.ask(`/req/${id}`)).body?.cancel();
+  equal((await captureOf(area, id, "2")).trailers, undefined);
+});
+
+/** Configures a view's response and returns a function that calls it. */
+async function configure(area: TestArea, answer: object) {
+  const { id } = await area.addView({ answer });
+  return async (path: string, body?: string, headers: Record<string, string> = {}) => {
+    const method = body === undefined ? "GET" : "POST";
+    const response = await fetch(`${area.url}/req/${id}${path}`, { method, body, headers });
+    return {
+      status: response.status,
+      type: response.headers.get("content-type"),
+      text: await response.text(),
+      response,
+    };
+  };
+}
+
+Deno.test("a view responds to the verification challenge of each provider, and to other calls as configured", async () => {
+  await using area = await startArea();
+  const configured = { status: 202, body: "configured" };
+  const cases: [string, Parameters<Awaited<ReturnType<typeof configure>>>, string, string?][] = [
+    ["slack", ["", '{"type":"url_verification","token":"t","challenge":"3eZ<b>"}'], "3eZ<b>"],
+    ["meta", ["?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=s"], "1158201444", " s\n"],
+    ["dropbox", ["?challenge=abc%20d"], "abc d"],
+    ["microsoft", ["?validationToken=Validation%3a+Testing", ""], "Validation: Testing"],
+    [
+      "zoom",
+      ["", '{"event":"endpoint.url_validation","payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"}}'],
+      JSON.stringify({
+        plainToken: "qgg8vlvZRS6UYooatFL8Aw",
+        encryptedToken: createHmac("sha256", "secret").update("qgg8vlvZRS6UYooatFL8Aw").digest("hex"),
+      }),
+      "secret",
+    ],
+  ];
+  for (const [challenge, call, expected, challengeSecret = null] of cases) {
+    const ask = await configure(area, { ...configured, challenge, challengeSecret });
+    const { status, text, type, response } = await ask(...call);
+    if (challenge === "zoom") {
+      match(text, /^\{"plainToken":"qgg8vlvZRS6UYooatFL8Aw","encryptedToken":"[0-9a-f]{64}"\}$/);
+    } else equal(text, expected, challenge);
+    deepEqual([status, type], [200, challenge === "zoom" ? "application/json" : "text/plain; charset=utf-8"]);
+    equal(response.headers.get("content-security-policy"), "sandbox");
+    const other = await ask("?x=1", '{"event":"order"}');
+    deepEqual([other.status, other.text], [202, "configured"], challenge);
+  }
+  const ask = await configure(area, { ...configured, challenge: "meta", challengeSecret: "right" });
+  equal((await ask("?hub.mode=subscribe&hub.challenge=1&hub.verify_token=wrong")).status, 403);
+});
+
+Deno.test("a secret for challenges is trimmed and never returned", async () => {
+  await using area = await startArea();
+  const { id } = await area.addView({ answer: { challenge: "zoom", challengeSecret: " s3cret\n" } });
+  const text = await (await area.ask(`/api/v1/views/${id}`)).text();
+  equal(text.includes("s3cret"), false);
+  equal(JSON.parse(text).answer.hasChallengeSecret, true);
+  equal((await area.store.views.find(id))?.answer.challengeSecret, "s3cret");
+  const change = (answer: object) =>
+    area.ask(`/api/v1/views/${id}`, "ann", { method: "PATCH", body: JSON.stringify({ answer }) });
+  equal((await (await change({ status: 201 })).json()).answer.hasChallengeSecret, true);
+  equal((await (await change({ challengeSecret: "" })).json()).answer.hasChallengeSecret, false);
+  equal((await change({ challenge: "nobody" })).status, 400);
+});
+
+Deno.test("placeholders stand for values of the call, escaped where the response is JSON, and only where enabled", async () => {
+  await using area = await startArea();
+  const body = "{{id}} {{method}} {{ query.name }} {{header.x-a}} {{json.items.0.id}}{{json.none}}{{unknown}}";
+  const ask = await configure(area, { body, template: true, headers: [["X-Hook-Secret", "{{header.x-hook-secret}}"]] });
+  const headers = { "x-a": "{{id}}", "x-hook-secret": "s" };
+  const first = await ask("?name=Zo%C3%AB", '{"items":[{"id":7}]}', headers);
+  equal(first.text, "1 POST Zoë {{id}} 7");
+  equal(first.response.headers.get("x-hook-secret"), "s");
+  const json = await configure(area, {
+    body: '{"name":"{{form.name}}"}',
+    template: true,
+    headers: [["Content-Type", "application/json"]],
+  });
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  deepEqual(JSON.parse((await json("", "name=%22%5C%0A%22", form)).text), { name: '"\\\n"' });
+  const literal = await configure(area, { body: "{{id}}" });
+  equal((await literal("")).text, "{{id}}");
+  const huge = await configure(area, { body: "{{query.x}}".repeat(5000), template: true });
+  equal((await huge(`?x=${"y".repeat(8000)}`)).text.length < 300_000, true);
 });

@@ -5,6 +5,7 @@ import {
   jsonResponseOf,
   toErrorResponse,
 } from "../../../common/open_api.ts";
+import { CHALLENGES } from "../receive/challenge.ts";
 import { MAX_DECODED } from "../service/decoded_body.ts";
 
 /** Captures on a page, and on a page with the beginnings of their bodies, which have some megabytes together. */
@@ -21,7 +22,7 @@ const pairs: ApiObject = {
 
 const ANSWER: ApiObject = {
   type: "object",
-  required: ["status", "headers", "body", "delayMs", "cors"],
+  required: ["status", "headers", "body", "delayMs", "cors", "template", "challenge"],
   properties: {
     status: { type: "integer", minimum: 200, maximum: 599 },
     headers: pairs,
@@ -30,7 +31,24 @@ const ANSWER: ApiObject = {
       description: "with status 200, no headers and no body the server answers a short JSON of its own",
     },
     delayMs: { type: "integer", minimum: 0, maximum: 60000 },
-    cors: { type: "boolean", description: "whether pages of other origins may send anything and read the answer" },
+    cors: { type: "boolean", description: "whether pages of other origins may send anything and read the response" },
+    template: {
+      type: "boolean",
+      description: "whether placeholders in headers and body stand for values of the call: {{query.NAME}}, " +
+        "{{header.NAME}}, {{form.NAME}}, {{json.PATH}}, {{id}}, {{method}}, {{path}}",
+    },
+    challenge: {
+      type: ["string", "null"],
+      enum: [...CHALLENGES, null],
+      description: "the provider whose verification challenge gets its own response",
+    },
+    challengeSecret: {
+      type: ["string", "null"],
+      writeOnly: true,
+      maxLength: 500,
+      description: "Zoom's secret token or Meta's verify token",
+    },
+    hasChallengeSecret: { type: "boolean", readOnly: true, description: "whether a secret is stored" },
   },
 };
 
@@ -77,6 +95,7 @@ const OPENED: ApiObject = {
     type: "object",
     properties: {
       body: { type: "string", contentEncoding: "base64", description: "left out when it is longer than 64 KiB" },
+      trailers: { ...pairs, description: "trailer fields; left out where there are none" },
       bodyTruncated: {
         type: "boolean",
         description: "true for a longer body, which has its own path; left out otherwise",
@@ -238,8 +257,17 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
     delete: {
       ...who,
       operationId: "deleteCapture",
-      summary: "Delete one",
-      responses: { 204: { description: "it is gone" }, ...refused },
+      summary: "Delete one; it can be restored for ten minutes",
+      responses: { 204: { description: "it was deleted" }, ...refused },
+    },
+  },
+  "/api/v1/views/{id}/captures/{capture}/restore": {
+    parameters: [inPath("id"), inPath("capture")],
+    post: {
+      ...who,
+      operationId: "restoreCapture",
+      summary: "Restore one that was deleted within ten minutes; the last 20 of a view can be",
+      responses: { 204: { description: "it is listed again" }, ...refused },
     },
   },
   "/api/v1/views/{id}/captures/{capture}/body": {

@@ -65,6 +65,11 @@ function addCaptureRoutes(
     await desk.removeCapture(await whoAsks(context), id, capture);
     return context.body(null, 204, NO_STORE);
   });
+  routes.post("/api/v1/views/:id/captures/:capture/restore", async (context) => {
+    const { id, capture } = context.req.param();
+    await desk.restoreCapture(await whoAsks(context), id, capture);
+    return context.body(null, 204, NO_STORE);
+  });
   routes.get("/api/v1/views/:id/captures/:capture/body", async (context) => {
     const { id, capture } = context.req.param();
     const isDecoded = parseFlag("decoded", context.req.query("decoded"));

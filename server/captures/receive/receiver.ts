@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { networkOf, type OriginReader } from "../../../net/forwarded.ts";
 import { errorResponse, loopDetected } from "../../../common/http_error.ts";
 import { BodyCut, type Exchange } from "../../../net/listener/mod.ts";
@@ -6,6 +7,7 @@ import { VIA_FIELD } from "../../../common/captures/replay_request.ts";
 import type { Answer, Handler } from "../../http/mod.ts";
 import type { Captures } from "../../store/mod.ts";
 import { noSuchView, tooManyCalls } from "../errors.ts";
+import type { AnsweredCall } from "./call_values.ts";
 import { answerCall } from "./response.ts";
 import type { Committer } from "./committer.ts";
 import type { HeldBytes } from "./held_bytes.ts";
@@ -52,37 +54,40 @@ async function receive(exchange: Exchange, options: ReceiverOptions): Promise<An
   checkRate(options.perView, view.id, "to this view");
   checkCircle(exchange, view.id);
   checkAnnounced(exchange, options.maxBodyBytes);
-  const cursor = await keepCall(exchange, view.id, address, options);
-  return cursor === null ? null : await answerCall(exchange, view.answer, cursor);
+  const call = await keepCall(exchange, view.id, address, options);
+  return call === null ? null : await answerCall(exchange, view.answer, call);
 }
 
-/** The cursor of the call, or null when its sender left before all of it was there. @throws HttpError */
+/** Keeps a call. @returns the call, or null when its sender disconnected before its end @throws HttpError */
 async function keepCall(
   exchange: Exchange,
   viewId: string,
   address: string,
   options: ReceiverOptions,
-): Promise<number | null> {
+): Promise<AnsweredCall | null> {
   const receivedAt = options.now();
   const reader = new BodyReader({ ...options, maxBytes: options.maxBodyBytes });
   try {
     const { start, bodyId, size } = await reader.read(exchange);
+    const { method, path, host, httpVersion, rawHeaders: headers } = exchange;
+    const contentType = exchange.header("content-type");
     const cursor = await options.committer.keep({
       viewId,
       receivedAt,
-      method: exchange.method,
-      path: exchange.path,
-      host: exchange.host,
-      httpVersion: exchange.httpVersion,
-      headers: exchange.rawHeaders,
+      method,
+      path,
+      host,
+      httpVersion,
+      headers,
+      trailers: parseTrailers(exchange.trailers),
       address,
-      contentType: exchange.header("content-type"),
+      contentType,
       body: start,
       bodySize: size,
       bodyId,
     });
     if (cursor === null) throw noSuchView();
-    return cursor;
+    return { cursor, method, path, headers, contentType, body: start };
   } catch (error) {
     // Nobody waits for it: the sweep finds what this does not reach.
     if (reader.bodyId !== null) void options.store.removeUpload(reader.bodyId).catch(options.onFault);
@@ -91,6 +96,16 @@ async function keepCall(
   } finally {
     reader.release();
   }
+}
+
+/** Trailer fields as names and values in turn. */
+function parseTrailers(lines: Uint8Array): string[] {
+  if (lines.length === 0) return [];
+  const text = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength).toString("latin1");
+  return text.split("\r\n").flatMap((line) => {
+    const colon = line.indexOf(":");
+    return colon <= 0 ? [] : [line.slice(0, colon), line.slice(colon + 1).trim()];
+  });
 }
 
 function checkRate(limiter: RateLimiter, key: string, of: string): void {

@@ -20,6 +20,7 @@ const CAPTURE: OpenedCapture = {
   contentType: null,
   bodySize: 0,
   bodyId: null,
+  trailers: [],
   body: new Uint8Array(0),
 };
 const who = (account: string): Principal => ({

@@ -5,7 +5,10 @@ import type { Capture, OpenedCapture, View, ViewResponse } from "../../store/mod
 /** A view as its owners are told of it. Times are ISO 8601. */
 export interface DescribedView extends ViewJson {
   number: number;
-  answer: ViewResponse;
+  answer: Omit<ViewResponse, "challengeSecret"> & {
+    /** Whether a secret is stored, which the API never returns. */
+    hasChallengeSecret: boolean;
+  };
 }
 
 /** Where views are, without a slash at the end. */
@@ -16,7 +19,8 @@ export interface ViewUrls {
 
 /** A view as the API answers with it, with the two addresses where it takes calls. */
 export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): DescribedView {
-  const { id, name, number, captures, bytes, answer, retentionDays, maxCaptures, lastCaptureAt } = view;
+  const { id, name, number, captures, bytes, retentionDays, maxCaptures, lastCaptureAt } = view;
+  const { challengeSecret, ...answer } = view.answer;
   return {
     id,
     name,
@@ -27,7 +31,7 @@ export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): Des
     captures,
     bytes,
     lastCaptureAt: lastCaptureAt === null ? null : new Date(lastCaptureAt).toISOString(),
-    answer,
+    answer: { ...answer, hasChallengeSecret: challengeSecret !== null },
     retentionDays,
     maxCaptures,
   };
@@ -37,8 +41,6 @@ export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): Des
 export function describeCapture(capture: Capture): CaptureJson {
   const { cursor, method, host, httpVersion, headers, address, bodySize, contentType } = capture;
   const mark = capture.path.indexOf("?");
-  const pairs: [string, string][] = [];
-  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at], headers[at + 1]]);
   return {
     id: String(cursor),
     cursor,
@@ -48,7 +50,7 @@ export function describeCapture(capture: Capture): CaptureJson {
     path: mark < 0 ? capture.path : capture.path.slice(0, mark),
     query: mark < 0 ? null : capture.path.slice(mark + 1),
     httpVersion,
-    headers: pairs,
+    headers: toPairs(headers),
     address,
     bodySize,
     contentType,
@@ -57,8 +59,15 @@ export function describeCapture(capture: Capture): CaptureJson {
 
 /** With its body, where that is short enough to lie with it. */
 export function describeOpened(capture: OpenedCapture): OpenedCaptureJson {
-  const head = describeCapture(capture);
+  const { trailers } = capture;
+  const head = { ...describeCapture(capture), ...(trailers.length > 0 && { trailers: toPairs(trailers) }) };
   if (capture.bodyId !== null) return { ...head, bodyTruncated: true };
   const { buffer, byteOffset, byteLength } = capture.body;
   return { ...head, body: Buffer.from(buffer, byteOffset, byteLength).toString("base64") };
+}
+
+function toPairs(fields: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at < fields.length; at += 2) pairs.push([fields[at], fields[at + 1]]);
+  return pairs;
 }

@@ -18,6 +18,7 @@ const capture = (cursor: number): OpenedCapture => ({
   contentType: null,
   bodySize: 0,
   bodyId: null,
+  trailers: [],
   body: new Uint8Array(0),
 });
 

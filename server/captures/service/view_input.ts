@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CHALLENGES } from "../receive/challenge.ts";
 import { isResponseField } from "../response_fields.ts";
 
 const MAX_NAME = 100;
@@ -6,6 +7,8 @@ const MAX_FIELDS = 30;
 const MAX_FIELD_VALUE = 2000;
 /** Characters of an answer's body. */
 const MAX_ANSWER = 64 * 1024;
+/** Characters of a provider's secret. */
+const MAX_SECRET = 500;
 /** Longer than any sender waits. */
 const MAX_DELAY_MS = 60_000;
 
@@ -20,6 +23,10 @@ const answer = z.strictObject({
   body: z.string().max(MAX_ANSWER),
   delayMs: z.int().min(0).max(MAX_DELAY_MS),
   cors: z.boolean(),
+  template: z.boolean(),
+  challenge: z.enum(CHALLENGES).nullable(),
+  // Pasted secrets often end with a line break.
+  challengeSecret: z.string().trim().max(MAX_SECRET).transform((text) => text === "" ? null : text).nullable(),
 });
 
 // Control characters would end up in terminals.

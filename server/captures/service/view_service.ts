@@ -189,8 +189,15 @@ export class ViewService {
   async removeCapture(who: Who, id: string, captureId: string): Promise<void> {
     const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
     const cursor = parseCaptureId(captureId);
-    const removed = cursor === null ? 0 : await this.#options.store.captures.removeThese(viewId, [cursor]);
-    if (removed === 0) throw noSuchCapture();
+    const { store, now } = this.#options;
+    if (cursor === null || !await store.captures.setAside(viewId, cursor, now())) throw noSuchCapture();
+  }
+
+  /** Restores a capture that {@link removeCapture} deleted some minutes ago. @throws HttpError also 404 */
+  async restoreCapture(who: Who, id: string, captureId: string): Promise<void> {
+    const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
+    const cursor = parseCaptureId(captureId);
+    if (cursor === null || !await this.#options.store.captures.restore(viewId, cursor)) throw noSuchCapture();
   }
 
   /** Deletes the captures that match a filter, all when it is empty, until now. @returns their number */

@@ -4,7 +4,16 @@ import { testStores } from "../stores_kit_test.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const NOW = 1_700_000_000_000;
-const ANSWER = { status: 201, headers: [["X-A", "\xe9"]] as [string, string][], body: "ok ✓", delayMs: 5, cors: true };
+const ANSWER = {
+  status: 201,
+  headers: [["X-A", "\xe9"]] as [string, string][],
+  body: "ok ✓",
+  delayMs: 5,
+  cors: true,
+  template: true,
+  challenge: "zoom",
+  challengeSecret: "secret",
+};
 const VIEW: NewView = {
   id: "view-1",
   accountId: "account-1",
@@ -24,6 +33,7 @@ const CAPTURE: NewCapture = {
   headers: ["Host", "example.com", "X-Twice", "1", "x-twice", "\x80\xff"],
   address: "192.0.2.7",
   contentType: "text/plain",
+  trailers: ["X-Sum", "\xe9"],
   body: Uint8Array.of(0, 1, 0xff, 0x80),
   bodySize: 4,
   bodyId: null,
@@ -182,7 +192,7 @@ testStores("pieces that nobody completed are removed, those of a capture are not
   pieces[2].begunAt = NOW + 10;
   await store.captures.keep({ captures: [], pieces }, HUGE);
   await keep(store, [{ ...CAPTURE, bodyId: "done" }]);
-  await store.captures.sweep(NOW, NOW + 5);
+  await store.captures.sweep(NOW, NOW + 5, 0);
   equal(await store.captures.readPiece("left", 0), null);
   equal((await store.captures.readPiece("done", 0))?.length, 1);
   equal((await store.captures.readPiece("new", 0))?.length, 1);
@@ -195,13 +205,13 @@ testStores("captures outlive neither their days nor their view", async (store) =
   await store.views.insert({ ...VIEW, id: "view-2", retentionDays: 60 }, 10);
   await keep(store, Array.from({ length: 250 }, (_, at) => ({ ...CAPTURE, receivedAt: NOW + at })));
   await keep(store, [{ ...CAPTURE, viewId: "view-2", receivedAt: NOW + 240 }]);
-  await store.captures.sweep(NOW + 60 * DAY_MS, 0);
+  await store.captures.sweep(NOW + 60 * DAY_MS, 0, 0);
   equal((await cursorsOf(store)).length, 250);
-  await store.captures.sweep(NOW + 60 * DAY_MS + 240, 0);
+  await store.captures.sweep(NOW + 60 * DAY_MS + 240, 0, 0);
   equal((await cursorsOf(store)).length, 10);
   deepEqual(await cursorsOf(store, "view-2"), [1]);
   await store.views.remove("view-1");
-  await store.captures.sweep(NOW, 0);
+  await store.captures.sweep(NOW, 0, 0);
   deepEqual(await cursorsOf(store), []);
 });
 
@@ -211,4 +221,43 @@ testStores("all captures of a view are removed, and the next has a new cursor", 
   equal(await store.captures.removeAll("view-1"), 210);
   equal(await store.captures.removeAll("view-2"), 0);
   deepEqual(await keep(store, [CAPTURE]), [211]);
+});
+
+testStores("a deleted capture can be restored, and the oldest deleted ones go for good", async (store) => {
+  await store.views.insert(VIEW, 10);
+  const piece = { bodyId: "body-1", number: 0, bytes: Uint8Array.of(1, 2), begunAt: NOW };
+  await store.captures.keep({ captures: [], pieces: [piece] }, HUGE);
+  await keep(store, [{ ...CAPTURE, bodyId: "body-1", bodySize: 6 }, ...Array(29).fill(CAPTURE)]);
+  const before = await store.captures.find("view-1", 1), view = await store.views.find("view-1");
+  equal(await store.captures.setAside("view-1", 1, NOW), true);
+  equal(await store.captures.setAside("view-1", 1, NOW), false);
+  equal(await store.captures.find("view-1", 1), null);
+  equal((await store.views.find("view-1"))?.captures, 29);
+  equal(await store.captures.restore("view-1", 1), true);
+  equal(await store.captures.restore("view-1", 1), false);
+  deepEqual(await store.captures.find("view-1", 1), before);
+  deepEqual(await store.views.find("view-1"), view);
+  equal((await store.captures.readPiece("body-1", 0))?.length, 2);
+  for (let cursor = 1; cursor <= 25; cursor++) await store.captures.setAside("view-1", cursor, NOW + cursor);
+  equal(await store.captures.readPiece("body-1", 0), null);
+  equal(await store.captures.restore("view-1", 5), false);
+  equal(await store.captures.restore("view-1", 6), true);
+  await store.captures.sweep(NOW, 0, NOW + 10);
+  equal(await store.captures.restore("view-1", 9), false);
+  equal(await store.captures.restore("view-1", 10), true);
+  await store.captures.removeAll("view-1");
+  equal(await store.captures.restore("view-1", 25), false);
+});
+
+testStores("simultaneous deletions count a capture once", async (store) => {
+  await store.views.insert(VIEW, 10);
+  await keep(store, Array(10).fill(CAPTURE));
+  await Promise.all([
+    store.captures.removeThese("view-1", [1, 2, 3]),
+    store.captures.removeThese("view-1", [2, 3, 4]),
+    store.captures.setAside("view-1", 3, NOW),
+    store.captures.removeThese("view-1", [1, 2, 3, 4]),
+  ]);
+  deepEqual((await store.views.find("view-1"))?.captures, 6);
+  equal((await cursorsOf(store)).length, 6);
 });

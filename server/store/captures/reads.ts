@@ -5,7 +5,7 @@ import type { Database } from "../schema/mod.ts";
 type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "lastBefore" | "find" | "readPiece">;
 
 /** What is read of a capture but the beginning of its body. */
-export const HEAD_COLUMNS = [
+const HEAD_COLUMNS = [
   "view_id",
   "cursor",
   "received_at",
@@ -19,6 +19,9 @@ export const HEAD_COLUMNS = [
   "body_size",
   "body_id",
 ] as const;
+
+/** All columns, in the order in which the values of a row go into a statement. */
+export const COLUMNS = [...HEAD_COLUMNS, "size", "body", "trailers"] as const;
 
 /** The reading half of {@link Captures}, in any database that Kysely speaks to. */
 export function createCaptureReads(db: Kysely<Database>): Reads {
@@ -35,9 +38,13 @@ export function createCaptureReads(db: Kysely<Database>): Reads {
   return {
     list: async (viewId, filter, limit) => (await newest(viewId, filter, limit).execute()).map(fromRow),
     listOpened: async (viewId, filter, limit) =>
-      (await newest(viewId, filter, limit).select("body").execute()).map(openRow),
+      (await newest(viewId, filter, limit).select(["body", "trailers"]).execute()).map(openRow),
     async listAfter(viewId, cursor, limit) {
-      const rows = await db.selectFrom("captures").select([...HEAD_COLUMNS, "body"]).where("view_id", "=", viewId)
+      const rows = await db.selectFrom("captures").select([...HEAD_COLUMNS, "body", "trailers"]).where(
+        "view_id",
+        "=",
+        viewId,
+      )
         .where("cursor", ">", cursor).orderBy("cursor").limit(limit).execute();
       return rows.map(openRow);
     },
@@ -47,7 +54,11 @@ export function createCaptureReads(db: Kysely<Database>): Reads {
       return Number(row?.cursor ?? 0);
     },
     async find(viewId, cursor) {
-      const row = await db.selectFrom("captures").select([...HEAD_COLUMNS, "body"]).where("view_id", "=", viewId)
+      const row = await db.selectFrom("captures").select([...HEAD_COLUMNS, "body", "trailers"]).where(
+        "view_id",
+        "=",
+        viewId,
+      )
         .where("cursor", "=", cursor).executeTakeFirst();
       return row === undefined ? null : openRow(row);
     },
@@ -61,7 +72,7 @@ export function createCaptureReads(db: Kysely<Database>): Reads {
 
 type Row = Selectable<Database["captures"]>;
 
-function fromRow(row: Omit<Row, "body" | "size">): Capture {
+function fromRow(row: Omit<Row, "body" | "size" | "trailers">): Capture {
   return {
     viewId: row.view_id,
     cursor: Number(row.cursor),
@@ -79,5 +90,9 @@ function fromRow(row: Omit<Row, "body" | "size">): Capture {
 }
 
 function openRow(row: Omit<Row, "size">): OpenedCapture {
-  return { ...fromRow(row), body: row.body };
+  return {
+    ...fromRow(row),
+    body: row.body,
+    trailers: row.trailers === null ? [] : JSON.parse(row.trailers) as string[],
+  };
 }

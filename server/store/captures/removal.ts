@@ -1,9 +1,10 @@
-import { type Kysely, sql, type Transaction } from "kysely";
+import { type Expression, type ExpressionBuilder, type Kysely, sql, type SqlBool, type Transaction } from "kysely";
 import { yieldToEventLoop } from "../../../common/event_loop.ts";
-import type { Captures } from "./types.ts";
+import { COLUMNS } from "./reads.ts";
+import { type Captures, MAX_RESTORABLE } from "./types.ts";
 import type { Database } from "../schema/mod.ts";
 
-type Removal = Pick<Captures, "removeThese" | "removeAll" | "removeUpload" | "sweep">;
+type Removal = Pick<Captures, "removeThese" | "setAside" | "restore" | "removeAll" | "removeUpload" | "sweep">;
 
 /** Captures that go in one commit: what has to be deleted meanwhile holds up everybody who writes. */
 const STEP = 100;
@@ -29,15 +30,21 @@ export function createCaptureRemoval(db: Kysely<Database>): Removal {
         return rows.length;
       });
     },
+    setAside: (viewId, cursor, now) =>
+      db.transaction().execute((transaction) => setAside(transaction, viewId, cursor, now)),
+    restore: (viewId, cursor) => db.transaction().execute((transaction) => restore(transaction, viewId, cursor)),
     async removeAll(viewId) {
+      await purge(db, (row) => row("view_id", "=", viewId));
       const view = await db.selectFrom("views").select("last_cursor").where("id", "=", viewId).executeTakeFirst();
       return view === undefined ? 0 : await removeOldest(db, viewId, { upTo: Number(view.last_cursor) });
     },
     removeUpload: (bodyId) => removeUpload(db, bodyId),
-    async sweep(now, uploadsBefore) {
+    async sweep(now, uploadsBefore, removedBefore) {
       await removeOutlived(db, now);
+      await purge(db, (row) => row("removed_at", "<", removedBefore));
       for (const { id } of await db.selectFrom("removed_views").select("id").execute()) {
         await removeOldest(db, id, {});
+        await purge(db, (row) => row("view_id", "=", id));
         await db.deleteFrom("removed_views").where("id", "=", id).execute();
       }
       const uploads = await db.selectFrom("uploads").select("body_id").where("begun_at", "<", uploadsBefore).execute();
@@ -58,13 +65,15 @@ async function lockView(transaction: Transaction<Database>, viewId: string): Pro
 /**
  * Removes captures of a view, with their pieces, and counts them off.
  * @param rows at least one, in the order of their cursors
+ * @param keepsBodies whether the pieces of long bodies stay
  */
 export async function removeRows(
   transaction: Transaction<Database>,
   viewId: string,
   rows: readonly Going[],
+  keepsBodies = false,
 ): Promise<void> {
-  const bodies = rows.flatMap(({ body_id }) => body_id ?? []);
+  const bodies = keepsBodies ? [] : rows.flatMap(({ body_id }) => body_id ?? []);
   const cursors = rows.map(({ cursor }) => Number(cursor));
   const [first, last] = [cursors[0], cursors[cursors.length - 1]];
   await transaction.deleteFrom("captures").where("view_id", "=", viewId)
@@ -77,8 +86,61 @@ export async function removeRows(
   await transaction.updateTable("views").set((row) => ({
     captures: row("captures", "-", rows.length),
     bytes: row("bytes", "-", bytes),
-    oldest_at: sql<number | null>`(select received_at from captures where view_id = ${viewId} order by cursor limit 1)`,
+    oldest_at: OLDEST(viewId),
   })).where("id", "=", viewId).execute();
+}
+
+const OLDEST = (viewId: string) =>
+  sql<number | null>`(select received_at from captures where view_id = ${viewId} order by cursor limit 1)`;
+
+const NAMES = sql.join(COLUMNS.map((name) => sql.ref(name)));
+
+async function setAside(db: Transaction<Database>, viewId: string, cursor: number, now: number): Promise<boolean> {
+  await lockView(db, viewId);
+  const row = await db.selectFrom("captures").select(["cursor", "size", "body_id"])
+    .where("view_id", "=", viewId).where("cursor", "=", cursor).executeTakeFirst();
+  if (row === undefined) return false;
+  await sql`insert into removed_captures (${NAMES}, removed_at)
+    select ${NAMES}, cast(${now} as bigint) from captures where view_id = ${viewId} and cursor = ${cursor}`.execute(db);
+  await removeRows(db, viewId, [row], true);
+  const aside = await db.selectFrom("removed_captures").select("cursor").where("view_id", "=", viewId)
+    .orderBy("removed_at", "desc").orderBy("cursor", "desc").limit(STEP).execute();
+  const cursors = aside.slice(MAX_RESTORABLE).map((one) => Number(one.cursor));
+  if (cursors.length > 0) {
+    await purge(db, (one) => one.and([one("view_id", "=", viewId), one("cursor", "in", cursors)]));
+  }
+  return true;
+}
+
+async function restore(db: Transaction<Database>, viewId: string, cursor: number): Promise<boolean> {
+  await lockView(db, viewId);
+  const row = await db.selectFrom("removed_captures").innerJoin("views", "views.id", "removed_captures.view_id")
+    .select("size").where("view_id", "=", viewId).where("cursor", "=", cursor).executeTakeFirst();
+  if (row === undefined) return false;
+  await sql`insert into captures (${NAMES}) select ${NAMES} from removed_captures
+    where view_id = ${viewId} and cursor = ${cursor}`.execute(db);
+  await db.deleteFrom("removed_captures").where("view_id", "=", viewId).where("cursor", "=", cursor).execute();
+  await db.updateTable("views").set((view) => ({
+    captures: view("captures", "+", 1),
+    bytes: view("bytes", "+", Number(row.size)),
+    oldest_at: OLDEST(viewId),
+  })).where("id", "=", viewId).execute();
+  return true;
+}
+
+/** Removes captures that were set aside, for good. */
+async function purge(
+  db: Kysely<Database>,
+  which: (row: ExpressionBuilder<Database, "removed_captures">) => Expression<SqlBool>,
+): Promise<void> {
+  const rows = await db.selectFrom("removed_captures").select(["view_id", "cursor", "body_id"]).where(which).execute();
+  for (const { view_id, cursor, body_id } of rows) {
+    const { numDeletedRows } = await db.deleteFrom("removed_captures").where("view_id", "=", view_id)
+      .where("cursor", "=", cursor).executeTakeFirst();
+    // A capture that was restored meanwhile keeps its body.
+    if (numDeletedRows === 0n || body_id === null) continue;
+    await db.deleteFrom("body_pieces").where("body_id", "=", body_id).execute();
+  }
 }
 
 /** Which of a view's captures go: all when neither is given. */

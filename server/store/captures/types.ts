@@ -1,6 +1,9 @@
 /** Bytes of a body that lie with its capture; what goes beyond is kept in pieces. */
 export const INLINE_BYTES = 64 * 1024;
 
+/** Deleted captures of one view that can be restored. */
+export const MAX_RESTORABLE = 20;
+
 /** What came over the wire, without the body. */
 export interface CaptureHead {
   /** Unix milliseconds. */
@@ -26,6 +29,8 @@ export interface NewCapture extends CaptureHead {
   body: Uint8Array;
   /** Of the pieces behind that, which are there already; null where there are none. */
   bodyId: string | null;
+  /** Trailer fields in the form of {@link CaptureHead.headers}. */
+  trailers: readonly string[];
 }
 
 /** A kept call without its body. */
@@ -39,6 +44,8 @@ export interface Capture extends CaptureHead {
 /** A kept call with the beginning of its body, up to {@link INLINE_BYTES}. */
 export interface OpenedCapture extends Capture {
   body: Uint8Array;
+  /** Trailer fields in the form of {@link CaptureHead.headers}. */
+  trailers: readonly string[];
 }
 
 /** A part of a long body, by its place behind what lies with the capture. */
@@ -90,13 +97,20 @@ export interface Captures {
   readPiece(bodyId: string, number: number): Promise<Uint8Array | null>;
   /** Removes captures by their cursors, at most some hundred. @returns the number of those that existed */
   removeThese(viewId: string, cursors: readonly number[]): Promise<number>;
+  /**
+   * Removes one capture in a way that {@link restore} can undo. The newest {@link MAX_RESTORABLE} of a view can be restored.
+   * @param now Unix milliseconds
+   */
+  setAside(viewId: string, cursor: number, now: number): Promise<boolean>;
+  /** Restores a capture that {@link setAside} removed. @returns false where it is not there any more */
+  restore(viewId: string, cursor: number): Promise<boolean>;
   /** Removes all that a view has now, in steps. Says how many there were. */
   removeAll(viewId: string): Promise<number>;
   /** Removes the pieces of a body that nobody will complete. */
   removeUpload(bodyId: string): Promise<void>;
   /**
-   * Removes, in steps, what has outlived its view's days or its view, and what is left of bodies that were begun before
-   * `uploadsBefore`.
+   * Removes, in steps, what has outlived its view's days or its view, what is left of bodies that were begun before
+   * `uploadsBefore`, and captures that were set aside before `removedBefore`.
    */
-  sweep(now: number, uploadsBefore: number): Promise<void>;
+  sweep(now: number, uploadsBefore: number, removedBefore: number): Promise<void>;
 }

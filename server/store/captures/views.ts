@@ -13,6 +13,12 @@ export interface ViewResponse {
   delayMs: number;
   /** Whether pages of other origins may read the answer. */
   cors: boolean;
+  /** Whether placeholders such as `{{query.challenge}}` in headers and body stand for values of the request. */
+  template: boolean;
+  /** The provider whose verification challenge gets its own response, or null. */
+  challenge: string | null;
+  /** The secret of that provider, or null. */
+  challengeSecret: string | null;
 }
 
 /** A request view as it is kept. Times are Unix milliseconds. */
@@ -132,13 +138,17 @@ function toColumns({ name, answer, retentionDays, maxCaptures }: ViewChanges): P
   };
 }
 
-function answerColumns({ status, headers, body, delayMs, cors }: ViewResponse) {
+function answerColumns(response: ViewResponse) {
+  const { status, headers, body, delayMs, cors, template, challenge, challengeSecret } = response;
   return {
     answer_status: status,
     answer_headers: JSON.stringify(headers),
     answer_body: body,
     answer_delay_ms: delayMs,
     answer_cors: cors ? 1 : 0,
+    answer_template: template ? 1 : 0,
+    answer_challenge: challenge,
+    answer_secret: challengeSecret,
   };
 }
 
@@ -158,6 +168,9 @@ function fromRow(row: Row | undefined): View | null {
       body: row.answer_body,
       delayMs: Number(row.answer_delay_ms),
       cors: Number(row.answer_cors) === 1,
+      template: Number(row.answer_template) === 1,
+      challenge: row.answer_challenge,
+      challengeSecret: row.answer_secret,
     },
     retentionDays: Number(row.retention_days),
     maxCaptures: Number(row.max_captures),

@@ -1,5 +1,5 @@
 import { type CompiledQuery, type Kysely, sql, type Transaction } from "kysely";
-import { HEAD_COLUMNS } from "./reads.ts";
+import { COLUMNS } from "./reads.ts";
 import { removeRows } from "./removal.ts";
 import type { BodyPiece, Captures, NewCapture } from "./types.ts";
 import type { Database } from "../schema/mod.ts";
@@ -95,8 +95,8 @@ function countByView(captures: readonly NewCapture[]) {
 const ROW_BYTES = 100;
 
 /** What a capture counts for: no call is free of charge, however little is in it. */
-function sizeOf({ path: target, headers, bodySize }: NewCapture): number {
-  return headers.reduce((bytes, text) => bytes + text.length, ROW_BYTES + target.length + bodySize);
+function sizeOf({ path: target, headers, trailers, bodySize }: NewCapture): number {
+  return [...headers, ...trailers].reduce((bytes, text) => bytes + text.length, ROW_BYTES + target.length + bodySize);
 }
 
 function toRow(capture: NewCapture, cursor: number): CaptureRow {
@@ -115,11 +115,9 @@ function toRow(capture: NewCapture, cursor: number): CaptureRow {
     body_id: capture.bodyId,
     size: sizeOf(capture),
     body: capture.body,
+    trailers: capture.trailers.length === 0 ? null : JSON.stringify(capture.trailers),
   };
 }
-
-/** In this order the values of a row go into a statement. */
-const COLUMNS = [...HEAD_COLUMNS, "size", "body"] as const satisfies readonly (keyof CaptureRow)[];
 
 type Inserts = ReadonlyMap<number, CompiledQuery>;
 

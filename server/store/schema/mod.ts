@@ -10,7 +10,7 @@ import { tunnels, type TunnelTables } from "./tunnels.ts";
 import { accounts, type AccountTables } from "./accounts.ts";
 import { signIn, type SignInTables } from "./sign_in.ts";
 // Captures
-import { views, type ViewTables } from "./views.ts";
+import { viewResponses, views, type ViewTables } from "./views.ts";
 
 export type { Moment, Switch, TextList } from "./sign_in.ts";
 export type { Dialect, Migration } from "./types.ts";
@@ -38,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   accounts,
   // Captures
   views,
+  viewResponses,
 ];
 
 interface MigrationTables {

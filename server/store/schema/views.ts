@@ -15,6 +15,12 @@ export interface ViewTables {
     answer_body: string;
     answer_delay_ms: number;
     answer_cors: number;
+    /** Whether placeholders in body and headers stand for values of the request. */
+    answer_template: Generated<number>;
+    /** The provider whose verification challenge the view responds to. */
+    answer_challenge: string | null;
+    /** The secret with which the provider wants the response to be signed, or which it shows. */
+    answer_secret: string | null;
     retention_days: number;
     max_captures: number;
     /** What it has now: captures, and their bytes. */
@@ -27,6 +33,8 @@ export interface ViewTables {
   };
   /** The last number of a view that an account was given. */
   view_numbers: { account_id: string; last: number };
+  /** Captures that were deleted one by one and can be restored for some minutes. */
+  removed_captures: ViewTables["captures"] & { removed_at: number };
   /** Views that are gone, and whose captures have yet to go. */
   removed_views: { id: string };
   captures: {
@@ -47,8 +55,10 @@ export interface ViewTables {
     body_id: string | null;
     /** What it counts for, in bytes. */
     size: number;
-    /** The body's beginning, maybe all of it. Last, so that lists of captures need not read it. */
+    /** The body's beginning, maybe all of it. */
     body: Uint8Array;
+    /** JSON as in {@link headers}; null for none. SQLite reads columns in their order, so lists leave out both of these. */
+    trailers: string | null;
   };
   body_pieces: { body_id: string; number: number; bytes: Uint8Array };
   /** Bodies whose capture is not there yet: what is left of them after a crash is removed. */
@@ -113,6 +123,38 @@ export const views: Migration = {
       .addColumn("body_id", "text", (column) => column.primaryKey())
       .addColumn("begun_at", "bigint", (column) => column.notNull())
       .execute();
+  },
+};
+
+/** Adds trailers, deletions that can be undone, and responses that depend on the request. */
+export const viewResponses: Migration = {
+  name: "view_responses",
+  async run(db, dialect) {
+    await db.schema.alterTable("captures").addColumn("trailers", "text").execute();
+    await db.schema.alterTable("views")
+      .addColumn("answer_template", "integer", (column) => column.notNull().defaultTo(0)).execute();
+    await db.schema.alterTable("views").addColumn("answer_challenge", "text").execute();
+    await db.schema.alterTable("views").addColumn("answer_secret", "text").execute();
+    await db.schema.createTable("removed_captures")
+      .addColumn("view_id", "text", (column) => column.notNull())
+      .addColumn("cursor", "bigint", (column) => column.notNull())
+      .addColumn("removed_at", "bigint", (column) => column.notNull())
+      .addColumn("received_at", "bigint", (column) => column.notNull())
+      .addColumn("method", "text", (column) => column.notNull())
+      .addColumn("target", "text", (column) => column.notNull())
+      .addColumn("host", "text", (column) => column.notNull())
+      .addColumn("http_version", "text", (column) => column.notNull())
+      .addColumn("headers", "text", (column) => column.notNull())
+      .addColumn("address", "text", (column) => column.notNull())
+      .addColumn("content_type", "text")
+      .addColumn("body_size", "bigint", (column) => column.notNull())
+      .addColumn("body_id", "text")
+      .addColumn("size", "bigint", (column) => column.notNull())
+      .addColumn("trailers", "text")
+      .addColumn("body", bytesOf(dialect), (column) => column.notNull())
+      .addPrimaryKeyConstraint("removed_captures_key", ["view_id", "cursor"])
+      .execute();
+    await db.schema.createIndex("removed_captures_at").on("removed_captures").column("removed_at").execute();
   },
 };
 
