@@ -12,7 +12,8 @@
  * @module
  */
 import { later } from "./common/later.ts";
-import type { OpenTunnel, OpenTunnelOptions } from "./client/library.ts";
+import type { OpenTunnel } from "./client/library.ts";
+import type { OpenTunnelOptions } from "./client/library_options.ts";
 import type { TailViewOptions } from "./client/library_views.ts";
 import type { CaptureRecord } from "./client/views/mod.ts";
 import { loadEmbeddedRelay, startServerWith } from "./server/program.ts";

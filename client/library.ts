@@ -1,9 +1,9 @@
 import process from "node:process";
 import { loadCaCerts, openConnector, readProxyRules } from "../net/connection/mod.ts";
-import { errorResponse, HttpError } from "../common/http_error.ts";
 import { later } from "../common/later.ts";
 import { describeError } from "../common/log.ts";
 import type { StartEmbeddedRelay } from "./expose/open_relay.ts";
+import { type CheckedOptions, checkOptions, type OpenTunnelOptions } from "./library_options.ts";
 import {
   type CarriedRequest,
   createEphemeralTunnel,
@@ -13,26 +13,6 @@ import {
   type Target,
   type TunnelEnd,
 } from "./tunnel/mod.ts";
-
-/** What a tunnel opened by code leads to; one of the first four is wanted. */
-export interface OpenTunnelOptions {
-  /** A service on this port of this machine. */
-  port?: number;
-  /** A service at this `http:` or `https:` URL. */
-  url?: string | URL;
-  /** A folder or a file, shared as a page that can be looked through. */
-  folder?: string;
-  /** Code in this process that answers visitors. */
-  fetch?: (request: Request) => Response | Promise<Response>;
-  /** With `folder`: visitors can upload, rename and delete. */
-  writable?: boolean;
-  /** With `folder`: what visitors are asked for. */
-  passphrase?: string;
-  /** The server; `PORTWAY_SERVER` when left out, and without that one inside this process. */
-  server?: string | URL;
-  /** Closes the tunnel. */
-  signal?: AbortSignal;
-}
 
 /** What happens to a tunnel, by the names that `on` takes. */
 export interface TunnelEventMap {
@@ -68,9 +48,11 @@ export interface OpenTunnel extends AsyncDisposable {
  */
 export async function openTunnelFrom(
   startEmbeddedRelay: StartEmbeddedRelay,
-  options: OpenTunnelOptions,
+  given: OpenTunnelOptions,
 ): Promise<OpenTunnel> {
-  const { env } = process;
+  const { env } = process, options = checkOptions(given);
+  options.signal?.throwIfAborted();
+  const server = options.server ?? (env.PORTWAY_SERVER ? new URL(env.PORTWAY_SERVER) : null);
   const caCerts = await loadCaCerts({
     PORTWAY_CA_CERTS: env.PORTWAY_CA_CERTS,
     NODE_EXTRA_CA_CERTS: env.NODE_EXTRA_CA_CERTS,
@@ -79,21 +61,20 @@ export async function openTunnelFrom(
   const target = await createTarget(options);
   const stop = new AbortController(), listeners = new Listeners();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
-  const given = options.server ?? (env.PORTWAY_SERVER || undefined);
   let relay: { url: URL; close(): Promise<void> } | null = null;
   const free = async () => {
     await target.close();
     await relay?.close();
   };
   try {
-    relay = given === undefined ? await startEmbeddedRelay(0, null) : null;
-    const server = relay?.url ?? new URL(given ?? "");
-    const tunnel = await createEphemeralTunnel(connect, server, { signal });
+    relay = server === null ? await startEmbeddedRelay(0, null) : null;
+    const url = server ?? relay!.url;
+    const tunnel = await createEphemeralTunnel(connect, url, { signal });
     const opened = Promise.withResolvers<void>();
-    const ended = runTunnel({ connect, server, tunnel, target, signal, events: listeners.events(opened.resolve) });
+    const ended = runTunnel({ connect, server: url, tunnel, target, signal, events: listeners.events(opened.resolve) });
     const closed = ended.finally(free);
     await Promise.race([opened.promise, closed]);
-    closed.then((end) => listeners.tell("close", end), () => {});
+    closed.then((end) => listeners.close(end), () => {});
     const close = async () => {
       stop.abort();
       await closed;
@@ -113,39 +94,27 @@ export async function openTunnelFrom(
   }
 }
 
-async function createTarget(options: OpenTunnelOptions): Promise<Target> {
-  const { port, url, folder, fetch, writable = false, passphrase } = options;
-  const given = [port, url, folder, fetch].filter((one) => one !== undefined);
-  if (given.length !== 1) throw new TypeError("one of port, url, folder and fetch is wanted");
-  if (fetch !== undefined) return createHandlerTarget("a function", wrapFetch(fetch));
+async function createTarget(options: CheckedOptions): Promise<Target> {
+  const { port, url, folder, fetch, writable, passphrase } = options;
+  if (fetch !== undefined) {
+    const target = { fetch: async (request: Request) => await fetch(request), close: () => Promise.resolve() };
+    return createHandlerTarget("a function", target, reportFailure);
+  }
   if (folder !== undefined) {
     const { createFileShare }: typeof import("./files/mod.ts") = await import(later("./files/mod.ts"));
-    return createHandlerTarget(folder, createFileShare({ path: folder, writable, passphrase }));
+    return createHandlerTarget(folder, createFileShare({ path: folder, writable, passphrase }), reportFailure);
   }
-  const service = new URL(url ?? `http://localhost:${port}`);
+  const service = url ?? new URL(`http://localhost:${port}`);
   return createUpstream({ url: service, connect: openConnector(), hostHeader: service.host });
 }
 
-/** A function of the user's may throw; what carries it must be answered. */
-function wrapFetch(
-  fetch: (request: Request) => Response | Promise<Response>,
-): Parameters<typeof createHandlerTarget>[1] {
-  return {
-    async fetch(request) {
-      try {
-        return await fetch(request);
-      } catch (error) {
-        process.stderr.write(`portway: a request failed: ${describeError(error)}\n`);
-        return errorResponse(new HttpError(500, "handler_failed", "It failed."), request.headers.get("accept"));
-      }
-    },
-    close: () => Promise.resolve(),
-  };
+function reportFailure(error: unknown): void {
+  process.stderr.write(`portway: a request failed: ${describeError(error)}\n`);
 }
 
 type Listener<K extends keyof TunnelEventMap> = (detail: TunnelEventMap[K]) => void;
 
-/** Who wants to know what. */
+/** The listeners of one tunnel. An error of one does not stop the others. */
 class Listeners {
   readonly #known: { [K in keyof TunnelEventMap]: Set<Listener<K>> } = {
     request: new Set(),
@@ -153,27 +122,50 @@ class Listeners {
     reconnected: new Set(),
     close: new Set(),
   };
+  /** The end of the tunnel, for listeners that are added after it. */
+  #end: TunnelEnd | null = null;
 
   add<K extends keyof TunnelEventMap>(event: K, listener: Listener<K>): () => void {
-    this.#known[event].add(listener);
-    return () => void this.#known[event].delete(listener);
+    const known = this.#known[event];
+    if (known === undefined) {
+      const names = Object.keys(this.#known);
+      throw new TypeError(`there is no event "${event}": one of ${names.join(", ")} is expected`);
+    }
+    const end = this.#end;
+    if (event === "close" && end !== null) queueMicrotask(() => call(event, listener as Listener<"close">, end));
+    known.add(listener);
+    return () => void known.delete(listener);
   }
 
-  tell<K extends keyof TunnelEventMap>(event: K, detail: TunnelEventMap[K]): void {
-    for (const listener of this.#known[event]) listener(detail);
+  close(end: TunnelEnd): void {
+    this.#end = end;
+    this.#notify("close", end);
+  }
+
+  #notify<K extends keyof TunnelEventMap>(event: K, detail: TunnelEventMap[K]): void {
+    for (const listener of [...this.#known[event]]) call(event, listener, detail);
   }
 
   events(onOpened: () => void): Parameters<typeof runTunnel>[0]["events"] {
     let isOpen = false;
     return {
       onConnected: () => {
-        if (isOpen) this.tell("reconnected", {});
+        if (isOpen) this.#notify("reconnected", {});
         isOpen = true;
         onOpened();
       },
-      onRequest: (request) => this.tell("request", request),
-      onReconnecting: (reason, delayMs) => this.tell("reconnecting", { reason, delayMs }),
+      onRequest: (request) => this.#notify("request", request),
+      onReconnecting: (reason, delayMs) => this.#notify("reconnecting", { reason, delayMs }),
       onDraining: () => {},
+      onDefect: reportFailure,
     };
+  }
+}
+
+function call<T>(event: string, listener: (detail: T) => void, detail: T): void {
+  try {
+    listener(detail);
+  } catch (error) {
+    process.stderr.write(`portway: a listener for "${event}" failed: ${describeError(error)}\n`);
   }
 }

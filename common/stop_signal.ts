@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import process from "node:process";
 
 /** A terminal's Ctrl+C reaches a program twice when a task runner in front of it passes it on. */
@@ -17,21 +18,40 @@ export interface SignalSource {
 }
 
 /**
- * The signals that ask a program to end, each with the exit code that says so. Windows has no SIGTERM that a program
- * could hear; it has Ctrl+Break, and SIGHUP for a console window that is closed, which ends the program some seconds
- * later in any case. Elsewhere SIGHUP is left alone, so that `nohup` does its work.
+ * Returns the signals that ask a program to end, each with its exit code. On Windows a program cannot receive SIGTERM;
+ * Windows has Ctrl+Break, and SIGHUP for a closed console window, which ends the program some seconds later in any case.
+ * Elsewhere SIGHUP counts unless the program was started to ignore it, as `nohup` does.
  */
-function listStopSignals(platform: string = process.platform): ReadonlyMap<string, number> {
+function listStopSignals(platform: string, isHangupIgnored: boolean): ReadonlyMap<string, number> {
   if (platform === "win32") return new Map([["SIGINT", 130], ["SIGBREAK", 149], ["SIGHUP", 129]]);
-  return new Map([["SIGINT", 130], ["SIGTERM", 143]]);
+  const signals = new Map([["SIGINT", 130], ["SIGTERM", 143]]);
+  return isHangupIgnored ? signals : signals.set("SIGHUP", 129);
+}
+
+/**
+ * Whether this process was started with SIGHUP ignored. Linux reports that; elsewhere a program without a terminal on its
+ * standard output is assumed to ignore it.
+ */
+function isHangupIgnored(): boolean {
+  try {
+    const [, mask] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
+    if (mask !== undefined) return (parseInt(mask.slice(-1), 16) & 1) === 1;
+  } catch {
+    // There is no such file on this system.
+  }
+  return process.stdout.isTTY !== true;
 }
 
 /**
  * Aborts its signal, with the signal's name as the reason, at one of {@link listStopSignals}; a later second one ends
  * the process.
  */
-export function listenForStop(platform?: string, source: SignalSource = process): StopSignal {
-  const stop = new AbortController(), codes = listStopSignals(platform);
+export function listenForStop(
+  platform: string = process.platform,
+  source: SignalSource = process,
+  ignoresHangup = isHangupIgnored(),
+): StopSignal {
+  const stop = new AbortController(), codes = listStopSignals(platform, ignoresHangup);
   let stoppedAt = 0;
   const onSignal = (name: string) => {
     if (stop.signal.aborted && Date.now() - stoppedAt > SAME_PRESS_MS) process.exit(codes.get(name));

@@ -404,6 +404,7 @@ export class Mux implements StreamSession {
       case FrameType.reset: {
         const { code, text } = readReason(bytes, start, end);
         const reason = Object.values(ResetReason).find((known) => known === code) ?? ResetReason.cancelled;
+        stream.resetText = text;
         stream.finish(reason, false, stream.isRemoteComplete);
         return stream.handler.onReset(reason, text);
       }

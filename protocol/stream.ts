@@ -46,6 +46,7 @@ export class MuxStream implements RequestStream {
   state: StreamState;
   ended: ResetReason | null = null;
   status = 0;
+  resetText = "";
   carried = 0;
   /** Interim responses so far. */
   interims = 0;
@@ -181,6 +182,7 @@ export class MuxStream implements RequestStream {
   reset(reason: ResetReason, text = ""): void {
     if (this.ended !== null) return this.#give(this.#window?.drop() ?? 0);
     const isSentWhole = !(this.#isOpener ? UP_OPEN : DOWN_OPEN)[this.state];
+    this.resetText = text;
     this.#session.outbox.putReason(FrameType.reset, this.id, reason, text);
     this.finish(reason, isSentWhole, false);
   }

@@ -62,6 +62,8 @@ export interface Stream {
 export interface RequestStream extends Stream {
   /** Status of the final response; 0 before it. */
   readonly status: number;
+  /** The text of the reset that ended the stream, of either side; empty otherwise. */
+  readonly resetText: string;
   /** Called when {@link respond} grants an upgrade. */
   onUpgrade: (() => void) | null;
   /**

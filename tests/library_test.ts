@@ -42,9 +42,96 @@ Deno.test("openTunnel leads to a port, and shares a folder behind a passphrase, 
   assert.equal((await visit(`${closed.url}/a.txt`)).status, 401);
 });
 
+const refused: [options: unknown, message: RegExp][] = [
+  [{ port: 0 }, /"port" is 0: a whole number from 1 to 65535 is expected/],
+  [{ port: 65536 }, /"port" is 65536/],
+  [{ port: "80" }, /"port" is "80"/],
+  [{ url: "localhost:3000" }, /"url" is "localhost:3000": a URL with http:\/\/ or https:\/\/ is expected/],
+  [{ url: "ftp://x" }, /"url" is "ftp:\/\/x"/],
+  [{ url: "no url" }, /"url" is "no url"/],
+  [{ fetch: 3 }, /"fetch" is 3: a function is expected/],
+  [{ folder: "" }, /"folder" is ""/],
+  [{ folder: ".", writable: "yes" }, /"writable" is "yes"/],
+  [{ port: 80, passphrase: "open sesame" }, /"passphrase" needs "folder"/],
+  [{ port: 80, writable: true }, /"writable" needs "folder"/],
+  [{ folder: ".", passphrase: "" }, /"passphrase" is ""/],
+  [{ prot: 80 }, /unknown option "prot": did you mean "port"\?/],
+  [{ port: 80, server: "example.com" }, /"server" is "example.com"/],
+  [{ port: 80, signal: {} }, /"signal" is an object: an AbortSignal is expected/],
+  [undefined, /options are expected/],
+];
+
+for (const [options, message] of refused) {
+  Deno.test(`openTunnel(${JSON.stringify(options)}) is a TypeError that names the option`, async () => {
+    const open = openTunnel as (options: unknown) => Promise<unknown>;
+    await assert.rejects(open(options), (error) => error instanceof TypeError && message.test(error.message));
+  });
+}
+
+Deno.test("openTunnel rejects with the reason of a signal that has aborted", async () => {
+  const reason = new Error("not wanted");
+  const signal = AbortSignal.abort(reason);
+  await assert.rejects(openTunnel({ fetch: () => new Response(), signal }), (error) => error === reason);
+});
+
+Deno.test("a listener that throws stops no other, and one for close is called after the end too", async () => {
+  const heard: string[] = [], requested = Promise.withResolvers<void>();
+  const tunnel = await openTunnel({ fetch: () => new Response("hello") });
+  tunnel.on("request", () => {
+    throw new Error("a listener's mistake");
+  });
+  tunnel.on("request", ({ status }) => {
+    heard.push(`request ${status}`);
+    requested.resolve();
+  });
+  assert.equal(await (await visit(tunnel.url)).text(), "hello");
+  await requested.promise;
+  assert.equal(await (await visit(tunnel.url)).text(), "hello", "the session continues");
+  await tunnel.close();
+  const { promise, resolve } = Promise.withResolvers<string>();
+  tunnel.on("close", ({ cause }) => resolve(cause));
+  assert.equal(await promise, "stopped");
+  assert.equal(heard[0], "request 200");
+});
+
+Deno.test("a visitor who disconnects amid a response is reported with status 499", async () => {
+  const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(1000)) });
+  await using tunnel = await openTunnel({ fetch: () => new Response(body) });
+  const requested = Promise.withResolvers<TunnelEventMap["request"]>();
+  tunnel.on("request", requested.resolve);
+  const { host, port } = new URL(tunnel.url);
+  const visitor = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
+  await visitor.write(new TextEncoder().encode(`GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`));
+  await visitor.read(new Uint8Array(1000));
+  visitor.close();
+  const { status, reason } = await requested.promise;
+  assert.deepEqual([status, reason], [499, "the visitor disconnected"]);
+});
+
+Deno.test("a request that the service cannot handle is reported with the reason that its visitor sees", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  const serving = (async () => {
+    for await (const connection of listener) {
+      await connection.write(new TextEncoder().encode("220 smtp\r\n"));
+      connection.close();
+    }
+  })();
+  await using tunnel = await openTunnel({ port });
+  const requested = Promise.withResolvers<TunnelEventMap["request"]>();
+  tunnel.on("request", requested.resolve);
+  const { error } = JSON.parse(await (await visit(tunnel.url, { headers: { accept: "application/json" } })).text());
+  const { status, reason } = await requested.promise;
+  assert.equal(status, 502);
+  assert.match(error.details, /220 smtp/);
+  assert.equal(reason, `${error.message} ${error.details}`);
+  listener.close();
+  await serving;
+});
+
 Deno.test("openTunnel says what is wrong: nothing to lead to, too much, a server that is not there", async () => {
-  await assert.rejects(openTunnel({}), /one of port, url, folder and fetch is wanted/);
-  await assert.rejects(openTunnel({ port: 1, folder: "." }), TypeError);
+  await assert.rejects(openTunnel({} as never), /one of port, url, folder and fetch is expected/);
+  await assert.rejects(openTunnel({ port: 1, folder: "." } as never), TypeError);
   await assert.rejects(openTunnel({ port: 1, server: "http://127.0.0.1:1" }), /cannot reach the server/);
   await assert.rejects(openTunnel({ folder: "/nonexistent" }), /nonexistent/);
 });

@@ -27,7 +27,7 @@ export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
       return Promise.resolve();
     },
     // An upgrade is told of twice: when it was granted, and as a request when it has ended.
-    request: ({ method, path, status, durationMs, bytes, upgrade, port }) =>
+    request: ({ method, path, status, durationMs, bytes, upgrade, port, reason }) =>
       print(upgrade === "open" ? "upgrade" : "request", {
         time: new Date().toISOString(),
         method,
@@ -36,6 +36,7 @@ export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
         durationMs: Math.round(durationMs * 1000) / 1000,
         bytes,
         port,
+        ...(reason && { reason }),
       }),
     reconnecting: (reason, delayMs) => print("reconnecting", { reason, delayMs: Math.round(delayMs) }),
     reconnected: () => print("reconnected", {}),

@@ -31,6 +31,8 @@ export interface CarriedLine {
   upgrade: "open" | "closed" | null;
   /** Where several are carried. */
   port?: number;
+  /** The reason for a missing or incomplete response. */
+  reason?: string | null;
 }
 
 /** What went through a tunnel, for its last line. */

@@ -77,13 +77,22 @@ class TextScreen implements Screen {
     await this.#beginToWait(urls[1] ?? urls[0]);
   }
 
-  request({ method, path, status, durationMs, upgrade, port }: CarriedLine): void {
+  request({ method, path, status, durationMs, upgrade, port, reason }: CarriedLine): void {
     let took = upgrade === "open" ? "open" : formatDuration(durationMs);
     if (upgrade === "closed") took += ", closed";
     if (port !== undefined) took += ` :${port}`;
     const paint = this.#paint;
     const answer = this.#answers[status] ??= ` ${paint(colorOf(status), String(status))} `;
-    this.#out.write(timestamp(this.#now()), " ", method, " ", escapePath(path), answer, paint(DIM, took));
+    this.#out.write(
+      timestamp(this.#now()),
+      " ",
+      method,
+      " ",
+      escapePath(path),
+      answer,
+      paint(DIM, took),
+      reason ? ` ${printable(reason)}` : "",
+    );
   }
 
   reconnecting(reason: string, delayMs: number): void {
@@ -120,17 +129,23 @@ class TextScreen implements Screen {
   }
 
   async #beginToWait(url: string): Promise<void> {
-    if (this.#showQr) await this.#writeQr(url);
+    // A code can scroll the lines above it off a small terminal, so the URL follows it.
+    if (this.#showQr && await this.#writeQr(url)) this.#out.write(`\n  ${this.#paint(BOLD, url)}`);
     this.#out.write(`\n${this.#paint(DIM, "Waiting for connections. Press Ctrl+C to stop.")}`);
   }
 
-  async #writeQr(url: string): Promise<void> {
+  /** Returns whether the terminal has room for the code. */
+  async #writeQr(url: string): Promise<boolean> {
     const { createQr }: typeof import("./qr_code.ts") = await import(later("./qr_code.ts"));
     const code = createQr(url, this.#color), width = widthOf(code);
-    if (width <= this.#columns) return this.#out.write("\n" + code);
+    if (width <= this.#columns) {
+      this.#out.write("\n" + code);
+      return true;
+    }
     // What breaks into other lines no camera can read.
     const text = `The QR code needs a terminal of ${width} columns, and this one has ${this.#columns}.`;
     this.#errors.write(this.#paintError(YELLOW, text));
+    return false;
   }
 }
 

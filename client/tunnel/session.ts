@@ -54,6 +54,8 @@ export interface SessionOptions {
   onGoAway(reason: GoAwayReason, text: string): void;
   /** The relay has something for the user. */
   onNotice?(text: string): void;
+  /** A defect of this program ended one request. */
+  onDefect?(error: unknown): void;
   /** It has ended. */
   onEnd(reason: GoAwayReason, text: string): void;
 }
@@ -69,6 +71,8 @@ export interface CarriedRequest {
   bytes: number;
   /** Of an upgrade that was granted: whether this is its beginning or its end; null for all else. */
   upgrade: "open" | "closed" | null;
+  /** The reason that the visitor got no response, or no complete one; null for all others. */
+  reason: string | null;
 }
 
 /** The client's end of a running connection to the relay. */
@@ -166,6 +170,7 @@ class WebSocketSession implements ClientSession {
       maxStreams: MAX_STREAMS,
       maxUpgrades: MAX_UPGRADES,
       onOpen: (stream, frame, start, end, opening) => this.#onOpen(stream, frame, start, end, opening),
+      onDefect: (error) => options.onDefect?.(error),
       onGoAway: options.onGoAway,
       onNotice: options.onNotice && ((_code, text) => options.onNotice?.(text)),
       onEnd: (reason, text) => {
@@ -232,13 +237,16 @@ class WebSocketSession implements ClientSession {
     heardAt: number,
     upgrade: CarriedRequest["upgrade"],
   ): void {
+    // A visitor who disconnects amid a response got no complete one, although its status was sent.
+    const isCut = stream.status === 0 || (upgrade === null && isGone(stream.ended));
     this.#options.onRequest({
       method,
       path,
-      status: stream.status === 0 ? statusOfReset(stream.ended) : stream.status,
+      status: isCut ? statusOfReset(stream.ended) : stream.status,
       durationMs: this.#mux.now() - heardAt,
       bytes: stream.carried,
       upgrade,
+      reason: upgrade === null ? explainReset(stream.ended, stream.resetText) : null,
     });
   }
 }
@@ -259,6 +267,27 @@ function statusOfReset(reason: ResetReason | null): number {
       return 502;
   }
 }
+
+const isGone = (reason: ResetReason | null) => reason === ResetReason.cancelled || reason === ResetReason.sessionLost;
+
+/** Returns the reason for a missing or incomplete response, in the words that the relay shows the visitor. */
+function explainReset(reason: ResetReason | null, text: string): string | null {
+  if (reason === null || reason === ResetReason.none) return null;
+  if (reason === ResetReason.cancelled) return "the visitor disconnected";
+  const sentence = RESET_REASONS[reason];
+  return text === "" ? sentence : `${sentence} ${text}`;
+}
+
+const RESET_REASONS: Readonly<Record<Exclude<ResetReason, 0 | 1>, string>> = {
+  [ResetReason.refused]: "The local service cannot be reached.",
+  [ResetReason.broken]: "The local service broke off before it answered.",
+  [ResetReason.notHttp]: "The local service does not speak HTTP.",
+  [ResetReason.idle]: "The local service took too long to answer.",
+  [ResetReason.sessionLost]: "The connection to the server was lost.",
+  [ResetReason.limit]: "This tunnel carries as many requests as it may at a time.",
+  [ResetReason.forbidden]: "This port may not be reached through the tunnel.",
+  [ResetReason.internal]: "The client failed.",
+};
 
 /** No status of HTTP: what logs show for a visitor who left before the answer. */
 const CLIENT_CLOSED_REQUEST = 499;

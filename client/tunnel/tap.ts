@@ -127,6 +127,10 @@ class TappedStream implements RequestStream {
     return this.#stream.status;
   }
 
+  get resetText(): string {
+    return this.#stream.resetText;
+  }
+
   get onUpgrade(): (() => void) | null {
     return this.#stream.onUpgrade;
   }

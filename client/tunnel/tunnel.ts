@@ -21,6 +21,8 @@ export interface TunnelEvents {
   onDraining(active: number, ms: number): void;
   /** The relay has something for the user. */
   onNotice?(text: string): void;
+  /** A defect of this program ended one request. */
+  onDefect?(error: unknown): void;
 }
 
 /** How a tunnel ended. */
@@ -136,6 +138,7 @@ async function connectOnce(
       signal: stop,
       onRequest: (request) => options.events.onRequest(request),
       onNotice: options.events.onNotice?.bind(options.events),
+      onDefect: options.events.onDefect?.bind(options.events),
       onGoAway: end,
       onEnd: (reason, text) => {
         // It may end before its opening has come back to us.
