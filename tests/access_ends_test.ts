@@ -38,7 +38,8 @@ Deno.test("a revoked token's sessions end at once, and those of another of the s
   await using other = await expose(server, { token: kept.token, tunnel: second, service: site });
   equal((await visit(`${first.url}/text`)).status, 200);
   equal((await postForm(server, `/account/tokens/${lost.id}/revoke`, cookie)).status, 303);
-  deepEqual((await open.ended).reason, "disabled");
+  const end = await open.ended;
+  deepEqual([end.reason, end.text], ["disabled", "the login or token of this client was revoked: log in again"]);
   equal((await visit(`${second.url}/text`)).status, 200);
   await expose(server, { token: lost.token, tunnel: first, service: site }).then(
     () => ok(false, "a revoked token opened a session"),

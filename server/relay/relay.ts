@@ -142,7 +142,7 @@ export class Relay implements Area {
         session.user.login = ended.successor;
         continue;
       }
-      session.end(GoAwayReason.disabled, "your user may not use this tunnel any more");
+      session.end(GoAwayReason.disabled, explainEnded(ended));
     }
   }
 
@@ -253,4 +253,11 @@ function isOf(ended: Ended, { userId, accountId, login }: SessionUser): boolean 
   if ("leftAccountId" in ended) return false;
   if ("login" in ended) return login === ended.login;
   return userId === ended.userId && (ended.accountId === null || accountId === ended.accountId);
+}
+
+/** Returns the reason that the client shows its user. */
+function explainEnded(ended: Ended): string {
+  if ("userId" in ended) return "your user may not use this tunnel any more";
+  if ("leftAccountId" in ended) return "this login was switched to another account";
+  return "the login or token of this client was revoked: log in again";
 }
