@@ -95,6 +95,23 @@ Deno.test("createTextScreen shows a QR code where it fits, and says so where it 
   }
 });
 
+Deno.test("createTextScreen shows the URL below a QR code, which scrolls the lines above it away", async () => {
+  const { screen, out } = createScreen({ showQr: true });
+  await screen.opened({ id: "i", url: "http://a.example", target: "t", expiresAt: NOW, resumed: false });
+  const code = out.lines.findIndex((line) => line.includes("\u2584\u2580"));
+  assert(code >= 0);
+  assert(out.lines.slice(code + 1).some((line) => line.includes("http://a.example")));
+});
+
+Deno.test("createTextScreen shows the reason for a missing response, made safe", () => {
+  const { screen, out } = createScreen();
+  const line = { method: "GET", path: "/", durationMs: 1, bytes: 1, upgrade: null };
+  screen.request({ ...line, status: 502, reason: "The local service does not speak HTTP. \x1b[2J" });
+  screen.request({ ...line, status: 200, reason: null });
+  assert.match(out.lines[0], / GET \/ 502 1\.0ms The local service does not speak HTTP\. \?\[2J$/);
+  assert.match(out.lines[1], / GET \/ 200 1\.0ms$/);
+});
+
 Deno.test("createTextScreen lets nobody steer the terminal", () => {
   const { screen, out, errors } = createScreen();
   screen.request({ method: "GET", path: "/\x1b[2J\x9b", status: 200, durationMs: 1, bytes: 1, upgrade: null });
