@@ -11,16 +11,15 @@ import { createCall, noSuch } from "./better_auth/call.ts";
 import { ClientForms } from "./forms/clients.ts";
 import { ConsentForms } from "./forms/consent.ts";
 import { EntryForms } from "./forms/entry.ts";
-import { addFirstAdmin } from "./first_admin.ts";
 import { Identifier, type Identity, toAccount, toPlan } from "./identify.ts";
 import { createMailer } from "./mail.ts";
 import { MemberForms } from "./forms/members.ts";
-import { createOAuthHandler } from "./oauth_handler.ts";
+import { createOAuthHandlers } from "./oauth_handler.ts";
 import { createAccountsApi, tokenBound } from "./routes.ts";
 import { createSecret } from "../../common/secret.ts";
 import { SessionForms } from "./forms/sessions.ts";
 import type { Shared } from "./forms/shared.ts";
-import type { Accounts, SignUpPolicy } from "./types.ts";
+import type { Accounts, FirstAdmin, SignUpPolicy } from "./types.ts";
 
 /** What accounts need of the server, and the operator's choices about them. */
 export interface AccountsOptions {
@@ -56,7 +55,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   };
   const sweep = startSweep(identities, log);
   return {
-    handlers: [createOAuthHandler({ ...shared, onReplay: (userId) => noteReplay(shared.audit, log, userId) })],
+    handlers: createOAuthHandlers({ ...shared, onReplay: (userId) => noteReplay(shared.audit, log, userId) }),
     api: createAccountsApi({ store, identify, switchAccount }),
     authenticate: async (exchange) => (await identify(exchange))?.principal ?? null,
     checkOrigin: (exchange) => requireOwnOrigin(exchange, origin),
@@ -120,6 +119,21 @@ function createShared(options: AccountsOptions, listeners: ReadonlySet<(ended: E
     onChange,
     onEnded,
   };
+}
+
+/** Makes the admin whom the operator's options name, with an account, unless there is a user. */
+async function addFirstAdmin(
+  { audit, loadAuth, store }: Pick<Shared, "audit" | "loadAuth" | "store">,
+  { email, password }: FirstAdmin,
+): Promise<void> {
+  const passwordHash = await (await loadAuth()).hashPassword(password);
+  // The operator pays for the server, whatever the plan of other new accounts.
+  const plan = "paid";
+  const user = { name: email.split("@", 1)[0], email, passwordHash, isAdmin: true, plan };
+  // Another server on the same database may have been first.
+  if (typeof await store.identities.addUser(user, "first") === "object") {
+    await audit.write(SERVER, "admin_added", email);
+  }
 }
 
 /** Ends all that a user has open, who has set a new password. */

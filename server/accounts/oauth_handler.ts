@@ -9,10 +9,10 @@ import type { Auth } from "./better_auth/auth.ts";
 import {
   ACCESS_TOKEN_PREFIX,
   ADDRESS_HEADER,
+  CLI_CLIENT_ID,
   REFRESH_TOKEN_PREFIX,
   REUSE_SECONDS,
 } from "./better_auth/auth_options.ts";
-import { CLI_CLIENT_ID } from "./better_auth/cli_client.ts";
 import { deviceAccountOf } from "./forms/consent.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./identify.ts";
 import { createSecret, hashSecret } from "../../common/secret.ts";
@@ -71,7 +71,7 @@ const TOLD = [
 const MAX_FORM_BYTES = 16 * 1024;
 
 /** What OAuth clients call. */
-export function createOAuthHandler(options: OAuthHandlerOptions): Handler {
+export function createOAuthHandlers(options: OAuthHandlerOptions): Handler[] {
   // A device asks every five seconds, and many people may be behind one address.
   const limiter = createRateLimiter({ burst: 120, perMinute: 120 });
   const turns = new TokenTurns();
@@ -90,13 +90,13 @@ export function createOAuthHandler(options: OAuthHandlerOptions): Handler {
     return await answerClient(options, turns, exchange, path, address);
   }
 
-  return {
+  return ["/api/auth/", "/.well-known/"].map((prefix) => ({
+    prefix,
     handle(exchange) {
       const path = exchange.path.split("?", 1)[0];
-      if (!path.startsWith("/api/auth/") && !METADATA.has(path)) return undefined;
-      return answer(exchange, path);
+      return prefix === "/api/auth/" || METADATA.has(path) ? answer(exchange, path) : undefined;
     },
-  };
+  }));
 }
 
 /** These answers say nothing of a browser's user, so pages of any origin may read them. */

@@ -11,7 +11,7 @@ import { Tails } from "./service/tails.ts";
 import { ViewService } from "./service/view_service.ts";
 import { CaptureCounter, type CaptureFigures } from "./figures.ts";
 import { Committer } from "./receive/committer.ts";
-import { HeldBytes } from "./receive/held_bytes.ts";
+import { HeldBytes } from "./receive/read_body.ts";
 import { KnownViews } from "./receive/known_views.ts";
 import { createReceiver } from "./receive/receiver.ts";
 import { captureAgain } from "./replay/capture_again.ts";

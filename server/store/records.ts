@@ -11,7 +11,9 @@ import { createPersonalTokens, type PersonalTokens } from "./accounts/personal_t
 import { createSettings, type Settings } from "./accounts/settings.ts";
 // Captures
 import type { Captures } from "./captures/types.ts";
-import { createCaptureStore } from "./captures/captures.ts";
+import { createCaptureReads } from "./captures/reads.ts";
+import { createCaptureRemoval } from "./captures/removal.ts";
+import { createCaptureWrites } from "./captures/writes.ts";
 import { createViews, type Views } from "./captures/views.ts";
 
 /** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
@@ -44,6 +46,6 @@ export function createRecords(db: Kysely<Database>): Records {
     settings: createSettings(db),
     // Captures
     views: createViews(db),
-    captures: createCaptureStore(db),
+    captures: { ...createCaptureWrites(db), ...createCaptureReads(db), ...createCaptureRemoval(db) },
   };
 }

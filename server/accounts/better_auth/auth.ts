@@ -1,5 +1,4 @@
-import { type AuthOptions, loadAuthOptions } from "./auth_options.ts";
-import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "./cli_client.ts";
+import { type AuthOptions, CLI_CLIENT_ID, CLI_CLIENT_NAME, loadAuthOptions } from "./auth_options.ts";
 
 /** Better-auth as this server uses it. Only the paths that `oauth_handler.ts` lists are reachable from outside. */
 export interface Auth {

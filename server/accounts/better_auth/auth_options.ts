@@ -1,8 +1,7 @@
 import type { BetterAuthOptions } from "better-auth";
-import { z } from "zod";
 import { type Plan, SCOPES } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
-import { Turns } from "./turns.ts";
+import { loadPasswords, loadPasswordSignIn } from "./passwords.ts";
 
 /** What better-auth is set up with. */
 export interface AuthOptions {
@@ -27,6 +26,12 @@ const isSecure = (origin: string): boolean => origin.startsWith("https:");
 
 const HOUR = 3600, DAY = 24 * HOUR;
 
+/** The OAuth client that the command line logs in as. */
+export const CLI_CLIENT_ID = "portway-cli";
+
+/** What its users read. */
+export const CLI_CLIENT_NAME = "Portway on the command line";
+
 /** How long a browser stays signed in. */
 const SESSION_SECONDS = 30 * DAY;
 /** Access tokens are looked up at every use; their short life only bounds what a stolen one is good for. */
@@ -42,10 +47,6 @@ export const MIN_PASSWORD = 8, MAX_PASSWORD = 128;
 /** The code of the refusal to open a session for a user who was suspended. */
 export const USER_SUSPENDED = "USER_SUSPENDED";
 
-/** The path of the sign-in by password, below `/api/auth`. */
-export const SIGN_IN_PATH = "/portway/sign-in";
-const WRONG_CREDENTIALS = "INVALID_EMAIL_OR_PASSWORD";
-
 /** What access tokens of OAuth begin with: it tells them from personal ones, and lets scanners find leaked ones. */
 export const ACCESS_TOKEN_PREFIX = "pwa_";
 /** What refresh tokens of OAuth begin with. */
@@ -55,7 +56,6 @@ export const REFRESH_TOKEN_PREFIX = "pwr_";
 export const ADDRESS_HEADER = "x-portway-address";
 
 type Plugins = NonNullable<BetterAuthOptions["plugins"]>;
-type Passwords = NonNullable<NonNullable<BetterAuthOptions["emailAndPassword"]>["password"]>;
 type DatabaseHooks = NonNullable<BetterAuthOptions["databaseHooks"]>;
 
 /**
@@ -118,18 +118,6 @@ export async function loadAuthOptions(
   };
 }
 
-/** Each hash takes 32 MB and a tenth of a second of a processor: strangers must not have many made at once. */
-const HASHES = { atATime: 2, waiting: 64 };
-
-async function loadPasswords(): Promise<Passwords> {
-  const { hashPassword, verifyPassword } = await import("better-auth/crypto");
-  const turns = new Turns(HASHES);
-  return {
-    hash: (password) => turns.run(() => hashPassword(password)),
-    verify: (pair) => turns.run(() => verifyPassword(pair)),
-  };
-}
-
 async function createHooks(
   { store }: AuthOptions,
   needAccount: (userId: string) => Promise<string>,
@@ -182,31 +170,6 @@ async function loadPlugins({ origin, defaultPlan }: AuthOptions): Promise<Plugin
     oauthDeviceAuthorization({ verificationUri: `${origin}/device`, expiresIn: "15m" }),
     await loadPasswordSignIn(),
   ];
-}
-
-/**
- * Signs in by password. Better-auth's own endpoint refuses addresses without a dot in their domain, which servers in a
- * local network have. A client's login continues from here as from that endpoint, by `oauth_query`.
- */
-async function loadPasswordSignIn(): Promise<Plugins[number]> {
-  const [{ APIError, createAuthEndpoint }, { setSessionCookie }] = await Promise.all([
-    import("better-auth/api"),
-    import("better-auth/cookies"),
-  ]);
-  const body = z.object({ email: z.string(), password: z.string(), oauth_query: z.string().optional() });
-  const signIn = createAuthEndpoint(SIGN_IN_PATH, { method: "POST", body }, async (context) => {
-    const { internalAdapter, password: passwords } = context.context;
-    const { email, password } = context.body;
-    const found = await internalAdapter.findUserByEmail(email, { includeAccounts: true });
-    const hash = found?.accounts.find(({ providerId }) => providerId === "credential")?.password;
-    // An unknown address takes as long as a wrong password.
-    const isRight = hash ? await passwords.verify({ hash, password }) : await passwords.hash(password) === null;
-    if (found === null || !isRight) throw new APIError("UNAUTHORIZED", { code: WRONG_CREDENTIALS });
-    const session = await internalAdapter.createSession(found.user.id);
-    await setSessionCookie(context, { session, user: found.user });
-    return context.json({ token: session.token });
-  });
-  return { id: "portway", endpoints: { signIn } };
 }
 
 function readAccount(session: Record<string, unknown>): string | undefined {

@@ -2,7 +2,7 @@ import { HttpError } from "../../../common/http_error.ts";
 import type { Principal, Scope } from "../../access/mod.ts";
 import { type AuditEntry, type Membership, type PersonalToken, type Store, TooManyTokens } from "../../store/mod.ts";
 import { noSuch, notAllowed } from "../better_auth/call.ts";
-import { CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
+import { CLI_CLIENT_NAME } from "../better_auth/auth_options.ts";
 import { sessionWanted } from "./entry.ts";
 import { fieldRefused } from "../../http/mod.ts";
 import { readName } from "./fields.ts";

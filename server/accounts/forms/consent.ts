@@ -4,7 +4,7 @@ import type { Exchange } from "../../../net/listener/mod.ts";
 import { requireLogin, type Scope, SCOPES } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
 import { callerOf, loginExpired } from "../better_auth/call.ts";
-import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "../better_auth/cli_client.ts";
+import { CLI_CLIENT_ID, CLI_CLIENT_NAME } from "../better_auth/auth_options.ts";
 import { readEntered, sessionWanted } from "./entry.ts";
 import { fieldRefused } from "../../http/mod.ts";
 import { type Identity, isScope } from "../identify.ts";

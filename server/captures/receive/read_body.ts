@@ -1,8 +1,7 @@
 import type { Exchange } from "../../../net/listener/mod.ts";
 import { INLINE_BYTES } from "../../store/mod.ts";
-import { announcedTooLarge, captureTooLarge } from "../errors.ts";
+import { announcedTooLarge, captureTooLarge, storageBusy } from "../errors.ts";
 import type { Committer } from "./committer.ts";
-import type { HeldBytes } from "./held_bytes.ts";
 
 /** Bytes of a long body that are kept in one go. */
 const PIECE_BYTES = 256 * 1024;
@@ -121,3 +120,29 @@ export class BodyReader {
 }
 
 const NOTHING = new Uint8Array(0);
+
+/** Counts the bytes that wait in memory for the disk, of all calls together. */
+export class HeldBytes {
+  readonly #max: number;
+  #held = 0;
+
+  /** @param max bytes that may wait */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @throws HttpError 503 where there is no room for so many more */
+  take(bytes: number): void {
+    if (this.#held + bytes > this.#max) throw storageBusy();
+    this.#held += bytes;
+  }
+
+  /** Those need no memory any more. */
+  give(bytes: number): void {
+    this.#held -= bytes;
+  }
+
+  get count(): number {
+    return this.#held;
+  }
+}

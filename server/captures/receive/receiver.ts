@@ -10,9 +10,8 @@ import { noSuchView, tooManyCalls } from "../errors.ts";
 import type { AnsweredCall } from "./call_values.ts";
 import { answerCall } from "./response.ts";
 import type { Committer } from "./committer.ts";
-import type { HeldBytes } from "./held_bytes.ts";
+import { BodyReader, checkAnnounced, type HeldBytes } from "./read_body.ts";
 import type { KnownViews } from "./known_views.ts";
-import { BodyReader, checkAnnounced } from "./read_body.ts";
 
 /** What takes calls to views, and its limits. */
 export interface ReceiverOptions {
@@ -36,6 +35,7 @@ const VIA_HEADER = VIA_FIELD.toLowerCase();
 /** Captures whatever is sent to `/req/<view>`, with any method and anything behind it. */
 export function createReceiver(options: ReceiverOptions): Handler {
   return {
+    prefix: "/req",
     handle(exchange) {
       if (!/^\/req(?:[/?]|$)/.test(exchange.path)) return undefined;
       return receive(exchange, options);

@@ -1,6 +1,6 @@
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { makeFile } from "./make_file.ts";
 
 /** A folder that is nobody else's. */
 export interface FolderClaim {
@@ -31,5 +31,18 @@ export function claimFolder(dataDir: string): FolderClaim {
     const isTaken = cause instanceof Error && "errcode" in cause && (Number(cause.errcode) & 0xff) === BUSY;
     if (!isTaken) throw cause;
     throw new Error("another server that runs has this folder: give each one of its own with --data-dir", { cause });
+  }
+}
+
+/**
+ * Makes an empty file for its owner alone, unless it is there. One that is there is not even opened: to close it again
+ * would let go of the locks that this process has on it, as POSIX has it (https://sqlite.org/howtocorrupt.html, 2.2).
+ * @throws Error when it cannot be made
+ */
+export function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { Turns } from "./turns.ts";
+import { Turns } from "./passwords.ts";
 
 Deno.test("work runs a few at a time and in order, and what is too much is refused", async () => {
   const turns = new Turns({ atATime: 2, waiting: 2 });
