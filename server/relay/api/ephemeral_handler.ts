@@ -3,7 +3,7 @@ import { HttpError, serverRestarting } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import type { RateLimiter } from "../../../common/rate_limiter.ts";
 import { checkQuery, type Handler } from "../../http/mod.ts";
-import { LabelTaken } from "../../store/mod.ts";
+import { LabelTaken, TooManyTunnels } from "../../store/mod.ts";
 import { checkSecret } from "../session/handshake.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Ephemeral } from "../tunnel/ephemeral.ts";
@@ -47,12 +47,11 @@ export function createEphemeralHandler(options: EphemeralHandlerOptions): Handle
 }
 
 async function create(exchange: Exchange, options: EphemeralHandlerOptions): Promise<Response> {
-  const { ephemerals, sessions, limiter, readOrigin } = options;
+  const { sessions, limiter, readOrigin } = options;
   // Nobody could open a session to it here.
   if (sessions.draining) throw serverRestarting();
   const waitMs = limiter.take(networkOf(readOrigin(exchange).address));
   if (waitMs > 0) throw tooManyTunnels(waitMs);
-  if (await ephemerals.count() >= options.maxTunnels) throw serverFull();
   const secret = createSecret();
   const tunnel = await addTunnel(options, hashSecret(secret));
   return Response.json({ ...describe(tunnel, options), secret }, { status: 201, headers: NO_STORE });
@@ -80,7 +79,7 @@ function describe({ record, traffic }: Ephemeral, { urlOf, now }: EphemeralHandl
 }
 
 async function addTunnel(options: EphemeralHandlerOptions, secretHash: string): Promise<Ephemeral> {
-  const { ephemerals, lifetimeMs, bytesLimit, now } = options;
+  const { ephemerals, lifetimeMs, bytesLimit, maxTunnels, now } = options;
   const createdAt = now();
   const record = {
     id: crypto.randomUUID(),
@@ -92,8 +91,9 @@ async function addTunnel(options: EphemeralHandlerOptions, secretHash: string): 
   };
   for (;;) {
     try {
-      return await ephemerals.add({ ...record, label: createLabel() });
+      return await ephemerals.add({ ...record, label: createLabel() }, maxTunnels);
     } catch (error) {
+      if (error instanceof TooManyTunnels) throw serverFull();
       if (!(error instanceof LabelTaken)) throw error;
     }
   }

@@ -35,15 +35,10 @@ export class EphemeralRegistry {
     return this.#keepFound(await this.#store.findById(id));
   }
 
-  /** Stores a new tunnel. @throws LabelTaken, StoreUnavailable */
-  async add(record: EphemeralTunnel): Promise<Ephemeral> {
-    await this.#store.insert(record);
+  /** Stores a new tunnel. @param limit open tunnels @throws LabelTaken, TooManyTunnels, StoreUnavailable */
+  async add(record: EphemeralTunnel, limit: number): Promise<Ephemeral> {
+    await this.#store.insert(record, limit);
     return this.#keep(record);
-  }
-
-  /** Returns the number of tunnels that have not expired. */
-  count(): Promise<number> {
-    return this.#store.count(this.#context.now());
   }
 
   /** Stores traffic, ends closed tunnels and removes unused ones from memory. Call it about once a second. */

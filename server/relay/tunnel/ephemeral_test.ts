@@ -83,7 +83,7 @@ function open(clock = { time: 0 }) {
 
 Deno.test("ephemeral tunnels are one object a record, however they are found", async () => {
   const { registry, store } = open();
-  const added = await registry.add(record);
+  const added = await registry.add(record, 10);
   assert.equal(registry.endpoints.get("label")?.tunnel, added);
   assert.equal((await registry.findEndpoint("label"))?.tunnel, added);
   assert.equal(await registry.findById("id"), added);
@@ -102,7 +102,7 @@ Deno.test("two visitors who ask for a stored ephemeral tunnel at once get the sa
 
 Deno.test("sweep stores traffic once, and what a failing store refused is stored later", async () => {
   const { registry, store, errors } = open();
-  const tunnel = await registry.add(record);
+  const tunnel = await registry.add(record, 10);
   tunnel.endpoint.meter(10);
   store.failing = true;
   await registry.sweep();
@@ -116,7 +116,7 @@ Deno.test("sweep stores traffic once, and what a failing store refused is stored
 
 Deno.test("sweep ends expired tunnels, and forgets those that nobody uses once their traffic is stored", async () => {
   const { registry, store, clock } = open();
-  const tunnel = await registry.add(record);
+  const tunnel = await registry.add(record, 10);
   const { ends } = attach(tunnel);
   clock.time = 999;
   await registry.sweep();

@@ -1,6 +1,7 @@
-import type { Kysely, Selectable } from "kysely";
-import { LabelTaken } from "../errors.ts";
+import type { Kysely, Selectable, Transaction } from "kysely";
+import { LabelTaken, TooManyTunnels } from "../errors.ts";
 import type { Database } from "../schema/mod.ts";
+import { takeTurns } from "../take_turns.ts";
 
 /** An ephemeral tunnel as it is kept. Times are Unix milliseconds. */
 export interface EphemeralTunnel {
@@ -25,8 +26,12 @@ export interface EphemeralTraffic {
 
 /** Ephemeral tunnels. */
 export interface EphemeralTunnels {
-  /** @throws LabelTaken when the label is in use */
-  insert(tunnel: EphemeralTunnel): Promise<void>;
+  /**
+   * Stores a new tunnel.
+   * @param limit tunnels that have not expired when this one is created; none when left out
+   * @throws LabelTaken, TooManyTunnels
+   */
+  insert(tunnel: EphemeralTunnel, limit?: number): Promise<void>;
   findByLabel(label: string): Promise<EphemeralTunnel | null>;
   findById(id: string): Promise<EphemeralTunnel | null>;
   /** Adds traffic to several tunnels in one transaction; unknown ids are passed over. */
@@ -40,11 +45,13 @@ export interface EphemeralTunnels {
 /** Ephemeral tunnels in any database that Kysely speaks to. */
 export function createEphemeralTunnels(db: Kysely<Database>): EphemeralTunnels {
   return {
-    async insert(tunnel) {
-      const result = await db.insertInto("ephemeral_tunnels").values(toRow(tunnel))
-        .onConflict((conflict) => conflict.column("label").doNothing()).executeTakeFirst();
-      if (result.numInsertedOrUpdatedRows === 0n) throw new LabelTaken(`the label "${tunnel.label}" is in use`);
-    },
+    insert: (tunnel, limit = Infinity) =>
+      takeTurns(db, "ephemeral tunnels", async (transaction) => {
+        if (limit < Infinity && await count(transaction, tunnel.createdAt) >= limit) {
+          throw new TooManyTunnels(`the server has ${limit} ephemeral tunnels`);
+        }
+        await insert(transaction, tunnel);
+      }),
     async findByLabel(label) {
       return fromRow(
         await db.selectFrom("ephemeral_tunnels").selectAll().where("label", "=", label).executeTakeFirst(),
@@ -64,16 +71,24 @@ export function createEphemeralTunnels(db: Kysely<Database>): EphemeralTunnels {
         }
       });
     },
-    async count(time) {
-      const row = await db.selectFrom("ephemeral_tunnels").select((from) => from.fn.countAll().as("count"))
-        .where("expires_at", ">", time).executeTakeFirst();
-      return Number(row?.count ?? 0);
-    },
+    count: (time) => count(db, time),
     async removeExpired(time) {
       const result = await db.deleteFrom("ephemeral_tunnels").where("expires_at", "<", time).executeTakeFirst();
       return Number(result.numDeletedRows);
     },
   };
+}
+
+async function insert(db: Transaction<Database>, tunnel: EphemeralTunnel): Promise<void> {
+  const result = await db.insertInto("ephemeral_tunnels").values(toRow(tunnel))
+    .onConflict((conflict) => conflict.column("label").doNothing()).executeTakeFirst();
+  if (result.numInsertedOrUpdatedRows === 0n) throw new LabelTaken(`the label "${tunnel.label}" is in use`);
+}
+
+async function count(db: Kysely<Database>, time: number): Promise<number> {
+  const row = await db.selectFrom("ephemeral_tunnels").select((from) => from.fn.countAll().as("count"))
+    .where("expires_at", ">", time).executeTakeFirst();
+  return Number(row?.count ?? 0);
 }
 
 type Row = Selectable<Database["ephemeral_tunnels"]>;

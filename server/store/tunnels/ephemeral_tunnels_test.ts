@@ -33,6 +33,23 @@ testStores("traffic adds up, and unknown tunnels are passed over", async ({ ephe
   equal((await ephemeralTunnels.findById("id-1"))?.bytesUsed, 11);
 });
 
+testStores(
+  "simultaneous inserts stay within the limit of tunnels that have not expired",
+  async ({ ephemeralTunnels }) => {
+    await ephemeralTunnels.insert({ ...TUNNEL, id: "old", label: "old", expiresAt: TUNNEL.createdAt });
+    const results = await Promise.allSettled(
+      Array.from(
+        { length: 12 },
+        (_, at) => ephemeralTunnels.insert({ ...TUNNEL, id: `id-${at}`, label: `label-${at}` }, 5),
+      ),
+    );
+    equal(
+      results.filter(({ status }) => status === "fulfilled").length,
+      5,
+    );
+  },
+);
+
 testStores("only tunnels that expired before the given time are removed and not counted", async (store) => {
   const { ephemeralTunnels } = store;
   await ephemeralTunnels.insert(TUNNEL);
