@@ -12,6 +12,7 @@ import {
   runTunnel,
   type Target,
   type TunnelEnd,
+  type TunnelEvents,
 } from "./tunnel/mod.ts";
 
 /** What happens to a tunnel, by the names that `on` takes. */
@@ -71,7 +72,8 @@ export async function openTunnelFrom(
     const url = server ?? relay!.url;
     const tunnel = await createEphemeralTunnel(connect, url, { signal });
     const opened = Promise.withResolvers<void>();
-    const ended = runTunnel({ connect, server: url, tunnel, target, signal, events: listeners.events(opened.resolve) });
+    listeners.onOpened = opened.resolve;
+    const ended = runTunnel({ connect, server: url, tunnel, target, signal, events: listeners.tunnelEvents });
     const closed = ended.finally(free);
     await Promise.race([opened.promise, closed]);
     closed.then((end) => listeners.close(end), () => {});
@@ -122,6 +124,20 @@ class Listeners {
     reconnected: new Set(),
     close: new Set(),
   };
+  /** Called when the tunnel is open for the first time. */
+  onOpened: () => void = () => {};
+  #isOpen = false;
+  /** The events of the tunnel. Requests are reported once a listener wants them. */
+  readonly tunnelEvents: TunnelEvents = {
+    onConnected: () => {
+      if (this.#isOpen) this.#notify("reconnected", {});
+      this.#isOpen = true;
+      this.onOpened();
+    },
+    onReconnecting: (reason, delayMs) => this.#notify("reconnecting", { reason, delayMs }),
+    onDraining: () => {},
+    onDefect: reportFailure,
+  };
   /** The end of the tunnel, for listeners that are added after it. */
   #end: TunnelEnd | null = null;
 
@@ -134,6 +150,7 @@ class Listeners {
     const end = this.#end;
     if (event === "close" && end !== null) queueMicrotask(() => call(event, listener as Listener<"close">, end));
     known.add(listener);
+    if (event === "request") this.tunnelEvents.onRequest ??= (request) => this.#notify("request", request);
     return () => void known.delete(listener);
   }
 
@@ -144,21 +161,6 @@ class Listeners {
 
   #notify<K extends keyof TunnelEventMap>(event: K, detail: TunnelEventMap[K]): void {
     for (const listener of [...this.#known[event]]) call(event, listener, detail);
-  }
-
-  events(onOpened: () => void): Parameters<typeof runTunnel>[0]["events"] {
-    let isOpen = false;
-    return {
-      onConnected: () => {
-        if (isOpen) this.#notify("reconnected", {});
-        isOpen = true;
-        onOpened();
-      },
-      onRequest: (request) => this.#notify("request", request),
-      onReconnecting: (reason, delayMs) => this.#notify("reconnecting", { reason, delayMs }),
-      onDraining: () => {},
-      onDefect: reportFailure,
-    };
   }
 }
 

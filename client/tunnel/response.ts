@@ -45,20 +45,8 @@ export async function pumpResponse(
     case "close":
       return await pumpToClose(stream, connection, answer);
     default:
-      respondWhole(stream, connection, answer);
-      return head.keepAlive && connection.end === head.end;
+      throw new TypeError(`cannot carry a response with framing "${head.framing}": it has no body`);
   }
-}
-
-/** Whether the whole answer is in the buffer, which it is for most. */
-export function isWhole(head: ResponseHead, { end }: UpstreamConnection): boolean {
-  return head.framing === "none" || (head.framing === "length" && end >= head.end + head.length);
-}
-
-/** Sends an answer that {@link isWhole} in one frame. */
-export function respondWhole(stream: RequestStream, connection: UpstreamConnection, answer: ServiceResponse): void {
-  const { head, block, blockStart, blockEnd } = answer, bodyEnd = head.end + head.length;
-  stream.respond(head.status, block, blockStart, blockEnd, connection.buffer, head.end, bodyEnd, true);
 }
 
 /** Sends the head with what there is of the body, `buffer[bodyStart, bodyEnd)`: as much of it as may be sent at once. */

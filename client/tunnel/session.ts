@@ -48,16 +48,21 @@ export interface SessionOptions {
   signal: AbortSignal;
   /** For the opening; default 10 seconds. */
   timeoutMs?: number;
-  /** A request has been carried to its end, or an upgrade was granted, which is told of again at its end. */
-  onRequest(request: CarriedRequest): void;
+  events: SessionEvents;
   /** The relay says that this session will end. */
   onGoAway(reason: GoAwayReason, text: string): void;
-  /** The relay has something for the user. */
+  /** It has ended. */
+  onEnd(reason: GoAwayReason, text: string): void;
+}
+
+/** Listeners for the events of a session. */
+export interface SessionEvents {
+  /** A request has ended, or an upgrade was granted, which is reported again at its end. It may be set later. */
+  onRequest?: ((request: CarriedRequest) => void) | undefined;
+  /** The relay has a message for the user. */
   onNotice?(text: string): void;
   /** A defect of this program ended one request. */
   onDefect?(error: unknown): void;
-  /** It has ended. */
-  onEnd(reason: GoAwayReason, text: string): void;
 }
 
 /** What the log and the summary know of a request. */
@@ -121,7 +126,7 @@ async function connectWith(options: SessionOptions, secret: string): Promise<Cli
       authorization: `Bearer ${secret}`,
       [TUNNEL_HEADER]: tunnel.id,
       ...(options.port !== undefined && { [PORT_HEADER]: String(options.port) }),
-      ...(options.onNotice !== undefined && { [NOTICES_HEADER]: "1" }),
+      ...(options.events.onNotice !== undefined && { [NOTICES_HEADER]: "1" }),
     },
     signal: options.signal,
     timeoutMs: options.timeoutMs,
@@ -170,9 +175,9 @@ class WebSocketSession implements ClientSession {
       maxStreams: MAX_STREAMS,
       maxUpgrades: MAX_UPGRADES,
       onOpen: (stream, frame, start, end, opening) => this.#onOpen(stream, frame, start, end, opening),
-      onDefect: (error) => options.onDefect?.(error),
+      onDefect: (error) => options.events.onDefect?.(error),
       onGoAway: options.onGoAway,
-      onNotice: options.onNotice && ((_code, text) => options.onNotice?.(text)),
+      onNotice: options.events.onNotice && ((_code, text) => options.events.onNotice?.(text)),
       onEnd: (reason, text) => {
         clearInterval(this.#beat);
         this.#socket.close();
@@ -237,9 +242,11 @@ class WebSocketSession implements ClientSession {
     heardAt: number,
     upgrade: CarriedRequest["upgrade"],
   ): void {
+    const { onRequest } = this.#options.events;
+    if (onRequest === undefined) return;
     // A visitor who disconnects amid a response got no complete one, although its status was sent.
     const isCut = stream.status === 0 || (upgrade === null && isGone(stream.ended));
-    this.#options.onRequest({
+    onRequest({
       method,
       path,
       status: isCut ? statusOfReset(stream.ended) : stream.status,

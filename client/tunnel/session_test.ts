@@ -26,7 +26,7 @@ async function accept(connections: ScriptedConnection[], more: Uint8Array = new 
 
 const CLOSE = Uint8Array.of(0x88, 0);
 
-function open(options: Partial<Pick<SessionOptions, "target" | "onRequest">> = {}) {
+function open(options: Partial<Pick<SessionOptions, "target" | "events">> = {}) {
   const script = scriptConnect();
   const ends: unknown[] = [];
   const session = openSession({
@@ -35,7 +35,7 @@ function open(options: Partial<Pick<SessionOptions, "target" | "onRequest">> = {
     tunnel,
     target,
     signal: new AbortController().signal,
-    onRequest() {},
+    events: {},
     ...options,
     onGoAway: (reason, text) => ends.push(["away", reason, text]),
     onEnd: (reason, text) => ends.push([reason, text]),
@@ -135,7 +135,7 @@ Deno.test("what waits for a slow local service is not written over by the messag
   const service = scriptConnect();
   const slow = createUpstream({ url: new URL("http://127.0.0.1:9"), connect: service.connect, hostHeader: null });
   const asked: string[] = [];
-  const { connections, session } = open({ target: slow, onRequest: ({ path }) => asked.push(path) });
+  const { connections, session } = open({ target: slow, events: { onRequest: ({ path }) => asked.push(path) } });
   await accept(connections);
   const head = "PUT /first HTTP/1.1\r\nhost: a.example\r\ncontent-length: 60000\r\n\r\n";
   connections[0].send(message([FrameType.request, 0, latin1(head)]));
@@ -274,7 +274,6 @@ Deno.test("a tunnel whose session ends right behind its handshake connects again
     signal: stop.signal,
     events: {
       onConnected: () => connected++,
-      onRequest() {},
       onDraining() {},
       onReconnecting: (reason) => reconnecting.resolve(reason),
     },
@@ -301,7 +300,6 @@ Deno.test("a tunnel whose new connection is never answered gives it up and tries
     timeoutMs: 300,
     events: {
       onConnected: () => reasons.length > 0 && connectedAgain.resolve(),
-      onRequest() {},
       onDraining() {},
       onReconnecting(reason) {
         reasons.push(reason);
@@ -346,7 +344,7 @@ Deno.test("a session whose user's token is not taken asks with a new one, and en
       port: 4000,
       target,
       signal: new AbortController().signal,
-      onRequest() {},
+      events: {},
       onGoAway() {},
       onEnd() {},
     });

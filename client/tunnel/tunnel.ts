@@ -4,25 +4,19 @@ import { describeError } from "../../common/log.ts";
 import { GoAwayReason } from "../../protocol/mod.ts";
 import type { Connect } from "../../net/connection/mod.ts";
 import { ApiRefused, LoginNeeded } from "../api/mod.ts";
-import { type CarriedRequest, type CarriedTunnel, type ClientSession, openSession } from "./session.ts";
+import { type CarriedTunnel, type ClientSession, openSession, type SessionEvents } from "./session.ts";
 import type { Target } from "./target.ts";
 
 /** How long answers under way may take to their end once the tunnel is stopped. */
 const DRAIN_MS = 5000;
 
 /** What happens to a running tunnel, for whoever shows it. */
-export interface TunnelEvents {
+export interface TunnelEvents extends SessionEvents {
   onConnected(): void;
-  /** A request was carried to its end; an upgrade is told of at its beginning and at its end. */
-  onRequest(request: CarriedRequest): void;
   /** The session broke, or the relay restarts; the next attempt comes after `delayMs`. */
   onReconnecting(reason: string, delayMs: number): void;
   /** It was stopped, and waits for as many answers under way, `ms` at the most. */
   onDraining(active: number, ms: number): void;
-  /** The relay has something for the user. */
-  onNotice?(text: string): void;
-  /** A defect of this program ended one request. */
-  onDefect?(error: unknown): void;
 }
 
 /** How a tunnel ended. */
@@ -136,9 +130,6 @@ async function connectOnce(
     session = await openSession({
       ...options,
       signal: stop,
-      onRequest: (request) => options.events.onRequest(request),
-      onNotice: options.events.onNotice?.bind(options.events),
-      onDefect: options.events.onDefect?.bind(options.events),
       onGoAway: end,
       onEnd: (reason, text) => {
         // It may end before its opening has come back to us.

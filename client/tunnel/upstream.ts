@@ -10,7 +10,7 @@ import {
 } from "../../protocol/mod.ts";
 import { Addresses, type PublicBase, RequestHeadWriter } from "./addresses.ts";
 import { type Connect, ConnectError, type Connection } from "../../net/connection/mod.ts";
-import { isWhole, pumpResponse, respondWhole, type ServiceResponse } from "./response.ts";
+import { pumpResponse, type ServiceResponse } from "./response.ts";
 import {
   MAX_FIELDS,
   type RequestFacts,
@@ -277,9 +277,10 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     const asItIs = this.#toResponse(connection.buffer, head);
     const answer = this.#rewriting === null ? asItIs : this.#rewrite(connection, asItIs, this.#rewriting);
     if (answer === null) return;
-    if (isWhole(head, connection) && this.#stream.mayRespond(head.length)) {
-      respondWhole(this.#stream, connection, answer);
-      return this.#finish(connection, head.keepAlive && connection.end === head.end + head.length);
+    if (connection.isWhole(head) && this.#stream.mayRespond(head.length)) {
+      const { block, blockStart, blockEnd } = answer, bodyEnd = head.end + head.length;
+      this.#stream.respond(head.status, block, blockStart, blockEnd, connection.buffer, head.end, bodyEnd, true);
+      return this.#finish(connection, head.keepAlive && connection.end === bodyEnd);
     }
     if (head.framing === "upgrade") return this.#switch(connection, answer);
     this.#follow(connection, pumpResponse(this.#stream, connection, answer));

@@ -50,6 +50,11 @@ export class UpstreamConnection {
   #came = 0;
   #cutParses = 0;
 
+  /** Whether the buffer holds the whole response with this head. */
+  isWhole({ framing, end, length }: ResponseHead): boolean {
+    return framing === "none" || (framing === "length" && this.end >= end + length);
+  }
+
   /**
    * @param onClosed called once, when the connection is closed from this side
    * @param onHeard called when the first answer begins to come

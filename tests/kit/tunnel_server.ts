@@ -118,9 +118,11 @@ export async function expose(server: { url: string }, options: ExposeOptions): P
     target,
     port: options.port,
     signal: new AbortController().signal,
-    onRequest: (request) => requests.push(request),
+    events: {
+      onRequest: (request) => requests.push(request),
+      onNotice: (text) => notices.add(text),
+    },
     onGoAway: (reason, text) => told = { reason: nameOf(reason), text },
-    onNotice: (text) => notices.add(text),
     onEnd: (reason, text) => ended.resolve(told ?? { reason: nameOf(reason), text }),
   }).catch(async (error) => {
     await target.close();

@@ -3,7 +3,6 @@ import { giveBackTaken } from "../../../net/body/chunk_memory.ts";
 import { type ResponseHead, ResponseSyntaxError } from "../../../net/http1/mod.ts";
 import { ConnectionBroken, ResponseBody, type UpstreamConnection } from "../../../net/upstream/mod.ts";
 import { MAX_HEAD, type RequestStream, StreamEnded } from "../../../protocol/mod.ts";
-import { isWhole } from "../response.ts";
 import { dropDigests, type RewrittenHead } from "./response_head.ts";
 import type { ContentEncoding } from "../../../net/body/content_encoding.ts";
 import { recode } from "./recode.ts";
@@ -26,7 +25,7 @@ export interface RewritingResponse {
  * @throws ResponseSyntaxError when the head is too large
  */
 export function sendRewritten({ stream, connection, head, exchange, rewritten }: RewritingResponse): boolean {
-  if (!isWhole(head, connection)) return false;
+  if (!connection.isWhole(head)) return false;
   const original = connection.buffer.subarray(head.end, head.end + head.length);
   if (original.length > 0 && rewritten.coding !== "identity") return false;
   const rewriter = exchange.createRewriter(rewritten.head.contentType);
