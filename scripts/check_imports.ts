@@ -6,6 +6,7 @@
  * - server/ and client/ never import each other; only entry files and tools know both.
  * - A folder with a `mod.ts` is entered from outside through that file alone; `_` files belong to their folder.
  * - No circle between files.
+ * - Inside an area of client/, a file in a sub-folder does not import a file of the area's own folder, which is above it.
  * - What is imported by `later` is typed as the very file that it is.
  * - `Deno.*` appears in drivers (files named deno.ts), entry files and tools only.
  */
@@ -93,7 +94,7 @@ export function findViolations(files: ReadonlyMap<string, string>): string[] {
       continue;
     }
     for (const target of targets) {
-      const reason = checkDirection(unit, target) ?? checkFrontDoor(file, target, files);
+      const reason = checkDirection(unit, target) ?? checkFrontDoor(file, target, files) ?? checkRoom(file, target);
       if (reason !== null) violations.push(`${file}: imports ${target}: ${reason}`);
     }
     for (const specifier of findUntyped(code)) {
@@ -145,6 +146,13 @@ function checkFrontDoor(file: string, target: string, files: ReadonlyMap<string,
     if (target !== door && files.has(door)) return `${folder}/ is entered through its mod.ts`;
   }
   return null;
+}
+
+/** Areas of the client are composed by the files of their own folder; sub-folders are rooms that these files use. */
+function checkRoom(file: string, target: string): string | null {
+  const [side, area, ...rest] = target.split("/");
+  const isRoom = side === "client" && rest.length === 1 && file.split("/").length > 3;
+  return isRoom && file.startsWith(`client/${area}/`) ? `it is above the room ${dirname(file)}/` : null;
 }
 
 function usesDeno(code: string): boolean {

@@ -46,6 +46,7 @@ const refused: [name: string, tree: Record<string, string>, reason: RegExp][] = 
     { "net/a.ts": importing("./listener/deno.ts"), "net/listener/mod.ts": "" },
     /through its mod\.ts/,
   ],
+  ["a room that imports its area", { "client/tunnel/rewrite/a.ts": importing("../b.ts") }, /above the room/],
   ["a private file", { "server/app.ts": importing("./relay/_edge.ts") }, /private/],
   ["a private folder", { "server/app.ts": importing("./relay/_pages/a.ts") }, /private/],
   ["a re-export upwards", { "common/a.ts": `export * from "../server/app.ts";` }, /above/],

@@ -8,7 +8,6 @@ import {
   StreamEnded,
   type StreamHandler,
 } from "../../protocol/mod.ts";
-import { Addresses, type PublicBase, RequestHeadWriter } from "./addresses.ts";
 import { type Connect, ConnectError, type Connection } from "../../net/connection/mod.ts";
 import { pumpResponse, type ServiceResponse } from "./response.ts";
 import {
@@ -32,9 +31,12 @@ import {
 } from "../../net/upstream/mod.ts";
 import type { Target, TunnelRequest } from "./target.ts";
 import {
+  Addresses,
   isBodyRewritten,
+  type PublicBase,
   type PublicPorts,
   pumpRewritten,
+  RequestHeadWriter,
   Rewriting,
   type RewrittenExchange,
   sendRewritten,

@@ -7,7 +7,7 @@ import type { LockTable } from "../dav/locks.ts";
 import type { DavState } from "../dav/propfind.ts";
 import type { Root } from "../disk/root.ts";
 import { isMaskedName, maskDotName, parsePath, serializePath, type SharePath } from "../disk/share_path.ts";
-import { listOwnHosts } from "../own_hosts.ts";
+import { listOwnHosts } from "../sign_in/own_hosts.ts";
 import type { Scratch } from "../upload/scratch.ts";
 import { copyEntry, type Destination, moveEntry, type Subject } from "./changes.ts";
 

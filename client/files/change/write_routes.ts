@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { checkOrigin } from "../own_hosts.ts";
+import { checkOrigin } from "../sign_in/own_hosts.ts";
 import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { checkConditions, type Representation } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";

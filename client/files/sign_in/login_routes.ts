@@ -2,7 +2,7 @@ import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { ASSET_FOLDER, loadAssets } from "../page/assets.ts";
 import type { Pass, PassphraseGate } from "./gate.ts";
-import { checkOrigin } from "../own_hosts.ts";
+import { checkOrigin } from "./own_hosts.ts";
 import { LOGIN_ASSETS, renderLoginPage } from "../page/page.ts";
 import { parseSharePath } from "../disk/share_path.ts";
 

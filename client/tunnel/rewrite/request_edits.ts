@@ -1,7 +1,6 @@
 import type { RequestHead } from "../../../net/http1/mod.ts";
 import { encodeLatin1 } from "../../../net/http1/mod.ts";
-import type { Edit } from "../addresses.ts";
-import { readValue } from "../addresses.ts";
+import { type Edit, readValue } from "./addresses.ts";
 import { findCoding } from "../../../net/body/content_encoding.ts";
 import { restoreTags } from "./tags.ts";
 

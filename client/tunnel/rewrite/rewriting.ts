@@ -1,5 +1,5 @@
 import type { RequestHead } from "../../../net/http1/mod.ts";
-import type { Edit, PublicBase } from "../addresses.ts";
+import type { Edit, PublicBase } from "./addresses.ts";
 import { RewrittenHead } from "./response_head.ts";
 import { BodyRewriter } from "./body_rewriter.ts";
 import { findCountedTexts } from "./flight.ts";

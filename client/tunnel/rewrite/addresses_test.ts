@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Addresses, applyEdits } from "./addresses.ts";
-import { RequestHead } from "../../net/http1/mod.ts";
-import { readRequestHead } from "./session.ts";
+import { RequestHead } from "../../../net/http1/mod.ts";
+import { readRequestHead } from "../session.ts";
 
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
 const toText = (bytes: Uint8Array) => String.fromCharCode(...bytes);

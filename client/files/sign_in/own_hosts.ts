@@ -1,5 +1,5 @@
-import type { FetchInfo } from "../../common/fetch_target.ts";
-import { HttpError } from "../../common/http_error.ts";
+import type { FetchInfo } from "../../../common/fetch_target.ts";
+import { HttpError } from "../../../common/http_error.ts";
 
 /** Every name that the share goes by for this visitor. */
 export function listOwnHosts(request: Request, { publicHost }: FetchInfo): (string | null | undefined)[] {

@@ -1,6 +1,14 @@
-import { CR, decodeLatin1, encodeLatin1, LF, type RequestHead, skipSpace, trimSpace } from "../../net/http1/mod.ts";
-import { copyBytes } from "../../protocol/mod.ts";
-import type { TunnelRequest } from "./target.ts";
+import { CR, decodeLatin1, encodeLatin1, LF, type RequestHead, skipSpace, trimSpace } from "../../../net/http1/mod.ts";
+import { copyBytes } from "../../../protocol/mod.ts";
+
+/** A request whose head is written for the service. */
+interface WrittenRequest {
+  readonly head: RequestHead;
+  /** No body follows. */
+  readonly bodyless: boolean;
+  /** The request asks for an upgrade. */
+  readonly upgrade: boolean;
+}
 
 /** Where the value of a field lies, without the white space around it. */
 export interface ValueAt {
@@ -270,7 +278,7 @@ export class RequestHeadWriter {
    * @param scratch memory for the head, used when it is large enough; it must not change until it has been sent
    * @param more values that change besides; of others than those that must agree with the Host
    */
-  write(request: TunnelRequest, scratch: Uint8Array | null, more: readonly Edit[] = NO_EDITS): Uint8Array {
+  write(request: WrittenRequest, scratch: Uint8Array | null, more: readonly Edit[] = NO_EDITS): Uint8Array {
     const { bytes, start, end, fieldsStart } = request.head;
     const edits = this.#addresses?.editRequest(request.head) ?? NO_EDITS;
     if (edits.length > 0 || more.length > 0) return this.#writeEdited(request, edits, more);
@@ -292,7 +300,7 @@ export class RequestHeadWriter {
     return written;
   }
 
-  #writeEdited(request: TunnelRequest, edits: readonly Edit[], more: readonly Edit[]): Uint8Array {
+  #writeEdited(request: WrittenRequest, edits: readonly Edit[], more: readonly Edit[]): Uint8Array {
     const { bytes, start, end, fieldsStart } = request.head;
     const all = [...edits, ...more].sort((one, other) => one.start - other.start);
     if (this.#hostLine !== null) {
@@ -314,6 +322,6 @@ const NO_EDITS: readonly Edit[] = [];
 const CHUNKED = ENCODER.encode("transfer-encoding: chunked\r\n");
 
 /** A body without a length travels in chunks. */
-function addedLine({ bodyless, upgrade, head }: TunnelRequest): Uint8Array {
+function addedLine({ bodyless, upgrade, head }: WrittenRequest): Uint8Array {
   return bodyless || upgrade || head.hasLength || head.framing === "chunked" ? NOTHING : CHUNKED;
 }
