@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import zlib from "node:zlib";
 import { ByteSource, gunzip, runDecoder } from "./gunzip.ts";
-import { HAS_ZSTD } from "./zstd.ts";
+import { HAS_ZSTD, readZstdFrames } from "./zstd.ts";
 
 /** A content coding of HTTP (RFC 9110, section 8.4.1) that can be undone. */
 export type ContentEncoding = "gzip" | "deflate" | "br" | "zstd";
@@ -137,9 +137,20 @@ async function* decodeOnce(
   }
 }
 
-async function* undo(source: ByteSource, coding: ContentEncoding): AsyncGenerator<Uint8Array, void> {
+async function* undo(source: ByteSource, coding: ContentEncoding, endsEarly = true): AsyncGenerator<Uint8Array, void> {
   const first = await source.peek();
   if (first === null) return;
   if (coding === "gzip") yield* gunzip(source, CHUNK);
-  else yield* runDecoder(source, createDecoder(coding, first, true));
+  else yield* runDecoder(source, createDecoder(coding, first, endsEarly));
+}
+
+/**
+ * Decodes one content encoding and ignores bytes after its end, as curl and browsers do. A body that is cut is decoded
+ * as far as possible if its encoding is gzip or deflate; the other encodings cannot distinguish it from a broken one.
+ * @throws what the source throws, and an error of the decoder
+ */
+export async function* decodeLenient(source: ByteSource, coding: ContentEncoding): AsyncGenerator<Uint8Array, void> {
+  const encoded = coding === "zstd" ? new ByteSource(readZstdFrames(source)) : source;
+  yield* undo(encoded, coding, coding === "gzip" || coding === "deflate");
+  while (await source.next() !== null);
 }

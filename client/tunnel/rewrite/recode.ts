@@ -2,7 +2,8 @@ import type { Buffer } from "node:buffer";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import zlib from "node:zlib";
-import { type ContentEncoding, createDecoder, isZlib } from "../../../net/body/content_encoding.ts";
+import { type ContentEncoding, decodeLenient, isZlib } from "../../../net/body/content_encoding.ts";
+import { ByteSource } from "../../../net/body/gunzip.ts";
 import type { BodyRewriter } from "./body_rewriter.ts";
 
 /** Bytes that are coded at a time. */
@@ -20,7 +21,7 @@ const BROTLI_FLUSH = {
 /** A coded body: how it is coded, and what rewrites its text. */
 export interface Recoding {
   readonly coding: ContentEncoding;
-  readonly rewriter: BodyRewriter;
+  readonly rewriter: Pick<BodyRewriter, "push" | "end">;
   /** The body is not of that coding: nobody needs the rest. */
   onBroken(): void;
 }
@@ -35,17 +36,20 @@ export async function recode(
   { coding, rewriter, onBroken }: Recoding,
   write: (bytes: Uint8Array) => Promise<void>,
 ): Promise<void> {
-  const source = pieces[Symbol.asyncIterator]();
-  const first = await source.next();
-  // Nothing at all is no text of that coding, but it happens.
-  if (first.done) return;
-  // What is cut in gzip goes on as far as it goes; the others cannot tell that from what is broken.
-  const decoder = createDecoder(coding, first.value, coding === "gzip" || coding === "deflate");
-  const encoder = createEncoder(coding, first.value);
-  decoder.once("error", onBroken);
-  async function* whole() {
-    yield first.value;
-    for (let next = await source.next(); !next.done; next = await source.next()) yield next.value;
+  const source = new ByteSource(pieces);
+  const first = await source.peek();
+  // An empty body is not valid in any encoding, but services send it.
+  if (first === null) return;
+  const encoder = createEncoder(coding, first);
+  async function* decoded() {
+    try {
+      yield* decodeLenient(source, coding);
+    } catch (error) {
+      if (error !== source.fault) onBroken();
+      throw error;
+    } finally {
+      source.end();
+    }
   }
   async function* rewritten(plain: AsyncIterable<Uint8Array>) {
     for await (const bytes of plain) {
@@ -55,7 +59,7 @@ export async function recode(
     const last = rewriter.end();
     if (last.length > 0) yield last;
   }
-  await pipeline(whole, decoder, rewritten, encoder, async (coded: AsyncIterable<Buffer>) => {
+  await pipeline(decoded, rewritten, encoder, async (coded: AsyncIterable<Buffer>) => {
     for await (const bytes of coded) await write(bytes);
   });
 }
