@@ -19,6 +19,7 @@ import { renderConfigSchema } from "./config_schema.ts";
 import { CLIENT_LIMITS, type FixedLimit, readLimit, SHARING_LIMITS } from "./fixed_limits.ts";
 import { ERRORS_FILE, renderErrors } from "./error_reference.ts";
 import { renderManPage } from "./man_page.ts";
+import { MEDIA_TYPES_FILE, renderMediaTypes } from "./media_types.ts";
 import { proxyOnlyOptions, serverOptions } from "../server/config.ts";
 
 /** Programs in docs/reference/configuration.md. */
@@ -147,5 +148,6 @@ if (import.meta.main) {
   writeFileSync(LIMITS_FILE, renderLimits());
   for (const [file, text] of SCHEMAS) writeFileSync(file, text);
   writeFileSync(ERRORS_FILE, renderErrors());
+  writeFileSync(MEDIA_TYPES_FILE, renderMediaTypes());
   writeFileSync(MAN_FILE, await renderManPage(portway));
 }

@@ -12,9 +12,14 @@ import {
 } from "./generate_docs.ts";
 import { ERRORS_FILE, findErrorCodes, renderErrors } from "./error_reference.ts";
 import { renderManPage } from "./man_page.ts";
+import { MEDIA_TYPES_FILE, renderMediaTypes } from "./media_types.ts";
 
 Deno.test("docs/reference/configuration.md is what the option tables say; run `deno task docs` when it is not", () => {
   equal(readFileSync(CONFIGURATION_FILE, "utf8"), renderConfiguration());
+});
+
+Deno.test("net/file_http/media_types.ts has the types of mime-db; run `deno task docs` when it has not", () => {
+  equal(readFileSync(MEDIA_TYPES_FILE, "utf8"), renderMediaTypes());
 });
 
 Deno.test("docs/reference/portway.1 is what the tables say; run `deno task docs` when it is not", async () => {

@@ -162,7 +162,7 @@ async function sendWithScript(request: Request, { file, name, status }: FilePage
 }
 
 async function readPage(file: OpenFile, name: string): Promise<{ bytes: Buffer<ArrayBuffer>; type: string }> {
-  const plain = answerFile(new Request("http://page/"), file, { name });
+  const plain = await answerFile(new Request("http://page/"), file, { name });
   return { bytes: Buffer.from(await plain.arrayBuffer()), type: plain.headers.get("content-type") ?? "text/html" };
 }
 

@@ -1,12 +1,12 @@
+import type { Stats } from "node:fs";
 import { HttpError } from "../../common/http_error.ts";
 import { tagPlain } from "./content_encoding.ts";
-import type { FieldReader, FileRequest } from "./file_source.ts";
-import { hasStrongMatch, hasWeakMatch, parseEntityTags } from "./entity_tag.ts";
+import type { FieldReader, FileRequest } from "./read_file.ts";
 
-/** What the preconditions of a request come to: go on, 304 or 412. */
+/** The result of a request's preconditions: continue, 304 or 412. */
 export type Verdict = "proceed" | "not_modified" | "failed";
 
-/** What is there now. */
+/** The current file, as conditions see it. */
 export interface Representation {
   tag: string;
   /** Milliseconds since the epoch. */
@@ -14,9 +14,48 @@ export interface Representation {
 }
 
 /**
- * Evaluates If-Match, If-Unmodified-Since, If-None-Match and If-Modified-Since in the order of RFC 9110,
- * section 13.2.2. `current` is null when nothing is there. A malformed If-Match or, on a write, If-None-Match fails:
- * a condition that cannot be understood must not be taken for one that holds.
+ * Returns the strong entity tag of a file (RFC 9110, section 8.8.3): its inode, its length and the time of its last write.
+ * A replaced file has another inode, so its tag differs even within one clock tick.
+ */
+export function createEntityTag(stat: Pick<Stats, "ino" | "size" | "mtimeMs">): string {
+  return `"${stat.ino.toString(36)}-${stat.size.toString(36)}-${Math.trunc(stat.mtimeMs * 1000).toString(36)}"`;
+}
+
+/** Returns the entity tags in an If-Match or If-None-Match field, `*` for any tag, or null for a malformed field. */
+function parseEntityTags(field: string): readonly string[] | "*" | null {
+  const text = field.trim();
+  if (text === "*") return "*";
+  const tags: string[] = [];
+  let rest = text;
+  while (rest !== "") {
+    const found = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/.exec(rest)?.[0];
+    if (found === undefined) return null;
+    tags.push(found);
+    const separator = /^[ \t]*(?:,[ \t]*)+/.exec(rest.slice(found.length))?.[0] ?? "";
+    rest = rest.slice(found.length + separator.length);
+    if (rest !== "" && separator === "") return null;
+  }
+  return tags.length === 0 ? null : tags;
+}
+
+/** Returns whether the tags contain `tag` in a strong comparison, where weak tags never match. */
+export function hasStrongMatch(tags: readonly string[], tag: string): boolean {
+  return !tag.startsWith("W/") && tags.includes(tag);
+}
+
+function hasWeakMatch(tags: readonly string[], tag: string): boolean {
+  const opaque = stripWeak(tag);
+  return tags.some((other) => stripWeak(other) === opaque);
+}
+
+function stripWeak(tag: string): string {
+  return tag.startsWith("W/") ? tag.slice(2) : tag;
+}
+
+/**
+ * Evaluates If-Match, If-Unmodified-Since, If-None-Match and If-Modified-Since in the order of RFC 9110, section 13.2.2.
+ * A malformed If-Match fails, and so does a malformed If-None-Match of a write, because they might not hold.
+ * @param current null when no file exists
  */
 export function evaluateConditions(method: string, headers: FieldReader, current: Representation | null): Verdict {
   const isRead = method === "GET" || method === "HEAD";
@@ -24,7 +63,8 @@ export function evaluateConditions(method: string, headers: FieldReader, current
 }
 
 /**
- * Checks the conditions of a request that is to change what is there, null when nothing is.
+ * Checks the conditions of a request that changes a file.
+ * @param current null when no file exists
  * @throws HttpError 412
  */
 export function checkConditions(request: FileRequest, current: Representation | null): void {
@@ -32,19 +72,19 @@ export function checkConditions(request: FileRequest, current: Representation | 
   if (verdict !== "proceed") throw preconditionFailed(current?.tag ?? null);
 }
 
-/** Who has seen a coded form of a file has seen that file. */
+/** Replaces tags of compressed forms: a client that has seen such a form has seen the file. */
 function withPlainTags(headers: FieldReader): FieldReader {
   return { get: (name) => headers.get(name)?.replace(/"[^"]*"/g, tagPlain) ?? null };
 }
 
-/** 412: what is there is not what the request was made for. */
+/** Returns the error 412: the current file is not the expected one. */
 export function preconditionFailed(tag: string | null): HttpError {
-  return new HttpError(412, "precondition_failed", "What is there now does not meet the condition of the request.", {
+  return new HttpError(412, "precondition_failed", "The current file does not meet the condition of the request.", {
     headers: tag === null ? {} : { etag: tag },
   });
 }
 
-/** Whether a Range may be answered in part, by If-Range (RFC 9110, section 13.1.5): only for the same strong tag or date. */
+/** Returns whether If-Range permits a partial response (RFC 9110, section 13.1.5): the strong tag or date is the same. */
 export function isRangeCurrent(headers: FieldReader, current: Representation): boolean {
   const field = headers.get("if-range")?.trim();
   if (field === undefined) return true;
@@ -76,7 +116,7 @@ function evaluateNoneMatch(headers: FieldReader, current: Representation | null,
   return since !== null && toSeconds(current.modified) <= since ? "not_modified" : null;
 }
 
-/** Seconds since the epoch; null for a date that is missing or in none of the three forms of RFC 9110, section 5.6.7. */
+/** Returns seconds since the epoch, or null for a missing date or another form than those in RFC 9110, section 5.6.7. */
 export function parseHttpDate(field: string | null): number | null {
   if (field === null || !/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(field)) return null;
   const parsed = Date.parse(/GMT$/.test(field) ? field : `${field} GMT`);

@@ -2,7 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { promisify } from "node:util";
 import zlib from "node:zlib";
 import { HAS_ZSTD } from "../body/zstd.ts";
-import { streamPieces } from "./stream_chunks.ts";
+import { streamPieces } from "./read_file.ts";
 
 /** A content coding that we can make. */
 export type Coding = "zstd" | "br" | "gzip";

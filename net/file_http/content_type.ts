@@ -1,6 +1,6 @@
-import { lookup } from "mrmime";
+import { MEDIA_TYPES } from "./media_types.ts";
 
-/** Where the usual tables say something that a person who opens such a file does not mean. */
+/** Types that differ from the database, because a person who opens such a file means another one. */
 const OVERRIDES: Readonly<Record<string, string>> = {
   ts: "text/typescript",
   tsx: "text/typescript",
@@ -17,7 +17,14 @@ const OVERRIDES: Readonly<Record<string, string>> = {
   mkv: "video/x-matroska",
   flac: "audio/flac",
   m3u8: "application/vnd.apple.mpegurl",
-  // A language's source, and not what is registered for a service of that name.
+  // A Windows cursor has the format of an icon.
+  cur: "image/vnd.microsoft.icon",
+  tgz: "application/gzip",
+  importmap: "application/importmap+json",
+  hsj2: "image/hsj2",
+  "3gpp": "video/3gpp",
+  xslt: "application/xml",
+  // Source code in Rust; the registered type belongs to a service.
   rs: "text/x-rust",
   srt: "application/x-subrip",
   jsonl: "application/jsonl",
@@ -42,7 +49,7 @@ const OVERRIDES: Readonly<Record<string, string>> = {
   odp: "application/vnd.oasis.opendocument.presentation",
 };
 
-/** Endings of files that are text though no media type is registered for them. */
+/** Endings for text files without a registered media type. */
 const TEXT_ENDINGS = new Set(
   ("ada asm awk bash bat c cc clj cfg cmake conf cpp cs csv dart diff dockerfile editorconfig el elm env erl ex exs f90 " +
     "fish fs gitignore go gradle graphql groovy h hpp hs ini java jl kt kts less lisp lock log lua makefile ml mod nim " +
@@ -51,26 +58,45 @@ const TEXT_ENDINGS = new Set(
 );
 const TEXT_NAMES = /^(?:readme|license|licence|copying|authors|changelog|makefile|dockerfile|notice|todo)$/i;
 
-/** The media type of a file by its name, without a charset. */
-export function getMediaType(name: string): string {
-  const dot = name.lastIndexOf(".");
-  const ending = name.slice(dot + 1).toLowerCase();
-  if (dot < 0) return TEXT_NAMES.test(name) ? "text/plain" : "application/octet-stream";
-  return OVERRIDES[ending] ?? lookup(ending) ?? (TEXT_ENDINGS.has(ending) ? "text/plain" : "application/octet-stream");
+/** The type for each ending in the database. The first lookup builds it. */
+let types: Map<string, string> | null = null;
+
+function createTypes(): Map<string, string> {
+  const created = new Map<string, string>();
+  for (const line of MEDIA_TYPES.trim().split("\n")) {
+    const [type, ...endings] = line.split(" ");
+    for (const ending of endings) created.set(ending, type);
+  }
+  return created;
 }
 
-/** Whether files of that type are text, so that a charset belongs to it. */
+/** Returns the media type for a file name, without a charset. */
+export function getMediaType(name: string): string {
+  const dot = name.lastIndexOf(".");
+  if (dot < 0) return TEXT_NAMES.test(name) ? "text/plain" : "application/octet-stream";
+  const ending = name.slice(dot + 1).toLowerCase();
+  const override = OVERRIDES[ending];
+  if (override !== undefined) return override;
+  const type = (types ??= createTypes()).get(ending);
+  // Browsers show text/plain; they download most unregistered types of source code.
+  if (TEXT_ENDINGS.has(ending) && (type === undefined || !isTextType(type) || type.includes("/x-"))) {
+    return "text/plain";
+  }
+  return type ?? "application/octet-stream";
+}
+
+/** Returns whether files with that type are text, so that the type needs a charset. */
 export function isTextType(type: string): boolean {
   return type.startsWith("text/") ||
     /^application\/(?:json|jsonl|x-ndjson|x-subrip|xml|javascript|toml|sql|.+\+(?:json|xml))$/.test(type) ||
     type === "image/svg+xml";
 }
 
-/** How many bytes of a file {@link detectCharset} wants to see. */
+/** Bytes of a file that {@link detectUnicode} needs at most. */
 export const CHARSET_SAMPLE = 4096;
 
-/** The charset of text by how it begins: UTF-8 or UTF-16 by its mark, UTF-8 when it can be, else windows-1252. */
-export function detectCharset(sample: Uint8Array): string {
+/** Returns the charset of Unicode text from its beginning, by its byte order mark or because it is valid UTF-8. */
+export function detectUnicode(sample: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" | null {
   if (sample[0] === 0xff && sample[1] === 0xfe) return "utf-16le";
   if (sample[0] === 0xfe && sample[1] === 0xff) return "utf-16be";
   try {
@@ -78,6 +104,6 @@ export function detectCharset(sample: Uint8Array): string {
     new TextDecoder("utf-8", { fatal: true }).decode(sample, { stream: true });
     return "utf-8";
   } catch {
-    return "windows-1252";
+    return null;
   }
 }

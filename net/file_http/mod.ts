@@ -1,13 +1,9 @@
-/** Files over HTTP (RFC 9110): conditions, ranges, types, tags. What clients share and what servers serve go through it. */
+/** Files over HTTP (RFC 9110): conditions, ranges, media types, entity tags and compression. */
 export { type ByteRange, type ContentRange, parseContentRange } from "./byte_range.ts";
 export { chooseEncoding, codeAnswer, type Coding, compressSync, parseAcceptEncoding } from "./content_encoding.ts";
-export { checkConditions, parseHttpDate, preconditionFailed, type Representation } from "./conditions.ts";
+export { checkConditions, createEntityTag, hasStrongMatch, parseHttpDate, preconditionFailed } from "./conditions.ts";
+export type { Representation } from "./conditions.ts";
 export { getMediaType } from "./content_type.ts";
-export { IS_DENO } from "./deno.ts";
-export { createEntityTag, hasStrongMatch } from "./entity_tag.ts";
-export { answerFile, type CodedForm, type FileResponseOptions } from "./file_response.ts";
-export type { FieldReader, FileRequest, FileSource } from "./file_source.ts";
-export { withoutBody } from "./head_response.ts";
-export { HAS_PROC, readBytes, readPieces } from "./read_file.ts";
-export { streamPieces } from "./stream_chunks.ts";
-export { readFully } from "./read_fully.ts";
+export { answerFile, type CodedForm, type FileResponseOptions, withoutBody } from "./file_response.ts";
+export { HAS_PROC, IS_DENO, readBytes, readFully, readPieces, streamPieces } from "./read_file.ts";
+export type { FieldReader, FileRequest, FileSource } from "./read_file.ts";

@@ -1,15 +1,53 @@
-import fs from "node:fs";
+import fs, { type Stats } from "node:fs";
 import process from "node:process";
-import { readFully } from "./read_fully.ts";
-import type { FileSource } from "./file_source.ts";
 
-/** Whether the system tells where a descriptor leads, by a path that can be worked on. */
+/** An open file for a response. */
+export interface FileSource {
+  readonly fd: number;
+  readonly stat: Stats;
+  /** All bytes, if they are in memory. The file then has no descriptor. */
+  readonly content?: Uint8Array<ArrayBuffer>;
+  /** The media type with its charset, once it is known. */
+  type?: string;
+  /** Whether no charset is likely for the text. */
+  isCharsetUnknown?: boolean;
+  /** Compressed forms of `content`. */
+  coded?: Map<string, Uint8Array<ArrayBuffer>>;
+  /** Closes the file. Another call has no effect. */
+  close(): void;
+}
+
+/** The parts of a request that decide the response. A `Request` has them. */
+export interface FileRequest {
+  readonly method: string;
+  readonly headers: FieldReader;
+}
+
+/** The fields of a request by name. */
+export interface FieldReader {
+  get(name: string): string | null;
+}
+
+/** Whether this runtime is Deno. */
+export const IS_DENO: boolean = typeof Deno === "object";
+/** Whether the system provides a usable path for each descriptor. */
 export const HAS_PROC: boolean = process.platform === "linux" && fs.existsSync("/proc/self/fd");
 
-/** Bytes read at once for a streamed answer: below it the cost of each step shows, above it only memory grows. */
-const PIECE = 512 * 1024;
+/** Bytes in one read of a stream. Smaller reads cost more steps; larger ones cost memory without effect. */
+const CHUNK = 512 * 1024;
 
-/** Reads a part of a file at once. The file may have become shorter: then the result is too. */
+/** Fills `into` with a file's bytes from `position` on. Returns their number, which is smaller at the end of the file. */
+export function readFully(fd: number, into: Uint8Array, position: number): number {
+  let filled = 0;
+  while (filled < into.length) {
+    const count = fs.readSync(fd, into, filled, into.length - filled, position + filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return filled;
+}
+
+/** Reads a part of a file at once. The result is shorter if the file has become shorter. */
 export function readBytes(file: FileSource, start: number, length: number): Uint8Array<ArrayBuffer> {
   if (file.content !== undefined) return file.content.subarray(start, start + length);
   const bytes = new Uint8Array(length);
@@ -18,9 +56,9 @@ export function readBytes(file: FileSource, start: number, length: number): Uint
 }
 
 /**
- * A stream of a part of a file that takes ownership of the file: it is closed at the end, on failure and on cancel.
- * Errors when the file turns out shorter than it was, since the length has been announced by then.
- * @param isDirect whoever reads is done with each piece before asking for the next, whose memory may be the same again
+ * Streams a part of a file and closes the file at the end, on failure and on cancel. The stream fails if the file has
+ * become shorter, because the response already contains its length.
+ * @param isDirect the reader finishes with each chunk before it requests the next, so two buffers are enough
  */
 export function streamFile(
   file: FileSource,
@@ -30,17 +68,17 @@ export function streamFile(
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let position = start;
   const stop = start + length;
-  // One piece is sent while the next is read.
-  const memories = isDirect ? [newPiece(length), newPiece(length)] : [];
+  // One buffer is sent while the other is filled.
+  const buffers = isDirect ? [newChunk(length), newChunk(length)] : [];
   let isReading = false;
   let isCanceled = false;
 
   async function pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
     isReading = true;
     try {
-      const memory = memories.shift() ?? newPiece(stop - position);
-      if (isDirect) memories.push(memory);
-      const bytes = await readPiece(file.fd, position, memory.subarray(0, stop - position));
+      const buffer = buffers.shift() ?? newChunk(stop - position);
+      if (isDirect) buffers.push(buffer);
+      const bytes = await readChunk(file.fd, position, buffer.subarray(0, stop - position));
       if (isCanceled) return;
       position += bytes.length;
       if (bytes.length === 0) throw new Error("the file became shorter while it was sent");
@@ -57,14 +95,14 @@ export function streamFile(
 
   function cancel(): void {
     isCanceled = true;
-    // A number that is closed under a running read could by then be another file's.
+    // After close another file may get the same descriptor, and a running read would use it.
     if (!isReading) file.close();
   }
 
   return new ReadableStream({ pull, cancel }, { highWaterMark: 1 });
 }
 
-/** A part of a file in large pieces, for who keeps the file. Ends early when the file has become shorter. */
+/** Yields a part of a file in large chunks and leaves the file open. Ends early if the file has become shorter. */
 export async function* readPieces(
   file: FileSource,
   start: number,
@@ -72,18 +110,44 @@ export async function* readPieces(
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const stop = start + length;
   for (let position = start; position < stop;) {
-    const bytes = await readPiece(file.fd, position, newPiece(stop - position));
+    const bytes = await readChunk(file.fd, position, newChunk(stop - position));
     if (bytes.length === 0) return;
     position += bytes.length;
     yield bytes;
   }
 }
 
-function newPiece(length: number): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Math.min(PIECE, length));
+/**
+ * Returns a stream of a generator's chunks, each produced on request. Cancel ends the generator.
+ * @param first a chunk that precedes the others
+ * @param onCancel runs after the generator has ended; a generator that never began skips its own cleanup
+ */
+export function streamPieces<Memory extends ArrayBufferLike>(
+  chunks: AsyncGenerator<Uint8Array<Memory>, void>,
+  first?: Uint8Array<Memory>,
+  onCancel?: () => void,
+): ReadableStream<Uint8Array<Memory>> {
+  return new ReadableStream({
+    start(controller) {
+      if (first !== undefined && first.length > 0) controller.enqueue(first);
+    },
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks.return();
+      onCancel?.();
+    },
+  }, { highWaterMark: 0 });
 }
 
-function readPiece(fd: number, position: number, into: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+function newChunk(length: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Math.min(CHUNK, length));
+}
+
+function readChunk(fd: number, position: number, into: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   return new Promise((resolve, reject) => {
     fs.read(fd, into, 0, into.length, position, (error, count) => {
       if (error) reject(error);

@@ -70,7 +70,7 @@ export class ReadRoutes {
     return findArchiveKind(path.query) === null ? await this.#answerTold(request, response) : response;
   }
 
-  #sendFile(request: Request, path: SharePath, file: OpenFile, isDirect = false): Response {
+  #sendFile(request: Request, path: SharePath, file: OpenFile, isDirect = false): Response | Promise<Response> {
     const name = path.segments[path.segments.length - 1];
     const headers: Record<string, string> = {
       "cache-control": this.#caching,

@@ -28,7 +28,7 @@ export function createFiles({ root, gate }: FilesOptions): Route {
     const path = decodePath(exchange.path.split("?", 1)[0].slice(PREFIX.length));
     const file = path === null ? null : await openInside(root, path);
     if (file === null || path === null) throw notFound("There is no such file.");
-    return send(exchange, file, path);
+    return await send(exchange, file, path);
   };
 }
 
@@ -42,11 +42,11 @@ function decodePath(path: string): string | null {
   }
 }
 
-function send(exchange: Exchange, file: OpenedFile, path: string): ProxyResponse {
+async function send(exchange: Exchange, file: OpenedFile, path: string): Promise<ProxyResponse> {
   const request = { method: exchange.method, headers: { get: (name: string) => exchange.header(name) } };
   const name = path.slice(path.lastIndexOf("/") + 1);
   try {
-    const { status, headers, body } = answerFile(request, toSource(file), { name, headers: HEADERS });
+    const { status, headers, body } = await answerFile(request, toSource(file), { name, headers: HEADERS });
     return { status, headers: [...headers], body };
   } catch (error) {
     // A page must be able to read why, as it reads every other answer here.

@@ -188,6 +188,20 @@ async function createTextContent(shown) {
 }
 
 /**
+ * Returns the charset for text without a declared one.
+ * @param {Uint8Array} bytes
+ */
+function guessCharset(bytes) {
+  try {
+    // stream: the text may be cut inside a character.
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    return "utf-8";
+  } catch {
+    return "windows-1252";
+  }
+}
+
+/**
  * @param {Shown} shown
  * @returns {Promise<Text>}
  */
@@ -199,7 +213,7 @@ async function fetchText({ path, signal }) {
       throw error;
     });
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const charset = /charset=([\w-]+)/.exec(response.headers.get("content-type") ?? "")?.[1] ?? "utf-8";
+  const charset = /charset=([\w-]+)/.exec(response.headers.get("content-type") ?? "")?.[1] ?? guessCharset(bytes);
   const isBinary = !charset.startsWith("utf-16") && bytes.subarray(0, 8192).includes(0);
   const total = Number(/\/(\d+)$/.exec(response.headers.get("content-range") ?? "")?.[1] ?? bytes.length);
   return { text: isBinary ? "" : new TextDecoder(charset).decode(bytes), isBinary, isCut: total > bytes.length };

@@ -1,2 +1,0 @@
-/** Whether this is Deno. */
-export const IS_DENO: boolean = typeof Deno === "object";
