@@ -21,25 +21,25 @@ import { SessionForms } from "./forms/sessions.ts";
 import type { Shared } from "./forms/shared.ts";
 import type { Accounts, FirstAdmin, SignUpPolicy } from "./types.ts";
 
-/** What accounts need of the server, and the operator's choices about them. */
+/** The accounts' dependencies on the server, and the operator's choices. */
 export interface AccountsOptions {
   store: Store;
   log: Logger;
   readOrigin: OriginReader;
-  /** Of HQ, as `https://example.com`: pages, sessions and OAuth are there. */
+  /** HQ's origin, such as `https://example.com`. Pages, sessions and OAuth belong to it. */
   origin: string;
   signUp: SignUpPolicy;
-  /** Of new accounts. */
+  /** The plan that new accounts get. */
   defaultPlan: Plan;
-  /** How mails go out; null where none can. */
+  /** The mail server and sender; null where mail is not configured. */
   mail: { url: string; from: string } | null;
 }
 
 const RESET_SECONDS = 24 * 3600;
-/** How often what has expired is removed: strangers can have codes made that nobody fetches. */
+/** The interval for removing expired rows. Unauthenticated clients can create codes that are never redeemed. */
 const SWEEP_MS = 10 * 60_000;
 
-/** Users and accounts. Better-auth is loaded only once somebody signs in or logs in. Whoever creates them closes them. */
+/** Creates users and accounts. The first sign-in or login loads better-auth. The caller closes the result. */
 export function createAccounts(options: AccountsOptions): Accounts {
   const { store, log, origin } = options;
   const { identities } = store;
@@ -121,13 +121,13 @@ function createShared(options: AccountsOptions, listeners: ReadonlySet<(ended: E
   };
 }
 
-/** Makes the admin whom the operator's options name, with an account, unless there is a user. */
+/** Creates the admin that the operator's options name, with an account, unless a user exists. */
 async function addFirstAdmin(
   { audit, loadAuth, store }: Pick<Shared, "audit" | "loadAuth" | "store">,
   { email, password }: FirstAdmin,
 ): Promise<void> {
   const passwordHash = await (await loadAuth()).hashPassword(password);
-  // The operator pays for the server, whatever the plan of other new accounts.
+  // The operator pays for the server, whatever plan other new accounts get.
   const plan = "paid";
   const user = { name: email.split("@", 1)[0], email, passwordHash, isAdmin: true, plan };
   // Another server on the same database may have been first.
@@ -136,12 +136,12 @@ async function addFirstAdmin(
   }
 }
 
-/** Ends all that a user has open, who has set a new password. */
+/** Ends all logins after a user set a new password. */
 async function endAfterReset(
   { store, audit, onEnded }: Pick<Shared, "store" | "audit" | "onEnded">,
   userId: string,
 ): Promise<void> {
-  // Whoever knew the old one may have made themselves some.
+  // A thief who knew the old password may have created grants and tokens with it.
   await store.identities.endGrants({ userId });
   await store.personalTokens.remove({ userId });
   onEnded({ userId, accountId: null });
@@ -176,8 +176,8 @@ async function loadBetterAuth(
 }
 
 /**
- * What `load` gives, from its first call on; a failure is not kept, and is told as it is, other than by a `Lazy`: a
- * database that is away is a reason to try again later.
+ * Returns the result from the first call to `load`. A failure is passed on and not stored, unlike in a `Lazy`: a
+ * database that is away deserves another attempt later.
  */
 function onceUntilFailed<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | null = null;
@@ -189,8 +189,8 @@ function onceUntilFailed<T>(load: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Has what somebody showed stand for another account of theirs.
- * @throws HttpError 404 for one they are no member of, 403 `token_bound` for a personal token
+ * Moves a credential to another account of its user.
+ * @throws HttpError 404 for an account without that member, 403 `token_bound` for a personal token
  */
 async function moveTo(
   { identities }: Pick<Store, "identities">,

@@ -10,20 +10,20 @@ import { beginFirstStart } from "../open/first_start.ts";
 import type { Store } from "../store/mod.ts";
 import { type Accounts, type AccountsOptions, createAccounts, type FirstAdmin } from "./mod.ts";
 
-/** Accounts behind a real listener, with forms that take JSON in the place of HQ's pages. */
+/** Accounts behind a real listener, with JSON forms instead of HQ's pages. */
 export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly accounts: Accounts;
-  /** A browser of its own. */
+  /** Returns a browser with its own cookies. */
   browse(): Browser;
 }
 
-/** What HQ's handlers do with a form: anything may be done with what was sent. */
+/** The handler for a form, as HQ has one. The body is unchecked. */
 type Form = (accounts: Accounts, exchange: Exchange, body: never) => unknown;
 
 export const ADMIN = { email: "admin@example.com", password: "correct horse battery" };
 
-/** Starts accounts on a store, with an admin unless told otherwise. */
+/** Starts accounts on a store, by default with an admin. */
 export async function startAccounts(
   store: Store,
   options: Partial<AccountsOptions> & { admin?: FirstAdmin | null } = {},
@@ -77,7 +77,7 @@ async function signedIn({ authenticate }: Accounts, exchange: Exchange): Promise
   return requireLogin(await authenticate(exchange));
 }
 
-/** Each function by its name. */
+/** The forms by name. */
 const FORMS = {
   "create-account": ({ members }, exchange, body) => members.createAccount(exchange, body),
   "rename": ({ members }, exchange, body) => members.rename(exchange, body),
@@ -144,10 +144,10 @@ function createFormHandler(accounts: Accounts): Handler {
   };
 }
 
-/** The parts of an answer that tests look at. */
+/** The response parts that tests check. */
 export interface Answered<Body> {
   readonly status: number;
-  /** What is told when all is well; with another status only `error` is there. */
+  /** The result of a successful form; other responses have only `error`. */
   readonly body: Body & Refusal;
   readonly headers: Headers;
 }
@@ -156,20 +156,20 @@ interface Refusal {
   readonly error: { readonly code: string; readonly field?: string };
 }
 
-/** What a form tells; for one that tells nothing, nothing is to be looked at. */
+/** The type that a form returns; `never` for a form without a result. */
 type Told<Name extends FormName> = Exclude<Awaited<ReturnType<(typeof FORMS)[Name]>>, void | null>;
 
-/** What `/api/v1/whoami` tells. */
+/** The response of `/api/v1/whoami`. */
 interface Whoami extends Pick<Principal, "user" | "account"> {
   readonly accounts: readonly Principal["account"][];
   readonly scopes: readonly string[];
 }
 
-/** Keeps cookies, and says which page it is on. */
+/** Keeps cookies between requests. */
 export class Browser {
   readonly #url: string;
   readonly cookies = new Map<string, string>();
-  /** The Set-Cookie fields of the last answer. */
+  /** The Set-Cookie fields of the last response. */
   setCookies: string[] = [];
 
   constructor(url: string) {
@@ -189,7 +189,7 @@ export class Browser {
     });
   }
 
-  /** Requests a path, following nothing. */
+  /** Requests a path without following redirects. */
   async request<Body = Whoami>(
     path: string,
     init: RequestInit & { headers?: Record<string, string> } = {},
@@ -209,7 +209,7 @@ export class Browser {
   }
 }
 
-/** A logger that keeps what it was told. */
+/** Returns a logger that records its calls. */
 export function recordingLogger(): { log: Logger; lines: { event: string; fields: LogFields }[] } {
   const lines: { event: string; fields: LogFields }[] = [];
   const add = (event: string, fields: LogFields = {}) => void lines.push({ event, fields });

@@ -3,20 +3,20 @@ import { networkOf } from "../../net/forwarded.ts";
 import { createRateLimiter } from "../../common/rate_limiter.ts";
 
 /**
- * Limits how often passwords may be tried. Three counts run beside each other, and all come back with time: a network
- * may not try many people, nor one person many times; and all networks together may not try one person very often. From
- * the last are excused networks from which that person has signed in before: nobody locks them out by trying.
+ * Limits attempts at passwords. Three counters run independently, and all recover over time. One network may try
+ * neither many people nor one person many times, and all networks together may try one person only so often. Networks
+ * from which a person signed in before are exempt from the last counter, so attackers cannot lock that person out.
  */
 export class Attempts {
   readonly #perNetwork = createRateLimiter({ burst: 30, perMinute: 6 });
   readonly #perPair = createRateLimiter({ burst: 10, perMinute: 2 });
   readonly #perPerson = createRateLimiter({ burst: 50, perMinute: 1 });
-  /** Networks from which people have signed in, the latest last. */
+  /** Networks from which people signed in, the latest last. */
   readonly #known = new Set<string>();
 
   /**
    * Takes one attempt.
-   * @param email whom it is about; null when nobody can tell
+   * @param email the address that the attempt targets; null when unknown
    * @throws HttpError 429 `too_many_attempts` with Retry-After
    */
   take(address: string, email: string | null): void {
@@ -28,7 +28,7 @@ export class Attempts {
     if (waitMs > 0) throw tooManyAttempts(waitMs);
   }
 
-  /** An attempt was right. */
+  /** Records a correct attempt. */
   succeed(address: string, email: string): void {
     const pair = `${networkOf(address)} ${email}`;
     this.#known.delete(pair);
@@ -38,10 +38,10 @@ export class Attempts {
   }
 }
 
-/** Pairs of a network and a person that are remembered. */
+/** Pairs (network, person) that stay in memory. */
 const MAX_KNOWN = 50_000;
 
-/** 429, with the time to wait. */
+/** Creates 429 `too_many_attempts` with the waiting time. */
 export function tooManyAttempts(waitMs: number): HttpError {
   const seconds = Math.ceil(waitMs / 1000);
   return new HttpError(429, "too_many_attempts", `Too many attempts. Try again in ${seconds} s.`, {

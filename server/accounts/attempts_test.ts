@@ -1,7 +1,7 @@
 import { equal, ok, throws } from "node:assert/strict";
 import { Attempts } from "./attempts.ts";
 
-/** How many of some attempts are let through. */
+/** Returns the number of accepted attempts. */
 function count(attempts: Attempts, total: number, attempt: (n: number) => [address: string, email: string]): number {
   let passed = 0;
   for (let n = 0; n < total; n++) {
@@ -9,7 +9,7 @@ function count(attempts: Attempts, total: number, attempt: (n: number) => [addre
       attempts.take(...attempt(n));
       passed++;
     } catch {
-      // Refused, as the tests count.
+      // The attempt was refused, which the tests count.
     }
   }
   return passed;
@@ -18,7 +18,7 @@ function count(attempts: Attempts, total: number, attempt: (n: number) => [addre
 Deno.test("one network cannot try one person, nor many people, very often", () => {
   equal(count(new Attempts(), 100, () => ["192.0.2.1", "a@example.com"]), 10);
   equal(count(new Attempts(), 100, (n) => ["192.0.2.1", `user${n}@example.com`]), 30);
-  // An IPv6 network counts as one, whatever address in it is taken.
+  // An IPv6 network counts as one, whichever address the client uses.
   equal(count(new Attempts(), 100, (n) => [`2001:db8::${n.toString(16)}`, `user${n}@example.com`]), 30);
 });
 

@@ -2,26 +2,26 @@ import { createRateLimiter } from "../../common/rate_limiter.ts";
 import type { Principal } from "../access/mod.ts";
 import type { Store } from "../store/mod.ts";
 
-/** Who does something, for the log. */
+/** The person that an audit entry names. */
 export interface Actor {
   id: string | null;
   email: string;
 }
 
-/** What the server does by itself. */
+/** The server itself, acting without a user. */
 export const SERVER: Actor = { id: null, email: "server" };
 
-/** What members may do again and again. */
+/** Actions that members may repeat without limit. */
 const OFTEN = ["capture_replayed", "capture_not_replayed"] as const;
 
-/** Something that members may do again and again. */
+/** An action that members may repeat without limit. */
 export type OftenDone = typeof OFTEN[number];
 
-/** Writes down what changes who may do what, and what members have this server do to others. */
+/** Writes the audit log: changes to permissions, and requests that members had this server send. */
 export class Audit {
   readonly #log: Store["auditLog"];
   readonly #now: () => number;
-  /** The same is told once an hour. */
+  /** Suppresses repeated entries for an hour. */
   readonly #noted = createRateLimiter({ burst: 1, perMinute: 1 / 60, maxKeys: 10_000 });
   #written = 0;
 
@@ -31,9 +31,10 @@ export class Audit {
   }
 
   /**
-   * @param action what was done, in snake case
-   * @param subject to what or whom
-   * @param accountId the account that it is about; null for what is about the whole server
+   * Writes an entry.
+   * @param action the change, in snake case
+   * @param subject the changed object or person
+   * @param accountId the account concerned; null for the whole server
    */
   async write(actor: Actor, action: string, subject: string, accountId: string | null = null): Promise<void> {
     const at = this.#now();
@@ -42,7 +43,7 @@ export class Audit {
     if (this.#written++ % TRIM_EVERY === 0) await this.#trim(at - KEPT_MS);
   }
 
-  /** Writes down what a member did, in their account, unless they did the same within the last hour. */
+  /** Writes an entry for a member's action, unless the same action was logged within the last hour. */
   async note({ user, account }: Principal, action: OftenDone, subject: string): Promise<void> {
     const key = JSON.stringify([user.id, account.id, action, subject]);
     if (this.#noted.peek(key) > 0) return;
@@ -51,7 +52,7 @@ export class Audit {
   }
 
   async #trim(before: number): Promise<void> {
-    // With fewer for what is done often, nobody can push out what changed who may do what.
+    // Frequent actions have a lower limit, so that they cannot displace permission changes.
     await this.#log.trim({ before, keep: MAX_OFTEN, actions: OFTEN });
     await this.#log.trim({ before, keep: MAX_ENTRIES });
   }
@@ -60,6 +61,6 @@ export class Audit {
 const MAX_SUBJECT = 300;
 const TRIM_EVERY = 100;
 const KEPT_MS = 365 * 24 * 3600 * 1000;
-/** Entries of all accounts together. */
+/** Entries across all accounts. */
 const MAX_ENTRIES = 100_000;
 const MAX_OFTEN = 10_000;

@@ -14,34 +14,34 @@ import { ACCESS_TOKEN_PREFIX } from "./better_auth/auth_options.ts";
 import { type Call, fieldText, userSuspended } from "./better_auth/call.ts";
 import { hashSecret } from "../../common/secret.ts";
 
-/** What somebody showed, in words of ours. */
+/** The credential that a client presented. */
 export type Credential =
   | { readonly kind: "session"; readonly token: string }
   | { readonly kind: "grant"; readonly grantId: string }
   | { readonly kind: "personal"; readonly tokenId: string };
 
-/** Who asks, and what they showed for it. */
+/** The caller with its credential. */
 export interface Identity {
   readonly principal: Principal;
   readonly credential: Credential;
 }
 
-/** What tells who asks, by a cookie or a token. */
+/** The dependencies of {@link Identifier}. */
 export interface IdentifierOptions {
   store: Pick<Store, "identities" | "personalTokens">;
   call: Call;
-  /** Of HQ. */
+  /** HQ's origin. */
   origin: string;
-  /** Name of the cookie of a browser's session. */
+  /** The name of a browser's session cookie. */
   sessionCookie: string;
   now(): number;
-  /** Hears what goes wrong beside the answer. */
+  /** Receives errors that do not affect the response. */
   onFailure(error: unknown): void;
 }
 
-/** Another server on the same database hears of a revocation after this time; this one at once. */
+/** Another server on the same database applies a revocation after this time; this one applies it at once. */
 const REMEMBERED_MS = 5000;
-/** Credentials remembered at most. */
+/** Credentials that stay in memory. */
 const MAX_REMEMBERED = 10_000;
 const USED_EVERY_MS = 60_000;
 
@@ -50,26 +50,26 @@ interface Known {
   until: number;
 }
 
-/** Finds out who sends a request, and remembers it for some seconds. */
+/** Authenticates requests and remembers the result for some seconds. */
 export class Identifier {
   readonly #options: IdentifierOptions;
   readonly #known = new Map<string, Known>();
-  /** Counts what {@link forget} did, so that a look-up which it overtook is not remembered. */
+  /** Counts calls of {@link forget}, so that a look-up which was running then is not remembered. */
   #epoch = 0;
 
   constructor(options: IdentifierOptions) {
     this.#options = options;
   }
 
-  /** What anybody may do has changed: look again. */
+  /** Forgets all results, after any permission changed. */
   forget(): void {
     this.#epoch++;
     this.#known.clear();
   }
 
   /**
-   * Who sends this request; null for nobody.
-   * @throws HttpError as `Authenticate` says
+   * Returns the caller, or null for an unauthenticated request.
+   * @throws HttpError as `Authenticate` documents
    */
   async identify(exchange: Exchange): Promise<Identity | null> {
     const token = /^Bearer +(\S{1,512})$/i.exec(exchange.header("authorization") ?? "")?.[1];
@@ -145,7 +145,7 @@ export class Identifier {
     return { identity: { principal, credential: { kind: "session", token } }, until: Infinity };
   }
 
-  /** For a session whose account is not its user's any more, their first one. */
+  /** Finds the user in an account. A session whose user left its account gets the user's first account. */
   async #findPrincipal(
     userId: string,
     accountId: string | null,
@@ -165,21 +165,21 @@ function describeUser({ id, name, email, isAdmin }: User): Principal["user"] {
   return { id, name, email, isAdmin };
 }
 
-/** An account with its plan and role in words that we know. */
+/** Returns an account with its plan and role. */
 export function toAccount({ accountId, accountName, plan, role }: Membership): Principal["account"] {
   return { id: accountId, name: accountName, plan: toPlan(plan), role: toRole(role) };
 }
 
-/** The plan that a row names; `free` for one that nobody knows. */
+/** Returns the plan in a row, `free` for an unknown one. */
 export const toPlan = (text: string | null): Plan => text === "paid" ? "paid" : "free";
 
-/** Better-auth separates several roles by commas: the strongest counts. */
+/** Returns the strongest role: better-auth separates several by commas. */
 export function toRole(text: string): Role {
   const roles = text.split(",");
   return roles.includes("owner") ? "owner" : roles.includes("admin") ? "admin" : "member";
 }
 
-/** Whether a text names a scope of this server. */
+/** Whether a text is a scope. */
 export const isScope = (text: string): text is Scope => Object.hasOwn(SCOPES, text);
 
 const ALL_SCOPES: ReadonlySet<Scope> = new Set(Object.keys(SCOPES).filter(isScope));
@@ -204,5 +204,5 @@ const tokenRefused = (): HttpError =>
     headers: { "www-authenticate": 'Bearer error="invalid_token"' },
   });
 
-/** What a personal token begins with, so that scanners for secrets know it. */
+/** The prefix of personal tokens, which secret scanners look for. */
 export const PERSONAL_TOKEN_PREFIX = "pwt_";

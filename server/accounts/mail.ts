@@ -1,32 +1,32 @@
 import { describeError, type Logger } from "../../common/log.ts";
 
-/** One mail, in plain text. */
+/** A mail in plain text. */
 export interface Mail {
   subject: string;
   text: string;
 }
 
-/** Sends mails, and logs those that cannot be sent. */
+/** Sends mails and logs failures. */
 export interface Mailer {
-  /** Returns at once. */
+  /** Queues a mail and returns at once. */
   send(to: string, mail: Mail): void;
   close(): void;
 }
 
-/** Which mail server sends, and as whom. */
+/** The mail server and the sender. */
 export interface MailerOptions {
-  /** Of the mail server, as `smtp://user:password@mail.example.com:587`; `smtps:` for TLS from the start. */
+  /** The mail server, such as `smtp://user:password@mail.example.com:587`; `smtps:` uses TLS from the start. */
   url: string;
-  /** Who the mails are from. */
+  /** The sender of all mails. */
   from: string;
   log: Logger;
 }
 
-/** Mails that wait; more are not sent. */
+/** Mails in the queue; more are dropped. */
 const MAX_WAITING = 1000;
 const TIMEOUT_MS = 30_000;
 
-/** Sends by SMTP, over at most two connections. */
+/** Creates a mailer that uses SMTP over at most two connections. */
 export function createMailer({ url, from, log }: MailerOptions): Mailer {
   const transport = onFirstUse(async () =>
     (await import("nodemailer")).createTransport({
@@ -61,7 +61,7 @@ function onFirstUse<T>(open: () => Promise<T>): { get(): Promise<T>; peek(): Pro
   return { get: () => opened ??= open(), peek: () => opened };
 }
 
-/** For somebody who forgot their password. */
+/** Composes the mail for a forgotten password. */
 export function resetMail(name: string, link: string): Mail {
   return {
     subject: "A new password for Portway",
@@ -76,7 +76,7 @@ Without that nothing changes.
   };
 }
 
-/** For somebody who may join an account. */
+/** Composes the mail for an invitation. */
 export function invitationMail(inviter: string, account: string, link: string): Mail {
   return {
     subject: `${inviter} invites you to ${account} on Portway`,

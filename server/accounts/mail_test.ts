@@ -6,11 +6,11 @@ import { ADMIN, recordingLogger, startAccounts } from "./accounts_kit_test.ts";
 
 interface MailServer extends AsyncDisposable {
   readonly url: string;
-  /** The next mail as it came, its head and text. */
+  /** The next mail as received, with head and text. */
   next(): Promise<string>;
 }
 
-/** Just as much of a mail server as takes mails (RFC 5321). */
+/** Starts a minimal mail server (RFC 5321). */
 async function startMailServer(): Promise<MailServer> {
   const mails: string[] = [], sockets = new Set<Socket>();
   let wake = Promise.withResolvers<void>();
@@ -77,7 +77,7 @@ Deno.test("invitations and links for a new password go out by mail", async () =>
     match(invitation, /^From: Portway <no-reply@example\.com>\r$/m);
     ok(invitation.includes(body.url), invitation);
     const stranger = server.browse();
-    // Nobody learns who is a user here.
+    // The response does not reveal whether a user exists.
     equal((await stranger.post("forgot", { email: "nobody@example.com" })).status, 200);
     equal((await stranger.post("forgot", { email: ADMIN.email })).status, 200);
     const reset = await mails.next();

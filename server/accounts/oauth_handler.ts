@@ -17,20 +17,20 @@ import { deviceAccountOf } from "./forms/consent.ts";
 import { PERSONAL_TOKEN_PREFIX } from "./identify.ts";
 import { createSecret, hashSecret } from "../../common/secret.ts";
 
-/** What the endpoints of OAuth 2.1 work with. */
+/** The dependencies of the OAuth 2.1 endpoints. */
 export interface OAuthHandlerOptions {
   loadAuth(): Promise<Auth>;
   store: Pick<Store, "identities" | "personalTokens">;
   readOrigin: OriginReader;
-  /** Of HQ. */
+  /** HQ's origin. */
   origin: string;
-  /** A login has ended. */
+  /** Called after a login ended. */
   onEnded(ended: Ended): void;
-  /** A code or a refresh token was used a second time, which ended all tokens of that login. */
+  /** Called after a code or refresh token was used a second time, which ended the login. */
   onReplay(userId: string): Promise<void>;
 }
 
-/** All that better-auth answers to the outside, of the many things that it can: what clients of OAuth need. */
+/** The better-auth endpoints that are reachable from outside: those for OAuth clients. */
 const OPEN: ReadonlySet<string> = new Set([
   "GET /api/auth/oauth2/authorize",
   "POST /api/auth/oauth2/token",
@@ -41,14 +41,14 @@ const OPEN: ReadonlySet<string> = new Set([
   "GET /api/auth/jwks",
 ]);
 
-/** Where clients find out about the others; the first is what OpenID Connect asks for, the third is RFC 8414's. */
+/** The paths of the metadata. OpenID Connect defines the first, RFC 8414 the third. */
 const METADATA: ReadonlySet<string> = new Set([
   "/.well-known/openid-configuration",
   "/.well-known/oauth-authorization-server",
   "/.well-known/oauth-authorization-server/api/auth",
 ]);
 
-/** Fields of the metadata that are as better-auth says; the others tell of what we keep shut. */
+/** Metadata fields that are passed on unchanged. The remaining ones describe disabled features. */
 const TOLD = [
   "issuer",
   "authorization_endpoint",
@@ -70,9 +70,9 @@ const TOLD = [
 
 const MAX_FORM_BYTES = 16 * 1024;
 
-/** What OAuth clients call. */
+/** Creates the handlers that OAuth clients call. */
 export function createOAuthHandlers(options: OAuthHandlerOptions): Handler[] {
-  // A device asks every five seconds, and many people may be behind one address.
+  // A device polls every five seconds, and one address may have many users.
   const limiter = createRateLimiter({ burst: 120, perMinute: 120 });
   const turns = new TokenTurns();
   let metadata: string | null = null;
@@ -99,7 +99,7 @@ export function createOAuthHandlers(options: OAuthHandlerOptions): Handler[] {
   }));
 }
 
-/** These answers say nothing of a browser's user, so pages of any origin may read them. */
+/** These responses contain no user data, so pages from any origin may read them. */
 const SHARED = { "access-control-allow-origin": "*", "cache-control": "public, max-age=300" };
 
 async function readMetadata(auth: Auth, origin: string): Promise<string> {
@@ -108,13 +108,13 @@ async function readMetadata(auth: Auth, origin: string): Promise<string> {
   if (!response.ok || typeof metadata !== "object" || metadata === null) throw new Error("better-auth has no metadata");
   return JSON.stringify({
     ...Object.fromEntries(Object.entries(metadata).filter(([name]) => TOLD.includes(name))),
-    // The one client is public.
+    // The only client is public.
     token_endpoint_auth_methods_supported: ["none"],
     revocation_endpoint_auth_methods_supported: ["none"],
   });
 }
 
-/** The begin of a login: leads to the page for signing in, or to the one that asks whether the client may. */
+/** Starts a login: redirects to the sign-in page or to the consent page. */
 async function authorize(
   { loadAuth, origin }: OAuthHandlerOptions,
   exchange: Exchange,
@@ -122,7 +122,7 @@ async function authorize(
 ): Promise<Response> {
   const url = new URL(exchange.path, origin);
   const prompts = (url.searchParams.get("prompt") ?? "").split(" ").filter((prompt) => prompt === "login");
-  // A program on the user's machine can pass for our client: it gets nothing unless its user says so (RFC 8252, 8.6).
+  // A local program can pose as this client, so the user always confirms (RFC 8252, section 8.6).
   url.searchParams.set("prompt", [...prompts, "consent"].join(" "));
   const headers = new Headers({ accept: "text/html", [ADDRESS_HEADER]: address });
   const cookie = exchange.header("cookie");
@@ -130,7 +130,7 @@ async function authorize(
   return withoutStore(await (await loadAuth()).handle(new Request(url, { headers })));
 }
 
-/** A request of a client, which has no cookies and is answered none. */
+/** Handles a request from a client. Cookies are neither read nor set. */
 async function answerClient(
   options: OAuthHandlerOptions,
   turns: TokenTurns,
@@ -165,7 +165,7 @@ async function answerToken(
   const { store, onEnded, onReplay } = options, kind = form.get("grant_type");
   if (kind === "refresh_token") {
     const hash = hashSecret(withoutPrefix(form.get("refresh_token") ?? ""));
-    // Better-auth would end all logins of that user, on all their machines.
+    // Better-auth would end all logins of the user, on all machines.
     const replayed = await store.identities.findReplayed(hash, Date.now() - REUSE_SECONDS * 1000);
     if (replayed !== null) {
       await store.identities.endGrants({ grantId: replayed.grantId });
@@ -182,7 +182,7 @@ async function answerToken(
   return new Response(text, { status: response.status, headers: response.headers });
 }
 
-/** Runs the requests for tokens that show the same code or token one after the other. */
+/** Runs token requests with the same code or token one after the other. */
 class TokenTurns {
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -199,15 +199,15 @@ class TokenTurns {
 }
 
 /**
- * Exchanges a code for tokens. A code that comes a second time ends the login that it opened, at once (RFC 6749, section
- * 4.1.2): one of its two holders is a thief.
+ * Exchanges a code for tokens. A second use of the code ends the login at once (RFC 6749, section 4.1.2), because one
+ * of its two holders is a thief.
  */
 async function exchangeCode(
   { store: { identities }, onEnded, onReplay }: OAuthHandlerOptions,
   code: string,
   respond: () => Promise<Response>,
 ): Promise<Response> {
-  // Better-auth identifies the tokens of a code by this hash.
+  // Better-auth identifies a code's tokens by this hash.
   const grantId = hashSecret(code);
   const userId = await identities.findGrantUser(grantId);
   if (userId === null) return await respond().catch((error) => refuseReplay(error));
@@ -218,8 +218,8 @@ async function exchangeCode(
 }
 
 /**
- * Another server on the same database may exchange the code simultaneously. Its replay removes the refresh token to which
- * the access token of this exchange refers, which violates a foreign key.
+ * Another server on the same database may exchange the code simultaneously. Its replay removes the refresh token to
+ * which the access token from this exchange refers, which violates a foreign key.
  */
 function refuseReplay(error: unknown): Response {
   if (error instanceof Error && /foreign key/i.test(error.message)) return codeUsed();
@@ -231,7 +231,7 @@ const codeUsed = (): Response =>
 
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** Tokens of a device know neither their account nor each other until now. */
+/** Links the tokens from a device code with each other and with their account. */
 async function bindDevice(
   { identities }: Pick<Store, "identities">,
   auth: Auth,
@@ -246,10 +246,10 @@ async function bindDevice(
 }
 
 /**
- * Ends all tokens of the login that the token belongs to; a token that nobody knows is answered alike (RFC 7009, sections
- * 2.1 and 2.2). Better-auth would end all logins of that user for a refresh token that was used up, and refuses unknown
- * ones. With `replaced_by`, an access token of the same user, what the old login has open is the new one's from then on:
- * who logs in again does not mean to cut their tunnels.
+ * Ends all tokens of the login to which the token belongs. An unknown token gets the same response (RFC 7009, sections
+ * 2.1 and 2.2). Better-auth would end all logins of the user for a used refresh token, and refuse unknown ones. With
+ * `replaced_by`, an access token of the same user, the tunnels move to the new login: a user who logs in again expects
+ * them to stay open.
  */
 async function revoke({ store, onEnded }: OAuthHandlerOptions, form: URLSearchParams): Promise<Response> {
   const token = form.get("token");
@@ -266,7 +266,7 @@ async function revoke({ store, onEnded }: OAuthHandlerOptions, form: URLSearchPa
   return new Response(null, { status: 200 });
 }
 
-/** The login that an access token or personal token stands for now; null for what is none, or over. */
+/** Finds the login for a valid access token or personal token; null for other texts. */
 async function findLogin(
   { identities, personalTokens }: OAuthHandlerOptions["store"],
   token: string,
@@ -297,7 +297,7 @@ async function readForm(exchange: Exchange): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Tokens and addresses with codes in them are nobody's to keep. */
+/** Adds fields that keep tokens, and URLs with codes, out of caches and referrers. */
 function withoutStore(response: Response): Response {
   const headers = new Headers(response.headers);
   headers.set("cache-control", "no-store");

@@ -18,7 +18,7 @@ interface Begun {
   verifier: string;
   state: string;
   redirect: string;
-  /** Where the browser went first. */
+  /** The first page that the browser opened. */
   page: URL;
 }
 
@@ -44,7 +44,7 @@ async function begin(
   return { verifier, state, redirect, page: new URL(headers.get("location") ?? "", server.url) };
 }
 
-/** The way of a user through sign-in and consent, to the client's own address. */
+/** Signs in and allows the client. @returns the client's redirect URL */
 async function allow(server: TestServer, browser: Browser, begun: Begun): Promise<URL> {
   let page = begun.page;
   if (page.pathname === "/sign-in") {
@@ -94,7 +94,7 @@ async function revoke(server: TestServer, token: string | undefined): Promise<vo
   await oauth.processRevocationResponse(response);
 }
 
-/** Whether an error is the one of OAuth. */
+/** Whether an error is that OAuth error. */
 const isOAuthError = (code: string) => (error: unknown) =>
   error instanceof oauth.ResponseBodyError && error.error === code;
 
@@ -135,7 +135,7 @@ testStores("a refresh token that comes again later ends all tokens of that login
   const stolen = await logIn(server), other = await logIn(server);
   const current = await refresh(server, stolen.refresh_token);
   equal((await whoami(server, current.access_token)).status, 200);
-  // As if the moment in which an answer may be lost had passed.
+  // Simulates that the grace period for lost responses is over.
   const past = new Date(Date.now() - 60_000).toISOString();
   await store.db.updateTable("oauthRefreshToken").set({ revoked: past, rotatedAt: past, rotationReplayExpiresAt: past })
     .where("revoked", "is not", null).execute();
@@ -157,7 +157,7 @@ testStores("revoking either token ends the login at once, remembered or not", as
     equal((await whoami(server, tokens.access_token)).status, 401);
     await rejects(refresh(server, tokens.refresh_token), isOAuthError("invalid_grant"));
   }
-  // Who revokes twice, or what nobody gave out, is answered alike (RFC 7009, section 2.2).
+  // A second revocation and an unknown token get the same response (RFC 7009, section 2.2).
   await revoke(server, "pwr_unknown");
 });
 
@@ -200,13 +200,13 @@ testStores("any loopback port will do, and no other address, verifier, state or 
   const callback = await allow(server, browser, wrong);
   equal(callback.origin, "http://localhost:7332");
   await rejects(exchangeCode(server, wrong, callback, oauth.generateRandomCodeVerifier()));
-  // The code is used up by the attempt.
+  // The attempt used the code up.
   await rejects(exchangeCode(server, wrong, callback), isOAuthError("invalid_grant"));
   const used = await begin(server, browser);
   const answer = await allow(server, browser, used);
   const tokens = await exchangeCode(server, used, answer);
   await rejects(exchangeCode(server, used, answer), isOAuthError("invalid_grant"));
-  // A code that comes twice was read by somebody: its tokens end (RFC 6749, section 4.1.2).
+  // A code that arrives twice was stolen, so its tokens end (RFC 6749, section 4.1.2).
   await rejects(refresh(server, tokens.refresh_token), isOAuthError("invalid_grant"));
 });
 
@@ -256,7 +256,7 @@ testStores("a device gets its tokens once its user has allowed it, for the accou
     return await oauth.processDeviceAuthorizationResponse(as, CLIENT, response);
   };
   const fetchTokens = async (code: string) => {
-    // Polls are five seconds apart for a client that does not know.
+    // A client that polls faster than every five seconds is refused.
     await store.db.updateTable("deviceCode").set({ lastPolledAt: null }).execute();
     const response = await oauth.deviceCodeGrantRequest(as, CLIENT, NONE, code, LOOPBACK);
     return await oauth.processDeviceCodeResponse(as, CLIENT, response);

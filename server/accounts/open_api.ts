@@ -38,7 +38,7 @@ const WHOAMI: ApiObject = {
   },
 };
 
-/** What the OpenAPI document says of accounts. */
+/** The OpenAPI part for accounts. */
 export const ACCOUNTS_API: ApiPart = {
   tag: { name: "accounts", description: "who asks, and for which of their accounts" },
   paths: {

@@ -14,7 +14,7 @@ testStores("a personal token works for its account with its scopes, until it is 
   equal(answered.status, 200);
   deepEqual(answered.body.scopes, ["views:read"]);
   equal(answered.body.user.email, ADMIN.email);
-  // Remembered or not, it ends at once.
+  // The token ends at once, whether remembered or not.
   equal((await browser.post("revoke-token", { id: body.info.id })).status, 200);
   equal((await whoami()).status, 401);
 });

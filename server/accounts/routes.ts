@@ -7,15 +7,15 @@ import type { Store } from "../store/mod.ts";
 import { type Identity, toAccount } from "./identify.ts";
 import { ACCOUNTS_API } from "./open_api.ts";
 
-/** What the API's routes of accounts work with. */
+/** The dependencies of the account routes. */
 export interface AccountRoutesOptions {
   store: Pick<Store, "identities">;
   identify(exchange: Exchange): Promise<Identity | null>;
-  /** Has what somebody showed stand for another account. */
+  /** Moves a credential to another account. */
   switchAccount(identity: Identity, accountId: string): Promise<void>;
 }
 
-/** Who asks, and for which of their accounts. */
+/** Creates the routes for the caller and for switching the account. */
 export function createAccountsApi({ store, identify, switchAccount }: AccountRoutesOptions): ApiArea {
   const routes = new Hono<ExchangeEnv>();
 
@@ -43,7 +43,7 @@ async function describe({ identities }: Pick<Store, "identities">, { user, accou
   return { user, account, accounts, scopes: [...scopes] };
 }
 
-/** 403 `token_bound`: only a login can change to another account. */
+/** 403 `token_bound`: only a login can switch to another account. */
 export const tokenBound = (): HttpError =>
   new HttpError(403, "token_bound", "A personal token stays with the account it was made for.", {
     details: "Make one in the other account.",

@@ -13,7 +13,7 @@ async function addUser({ identities }: Store, name: string, isAdmin = false): Pr
   return added.id;
 }
 
-/** Makes an account with two owners. @returns its id, and those of its members */
+/** Creates an account with two owners. @returns its id and its members' ids */
 async function addPair(store: Store, round: number) {
   const { identities } = store, now = Date.now();
   const users = [await addUser(store, `a${round}`), await addUser(store, `b${round}`)];
@@ -57,7 +57,7 @@ testStores("two owners who remove each other simultaneously leave one owner", as
       store.identities.removeMember(accountId, one.userId, other.id),
       store.identities.removeMember(accountId, other.userId, one.id),
     ]);
-    // The second is no member any more.
+    // The second owner is not a member any more.
     deepEqual(results.sort(), ["done", "not_allowed"]);
     equal((await store.identities.listMembers(accountId)).length, 1);
   }

@@ -1,25 +1,30 @@
 import { type AuthOptions, CLI_CLIENT_ID, CLI_CLIENT_NAME, loadAuthOptions } from "./auth_options.ts";
 
-/** Better-auth as this server uses it. Only the paths that `oauth_handler.ts` lists are reachable from outside. */
+/**
+ * The functions that this server uses from better-auth. Only the paths in `oauth_handler.ts` are reachable from
+ * outside.
+ */
 export interface Auth {
   /**
-   * Handles a request below `/api/auth/`.
-   * @throws StoreUnavailable, and defects; refusals are responses
+   * Handles a request below `/api/auth/`. Refusals are responses.
+   * @throws StoreUnavailable, and defects
    */
   handle(request: Request): Promise<Response>;
-  /** Hashes a password. It takes 32 MB and a tenth of a second; a few run at a time. @throws HttpError 503 `busy` */
+  /**
+   * Hashes a password, which takes 32 MB and a tenth of a second. A few run concurrently. @throws HttpError 503 `busy`
+   */
   hashPassword(password: string): Promise<string>;
-  /** Keeps a text for some time under a secret name, such as the token of a link. */
+  /** Stores a text for a limited time under a secret name, such as a link's token. */
   remember(name: string, value: string, seconds: number): Promise<void>;
-  /** Returns the text that {@link remember} kept, once; later calls return null. */
+  /** Returns the text that {@link remember} stored, once. Later calls return null. */
   recall(name: string): Promise<string | null>;
 }
 
-/** Accounts of a user: a session needs one of them, and no limit applies to the first. */
+/** The limit when a session creates the first account for its user. */
 const FIRST_ACCOUNT = 1;
 
 /**
- * Loads better-auth, which takes some tenths of a second: the first sign-in or login does it.
+ * Loads better-auth on the first sign-in or login, which takes some tenths of a second.
  * @throws StoreUnavailable
  */
 export async function openAuth(options: AuthOptions): Promise<Auth> {
@@ -29,7 +34,7 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
     await loadAuthOptions(options, async (userId) => {
       const [membership] = await identities.findMemberships(userId);
       if (membership !== undefined) return membership.accountId;
-      // A member who was removed from their only account.
+      // The user was removed from their only account.
       const accountName = (await identities.findUser(userId))?.name ?? "Account";
       const id = await identities.addAccount({ userId, accountName, plan: options.defaultPlan }, FIRST_ACCOUNT);
       return id ?? (await identities.findMemberships(userId))[0].accountId;
@@ -55,7 +60,7 @@ interface ClientStore {
   create(query: { model: string; data: Record<string, unknown> }): Promise<unknown>;
 }
 
-/** The command line's client: public, as a program in everybody's hands keeps no secret. */
+/** Adds the command line's client. It is public, because a program that everyone can download keeps no secret. */
 async function addCliClient(adapter: ClientStore): Promise<void> {
   const where = [{ field: "clientId", value: CLI_CLIENT_ID }];
   if (await adapter.findOne({ model: "oauthClient", where }) !== null) return;

@@ -3,22 +3,22 @@ import { type Plan, SCOPES } from "../../access/mod.ts";
 import type { Store } from "../../store/mod.ts";
 import { loadPasswords, loadPasswordSignIn } from "./passwords.ts";
 
-/** What better-auth is set up with. */
+/** Settings for better-auth. */
 export interface AuthOptions {
   store: Pick<Store, "db" | "dialect" | "identities">;
-  /** Where browsers reach HQ: sessions and OAuth belong to this origin. */
+  /** The origin at which browsers reach HQ. Sessions and OAuth belong to it. */
   origin: string;
-  /** Signs cookies and queries, and encrypts keys: 32 random bytes or more, as text. */
+  /** Signs cookies and queries, and encrypts keys: at least 32 random bytes, as text. */
   secret: string;
-  /** The plan of new accounts. */
+  /** The plan that new accounts get. */
   defaultPlan: Plan;
-  /** Hears of defects of better-auth; what strangers do wrong is not told. */
+  /** Receives defects in better-auth. Mistakes by clients are not reported. */
   onDefect(message: string): void;
-  /** A user has set a new password by a link. */
+  /** Called after a user set a new password through a link. */
   onPasswordReset(userId: string): Promise<void>;
 }
 
-/** The name of the cookie of a browser's session. With TLS no other host, be it a sibling, can set it. */
+/** Returns the name of a browser's session cookie. With TLS no other host can set it, not even a sibling. */
 export const sessionCookieOf = (origin: string): string => `${cookiePrefix(origin)}.session_token`;
 
 const cookiePrefix = (origin: string): string => isSecure(origin) ? "__Host-portway" : "portway";
@@ -26,41 +26,41 @@ const isSecure = (origin: string): boolean => origin.startsWith("https:");
 
 const HOUR = 3600, DAY = 24 * HOUR;
 
-/** The OAuth client that the command line logs in as. */
+/** The OAuth client that the command line uses. */
 export const CLI_CLIENT_ID = "portway-cli";
 
-/** What its users read. */
+/** The name that users see for it. */
 export const CLI_CLIENT_NAME = "Portway on the command line";
 
-/** How long a browser stays signed in. */
+/** The lifetime of a browser's session. */
 const SESSION_SECONDS = 30 * DAY;
-/** Access tokens are looked up at every use; their short life only bounds what a stolen one is good for. */
+/** Each use looks the access token up, so its short life only limits the damage from a stolen token. */
 const ACCESS_TOKEN_SECONDS = HOUR / 4;
-/** A client that nobody uses for so long logs in again. */
+/** A client logs in again after this time without use. */
 const REFRESH_TOKEN_SECONDS = 90 * DAY;
-/** A client whose answer was lost may ask with the same refresh token again. */
+/** A client whose response was lost may use the same refresh token again within this time. */
 export const REUSE_SECONDS = 30;
 
 /** Characters. */
 export const MIN_PASSWORD = 8, MAX_PASSWORD = 128;
 
-/** The code of the refusal to open a session for a user who was suspended. */
+/** The refusal code when a suspended user opens a session. */
 export const USER_SUSPENDED = "USER_SUSPENDED";
 
-/** What access tokens of OAuth begin with: it tells them from personal ones, and lets scanners find leaked ones. */
+/** The prefix of OAuth access tokens. It separates them from personal tokens and helps secret scanners. */
 export const ACCESS_TOKEN_PREFIX = "pwa_";
-/** What refresh tokens of OAuth begin with. */
+/** The prefix of OAuth refresh tokens. */
 export const REFRESH_TOKEN_PREFIX = "pwr_";
 
-/** Carries the address of who asks to better-auth; whatever a stranger sends in it is replaced. */
+/** Passes the client's address to better-auth. A value from the client itself is replaced. */
 export const ADDRESS_HEADER = "x-portway-address";
 
 type Plugins = NonNullable<BetterAuthOptions["plugins"]>;
 type DatabaseHooks = NonNullable<BetterAuthOptions["databaseHooks"]>;
 
 /**
- * Better-auth as we want it.
- * @param needAccount gives the account that a new session of a user works for
+ * Returns the options for better-auth.
+ * @param needAccount returns the account for a user's new session
  */
 export async function loadAuthOptions(
   options: AuthOptions,
@@ -72,8 +72,8 @@ export async function loadAuthOptions(
     baseURL: origin,
     basePath: "/api/auth",
     secret,
-    // A transaction of better-auth would hold the only connection to SQLite while it hashes a password. Rows that belong
-    // together are written by `store/accounts/`, in transactions of our own.
+    // A transaction by better-auth would hold the only connection to SQLite while a password is hashed. Rows that
+    // belong together are written by `store/accounts/`, in its own transactions.
     database: { db: store.db, type: store.dialect, transaction: false },
     telemetry: { enabled: false },
     logger: {
@@ -83,9 +83,9 @@ export async function loadAuthOptions(
         if (level === "error") onDefect(message);
       },
     },
-    // What is no refusal comes out of the call, as a database that fails.
+    // Failures other than refusals reach the caller, such as an unavailable database.
     onAPIError: { throw: true, errorURL: `${origin}/authorize` },
-    // We limit attempts ourselves, and check origins before anything gets here.
+    // This server limits attempts and checks origins before it calls better-auth.
     rateLimit: { enabled: false },
     advanced: {
       cookiePrefix: cookiePrefix(origin),
@@ -105,7 +105,7 @@ export async function loadAuthOptions(
       onPasswordReset: ({ user }) => onPasswordReset(user.id),
     },
     session: { expiresIn: SESSION_SECONDS, disableSessionRefresh: true },
-    // The tokens of links are kept as hashes.
+    // Tokens from links are stored as hashes.
     verification: { storeIdentifier: "hashed" },
     user: {
       additionalFields: {
@@ -163,7 +163,7 @@ async function loadPlugins({ origin, defaultPlan }: AuthOptions): Promise<Plugin
       postLogin: {
         page: `${origin}/authorize`,
         shouldRedirect: () => false,
-        // What a client may do is bound to the account its user chose.
+        // A client's permissions apply to the account that its user chose.
         consentReferenceId: ({ session }) => readAccount(session),
       },
     }),

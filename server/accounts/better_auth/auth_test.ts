@@ -16,7 +16,7 @@ testStores("the tables are those that better-auth wants", async (store) => {
   const options = await loadAuthOptions({ ...common, store, origin: "http://localhost" }, () => Promise.resolve(""));
   const { toBeAdded, toBeCreated, compileMigrations } = await getMigrations(options);
   deepEqual([toBeCreated, toBeAdded], [[], []]);
-  // Indexes too: `;` is the empty list of statements.
+  // Indexes are compared as well: `;` is the empty list of statements.
   equal((await compileMigrations()).replace(/[;\s]/g, ""), "");
 });
 

@@ -3,31 +3,31 @@ import type { Exchange } from "../../../net/listener/mod.ts";
 import type { Auth } from "./auth.ts";
 import { ADDRESS_HEADER, USER_SUSPENDED } from "./auth_options.ts";
 
-/** What a call of better-auth needs to know of the request that it is made for. */
+/** The request properties that a better-auth call needs. */
 export interface Caller {
-  /** The cookies as they were sent. */
+  /** The Cookie field as received. */
   cookie: string | null;
   address: string;
   userAgent: string | null;
 }
 
-/** What better-auth answered. */
+/** The response from better-auth. */
 export interface Called {
   readonly status: number;
-  /** Parsed JSON; null for none. */
+  /** Parsed JSON, or null for an empty body. */
   readonly body: unknown;
-  /** Values of `Set-Cookie`. */
+  /** The values of `Set-Cookie`. */
   readonly cookies: readonly string[];
 }
 
-/** Calls better-auth by its HTTP interface, inside the process. */
+/** Calls better-auth through its HTTP interface, inside the process. */
 export type Call = (
   path: string,
   caller: Caller,
   body?: Readonly<Record<string, unknown>>,
 ) => Promise<Called>;
 
-/** @param origin of HQ */
+/** Creates the function that calls better-auth. @param origin HQ's origin */
 export function createCall(loadAuth: () => Promise<Auth>, origin: string): Call {
   return async (path, { cookie, address, userAgent }, body) => {
     const headers = new Headers({ accept: "application/json", [ADDRESS_HEADER]: address });
@@ -41,7 +41,7 @@ export function createCall(loadAuth: () => Promise<Auth>, origin: string): Call 
   };
 }
 
-/** Characters of a browser's name that are kept with its session. */
+/** Characters of the User-Agent that a session stores. */
 const MAX_USER_AGENT = 300;
 
 function parse(text: string): unknown {
@@ -53,19 +53,19 @@ function parse(text: string): unknown {
   }
 }
 
-/** The cookies and the browser of an exchange, for {@link Call}. */
+/** Returns the cookies and the browser of an exchange for {@link Call}. */
 export function callerOf(exchange: Exchange, address: string): Caller {
   return { cookie: exchange.header("cookie"), address, userAgent: exchange.header("user-agent") };
 }
 
-/** A text field of an answer, or null. */
+/** Returns a text field of a response, or null. */
 export function fieldText(body: unknown, field: string): string | null {
   if (typeof body !== "object" || body === null || !Object.hasOwn(body, field)) return null;
   const value: unknown = Reflect.get(body, field);
   return typeof value === "string" ? value : null;
 }
 
-/** What better-auth's refusals mean to us, by their codes. */
+/** Errors for the refusal codes of better-auth. */
 const REFUSALS: Readonly<Record<string, () => HttpError>> = {
   INVALID_EMAIL_OR_PASSWORD: () => wrongCredentials("The email address or the password is wrong."),
   INVALID_PASSWORD: () => wrongCredentials("The password is wrong."),
@@ -75,8 +75,8 @@ const REFUSALS: Readonly<Record<string, () => HttpError>> = {
 };
 
 /**
- * The body of a successful answer.
- * @throws HttpError for a refusal that we know, an Error for another, which is a defect
+ * Returns the body of a successful response.
+ * @throws HttpError for a known refusal; an Error for any other, which is a defect
  */
 export function unwrap({ status, body }: Called): unknown {
   if (status < 400) return body;
@@ -87,20 +87,20 @@ export function unwrap({ status, body }: Called): unknown {
   throw new Error(`better-auth refused: ${status} ${code} ${message}`);
 }
 
-/** 400 `login_expired`: the query of a login is too old, or is not one that this server signed. */
+/** 400 `login_expired`: a login's query is too old or lacks this server's signature. */
 export const loginExpired = (): HttpError =>
   new HttpError(400, "login_expired", "This login was begun too long ago.", {
     details: "Begin it again in the terminal.",
   });
 
-/** 403 `user_suspended`: an admin has shut this user out. */
+/** 403 `user_suspended`: an admin suspended this user. */
 export const userSuspended = (): HttpError =>
   new HttpError(403, "user_suspended", "This user was suspended.", { details: "Ask an admin of this server." });
 
-/** 404 `not_found`, also for what belongs to somebody else. @param what in lower case, as `session` */
+/** 404 `not_found`, also for another user's objects. @param what the noun in lower case, such as `session` */
 export const noSuch = (what: string): HttpError => new HttpError(404, "not_found", `There is no such ${what}.`);
 
-/** 403 `not_allowed`: the role does not suffice. @param details who may, as a sentence */
+/** 403 `not_allowed`: the role is insufficient. @param details the required role, as a sentence */
 export const notAllowed = (details: string): HttpError =>
   new HttpError(403, "not_allowed", "You may not do this.", { details });
 

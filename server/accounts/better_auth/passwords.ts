@@ -5,14 +5,14 @@ import { HttpError } from "../../../common/http_error.ts";
 type Passwords = NonNullable<NonNullable<BetterAuthOptions["emailAndPassword"]>["password"]>;
 type Plugin = NonNullable<BetterAuthOptions["plugins"]>[number];
 
-/** The path of the sign-in by password, below `/api/auth`. */
+/** The path for signing in by password, below `/api/auth`. */
 export const SIGN_IN_PATH = "/portway/sign-in";
 const WRONG_CREDENTIALS = "INVALID_EMAIL_OR_PASSWORD";
 
-/** Each hash takes 32 MB and a tenth of a second of a processor: strangers must not have many made at once. */
+/** One hash takes 32 MB and a tenth of a second on one processor, so clients must not start many concurrently. */
 const HASHES = { atATime: 2, waiting: 64 };
 
-/** Hashing and checking passwords for better-auth. */
+/** Loads the functions that hash and check passwords for better-auth. */
 export async function loadPasswords(): Promise<Passwords> {
   const { hashPassword, verifyPassword } = await import("better-auth/crypto");
   const turns = new Turns(HASHES);
@@ -23,8 +23,9 @@ export async function loadPasswords(): Promise<Passwords> {
 }
 
 /**
- * Signs in by password. Better-auth's own endpoint refuses addresses without a dot in their domain, which servers in a
- * local network have. A client's login continues from here as from that endpoint, by `oauth_query`.
+ * Loads the endpoint for signing in by password. Better-auth's own endpoint refuses addresses without a dot in their
+ * domain, which local networks use. A client's login continues from this endpoint through `oauth_query`, as from the
+ * original.
  */
 export async function loadPasswordSignIn(): Promise<Plugin> {
   const [{ APIError, createAuthEndpoint }, { setSessionCookie }] = await Promise.all([
@@ -47,15 +48,15 @@ export async function loadPasswordSignIn(): Promise<Plugin> {
   return { id: "portway", endpoints: { signIn } };
 }
 
-/** Bounds of {@link Turns}, both in numbers of calls. */
+/** Limits for {@link Turns}, both in calls. */
 export interface TurnsOptions {
-  /** What runs at a time. */
+  /** Calls that run concurrently. */
   atATime: number;
-  /** Who may wait; more are refused. */
+  /** Calls that may wait; more are refused. */
   waiting: number;
 }
 
-/** Lets costly work run a few at a time, in the order in which it came. */
+/** Limits how many expensive calls run concurrently. Waiting calls run in their order. */
 export class Turns {
   readonly #options: TurnsOptions;
   readonly #queue: (() => void)[] = [];
@@ -65,7 +66,7 @@ export class Turns {
     this.#options = options;
   }
 
-  /** Runs `work` when it is its turn. @throws HttpError 503 `busy`, and what the work throws */
+  /** Runs `work` once a slot is free. @throws HttpError 503 `busy`, and errors from `work` */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const { atATime, waiting } = this.#options;
     if (this.#running >= atATime) {
@@ -75,7 +76,7 @@ export class Turns {
     try {
       return await work();
     } finally {
-      // Whoever waits takes this place over.
+      // The next waiting call takes over this slot.
       const next = this.#queue.shift();
       if (next === undefined) this.#running--;
       else next();

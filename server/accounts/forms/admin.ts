@@ -8,7 +8,7 @@ import { toAccount } from "../identify.ts";
 import type { Shared } from "./shared.ts";
 import type { Admin, UserInfo } from "../types.ts";
 
-/** What the forms of the server's admins work with. */
+/** The dependencies of the admin forms. */
 export interface AdminOptions extends Pick<Shared, "audit" | "onChange" | "onEnded"> {
   store: Pick<Store, "identities" | "auditLog">;
   createResetLink(userId: string): Promise<string>;
@@ -16,7 +16,7 @@ export interface AdminOptions extends Pick<Shared, "audit" | "onChange" | "onEnd
 
 const PAGE_USERS = 50;
 
-/** The whole server, for its admins. */
+/** The forms for the server's admins. */
 export class AdminForms implements Admin {
   readonly #options: AdminOptions;
 
@@ -106,7 +106,7 @@ export class AdminForms implements Admin {
     if (result === "last_admin") throw lastAdmin();
   }
 
-  /** Somebody else: nobody locks themselves out. */
+  /** Finds another user. Admins cannot lock themselves out. */
   async #findOther(principal: Principal, userId: string): Promise<Omit<KnownUser, "createdAt">> {
     requireAdmin(principal);
     const user = await this.#options.store.identities.findUser(userId);

@@ -11,18 +11,18 @@ import { createSecret, hashSecret } from "../../../common/secret.ts";
 import type { Shared } from "./shared.ts";
 import type { AuthorizedClient, Clients, TokenInfo } from "../types.ts";
 
-/** What the list of logins and personal tokens works with. */
+/** The dependencies of the forms for logins and personal tokens. */
 export interface ClientsOptions extends Pick<Shared, "audit" | "now" | "onEnded"> {
   store: Pick<Store, "identities" | "personalTokens" | "auditLog">;
 }
 
-/** Tokens that one user may have. */
+/** Tokens per user. */
 const MAX_TOKENS = 100;
 const DAY_MS = 24 * 3600 * 1000;
-/** Entries of the log that a page shows. */
+/** Log entries per page. */
 export const AUDIT_PAGE = 200;
 
-/** What clients of a user may do. */
+/** The forms for logins and personal tokens. */
 export class ClientForms implements Clients {
   readonly #options: ClientsOptions;
 
@@ -110,7 +110,10 @@ export class ClientForms implements Clients {
   }
 }
 
-/** A token could otherwise make itself another that may do more. @throws HttpError 403 `session_wanted` */
+/**
+ * Requires a browser's session. A token could otherwise create a more powerful token. @throws HttpError 403
+ * `session_wanted`
+ */
 export function requireSession({ via }: Principal): void {
   if (via !== "session") throw sessionWanted();
 }

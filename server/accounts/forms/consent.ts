@@ -11,18 +11,18 @@ import { type Identity, isScope } from "../identify.ts";
 import type { Shared } from "./shared.ts";
 import type { AuthorizationRequest, Consent, Entered } from "../types.ts";
 
-/** What the question works with whether a program may act for somebody. */
+/** The dependencies of the consent screens. */
 export interface ConsentOptions
   extends Pick<Shared, "call" | "loadAuth" | "identify" | "readOrigin" | "attempts" | "audit"> {
   store: Pick<Store, "identities">;
-  /** Has the session work for another account. @throws HttpError 404 where its user is no member */
+  /** Moves the session to another account. @throws HttpError 404 for a user who is not a member */
   switchAccount(identity: Identity, accountId: string): Promise<void>;
 }
 
-/** A device fetches its tokens some seconds after its user has allowed it. */
+/** A device fetches its tokens some seconds after its user allowed it. */
 const DEVICE_ACCOUNT_SECONDS = 15 * 60;
 
-/** The screens that ask a user whether a client may. */
+/** The screens on which a user allows a client. */
 export class ConsentForms implements Consent {
   readonly #options: ConsentOptions;
 
@@ -78,14 +78,14 @@ export class ConsentForms implements Consent {
     if (accept) await audit.write(user, "client_authorized", client, account.id);
   }
 
-  /** Whose session this is, once it works for the account that was chosen. */
+  /** Returns the caller's session, after it moved to the chosen account. */
   async #enter(exchange: Exchange, accountId: string | undefined): Promise<Identity> {
     const { identify, store, switchAccount } = this.#options;
     const identity = await identify(exchange);
     const { account } = requireLogin(identity?.principal ?? null);
     if (identity?.credential.kind !== "session") throw sessionWanted();
     if (accountId === undefined || accountId === account.id) {
-      // The session may name no account, or one that is not its user's any more.
+      // The session may name no account, or one that its user left.
       await store.identities.moveSession(identity.credential.token, account.id);
       return identity;
     }
@@ -107,7 +107,7 @@ function describeRequest(scope: string): AuthorizationRequest {
   return { client: CLI_CLIENT_NAME, scopes: scopes.map((one: Scope) => ({ scope: one, words: SCOPES[one] })) };
 }
 
-/** The letters and digits of a code, which people write in groups. */
+/** Returns the letters and digits of a code, which people type in groups. */
 function readCode(code: string): string {
   const text = code.replace(/[^a-z0-9]/gi, "").toUpperCase();
   if (text.length > 0 && text.length <= 32) return text;
@@ -119,5 +119,5 @@ const codeUnknown = (): HttpError =>
     details: "The terminal shows the right one.",
   });
 
-/** Under which name it is kept which account a device was allowed for, until it fetches its tokens. */
+/** Returns the name under which the account for a device is stored until the device fetches its tokens. */
 export const deviceAccountOf = (userCode: string): string => `device-account:${userCode}`;

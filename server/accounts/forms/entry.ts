@@ -13,14 +13,14 @@ import { hashSecret } from "../../../common/secret.ts";
 import type { Shared } from "./shared.ts";
 import type { Entered, SignIn, SignUpForm, SignUpPolicy } from "../types.ts";
 
-/** What signing up, in and out and setting a new password work with. */
+/** The dependencies of the forms for signing up, in and out. */
 export interface EntryOptions extends Omit<Shared, "store" | "origin" | "now"> {
   store: Pick<Store, "identities" | "settings">;
   log: Logger;
-  /** Makes a link by which a user sets a new password. */
+  /** Creates a link through which a user sets a new password. */
   createResetLink(userId: string): Promise<string>;
   policy: SignUpPolicy;
-  /** The plan of new accounts. */
+  /** The plan that new accounts get. */
   plan: Plan;
 }
 
@@ -29,7 +29,7 @@ interface NewUserIds {
   email: string;
 }
 
-/** Signing up, in and out. */
+/** The forms for signing up, in and out. */
 export class EntryForms implements SignIn {
   readonly #options: EntryOptions;
 
@@ -81,7 +81,7 @@ export class EntryForms implements SignIn {
     attempts.take(this.#callerOf(exchange).address, email);
     const isInvited = invitationId !== undefined && await this.#isInvited(invitationId, email);
     const mayCome = policy === "open" || (policy === "invitation" && isInvited);
-    // The first user is an admin, who comes by the link in the log.
+    // The first user is an admin, created through the link in the log.
     if (!mayCome || !await store.identities.hasUsers()) throw signUpClosed();
     const user = await this.#addUser(form, "always");
     const accountId = isInvited ? await this.#join(user, invitationId) : null;
@@ -95,7 +95,7 @@ export class EntryForms implements SignIn {
     return invitation?.email === email && invitation.expiresAt > Date.now();
   }
 
-  /** Makes a new user a member of the account that invited them. @returns the account; null if it took that back */
+  /** Makes a new user a member of the inviting account. @returns the account; null for a withdrawn invitation */
   async #join({ id, email }: NewUserIds, invitationId: string): Promise<string | null> {
     const { audit, store } = this.#options;
     const joined = await store.identities.acceptInvitation(invitationId, { id, email }, Date.now());
@@ -104,7 +104,7 @@ export class EntryForms implements SignIn {
     return joined.accountId;
   }
 
-  /** Has the session of a new user work for an account. */
+  /** Moves the session of a new user to an account. */
   async #startIn(userId: string, accountId: string): Promise<void> {
     const { onChange, store: { identities } } = this.#options;
     for (const { token } of await identities.listSessions(userId)) await identities.moveSession(token, accountId);
@@ -113,7 +113,7 @@ export class EntryForms implements SignIn {
 
   async signOut(exchange: Exchange): Promise<Entered> {
     const { call, identify, onChange, onEnded } = this.#options;
-    // A user who was suspended may sign out as well.
+    // A suspended user may sign out as well.
     const login = await identify(exchange).then((identity) => identity?.principal.login, () => undefined);
     const { cookies } = await call("/sign-out", this.#callerOf(exchange), {});
     if (login === undefined) onChange();
@@ -127,7 +127,7 @@ export class EntryForms implements SignIn {
     attempts.take(this.#callerOf(exchange).address, email);
     const user = await store.identities.findUserByEmail(email);
     if (user === null || mailer === null) return;
-    // Not waited for: the time that it takes would tell whether there is such a user.
+    // The response does not wait: its duration would reveal whether the user exists.
     createResetLink(user.id).then((link) => mailer.send(email, resetMail(user.name, link)))
       .catch((error) => log.error("mail_failed", { reason: describeError(error) }));
   }
@@ -159,7 +159,10 @@ export class EntryForms implements SignIn {
     return entered;
   }
 
-  /** Makes a user: an admin by the set-up link, or anybody. @throws HttpError 409 `email_taken`, 403 */
+  /**
+   * Creates a user, who is an admin when the set-up link was used. @throws HttpError 409 `email_taken`, 403
+   * `set_up_link_invalid`
+   */
   async #addUser(form: SignUpForm, condition: "always" | { setUpHash: string }): Promise<NewUserIds> {
     const { audit, loadAuth, plan, store } = this.#options;
     const name = readName(form.name), email = readEmail(form.email), password = readNewPassword(form.password);
@@ -177,12 +180,12 @@ export class EntryForms implements SignIn {
   }
 }
 
-/** The cookies of a successful call, and where a client's login goes on. */
+/** Returns the cookies from a successful call and the next URL in a client's login. */
 export function readEntered(called: Called): Entered {
   return { cookies: called.cookies, next: fieldText(unwrap(called), "url") };
 }
 
-/** 403 `session_wanted`: a token was shown for what only a person in a browser may do. */
+/** 403 `session_wanted`: the request had a token, but only a person in a browser may do this. */
 export const sessionWanted = (): HttpError =>
   new HttpError(403, "session_wanted", "This needs a browser that has signed in.");
 

@@ -50,7 +50,7 @@ testStores("who tries too many passwords is told when to go on", async (store) =
   const refused = await browser.post("sign-in", ADMIN);
   deepEqual([refused.status, refused.body.error.code], [429, "too_many_attempts"]);
   match(refused.headers.get("retry-after") ?? "", /^\d+$/);
-  // From elsewhere they may, unless a proxy that nobody trusts says so.
+  // Other networks may continue, unless an untrusted proxy claims to be one.
   equal((await browser.post("sign-in", ADMIN, { "x-forwarded-for": "203.0.113.7" })).status, 200);
 });
 

@@ -2,14 +2,14 @@ import { fieldRefused } from "../../http/mod.ts";
 import { parseEmail } from "../../../common/email.ts";
 import { MAX_PASSWORD, MIN_PASSWORD } from "../better_auth/auth_options.ts";
 
-/** An email address in lower case. @throws HttpError 400 */
+/** Returns an email address in lower case. @throws HttpError 400 */
 export function readEmail(text: string): string {
   const email = parseEmail(text);
   if (email === null) throw fieldRefused("email", "This is no email address.");
   return email;
 }
 
-/** A name of a person, an account or a token: 1 to 100 characters that can be seen. @throws HttpError 400 */
+/** Returns the name of a person, account or token: 1 to 100 visible characters. @throws HttpError 400 */
 export function readName(text: string, field = "name"): string {
   const name = text.trim().replace(/\s+/g, " ");
   if (name === "") throw fieldRefused(field, "A name is wanted.");
@@ -17,7 +17,7 @@ export function readName(text: string, field = "name"): string {
   return name;
 }
 
-/** A password that somebody chooses. @throws HttpError 400 */
+/** Returns a new password. @throws HttpError 400 */
 export function readNewPassword(password: string): string {
   if (password.length >= MIN_PASSWORD && password.length <= MAX_PASSWORD) return password;
   throw fieldRefused("password", `A password has ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`);

@@ -13,23 +13,23 @@ import { invitationMail } from "../mail.ts";
 import type { Shared } from "./shared.ts";
 import type { Invitation, Member, Members } from "../types.ts";
 
-/** What the forms for members and invitations of an account work with. */
+/** The dependencies of the forms for members and invitations. */
 export interface MembersOptions extends Omit<Shared, "store" | "attempts" | "call" | "loadAuth" | "readOrigin"> {
   store: Pick<Store, "identities" | "personalTokens">;
   switchAccount(identity: Identity, accountId: string): Promise<void>;
-  /** The plan of new accounts. */
+  /** The plan that new accounts get. */
   plan: Plan;
 }
 
 /** How long an invitation can be accepted. */
 const INVITATION_MS = 7 * 24 * 3600 * 1000;
-/** Accounts that one user may be a member of before they make another. */
+/** Accounts that a user may belong to before creating another one. */
 const MAX_ACCOUNTS = 20;
 
-/** Accounts and who is in them. */
+/** The forms for accounts and their members. */
 export class MemberForms implements Members {
   readonly #options: MembersOptions;
-  /** Invitations that a user may make: they are mailed, with names that somebody chose, to whom they like. */
+  /** Limits the invitations per user, because invitations send mail with chosen names to arbitrary addresses. */
   readonly #limiter = createRateLimiter({ burst: 20, perMinute: 1 });
 
   constructor(options: MembersOptions) {
@@ -131,7 +131,7 @@ export class MemberForms implements Members {
     await audit.write(user, "member_removed", member.email, account.id);
   }
 
-  /** Who has signed in, and with `manages` is an owner or admin of the account. */
+  /** Returns the signed-in caller; with `manages`, an owner or admin of the account. */
   async #enter(exchange: Exchange, manages?: "manages"): Promise<Principal> {
     const principal = requireLogin((await this.#options.identify(exchange))?.principal ?? null);
     requireSession(principal);
@@ -167,7 +167,9 @@ function requireManager({ account }: Principal): void {
   if (account.role === "member") throw notAllowed("Only owners and admins of an account may.");
 }
 
-/** @throws HttpError that explains a refusal @param subject the noun for 404, in lower case */
+/**
+ * Returns a successful result. @param subject the noun for 404, in lower case @throws HttpError that explains a refusal
+ */
 function unwrapChange<T extends object | "done">(result: T | MemberRefusal, subject: string): T {
   switch (result) {
     case "not_found":

@@ -9,7 +9,7 @@ async function signUp(server: TestServer, name: string): Promise<Browser> {
   return browser;
 }
 
-/** Has a browser's user join the account of another's. */
+/** Makes a browser's user a member of another user's account. */
 async function join(owner: Browser, member: Browser, name: string, role: string): Promise<void> {
   const { body: { id } } = await owner.post("invite", { email: `${name}@example.com`, role });
   equal((await member.post("accept-invitation", { id })).status, 200);
@@ -48,7 +48,7 @@ testStores("members come by invitation, change roles and go, as the roles allow"
   equal(await codeOf(anna.post("set-role", { id: annaId, role: "member" })), "last_owner");
   equal((await anna.post("set-role", { id: bertId, role: "owner" })).status, 200);
   equal((await anna.post("remove-member", { id: annaId })).status, 200);
-  // Who left goes on in an account that is still theirs.
+  // A user who left continues in a remaining account.
   equal((await anna.request("/api/v1/whoami")).body.account.name, "anna");
   equal(await codeOf(anna.post("switch", { id: account.id })), "not_found");
   const actions = (await bert.post("audit")).body.map(({ action }) => action);

@@ -5,12 +5,12 @@ import type { Identity } from "../identify.ts";
 import type { Shared } from "./shared.ts";
 import type { BrowserSession, BrowserSessions } from "../types.ts";
 
-/** What the list of a user's browser sessions works with. */
+/** The dependencies of the session list. */
 export interface SessionFormsOptions extends Pick<Shared, "identify" | "now" | "onEnded"> {
   store: Pick<Store, "identities">;
 }
 
-/** Where a user is signed in. */
+/** The browser sessions of a user. */
 export class SessionForms implements BrowserSessions {
   readonly #options: SessionFormsOptions;
 

@@ -9,7 +9,7 @@ import type { Call } from "../better_auth/call.ts";
 import type { Identity } from "../identify.ts";
 import type { Mailer } from "../mail.ts";
 
-/** What the parts of accounts have in common: who asks, better-auth, and whom to tell of a change. */
+/** The parts that all forms share: authentication, better-auth, and notifications about changes. */
 export interface Shared {
   store: Store;
   call: Call;
@@ -18,14 +18,14 @@ export interface Shared {
   readOrigin: OriginReader;
   attempts: Attempts;
   audit: Audit;
-  /** Null where no mail can be sent. */
+  /** Null where mail is not configured. */
   mailer: Mailer | null;
-  /** Of HQ. */
+  /** HQ's origin. */
   origin: string;
   /** Unix milliseconds. */
   now(): number;
-  /** What somebody may do has changed. */
+  /** Called after any permission changed. */
   onChange(): void;
-  /** A login, or all that a user has for one account or for every, has ended. */
+  /** Called after a permission ended. */
   onEnded(ended: Ended): void;
 }
