@@ -57,7 +57,7 @@ Deno.test("a backup never replaces a file, and leaves nothing of one that fails"
   await writeFile(file, "my notes");
   await writeFile(join(data, "portway.db"), "no database, and long enough to be taken for one".repeat(100));
   const there = await backUp(data, file);
-  assert.deepEqual([there.code, there.errors], [1, `portway: ${file} is there already, and is left as it is`]);
+  assert.deepEqual([there.code, there.errors], [1, `portway: ${file} already exists`]);
   assert.equal(await readFile(file, "utf8"), "my notes");
   const other = join(folder.path, "other.db");
   const broken = await backUp(data, other);
@@ -71,7 +71,7 @@ Deno.test("a backup of what is not embedded or not there is refused in a line", 
   const missing = await backUp(folder.path, file);
   assert.deepEqual([missing.code, missing.errors], [
     1,
-    `portway: there is no database ${join(folder.path, "portway.db")}`,
+    `portway: the database ${join(folder.path, "portway.db")} does not exist`,
   ]);
   const args = ["server", "backup", file];
   const env = { PORTWAY_DATABASE_URL: "postgres://me:secret@127.0.0.1/data" };

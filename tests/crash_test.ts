@@ -101,7 +101,7 @@ test(
         assert.deepEqual([code, output], [1, ""]);
         assert.match(
           errors,
-          /^portway: cannot open the database .*: another server that runs has this folder: [^\n]+$/,
+          /^portway: cannot open the database .*: another running server uses this folder: [^\n]+$/,
         );
       }
       assert.equal((await first.health()).status, "ok");

@@ -82,7 +82,7 @@ Deno.test("an address of the database that is none is refused without showing it
       ["mysql://me:secret@host/data", "a postgres:// URL is wanted"],
       [
         "postgres://me:secret@host/data?sslmode=secure",
-        "its sslmode is none of disable, prefer, require and verify-full",
+        "sslmode must be disable, prefer, require or verify-full",
       ],
     ]
   ) {

@@ -1,19 +1,19 @@
-/** A captured call as the server's API tells it, to commands and pages alike, without its body. */
+/** A captured call as the API describes it to commands and pages, without its body. */
 export interface CaptureJson {
-  /** Its cursor as text: unique within its view. */
+  /** The cursor as text, unique within the view. */
   id: string;
-  /** Counts up within its view. */
+  /** Counts up within the view. */
   cursor: number;
   /** ISO 8601. */
   receivedAt: string;
   method: string;
   host: string;
-  /** As it was sent, with `/req/<view>`, one character a byte. */
+  /** The path as received, with `/req/<view>`, one character per byte. */
   path: string;
-  /** What is behind the first question mark; null when there is none. */
+  /** The part behind the first question mark; null if missing. */
   query: string | null;
   httpVersion: string;
-  /** In their order and case, duplicates too, one character a byte. */
+  /** Pairs in their original order and case, with duplicates, one character per byte. */
   headers: [string, string][];
   address: string;
   /** Bytes. */
@@ -21,7 +21,7 @@ export interface CaptureJson {
   contentType: string | null;
 }
 
-/** A captured call with its body in base64, which is left out where it is too long, and with trailers if it has any. */
+/** A captured call with its body in base64, unless that is too long, and with its trailers. */
 export type OpenedCaptureJson = CaptureJson & {
   body?: string;
   bodyTruncated?: true;
@@ -29,38 +29,38 @@ export type OpenedCaptureJson = CaptureJson & {
   trailers?: [string, string][];
 };
 
-/** A request view as the API tells it to all. Times are ISO 8601. */
+/** A request view as the API describes it. Times are ISO 8601. */
 export interface ViewJson {
   id: string;
   name: string;
-  /** Where calls are sent to. */
+  /** The URL that receives calls. */
   captureUrl: string;
-  /** Where they are looked at. */
+  /** The page that shows captures. */
   browserUrl: string;
   createdAt: string;
   captures: number;
-  /** Of all captures that are kept. */
+  /** Bytes in all stored captures. */
   bytes: number;
   lastCaptureAt: string | null;
   retentionDays: number;
   maxCaptures: number;
 }
 
-/** What an address answered to a capture that was sent to it. */
+/** The response to a replayed capture. */
 export interface ReplayedJson {
-  /** Where it was sent, with the path of the capture. */
+  /** The target URL with the capture's path. */
   url: string;
   status: number;
   statusText: string;
-  /** One character a byte. */
+  /** One character per byte. */
   headers: [string, string][];
   durationMs: number;
-  /** Base64 of the body, or of its beginning. */
+  /** The body, or its beginning, in base64. */
   body: string;
-  /** The body is longer, or broke off. */
+  /** Whether the body is longer or broke off. */
   bodyTruncated?: true;
-  /** Base64 of what is in `body` under its Content-Encoding, or of the beginning; left out where that is not undone. */
+  /** The decoded beginning of the body in base64; left out where the content encoding is unknown. */
   decoded?: string;
-  /** There is more in the body than that. */
+  /** Whether the decoded body is longer. */
   decodedTruncated?: true;
 }

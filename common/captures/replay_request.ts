@@ -2,32 +2,32 @@ import type { CaptureJson } from "./capture_json.ts";
 import { CONNECTION_FIELDS } from "../../net/http1/mod.ts";
 import type { OutgoingFraming } from "../../net/upstream/mod.ts";
 
-/** Names the views that a capture has come through, by which one that goes round in a circle is told. */
+/** The field that names the views through which a capture passed. A view refuses a call that passed it before. */
 export const VIA_FIELD = "Portway-Capture";
 
-/** A captured call as it is sent once more. */
+/** A captured call that is sent again. */
 export interface ReplayRequest {
   method: string;
-  /** Path and query have one character a byte. */
+  /** Path and query have one character per byte. */
   url: Pick<URL, "host" | "pathname" | "search">;
-  /** Without what speaks of framing. */
+  /** All fields except those for framing. */
   headers: [string, string][];
   framing: OutgoingFraming;
 }
 
-/** A capture that is sent once more, and to whom. */
+/** A capture and its target. */
 export interface ReplayOptions {
-  /** The target. Its path and query come before those of the capture. */
+  /** The target, whose path and query precede the captured ones. */
   service: Pick<URL, "host" | "pathname" | "search">;
   viewId: string;
   capture: Pick<CaptureJson, "method" | "host" | "path" | "query" | "headers" | "bodySize">;
-  /** The Host that the service sees; null: the one that the capture came with. */
+  /** The Host field for the service; null keeps the captured one. */
   hostHeader: string | null;
 }
 
 /**
- * A captured call for a service: method, path and query below the view as they came, and all header fields in their
- * order and case but those of one connection, Expect, and Host. For one request a connection.
+ * Composes the request for a service from a captured call. Method, path and query below the view, and header fields
+ * stay as received, except Host, Expect and the fields for a single connection. Each request uses its own connection.
  */
 export function composeReplay({ service, viewId, capture, hostHeader }: ReplayOptions): ReplayRequest {
   const { method, headers, bodySize } = capture;
@@ -35,7 +35,7 @@ export function composeReplay({ service, viewId, capture, hostHeader }: ReplayOp
   const named = headers.filter(([name]) => name.toLowerCase() === "connection")
     .flatMap(([, value]) => value.split(",").map((word) => word.trim().toLowerCase()));
   const left = new Set([...CONNECTION_FIELDS, ...named, "host", "expect", "content-length"]);
-  // A body that was announced as empty is announced as such again.
+  // An empty body keeps its Content-Length.
   const saidLength = headers.some(([name]) => name.toLowerCase() === "content-length");
   const framing: OutgoingFraming = bodySize > 0 || saidLength ? { length: bodySize } : "none";
   const below = pathBelowView(capture), mark = below.indexOf("?");
@@ -53,7 +53,7 @@ export function composeReplay({ service, viewId, capture, hostHeader }: ReplayOp
   };
 }
 
-/** Path and query as they were sent, below the view. */
+/** Returns path and query below the view, as received. */
 export function pathBelowView({ path, query }: Pick<CaptureJson, "path" | "query">): string {
   const below = /^\/req\/[^/]*(.*)$/s.exec(path)?.[1] ?? path;
   return `${below}${query === null ? "" : `?${query}`}`;
@@ -64,7 +64,7 @@ function joinQuery(base: string, below: string): string {
   return base === "" || below === "" ? base + below : `${base}&${below.slice(1)}`;
 }
 
-/** The service's path before the capture's, with one slash between them. */
+/** Joins two paths with one slash between them. */
 function joinPath(base: string, below: string): string {
   return below === "" ? base : base.replace(/\/$/, "") + below;
 }

@@ -241,7 +241,7 @@ async function bindDevice(
   const accountId = await auth.recall(deviceAccountOf(userCode));
   const texts = [tokens.access_token, tokens.refresh_token].filter((token) => typeof token === "string");
   const grantId = createSecret();
-  if (accountId === null) throw new Error("a device was allowed for no account");
+  if (accountId === null) throw new Error("no account is stored for the allowed device");
   for (const text of texts) await identities.nameGrant(hashSecret(withoutPrefix(text)), grantId, accountId);
 }
 

@@ -45,6 +45,6 @@ async function describe({ identities }: Pick<Store, "identities">, { user, accou
 
 /** 403 `token_bound`: only a login can switch to another account. */
 export const tokenBound = (): HttpError =>
-  new HttpError(403, "token_bound", "A personal token stays with the account it was made for.", {
-    details: "Make one in the other account.",
+  new HttpError(403, "token_bound", "A personal token belongs to one account.", {
+    details: "Create one in the other account.",
   });

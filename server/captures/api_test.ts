@@ -5,7 +5,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import { startArea, type TestArea } from "./captures_kit_test.ts";
 import type { CapturesOptions } from "./mod.ts";
 
-/** What the API may say, as far as it is looked at. */
+/** The API responses, as far as the tests check them. */
 interface Told {
   status: number;
   error: { code: string; field?: string };
@@ -30,7 +30,7 @@ async function askJson({ ask }: TestArea, path: string, who = "ann", init: Reque
 const post = (body: unknown): RequestInit => ({ method: "POST", body: JSON.stringify(body) });
 const patch = (body: unknown): RequestInit => ({ method: "PATCH", body: JSON.stringify(body) });
 
-/** Sends calls, one after the other. */
+/** Sends calls one after the other. */
 async function send(url: string, calls: readonly RequestInit[], path = ""): Promise<void> {
   for (const call of calls) await (await fetch(url + path, call)).body?.cancel();
 }
@@ -40,7 +40,7 @@ interface Event {
   data: { body: string; bodyTruncated?: true; bodySize: number };
 }
 
-/** Events of a stream, until `count` of them are there. */
+/** Reads events from a stream until `count` have arrived. */
 async function readEvents(response: Response, count: number): Promise<Event[]> {
   const events: Event[] = [];
   let text = "";

@@ -17,7 +17,7 @@ import { createReceiver } from "./receive/receiver.ts";
 import { captureAgain } from "./replay/capture_again.ts";
 import { Replayer, type ReplayerOptions } from "./replay/replayer.ts";
 
-/** What request views need of the server, and their limits. */
+/** Dependencies on the server, and limits. */
 export interface CapturesOptions extends Pick<ReplayerOptions, "send" | "note"> {
   store: Pick<Store, "views" | "captures">;
   arrivals: Arrivals;
@@ -26,44 +26,44 @@ export interface CapturesOptions extends Pick<ReplayerOptions, "send" | "note"> 
   onEnded(listener: (ended: Ended) => void): void;
   log: Logger;
   readOrigin: OriginReader;
-  /** Where calls are sent to, without a slash at the end. */
+  /** The URL that receives calls, without a slash at the end. */
   apiUrl: string;
-  /** Where HQ is, likewise. */
+  /** HQ's URL, without a slash at the end. */
   hqUrl: string;
-  /** Of one call. */
+  /** Bytes per call. */
   maxBodyBytes: number;
-  /** Of one view, and what it may be set to at most. */
+  /** Captures per view: the default and the maximum. */
   maxCaptures: number;
   maxViewBytes: number;
   retentionDays: number;
-  /** Of one account. */
+  /** Views per account. */
   maxViews: number;
-  /** Calls a minute. */
+  /** Calls per minute. */
   perView: number;
   perAddress: number;
-  /** Bytes of all calls together that wait in memory for the disk. */
+  /** Bytes that all calls together may hold in memory while the disk is busy. */
   maxHeldBytes: number;
-  /** How often members of one account may have one sent again, a minute; 0 for never. */
+  /** Replays per account and minute; 0 disables replays. */
   replaysPerMinute: number;
   now?: () => number;
 }
 
-/** The part of a server that captures calls and tells of them. */
+/** The area that captures calls and serves them. */
 export interface CapturesArea extends Area {
   api: ApiArea;
-  /** What members may do, for pages. */
+  /** The service behind HQ's pages. */
   desk: ViewService;
-  /** What became of calls since the server began. */
+  /** Returns counters since the server started. */
   readFigures(): CaptureFigures;
 }
 
 const SWEEP_MS = 60_000;
-/** No upload takes longer; what is left of one is older. */
+/** No upload takes longer. Older remains are removed. */
 const UPLOAD_MS = 24 * 60 * 60 * 1000;
-/** A deleted capture can be restored for so long. */
+/** How long a deleted capture can be restored. */
 const RESTORABLE_MS = 10 * 60 * 1000;
 
-/** The area of request views: where calls arrive, and what members do with them. Whoever creates it closes it. */
+/** Creates the area, which receives calls and serves members. The caller closes it. */
 export function createCaptures(options: CapturesOptions): CapturesArea {
   return new Captures(options);
 }
@@ -159,7 +159,7 @@ class Captures implements CapturesArea {
   }
 
   drain(): Promise<void> {
-    // Streams have no end of their own to wait for.
+    // Streams never end by themselves, so draining does not wait for them.
     return Promise.resolve(this.#tails.close());
   }
 

@@ -9,25 +9,25 @@ import { createApp } from "../serving/app.ts";
 import { openStore, type Store } from "../store/mod.ts";
 import { type CapturesOptions, createCaptures } from "./mod.ts";
 
-/** An area that listens, with a store of its own. */
+/** An area with its own listener and store. */
 export interface TestArea extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly store: Store;
-  /** Asks the API as `who`, a name of {@link PEOPLE}. */
+  /** Calls the API as `who`, a name from {@link PEOPLE}. */
   ask(path: string, who?: string, init?: RequestInit): Promise<Response>;
-  /** Makes a view and gives its id and its capture URL. */
+  /** Creates a view. */
   addView(changes?: object): Promise<{ id: string; captureUrl: string }>;
 }
 
-/** Names and what they may; the account is the first letter. */
+/** Names with their scopes. The first letter is the account. */
 const PEOPLE: Readonly<Record<string, readonly Scope[]>> = {
   ann: Object.keys(SCOPES) as Scope[],
   abe: ["views:read"],
   bob: Object.keys(SCOPES) as Scope[],
 };
 
-/** Starts the area behind a listener of its own; who asks says so in the header `who`. */
+/** Starts the area behind its own listener. The request field `who` names the caller. */
 export async function startArea(options: Partial<CapturesOptions> = {}): Promise<TestArea> {
   const store = await openStore({ dataDir: null });
   let port = 0;

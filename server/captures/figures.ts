@@ -1,7 +1,7 @@
 import type { HttpError } from "../../common/http_error.ts";
 import type { CaptureBatch, Captures } from "../store/mod.ts";
 
-/** Why calls to views are refused, by the codes of errors. A fixed set: what else there may be counts as `other`. */
+/** Reasons for refused calls, by error code. The set is fixed, so other codes count as `other`. */
 const REASONS = [
   "view_not_found",
   "too_many_requests",
@@ -13,28 +13,28 @@ const REASONS = [
   "other",
 ] as const;
 
-/** What became of calls to views since the server began. */
+/** Counters since the server started. */
 export interface CaptureFigures {
-  /** Calls kept, and bytes of their bodies. */
+  /** Stored calls, and the bytes in their bodies. */
   kept: number;
   bytes: number;
-  /** Calls refused, by the reason. */
+  /** Refused calls by reason. */
   refused: ReadonlyMap<string, number>;
-  /** Commits of calls and of pieces of long bodies, and how long they took altogether. */
+  /** Commits with calls or body chunks, and their total duration. */
   commits: number;
   commitMs: number;
-  /** Streams that follow a view now. */
+  /** Open streams. */
   tails: number;
 }
 
-/** Counts what {@link CaptureFigures} tells. */
+/** Counts for {@link CaptureFigures}. */
 export class CaptureCounter {
   readonly #refused = new Map<string, number>(REASONS.map((reason) => [reason, 0]));
   #bytes = 0;
   #commits = 0;
   #commitMs = 0;
 
-  /** The same store, whose commits are counted. */
+  /** Wraps a store to count its commits. */
   watch({ keep }: Pick<Captures, "keep">): Pick<Captures, "keep"> {
     return {
       keep: async (batch, maxBytes) => {
@@ -48,13 +48,13 @@ export class CaptureCounter {
     };
   }
 
-  /** Counts a call that was not kept, by its code where that is one of the known ones. */
+  /** Counts a refused call by its code, or as `other`. */
   refuse({ code }: HttpError): void {
     const reason = this.#refused.has(code) ? code : "other";
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }
 
-  /** What was counted here, and what others know: calls that were kept, and streams that are open. */
+  /** Combines its own counters with those from other objects. */
   read(known: Pick<CaptureFigures, "kept" | "tails">): CaptureFigures {
     const refused = new Map(this.#refused);
     return { ...known, bytes: this.#bytes, refused, commits: this.#commits, commitMs: this.#commitMs };

@@ -6,7 +6,7 @@ import { startArea, type TestArea } from "./captures_kit_test.ts";
 
 type Json = Record<string, unknown>;
 
-/** Sends bytes as they are, and reads until the other side closes. */
+/** Sends raw bytes and reads until the peer closes the connection. */
 async function sendRaw(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   const pieces: Buffer[] = [];
@@ -190,7 +190,7 @@ Deno.test("the wait before an answer ends when the caller leaves, and the call i
     if (text.includes("event: capture")) break;
   }
   socket.destroy();
-  // The listener closes only when no exchange is left: disposing of the area would wait for the delay.
+  // The listener closes after its last exchange, so disposing the area would wait for the delay.
 });
 
 Deno.test("calls beyond the rate of a view or an address are 429 and say when to come back", async () => {

@@ -1,6 +1,6 @@
 /**
- * Names of fields that a view's configured response may have, in lower case. Other fields act beyond the response: on the
- * connection, on the browser's state for this origin, or on a reverse proxy in front of the server.
+ * Field names that a configured response may have, in lower case. All other fields act beyond the response: on the
+ * connection, on the browser's state for this origin, or on a reverse proxy.
  */
 const ALLOWED: ReadonlySet<string> = new Set([
   "accept",
@@ -38,12 +38,12 @@ const ALLOWED: ReadonlySet<string> = new Set([
   "warning",
 ]);
 
-/** Names that senders of webhooks define: `X-…`, CloudEvents' `ce-…` and `WebHook-…` of its abuse protection. */
+/** Names that webhook senders define: `X-…`, CloudEvents' `ce-…`, and `WebHook-…` for its abuse protection. */
 const CUSTOM = /^(?:x|ce|webhook)-[\w.-]+$/;
 /** Custom names that browsers or reverse proxies (nginx, lighttpd, LiteSpeed, Apache) obey. */
 const OBEYED = /^x-(?:accel|sendfile|send-file|lighttpd|litespeed|ls|lsadc|reproxy|content-type-options|dns-prefetch)/;
 
-/** Whether a view's configured response may have a field. @param name in any case */
+/** Whether a configured response may have a field. @param name in any case */
 export function isResponseField(name: string): boolean {
   const known = name.toLowerCase();
   return ALLOWED.has(known) || (CUSTOM.test(known) && !OBEYED.test(known));

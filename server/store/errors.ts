@@ -1,29 +1,29 @@
-/** What was asked could not be read or kept: for reasons of the machine, not of ours. */
+/** The machine failed: the database is unreachable or cannot store data. */
 export class StoreUnavailable extends Error {
   override name = "StoreUnavailable";
 }
 
-/** The label of a new tunnel is in use already. */
+/** The label of a new tunnel is in use. */
 export class LabelTaken extends Error {
   override name = "LabelTaken";
 }
 
-/** The account has a tunnel of that name. */
+/** The account already has a tunnel with that name. */
 export class NameTaken extends Error {
   override name = "NameTaken";
 }
 
-/** An account has as many tunnels as it may. */
+/** The limit of tunnels is reached. */
 export class TooManyTunnels extends Error {
   override name = "TooManyTunnels";
 }
 
-/** An account has as many views as it may. */
+/** The account's limit of views is reached. */
 export class TooManyViews extends Error {
   override name = "TooManyViews";
 }
 
-/** A user has as many personal tokens as they may. */
+/** The user's limit of personal tokens is reached. */
 export class TooManyTokens extends Error {
   override name = "TooManyTokens";
 }

@@ -27,12 +27,12 @@ testStores("a step that fails leaves nothing of itself, nor of those before it",
 
 testStores("a database with a step that this server does not know is refused", async ({ db, dialect }) => {
   await migrate(db, dialect, [...MIGRATIONS, step("of tomorrow")]);
-  await rejects(migrate(db, dialect), /made by a newer version \(schema of tomorrow\)/);
+  await rejects(migrate(db, dialect), /a newer version created it \(schema of tomorrow\)/);
 });
 
 testStores("a database whose number is newer is refused and left as it is", async ({ db, dialect }) => {
   await db.updateTable("schema_version").set({ version: 999 }).execute();
-  await rejects(migrate(db, dialect), /made by a newer version \(schema 999\)/);
+  await rejects(migrate(db, dialect), /a newer version created it \(schema 999\)/);
   deepEqual(
     await db.selectFrom("schema_version").selectAll().execute().then((rows) => rows.map((row) => row.version)),
     [
@@ -68,5 +68,5 @@ Deno.test("SQLite in a file: a database of a newer version is refused in one lin
     const file = new DatabaseSync(join(dir, "portway.db"));
     file.exec("update schema_version set version = 999");
     file.close();
-    await rejects(openStore({ dataDir: dir }), /^Error: cannot open the database .*: it was made by a newer version/);
+    await rejects(openStore({ dataDir: dir }), /^Error: cannot open the database .*: a newer version created it/);
   }));

@@ -5,17 +5,17 @@ import type { Store } from "./types.ts";
 /** The embedded database, or a PostgreSQL. */
 export type StoreOptions =
   /**
-   * Its folder, or null for one in memory that ends with the process; `isAlone` when no other such store may be open in
-   * that folder.
+   * The database folder; null keeps all data in memory until the process ends. `isAlone` refuses a second exclusive
+   * store in the folder.
    */
   | { dataDir: string | null; isAlone?: boolean }
-  /** Connections are opened as they are needed, up to that number. */
+  /** The maximum of connections, which are opened on demand. */
   | { postgres: { address: PostgresAddress; maxConnections: number } };
 
 /**
  * Opens the store and brings its schema up to date.
- * @throws Error when the folder cannot be written or another has it alone, the database cannot be reached, or a newer
- * version made it
+ * @throws Error for a folder that is not writable or in exclusive use, an unreachable database, or a database from a
+ * newer version
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   if ("postgres" in options) {

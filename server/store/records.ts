@@ -16,7 +16,7 @@ import { createCaptureRemoval } from "./captures/removal.ts";
 import { createCaptureWrites } from "./captures/writes.ts";
 import { createViews, type Views } from "./captures/views.ts";
 
-/** What is kept, a member a kind. Every method throws {@link StoreUnavailable} while the database fails. */
+/** All stored records, one member per kind. Every method throws {@link StoreUnavailable} while the database fails. */
 export interface Records {
   // Tunnels
   readonly ephemeralTunnels: EphemeralTunnels;
@@ -32,7 +32,7 @@ export interface Records {
   readonly captures: Captures;
 }
 
-/** All kinds of records, in any database that Kysely speaks to. */
+/** Creates all records for either database. */
 export function createRecords(db: Kysely<Database>): Records {
   return {
     // Tunnels

@@ -1,6 +1,6 @@
 /**
- * Whether a statement stores data by itself. Inside a transaction only the commit does, so a caller that knows of an
- * open transaction asks about that.
+ * Whether a statement stores data by itself. Inside a transaction only the commit does, so a caller with an open
+ * transaction checks for that.
  */
 export function isWriting(sql: string): boolean {
   return /^(insert|update|delete|commit)\b/i.test(sql);

@@ -9,7 +9,7 @@ const drivers: Record<string, (run: (store: Store) => Promise<void>) => Promise<
   "SQLite in a file": (run) => withFolder(async (dir) => await runWith(await openStore({ dataDir: dir }), run)),
 };
 
-/** The PostgreSQL of a test file: it starts when the first test needs it. */
+/** The test file's PostgreSQL, started by the first test that needs it. */
 let cluster: Promise<Postgres> | undefined;
 
 if (postgresMissing() === null) {
@@ -20,10 +20,10 @@ if (postgresMissing() === null) {
   Deno.test.afterAll(async () => await (await cluster)?.[Symbol.asyncDispose]());
 }
 
-/** A test of what every store does: it runs on each of them, fresh. */
+/** Defines a test that runs on a new store of each kind. */
 export function testStores(name: string, run: (store: Store) => Promise<void>): void {
   for (const [driver, withStore] of Object.entries(drivers)) {
-    // The first one starts what all of a file use.
+    // The first test starts the server that all tests in the file use.
     const sanitize = driver === "PostgreSQL" ? { sanitizeOps: false, sanitizeResources: false } : {};
     Deno.test({ name: `${driver}: ${name}`, ...sanitize, fn: () => withStore(run) });
   }
@@ -37,7 +37,7 @@ async function runWith(store: Store, run: (store: Store) => Promise<void>): Prom
   }
 }
 
-/** Runs with a folder that is removed afterwards. */
+/** Runs with a temporary folder. */
 export async function withFolder(run: (dir: string) => Promise<void>): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "portway-store-"));
   try {

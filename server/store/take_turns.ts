@@ -2,8 +2,8 @@ import { type Kysely, PostgresAdapter, sql, type Transaction } from "kysely";
 import type { Database } from "./schema/mod.ts";
 
 /**
- * Runs a transaction whose check counts rows. Transactions of the same topic run one after the other, so each one counts
- * the changes of those before. SQLite runs all of its transactions so; PostgreSQL takes an advisory lock.
+ * Runs a transaction whose check counts rows. Transactions with the same topic run one after the other, so each one
+ * counts the changes before it. SQLite runs all transactions like this; PostgreSQL takes an advisory lock.
  * @param topic the rule and its owner, such as `tunnels <account>`
  */
 export async function takeTurns<T>(

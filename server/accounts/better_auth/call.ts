@@ -89,8 +89,8 @@ export function unwrap({ status, body }: Called): unknown {
 
 /** 400 `login_expired`: a login's query is too old or lacks this server's signature. */
 export const loginExpired = (): HttpError =>
-  new HttpError(400, "login_expired", "This login was begun too long ago.", {
-    details: "Begin it again in the terminal.",
+  new HttpError(400, "login_expired", "This login is too old.", {
+    details: "Start it again in the terminal.",
   });
 
 /** 403 `user_suspended`: an admin suspended this user. */
@@ -98,7 +98,7 @@ export const userSuspended = (): HttpError =>
   new HttpError(403, "user_suspended", "This user was suspended.", { details: "Ask an admin of this server." });
 
 /** 404 `not_found`, also for another user's objects. @param what the noun in lower case, such as `session` */
-export const noSuch = (what: string): HttpError => new HttpError(404, "not_found", `There is no such ${what}.`);
+export const noSuch = (what: string): HttpError => new HttpError(404, "not_found", `This ${what} does not exist.`);
 
 /** 403 `not_allowed`: the role is insufficient. @param details the required role, as a sentence */
 export const notAllowed = (details: string): HttpError =>

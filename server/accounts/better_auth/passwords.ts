@@ -85,4 +85,4 @@ export class Turns {
 }
 
 const busy = (): HttpError =>
-  new HttpError(503, "busy", "Too many people sign in at this moment.", { headers: { "retry-after": "5" } });
+  new HttpError(503, "busy", "Too many sign-ins are running.", { headers: { "retry-after": "5" } });

@@ -30,7 +30,7 @@ export class AdminForms implements Admin {
   ): Promise<{ users: UserInfo[]; total: number }> {
     requireAdmin(principal);
     if (!(Number.isInteger(page) && page >= 1 && page <= 1_000_000)) {
-      throw fieldRefused("page", "There is no such page.");
+      throw fieldRefused("page", "This page does not exist.");
     }
     const { identities } = this.#options.store;
     const query = { search: search.slice(0, 100), offset: (page - 1) * PAGE_USERS, limit: PAGE_USERS };
@@ -44,7 +44,7 @@ export class AdminForms implements Admin {
 
   async setPlan(principal: Principal, accountId: string, plan: Plan): Promise<void> {
     requireAdmin(principal);
-    if (plan !== "free" && plan !== "paid") throw fieldRefused("plan", "There is no such plan.");
+    if (plan !== "free" && plan !== "paid") throw fieldRefused("plan", "This plan does not exist.");
     const { audit, onChange, store } = this.#options;
     if (!await store.identities.setPlan(accountId, plan)) throw noSuch("account");
     onChange();
@@ -124,7 +124,7 @@ function requireAdmin(principal: Principal): void {
 const ownUser = (): HttpError =>
   new HttpError(409, "own_user", "You cannot do this to yourself.", { details: "Another admin can." });
 
-const adminWanted = (): HttpError => notAllowed("Only admins of this server may.");
+const adminWanted = (): HttpError => notAllowed("Only admins of this server may do this.");
 
 const lastAdmin = (): HttpError =>
   new HttpError(409, "last_admin", "This server keeps at least one admin.", {

@@ -69,9 +69,11 @@ export class ClientForms implements Clients {
     const { audit, now, store } = this.#options;
     const { user, account } = principal, { days } = form;
     if (days !== null && !(Number.isInteger(days) && days >= 1 && days <= 3650)) {
-      throw fieldRefused("days", "A number of days from 1 to 3650 is wanted.");
+      throw fieldRefused("days", "Enter a number of days from 1 to 3650.");
     }
-    if (form.scopes.length === 0 || !form.scopes.every(isScope)) throw fieldRefused("scopes", "Choose what it may do.");
+    if (form.scopes.length === 0 || !form.scopes.every(isScope)) {
+      throw fieldRefused("scopes", "Choose at least one scope.");
+    }
     const name = readName(form.name), token = PERSONAL_TOKEN_PREFIX + createSecret(), createdAt = now();
     const record: PersonalToken = {
       id: crypto.randomUUID(),
@@ -105,7 +107,9 @@ export class ClientForms implements Clients {
   }
 
   async audit({ account, via }: Principal): Promise<AuditEntry[]> {
-    if (via !== "session" || account.role === "member") throw notAllowed("Only owners and admins of an account may.");
+    if (via !== "session" || account.role === "member") {
+      throw notAllowed("Only owners and admins of an account may do this.");
+    }
     return await this.#options.store.auditLog.list({ accountId: account.id, limit: AUDIT_PAGE });
   }
 }

@@ -35,7 +35,7 @@ export class ConsentForms implements Consent {
     const expires = Number(parameters.get("exp"));
     if (!parameters.has("sig") || !(expires * 1000 > Date.now())) throw loginExpired();
     if (parameters.get("client_id") !== CLI_CLIENT_ID) {
-      throw fieldRefused("client_id", "This client is not known here.");
+      throw fieldRefused("client_id", "This client is unknown.");
     }
     return describeRequest(parameters.get("scope") ?? "");
   }

@@ -64,8 +64,10 @@ export class EntryForms implements SignIn {
     const { attempts, call } = this.#options;
     const caller = this.#callerOf(exchange), email = readEmail(form.email);
     attempts.take(caller.address, email);
-    if (form.password === "") throw fieldRefused("password", "A password is wanted.");
-    if (form.password.length > MAX_PASSWORD) throw fieldRefused("password", "This is longer than any password.");
+    if (form.password === "") throw fieldRefused("password", "Enter a password.");
+    if (form.password.length > MAX_PASSWORD) {
+      throw fieldRefused("password", `A password has at most ${MAX_PASSWORD} characters.`);
+    }
     const body = { email, password: form.password, oauth_query: form.oauthQuery };
     const entered = readEntered(await call(SIGN_IN_PATH, caller, body));
     attempts.succeed(caller.address, email);
@@ -186,20 +188,24 @@ export function readEntered(called: Called): Entered {
 }
 
 /** 403 `session_wanted`: the request had a token, but only a person in a browser may do this. */
-export const sessionWanted = (): HttpError =>
-  new HttpError(403, "session_wanted", "This needs a browser that has signed in.");
+export const sessionWanted = (): HttpError => new HttpError(403, "session_wanted", "This needs a signed-in browser.");
 
 const setUpLinkInvalid = (): HttpError =>
-  new HttpError(403, "set_up_link_invalid", "This link was used already, or it is of an earlier start.", {
-    details: "Restart the server: its log has a new one while there is no user.",
-  });
+  new HttpError(
+    403,
+    "set_up_link_invalid",
+    "This link was used already, or it belongs to an earlier start of the server.",
+    {
+      details: "Restart the server: while it has no user, its log shows a new link.",
+    },
+  );
 
 const signUpClosed = (): HttpError =>
-  new HttpError(403, "sign_up_closed", "New users need an invitation here.", {
+  new HttpError(403, "sign_up_closed", "This server accepts new users only by invitation.", {
     details: "Ask an admin of this server.",
   });
 
 const emailTaken = (): HttpError =>
-  new HttpError(409, "email_taken", "There is a user with this email address already.", {
+  new HttpError(409, "email_taken", "A user with this email address already exists.", {
     details: "Sign in, or ask for a new password.",
   });

@@ -147,7 +147,9 @@ export class MemberForms implements Members {
   }
 
   #readRole(role: string, own: Role): Role {
-    if (role !== "owner" && role !== "admin" && role !== "member") throw fieldRefused("role", "There is no such role.");
+    if (role !== "owner" && role !== "admin" && role !== "member") {
+      throw fieldRefused("role", "This role does not exist.");
+    }
     if (role === "owner" && own !== "owner") throw notOwner();
     return role;
   }
@@ -164,7 +166,7 @@ export class MemberForms implements Members {
 }
 
 function requireManager({ account }: Principal): void {
-  if (account.role === "member") throw notAllowed("Only owners and admins of an account may.");
+  if (account.role === "member") throw notAllowed("Only owners and admins of an account may do this.");
 }
 
 /**
@@ -196,7 +198,7 @@ function unwrapChange<T extends object | "done">(result: T | MemberRefusal, subj
 const lastOwner = (): HttpError =>
   new HttpError(409, "last_owner", "An account keeps at least one owner.", { details: "Make another member owner." });
 
-const notOwner = (): HttpError => notAllowed("Only an owner of the account may.");
+const notOwner = (): HttpError => notAllowed("Only an owner of the account may do this.");
 
 const tooManyAccounts = (): HttpError =>
-  new HttpError(403, "too_many_accounts", `A user makes no more accounts than ${MAX_ACCOUNTS}.`);
+  new HttpError(403, "too_many_accounts", `A user belongs to at most ${MAX_ACCOUNTS} accounts when creating another.`);

@@ -8,7 +8,7 @@ import {
 import { CHALLENGES } from "../receive/challenge.ts";
 import { MAX_DECODED } from "../service/decoded_body.ts";
 
-/** Captures on a page, and on a page with the beginnings of their bodies, which have some megabytes together. */
+/** Captures on a page, and on a page with bodies, which together take some megabytes. */
 export const MAX_LIMIT = 500, MAX_OPENED = 50;
 
 const text: ApiObject = { type: "string" };
@@ -16,7 +16,7 @@ const count: ApiObject = { type: "integer", minimum: 0 };
 const time: ApiObject = { type: "string", format: "date-time" };
 const pairs: ApiObject = {
   type: "array",
-  description: "names and values, one character a byte",
+  description: "pairs (name, value), one character per byte",
   items: { type: "array", prefixItems: [text, text], minItems: 2, maxItems: 2 },
 };
 
@@ -28,13 +28,13 @@ const ANSWER: ApiObject = {
     headers: pairs,
     body: {
       ...text,
-      description: "with status 200, no headers and no body the server answers a short JSON of its own",
+      description: "with status 200, no headers and no body the server sends its own short JSON",
     },
     delayMs: { type: "integer", minimum: 0, maximum: 60000 },
     cors: { type: "boolean", description: "whether pages of other origins may send anything and read the response" },
     template: {
       type: "boolean",
-      description: "whether placeholders in headers and body stand for values of the call: {{query.NAME}}, " +
+      description: "whether placeholders in headers and body are replaced by values from the call: {{query.NAME}}, " +
         "{{header.NAME}}, {{form.NAME}}, {{json.PATH}}, {{id}}, {{method}}, {{path}}",
     },
     challenge: {
@@ -59,7 +59,7 @@ const VIEW: ApiObject = {
     id: { type: "string", format: "uuid" },
     name: text,
     number: { ...count, description: "counts up within the account" },
-    captureUrl: { type: "string", format: "uri", description: "what is sent here, or below it, is captured" },
+    captureUrl: { type: "string", format: "uri", description: "captures every request to this URL and below" },
     browserUrl: { type: "string", format: "uri" },
     createdAt: time,
     captures: count,
@@ -80,11 +80,11 @@ const CAPTURE: ApiObject = {
     receivedAt: time,
     method: text,
     host: text,
-    path: { ...text, description: "as it was sent, one character a byte" },
-    query: { type: ["string", "null"], description: "what is behind the first question mark" },
+    path: { ...text, description: "as received, one character per byte" },
+    query: { type: ["string", "null"], description: "the part behind the first question mark" },
     httpVersion: { enum: ["1.0", "1.1", "2"] },
-    headers: { ...pairs, description: "in their order and case, duplicates too, one character a byte" },
-    address: { ...text, description: "of the sender" },
+    headers: { ...pairs, description: "in the original order and case, with duplicates, one character per byte" },
+    address: { ...text, description: "the sender's address" },
     bodySize: count,
     contentType: { type: ["string", "null"] },
   },
@@ -94,7 +94,7 @@ const OPENED: ApiObject = {
   allOf: [{ $ref: "#/components/schemas/Capture" }, {
     type: "object",
     properties: {
-      body: { type: "string", contentEncoding: "base64", description: "left out when it is longer than 64 KiB" },
+      body: { type: "string", contentEncoding: "base64", description: "left out for a body over 64 KiB" },
       trailers: { ...pairs, description: "trailer fields; left out where there are none" },
       bodyTruncated: {
         type: "boolean",
@@ -108,7 +108,7 @@ const REPLAYED: ApiObject = {
   type: "object",
   required: ["url", "status", "statusText", "headers", "durationMs", "body"],
   properties: {
-    url: { ...text, description: "where it was sent, with the capture's path" },
+    url: { ...text, description: "the target with the capture's path" },
     status: { type: "integer" },
     statusText: text,
     headers: pairs,
@@ -133,7 +133,7 @@ const inQuery = (name: string, description: string, schema: ApiObject = text): A
   description,
   schema,
 });
-/** Filters of captures. A capture has to match all that are given. */
+/** Filters. A capture has to match every given one. */
 const FILTERS: readonly ApiObject[] = [
   inQuery("after", "with a cursor behind this one", count),
   inQuery("before", "with a cursor before this one, such as `next` of the page before", count),
@@ -144,9 +144,9 @@ const FILTERS: readonly ApiObject[] = [
   inQuery("to", "received before"),
 ];
 const refused = {
-  401: toErrorResponse("nobody is logged in"),
+  401: toErrorResponse("the request has no login"),
   403: toErrorResponse("the token lacks the scope"),
-  404: toErrorResponse("there is none of that id in this account"),
+  404: toErrorResponse("no such object in this account"),
 };
 const jsonBody = (schema: ApiObject, required = true): ApiObject => ({
   required,
@@ -158,22 +158,22 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
     get: {
       ...who,
       operationId: "listViews",
-      summary: "The views of the account",
+      summary: "List the account's views",
       responses: { 200: jsonResponseOf("Views", "oldest first"), 401: refused[401], 403: refused[403] },
     },
     post: {
       ...who,
       operationId: "createView",
-      summary: "Make a view",
+      summary: "Create a view",
       requestBody: jsonBody(
         { type: "object", properties: { name: { type: ["string", "null"], maxLength: 100 } } },
         false,
       ),
       responses: {
-        201: jsonResponseOf("View", "it is there, and captures"),
+        201: jsonResponseOf("View", "the view, which captures from now on"),
         400: toErrorResponse("a field cannot be used"),
         401: refused[401],
-        403: toErrorResponse("the token lacks the scope, or the account has as many as it may"),
+        403: toErrorResponse("the token lacks the scope, or the account reached its limit"),
       },
     },
   },
@@ -182,24 +182,24 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
     get: {
       ...who,
       operationId: "getView",
-      summary: "Look one up",
-      responses: { 200: jsonResponseOf("View", "it"), ...refused },
+      summary: "Get a view",
+      responses: { 200: jsonResponseOf("View", "the view"), ...refused },
     },
     patch: {
       ...who,
       operationId: "changeView",
-      summary: "Change its name, its answer or its limits",
+      summary: "Change a view's name, response or limits",
       requestBody: jsonBody({
         type: "object",
         properties: {
           name: { type: "string", minLength: 1, maxLength: 100 },
-          answer: { ...ANSWER, required: [], description: "members that are left out stay" },
+          answer: { ...ANSWER, required: [], description: "missing members stay" },
           retentionDays: { type: "integer", minimum: 1 },
           maxCaptures: { type: "integer", minimum: 1 },
         },
       }),
       responses: {
-        200: jsonResponseOf("View", "as it is now"),
+        200: jsonResponseOf("View", "the changed view"),
         400: toErrorResponse("a field cannot be used"),
         ...refused,
       },
@@ -207,8 +207,8 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
     delete: {
       ...who,
       operationId: "deleteView",
-      summary: "Delete it and all that it captured",
-      responses: { 204: { description: "it is gone" }, ...refused },
+      summary: "Delete a view with its captures",
+      responses: { 204: { description: "the view was deleted" }, ...refused },
     },
   },
 };
@@ -219,14 +219,14 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
     get: {
       ...who,
       operationId: "listCaptures",
-      summary: "What it captured, newest first; all that is asked for must fit",
+      summary: "List captures, newest first, that match every given filter",
       parameters: [
         ...FILTERS,
         inQuery("limit", "captures on a page", { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: 100 }),
         inQuery("bodies", `true: with bodies of up to 64 KiB, and at most ${MAX_OPENED} captures`, { type: "boolean" }),
       ],
       responses: {
-        200: jsonResponseOf("Captures", "a page, which may be short and still not the last"),
+        200: jsonResponseOf("Captures", "a page, which may be short although more follow"),
         400: toErrorResponse("a parameter cannot be used"),
         ...refused,
       },
@@ -251,14 +251,14 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
     get: {
       ...who,
       operationId: "getCapture",
-      summary: "One capture, with its body when that is short",
-      responses: { 200: jsonResponseOf("OpenedCapture", "it"), ...refused },
+      summary: "Get a capture, with its body if that is short",
+      responses: { 200: jsonResponseOf("OpenedCapture", "the capture"), ...refused },
     },
     delete: {
       ...who,
       operationId: "deleteCapture",
-      summary: "Delete one; it can be restored for ten minutes",
-      responses: { 204: { description: "it was deleted" }, ...refused },
+      summary: "Delete a capture; it can be restored for ten minutes",
+      responses: { 204: { description: "the capture was deleted" }, ...refused },
     },
   },
   "/api/v1/views/{id}/captures/{capture}/restore": {
@@ -266,8 +266,8 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
     post: {
       ...who,
       operationId: "restoreCapture",
-      summary: "Restore one that was deleted within ten minutes; the last 20 of a view can be",
-      responses: { 204: { description: "it is listed again" }, ...refused },
+      summary: "Restore a capture that was deleted within ten minutes; each view keeps its last 20",
+      responses: { 204: { description: "the capture is listed again" }, ...refused },
     },
   },
   "/api/v1/views/{id}/captures/{capture}/body": {
@@ -275,23 +275,23 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
     get: {
       ...who,
       operationId: "getCaptureBody",
-      summary: "Its body, byte for byte",
+      summary: "Get a capture's body, byte for byte",
       parameters: [
-        inQuery("decoded", "true: without its Content-Encoding, where that is gzip, deflate, br or zstd", {
+        inQuery("decoded", "true: without the Content-Encoding (gzip, deflate, br or zstd)", {
           type: "boolean",
         }),
       ],
       responses: {
         200: {
           description:
-            `it; decoded it is cut off, and the connection with it, behind ${MAX_DECODED} bytes, or where it ` +
-            "turns out not to be what its Content-Encoding says, as with bytes behind the end of what is coded",
+            `the body; a decoded body breaks off behind ${MAX_DECODED} bytes, or at data that does not match its ` +
+            "Content-Encoding, such as bytes behind the end of the encoded data",
           content: { "application/octet-stream": { schema: { type: "string", format: "binary" } } },
         },
         400: toErrorResponse("a parameter cannot be used"),
         ...refused,
-        415: toErrorResponse("its Content-Encoding is none that is undone here"),
-        422: toErrorResponse("it is not what its Content-Encoding says"),
+        415: toErrorResponse("the Content-Encoding is not supported"),
+        422: toErrorResponse("the body does not match its Content-Encoding"),
       },
     },
   },
@@ -300,12 +300,12 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
     post: {
       ...who,
       operationId: "replayCapture",
-      summary: "Send one again, to a URL or to its view",
+      summary: "Send a capture again, to a URL or to its view",
       description:
-        "To a URL it goes from this server, as it came: method, the path and query below the view behind the path of " +
-        "the URL, the body's bytes, and all header fields but Host, Expect and those of one connection; with " +
-        "`Portway-Capture`, which names the view. Redirects are not followed. Only addresses of the public Internet " +
-        "can be sent to. Without a URL its view captures it once more, and whoever follows the view gets it.",
+        "With a URL, this server sends the call as received: method, body, path and query below the view appended to " +
+        "the URL's path, and all header fields except Host, Expect and those for a single connection. " +
+        "`Portway-Capture` names the view. Redirects are not followed. Only public Internet addresses are allowed. " +
+        "Without a URL, the view captures the call again, and its followers receive it.",
       requestBody: jsonBody({
         type: "object",
         properties: {
@@ -318,7 +318,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
           edit: {
             type: "object",
             description:
-              "Parts that replace those of the capture, for a URL only. Texts have one character a byte, the body is base64.",
+              "Parts that replace the captured ones, for a URL only. Texts have one character per byte, the body is base64.",
             properties: {
               method: text,
               path: { type: "string", description: "path and query below the view" },
@@ -329,7 +329,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
         },
       }, false),
       responses: {
-        200: jsonResponseOf("Replayed", "what the URL answered"),
+        200: jsonResponseOf("Replayed", "the response from the URL"),
         201: {
           description: "the view captured it again",
           content: {
@@ -339,11 +339,11 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
         400: toErrorResponse("the URL cannot be used"),
         ...refused,
         403: toErrorResponse(
-          "the token lacks the scope, the address is none to be sent to, or this server sends nothing",
+          "the token lacks the scope, the address is not allowed, or replays are disabled",
         ),
-        429: toErrorResponse("the account has sent as many as it may for now"),
-        502: toErrorResponse("the URL cannot be reached, or did not answer with HTTP"),
-        504: toErrorResponse("there was no answer in time"),
+        429: toErrorResponse("the account reached its rate limit"),
+        502: toErrorResponse("the URL is unreachable, or the response is not HTTP"),
+        504: toErrorResponse("the response came too late"),
       },
     },
   },
@@ -352,7 +352,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
     get: {
       ...who,
       operationId: "followView",
-      summary: "Captures as they come, as server-sent events",
+      summary: "Follow captures as server-sent events",
       description:
         "Events `capture` whose id is the cursor and whose data is an OpenedCapture, each once and in order. " +
         "`Last-Event-ID` works as `after`.",
@@ -362,19 +362,19 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
       ],
       responses: {
         200: {
-          description: "it goes on until either side ends it",
+          description: "the stream continues until either side ends it",
           content: { "text/event-stream": { schema: text } },
         },
-        429: toErrorResponse("as many follow it as may"),
+        429: toErrorResponse("the view has its maximum of streams"),
         ...refused,
       },
     },
   },
 };
 
-/** What the OpenAPI document says of views. */
+/** The OpenAPI part for views. */
 export const VIEWS_API: ApiPart = {
-  tag: { name: "views", description: "request views: addresses that capture whatever is sent to them" },
+  tag: { name: "views", description: "request views: addresses that capture all requests" },
   paths: { ...VIEW_PATHS, ...CAPTURE_PATHS },
   schemas: {
     ViewResponse: ANSWER,
@@ -392,7 +392,7 @@ export const VIEWS_API: ApiPart = {
       required: ["captures", "next"],
       properties: {
         captures: { type: "array", items: { $ref: "#/components/schemas/Capture" } },
-        next: { type: ["integer", "null"], description: "`before` of the next page; null behind the last" },
+        next: { type: ["integer", "null"], description: "`before` for the next page; null at the end" },
       },
     },
   },

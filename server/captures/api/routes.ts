@@ -9,11 +9,11 @@ import type { ViewService } from "../service/view_service.ts";
 import { MAX_LIMIT, MAX_OPENED, VIEWS_API } from "./open_api.ts";
 
 const NO_STORE = { "cache-control": "no-store" };
-/** Bytes of what describes a view: an answer's body may have 64 Ki characters. */
+/** Bytes of a view's description. The configured response body may have 64 Ki characters. */
 const MAX_DESCRIPTION = 512 * 1024;
 const DEFAULT_LIMIT = 100;
 
-/** The API of views and what they captured. */
+/** Creates the API for views and captures. */
 export function createViewsApi(desk: ViewService, authenticate: Authenticate): ApiArea {
   const routes = new Hono<ExchangeEnv>();
   const whoAsks = ({ env }: { env: { exchange: Exchange } }) => authenticate(env.exchange);
@@ -97,10 +97,10 @@ function addCaptureRoutes(
   });
 }
 
-/** nginx would hold events back. */
+/** Otherwise nginx delays events. */
 const UNBUFFERED = { "x-accel-buffering": "no" };
 
-/** Whatever a stranger sent is a file of no known kind, which no browser shows, let alone runs. */
+/** Browsers neither show nor run captured bytes, because the response declares no known type. */
 const BODY_HEADERS: Readonly<Record<string, string>> = {
   ...NO_STORE,
   "content-type": "application/octet-stream",
@@ -111,7 +111,7 @@ const BODY_HEADERS: Readonly<Record<string, string>> = {
 
 const nameFile = (cursor: number) => ({ "content-disposition": `attachment; filename="capture-${cursor}"` });
 
-/** The start of a stream. A reader that reconnects continues behind its last event. @throws HttpError 400 */
+/** Parses the start of a stream. A reader that reconnects continues behind its last event. @throws HttpError 400 */
 function parseStart(lastEventId: string | undefined, query: Query): { after: number } | { since: number } | null {
   const after = lastEventId ?? query("after"), since = query("since");
   if (after !== undefined) return { after: parseCount("after", after) };
@@ -120,7 +120,7 @@ function parseStart(lastEventId: string | undefined, query: Query): { after: num
 
 type Query = (name: string) => string | undefined;
 
-/** @throws HttpError 400 that names the parameter */
+/** Parses a search. @throws HttpError 400 that names the parameter */
 function parseSearch(query: Query): CaptureSearch {
   const withBodies = parseFlag("bodies", query("bodies") || undefined);
   const limit = parseCount("limit", query("limit") || String(DEFAULT_LIMIT));
@@ -128,7 +128,7 @@ function parseSearch(query: Query): CaptureSearch {
   return { ...parseFilter(query), limit: Math.min(limit, withBodies ? MAX_OPENED : MAX_LIMIT), withBodies };
 }
 
-/** @throws HttpError 400 that names the parameter */
+/** Parses a filter. @throws HttpError 400 that names the parameter */
 function parseFilter(query: Query): CaptureTextFilter {
   const given = (name: string) => query(name) || undefined;
   const parsed = <T>(name: string, parse: (name: string, text: string) => T): T | undefined => {
@@ -156,7 +156,7 @@ function parseCount(name: string, text: string): number {
   return Number(text);
 }
 
-/** ISO 8601 or Unix milliseconds. */
+/** Parses ISO 8601 or Unix milliseconds. */
 function parseTime(name: string, text: string): number {
   const time = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text);
   if (!Number.isFinite(time)) throw badField(name, "must be a time, such as 2026-01-31T12:00:00Z");

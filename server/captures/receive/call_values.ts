@@ -1,20 +1,20 @@
 import { Buffer } from "node:buffer";
 
-/** A call as its response may refer to it. */
+/** A call to which a view responds. */
 export interface AnsweredCall {
-  /** The cursor of its capture. */
+  /** The capture's cursor. */
   cursor: number;
   method: string;
-  /** Path and query as they were sent, one character a byte. */
+  /** Path and query as received, one character per byte. */
   path: string;
-  /** Names and values in turn, one character a byte. */
+  /** Alternating names and values, one character per byte. */
   headers: readonly string[];
   contentType: string | null;
   /** The body, or its first 64 KiB. */
   body: Uint8Array;
 }
 
-/** Reads values of a call by their names. A missing value is null. */
+/** Reads values from a call by name. A missing value is null. */
 export class CallValues {
   readonly #call: AnsweredCall;
   #query: URLSearchParams | null = null;
@@ -47,7 +47,10 @@ export class CallValues {
     return this.#form.get(name);
   }
 
-  /** A value of a JSON body by its path, such as `payload.items.0.id`; objects and arrays as JSON. */
+  /**
+   * Returns a value from a JSON body by its path, such as `payload.items.0.id`. Objects and arrays are returned as
+   * JSON.
+   */
   json(path: string): string | null {
     this.#json ??= { value: parseJson(this.#body) };
     let value = this.#json.value;
@@ -58,7 +61,7 @@ export class CallValues {
     return typeof value === "string" ? value : JSON.stringify(value);
   }
 
-  /** A value by the name of a placeholder, such as `query.challenge`. Null also for a name that is not known. */
+  /** Returns the value for a placeholder, such as `query.challenge`; null for a missing value or an unknown name. */
   get(name: string): string | null {
     const { cursor, method, path } = this.#call, dot = name.indexOf(".");
     const kind = dot < 0 ? name : name.slice(0, dot), key = dot < 0 ? "" : name.slice(dot + 1);
@@ -92,15 +95,15 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The body is none, so it has no values.
+    // The body is not JSON, so it has no values.
     return null;
   }
 }
 
-/** Characters of one value, and of a filled text: many placeholders of a long value would make a huge response. */
+/** Characters per value, and per filled text: repeated placeholders with a long value would produce a huge response. */
 const MAX_VALUE = 8192, MAX_FILLED = 256 * 1024;
 
-/** Replaces placeholders such as `{{query.challenge}}` by values of a call; those without a value become empty. */
+/** Replaces placeholders such as `{{query.challenge}}` by values from a call. A missing value becomes empty. */
 export function fillPlaceholders(text: string, values: CallValues, escape = (value: string) => value): string {
   let size = text.length;
   return text.replace(/\{\{\s*([a-z]+(?:\.[^{}\s]{1,100})?)\s*\}\}/g, (_, name: string) => {

@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
 import type { CallValues } from "./call_values.ts";
 
-/** Providers that verify the URL of a webhook by a challenge. */
+/** Providers that verify a webhook URL by a challenge. */
 export const CHALLENGES = ["dropbox", "meta", "microsoft", "slack", "zoom"] as const;
 
-/** A name of {@link CHALLENGES}. */
+/** A name from {@link CHALLENGES}. */
 export type Challenge = typeof CHALLENGES[number];
 
 /** The response to a challenge. */
@@ -15,7 +15,7 @@ export interface ChallengeResponse {
 }
 
 const TEXT = "text/plain; charset=utf-8";
-/** Characters of a challenge. */
+/** Characters in a challenge. */
 const MAX_CHALLENGE = 2000;
 
 /** Whether a stored text names a provider. */
@@ -24,9 +24,9 @@ export function isChallenge(text: string | null): text is Challenge {
 }
 
 /**
- * Responds to the verification challenge of a provider.
- * @param secret Zoom's secret token, or Meta's verify token; null where none is configured
- * @returns null for a call that is no challenge
+ * Responds to a provider's verification challenge.
+ * @param secret Zoom's secret token or Meta's verify token; null if not configured
+ * @returns null for any other call
  */
 export function respondToChallenge(
   provider: Challenge,
@@ -56,7 +56,7 @@ function findChallenge(provider: Challenge, call: CallValues): string | null {
   }
 }
 
-/** https://developers.zoom.us/docs/api/webhooks/#validate-your-webhook-endpoint */
+/** Signs the token as Zoom requires: https://developers.zoom.us/docs/api/webhooks/#validate-your-webhook-endpoint */
 function signForZoom(plainToken: string, secret: string): ChallengeResponse {
   const encryptedToken = createHmac("sha256", secret).update(plainToken).digest("hex");
   return { status: 200, contentType: "application/json", body: JSON.stringify({ plainToken, encryptedToken }) };

@@ -1,16 +1,16 @@
 import { yieldToEventLoop } from "../../../common/event_loop.ts";
 import type { BodyPiece, CaptureBatch, Captures, NewCapture } from "../../store/mod.ts";
 
-/** What one commit takes at most: it keeps everybody else from the database. */
+/** Limits for a commit, which blocks all other database work. */
 const MAX_CAPTURES = 1000;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Where calls are kept, and who hears of it. */
+/** The store, and a listener for stored calls. */
 export interface CommitterOptions {
   store: Pick<Captures, "keep">;
-  /** Bytes of one view. */
+  /** Bytes per view. */
   maxViewBytes: number;
-  /** Something of these views has been kept. */
+  /** Called after captures in these views were stored. */
   onKept(viewIds: Iterable<string>): void;
 }
 
@@ -23,8 +23,8 @@ interface Waiting {
 }
 
 /**
- * Keeps calls in groups: all that arrive in one turn of the event loop, or while a commit runs, are one transaction. So
- * each is on the disk before it is answered, and the disk is waited for once for all of them.
+ * Stores calls in groups. All calls that arrive within one event loop iteration, or during a commit, share a
+ * transaction. Each call is on the disk before the response, and one disk sync serves the whole group.
  */
 export class Committer {
   readonly #options: CommitterOptions;
@@ -37,24 +37,24 @@ export class Committer {
   }
 
   /**
-   * Resolves once the call is kept, with its cursor, or with null when its view is gone.
-   * @throws what the store does
+   * Resolves with the cursor once the call is stored, or with null when its view was deleted.
+   * @throws errors from the store
    */
   keep(capture: NewCapture): Promise<number | null> {
     return this.#add(capture, null, capture.body.length);
   }
 
-  /** Resolves once the piece is kept. @throws what the store does */
+  /** Resolves once the chunk is stored. @throws errors from the store */
   async keepPiece(piece: BodyPiece): Promise<void> {
     await this.#add(null, piece, piece.bytes.length);
   }
 
-  /** Calls kept since this began. */
+  /** Calls stored so far. */
   get kept(): number {
     return this.#kept;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves once the queue is empty. */
   async flush(): Promise<void> {
     await this.#running;
   }

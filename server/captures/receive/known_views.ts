@@ -1,17 +1,17 @@
 import type { View, Views } from "../../store/mod.ts";
 import { type PreparedResponse, prepareResponse } from "./response.ts";
 
-/** How long a view is believed to be as it was: another server may change it. */
+/** How long a cached view is valid. Another server may change it. */
 const TRUSTED_MS = 2000;
 const MAX_KNOWN = 10_000;
 
-/** A view as far as calls to it need it. */
+/** A view, reduced to the parts that calls need. */
 export interface KnownView {
   readonly id: string;
   readonly answer: PreparedResponse;
 }
 
-/** The views that are called now, so that the database is not asked for each call. */
+/** Caches recently called views, so that calls rarely query the database. */
 export class KnownViews {
   readonly #views: Pick<Views, "find">;
   readonly #now: () => number;
@@ -22,13 +22,13 @@ export class KnownViews {
     this.#now = now;
   }
 
-  /** The view if it was looked up a moment ago, or null. */
+  /** Returns a cached view, or null. */
   recall(id: string): KnownView | null {
     const known = this.#known.get(id);
     return known !== undefined && this.#now() - known.at < TRUSTED_MS ? known.view : null;
   }
 
-  /** The view as it is kept, or null when there is none. */
+  /** Loads a view from the store; null for a missing one. */
   async load(id: string): Promise<KnownView | null> {
     const view = await this.#views.find(id);
     this.#known.delete(id);
@@ -39,7 +39,7 @@ export class KnownViews {
     return known;
   }
 
-  /** It was changed or removed here. */
+  /** Drops a view that this server changed or deleted. */
   forget(id: string): void {
     this.#known.delete(id);
   }

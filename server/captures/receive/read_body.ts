@@ -3,18 +3,18 @@ import { INLINE_BYTES } from "../../store/mod.ts";
 import { announcedTooLarge, captureTooLarge, storageBusy } from "../errors.ts";
 import type { Committer } from "./committer.ts";
 
-/** Bytes of a long body that are kept in one go. */
+/** Bytes in a stored chunk of a long body. */
 const PIECE_BYTES = 256 * 1024;
 
-/** A body, with its beginning in memory and the rest on the disk. */
+/** A body with its beginning in memory and the remaining chunks on the disk. */
 export interface CaptureBody {
   start: Uint8Array;
-  /** Of the pieces of the rest, or null where all is in {@link start}. */
+  /** The id of the chunks, or null where {@link start} holds the whole body. */
   bodyId: string | null;
   size: number;
 }
 
-/** How much of a body is taken, and who counts the memory for it. */
+/** Size limit and memory accounting for bodies. */
 export interface BodyReaderOptions {
   committer: Committer;
   held: HeldBytes;
@@ -23,8 +23,8 @@ export interface BodyReaderOptions {
 }
 
 /**
- * Before a body is asked for: whether it was announced as larger than is taken.
- * @throws HttpError 417 for who waits to be told, else 413
+ * Checks the announced length before the body is read.
+ * @throws HttpError 417 for a client that waits for `100 Continue`, else 413
  */
 export function checkAnnounced(exchange: Exchange, maxBytes: number): void {
   if (!exchange.hasBody) return;
@@ -33,7 +33,7 @@ export function checkAnnounced(exchange: Exchange, maxBytes: number): void {
   throw exchange.header("expect") === null ? captureTooLarge(maxBytes) : announcedTooLarge(maxBytes, announced);
 }
 
-/** Reads one body, whose memory is bounded however long it is: what is behind its beginning goes to the disk. */
+/** Reads a body with bounded memory: everything behind its beginning goes to the disk. */
 export class BodyReader {
   readonly #options: BodyReaderOptions;
   #start: Uint8Array<ArrayBuffer> = NOTHING;
@@ -49,15 +49,15 @@ export class BodyReader {
     this.#options = options;
   }
 
-  /** Of the pieces that are on the disk already. */
+  /** The id of chunks already on the disk. */
   get bodyId(): string | null {
     return this.#bodyId;
   }
 
   /**
    * Reads to the end.
-   * @throws BodyCut when the visitor leaves, HttpError 413 when it gets too long, 503 when the disk is behind, and what
-   * the store does
+   * @throws BodyCut when the client disconnects, HttpError 413 for a body that is too long, 503 while the disk is busy,
+   * and errors from the store
    */
   async read(exchange: Exchange): Promise<CaptureBody> {
     const { maxBytes } = this.#options;
@@ -71,14 +71,14 @@ export class BodyReader {
     return { start: this.#start, bodyId: this.#bodyId, size: this.#size };
   }
 
-  /** What it has in memory is not needed any more. */
+  /** Releases the memory. */
   release(): void {
     this.#options.held.give(this.#held);
     this.#held = 0;
     this.#piece = null;
   }
 
-  /** Takes what belongs to the beginning, and returns the rest. */
+  /** Takes bytes for the beginning and returns the remaining ones. */
   #fillStart(read: Uint8Array): Uint8Array {
     const taken = read.subarray(0, INLINE_BYTES - this.#size);
     this.#hold(taken.length);
@@ -101,7 +101,7 @@ export class BodyReader {
     }
   }
 
-  /** The visitor waits meanwhile: nothing more is read off the socket before this is on the disk. */
+  /** Stores a chunk. The client waits: the next read from the socket follows the commit. */
   async #keepPiece(): Promise<void> {
     const bytes = this.#piece?.subarray(0, this.#pieceEnd) ?? NOTHING;
     this.#pieceEnd = 0;
@@ -121,23 +121,23 @@ export class BodyReader {
 
 const NOTHING = new Uint8Array(0);
 
-/** Counts the bytes that wait in memory for the disk, of all calls together. */
+/** Counts the bytes that all calls hold in memory while the disk is busy. */
 export class HeldBytes {
   readonly #max: number;
   #held = 0;
 
-  /** @param max bytes that may wait */
+  /** @param max bytes that may be held */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** @throws HttpError 503 where there is no room for so many more */
+  /** Reserves memory. @throws HttpError 503 at the limit */
   take(bytes: number): void {
     if (this.#held + bytes > this.#max) throw storageBusy();
     this.#held += bytes;
   }
 
-  /** Those need no memory any more. */
+  /** Releases memory. */
   give(bytes: number): void {
     this.#held -= bytes;
   }

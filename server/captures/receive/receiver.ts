@@ -13,7 +13,7 @@ import type { Committer } from "./committer.ts";
 import { BodyReader, checkAnnounced, type HeldBytes } from "./read_body.ts";
 import type { KnownViews } from "./known_views.ts";
 
-/** What takes calls to views, and its limits. */
+/** Dependencies and limits for receiving calls. */
 export interface ReceiverOptions {
   known: KnownViews;
   store: Pick<Captures, "removeUpload">;
@@ -23,16 +23,16 @@ export interface ReceiverOptions {
   perView: RateLimiter;
   perAddress: RateLimiter;
   maxBodyBytes: number;
-  /** Something that was left behind could not be removed. */
+  /** Called when removing leftovers failed. */
   onFault(error: unknown): void;
   now(): number;
 }
 
 const PATH = /^\/req\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=[/?]|$)/i;
-/** Views that a delivered capture has come through: whoever delivers one adds its view. */
+/** The field with the views that a delivered capture passed. Each delivery adds its view. */
 const VIA_HEADER = VIA_FIELD.toLowerCase();
 
-/** Captures whatever is sent to `/req/<view>`, with any method and anything behind it. */
+/** Captures every request to `/req/<view>`, with any method and any path below. */
 export function createReceiver(options: ReceiverOptions): Handler {
   return {
     prefix: "/req",
@@ -40,7 +40,7 @@ export function createReceiver(options: ReceiverOptions): Handler {
       if (!/^\/req(?:[/?]|$)/.test(exchange.path)) return undefined;
       return receive(exchange, options);
     },
-    // Senders are programs, and one that shows its answer in a browser has none of its own to show.
+    // Clients are programs, so errors are never pages.
     refuse: (error) => errorResponse(error, null),
   };
 }
@@ -58,7 +58,7 @@ async function receive(exchange: Exchange, options: ReceiverOptions): Promise<An
   return call === null ? null : await answerCall(exchange, view.answer, call);
 }
 
-/** Keeps a call. @returns the call, or null when its sender disconnected before its end @throws HttpError */
+/** Stores a call. @returns null when the client disconnected before the end @throws HttpError */
 async function keepCall(
   exchange: Exchange,
   viewId: string,
@@ -89,7 +89,7 @@ async function keepCall(
     if (cursor === null) throw noSuchView();
     return { cursor, method, path, headers, contentType, body: start };
   } catch (error) {
-    // Nobody waits for it: the sweep finds what this does not reach.
+    // Removal runs in the background. The sweep removes leftovers after a failure.
     if (reader.bodyId !== null) void options.store.removeUpload(reader.bodyId).catch(options.onFault);
     if (error instanceof BodyCut) return null;
     throw error;
@@ -98,7 +98,7 @@ async function keepCall(
   }
 }
 
-/** Trailer fields as names and values in turn. */
+/** Returns trailer fields as alternating names and values. */
 function parseTrailers(lines: Uint8Array): string[] {
   if (lines.length === 0) return [];
   const text = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength).toString("latin1");
@@ -113,7 +113,7 @@ function checkRate(limiter: RateLimiter, key: string, of: string): void {
   if (waitMs > 0) throw tooManyCalls(waitMs, of);
 }
 
-/** A capture that is delivered to where it was captured would be captured and delivered for ever. */
+/** Refuses a capture that is delivered to its own view, which would loop forever. */
 function checkCircle(exchange: Exchange, viewId: string): void {
   const via = exchange.header(VIA_HEADER);
   if (via === null || !via.toLowerCase().includes(viewId)) return;

@@ -5,24 +5,24 @@ import { isChallenge, respondToChallenge } from "./challenge.ts";
 import { isResponseField } from "../response_fields.ts";
 import type { ViewResponse } from "../../store/mod.ts";
 
-/** A view's answer, made ready once. */
+/** A view's response, prepared once. */
 export interface PreparedResponse extends ViewResponse {
-  /** All fields, names in lower case. */
+  /** All fields, with names in lower case. */
   readonly fields: readonly (readonly [string, string])[];
-  /** Nothing was set: the server's own short JSON is sent. */
+  /** Whether the response is not configured, so the server sends its own short JSON. */
   readonly isOwn: boolean;
 }
 
 /**
- * What keeps the answer, which whoever owns the view writes, from being a page of this server: no script of it runs, and
- * it has no origin.
+ * Fields that keep a configured response from acting as a page on this origin: no script runs, and the response has an
+ * opaque origin.
  */
 const SAFE: readonly (readonly [string, string])[] = [
   ["content-security-policy", "sandbox"],
   ["x-content-type-options", "nosniff"],
 ];
 
-/** The answer of a view to which nothing was set. */
+/** The response of a view without a configuration. */
 export const OWN_ANSWER: ViewResponse = {
   status: 200,
   headers: [],
@@ -34,10 +34,10 @@ export const OWN_ANSWER: ViewResponse = {
   challengeSecret: null,
 };
 
-/** Puts the fields of a view's answer together: its owner's first, then those that keep it from being a page. */
+/** Combines the configured fields with those that isolate the response. */
 export function prepareResponse(answer: ViewResponse): PreparedResponse {
   const isOwn = answer.body === "" && answer.headers.length === 0 && answer.status === 200;
-  // A view that an older version stored may have others.
+  // A view that an older version stored may have other fields.
   const own = answer.headers.filter(([name]) => isResponseField(name))
     .map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const has = (wanted: string) => own.some(([name]) => name === wanted);
@@ -58,7 +58,7 @@ const READABLE: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Responds to a call that was kept, as its view is configured.
+ * Responds to a stored call as its view is configured.
  * @returns a response without a body, or null when the response was sent
  */
 export async function answerCall(
@@ -86,7 +86,7 @@ export async function answerCall(
 
 const NEVER_A_PAGE = [["cache-control", "no-store"], ...SAFE] as const;
 
-/** A response whose placeholders have values. In JSON the values are escaped, so that the text stays JSON. */
+/** Fills placeholders. Values in JSON are escaped, so the text stays valid. */
 function fillResponse(
   prepared: PreparedResponse,
   call: AnsweredCall,
@@ -100,7 +100,7 @@ function fillResponse(
   };
 }
 
-/** The part of a value that a header field may have: a line of characters up to U+00FF. */
+/** Reduces a value to characters that a header field may have: one line, up to U+00FF. */
 const toFieldText = (value: string): string => value.replace(/[^\t\x20-\x7e\x80-\xff]/g, "").slice(0, MAX_FIELD);
 const MAX_FIELD = 2000;
 
@@ -108,7 +108,7 @@ function isPreflight(exchange: Exchange): boolean {
   return exchange.method === "OPTIONS" && exchange.header("access-control-request-method") !== null;
 }
 
-/** What a browser asks before it sends a call that a form could not (Fetch, "CORS-preflight request"). */
+/** Responds to a CORS preflight (Fetch standard). */
 function allowAll(exchange: Exchange): Response {
   const headers = new Headers({
     "access-control-allow-origin": "*",

@@ -2,19 +2,19 @@ import type { OpenedCapture } from "../../store/mod.ts";
 import { noSuchCapture, noSuchView } from "../errors.ts";
 import type { Committer } from "../receive/committer.ts";
 
-/** Where a call is kept once more, and its body copied from. */
+/** Dependencies for storing a call again. */
 export interface CaptureAgainOptions {
   committer: Committer;
-  /** A piece of a long body by its number, or null behind the last. */
+  /** Returns a chunk by its number, or null behind the last one. */
   readPiece(bodyId: string, number: number): Promise<Uint8Array | null>;
-  /** Removes the pieces of a body that nobody will complete. Never rejects. */
+  /** Removes the chunks of an incomplete body. Never rejects. */
   giveUp(bodyId: string): void;
   now(): number;
 }
 
 /**
- * Has a view capture a call once more, as if it had come again: whoever follows the view gets it. Says its cursor.
- * @throws HttpError 404 when the view or the capture has gone meanwhile
+ * Stores a call again as if it had just arrived, so that followers receive it. Returns its cursor.
+ * @throws HttpError 404 when the view or capture was deleted meanwhile
  */
 export async function captureAgain(capture: OpenedCapture, options: CaptureAgainOptions): Promise<number> {
   const { cursor: _, ...call } = capture;

@@ -14,44 +14,44 @@ import { replayBusy, replayOff, replayTooSlow, tooManyCalls } from "../errors.ts
 /** A request that leaves the server. */
 export interface SentRequest {
   method: string;
-  /** Where to; what of it is written is {@link target}. */
+  /** The target. {@link target} replaces its path and query. */
   url: URL;
-  /** Path and query, one character a byte. */
+  /** Path and query, one character per byte. */
   target: { pathname: string; search: string };
-  /** A Content-Length among them announces the body. */
+  /** A Content-Length here announces the body. */
   headers: readonly (readonly [string, string])[];
   body: Uint8Array | AsyncIterable<Uint8Array> | null;
   ending: Ending;
 }
 
-/** Its answer, whose body is to be read to its end, or cancelled. */
+/** The response. The caller reads its body to the end or cancels it. */
 export interface SentResponse {
   status: number;
   statusText: string;
-  /** One character a byte. */
+  /** One character per byte. */
   headers: [string, string][];
   body: { take(): Promise<Uint8Array[] | null>; cancel(): void };
 }
 
-/** Sends a request, past what guards this server's network. @throws HttpError for what is refused or fails */
+/** Sends a request through the guard for this server's network. @throws HttpError for refusals and failures */
 export type SendRequest = (request: SentRequest) => Promise<SentResponse>;
 
-/** What came of it, as the audit log has it. */
+/** The outcome, as the audit log names it. */
 type ReplayAction = "capture_replayed" | "capture_not_replayed";
 
-/** What sends captures from the server, and how often an account may have it. */
+/** Dependencies and limits for replays. */
 export interface ReplayerOptions {
   send: SendRequest;
-  /** Keeps in the audit log what a member had sent, or could not have sent, and to which host. */
+  /** Logs a replay, or a failed one, with its target host in the audit log. */
   note(principal: Principal, action: ReplayAction, subject: string): Promise<void>;
-  /** Of one account; 0 for none. */
+  /** Replays per account; 0 disables them. */
   perMinute: number;
   log: Logger;
-  /** For all of a request, its answer's beginning included; 30 seconds when left out. */
+  /** The time limit in milliseconds, up to the beginning of the response body; 30 seconds by default. */
   timeoutMs?: number;
 }
 
-/** A capture that goes to a service. */
+/** A capture and its target. */
 export interface Replay {
   /** The view's name. */
   view: string;
@@ -63,14 +63,17 @@ export interface Replay {
   isEdited: boolean;
 }
 
-/** Of one account, and of all together, at a time. */
+/** Concurrent replays, per account and in total. */
 const MAX_OF_ACCOUNT = 2;
 const MAX_OF_ALL = 16;
 const TIMEOUT_MS = 30_000;
-/** Bytes of an answer's body that are told. */
+/** Bytes of a response body that are returned. */
 const MAX_ANSWER = 64 * 1024;
 
-/** Sends captures to addresses that members name: from the server, so each account may do that now and then only. */
+/**
+ * Sends captures from this server to addresses that members choose. Because the server is the sender, each account has
+ * a rate limit.
+ */
 export class Replayer {
   readonly #options: ReplayerOptions;
   readonly #limiter;
@@ -84,7 +87,7 @@ export class Replayer {
   }
 
   /**
-   * Lets an account replay once more; it is done when what this returns is called.
+   * Reserves a replay for an account. The caller calls the returned function at its end.
    * @throws HttpError 403 `replay_off`, 429 `replay_busy`, `too_many_requests`
    */
   admit(accountId: string): () => void {
@@ -97,9 +100,9 @@ export class Replayer {
   }
 
   /**
-   * Sends a capture and reads the beginning of the answer; redirects are answers.
-   * @param signal aborts when who asked has left
-   * @throws HttpError of {@link SendRequest}, 504 `upstream_timeout`, 499 `caller_gone`
+   * Sends a capture and reads the beginning of the response. Redirects are not followed.
+   * @param signal aborts when the caller disconnects
+   * @throws HttpError from {@link SendRequest}, 504 `upstream_timeout`, 499 `caller_gone`
    */
   async send(principal: Principal, replay: Replay, signal: AbortSignal): Promise<ReplayedJson> {
     const { log } = this.#options, { view, capture, service: { host }, isEdited } = replay;
@@ -110,7 +113,7 @@ export class Replayer {
       host,
       edited: isEdited || undefined,
     };
-    // What is too long is cut at its end, and where calls went matters most.
+    // Long texts are cut at the end, so the host comes first.
     const subject = `${host}, ${isEdited ? "edited, " : ""}from ${view}`;
     let replayed;
     try {
@@ -125,7 +128,10 @@ export class Replayer {
     return replayed;
   }
 
-  /** What was sent was sent: who asked hears what came of it, and the log of an entry that is missing. */
+  /**
+   * Logs the outcome. The request is already sent, so a failed audit entry is logged and the caller still gets the
+   * result.
+   */
   async #note(principal: Principal, action: ReplayAction, subject: string): Promise<void> {
     const { log, note } = this.#options;
     try {
@@ -188,7 +194,7 @@ function compose({ capture, service, body }: Replay): Omit<SentRequest, "ending"
   };
 }
 
-/** An answer that goes on for ever is told as far as it is there. */
+/** Reads the beginning of a body, which may never end. */
 async function readBeginning(body: SentResponse["body"]): Promise<{ body: Buffer; isWhole: boolean }> {
   const pieces: Uint8Array[] = [];
   let size = 0, isWhole = false;
@@ -202,7 +208,7 @@ async function readBeginning(body: SentResponse["body"]): Promise<{ body: Buffer
       }
     }
   } catch {
-    // It broke off, or its time is over: what was read is told, and that it is not all.
+    // The body broke off or the time ran out. The result says that it is incomplete.
   } finally {
     body.cancel();
   }

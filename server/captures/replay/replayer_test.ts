@@ -36,7 +36,7 @@ async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
 const create = (send: ReplayerOptions["send"], timeoutMs?: number) =>
   new Replayer({ send, perMinute: 10, note, log: silentLogger, timeoutMs });
-/** One after the other, as a member does who asks for it. */
+/** Sends requests one after the other. */
 async function ask(
   replayer: Replayer,
   account = "a",
@@ -52,7 +52,7 @@ async function ask(
   }
 }
 
-/** Waits until the request has to end. */
+/** Waits for the request's time limit. */
 const hang = ({ ending }: SentRequest) => new Promise<never>((_, reject) => ending.onEnd(reject));
 
 Deno.test("an address that does not answer in time is 504", async () => {

@@ -5,23 +5,23 @@ import { BodyCut } from "../../../net/listener/mod.ts";
 import type { OpenedCapture } from "../../store/mod.ts";
 import { codingUnknown, notDecoded } from "../errors.ts";
 
-/** Bytes that come out of a body at most: some megabytes of it could hold gigabytes. */
+/** Bytes that decoding may produce: a few megabytes can expand to gigabytes. */
 export const MAX_DECODED = 64 * 1024 * 1024;
-/** Of the beginning of an answer. */
+/** Decoded bytes from the beginning of a response. */
 const MAX_BEGINNING = 512 * 1024;
 
-/** A body that has begun to come. */
+/** A decoded body whose first chunk is known. */
 export interface BegunBody {
-  /** Its first piece, of no bytes where there is none. */
+  /** The first chunk, empty for an empty body. */
   first: Uint8Array<ArrayBuffer>;
-  /** What follows. @throws BodyCut where it is not what it seemed, or goes on beyond {@link MAX_DECODED} */
+  /** The remaining chunks. @throws BodyCut for corrupt data, or beyond {@link MAX_DECODED} */
   rest: AsyncGenerator<Uint8Array<ArrayBuffer>, void>;
 }
 
 /**
- * Undoes the Content-Encoding of a captured body, where it has one.
- * @param body the bytes that were captured
- * @throws HttpError 415 `coding_unknown`, 422 `not_decoded`, and what `body` throws
+ * Undoes the Content-Encoding of a captured body.
+ * @param body the captured bytes
+ * @throws HttpError 415 `coding_unknown`, 422 `not_decoded`, and errors from `body`
  */
 export async function beginDecoded(
   { headers }: Pick<OpenedCapture, "headers">,
@@ -47,7 +47,7 @@ async function* cutWhatIsNotDecoded<T>(pieces: AsyncIterable<T>): AsyncGenerator
   }
 }
 
-/** What the beginning of an answer is under its Content-Encoding, as far as that can be undone. */
+/** Decodes the beginning of a response, as far as possible. */
 export async function decodeResponse(
   headers: readonly (readonly [string, string])[],
   { body, isWhole }: { body: Uint8Array; isWhole: boolean },

@@ -41,7 +41,7 @@ Deno.test("a body that fails while it is read fails as it did", async () => {
     throw fault;
   }
   await rejects(async () => {
-    // What came before may be told, or not.
+    // Earlier chunks may have arrived or not.
     const { rest } = await beginDecoded(GZIP, broken());
     for await (const _ of rest);
   }, fault);

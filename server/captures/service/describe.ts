@@ -2,7 +2,7 @@ import type { CaptureJson, OpenedCaptureJson, ViewJson } from "../../../common/c
 import { Buffer } from "node:buffer";
 import type { Capture, OpenedCapture, View, ViewResponse } from "../../store/mod.ts";
 
-/** A view as its owners are told of it. Times are ISO 8601. */
+/** A view as its members see it. Times are ISO 8601. */
 export interface DescribedView extends ViewJson {
   number: number;
   answer: Omit<ViewResponse, "challengeSecret"> & {
@@ -11,13 +11,13 @@ export interface DescribedView extends ViewJson {
   };
 }
 
-/** Where views are, without a slash at the end. */
+/** The URLs below which views are reachable, without a slash at the end. */
 export interface ViewUrls {
   apiUrl: string;
   hqUrl: string;
 }
 
-/** A view as the API answers with it, with the two addresses where it takes calls. */
+/** Describes a view with the two addresses that receive calls. */
 export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): DescribedView {
   const { id, name, number, captures, bytes, retentionDays, maxCaptures, lastCaptureAt } = view;
   const { challengeSecret, ...answer } = view.answer;
@@ -37,7 +37,7 @@ export function describeViewRecord(view: View, { apiUrl, hqUrl }: ViewUrls): Des
   };
 }
 
-/** The head of a capture as the API answers with it; its path and query as they were sent. */
+/** Describes a capture's head. Path and query are as received. */
 export function describeCapture(capture: Capture): CaptureJson {
   const { cursor, method, host, httpVersion, headers, address, bodySize, contentType } = capture;
   const mark = capture.path.indexOf("?");
@@ -57,7 +57,7 @@ export function describeCapture(capture: Capture): CaptureJson {
   };
 }
 
-/** With its body, where that is short enough to lie with it. */
+/** Describes a capture with its body, if that is short enough to be stored in its row. */
 export function describeOpened(capture: OpenedCapture): OpenedCaptureJson {
   const { trailers } = capture;
   const head = { ...describeCapture(capture), ...(trailers.length > 0 && { trailers: toPairs(trailers) }) };

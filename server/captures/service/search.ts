@@ -3,35 +3,35 @@ import { yieldToEventLoop } from "../../../common/event_loop.ts";
 import { readSearchableTexts } from "./searchable_text.ts";
 import type { Capture, CaptureFilter, Captures, OpenedCapture } from "../../store/mod.ts";
 
-/** A filter of captures. A capture has to match every member that is given. */
+/** A filter. A capture has to match every given member. */
 export interface CaptureTextFilter extends CaptureFilter {
-  /** Within path and query, in any case. */
+  /** A part of path and query, in any case. */
   path?: string;
-  /** Within method, target, headers or the beginning of the body, in any case. */
+  /** A part of method, path, headers or the body's beginning, in any case. */
   text?: string;
 }
 
 /** A search for one page of captures. */
 export interface CaptureSearch extends CaptureTextFilter {
   limit: number;
-  /** With the beginnings of bodies. */
+  /** Whether to include the beginnings of bodies. */
   withBodies?: boolean;
 }
 
-/** A page of a search through captures, which looks at a bounded number of them at a time. */
+/** A page of search results. Each search examines a bounded number of captures. */
 export interface CapturePage {
   /** Newest first. */
   captures: (Capture | OpenedCapture)[];
-  /** What to look before for more; null when all was looked at. */
+  /** The cursor before which the next page begins; null at the end. */
   next: number | null;
 }
 
-/** Captures that are read in one step: with their bodies' beginnings some megabytes. */
+/** Captures per read, some megabytes with the beginnings of their bodies. */
 const STEP = 32;
-/** Captures that one question looks at: the answer says where to go on. */
+/** Captures that one request examines. The response names the cursor to continue at. */
 const MAX_LOOKED_AT = 2000;
 
-/** One page of a view's captures. It may have fewer than were asked for, even none, and still say where to go on. */
+/** Returns one page of a view's captures. The page may be short or even empty although more captures follow. */
 export async function searchCaptures(store: Captures, viewId: string, search: CaptureSearch): Promise<CapturePage> {
   const { path, text, limit, withBodies = false, ...filter } = search;
   if (path === undefined && text === undefined) {
@@ -69,5 +69,5 @@ function createTest(
   };
 }
 
-/** A text as paths and bodies hold it: its UTF-8, one character a byte. */
+/** Returns the UTF-8 bytes of a text, one character per byte, as paths and bodies are compared. */
 const toBytes = (text: string): string => Buffer.from(text).toString("latin1").toLowerCase();

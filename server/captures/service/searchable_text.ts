@@ -2,13 +2,13 @@ import { Buffer } from "node:buffer";
 import { decodeBeginning, parseEncodings } from "../../../net/body/content_encoding.ts";
 import type { OpenedCapture } from "../../store/mod.ts";
 
-/** Bytes of a decoded body that a search reads. */
+/** Decoded bytes that a search reads. */
 const MAX_DECODED = 512 * 1024;
 
 /**
- * Texts of a capture in lower case, in which a search looks: the bytes as they were sent, one character a byte, and the
- * forms in which pages show them. These are percent-decoded paths and form values, JSON without its escapes, and bodies
- * without their Content-Encoding and in their declared charset.
+ * Returns the texts to search, in lower case. These are the bytes as received, one character per byte, and the forms
+ * that pages show: percent-decoded paths and form values, JSON without escapes, and decompressed bodies in their
+ * declared charset.
  */
 export async function readSearchableTexts(capture: OpenedCapture): Promise<string[]> {
   const { method, path, headers, body } = capture;
@@ -25,7 +25,7 @@ export async function readSearchableTexts(capture: OpenedCapture): Promise<strin
   return [...sent, ...shown].map((text) => text.toLowerCase());
 }
 
-/** The body's beginning without its Content-Encoding; as it was sent where that cannot be undone. */
+/** Decompresses the body's beginning. Corrupt data is returned as received. */
 async function decodeBody({ headers, body }: OpenedCapture): Promise<Uint8Array> {
   const fields = headers.filter((_, at) => at % 2 === 1 && headers[at - 1].toLowerCase() === "content-encoding");
   const codings = parseEncodings(fields);
@@ -33,20 +33,20 @@ async function decodeBody({ headers, body }: OpenedCapture): Promise<Uint8Array>
   return (await decodeBeginning(body, codings, MAX_DECODED))?.bytes ?? body;
 }
 
-/** A text in the charset that its Content-Type declares, else in UTF-8. */
+/** Decodes bytes in the charset from the Content-Type, by default UTF-8. */
 function decodeCharset(bytes: Uint8Array, contentType: string | null): string {
   const label = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? "")?.[1] ?? "utf-8";
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {
-    // A charset that nobody defined.
+    // The charset is unknown.
     return new TextDecoder().decode(bytes);
   }
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", b: "\b", f: "\f" };
 
-/** The text with the escapes of JSON strings replaced, wherever they are. */
+/** Replaces all JSON string escapes. */
 function decodeJsonEscapes(text: string): string {
   return text.replace(
     /\\(?:u([0-9a-f]{4})|(["\\/bfnrt]))/gi,
@@ -55,7 +55,7 @@ function decodeJsonEscapes(text: string): string {
   );
 }
 
-/** The text with percent-encoded UTF-8 and `+` replaced. Sequences that are none stay. */
+/** Replaces `+` and percent-encoded UTF-8. Malformed sequences stay. */
 function decodePercent(text: string): string {
   return text.replaceAll("+", " ").replace(
     /(?:%[0-9a-f]{2})+/gi,

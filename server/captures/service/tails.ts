@@ -5,13 +5,13 @@ import type { Captures, OpenedCapture } from "../../store/mod.ts";
 import { tooManyTails } from "../errors.ts";
 import { describeOpened } from "./describe.ts";
 
-/** A silent stream sends a heartbeat so often, which shows both ends that the connection works. */
+/** A silent stream sends a heartbeat in this interval, which shows both ends that the connection works. */
 const HEARTBEAT_MS = 15_000;
-/** A stream repeats its permission check so often, busy or silent: another server may have ended the permission. */
+/** The interval for permission checks on busy and silent streams. Another server may have ended the permission. */
 const CHECK_MS = 5000;
-/** Streams of one view. */
+/** Streams per view. */
 const MAX_TAILS = 200;
-/** Captures that one read fetches, and bytes after which a step ends: the memory that a slow reader holds. */
+/** Captures per read, and bytes after which a step ends. Together they bound the memory for a slow reader. */
 const STEP = 32;
 const STEP_BYTES = 256 * 1024;
 
@@ -25,47 +25,47 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A stream to be opened. */
 export interface TailOptions {
-  /** The principal whose permission {@link check} confirmed before. */
+  /** The principal whose permission {@link check} confirmed. */
   principal: Principal;
   viewId: string;
-  /** The stream sends the captures behind this cursor. */
+  /** The stream begins behind this cursor. */
   after: number;
-  /** Confirms that the reader may read the view, which exists. @throws HttpError otherwise */
+  /** Confirms that the view exists and the reader may read it. @throws HttpError otherwise */
   check(): Promise<void>;
 }
 
-/** Limits of {@link Tails} that tests shorten. */
+/** Intervals that tests shorten. */
 export interface TailLimits {
   heartbeatMs?: number;
   checkMs?: number;
 }
 
-/** Captures as they are sent. */
+/** Captures in the stream's format. */
 interface Step {
   bytes: Bytes;
-  /** The cursor of the last capture. */
+  /** The last capture's cursor. */
   last: number;
 }
 
-/** The shared parts of all streams. */
+/** State that all streams share. */
 interface TailContext {
   readonly limits: Required<TailLimits>;
   read(viewId: string, cursor: number): Promise<Step | null>;
 }
 
 /**
- * Streams of server-sent events with captures, each capture once and in order. A stream reads from the store as fast as
- * its reader takes the events; streams at the same cursor share one read. A stream ends as soon as the permission of its
- * principal ends or its view is deleted.
+ * Streams of server-sent events. Each capture is sent once and in order. A stream reads from the store as fast as its
+ * reader takes events; streams at the same cursor share a read. A stream ends with its principal's permission and with
+ * its view.
  */
 export class Tails {
   readonly #store: Pick<Captures, "listAfter">;
   readonly #arrivals: Arrivals;
   readonly #streams: OpenStreams;
   readonly #context: TailContext;
-  /** Reads that are running, by view and cursor. */
+  /** Running reads, by view and cursor. */
   readonly #steps = new Map<string, Promise<Step | null>>();
-  /** The open streams of each view. */
+  /** Open streams by view. */
   readonly #tails = new Map<string, Set<Tail>>();
   #removals = 0;
 
@@ -86,7 +86,7 @@ export class Tails {
     return [...this.#tails.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Opens a stream. @throws HttpError 429 where the view has as many as it may */
+  /** Opens a stream. @throws HttpError 429 at the view's limit */
   open(options: TailOptions): ReadableStream<Bytes> {
     const { viewId, principal } = options;
     const tails = this.#tails.get(viewId) ?? new Set();
@@ -104,20 +104,20 @@ export class Tails {
   }
 
   /**
-   * Counts the permissions and views that ended. A caller that checks a permission before it opens a stream compares the
-   * count, because an end in between would not reach the stream.
+   * Counts ended permissions and deleted views. A caller that checks a permission before it opens a stream compares
+   * this count, because an end in between would not reach the stream.
    */
   get endings(): number {
     return this.#streams.endings + this.#removals;
   }
 
-  /** Ends the streams of a view that was deleted. */
+  /** Ends the streams of a deleted view. */
   endView(viewId: string): void {
     this.#removals++;
     for (const tail of [...this.#tails.get(viewId) ?? []]) tail.end(REMOVED);
   }
 
-  /** Ends all streams. Their readers reconnect, elsewhere or later. */
+  /** Ends all streams. Readers reconnect, elsewhere or later. */
   close(): void {
     for (const tails of [...this.#tails.values()]) for (const tail of [...tails]) tail.end(null);
   }
@@ -132,12 +132,12 @@ export class Tails {
   }
 }
 
-/** Whether the reader has a new login, with which it may reconnect. */
+/** Whether the reader can reconnect with a new login. */
 function hasSuccessor(ended: Ended): boolean {
   return "successor" in ended && ended.successor !== undefined;
 }
 
-/** One stream: the source of a ReadableStream. */
+/** One stream, as the source of a ReadableStream. */
 class Tail implements UnderlyingDefaultSource<Bytes> {
   readonly #options: TailOptions;
   readonly #context: TailContext;
@@ -180,13 +180,13 @@ class Tail implements UnderlyingDefaultSource<Bytes> {
     this.#release();
   }
 
-  /** Has the stream look for new captures. */
+  /** Triggers a look for new captures. */
   wake(): void {
     this.#hasNews = true;
     this.#wake?.();
   }
 
-  /** Ends the stream at once, whether or not its reader reads. @param farewell the last event; null for none */
+  /** Ends the stream at once, even if its reader is slow. @param farewell the last event; null for none */
   end(farewell: Bytes | null): void {
     if (this.#isOver) return;
     this.#release();
@@ -194,7 +194,7 @@ class Tail implements UnderlyingDefaultSource<Bytes> {
     this.#controller?.close();
   }
 
-  /** The next event, or null for a stream that ended meanwhile. Rejects when the store fails, which breaks it off. */
+  /** Returns the next event, or null for an ended stream. Rejects when the store fails, which breaks the stream off. */
   async #next(): Promise<Bytes | null> {
     const { viewId } = this.#options, { read, limits } = this.#context;
     while (!this.#isOver) {

@@ -96,7 +96,7 @@ Deno.test("a stream ends when the permission of its principal ends, and no other
     ];
     const reader = open({}).getReader();
     equal(await text(reader), "retry: 1000\n\n");
-    // It waits for captures meanwhile.
+    // The stream waits for captures meanwhile.
     const rest = reader.read();
     streams.end(ended);
     match(new TextDecoder().decode((await rest).value), /removed/, JSON.stringify(ended));
@@ -104,7 +104,7 @@ Deno.test("a stream ends when the permission of its principal ends, and no other
     equal(tails.count, kept.length);
     for (const stream of kept) await stream.cancel();
   }
-  // A new login took over: the reader may reconnect with it.
+  // A new login took over, so the reader may reconnect.
   const reader = open({}).getReader();
   await reader.read();
   streams.end({ login: "laptop", successor: "desktop" });

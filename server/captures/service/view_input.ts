@@ -5,11 +5,11 @@ import { isResponseField } from "../response_fields.ts";
 const MAX_NAME = 100;
 const MAX_FIELDS = 30;
 const MAX_FIELD_VALUE = 2000;
-/** Characters of an answer's body. */
+/** Characters in a response body. */
 const MAX_ANSWER = 64 * 1024;
-/** Characters of a provider's secret. */
+/** Characters in a provider's secret. */
 const MAX_SECRET = 500;
-/** Longer than any sender waits. */
+/** No sender waits longer. */
 const MAX_DELAY_MS = 60_000;
 
 const fieldName = z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/, "must be the name of a header")
@@ -29,13 +29,13 @@ const answer = z.strictObject({
   challengeSecret: z.string().trim().max(MAX_SECRET).transform((text) => text === "" ? null : text).nullable(),
 });
 
-// Control characters would end up in terminals.
+// Control characters would reach terminals.
 const name = z.string().trim().min(1).max(MAX_NAME).regex(/^[^\p{Cc}\p{Cf}]*$/u, "must be printable text of one line");
 
-/** What a new view is described by. */
+/** The input for a new view. */
 export const newViewInput = z.strictObject({ name: name.nullish() });
 
-/** Characters of the URL that a capture is sent to. */
+/** Characters in the target URL. */
 const MAX_URL = 2000;
 
 const replayUrl = z.string().max(MAX_URL).transform((text, context) => {
@@ -53,7 +53,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const MAX_EDITED_FIELDS = 200;
 const MAX_EDITED_BODY = 384 * 1024;
 
-/** A capture's parts in place of the captured ones; parts that are left out stay. Texts have one character a byte. */
+/** Parts that replace the captured ones. Missing parts stay. Texts have one character per byte. */
 const captureEdit = z.strictObject({
   method: z.string().max(32).regex(TOKEN, "must be an HTTP method").optional(),
   path: z.string().max(8000).regex(
@@ -68,17 +68,17 @@ const captureEdit = z.strictObject({
   body: z.base64("must be base64").max(MAX_EDITED_BODY).optional(),
 });
 
-/** An edit that was checked. */
+/** A checked edit. */
 export type CaptureEdit = z.output<typeof captureEdit>;
 
-/** The URL that a capture is sent to again, its own view by default, and changes to the call. */
+/** The input for a replay: the target URL, by default the view itself, and changes to the call. */
 export const replayInput = z.strictObject({ url: replayUrl.nullish(), edit: captureEdit.optional() })
   .refine(({ url, edit }) => edit === undefined || (url !== undefined && url !== null), {
     path: ["edit"],
     message: "needs a URL: a view keeps calls as they came",
   });
 
-/** What of a view can be changed; an answer's members that are left out stay. */
+/** The changes to a view. Missing members of the response stay. */
 export interface ViewChangesInput {
   name?: string;
   answer?: Partial<z.output<typeof answer>>;
@@ -86,7 +86,7 @@ export interface ViewChangesInput {
   maxCaptures?: number;
 }
 
-/** @param limits of this server */
+/** Creates the schema for changes. @param limits this server's limits */
 export function viewChangesInput(limits: { maxCaptures: number; retentionDays: number }): z.ZodType<ViewChangesInput> {
   return z.strictObject({
     name: name.optional(),

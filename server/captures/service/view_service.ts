@@ -13,19 +13,19 @@ import { type CapturePage, type CaptureSearch, type CaptureTextFilter, searchCap
 import type { Tails } from "./tails.ts";
 import { type CaptureEdit, newViewInput, replayInput, viewChangesInput } from "./view_input.ts";
 
-/** What members' changes to views work with, and their bounds. */
+/** Dependencies and limits for members' changes. */
 export interface ViewServiceOptions extends ViewUrls {
   store: Pick<Store, "views" | "captures">;
   tails: Tails;
   streams: OpenStreams;
   replayer: Replayer;
-  /** Has a view capture a call once more. Says its cursor. @throws HttpError 404 when either has gone */
+  /** Stores a call again and returns its cursor. @throws HttpError 404 when the view or capture was deleted */
   captureAgain(capture: OpenedCapture): Promise<number>;
-  /** A view was changed or removed. */
+  /** Called after a view was changed or deleted. */
   onChanged(id: string): void;
-  /** Views of an account. */
+  /** Views per account. */
   maxViews: number;
-  /** What a view has at first, and may have at most. */
+  /** A view's default, which is also its maximum. */
   maxCaptures: number;
   retentionDays: number;
   now(): number;
@@ -34,12 +34,12 @@ export interface ViewServiceOptions extends ViewUrls {
 /** Captures that one transaction removes. */
 const REMOVED_AT_ONCE = 100;
 
-/** Who asks: nobody, when nobody logged in. */
+/** The caller; null without a login. */
 export type Who = Principal | null;
 
 /**
- * What members of an account may do with its views. Every method throws HttpError: 401 and 403 as `requireScope`, 404
- * `view_not_found` for what is another account's or not there.
+ * The operations on an account's views. Every method throws HttpError: 401 and 403 as `requireScope` does, and 404
+ * `view_not_found` for missing views and other accounts' views.
  */
 export class ViewService {
   readonly #options: ViewServiceOptions;
@@ -48,14 +48,14 @@ export class ViewService {
     this.#options = options;
   }
 
-  /** The account's views, oldest first. */
+  /** Lists the account's views, oldest first. */
   async list(who: Who): Promise<DescribedView[]> {
     const { account } = requireScope(who, "views:read");
     const views = await this.#options.store.views.list(account.id);
     return views.map((view) => describeViewRecord(view, this.#options));
   }
 
-  /** @throws HttpError also 400 for what cannot be used, 403 `too_many_views` */
+  /** Creates a view. @throws HttpError also 400 for invalid input, 403 `too_many_views` */
   async create(who: Who, input: unknown): Promise<DescribedView> {
     const { account } = requireScope(who, "views:write");
     const { store, maxViews, maxCaptures, retentionDays, now } = this.#options;
@@ -76,12 +76,12 @@ export class ViewService {
     }
   }
 
-  /** One view. @throws HttpError 401, 403 `scope_missing`, 404 */
+  /** Returns a view. @throws HttpError 401, 403 `scope_missing`, 404 */
   async get(who: Who, id: string): Promise<DescribedView> {
     return describeViewRecord(await this.#find(requireScope(who, "views:read"), id), this.#options);
   }
 
-  /** @throws HttpError also 400 for what cannot be used */
+  /** Changes a view. @throws HttpError also 400 for invalid input */
   async change(who: Who, id: string, input: unknown): Promise<DescribedView> {
     const before = await this.#find(requireScope(who, "views:write"), id);
     const { answer, ...changes } = checkInput(viewChangesInput(this.#options), input);
@@ -92,7 +92,7 @@ export class ViewService {
     return describeViewRecord(view, this.#options);
   }
 
-  /** The view and all that it captured. */
+  /** Deletes a view with its captures. */
   async remove(who: Who, id: string): Promise<void> {
     const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
     await this.#options.store.views.remove(viewId);
@@ -100,7 +100,7 @@ export class ViewService {
     this.#options.tails.endView(viewId);
   }
 
-  /** One page of its captures. */
+  /** Returns one page of captures. */
   async search(
     who: Who,
     id: string,
@@ -111,17 +111,16 @@ export class ViewService {
     return { captures: captures.map(search.withBodies ? describeAny : describeCapture), next };
   }
 
-  /** @throws HttpError also 404 `capture_not_found` */
+  /** Returns a capture. @throws HttpError also 404 `capture_not_found` */
   async getCapture(who: Who, id: string, captureId: string): Promise<OpenedCapture> {
     return (await this.#open(requireScope(who, "views:read"), id, captureId)).capture;
   }
 
   /**
-   * Sends a capture to the URL that the input names, from this server, or has its view capture it again where it names
-   * none.
-   * @param signal aborts when who asked has left
-   * @throws HttpError also 404 `capture_not_found`, 400 and 403 for a URL that this server does not send to, 403
-   * `replay_off`, 429 when it is too often, and 502 and 504 when there was no answer
+   * Sends a capture from this server to the URL in the input. Without a URL the view captures the call again.
+   * @param signal aborts when the caller disconnects
+   * @throws HttpError also 404 `capture_not_found`, 400 and 403 for a refused URL, 403 `replay_off`, 429 at the rate
+   * limit, and 502 and 504 for a failed request
    */
   async replay(
     who: Who,
@@ -152,15 +151,15 @@ export class ViewService {
   }
 
   /**
-   * Cuts a download off when the permission of its reader ends.
-   * @throws HttpError 401, 403 `scope_missing`; its iterator throws BodyCut when the permission ends
+   * Cuts a download off when its reader's permission ends.
+   * @throws HttpError 401, 403 `scope_missing`; the iterator throws BodyCut when the permission ends
    */
   async *endWithPermission<T>(who: Who, pieces: AsyncIterable<T>): AsyncGenerator<T, void> {
     let isEnded = false;
     const forget = this.#options.streams.add(requireScope(who, "views:read"), () => isEnded = true);
     try {
       for await (const piece of pieces) {
-        if (isEnded) throw new BodyCut("the permission of the reader ended");
+        if (isEnded) throw new BodyCut("the reader's permission ended");
         yield piece;
       }
     } finally {
@@ -168,7 +167,7 @@ export class ViewService {
     }
   }
 
-  /** The bytes of a capture's body, a piece at a time. @throws HttpError 404 when the capture goes meanwhile */
+  /** Reads a capture's body in chunks. @throws HttpError 404 when the capture is deleted meanwhile */
   async *readBody({ body, bodyId, bodySize }: OpenedCapture): AsyncGenerator<Uint8Array, void> {
     if (body.length > 0) yield body;
     let left = bodySize - body.length;
@@ -180,12 +179,12 @@ export class ViewService {
     }
   }
 
-  /** The body without its Content-Encoding, begun. @throws HttpError 415 `coding_unknown`, 422 `not_decoded`, 404 */
+  /** Begins to decode a capture's body. @throws HttpError 415 `coding_unknown`, 422 `not_decoded`, 404 */
   async beginDecoded(capture: OpenedCapture): Promise<BegunBody> {
     return await beginDecoded(capture, this.readBody(capture));
   }
 
-  /** @throws HttpError also 404 `capture_not_found` */
+  /** Deletes a capture. @throws HttpError also 404 `capture_not_found` */
   async removeCapture(who: Who, id: string, captureId: string): Promise<void> {
     const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
     const cursor = parseCaptureId(captureId);
@@ -200,7 +199,7 @@ export class ViewService {
     if (cursor === null || !await this.#options.store.captures.restore(viewId, cursor)) throw noSuchCapture();
   }
 
-  /** Deletes the captures that match a filter, all when it is empty, until now. @returns their number */
+  /** Deletes the captures that match a filter, by default all, up to now. @returns their number */
   async removeCaptures(who: Who, id: string, filter: CaptureTextFilter = {}): Promise<number> {
     const { id: viewId, lastCursor } = await this.#find(requireScope(who, "views:write"), id);
     const { captures: store } = this.#options.store;
@@ -215,9 +214,9 @@ export class ViewService {
   }
 
   /**
-   * Opens a stream of events with the captures of a view.
+   * Opens a stream of events with a view's captures.
    * @param authenticate finds the caller; called again while the stream is open
-   * @param from the cursor behind which the stream begins, or a time in Unix milliseconds; null for captures from now on
+   * @param from the cursor behind which the stream begins, or a time in Unix milliseconds; null to begin now
    */
   async tail(
     authenticate: () => Promise<Who>,
@@ -260,7 +259,7 @@ export class ViewService {
   }
 
   async #find({ account }: Principal, id: string): Promise<View> {
-    // RFC 9562 reads both cases of a UUID.
+    // RFC 9562 allows both cases in a UUID.
     const view = await this.#options.store.views.find(id.toLowerCase());
     if (view === null || view.accountId !== account.id) throw noSuchView();
     return view;
@@ -270,7 +269,7 @@ export class ViewService {
 const describeAny = (capture: Capture | OpenedCapture) =>
   "body" in capture ? describeOpened(capture) : describeCapture(capture);
 
-/** Cursors count from 1. */
+/** Parses a capture's id. Cursors begin at 1. */
 function parseCaptureId(id: string): number | null {
   return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : null;
 }

@@ -1,33 +1,33 @@
 import type { Kysely } from "kysely";
 import type { Database } from "../schema/mod.ts";
 
-/** One change of what somebody may do, or something that they had the server do. */
+/** An audit entry: a changed permission, or a request that a member had the server send. */
 export interface AuditEntry {
   id: string;
   /** Unix milliseconds. */
   at: number;
-  /** The account it is about; null for what is about the whole server. */
+  /** The account concerned; null for the whole server. */
   accountId: string | null;
-  /** Who did it; null for the server itself. */
+  /** The acting user; null for the server itself. */
   actorId: string | null;
-  /** Their email address at that time. */
+  /** The user's email address at that time. */
   actor: string;
-  /** What was done, such as `member_added`. */
+  /** The action, such as `member_added`. */
   action: string;
-  /** To what or whom. */
+  /** The changed object or person. */
   subject: string;
 }
 
-/** What changed who may do what, and what members had the server do to others. */
+/** Changes to permissions, and requests that members had the server send. */
 export interface AuditLog {
   add(entry: AuditEntry): Promise<void>;
-  /** The newest first: of one account, or of all. */
+  /** Lists entries for one account or for all, the newest first. */
   list(which: { accountId?: string; limit: number }): Promise<AuditEntry[]>;
-  /** Forgets what is older than `before`, and all but the newest `keep`: of these actions, or of all. */
+  /** Removes entries older than `before`, and all but the newest `keep`. `actions` restricts both to some actions. */
   trim(which: { before: number; keep: number; actions?: readonly string[] }): Promise<void>;
 }
 
-/** The audit log in either database. */
+/** Creates the audit log for either database. */
 export function createAuditLog(db: Kysely<Database>): AuditLog {
   return {
     async add({ id, at, accountId, actorId, actor, action, subject }) {

@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
 import type { Database, Moment, TextList } from "../schema/mod.ts";
 
-/** What a client was given by its user: the tokens of one login. Times are Unix milliseconds. */
+/** A client's login with all its tokens. Times are Unix milliseconds. */
 export interface Grant {
-  /** What all its tokens have in common. */
+  /** Shared by all tokens in the grant. */
   grantId: string;
   clientId: string;
   userId: string;
@@ -15,23 +15,23 @@ export interface Grant {
 
 const GRANT_TABLES = ["oauthAccessToken", "oauthRefreshToken"] as const;
 
-/** What is known of the grants of clients. */
+/** Reads grants. */
 export interface GrantReads {
-  /** By the hash of an access token. */
+  /** Finds a grant by the hash of an access token. */
   findGrant(tokenHash: string): Promise<Grant | null>;
-  /** Which grant a token is of, and whose, by the hash of a refresh token, used up or not, or of an access token. */
+  /** Finds a token's grant by its hash. The token may be an access token, or a refresh token that is used or not. */
   findGrantOf(tokenHash: string): Promise<{ grantId: string; userId: string } | null>;
-  /** The user who has tokens of a grant; null where there are none. */
+  /** Returns the user who owns a grant's tokens; null without tokens. */
   findGrantUser(grantId: string): Promise<string | null>;
-  /** The grant of a refresh token that was used up before `time`; null for any other token. */
+  /** Finds the grant of a refresh token that was used up before `time`; null for any other token. */
   findReplayed(tokenHash: string, time: number): Promise<Grant | null>;
-  /** The user code of a device's code, by which its user allows it; null for none. */
+  /** Returns the user code for a device code, by which the user allows the device; null for an unknown one. */
   findUserCode(deviceCode: string): Promise<string | null>;
-  /** The grants of a user that can still be used, the newest first. */
+  /** Lists a user's valid grants, the newest first. */
   listGrants(userId: string): Promise<Grant[]>;
 }
 
-/** Reads grants in either database. */
+/** Creates the reading functions for either database. */
 export function createGrantReads(db: Kysely<Database>): GrantReads {
   return {
     async findGrant(tokenHash) {
@@ -77,17 +77,17 @@ export function createGrantReads(db: Kysely<Database>): GrantReads {
   };
 }
 
-/** What is done to the grants of clients. */
+/** Changes grants. */
 export interface GrantChanges {
-  /** Has the tokens of a grant work for another account. */
+  /** Moves a grant's tokens to another account. */
   moveGrant(grantId: string, accountId: string): Promise<void>;
-  /** Gives tokens that have none a grant of their own: those of a device have no authorization code. */
+  /** Gives tokens from a device, which have no authorization code, a common grant. */
   nameGrant(tokenHash: string, grantId: string, accountId: string): Promise<void>;
-  /** Ends grants: of a user, or for one account of theirs, or one alone. */
+  /** Ends a user's grants, those for one account, or a single one. */
   endGrants(which: { userId: string; accountId?: string } | { grantId: string }): Promise<void>;
 }
 
-/** Changes grants in either database. */
+/** Creates the changing functions for either database. */
 export function createGrantChanges(db: Kysely<Database>): GrantChanges {
   return {
     async moveGrant(grantId, accountId) {
@@ -104,7 +104,7 @@ export function createGrantChanges(db: Kysely<Database>): GrantChanges {
       }
     },
     async endGrants(which) {
-      // The access tokens of a refresh token go with it.
+      // Deleting a refresh token also deletes its access tokens.
       for (const table of GRANT_TABLES) {
         let grants = db.deleteFrom(table);
         if ("grantId" in which) grants = grants.where("authorizationCodeId", "=", which.grantId);

@@ -6,14 +6,14 @@ import { createMemberChanges, type MemberChanges } from "./member_changes.ts";
 import { createSessions, type SessionRecords } from "./sessions.ts";
 import { createUsers, type UserRecords } from "./users.ts";
 
-/** Reads the tables that better-auth keeps, and changes in them what it has no functions for. */
+/** Reads better-auth's tables, and makes the changes for which better-auth has no functions. */
 export interface Identities
   extends UserRecords, MemberRecords, MemberChanges, GrantReads, GrantChanges, SessionRecords {
   /** Removes sessions, tokens, codes and links that expired before `time`, in Unix milliseconds. */
   removeExpired(time: number): Promise<void>;
 }
 
-/** Identities in either database. */
+/** Creates identities for either database. */
 export function createIdentities(db: Kysely<Database>): Identities {
   return {
     ...createUsers(db),

@@ -4,10 +4,10 @@ import { takeTurns } from "../take_turns.ts";
 import { createGrantChanges } from "./grants.ts";
 import { createPersonalTokens } from "./personal_tokens.ts";
 
-/** An invitation to be made, or renewed for the same address. */
+/** An invitation to create, or to renew for the same address. */
 export interface NewInvitation {
   accountId: string;
-  /** In lower case. */
+  /** Lower case. */
   email: string;
   role: string;
   inviterId: string;
@@ -16,7 +16,7 @@ export interface NewInvitation {
   expiresAt: number;
 }
 
-/** Why a change was refused: by a role, by a limit, or since its subject does not exist. */
+/** The reason for a refusal: a role, a limit, or a missing object. */
 export type MemberRefusal =
   | "not_found"
   | "not_allowed"
@@ -27,29 +27,29 @@ export type MemberRefusal =
   | "too_many_invitations";
 
 /**
- * Changes of the members of an account. Each one checks roles and limits in the transaction that changes the rows, and
- * those of one account run one after the other: an account keeps an owner, whatever its members do simultaneously.
+ * Changes to an account's members. Each change checks roles and limits in its own transaction, and the changes to one
+ * account run one after the other. So an account keeps an owner, even if its members act simultaneously.
  */
 export interface MemberChanges {
-  /** @returns the id of the invitation */
+  /** Creates or renews an invitation. @returns its id */
   addInvitation(invitation: NewInvitation): Promise<{ id: string } | MemberRefusal>;
-  /** Cancels a pending invitation of that account. */
+  /** Cancels the account's pending invitation. */
   cancelInvitation(accountId: string, id: string): Promise<"done" | MemberRefusal>;
-  /** Makes a user a member by an invitation to their address. @param now Unix milliseconds */
+  /** Makes a user a member through an invitation to their address. @param now Unix milliseconds */
   acceptInvitation(
     id: string,
     user: { id: string; email: string },
     now: number,
   ): Promise<{ accountId: string } | MemberRefusal>;
   setRole(accountId: string, actorId: string, memberId: string, role: string): Promise<"done" | MemberRefusal>;
-  /** Removes a member with their clients' logins and personal tokens for that account. */
+  /** Removes a member with their client logins and personal tokens for that account. */
   removeMember(accountId: string, actorId: string, memberId: string): Promise<"done" | MemberRefusal>;
 }
 
-/** Members of one account, and pending invitations of one account. */
+/** Members, and pending invitations, per account. */
 const MAX_MEMBERS = 100, MAX_INVITATIONS = 100;
 
-/** Changes of members in either database. */
+/** Creates the changes for either database. */
 export function createMemberChanges(db: Kysely<Database>): MemberChanges {
   const inTurn = <T>(accountId: string, change: (transaction: Transaction<Database>) => Promise<T>) =>
     takeTurns(db, `members ${accountId}`, change);
@@ -90,7 +90,7 @@ export function createMemberChanges(db: Kysely<Database>): MemberChanges {
 
 const isOwner = (role: string | undefined): boolean => role?.split(",").includes("owner") ?? false;
 
-/** Checks a new role, or with null a removal. @returns the member, or why they stay as they are */
+/** Checks a new role, or with null a removal. @returns the member, or the reason for a refusal */
 async function checkChange(
   db: Transaction<Database>,
   { accountId, actorId, memberId, role }: { accountId: string; actorId: string; memberId: string; role: string | null },

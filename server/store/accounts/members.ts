@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { Database } from "../schema/mod.ts";
 import { takeTurns } from "../take_turns.ts";
 
-/** An account as one of its members sees it. */
+/** An account as its members see it. */
 export interface Membership {
   accountId: string;
   accountName: string;
@@ -19,12 +19,12 @@ export interface AccountMember {
   role: string;
 }
 
-/** An invitation that is neither accepted nor cancelled; it may have expired. */
+/** An invitation that was neither accepted nor cancelled. It may have expired. */
 export interface PendingInvitation {
   id: string;
   accountId: string;
   accountName: string;
-  /** In lower case. */
+  /** Lower case. */
   email: string;
   role: string;
   inviter: string;
@@ -32,33 +32,33 @@ export interface PendingInvitation {
   expiresAt: number;
 }
 
-/** An account that its first member owns. */
+/** An account owned by its first member. */
 export interface NewAccount {
   userId: string;
   accountName: string;
   plan: string;
 }
 
-/** Accounts, their members and invitations. {@link MemberChanges} has the changes of members. */
+/** Accounts, members and invitations. {@link MemberChanges} changes members. */
 export interface MemberRecords {
-  /** Makes an account unless the user is a member of `limit` accounts. @returns its id, or null at the limit */
+  /** Creates an account unless the user belongs to `limit` accounts. @returns its id, or null at the limit */
   addAccount(account: NewAccount, limit: number): Promise<string | null>;
-  /** The accounts of a user, the first one first. */
+  /** Lists a user's accounts, the oldest membership first. */
   findMemberships(userId: string): Promise<Membership[]>;
-  /** The plan of an account, or null where there is none. */
+  /** Returns an account's plan, or null for a missing account. */
   findPlan(accountId: string): Promise<string | null>;
-  /** False where there is none. */
+  /** Changes the plan. Returns false for a missing account. */
   setPlan(accountId: string, plan: string): Promise<boolean>;
   setAccountName(accountId: string, name: string): Promise<void>;
-  /** Names of accounts by their ids; those that are gone are left out. */
+  /** Returns account names by id, without deleted accounts. */
   findAccountNames(ids: readonly string[]): Promise<Map<string, string>>;
-  /** The first one first. */
+  /** Lists members, the oldest membership first. */
   listMembers(accountId: string): Promise<AccountMember[]>;
-  /** By its id, or all of an account. */
+  /** Finds one invitation by its id, or all in an account. */
   findInvitations(which: { id: string } | { accountId: string }): Promise<PendingInvitation[]>;
 }
 
-/** Accounts and their members in either database. */
+/** Creates the functions for either database. */
 export function createMembers(db: Kysely<Database>): MemberRecords {
   return {
     addAccount: (account, limit) =>
@@ -109,7 +109,7 @@ export function createMembers(db: Kysely<Database>): MemberRecords {
   };
 }
 
-/** Makes an account with its owner. @returns its id */
+/** Creates an account with its owner. @returns its id */
 export async function insertAccount(
   db: Transaction<Database>,
   { userId, accountName: name, plan }: NewAccount,

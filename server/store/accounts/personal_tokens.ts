@@ -3,39 +3,39 @@ import { TooManyTokens } from "../errors.ts";
 import type { Database } from "../schema/mod.ts";
 import { takeTurns } from "../take_turns.ts";
 
-/** A token that a user made for a program of theirs. Times are Unix milliseconds. */
+/** A token that a user created for a program. Times are Unix milliseconds. */
 export interface PersonalToken {
   id: string;
-  /** SHA-256 of it, base64url. */
+  /** The SHA-256 hash, base64url. */
   tokenHash: string;
   userId: string;
-  /** The one account it is good for. */
+  /** The only account for which it is valid. */
   accountId: string;
-  /** What its user calls it. */
+  /** The user's name for it. */
   name: string;
   scopes: string[];
   createdAt: number;
-  /** Null for one that stays until it is revoked. */
+  /** Null for a token without an expiry. */
   expiresAt: number | null;
-  /** When it was last seen, to a minute or so; null for never. */
+  /** The last use, accurate to about a minute; null for an unused token. */
   usedAt: number | null;
 }
 
 /** Personal tokens. */
 export interface PersonalTokens {
-  /** Stores a token. @param limit tokens of one user @throws TooManyTokens */
+  /** Stores a token. @param limit tokens per user @throws TooManyTokens */
   insert(token: PersonalToken, limit: number): Promise<void>;
-  /** The token of that hash, an expired one too. */
+  /** Finds a token by its hash, even an expired one. */
   findByHash(tokenHash: string): Promise<PersonalToken | null>;
-  /** Those of a user, the newest first. */
+  /** Lists a user's tokens, the newest first. */
   list(userId: string): Promise<PersonalToken[]>;
-  /** @param at Unix milliseconds */
+  /** Records a use. @param at Unix milliseconds */
   setUsed(id: string, at: number): Promise<void>;
-  /** Removes them: all of a user, or those for one account, or one alone. Says how many. */
+  /** Removes all tokens of a user, those for one account, or a single one. Returns their number. */
   remove(which: { userId: string; accountId?: string; id?: string }): Promise<number>;
 }
 
-/** Personal tokens in either database. */
+/** Creates personal tokens for either database. */
 export function createPersonalTokens(db: Kysely<Database>): PersonalTokens {
   return {
     insert: (token, limit) =>

@@ -4,33 +4,33 @@ import type { Database } from "../schema/mod.ts";
 /** A browser's session. Times are Unix milliseconds. */
 export interface KnownSession {
   id: string;
-  /** What its cookie holds, signed there. */
+  /** The token in the cookie, which also has a signature. */
   token: string;
   createdAt: number;
   expiresAt: number;
-  /** "" when it is not known. */
+  /** "" if unknown. */
   address: string;
   userAgent: string;
 }
 
-/** Browser sessions that are listed: nobody reads more. */
+/** Sessions in a list. */
 const MOST_SESSIONS = 100;
 
-/** What browsers are signed in with. */
+/** Sessions of browsers. */
 export interface SessionRecords {
-  /** Ends the browser sessions of a user. */
+  /** Ends all of a user's browser sessions. */
   endSessions(userId: string): Promise<void>;
-  /** The browser sessions of a user, expired ones too: the newest 100. */
+  /** Lists a user's newest 100 browser sessions, including expired ones. */
   listSessions(userId: string): Promise<KnownSession[]>;
-  /** The ids of all browser sessions of a user. */
+  /** Lists the ids of all browser sessions that a user has. */
   listSessionIds(userId: string): Promise<string[]>;
-  /** Ends one of a user's browser sessions; false where there is none. */
+  /** Ends one of a user's browser sessions. Returns false for a missing one. */
   endSession(userId: string, id: string): Promise<boolean>;
-  /** Has a browser's session work for another account. */
+  /** Moves a browser's session to another account. */
   moveSession(token: string, accountId: string): Promise<void>;
 }
 
-/** Browser sessions in either database. */
+/** Creates browser sessions for either database. */
 export function createSessions(db: Kysely<Database>): SessionRecords {
   return {
     async endSessions(userId) {

@@ -1,19 +1,19 @@
 import type { Kysely } from "kysely";
 import type { Database } from "../schema/mod.ts";
 
-/** The setting with the hash of the set-up link's token. There is none after the link was used. */
+/** The setting with the hash of the set-up link's token. Using the link removes it. */
 export const SET_UP = "set_up";
 
-/** Values that the server made up for itself, by name. */
+/** Values that the server generated, by name. */
 export interface Settings {
   get(name: string): Promise<string | null>;
   /** Replaces the value. */
   set(name: string, value: string): Promise<void>;
-  /** The value that is stored, or else `value`, which is stored then: several servers on one database agree on it. */
+  /** Returns the stored value, or stores `value` if missing. Several servers on one database agree on the result. */
   getOrAdd(name: string, value: string): Promise<string>;
 }
 
-/** Settings in either database. */
+/** Creates settings for either database. */
 export function createSettings(db: Kysely<Database>): Settings {
   const get = async (name: string) =>
     (await db.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst())?.value ?? null;

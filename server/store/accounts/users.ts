@@ -9,43 +9,45 @@ export interface User {
   id: string;
   name: string;
   email: string;
-  /** May manage the whole server. */
+  /** Whether the user manages the whole server. */
   isAdmin: boolean;
-  /** May do nothing until an admin lets them again. */
+  /** Whether an admin suspended the user. */
   isSuspended: boolean;
 }
 
-/** A user, and since when. */
+/** A user with the time of creation. */
 export interface KnownUser extends User {
   /** Unix milliseconds. */
   createdAt: number;
 }
 
-/** A user with a password and an account of their own. */
+/** A user with a password and a new account. */
 export interface NewUser extends Omit<NewAccount, "userId" | "accountName"> {
-  /** Of the user, and at first of the account. */
+  /** The name for both the user and the account. */
   name: string;
-  /** In lower case. */
+  /** Lower case. */
   email: string;
   passwordHash: string;
   isAdmin: boolean;
 }
 
-/** The condition on which a user is made. */
+/** The condition for creating a user. */
 export type NewUserCondition =
   | "always"
   /** Only as the first user. */
   | "first"
-  /** Only as the first user, by the set-up link with this hash, which is used up by that. */
+  /** Only as the first user, through the set-up link with this hash, which is used up. */
   | { setUpHash: string };
 
 /** Users. */
 export interface UserRecords {
-  /** Makes a user. @returns the id, or why there is none: the address is in use, or the condition is not met */
+  /**
+   * Creates a user. @returns the id, or the reason for a refusal: the address is in use, or the condition is not met
+   */
   addUser(user: NewUser, condition: NewUserCondition): Promise<{ id: string } | "email_taken" | "refused">;
   /**
-   * Changes a user as an admin. At least one admin who is not suspended stays.
-   * @param actorId the admin, who is still one
+   * Changes a user as an admin. At least one active admin stays.
+   * @param actorId the acting user, who still has to be an admin
    */
   changeUser(
     actorId: string,
@@ -54,13 +56,13 @@ export interface UserRecords {
   ): Promise<"done" | "not_found" | "not_allowed" | "last_admin">;
   hasUsers(): Promise<boolean>;
   findUser(id: string): Promise<User | null>;
-  /** By an address in lower case. */
+  /** Finds a user by an address in lower case. */
   findUserByEmail(email: string): Promise<User | null>;
-  /** A page of users by name, and how many there are. `search` is a part of a name or an address. */
+  /** Returns a page of users, sorted by name, and their total. `search` is a part of a name or address. */
   listUsers(query: { search: string; offset: number; limit: number }): Promise<{ users: KnownUser[]; total: number }>;
 }
 
-/** Users in either database. */
+/** Creates users for either database. */
 export function createUsers(db: Kysely<Database>): UserRecords {
   return {
     addUser: (user, condition) => addUser(db, user, condition),
@@ -160,7 +162,7 @@ async function changeUser(
   return "done";
 }
 
-/** A switch as either database keeps it. */
+/** Returns a boolean in the form that both databases store. */
 function switchOf(isOn: boolean) {
   return sql<Switch>`cast(${sql.lit(isOn ? 1 : 0)} as boolean)`;
 }

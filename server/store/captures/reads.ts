@@ -4,7 +4,7 @@ import type { Database } from "../schema/mod.ts";
 
 type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "lastBefore" | "find" | "readPiece">;
 
-/** What is read of a capture but the beginning of its body. */
+/** The columns of a capture without its body. */
 const HEAD_COLUMNS = [
   "view_id",
   "cursor",
@@ -20,10 +20,10 @@ const HEAD_COLUMNS = [
   "body_id",
 ] as const;
 
-/** All columns, in the order in which the values of a row go into a statement. */
+/** All columns, in the order in which statements list their values. */
 export const COLUMNS = [...HEAD_COLUMNS, "size", "body", "trailers"] as const;
 
-/** The reading half of {@link Captures}, in any database that Kysely speaks to. */
+/** Creates the reading half of {@link Captures}. */
 export function createCaptureReads(db: Kysely<Database>): Reads {
   const newest = (viewId: string, filter: CaptureFilter, limit: number) => {
     const { after, before, method, from, to } = filter;

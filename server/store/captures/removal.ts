@@ -6,18 +6,18 @@ import type { Database } from "../schema/mod.ts";
 
 type Removal = Pick<Captures, "removeThese" | "setAside" | "restore" | "removeAll" | "removeUpload" | "sweep">;
 
-/** Captures that go in one commit: what has to be deleted meanwhile holds up everybody who writes. */
+/** Captures per commit. Longer commits delay all other writers. */
 const STEP = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A capture, as far as removing it needs. Sizes are bytes. */
+/** The parts of a capture that its removal needs. Sizes are bytes. */
 interface Going {
   cursor: number;
   size: number;
   body_id: string | null;
 }
 
-/** The removing half of {@link Captures}, in any database that Kysely speaks to. */
+/** Creates the removing half of {@link Captures}. */
 export function createCaptureRemoval(db: Kysely<Database>): Removal {
   return {
     async removeThese(viewId, cursors) {
@@ -54,8 +54,8 @@ export function createCaptureRemoval(db: Kysely<Database>): Removal {
 }
 
 /**
- * Has other transactions that add or remove captures of a view wait until this one ends. Two that remove the same
- * captures would otherwise both subtract them from the view's counts. SQLite runs one transaction at a time anyway.
+ * Locks a view against other transactions that add or remove captures. Two that remove the same captures would
+ * otherwise both subtract them from the view's counts. SQLite runs one transaction at a time anyway.
  */
 async function lockView(transaction: Transaction<Database>, viewId: string): Promise<void> {
   await transaction.updateTable("views").set((row) => ({ captures: row.ref("captures") })).where("id", "=", viewId)
@@ -63,9 +63,9 @@ async function lockView(transaction: Transaction<Database>, viewId: string): Pro
 }
 
 /**
- * Removes captures of a view, with their pieces, and counts them off.
- * @param rows at least one, in the order of their cursors
- * @param keepsBodies whether the pieces of long bodies stay
+ * Removes a view's captures with their chunks, and updates the counts.
+ * @param rows at least one, sorted by cursor
+ * @param keepsBodies whether chunks of long bodies stay
  */
 export async function removeRows(
   transaction: Transaction<Database>,
@@ -77,7 +77,7 @@ export async function removeRows(
   const cursors = rows.map(({ cursor }) => Number(cursor));
   const [first, last] = [cursors[0], cursors[cursors.length - 1]];
   await transaction.deleteFrom("captures").where("view_id", "=", viewId)
-    // The oldest follow each other nearly always, and one statement then serves any number of them.
+    // The oldest cursors are nearly always consecutive, and then one prepared statement serves any number of them.
     .where((row) =>
       last - first === cursors.length - 1 ? row.between("cursor", first, last) : row("cursor", "in", cursors)
     ).execute();
@@ -128,7 +128,7 @@ async function restore(db: Transaction<Database>, viewId: string, cursor: number
   return true;
 }
 
-/** Removes captures that were set aside, for good. */
+/** Removes restorable captures for good. */
 async function purge(
   db: Kysely<Database>,
   which: (row: ExpressionBuilder<Database, "removed_captures">) => Expression<SqlBool>,
@@ -143,11 +143,11 @@ async function purge(
   }
 }
 
-/** Which of a view's captures go: all when neither is given. */
+/** A selection of captures: all when both members are missing. */
 interface Which {
-  /** Up to that cursor. */
+  /** The last cursor to include. */
   upTo?: number;
-  /** Received before, Unix milliseconds. */
+  /** Received before this time in Unix milliseconds. */
   before?: number;
 }
 
@@ -178,7 +178,7 @@ async function removeOutlived(db: Kysely<Database>, now: number): Promise<void> 
   }
 }
 
-/** Only while no capture has it: who gave up may not know that theirs was kept after all. */
+/** Removes a body unless a capture owns it: a sender that gave up may not know that its call was stored. */
 async function removeUpload(db: Kysely<Database>, bodyId: string): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { numDeletedRows } = await transaction.deleteFrom("uploads").where("body_id", "=", bodyId).executeTakeFirst();

@@ -1,116 +1,116 @@
-/** Bytes of a body that lie with its capture; what goes beyond is kept in pieces. */
+/** Bytes of a body in the capture's own row. Chunks hold the remaining bytes. */
 export const INLINE_BYTES = 64 * 1024;
 
-/** Deleted captures of one view that can be restored. */
+/** Deleted captures per view that can be restored. */
 export const MAX_RESTORABLE = 20;
 
-/** What came over the wire, without the body. */
+/** A call as received, without its body. */
 export interface CaptureHead {
   /** Unix milliseconds. */
   receivedAt: number;
   method: string;
-  /** Path and query as they were sent, one character a byte. */
+  /** Path and query as received, one character per byte. */
   path: string;
   host: string;
   httpVersion: string;
-  /** Names and values in turn, in their order and case, duplicates too, one character a byte. */
+  /** Alternating names and values in their original order and case, with duplicates, one character per byte. */
   headers: readonly string[];
-  /** Of the sender. */
+  /** The sender's address. */
   address: string;
   contentType: string | null;
   /** Bytes. */
   bodySize: number;
 }
 
-/** A call that is to be kept. */
+/** A call to store. */
 export interface NewCapture extends CaptureHead {
   viewId: string;
   /** The body up to {@link INLINE_BYTES}. */
   body: Uint8Array;
-  /** Of the pieces behind that, which are there already; null where there are none. */
+  /** The id of the remaining chunks, which are already stored; null without chunks. */
   bodyId: string | null;
   /** Trailer fields in the form of {@link CaptureHead.headers}. */
   trailers: readonly string[];
 }
 
-/** A kept call without its body. */
+/** A stored call without its body. */
 export interface Capture extends CaptureHead {
   viewId: string;
-  /** Its number within its view: later ones have higher ones, and none is ever used again. */
+  /** The number within the view. It only grows and is never reused. */
   cursor: number;
   bodyId: string | null;
 }
 
-/** A kept call with the beginning of its body, up to {@link INLINE_BYTES}. */
+/** A stored call with the beginning of its body, up to {@link INLINE_BYTES}. */
 export interface OpenedCapture extends Capture {
   body: Uint8Array;
   /** Trailer fields in the form of {@link CaptureHead.headers}. */
   trailers: readonly string[];
 }
 
-/** A part of a long body, by its place behind what lies with the capture. */
+/** A chunk of a long body, behind the bytes in the capture's row. */
 export interface BodyPiece {
   bodyId: string;
   /** Counts from 0. */
   number: number;
   bytes: Uint8Array;
-  /** When the first piece of this body was kept, Unix milliseconds. */
+  /** The time of the body's first chunk, in Unix milliseconds. */
   begunAt: number;
 }
 
-/** What one commit keeps. */
+/** The content of one commit. */
 export interface CaptureBatch {
   captures: readonly NewCapture[];
   pieces: readonly BodyPiece[];
 }
 
-/** Which captures of a view are wanted. Cursors and times bound without being part, `from` excepted. */
+/** A filter for captures. All bounds are exclusive, except `from`. */
 export interface CaptureFilter {
   after?: number;
   before?: number;
   method?: string;
-  /** Unix milliseconds, included. */
+  /** Unix milliseconds, inclusive. */
   from?: number;
-  /** Unix milliseconds, not included. */
+  /** Unix milliseconds, exclusive. */
   to?: number;
 }
 
-/** Calls that views captured. */
+/** Captured calls. */
 export interface Captures {
   /**
-   * Keeps a batch, all of it or nothing, and makes room where a view has more than it may: its oldest go.
-   * @param maxBytes of one view
-   * @returns for each capture its cursor, or null where its view is gone
+   * Stores a batch in one transaction, and removes the oldest captures beyond a view's limits.
+   * @param maxBytes per view
+   * @returns the cursor for each capture, or null where the view was deleted
    */
   keep(batch: CaptureBatch, maxBytes: number): Promise<(number | null)[]>;
-  /** Newest first, without bodies. */
+  /** Lists captures without bodies, newest first. */
   list(viewId: string, filter: CaptureFilter, limit: number): Promise<Capture[]>;
-  /** {@link list} with the beginnings of bodies. */
+  /** Lists captures like {@link list}, with the beginnings of their bodies. */
   listOpened(viewId: string, filter: CaptureFilter, limit: number): Promise<OpenedCapture[]>;
-  /** What came after a cursor, oldest first, with the beginnings of bodies. */
+  /** Lists captures behind a cursor, oldest first, with the beginnings of their bodies. */
   listAfter(viewId: string, cursor: number, limit: number): Promise<OpenedCapture[]>;
-  /** The cursor of the newest capture that was received before `time`, in Unix milliseconds; 0 for none. */
+  /** Returns the newest cursor received before `time`, in Unix milliseconds; 0 if none. */
   lastBefore(viewId: string, time: number): Promise<number>;
-  /** One capture with its body, where that is short enough to lie with it; null for none. */
+  /** Finds a capture with the beginning of its body. */
   find(viewId: string, cursor: number): Promise<OpenedCapture | null>;
-  /** A piece of a long body by its number, or null behind the last. */
+  /** Returns a chunk by its number, or null behind the last one. */
   readPiece(bodyId: string, number: number): Promise<Uint8Array | null>;
-  /** Removes captures by their cursors, at most some hundred. @returns the number of those that existed */
+  /** Removes at most some hundred captures by cursor. @returns the number found */
   removeThese(viewId: string, cursors: readonly number[]): Promise<number>;
   /**
-   * Removes one capture in a way that {@link restore} can undo. The newest {@link MAX_RESTORABLE} of a view can be restored.
+   * Removes a capture so that {@link restore} can undo it, for the newest {@link MAX_RESTORABLE} per view.
    * @param now Unix milliseconds
    */
   setAside(viewId: string, cursor: number, now: number): Promise<boolean>;
-  /** Restores a capture that {@link setAside} removed. @returns false where it is not there any more */
+  /** Restores a capture that {@link setAside} removed. @returns false for a missing one */
   restore(viewId: string, cursor: number): Promise<boolean>;
-  /** Removes all that a view has now, in steps. Says how many there were. */
+  /** Removes all current captures of a view, in steps. Returns their number. */
   removeAll(viewId: string): Promise<number>;
-  /** Removes the pieces of a body that nobody will complete. */
+  /** Removes the chunks of an incomplete body. */
   removeUpload(bodyId: string): Promise<void>;
   /**
-   * Removes, in steps, what has outlived its view's days or its view, what is left of bodies that were begun before
-   * `uploadsBefore`, and captures that were set aside before `removedBefore`.
+   * Removes expired captures, captures from deleted views, incomplete bodies that began before `uploadsBefore`, and
+   * restorable captures that were removed before `removedBefore`. Works in steps.
    */
   sweep(now: number, uploadsBefore: number, removedBefore: number): Promise<void>;
 }

@@ -2,71 +2,71 @@ import type { Kysely, Selectable } from "kysely";
 import { TooManyViews } from "../errors.ts";
 import type { Database } from "../schema/mod.ts";
 
-/** What a view's capture URL answers. */
+/** A view's configured response. */
 export interface ViewResponse {
   status: number;
-  /** Names and values, one character a byte. */
+  /** Names and values, one character per byte. */
   headers: readonly (readonly [string, string])[];
-  /** Text, sent as UTF-8. Empty, with status 200 and no headers: the server's own short JSON. */
+  /** Text, sent as UTF-8. With status 200, no headers and an empty body, the server sends its own short JSON. */
   body: string;
-  /** Milliseconds before the answer. */
+  /** Milliseconds before the response. */
   delayMs: number;
-  /** Whether pages of other origins may read the answer. */
+  /** Whether pages from other origins may read the response. */
   cors: boolean;
-  /** Whether placeholders such as `{{query.challenge}}` in headers and body stand for values of the request. */
+  /** Whether placeholders such as `{{query.challenge}}` in headers and body are replaced by values from the call. */
   template: boolean;
   /** The provider whose verification challenge gets its own response, or null. */
   challenge: string | null;
-  /** The secret of that provider, or null. */
+  /** The provider's secret, or null. */
   challengeSecret: string | null;
 }
 
-/** A request view as it is kept. Times are Unix milliseconds. */
+/** A stored request view. Times are Unix milliseconds. */
 export interface View {
-  /** Also the secret that lets one send to it. */
+  /** The id, which is also the secret for sending calls. */
   id: string;
   accountId: string;
-  /** Counts up within its account. */
+  /** Counts up within the account. */
   number: number;
   name: string;
   createdAt: number;
   answer: ViewResponse;
   retentionDays: number;
   maxCaptures: number;
-  /** What it has now. */
+  /** Current captures. */
   captures: number;
   bytes: number;
-  /** Cursor of its newest capture ever; 0 before the first. */
+  /** The newest cursor ever; 0 before the first capture. */
   lastCursor: number;
   lastCaptureAt: number | null;
 }
 
-/** A view that is to be made. A view without a name gets the first free one in the series `Unnamed view #1`. */
+/** A view to create. A view without a name gets the first free one in the series `Unnamed view #1`. */
 export type NewView =
   & Pick<View, "id" | "accountId" | "createdAt" | "answer" | "retentionDays" | "maxCaptures">
   & { name: string | null };
 
-/** What of a view can be changed. */
+/** The changeable parts of a view. */
 export type ViewChanges = Partial<Pick<View, "name" | "answer" | "retentionDays" | "maxCaptures">>;
 
-/** Request views, without what they captured. */
+/** Request views, without their captures. */
 export interface Views {
   /**
-   * Makes a view and gives it the next number of its account.
-   * @param limit views that an account may have
+   * Creates a view with the account's next number.
+   * @param limit views per account
    * @throws TooManyViews
    */
   insert(view: NewView, limit: number): Promise<View>;
-  /** All of an account, oldest first. */
+  /** Lists an account's views, oldest first. */
   list(accountId: string): Promise<View[]>;
   find(id: string): Promise<View | null>;
-  /** The view as it is then, or null for one that is gone. */
+  /** Changes a view. Returns the new state, or null for a missing view. */
   change(id: string, changes: ViewChanges): Promise<View | null>;
-  /** Says whether it was there. What it captured is nobody's from now on, and removed by `Captures.sweep`. */
+  /** Deletes a view. Returns whether it existed. `Captures.sweep` removes its captures later. */
   remove(id: string): Promise<boolean>;
 }
 
-/** Request views in any database that Kysely speaks to. */
+/** Creates request views for either database. */
 export function createViews(db: Kysely<Database>): Views {
   const find = async (id: string) =>
     fromRow(await db.selectFrom("views").selectAll().where("id", "=", id).executeTakeFirst());
@@ -96,7 +96,7 @@ export function createViews(db: Kysely<Database>): Views {
 
 async function insertView(db: Kysely<Database>, view: NewView, limit: number): Promise<View> {
   return await db.transaction().execute(async (transaction) => {
-    // The row of the account's number is locked from here on: two who make views at once take turns.
+    // This locks the row with the account's number, so that simultaneous inserts take turns.
     const { last } = await transaction.insertInto("view_numbers").values({ account_id: view.accountId, last: 1 })
       .onConflict((conflict) =>
         conflict.column("account_id").doUpdateSet((row) => ({ last: row("view_numbers.last", "+", 1) }))
@@ -121,7 +121,7 @@ async function insertView(db: Kysely<Database>, view: NewView, limit: number): P
   });
 }
 
-/** The first name in the series that the account does not use. */
+/** Returns the first unused name in the series. */
 function nameUnnamed(names: readonly string[]): string {
   const used = new Set(names);
   for (let number = 1;; number++) if (!used.has(`Unnamed view #${number}`)) return `Unnamed view #${number}`;

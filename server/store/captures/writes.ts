@@ -6,12 +6,12 @@ import type { Database } from "../schema/mod.ts";
 
 type CaptureRow = Database["captures"];
 
-/** Rows that go into one statement. A few fixed sizes: each is prepared once, and no other ever is. */
+/** Rows per statement. Few fixed sizes keep the number of prepared statements small. */
 const ROWS = [64, 16, 4, 1] as const;
-/** Rows that go in one step at most to make room. */
+/** Rows per step when making room. */
 const TRIM_STEP = 200;
 
-/** {@link Captures.keep} in any database that Kysely speaks to. */
+/** Creates {@link Captures.keep} for either database. */
 export function createCaptureWrites(db: Kysely<Database>): Pick<Captures, "keep"> {
   const inserts = new Map(ROWS.map((count) => [count, compileInsert(db, count)]));
   return {
@@ -40,24 +40,24 @@ export function createCaptureWrites(db: Kysely<Database>): Pick<Captures, "keep"
 }
 
 interface Share {
-  /** The cursor of the next of its captures. */
+  /** The cursor for the next capture. */
   next: number;
-  /** Captures beyond what the view may have. */
+  /** Captures beyond the view's limit. */
   excess: number;
-  /** What it has, in bytes. */
+  /** The view's size in bytes. */
   bytes: number;
 }
 
 /**
- * Counts the captures up, and gives each view's the cursors that follow its last. Who does that for the same view at the
- * same time, on another server maybe, waits until this commit: so cursors become visible in their order.
+ * Counts the captures in their views, and assigns the following cursors. Another server that writes to the same view
+ * waits for this commit, so cursors become visible in order.
  */
 async function takeCursors(
   transaction: Transaction<Database>,
   captures: readonly NewCapture[],
 ): Promise<Map<string, Share>> {
   const shares = new Map<string, Share>();
-  // In the order of their ids: two servers that want the same views never wait for each other in a circle.
+  // Sorted by id, so that two servers never wait for each other in a circle.
   for (
     const [viewId, { count, bytes, firstAt, lastAt }] of [...countByView(captures)].sort(([a], [b]) => a < b ? -1 : 1)
   ) {
@@ -91,10 +91,10 @@ function countByView(captures: readonly NewCapture[]) {
   return views;
 }
 
-/** What a row and its entries cost besides its texts and its body, about. */
+/** The approximate cost of a row beside its texts and body. */
 const ROW_BYTES = 100;
 
-/** What a capture counts for: no call is free of charge, however little is in it. */
+/** Returns a capture's size. Even an empty call has a cost. */
 function sizeOf({ path: target, headers, trailers, bodySize }: NewCapture): number {
   return [...headers, ...trailers].reduce((bytes, text) => bytes + text.length, ROW_BYTES + target.length + bodySize);
 }
@@ -121,7 +121,7 @@ function toRow(capture: NewCapture, cursor: number): CaptureRow {
 
 type Inserts = ReadonlyMap<number, CompiledQuery>;
 
-/** The statement that inserts so many rows. Building it anew for each commit would take longer than running it. */
+/** Compiles the statement that inserts `count` rows. Compiling it for each commit would take longer than running it. */
 function compileInsert(db: Kysely<Database>, count: number): CompiledQuery {
   const row = sql.join(COLUMNS.map(() => sql`${0}`));
   const rows = sql.join(Array.from({ length: count }, () => sql`(${row})`));
@@ -152,14 +152,14 @@ async function insertPieces(transaction: Transaction<Database>, pieces: readonly
   }
 }
 
-/** From now on the captures own their pieces. */
+/** The captures own their chunks from now on. */
 async function endUploads(transaction: Transaction<Database>, rows: readonly CaptureRow[]): Promise<void> {
   for (const { body_id } of rows) {
     if (body_id !== null) await transaction.deleteFrom("uploads").where("body_id", "=", body_id).execute();
   }
 }
 
-/** Removes a view's oldest captures until it has neither too many nor too much; its newest always stays. */
+/** Removes a view's oldest captures until it is within its limits. The newest capture always stays. */
 async function trim(
   transaction: Transaction<Database>,
   viewId: string,
@@ -168,7 +168,7 @@ async function trim(
 ): Promise<void> {
   while (excess > 0 || excessBytes > 0) {
     const step = excessBytes > 0 ? TRIM_STEP : Math.min(excess, TRIM_STEP);
-    // One more than may go: the last may be the newest.
+    // One additional row, because the last row may be the newest capture.
     const oldest = await transaction.selectFrom("captures").select(["cursor", "size", "body_id"])
       .where("view_id", "=", viewId).orderBy("cursor").limit(step + 1).execute();
     const going: typeof oldest = [];

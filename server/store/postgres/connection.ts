@@ -6,27 +6,27 @@ import type { PostgresAddress } from "../postgres_address.ts";
 import { type PostgresWatch, QueryLate } from "./failures.ts";
 
 const CONNECT_SECONDS = 5;
-/** Time for what is asked while the connection ends. */
+/** Time for running queries while the connection ends. */
 const END_SECONDS = 5;
 const KEEP_ALIVE_SECONDS = 30;
 
-/** Which PostgreSQL a connection is to, and how long it may take to answer. */
+/** The database address and the time limit for queries. */
 export interface ConnectionOptions {
   address: PostgresAddress;
   watch: PostgresWatch;
-  /** Time for an answer; looked at anew for each query. */
+  /** Returns the time limit; called for each query. */
   queryMs(): number;
 }
 
 /**
- * One connection, made when it is first used. It is a pool of one of the library's: in a larger one a connection that
- * broke while it was reserved comes back as if it worked, and the next query on it hangs.
+ * A connection, opened on first use. Each one is a library pool with a single connection: a larger pool returns a
+ * broken reserved connection as if it worked, and the next query on it hangs.
  */
 export class PostgresConnection implements DatabaseConnection {
   readonly #sql: postgres.Sql<{ bigint: number }>;
   readonly #options: ConnectionOptions;
   #lost: string | null = null;
-  /** Why it was given up, if it was. */
+  /** The timeout that ended the connection, if any. */
   #late: QueryLate | null = null;
 
   constructor(options: ConnectionOptions) {
@@ -38,15 +38,15 @@ export class PostgresConnection implements DatabaseConnection {
     });
   }
 
-  /** Whether it broke: what was begun on it is gone, and nothing more goes over it. */
+  /** Whether the connection broke. Its transaction is lost, and no more queries use it. */
   get isLost(): boolean {
     return this.#lost !== null;
   }
 
-  /** @throws StoreUnavailable, or what the database says of the query */
+  /** Runs a query. @throws StoreUnavailable, or the database's error about the query */
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { watch } = this.#options;
-    // The library would go on over a fresh connection, outside of the transaction that this one was in.
+    // The library would continue on a new connection, outside the transaction.
     if (this.#lost !== null) throw new StoreUnavailable(this.#lost);
     try {
       const rows = await this.#inTime(this.#sql.unsafe<R[] & postgres.Row[]>(sql, [...toValues(parameters)], PREPARED));
@@ -58,12 +58,12 @@ export class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  /** All rows at once: nothing of ours asks for more than fit into memory. */
+  /** Returns all rows at once, because no query here exceeds the memory. */
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     yield await this.executeQuery<R>(query);
   }
 
-  /** Ends it when what is asked has been answered, or some seconds later. */
+  /** Closes the connection after running queries finished, or after some seconds. */
   async end(): Promise<void> {
     await this.#sql.end({ timeout: this.#lost === null ? END_SECONDS : 0 });
   }
@@ -85,7 +85,7 @@ export class PostgresConnection implements DatabaseConnection {
 
 const PREPARED = { prepare: true };
 
-/** Counts, sums and times are within what a number holds exactly; SQLite gives numbers as well. */
+/** Counts, sums and times fit into exact numbers. SQLite returns numbers as well. */
 const NUMBER = { to: 20, from: [20, 1700], parse: Number, serialize: String };
 
 function connectOptions(address: PostgresAddress): postgres.Options<Record<string, postgres.PostgresType>> {
@@ -101,7 +101,7 @@ function connectOptions(address: PostgresAddress): postgres.Options<Record<strin
     max: 1,
     connect_timeout: CONNECT_SECONDS,
     keep_alive: KEEP_ALIVE_SECONDS,
-    // Both end a connection between the statements of a transaction.
+    // Both would end a connection between the statements of a transaction.
     idle_timeout: undefined,
     max_lifetime: null,
     backoff: () => 0,
@@ -110,7 +110,7 @@ function connectOptions(address: PostgresAddress): postgres.Options<Record<strin
   };
 }
 
-/** Kysely passes what we gave it: numbers, text, bytes, times and null. */
+/** Kysely passes on the given values: numbers, text, bytes, times and null. */
 function toValues(parameters: readonly unknown[]): readonly postgres.ParameterOrJSON<never>[] {
   return parameters as readonly postgres.ParameterOrJSON<never>[];
 }

@@ -11,7 +11,7 @@ import {
 import { StoreUnavailable } from "../errors.ts";
 import type { Pool } from "./pool.ts";
 
-/** PostgreSQL for Kysely, over our own pool. */
+/** Creates the Kysely dialect for PostgreSQL over this pool. */
 export function createPostgresDialect(pool: Pool): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
@@ -28,7 +28,7 @@ class PostgresDriver implements Driver {
     this.#pool = pool;
   }
 
-  /** Connections are made when they are used. */
+  /** Connections open on first use. */
   init(): Promise<void> {
     return Promise.resolve();
   }

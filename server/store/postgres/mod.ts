@@ -9,17 +9,17 @@ import { createPostgresDialect } from "./driver.ts";
 import { PostgresWatch } from "./failures.ts";
 import { Pool } from "./pool.ts";
 
-/** A query of ours takes milliseconds; one that takes this long has no answer coming. */
+/** Queries take milliseconds, so this one will not return. */
 const QUERY_MS = 30_000;
-/** A step of the schema may rewrite a large table. */
+/** A migration may rewrite a large table. */
 const MIGRATION_MS = 24 * 60 * 60 * 1000;
 const PROBE_MS = 1000;
 
 /**
- * The driver for PostgreSQL. While the database is away everything throws {@link StoreUnavailable} at once or after
- * some seconds; it is asked once a second whether it is back.
- * @param maxConnections at a time
- * @throws Error with a line for the operator when the database cannot be used
+ * Opens the PostgreSQL driver. While the database is away, all methods throw {@link StoreUnavailable} at once or after
+ * some seconds, and a probe checks once per second for its return.
+ * @param maxConnections concurrent connections
+ * @throws Error with a line for the operator when the database is unusable
  */
 export async function openPostgresStore(address: PostgresAddress, maxConnections: number): Promise<Store> {
   let queryMs = MIGRATION_MS;
@@ -42,7 +42,7 @@ export async function openPostgresStore(address: PostgresAddress, maxConnections
   return { ...createRecords(db), db, dialect: "postgres", failing: () => watch.failing, close };
 }
 
-/** Asks a database that is away whether it is back, as nobody else may ask anything of it. */
+/** Checks whether an unreachable database has returned, because other queries are refused meanwhile. */
 class Probe {
   readonly #db: Kysely<Database>;
   readonly #watch: PostgresWatch;
@@ -67,7 +67,7 @@ class Probe {
     try {
       await sql`select 1`.execute(this.#db);
     } catch {
-      // The watch has seen why.
+      // The watch recorded the reason.
     }
     this.#timer = undefined;
     if (this.#watch.isAway) this.begin();

@@ -2,18 +2,18 @@ import type { DatabaseConnection } from "kysely";
 import { StoreUnavailable } from "../errors.ts";
 import type { PostgresConnection } from "./connection.ts";
 
-/** What may wait for a connection: far more than a database that answers lets come together. */
+/** Waiting callers, far more than a responsive database lets accumulate. */
 const MAX_WAITING = 1000;
 const WAIT_MS = 10_000;
 
-/** Whoever waits for a connection. */
+/** A caller that waits for a connection. */
 interface Waiting {
   resolve(connection: PostgresConnection): void;
   reject(error: Error): void;
   timer: ReturnType<typeof setTimeout>;
 }
 
-/** Connections that are opened as they are needed, up to a number, and kept. */
+/** Opens connections on demand up to a maximum, and keeps them. */
 export class Pool {
   readonly #open: () => PostgresConnection;
   readonly #max: number;
@@ -27,7 +27,7 @@ export class Pool {
     this.#open = open;
   }
 
-  /** A connection that nobody else uses until it is released. @throws StoreUnavailable when none gets free in time */
+  /** Reserves a connection until its release. @throws StoreUnavailable when the wait takes too long */
   acquire(): Promise<PostgresConnection> {
     const connection = this.#take();
     if (connection !== null) return Promise.resolve(connection);
@@ -38,7 +38,7 @@ export class Pool {
     });
   }
 
-  /** Takes a connection back, and ends it when it is of no use any more. */
+  /** Takes a connection back, and closes a broken one. */
   release(connection: DatabaseConnection): void {
     const known = [...this.#all].find((one) => one === connection);
     if (known === undefined) return;
@@ -52,7 +52,7 @@ export class Pool {
     }
   }
 
-  /** Ends all of them, once what is asked has been answered or some seconds have passed. */
+  /** Closes all connections after running queries finished, or after some seconds. */
   async end(): Promise<void> {
     this.#isEnded = true;
     for (const waiting of this.#waiting) this.#giveUp(waiting);

@@ -11,7 +11,7 @@ import { describeAddress } from "../postgres_address.ts";
 
 const TUNNEL = { id: "id", label: "abc", secretHash: "h", createdAt: 1, expiresAt: 2, bytesUsed: 0, bytesLimit: 3 };
 
-/** A test with a PostgreSQL that it may stop. */
+/** Defines a test with a PostgreSQL that it may stop. */
 function test(name: string, run: (postgres: Postgres, url: string) => Promise<void>): void {
   Deno.test({
     name: `PostgreSQL: ${name}`,
@@ -161,10 +161,10 @@ Deno.test("addresses are read as libpq reads them", () => {
 Deno.test("addresses that say what we do not know are refused without the password", () => {
   for (
     const [text, reason] of [
-      ["http://me:secret@host/data", /a postgres:\/\/ URL is wanted/],
-      ["secret", /a postgres:\/\/ URL is wanted/],
-      ["postgres://me:secret@host/data?sslmode=secure", /sslmode is none of/],
-      ["postgres://me:secret@host/data?pool=3", /not known: "pool"/],
+      ["http://me:secret@host/data", /expected a postgres:\/\/ URL/],
+      ["secret", /expected a postgres:\/\/ URL/],
+      ["postgres://me:secret@host/data?sslmode=secure", /sslmode must be/],
+      ["postgres://me:secret@host/data?pool=3", /unknown parameter "pool"/],
       ["postgres:///data", /names no user/],
     ] as const
   ) {

@@ -1,8 +1,8 @@
 import type { Migration } from "./types.ts";
 
-/** Personal tokens, what was done by whom, and what the server has made up for itself. Times are Unix milliseconds. */
+/** Personal tokens, the audit log, and generated settings. Times are Unix milliseconds. */
 export interface AccountTables {
-  /** What the server has made up for itself, by name. */
+  /** Values that the server generated, by name. */
   settings: { name: string; value: string };
   personal_tokens: {
     id: string;
@@ -26,7 +26,7 @@ export interface AccountTables {
   };
 }
 
-/** Accounts' tables beside those of better-auth. */
+/** Creates the account tables that better-auth does not define. */
 export const accounts: Migration = {
   name: "accounts",
   async run(db) {

@@ -1,7 +1,7 @@
 import type { Generated } from "kysely";
 import type { Migration } from "./types.ts";
 
-/** Ephemeral tunnels. Times are Unix milliseconds; of the secret only the hash is kept. */
+/** Ephemeral tunnels. Times are Unix milliseconds. Only hashes of secrets are stored. */
 export interface EphemeralTunnelTables {
   ephemeral_tunnels: {
     id: string;
@@ -14,7 +14,7 @@ export interface EphemeralTunnelTables {
   };
 }
 
-/** Makes {@link EphemeralTunnelTables}. */
+/** Creates {@link EphemeralTunnelTables}. */
 export const ephemeralTunnels: Migration = {
   name: "ephemeral_tunnels",
   async run(db) {

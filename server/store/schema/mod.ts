@@ -1,6 +1,6 @@
 /**
- * The tables as Kysely sees them, and the steps that make them: a file a kind of record, with both. What is stored
- * serves both databases: ids are text, times bigint milliseconds, switches integers 0 and 1, JSON is text.
+ * The tables as Kysely sees them, and the migrations that create them: one file per kind of record. The values suit
+ * both databases: ids are text, times bigint milliseconds, switches integers 0 and 1, and JSON is text.
  */
 import type { Migration } from "./types.ts";
 // Tunnels
@@ -15,7 +15,7 @@ import { viewResponses, views, type ViewTables } from "./views.ts";
 export type { Moment, Switch, TextList } from "./sign_in.ts";
 export type { Dialect, Migration } from "./types.ts";
 
-/** All tables of the store, by their names. */
+/** All tables by name. */
 export interface Database extends
   // Tunnels
   EphemeralTunnelTables,
@@ -25,10 +25,10 @@ export interface Database extends
   AccountTables,
   // Captures
   ViewTables,
-  // What has been done
+  // Migrations
   MigrationTables {}
 
-/** In the order in which they run. */
+/** All migrations in order. */
 export const MIGRATIONS: readonly Migration[] = [
   // Tunnels
   ephemeralTunnels,
@@ -42,8 +42,8 @@ export const MIGRATIONS: readonly Migration[] = [
 ];
 
 interface MigrationTables {
-  /** The steps that were done. */
+  /** Completed migrations. */
   migrations: { name: string; done_at: number };
-  /** What servers before the names went by: they refuse a number that they do not know. */
+  /** The version number for servers that do not know migration names. They refuse an unknown number. */
   schema_version: { version: number };
 }

@@ -2,16 +2,16 @@ import { type CreateTableBuilder, sql } from "kysely";
 import type { Dialect, Migration } from "./types.ts";
 
 /**
- * A moment as better-auth keeps it: a Date in PostgreSQL, ISO text in SQLite. Read it with `new Date(value)`, and
- * compare it there and not in SQL.
+ * A time as better-auth stores it: a Date in PostgreSQL, ISO text in SQLite. Read it with `new Date(value)`, and
+ * compare it in code, not in SQL.
  */
 export type Moment = string | Date;
-/** A switch as better-auth keeps it: a boolean in PostgreSQL, 0 or 1 in SQLite. Read it with `Boolean(value)`. */
+/** A boolean as better-auth stores it: a boolean in PostgreSQL, 0 or 1 in SQLite. Read it with `Boolean(value)`. */
 export type Switch = boolean | number;
-/** A list of texts as better-auth keeps it: JSON, which PostgreSQL hands out parsed. */
+/** A list of texts as better-auth stores it: JSON, which PostgreSQL returns parsed. */
 export type TextList = string | string[];
 
-/** Those tables and columns of better-auth that we read and write ourselves. It has names in camel case. */
+/** The better-auth tables and columns that this server accesses directly. Names are in camel case. */
 export interface SignInTables {
   user: {
     id: string;
@@ -23,7 +23,7 @@ export interface SignInTables {
     isAdmin: Switch;
     suspended: Switch;
   };
-  /** The ways in which users sign in: here a password. */
+  /** Ways to sign in, here by password. */
   account: {
     id: string;
     accountId: string;
@@ -69,13 +69,13 @@ export interface SignInTables {
 
 interface Grant {
   id: string;
-  /** SHA-256, base64url. */
+  /** The SHA-256 hash, base64url. */
   token: string;
   clientId: string;
   userId: string;
-  /** The account that the grant is for. */
+  /** The account for which the grant is valid. */
   referenceId: string | null;
-  /** What all tokens of one login have in common. */
+  /** Shared by all tokens of a login. */
   authorizationCodeId: string | null;
   scopes: TextList;
   createdAt: Moment;
@@ -83,9 +83,9 @@ interface Grant {
 }
 
 /**
- * The tables of better-auth 1.7.5 with the plugins that we use. They are made here, and not by better-auth's own
- * migrations, so that a server starts without loading it and two servers that start at once make them once. A test
- * holds them against what better-auth wants.
+ * The tables for better-auth 1.7.5 with the plugins in use. Creating them here, instead of by better-auth's own
+ * migrations, lets a server start without loading better-auth, and lets two servers start simultaneously. A test
+ * compares them with better-auth's requirements.
  */
 export const signIn: Migration = {
   name: "sign_in",
@@ -103,7 +103,7 @@ export const signIn: Migration = {
   },
 };
 
-/** The kind of a column: its type, `!` for what must not be null, `unique`, and `> table.column` for a reference. */
+/** A column's type, with `!` for not null, `unique`, and `> table.column` for a reference. */
 type Kind = string;
 
 const TABLES: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
@@ -338,7 +338,7 @@ function addColumn(
   dialect: Dialect,
 ): CreateTableBuilder<string, string> {
   const [type] = kind.split(" ") as [keyof typeof TYPES.sqlite];
-  // What a column refers to takes it along when it goes (`>`), or leaves it empty (`?`).
+  // Deleting the referenced row deletes this one (`>`) or empties the column (`?`).
   const [, mark, target] = /([>?]) (\w+\.\w+)/.exec(kind) ?? [];
   return table.addColumn(name, sql.raw(TYPES[dialect][type]), (column) => {
     if (kind.includes("!")) column = column.notNull();

@@ -1,6 +1,6 @@
 import type { Migration } from "./types.ts";
 
-/** Persistent tunnels and what they carried: by day for each tunnel, by month for each user of an account. */
+/** Persistent tunnels and their traffic: by day per tunnel, and by month per user and account. */
 export interface TunnelTables {
   tunnels: {
     id: string;
@@ -19,7 +19,7 @@ export interface TunnelTables {
   user_usage: { account_id: string; user_id: string; month: string; bytes: number };
 }
 
-/** Makes {@link TunnelTables}. */
+/** Creates {@link TunnelTables}. */
 export const tunnels: Migration = {
   name: "tunnels",
   async run(db) {

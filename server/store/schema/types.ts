@@ -1,15 +1,15 @@
 import type { Kysely } from "kysely";
 
-/** The databases that we speak to, as Kysely and better-auth call them. */
+/** The supported databases, named as in Kysely and better-auth. */
 export type Dialect = "sqlite" | "postgres";
 
-/** One step of the schema. Once it has landed it is never changed: the next one mends it. */
+/** A migration. After it landed it is never changed; a new one corrects it. */
 export interface Migration {
-  /** Unique for ever: a database remembers by it what was done. */
+  /** The permanent, unique name under which a database records the migration. */
   readonly name: string;
   /**
-   * Does the step, inside the transaction of all of them. The handle knows no tables, as those of today are not those
-   * that the steps before made: `db.$extendTables<…>()` tells it.
+   * Runs inside the transaction for all migrations. The handle knows no tables, because the current definitions differ
+   * from those that earlier migrations created. Declare them by `db.$extendTables<…>()`.
    */
   run(db: Kysely<Record<never, never>>, dialect: Dialect): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Generated } from "kysely";
 import type { Dialect, Migration } from "./types.ts";
 
-/** Request views and what they captured. Times are Unix milliseconds. */
+/** Request views and captures. Times are Unix milliseconds. */
 export interface ViewTables {
   views: {
     id: string;
@@ -10,62 +10,62 @@ export interface ViewTables {
     name: string;
     created_at: number;
     answer_status: number;
-    /** JSON: pairs of name and value. */
+    /** JSON: pairs (name, value). */
     answer_headers: string;
     answer_body: string;
     answer_delay_ms: number;
     answer_cors: number;
-    /** Whether placeholders in body and headers stand for values of the request. */
+    /** Whether placeholders in body and headers are replaced by values from the call. */
     answer_template: Generated<number>;
     /** The provider whose verification challenge the view responds to. */
     answer_challenge: string | null;
-    /** The secret with which the provider wants the response to be signed, or which it shows. */
+    /** The provider's secret. */
     answer_secret: string | null;
     retention_days: number;
     max_captures: number;
-    /** What it has now: captures, and their bytes. */
+    /** Current captures and their bytes. */
     captures: Generated<number>;
     bytes: Generated<number>;
-    /** Of the newest capture it ever had. */
+    /** The newest cursor ever. */
     last_cursor: Generated<number>;
     oldest_at: number | null;
     last_capture_at: number | null;
   };
-  /** The last number of a view that an account was given. */
+  /** The last view number in each account. */
   view_numbers: { account_id: string; last: number };
-  /** Captures that were deleted one by one and can be restored for some minutes. */
+  /** Captures that were deleted one by one, and can be restored for some minutes. */
   removed_captures: ViewTables["captures"] & { removed_at: number };
-  /** Views that are gone, and whose captures have yet to go. */
+  /** Deleted views whose captures still exist. */
   removed_views: { id: string };
   captures: {
     view_id: string;
-    /** Counts up within its view, in the order of the commits. */
+    /** Counts up within the view, in commit order. */
     cursor: number;
     received_at: number;
     method: string;
     target: string;
     host: string;
     http_version: string;
-    /** JSON: names and values in turn, one character a byte. */
+    /** JSON: alternating names and values, one character per byte. */
     headers: string;
     address: string;
     content_type: string | null;
     body_size: number;
-    /** Of the pieces behind {@link body}, where there are any. */
+    /** The id of the chunks behind {@link body}, if any. */
     body_id: string | null;
-    /** What it counts for, in bytes. */
+    /** The capture's size in bytes. */
     size: number;
-    /** The body's beginning, maybe all of it. */
+    /** The body, or its beginning. */
     body: Uint8Array;
-    /** JSON as in {@link headers}; null for none. SQLite reads columns in their order, so lists leave out both of these. */
+    /** JSON as in {@link headers}; null if empty. SQLite reads columns in their order, so lists omit both of these. */
     trailers: string | null;
   };
   body_pieces: { body_id: string; number: number; bytes: Uint8Array };
-  /** Bodies whose capture is not there yet: what is left of them after a crash is removed. */
+  /** Bodies without a capture yet. Those left by a crash are removed. */
   uploads: { body_id: string; begun_at: number };
 }
 
-/** Makes {@link ViewTables}. */
+/** Creates {@link ViewTables}. */
 export const views: Migration = {
   name: "views",
   async run(db, dialect) {
@@ -126,7 +126,7 @@ export const views: Migration = {
   },
 };
 
-/** Adds trailers, deletions that can be undone, and responses that depend on the request. */
+/** Adds trailers, restorable deletions, and responses that depend on the request. */
 export const viewResponses: Migration = {
   name: "view_responses",
   async run(db, dialect) {
@@ -158,7 +158,7 @@ export const viewResponses: Migration = {
   },
 };
 
-/** What each database calls a column of bytes. */
+/** Returns the type for bytes. */
 function bytesOf(dialect: Dialect): "blob" | "bytea" {
   return dialect === "postgres" ? "bytea" : "blob";
 }

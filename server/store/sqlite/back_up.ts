@@ -3,33 +3,33 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { retryWhileHeld, syncFolderAt } from "../../../common/platform/mod.ts";
 
-/** What {@link backUp} did. */
+/** The result of {@link backUp}. */
 export interface Backup {
-  /** The database that was copied. */
+  /** The copied database. */
   source: string;
-  /** Size of the copy, in bytes. */
+  /** The copy's size in bytes. */
   bytes: number;
 }
 
 /**
- * Copies the embedded database as it is at one moment, while servers go on reading and writing. The copy is on disk, and
- * readable by its owner alone, when this returns; nothing is left of one that fails.
- * @param dataDir folder of the database
- * @param copyPath a file that is not there yet
+ * Copies the embedded database as a consistent snapshot while servers keep reading and writing. On return the copy is
+ * on the disk, readable only by its owner. A failure leaves no files.
+ * @param dataDir the database folder
+ * @param copyPath a file that does not exist yet
  * @throws Error with a line for the operator
  */
 export function backUp(dataDir: string, copyPath: string): Backup {
   const source = join(dataDir, "portway.db");
-  if (!existsSync(source)) throw new Error(`there is no database ${source}`);
+  if (!existsSync(source)) throw new Error(`the database ${source} does not exist`);
   makeEmpty(copyPath);
   const part = `${copyPath}.part`;
   try {
-    // Made before SQLite writes to it, so that nobody else can read it meanwhile.
+    // The file exists before SQLite writes to it, so other users cannot read it meanwhile.
     makeEmpty(part);
     copy(source, part);
     syncFile(part);
     retryWhileHeld(() => renameSync(part, copyPath));
-    // So that its entry is there after a crash of the machine.
+    // The directory entry survives a crash of the machine.
     syncFolderAt(dirname(copyPath));
     return { source, bytes: statSync(copyPath).size };
   } catch (cause) {
@@ -38,20 +38,20 @@ export function backUp(dataDir: string, copyPath: string): Backup {
   }
 }
 
-/** Takes a name that nobody has yet. */
+/** Creates an empty file, which must not exist yet. */
 function makeEmpty(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (cause) {
     const isThere = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
-    throw isThere ? new Error(`${path} is there already, and is left as it is`, { cause }) : cannotCopy(path, cause);
+    throw isThere ? new Error(`${path} already exists`, { cause }) : cannotCopy(path, cause);
   }
 }
 
 const cannotCopy = (path: string, cause: unknown): Error =>
   new Error(`cannot write ${path}: ${cause instanceof Error ? cause.message : cause}`, { cause });
 
-/** SQLite's own way: a snapshot without gaps. */
+/** Copies with SQLite's own snapshot. */
 function copy(source: string, copyPath: string): void {
   const database = new DatabaseSync(source, { readOnly: true });
   try {
@@ -63,7 +63,7 @@ function copy(source: string, copyPath: string): void {
 }
 
 function syncFile(path: string): void {
-  // For writing, or Windows refuses.
+  // Windows requires write access for this.
   const descriptor = openSync(path, "r+");
   try {
     fsyncSync(descriptor);

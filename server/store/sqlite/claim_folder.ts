@@ -2,27 +2,27 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-/** A folder that is nobody else's. */
+/** Exclusive use of a folder. */
 export interface FolderClaim {
-  /** Lets others have it. */
+  /** Ends the exclusive use. */
   release(): void;
 }
 
-/** SQLite's code for a lock that somebody else has. */
+/** SQLite's error code for a lock held elsewhere. */
 const BUSY = 5;
 
 /**
- * Takes a folder for one store alone, until it is released or the process ends. What is locked is an empty database, as
- * SQLite locks files on every system: so a process that was killed leaves nothing locked, and where the folder can have
- * a database at all, it can have this. The database itself cannot be locked so, since others read it meanwhile to copy it.
- * @throws Error when it is another's, or the file cannot be made
+ * Claims a folder for one store until it is released or the process ends. The lock is on an empty database, because
+ * SQLite locks files on every system: a killed process leaves no lock, and any folder that can hold a database can hold
+ * this file. The main database stays unlocked, so that a backup can read it.
+ * @throws Error when another store holds the folder, or the file cannot be created
  */
 export function claimFolder(dataDir: string): FolderClaim {
   const path = join(dataDir, "portway.lock");
   makeFile(path);
   const file = new DatabaseSync(path);
   try {
-    // A journal would be a file that who is killed leaves behind.
+    // A journal file would remain after a kill.
     file.prepare("pragma journal_mode = memory").get();
     file.prepare("begin exclusive").run();
     return { release: () => file.close() };
@@ -30,14 +30,14 @@ export function claimFolder(dataDir: string): FolderClaim {
     file.close();
     const isTaken = cause instanceof Error && "errcode" in cause && (Number(cause.errcode) & 0xff) === BUSY;
     if (!isTaken) throw cause;
-    throw new Error("another server that runs has this folder: give each one of its own with --data-dir", { cause });
+    throw new Error("another running server uses this folder: give each server its own with --data-dir", { cause });
   }
 }
 
 /**
- * Makes an empty file for its owner alone, unless it is there. One that is there is not even opened: to close it again
- * would let go of the locks that this process has on it, as POSIX has it (https://sqlite.org/howtocorrupt.html, 2.2).
- * @throws Error when it cannot be made
+ * Creates an empty file for its owner, unless it exists. An existing file is not even opened, because closing it again
+ * would release this process's POSIX locks on it (https://sqlite.org/howtocorrupt.html, 2.2).
+ * @throws Error when the file cannot be created
  */
 export function makeFile(path: string): void {
   try {

@@ -16,15 +16,15 @@ import type { Store } from "../types.ts";
 const LOCK_WAIT_MS = 1000;
 
 /**
- * What views keep and drop under load is a few thousand pages: in memory, and copied from the log to the file once in
- * 16 MB instead of once in 4, they cost a third less. Memory is taken as it is needed.
+ * Views under load change a few thousand pages. Keeping those in memory, and checkpointing every 16 MB instead of 4,
+ * costs a third less. SQLite allocates the memory on demand.
  */
 const PACE = "pragma cache_size = -16000; pragma wal_autocheckpoint = 4000";
 
 /**
- * The embedded driver: one file, write-ahead log, every commit on disk before it is answered.
- * @param dataDir folder of the file; null for a database in memory
- * @param isAlone whether no other that is to be alone may be open in that folder, in this process or another
+ * Opens the embedded driver: one file with a write-ahead log; every commit reaches the disk before it returns.
+ * @param dataDir the folder with the file; null for a database in memory
+ * @param isAlone whether to claim the folder exclusively
  * @throws Error with the path when it cannot be opened
  */
 export async function openSqliteStore(dataDir: string | null, isAlone = false): Promise<Store> {
@@ -34,7 +34,8 @@ export async function openSqliteStore(dataDir: string | null, isAlone = false): 
     if (dataDir !== null) {
       mkdirSync(dataDir, { recursive: true, mode: 0o700 });
       if (isAlone) claim = claimFolder(dataDir);
-      // For its owner alone, in a folder that was there before too: what SQLite puts beside it goes by it.
+      // Only the owner may read it, even in a folder that existed before. SQLite copies these permissions to the files
+      // beside it.
       makeFile(path);
     }
     const watch = new StoreWatch(dataDir === null ? null : path);
@@ -51,28 +52,28 @@ export async function openSqliteStore(dataDir: string | null, isAlone = false): 
   }
 }
 
-/** Codes of SQLite (https://sqlite.org/rescode.html) for what the machine refuses: BUSY, LOCKED, NOMEM, READONLY, ... */
+/** SQLite codes (https://sqlite.org/rescode.html) for failures of the machine: BUSY, LOCKED, NOMEM, READONLY, … */
 const UNAVAILABLE: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26]);
 
-/** Knows whether what is stored is kept. */
+/** Tracks whether the database stores data. */
 class StoreWatch {
   readonly #path: string | null;
-  /** The file's number when it was opened. */
+  /** The file's inode when it was opened. */
   #inode: number | null = null;
   #failure: string | null = null;
   #isInTransaction = false;
 
-  /** @param path of the database, or null for one in memory */
+  /** @param path the database file, or null for one in memory */
   constructor(path: string | null) {
     this.#path = path;
   }
 
-  /** The file is there from now on. */
+  /** Records the inode of the file, which exists from now on. */
   begin(): void {
     this.#inode = this.#readInode();
   }
 
-  /** Why nothing can be stored now, or null. */
+  /** The reason why writes fail, or null. */
   get failing(): string | null {
     return this.#isLost() ? `the database ${this.#path} was deleted or replaced` : this.#failure;
   }
@@ -105,8 +106,8 @@ class StoreWatch {
 }
 
 /**
- * The number of the file that has a path now, -1 for none; null where there is no need to look. Windows lets nobody
- * remove or replace a database that is open, and on its disks with FAT a file's number may change.
+ * Returns the inode of the file at a path, -1 if missing, and null where no check is needed: Windows prevents removing
+ * or replacing an open database, and inodes on FAT may change.
  */
 export function readFileNumber(path: string, platform: string = process.platform): number | null {
   return platform === "win32" ? null : statSync(path, { throwIfNoEntry: false })?.ino ?? -1;
@@ -118,16 +119,16 @@ const BEGIN = "begin", COMMIT = "commit", ROLLBACK = "rollback";
 async function openDatabase(path: string, watch: StoreWatch): Promise<Kysely<Database>> {
   const file = new DatabaseSync(path);
   try {
-    // The order matters: a second relay that starts at once waits for the first one's lock.
+    // The order matters: a second relay that starts simultaneously waits for the first one's lock.
     file.exec(
       "pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on",
     );
-    // Only so does macOS write what is in the drive's cache; elsewhere a sync does, and this changes nothing.
+    // Only this makes macOS flush the drive's cache. Elsewhere a sync does, and the setting has no effect.
     file.exec("pragma fullfsync = on; pragma checkpoint_fullfsync = on");
     file.exec(PACE);
     const db = new Kysely<Database>({ dialect: new SqliteDialect({ database: adapt(file, watch) }) });
     await migrate(db, "sqlite");
-    // Waiting stops the whole process: a lock that somebody keeps costs one request, not all visitors' seconds.
+    // Waiting blocks the whole process, so a held lock costs one request instead of seconds for all visitors.
     file.exec(`pragma busy_timeout = ${LOCK_WAIT_MS}`);
     return db;
   } catch (error) {
@@ -136,7 +137,7 @@ async function openDatabase(path: string, watch: StoreWatch): Promise<Kysely<Dat
   }
 }
 
-/** What Kysely asks of a SQLite library, over node:sqlite. */
+/** Adapts node:sqlite to Kysely's interface. */
 function adapt(file: DatabaseSync, watch: StoreWatch): SqliteDatabase {
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string) => {
@@ -148,7 +149,8 @@ function adapt(file: DatabaseSync, watch: StoreWatch): SqliteDatabase {
   };
   return {
     close: () => file.close(),
-    // Kysely opens transactions with a plain `begin`; `immediate` takes the write lock at once and cannot fail half-way.
+    // Kysely opens transactions with a plain `begin`. `immediate` takes the write lock at once and cannot fail
+    // half-way.
     prepare: (sql) => adaptStatement(sql, prepare(sql === BEGIN ? "begin immediate" : sql), watch),
   };
 }
@@ -159,7 +161,7 @@ function adaptStatement(
   watch: StoreWatch,
 ): ReturnType<SqliteDatabase["prepare"]> {
   const isWrite = isWriting(sql);
-  // node:sqlite takes numbers, text, bytes and null; the tables hold nothing else.
+  // node:sqlite accepts numbers, text, bytes and null, and the tables hold only these.
   const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
   const run = (parameters: readonly unknown[]) => watch.run(sql, isWrite, () => statement.run(...values(parameters)));
   return {
@@ -171,8 +173,8 @@ function adaptStatement(
 }
 
 /**
- * Rolls back unless SQLite already did: a full disk, an I/O error or missing memory ends the transaction by itself
- * (https://sqlite.org/lang_transaction.html), and an error of the rollback would hide the error that led to it.
+ * Rolls back unless SQLite already did. A full disk, an I/O error or missing memory ends the transaction by itself
+ * (https://sqlite.org/lang_transaction.html), and a failing rollback would hide the original error.
  */
 function rollBack<T>(run: () => T): T | typeof NOTHING_CHANGED {
   try {

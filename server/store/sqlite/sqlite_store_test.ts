@@ -8,7 +8,7 @@ import { withFolder } from "../stores_kit_test.ts";
 
 const MODULE = new URL("../mod.ts", import.meta.url).href;
 
-/** Runs code in a process of its own. */
+/** Runs code in its own process. */
 async function evaluate(code: string): Promise<{ success: boolean; stderr: string }> {
   const command = new Deno.Command(Deno.execPath(), { args: ["eval", "--no-check", code], stdin: "null" });
   const { success, stderr } = await command.output();
@@ -47,13 +47,13 @@ Deno.test("SQLite in a file: a folder that one has alone, another may copy and s
   withFolder(async (dir) => {
     const alone = { dataDir: dir, isAlone: true };
     const store = await openStore(alone);
-    // More than once: what was refused must not have let go of the first one's lock.
+    // The loop shows that a refused claim does not release the first one's lock.
     for (let count = 0; count < 2; count++) {
-      await rejects(openStore(alone), /portway\.db: another server that runs has this folder: .*--data-dir$/);
+      await rejects(openStore(alone), /portway\.db: another running server uses this folder: .*--data-dir$/);
       const { success, stderr } = await evaluate(
         `await (await import("${MODULE}")).openStore(${JSON.stringify(alone)})`,
       );
-      deepEqual([success, /another server that runs has this folder/.test(stderr)], [false, true]);
+      deepEqual([success, /another running server uses this folder/.test(stderr)], [false, true]);
     }
     equal(backUp(dir, join(dir, "copy.db")).bytes > 0, true);
     await (await openStore({ dataDir: dir })).close();

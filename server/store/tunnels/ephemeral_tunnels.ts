@@ -3,17 +3,17 @@ import { LabelTaken, TooManyTunnels } from "../errors.ts";
 import type { Database } from "../schema/mod.ts";
 import { takeTurns } from "../take_turns.ts";
 
-/** An ephemeral tunnel as it is kept. Times are Unix milliseconds. */
+/** A stored ephemeral tunnel. Times are Unix milliseconds. */
 export interface EphemeralTunnel {
-  /** Public name of the record, for API paths. */
+  /** The public id in API paths. */
   id: string;
-  /** Host label under the ephemeral domain. */
+  /** The host label under the ephemeral domain. */
   label: string;
-  /** SHA-256 of the secret that its owner connects with, base64url. */
+  /** The SHA-256 hash of the secret with which its owner connects, base64url. */
   secretHash: string;
   createdAt: number;
   expiresAt: number;
-  /** Bytes carried so far, both directions. */
+  /** Bytes carried so far in both directions. */
   bytesUsed: number;
   bytesLimit: number;
 }
@@ -28,21 +28,21 @@ export interface EphemeralTraffic {
 export interface EphemeralTunnels {
   /**
    * Stores a new tunnel.
-   * @param limit tunnels that have not expired when this one is created; none when left out
+   * @param limit valid tunnels at this one's creation; no limit by default
    * @throws LabelTaken, TooManyTunnels
    */
   insert(tunnel: EphemeralTunnel, limit?: number): Promise<void>;
   findByLabel(label: string): Promise<EphemeralTunnel | null>;
   findById(id: string): Promise<EphemeralTunnel | null>;
-  /** Adds traffic to several tunnels in one transaction; unknown ids are passed over. */
+  /** Adds traffic to several tunnels in one transaction. Unknown ids are ignored. */
   addTraffic(traffic: readonly EphemeralTraffic[]): Promise<void>;
-  /** Removes those that expired before `time`, and says how many. */
+  /** Removes tunnels that expired before `time`. Returns their number. */
   removeExpired(time: number): Promise<number>;
-  /** How many expire after `time`. */
+  /** Counts tunnels that expire after `time`. */
   count(time: number): Promise<number>;
 }
 
-/** Ephemeral tunnels in any database that Kysely speaks to. */
+/** Creates ephemeral tunnels for either database. */
 export function createEphemeralTunnels(db: Kysely<Database>): EphemeralTunnels {
   return {
     insert: (tunnel, limit = Infinity) =>
@@ -62,7 +62,7 @@ export function createEphemeralTunnels(db: Kysely<Database>): EphemeralTunnels {
     },
     async addTraffic(traffic) {
       if (traffic.length === 0) return;
-      // In one order, as two servers would otherwise wait for each other's rows.
+      // Sorted, so that two servers never wait for each other's rows in a circle.
       const ordered = traffic.toSorted((one, other) => one.id < other.id ? -1 : 1);
       await db.transaction().execute(async (transaction) => {
         for (const { id, bytes } of ordered) {

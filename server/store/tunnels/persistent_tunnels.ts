@@ -3,35 +3,35 @@ import { LabelTaken, NameTaken, TooManyTunnels } from "../errors.ts";
 import type { Database } from "../schema/mod.ts";
 import { takeTurns } from "../take_turns.ts";
 
-/** Local ports that a tunnel may expose: any, or those of a list in ascending order. */
+/** Local ports that a tunnel may expose: all, or an ascending list. */
 export type AllowedPorts = "all" | readonly number[];
 
-/** A persistent tunnel as it is kept. Times are Unix milliseconds. */
+/** A stored persistent tunnel. Times are Unix milliseconds. */
 export interface PersistentTunnel {
   readonly id: string;
   /** The account whose members may use it. */
   readonly accountId: string;
-  /** Whose allowance it counts on: who ran its last session, and at first who made it. */
+  /** The user whose allowance pays for its traffic: the one who ran its last session, or else its creator. */
   readonly userId: string;
-  /** Unique in its account. */
+  /** Unique within the account. */
   readonly name: string;
-  /** Host label under the tunnels' domain. */
+  /** The host label under the tunnels' domain. */
   readonly label: string;
   readonly defaultPort: number;
   readonly allowedPorts: AllowedPorts;
-  /** Switched on by its owner. */
+  /** Whether its owner enabled it. */
   readonly enabled: boolean;
-  /** Switched off by the server's operator. */
+  /** Whether the server's operator suspended it. */
   readonly suspended: boolean;
   readonly createdAt: number;
 }
 
-/** What may change of a persistent tunnel. */
+/** The changeable parts of a persistent tunnel. */
 export type PersistentTunnelChange = Partial<
   Pick<PersistentTunnel, "userId" | "defaultPort" | "allowedPorts" | "enabled" | "suspended">
 >;
 
-/** Some of all tunnels, and how many there are. */
+/** A page of tunnels with the total number. */
 export interface TunnelPage {
   tunnels: PersistentTunnel[];
   total: number;
@@ -40,28 +40,29 @@ export interface TunnelPage {
 /** Persistent tunnels. */
 export interface PersistentTunnels {
   /**
-   * @param maxPerAccount how many an account may have
+   * Stores a new tunnel.
+   * @param maxPerAccount tunnels per account
    * @throws LabelTaken, NameTaken, TooManyTunnels
    */
   insert(tunnel: PersistentTunnel, maxPerAccount: number): Promise<void>;
   findById(id: string): Promise<PersistentTunnel | null>;
   findByLabel(label: string): Promise<PersistentTunnel | null>;
-  /** Those of the ids that are there. */
+  /** Finds tunnels by id, without missing ones. */
   findByIds(ids: readonly string[]): Promise<PersistentTunnel[]>;
-  /** Those of an account, by name. */
+  /** Lists an account's tunnels by name. */
   list(accountId: string): Promise<PersistentTunnel[]>;
-  /** Those of all accounts whose name or label holds `search`, newest first. */
+  /** Lists tunnels in all accounts whose name or label contains `search`, newest first. */
   listAll(search: string, offset: number, limit: number): Promise<TunnelPage>;
-  /** Returns the tunnel as it is then, or null when there is none of that id. */
+  /** Changes a tunnel. Returns the new state, or null for a missing one. */
   update(id: string, change: PersistentTunnelChange): Promise<PersistentTunnel | null>;
-  /** Removes it with its usage by day, and says whether it was there. */
+  /** Removes a tunnel with its daily usage. Returns whether it existed. */
   remove(id: string): Promise<boolean>;
 }
 
-/** Ids in one query: databases limit the number of parameters. */
+/** Ids per query: databases limit the number of parameters. */
 const IDS_AT_ONCE = 500;
 
-/** Persistent tunnels in any database that Kysely speaks to. */
+/** Creates persistent tunnels for either database. */
 export function createPersistentTunnels(db: Kysely<Database>): PersistentTunnels {
   const find = async (column: "id" | "label", value: string) => {
     const row = await db.selectFrom("tunnels").selectAll().where(column, "=", value).executeTakeFirst();
@@ -115,7 +116,7 @@ async function insert(db: Kysely<Database>, tunnel: PersistentTunnel, maxPerAcco
 }
 
 async function listAll(db: Kysely<Database>, search: string, offset: number, limit: number): Promise<TunnelPage> {
-  // Names and labels are letters, digits and dashes: what else is in the text finds nothing.
+  // Names and labels consist of letters, digits and dashes, so a search with other characters finds no rows.
   const pattern = `%${search.replace(/[%_\\]/g, "!")}%`;
   const some = db.selectFrom("tunnels").where((row) =>
     row.or([row("name", "like", pattern), row("label", "like", pattern)])

@@ -1,59 +1,59 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Database } from "../schema/mod.ts";
 
-/** Traffic of one tunnel to add to a day's. */
+/** Traffic to add to a tunnel's day. */
 export interface TunnelTraffic {
   readonly id: string;
   readonly bytes: number;
   readonly requests: number;
 }
 
-/** One user of one account. */
+/** A user in an account. */
 export interface AccountUser {
   readonly accountId: string;
   readonly userId: string;
 }
 
-/** Traffic of one user to add to a month's. */
+/** Traffic to add to a user's month. */
 export interface UserTraffic extends AccountUser {
   readonly bytes: number;
 }
 
-/** What was carried since the last time, on one day (UTC, such as 2026-11-22). */
+/** Traffic since the last report, on one day (UTC, such as 2026-11-22). */
 export interface UsageReport {
   readonly day: string;
   readonly tunnels: readonly TunnelTraffic[];
   readonly users: readonly UserTraffic[];
 }
 
-/** What a day's visitors brought. */
+/** A day's traffic. */
 export interface UsageDay {
   readonly day: string;
   readonly bytes: number;
   readonly requests: number;
 }
 
-/** Usage of persistent tunnels: by day and tunnel, and by month and user of an account. */
+/** Usage of persistent tunnels: by day per tunnel, and by month per user and account. */
 export interface UsageRecords {
   /**
-   * Adds a report, all of it or nothing.
-   * @returns the month's total of each of its users, in their order, whichever server they used
+   * Adds a report in one transaction.
+   * @returns the monthly totals for its users, in their order, across all servers
    */
   add(report: UsageReport): Promise<number[]>;
-  /** Days of a tunnel from `since` on, those without traffic left out. */
+  /** Lists a tunnel's days from `since` on, without days that had no traffic. */
   ofTunnel(id: string, since: string): Promise<UsageDay[]>;
-  /** Bytes of a month such as 2026-11. */
+  /** Returns the bytes in a month, such as 2026-11. */
   ofUser(user: AccountUser, month: string): Promise<number>;
-  /** Days of all tunnels together from `since` on. */
+  /** Lists the days of all tunnels together from `since` on. */
   ofAll(since: string): Promise<UsageDay[]>;
-  /** Removes days before `day`, and says how many rows. */
+  /** Removes days before `day`. Returns the number of rows. */
   removeBefore(day: string): Promise<number>;
 }
 
-/** Rows in one statement: databases limit the number of parameters. */
+/** Rows per statement: databases limit the number of parameters. */
 const ROWS_AT_ONCE = 500;
 
-/** Usage in any database that Kysely speaks to. */
+/** Creates usage records for either database. */
 export function createUsage(db: Kysely<Database>): UsageRecords {
   return {
     add: (report) => db.transaction().execute((transaction) => add(transaction, report)),
@@ -77,7 +77,7 @@ export function createUsage(db: Kysely<Database>): UsageRecords {
 
 async function add(db: Transaction<Database>, { day, tunnels, users }: UsageReport): Promise<number[]> {
   const month = day.slice(0, 7);
-  // In one order for every server: two that wait for each other's rows would never end.
+  // Sorted on every server, so that two of them never wait for each other's rows in a circle.
   const byTunnel = tunnels.map(({ id, bytes, requests }) => ({ tunnel_id: id, day, bytes, requests }))
     .sort((one, two) => compare(one.tunnel_id, two.tunnel_id));
   for (const values of inParts(byTunnel)) {
