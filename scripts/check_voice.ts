@@ -61,8 +61,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "scripts",
   "server",
   "server/access",
-  "server/accounts",
-  "server/captures",
   "server/guard",
   "server/hq",
   "server/http",
@@ -70,7 +68,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "server/proxy",
   "server/relay",
   "server/serving",
-  "server/store",
   "the root",
 ]);
 
