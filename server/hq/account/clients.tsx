@@ -1,7 +1,6 @@
 import type { Accounts, AuthorizedClient, TokenInfo } from "../../accounts/mod.ts";
 import { type Scope, SCOPES } from "../../access/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { goTo, requireViewer } from "../page.tsx";
+import { EMPTY_FORM, type FormState, goTo, readForm, refuseForm, requireViewer, textOf } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import {
   AskButton,

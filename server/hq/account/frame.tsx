@@ -1,7 +1,10 @@
 import type { Child } from "hono/jsx";
 import { doneNotice, requireViewer, servePage } from "../page.tsx";
-import type { HqContext } from "../types.ts";
-import { Badge, Notice, PageHead, Tabs } from "../ui/mod.ts";
+import type { Accounts } from "../../accounts/mod.ts";
+import type { TunnelManagement } from "../../relay/mod.ts";
+import { AllowancePanel } from "../tunnels/mod.ts";
+import type { HqApp, HqContext } from "../types.ts";
+import { AuditTable, Badge, Notice, PageHead, Panel, Tabs } from "../ui/mod.ts";
 
 /** What a page of the account section has of its own. */
 export interface AccountPage {
@@ -61,5 +64,37 @@ export function serveAccountPage(context: HqContext, page: AccountPage): Respons
         {page.content}
       </>
     ),
+  });
+}
+
+/** What the user has carried this month. */
+export function addUsage(app: HqApp, tunnels: TunnelManagement): void {
+  app.get("/account/usage", async (context) => {
+    const allowance = await tunnels.allowance(requireViewer(context));
+    return serveAccountPage(context, {
+      path: "/account/usage",
+      title: "Usage",
+      content: <AllowancePanel allowance={allowance} />,
+    });
+  });
+}
+
+/** What changed in the account. */
+export function addAccountAudit(app: HqApp, { clients }: Accounts): void {
+  app.get("/account/audit", async (context) => {
+    const entries = await clients.audit(requireViewer(context));
+    return serveAccountPage(context, {
+      path: "/account/audit",
+      title: "Audit log",
+      content: (
+        <Panel
+          title="Audit log"
+          about="What changed who may do what in this account, and where its calls were sent again, the newest first."
+          flush
+        >
+          <AuditTable entries={entries} />
+        </Panel>
+      ),
+    });
   });
 }

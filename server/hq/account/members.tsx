@@ -1,6 +1,5 @@
 import type { Accounts } from "../../accounts/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { goTo, requireViewer } from "../page.tsx";
+import { EMPTY_FORM, type FormState, goTo, readForm, refuseForm, requireViewer, textOf } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { serveAccountPage } from "./frame.tsx";
 import { MembersContent, readRole } from "./members_content.tsx";

@@ -1,6 +1,6 @@
 import type { Role } from "../../access/mod.ts";
 import type { Invitation, Member } from "../../accounts/mod.ts";
-import type { FormState } from "../form.ts";
+import type { FormState } from "../page.tsx";
 import type { Viewer } from "../types.ts";
 import {
   ActionButton,

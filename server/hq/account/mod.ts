@@ -1,11 +1,10 @@
 import type { Accounts } from "../../accounts/mod.ts";
 import type { TunnelManagement } from "../../relay/mod.ts";
 import type { HqApp } from "../types.ts";
-import { addAccountAudit } from "./audit.tsx";
+import { addAccountAudit, addUsage } from "./frame.tsx";
 import { addClients } from "./clients.tsx";
 import { addMembers } from "./members.tsx";
 import { addSecurity } from "./security.tsx";
-import { addUsage } from "./usage.tsx";
 
 /** The pages of an account and its user. */
 export function addAccount(app: HqApp, accounts: Accounts, tunnels: TunnelManagement): void {

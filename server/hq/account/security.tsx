@@ -1,6 +1,5 @@
 import type { Accounts, BrowserSession } from "../../accounts/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { goTo, requireViewer } from "../page.tsx";
+import { EMPTY_FORM, type FormState, goTo, readForm, refuseForm, requireViewer, textOf } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { ActionButton, Badge, type Html, Panel, Table, TextField, Time } from "../ui/mod.ts";
 import { browserOf } from "./browser_name.ts";

@@ -1,8 +1,9 @@
 import type { Child } from "hono/jsx";
 import { HttpError } from "../../../common/http_error.ts";
 import { doneNotice, requireViewer, servePage } from "../page.tsx";
-import type { HqContext, Viewer } from "../types.ts";
-import { Notice, PageHead, Tabs } from "../ui/mod.ts";
+import type { Accounts } from "../../accounts/mod.ts";
+import type { HqApp, HqContext, Viewer } from "../types.ts";
+import { AuditTable, type Html, Notice, PageHead, Panel, Tabs } from "../ui/mod.ts";
 
 /** What a page of the admin section has of its own. */
 export interface AdminPage {
@@ -82,4 +83,34 @@ export function pagesOf(
     return `${path}?${query}`;
   };
   return { newer: page > 1 ? to(page - 1) : null, older: page * PAGE_SIZE < total ? to(page + 1) : null };
+}
+
+/** A line to search a list by. */
+export function SearchForm({ action, label, value }: { action: string; label: string; value: string }): Html {
+  return (
+    <form method="get" action={action} class="search" role="search">
+      <input type="search" name="search" value={value} aria-label={label} placeholder={label} maxlength={100} />
+      <button type="submit" class="button small">Search</button>
+    </form>
+  );
+}
+
+/** What changed on the whole server. */
+export function addAdminAudit(app: HqApp, { admin }: Accounts): void {
+  app.get("/admin/audit", async (context) => {
+    const entries = await admin.audit(requireAdmin(context));
+    return serveAdminPage(context, {
+      path: "/admin/audit",
+      title: "Audit log",
+      content: (
+        <Panel
+          title="Audit log"
+          about="What changed who may do what, and where calls were sent again, in all accounts, the newest first."
+          flush
+        >
+          <AuditTable entries={entries} />
+        </Panel>
+      ),
+    });
+  });
 }

@@ -1,7 +1,7 @@
 import type { Accounts } from "../../accounts/mod.ts";
 import type { TunnelManagement } from "../../relay/mod.ts";
 import type { HqApp } from "../types.ts";
-import { addAdminAudit } from "./audit.tsx";
+import { addAdminAudit } from "./frame.tsx";
 import { addAdminTunnels } from "./tunnels.tsx";
 import { addUsers } from "./users.tsx";
 

@@ -1,7 +1,6 @@
 import type { Accounts } from "../../accounts/mod.ts";
 import type { OwnedTunnelInfo, TunnelManagement } from "../../relay/mod.ts";
-import { readForm } from "../form.ts";
-import { goTo } from "../page.tsx";
+import { goTo, readForm } from "../page.tsx";
 import { TunnelState } from "../tunnels/mod.ts";
 import type { HqApp, HqContext } from "../types.ts";
 import {
@@ -17,8 +16,7 @@ import {
   Time,
 } from "../ui/mod.ts";
 import { formatBytes } from "../../../common/format.ts";
-import { pagesOf, readListQuery, requireAdmin, serveAdminPage } from "./frame.tsx";
-import { SearchForm } from "./search.tsx";
+import { pagesOf, readListQuery, requireAdmin, SearchForm, serveAdminPage } from "./frame.tsx";
 
 const DAYS = 30;
 

@@ -1,6 +1,5 @@
 import type { Accounts, SignUpPolicy, UserInfo } from "../../accounts/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { goTo } from "../page.tsx";
+import { EMPTY_FORM, type FormState, goTo, readForm, refuseForm, textOf } from "../page.tsx";
 import type { HqApp, HqContext, Viewer } from "../types.ts";
 import {
   ActionButton,
@@ -16,8 +15,7 @@ import {
   Table,
   Time,
 } from "../ui/mod.ts";
-import { pagesOf, readListQuery, requireAdmin, serveAdminPage } from "./frame.tsx";
-import { SearchForm } from "./search.tsx";
+import { pagesOf, readListQuery, requireAdmin, SearchForm, serveAdminPage } from "./frame.tsx";
 
 /** Users: their accounts' plans, who is suspended, who is an admin. */
 export function addUsers(app: HqApp, accounts: Accounts): void {

@@ -1,7 +1,6 @@
 import type { Accounts } from "../../accounts/mod.ts";
-import { formTargetsOf } from "../entry/mod.ts";
-import { readForm, textOf } from "../form.ts";
-import { goTo, requireViewer, servePage } from "../page.tsx";
+import { formTargetsOf } from "../entry/sign_in.tsx";
+import { goTo, readForm, requireViewer, servePage, textOf } from "../page.tsx";
 import type { HqApp } from "../types.ts";
 import { ConsentCard, readResponse } from "./consent_card.tsx";
 

@@ -1,7 +1,6 @@
 import type { Accounts } from "../../accounts/mod.ts";
-import { EntryCard } from "../entry/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { goTo, requireViewer, servePage } from "../page.tsx";
+import { EntryCard } from "../entry/sign_in.tsx";
+import { EMPTY_FORM, type FormState, goTo, readForm, refuseForm, requireViewer, servePage, textOf } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { TextField } from "../ui/mod.ts";
 import { ConsentCard, readResponse } from "./consent_card.tsx";

@@ -3,7 +3,7 @@ import { HttpError } from "../../../common/http_error.ts";
 import { goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, Viewer } from "../types.ts";
 import { type Html, Notice } from "../ui/mod.ts";
-import { EntryCard } from "./card.tsx";
+import { EntryCard } from "./sign_in.tsx";
 
 /** The page that an invitation's link leads to. */
 export function addInvitation(app: HqApp, { members }: Accounts): void {

@@ -1,9 +1,8 @@
 import type { Accounts } from "../../accounts/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { goTo, servePage } from "../page.tsx";
+import { EMPTY_FORM, type FormState, goTo, readForm, refuseForm, servePage, textOf } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { TextField } from "../ui/mod.ts";
-import { EntryCard } from "./card.tsx";
+import { EntryCard } from "./sign_in.tsx";
 
 /** For who has forgotten their password. */
 export function addPasswordReset(app: HqApp, { entry }: Accounts): void {

@@ -1,10 +1,19 @@
-import type { Accounts } from "../../accounts/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { doneNotice, goTo, safeNext, servePage } from "../page.tsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { isLoopbackHost } from "../../../common/loopback.ts";
+import type { Accounts, Entered } from "../../accounts/mod.ts";
+import {
+  doneNotice,
+  EMPTY_FORM,
+  type FormState,
+  goTo,
+  readForm,
+  refuseForm,
+  safeNext,
+  servePage,
+  textOf,
+} from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
-import { type Html, TextField } from "../ui/mod.ts";
-import { EntryCard } from "./card.tsx";
-import { entryUrl, formTargetsOf, goOn, readWay, type Way, wayOfForm } from "./ways.ts";
+import { type Html, Notice, TextField } from "../ui/mod.ts";
 
 const DONE = {
   reset: "Your password is changed. Sign in with the new one.",
@@ -95,5 +104,90 @@ export function WayFields({ way }: { way: Way }): Html {
         <input key={name} type="hidden" name={name} value={value} />
       ))}
     </>
+  );
+}
+
+/** What brought somebody to an entry page, kept in its forms and links. */
+export interface Way {
+  /** A page of ours to go on to; "" for none. */
+  next: string;
+  /** The query that a client's login led here with, with all its parameters; "" for none. */
+  oauth: string;
+  /** The invitation that somebody follows; "" for none. */
+  invitation: string;
+}
+
+/** Names that only the query of a client's login has. */
+const OAUTH_NAMES = ["client_id", "sig"];
+
+/** The way that the query of an entry page tells. */
+export function readWay(url: string): Way {
+  const { search, searchParams } = new URL(url);
+  if (OAUTH_NAMES.every((name) => searchParams.has(name))) {
+    return { next: "", oauth: search.slice(1), invitation: "" };
+  }
+  const next = searchParams.get("next");
+  return {
+    next: next === null ? "" : safeNext(next, ""),
+    oauth: "",
+    invitation: searchParams.get("invitation") ?? "",
+  };
+}
+
+/** The way that a form kept in hidden fields. */
+export function wayOfForm(fields: URLSearchParams): Way {
+  return {
+    next: safeNext(fields.get("next"), ""),
+    oauth: fields.get("oauth") ?? "",
+    invitation: fields.get("invitation") ?? "",
+  };
+}
+
+/** The address of another entry page on the same way. */
+export function entryUrl(path: string, { next, oauth, invitation }: Way): string {
+  if (oauth !== "") return `${path}?${oauth}`;
+  const query = new URLSearchParams();
+  if (next !== "") query.set("next", next);
+  if (invitation !== "") query.set("invitation", invitation);
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** Goes on after a form that let somebody in. */
+export function goOn({ cookies, next }: Entered, way: Way): Response {
+  return goTo(next ?? safeNext(way.next), cookies);
+}
+
+/**
+ * The origins besides HQ to which a form of that query may redirect. After a client's login the browser continues at the
+ * client's own address, and browsers apply `form-action` to the whole chain of redirects. The query is not verified yet,
+ * so only a loopback address counts, as clients have: other text would become part of the page's policy.
+ */
+export function formTargetsOf(query: string): string[] {
+  const redirect = URL.parse(new URLSearchParams(query).get("redirect_uri") ?? "");
+  if (redirect === null || !isLoopbackHost(redirect.hostname)) return [];
+  // The URL standard lets a host contain `;` and `*`.
+  return /^https?:\/\/[\w.:[\]-]+$/.test(redirect.origin) ? [redirect.origin] : [];
+}
+
+/** The one form of a page without navigation, as signing in. */
+export interface EntryCardProps {
+  title: string;
+  lead?: Child;
+  /** What is wrong with the form as a whole. */
+  problem?: string;
+  /** A line below the form. */
+  below?: Child;
+}
+
+/** A page that is one form. */
+export function EntryCard({ title, lead, problem, below, children }: PropsWithChildren<EntryCardProps>): Html {
+  return (
+    <div class="card">
+      <h1>{title}</h1>
+      {lead && <p class="lead">{lead}</p>}
+      {problem !== undefined && <Notice tone="bad">{problem}</Notice>}
+      {children}
+      {below && <p class="beside">{below}</p>}
+    </div>
   );
 }

@@ -1,11 +1,18 @@
 import type { Accounts } from "../../accounts/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { goTo, servePage } from "../page.tsx";
+import { EMPTY_FORM, type FormState, goTo, readForm, refuseForm, servePage, textOf } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { type Html, TextField } from "../ui/mod.ts";
-import { EntryCard } from "./card.tsx";
-import { oauthOf, WayFields } from "./sign_in.tsx";
-import { entryUrl, formTargetsOf, goOn, readWay, type Way, wayOfForm } from "./ways.ts";
+import {
+  EntryCard,
+  entryUrl,
+  formTargetsOf,
+  goOn,
+  oauthOf,
+  readWay,
+  type Way,
+  WayFields,
+  wayOfForm,
+} from "./sign_in.tsx";
 
 /** Making a user: whoever comes, who was invited, and the first one of all. */
 export function addSignUp(app: HqApp, accounts: Accounts): void {

@@ -1,6 +1,5 @@
 import { formatBytes, formatDuration } from "../../../common/format.ts";
-import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
-import { readForm } from "../form.ts";
+import { doneNotice, goTo, readForm, requireViewer, servePage } from "../page.tsx";
 import type { HqApp } from "../types.ts";
 import {
   ActionButton,
@@ -21,8 +20,7 @@ import {
   Time,
   type Tone,
 } from "../ui/mod.ts";
-import { portsOf } from "./list.tsx";
-import { TunnelState } from "./state.tsx";
+import { portsOf, TunnelState } from "./list.tsx";
 import type { RequestInfo, TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 
 const DAYS = 30;

@@ -1,5 +1,14 @@
-import { EMPTY_FORM, type FormProblems, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { goTo, requireViewer, servePage } from "../page.tsx";
+import {
+  EMPTY_FORM,
+  type FormProblems,
+  type FormState,
+  goTo,
+  readForm,
+  refuseForm,
+  requireViewer,
+  servePage,
+  textOf,
+} from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { CheckField, FieldSet, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
 import { PlanNotice } from "./list.tsx";

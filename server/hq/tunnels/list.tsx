@@ -1,8 +1,19 @@
 import { doneNotice, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, Viewer } from "../types.ts";
-import { Commands, EmptyState, type Html, Icon, MeterBar, Notice, PageHead, Panel, Table, Time } from "../ui/mod.ts";
+import {
+  Badge,
+  Commands,
+  EmptyState,
+  type Html,
+  Icon,
+  MeterBar,
+  Notice,
+  PageHead,
+  Panel,
+  Table,
+  Time,
+} from "../ui/mod.ts";
 import { formatPorts } from "./ports.ts";
-import { TunnelState } from "./state.tsx";
 import type { AllowanceInfo, TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 
 /** All tunnels of the account. */
@@ -127,4 +138,12 @@ export function AllowancePanel({ allowance }: { allowance: AllowanceInfo }): Htm
       </p>
     </Panel>
   );
+}
+
+/** What a tunnel is doing, in a word. */
+export function TunnelState({ tunnel: { enabled, suspended, live } }: { tunnel: TunnelInfo }): Html {
+  if (suspended) return <Badge tone="bad" dot>Suspended</Badge>;
+  if (!enabled) return <Badge tone="warn" dot>Disabled</Badge>;
+  if (live.length === 0) return <Badge dot>Offline</Badge>;
+  return <Badge tone="good" dot>{live.length === 1 ? "Live" : `Live, ${live.length} ports`}</Badge>;
 }

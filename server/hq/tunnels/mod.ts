@@ -4,8 +4,7 @@ import { addTunnelDetail } from "./detail.tsx";
 import { addTunnelForms } from "./form.tsx";
 import { addTunnelList } from "./list.tsx";
 
-export { AllowancePanel } from "./list.tsx";
-export { TunnelState } from "./state.tsx";
+export { AllowancePanel, TunnelState } from "./list.tsx";
 
 /** The pages of persistent tunnels. */
 export function addTunnels(app: HqApp, tunnels: TunnelManagement): void {

@@ -1,5 +1,5 @@
 import { formatBytes } from "../../../common/format.ts";
-import type { Html } from "./html.ts";
+import type { Html } from "./parts.tsx";
 
 /** What a day carried. */
 export interface DayBar {

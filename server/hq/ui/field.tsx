@@ -1,5 +1,5 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
-import type { Html } from "./html.ts";
+import type { Html } from "./parts.tsx";
 
 /** What a form field shows besides its control. */
 interface FieldTexts {

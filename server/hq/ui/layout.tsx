@@ -1,8 +1,7 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { PROJECT, RELEASE } from "../../../common/release.ts";
 import type { Viewer } from "../types.ts";
-import { Icon } from "./icon.tsx";
-import type { Html } from "./html.ts";
+import { type Html, Icon } from "./parts.tsx";
 
 /** Parts of HQ that its bar leads to. */
 export type Section = "tunnels" | "views" | "account" | "admin";

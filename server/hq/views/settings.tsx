@@ -1,7 +1,16 @@
 import type { DescribedView, ViewService } from "../../captures/mod.ts";
-import { EMPTY_FORM, type FormProblems, type FormState, readForm, refuseForm, textOf } from "../form.ts";
 import { badField } from "../../http/mod.ts";
-import { goTo, requireViewer, servePage } from "../page.tsx";
+import {
+  EMPTY_FORM,
+  type FormProblems,
+  type FormState,
+  goTo,
+  readForm,
+  refuseForm,
+  requireViewer,
+  servePage,
+  textOf,
+} from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { AskButton, AskDialog, CheckField, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
 

@@ -1,7 +1,16 @@
 import { formatBytes } from "../../../common/format.ts";
 import type { DescribedView, ViewService } from "../../captures/mod.ts";
-import { EMPTY_FORM, type FormState, readForm, refuseForm, textOf } from "../form.ts";
-import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
+import {
+  doneNotice,
+  EMPTY_FORM,
+  type FormState,
+  goTo,
+  readForm,
+  refuseForm,
+  requireViewer,
+  servePage,
+  textOf,
+} from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { Commands, CopyText, EmptyState, type Html, PageHead, Panel, Table, TextField, Time } from "../ui/mod.ts";
 

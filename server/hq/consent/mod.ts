@@ -1,2 +1,0 @@
-export { addAuthorize } from "./authorize.tsx";
-export { addDevice } from "./device.tsx";
