@@ -5,18 +5,18 @@ import { type Answer, type Handler, isHostOf, Lazy } from "../http/mod.ts";
 import type { OpenedSite } from "./site.ts";
 import type { HqOptions } from "./types.ts";
 
-/** The management site. Whoever creates it closes it. */
+/** The management site. Its creator closes it. */
 export interface Hq {
-  /** Its pages. */
+  /** Handles its pages. */
   readonly pages: Handler;
-  /** What browsers get for addresses that nobody has: to be asked last. */
+  /** Handles unknown addresses in browsers. It must be the last handler. */
   readonly missing: Handler;
-  /** Loads what its pages are made of. @throws HttpError 500 when that fails */
+  /** Loads the page modules. @throws HttpError 500 when that fails */
   load(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** First parts of the paths that are HQ's. */
+/** First segments in HQ's paths. */
 const PLACES: ReadonlySet<string> = new Set([
   "account",
   "admin",
@@ -35,7 +35,7 @@ const PLACES: ReadonlySet<string> = new Set([
   "views",
 ]);
 
-/** The management site, whose fifty modules are loaded when a page is wanted or the server has time for it. */
+/** Creates the management site. Its fifty modules load with the first page, or when the server is idle. */
 export function createHq(options: HqOptions): Hq {
   const { log, url } = options;
   const site = new Lazy<OpenedSite>({
@@ -66,7 +66,7 @@ export function createHq(options: HqOptions): Hq {
   };
 }
 
-/** Whether a path is HQ's. The root is so for browsers alone: programs get a text that greets them. */
+/** Whether a path belongs to HQ. The root does for browsers only; programs get a text. */
 function isPlace(exchange: Exchange): boolean {
   const first = /^\/([^/?]*)/.exec(exchange.path)?.[1] ?? "";
   return first === "" ? /^\/(?:\?|$)/.test(exchange.path) && isForPeople(exchange) : PLACES.has(first);

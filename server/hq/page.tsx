@@ -4,34 +4,34 @@ import { HttpError } from "../../common/http_error.ts";
 import type { HqContext, HqSite, Viewer } from "./types.ts";
 import { Layout, Notice, type Section } from "./ui/mod.ts";
 
-/** A page of HQ, less what all of them have. */
+/** A page without the parts that all pages share. */
 export interface HqPage {
   title: string;
   content: Child;
   section?: Section;
-  /** 200 when left out. */
+  /** 200 by default. */
   status?: number;
-  /** Names of modules and stylesheets in assets/ that only this page needs. */
+  /** Modules and stylesheets for this page only, by file name. */
   scripts?: readonly string[];
   styles?: readonly string[];
   shape?: "wide" | "narrow" | "landing";
-  /** Origins besides HQ's that a form of the page may lead to. */
+  /** Origins besides HQ's to which the page's forms may lead. */
   formTargets?: readonly string[];
 }
 
-/** Where files of pages are: below it come their version and name. */
+/** Path prefix for page files. */
 export const ASSETS_PATH = "/hq/";
 
-/** Answers with a page. */
+/** Responds with a page. */
 export function servePage(context: HqContext, page: HqPage): Response {
   return renderPage(context.var.site, context.var.viewer, page);
 }
 
-/** {@link servePage} where there is no context, as for errors. */
+/** Renders a page without a request context, for errors. */
 function renderPage(site: HqSite, viewer: Viewer | null, page: HqPage): Response {
   const asset = (name: string) => `${ASSETS_PATH}${site.assets.version}/${site.assets.findPath(name)}`;
   const { title, section, scripts, styles, shape, content } = page;
-  // No component of ours waits for anything, so the text is there at once.
+  // No component waits, so the text is complete at once.
   const html = String(
     <Layout {...{ title, viewer, section, asset, scripts, styles, shape, canSignUp: site.canSignUp }}>
       {content}
@@ -45,7 +45,7 @@ function renderPage(site: HqSite, viewer: Viewer | null, page: HqPage): Response
 }
 
 function pageHeaders({ url }: HqSite, formTargets: readonly string[] = []): Record<string, string> {
-  // A path and not 'self': what visitors captured and what the proxy fetched may lie on the same origin.
+  // A path instead of 'self', because captured and proxied responses can have the same origin.
   const own = url.origin + ASSETS_PATH;
   return {
     "content-type": "text/html; charset=utf-8",
@@ -64,40 +64,40 @@ function pageHeaders({ url }: HqSite, formTargets: readonly string[] = []): Reco
     "cross-origin-resource-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    // So much that the Origin of our own forms is told, and nothing to other sites.
+    // HQ's own forms send their Origin. Other sites get no referrer.
     "referrer-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "vary": "accept, cookie",
   };
 }
 
-/** Redirects to another page of HQ after a form. @param path a path of HQ, never unchecked input: see {@link safeNext} */
+/** Redirects to another HQ page after a form. @param path an HQ path, never unchecked input: see {@link safeNext} */
 export function goTo(path: string, cookies: readonly string[] = []): Response {
   const headers = new Headers({ location: encodeLocation(path), "cache-control": "no-store" });
   for (const cookie of cookies) headers.append("set-cookie", cookie);
   return new Response(null, { status: 303, headers });
 }
 
-/** A URL reference in the characters that a Location field may have; percent-encoded parts stay as they are. */
+/** Percent-encodes the characters that a Location field cannot contain. */
 function encodeLocation(url: string): string {
   return url.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
 }
 
-/** Where to go on after signing in: a path of ours, else `fallback`. Anything that could lead to another site is refused. */
+/** Returns an HQ path to continue at, else `fallback`. Text that could lead to another site is refused. */
 export function safeNext(next: string | null | undefined, fallback = "/tunnels"): string {
-  // One slash, and no backslash or control character, which browsers read as a slash or leave out.
+  // One slash, without backslashes and control characters, which browsers treat as a slash or drop.
   // deno-lint-ignore no-control-regex -- what must not pass
   return next && /^\/(?![/\\])[^\\\x00-\x20]*$/.test(next) ? next : fallback;
 }
 
-/** The viewer of a page that is for those who signed in. @throws HttpError 401, which becomes a way to the sign-in page */
+/** Returns the signed-in viewer. @throws HttpError 401, which becomes a redirect to the sign-in page */
 export function requireViewer(context: HqContext): Viewer {
   const { viewer } = context.var;
   if (viewer === null) throw new HttpError(401, "unauthorized", "This page needs you to sign in.");
   return viewer;
 }
 
-/** The page that says what went wrong. */
+/** Renders an error page. */
 export function renderError(site: HqSite, viewer: Viewer | null, error: HttpError): Response {
   const response = renderPage(site, viewer, {
     title: error.message,
@@ -117,33 +117,30 @@ export function renderError(site: HqSite, viewer: Viewer | null, error: HttpErro
   return response;
 }
 
-/** Messages after a form, by the code in `?done=`. */
+/** Returns the message after a form, by the code in `?done=`. */
 export function doneNotice(context: HqContext, messages: Readonly<Record<string, string>>): Child {
   const code = context.req.query("done");
   return code !== undefined && Object.hasOwn(messages, code) ? <Notice tone="good">{messages[code]}</Notice> : null;
 }
 
-/** Bytes of a form: texts of people, never files. */
+/** Most bytes in a form, which contains short texts and never files. */
 const MAX_FORM_BYTES = 64 * 1024;
 
-/** What is wrong with fields of a form, by their names; under `form` what concerns no single one. */
+/** Problems of a form by field name; `form` for a problem without a single field. */
 export type FormProblems = Readonly<Record<string, string | undefined>>;
 
-/** A form as it was sent, to be shown again with what is wrong. */
+/** A submitted form with its problems, to show it again. */
 export interface FormState {
   values: Readonly<Record<string, string>>;
   problems: FormProblems;
-  /** 200, or that of the error. */
+  /** 200, or the error's status. */
   status: number;
 }
 
-/** A form that nobody has filled in. */
+/** An empty form. */
 export const EMPTY_FORM: FormState = { values: {}, problems: {}, status: 200 };
 
-/**
- * The fields of a posted form.
- * @throws HttpError 413 or 415 for what no form of ours sends
- */
+/** Reads a posted form. @throws HttpError 413 or 415 for a body that no HQ form sends */
 export async function readForm(context: HqContext): Promise<URLSearchParams> {
   const { exchange } = context.env;
   const type = exchange.header("content-type")?.split(";")[0].trim().toLowerCase();
@@ -160,13 +157,10 @@ export async function readForm(context: HqContext): Promise<URLSearchParams> {
   return new URLSearchParams(Buffer.concat(pieces).toString("utf8"));
 }
 
-/**
- * The form with what a function said against it, for the fields it may name.
- * @throws `error` when it is nothing that a form could mend
- */
+/** Returns the form with an error beside the field that it names. @throws `error` when the user cannot correct it */
 export function refuseForm(fields: URLSearchParams, error: unknown, names: readonly string[] = []): FormState {
   if (!(error instanceof HttpError) || error.status >= 500) throw error;
-  // As programs are told it; here the field says itself which it is.
+  // The API names the field. Beside the field its name is redundant.
   const message = error.message.replace(/^Field "[^"]*" /, "It ");
   const text = error.details === undefined ? message : `${message} ${error.details}`;
   const named = fieldOf(error);
@@ -174,10 +168,10 @@ export function refuseForm(fields: URLSearchParams, error: unknown, names: reado
   return { values: Object.fromEntries(fields), problems: { [field]: text }, status: error.status };
 }
 
-/** A field of a form; "" when it was not sent. */
+/** Returns a form field; "" when it is missing. */
 export const textOf = (fields: URLSearchParams, name: string): string => fields.get(name) ?? "";
 
-/** The field that an error is about, as programs are told it. */
+/** Returns the field that an API error names. */
 function fieldOf({ body }: HttpError): string | undefined {
   const told = body?.error;
   if (typeof told !== "object" || told === null || !("field" in told)) return undefined;

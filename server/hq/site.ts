@@ -20,16 +20,16 @@ import { addTunnels } from "./tunnels/mod.ts";
 import type { HqEnv, HqOptions, HqSite, Viewer } from "./types.ts";
 import { addViewPages, VIEW_ASSETS } from "./views/mod.ts";
 
-/** What answers requests to HQ, its pages in memory. */
+/** HQ's handlers, with all pages loaded. */
 export interface OpenedSite {
-  /** A page, a form or a file of HQ's. */
+  /** Handles a page, a form or a file. */
   readonly answer: (exchange: Exchange) => Answer | Promise<Answer>;
   readonly refuse: (error: HttpError, exchange: Exchange) => Response;
-  /** The page for addresses that nobody has. */
+  /** Renders the page for unknown addresses. */
   readonly answerMissing: () => Response | Promise<Response>;
 }
 
-/** Makes HQ's routes, and reads the files that its pages need. */
+/** Creates HQ's routes and reads the files that its pages load. */
 export function openSite({ url, ephemeralUrl, accounts, tunnels, views, readApi }: HqOptions): OpenedSite {
   const site: HqSite = {
     url,
@@ -43,7 +43,7 @@ export function openSite({ url, ephemeralUrl, accounts, tunnels, views, readApi 
     context.set("site", site);
     context.set("viewer", null);
     if (!isHarmless(exchange)) requireOwnOrigin(exchange, url.origin);
-    // Who may not come in may still leave.
+    // A suspended user can still sign out.
     if (context.req.path !== "/sign-out") context.set("viewer", await findViewer(exchange, accounts));
     await next();
   });
@@ -63,7 +63,7 @@ export function openSite({ url, ephemeralUrl, accounts, tunnels, views, readApi 
     throw nothingHere();
   });
   app.onError((error, { env, var: { viewer } }) => {
-    // What is no error of ours goes into the log first.
+    // The app logs errors that are no HttpError.
     if (!(error instanceof HttpError)) throw error;
     return refusePage(site, viewer, error, env.exchange);
   });
@@ -80,12 +80,12 @@ export function openSite({ url, ephemeralUrl, accounts, tunnels, views, readApi 
 async function findViewer(exchange: Exchange, { authenticate, accountsOf }: Accounts): Promise<Viewer | null> {
   if (exchange.header("cookie") === null) return null;
   const principal = await authenticate(exchange);
-  // Tokens are for the API.
+  // Tokens are for the API only.
   if (principal?.via !== "session") return null;
   return { ...principal, accounts: await accountsOf(principal) };
 }
 
-/** `/hq/<version>/<name>`, or without the version for what has to find a file by its name alone. */
+/** Serves `/hq/<version>/<name>`, or `/hq/<name>` for files that load each other by name. */
 function answerAsset({ path, method, request }: Exchange, assets: PageAssets): Response {
   const [version, ...names] = path.slice(ASSETS_PATH.length).replace(/\?.*$/s, "").split("/");
   if (method !== "GET" && method !== "HEAD") {
@@ -99,7 +99,7 @@ function answerAsset({ path, method, request }: Exchange, assets: PageAssets): R
   return answer;
 }
 
-/** A page for what went wrong; who only has to sign in is asked to. */
+/** Renders an error. A missing sign-in redirects to the sign-in page instead. */
 function refusePage(site: HqSite, viewer: Viewer | null, error: HttpError, exchange: Exchange): Response {
   if (error.code === "unauthorized") {
     const next = exchange.method === "GET" ? `?next=${encodeURIComponent(exchange.path)}` : "";

@@ -8,22 +8,22 @@ import type { Accounts } from "../accounts/mod.ts";
 import type { ViewService } from "../captures/mod.ts";
 import type { TunnelManagement } from "../relay/mod.ts";
 
-/** What the management site is made of. */
+/** The management site's options. */
 export interface HqOptions {
-  /** HQ's own URL: it answers at that host alone. */
+  /** HQ's own URL. HQ responds at this host only. */
   url: URL;
-  /** Below whose host ephemeral tunnels appear. */
+  /** The URL whose subdomains are ephemeral tunnels. */
   ephemeralUrl: URL;
   accounts: Accounts;
   tunnels: TunnelManagement;
-  /** Request views, for members. */
+  /** Accounts' request views. */
   views: ViewService;
-  /** The OpenAPI document of this server. */
+  /** Returns this server's OpenAPI document. */
   readApi(): Promise<ApiObject>;
   log: Logger;
 }
 
-/** Who looks at a page, and the accounts they may switch to. */
+/** A page's signed-in user, with the accounts that they may switch to. */
 export interface Viewer extends Principal {
   readonly accounts: readonly AccountSummary[];
 }
@@ -36,23 +36,23 @@ export interface AccountSummary {
   readonly role: Role;
 }
 
-/** What all pages are made with. */
+/** Values that all pages share. */
 export interface HqSite {
   /** HQ's own URL. */
   readonly url: URL;
-  /** Below whose host ephemeral tunnels appear. */
+  /** The URL whose subdomains are ephemeral tunnels. */
   readonly ephemeralUrl: URL;
   readonly assets: PageAssets;
-  /** Whether strangers can make a user here. */
+  /** Whether sign-up is open to all. */
   readonly canSignUp: boolean;
 }
 
-/** What a Hono app of pages finds in its context. */
+/** Context variables in HQ's Hono app. */
 export interface HqEnv extends ExchangeEnv {
   Variables: { site: HqSite; viewer: Viewer | null };
 }
 
-/** A request to HQ, with what the middleware has found out about it. */
+/** A request to HQ with the context variables set. */
 export type HqContext = Context<HqEnv>;
-/** Routes of HQ; each section adds its own. */
+/** The Hono app to which each section adds its routes. */
 export type HqApp = Hono<HqEnv>;

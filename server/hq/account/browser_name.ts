@@ -1,4 +1,4 @@
-/** Names that browsers have in what they call themselves, those first that others claim to be too. */
+/** User-Agent patterns. Browsers that name other browsers too come first. */
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgA?\//, "Edge"],
   [/\bOPR\//, "Opera"],
@@ -15,7 +15,7 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** What people call the browser behind a User-Agent field, such as `Firefox on Linux`. */
+/** Returns a browser's familiar name by its User-Agent field, such as `Firefox on Linux`. */
 export function browserOf(userAgent: string): string {
   const find = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
   const browser = find(BROWSERS), system = find(SYSTEMS);

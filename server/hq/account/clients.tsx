@@ -19,7 +19,7 @@ import {
 } from "../ui/mod.ts";
 import { serveAccountPage } from "./frame.tsx";
 
-/** What programs may do for a user: clients that they have authorized, and tokens that they made. */
+/** Adds the pages about clients and tokens that act for a user. */
 export function addClients(app: HqApp, { clients }: Accounts): void {
   app.get("/account/clients", async (context) => {
     const list = await clients.list(requireViewer(context));
@@ -56,7 +56,7 @@ function addTokens(app: HqApp, clients: Accounts["clients"]): void {
       const days = fields.get("days");
       const form = { name: textOf(fields, "name"), scopes, days: days === "never" ? null : Number(days) };
       const { token } = await clients.createToken(viewer, form);
-      // Shown by this very answer: a redirect would have to keep it somewhere.
+      // This response shows the token. A redirect would have to store it.
       return await serve(context, EMPTY_FORM, token);
     } catch (error) {
       const state = refuseForm(fields, error, ["name", "scopes", "days"]);
@@ -137,7 +137,7 @@ function ClientList({ list, asked }: { list: readonly AuthorizedClient[]; asked?
 
 const dialogId = (id: string): string => `revoke-${id.replace(/[^\w-]/g, "_")}`;
 
-/** Scopes in words; one that this version does not know by its name. */
+/** Scopes in words. Scopes that this version does not know are left out. */
 function ScopeWords({ scopes }: { scopes: readonly string[] }): Html {
   const known = scopes.filter(isScope);
   return (

@@ -6,18 +6,18 @@ import { AllowancePanel } from "../tunnels/mod.ts";
 import type { HqApp, HqContext } from "../types.ts";
 import { AuditTable, Badge, Notice, PageHead, Panel, Tabs } from "../ui/mod.ts";
 
-/** What a page of the account section has of its own. */
+/** A page in the account section. */
 export interface AccountPage {
-  /** Its address, for the tabs. */
+  /** The page's path, which selects its tab. */
   path: string;
   title: string;
   content: Child;
-  /** What went wrong with what was asked for last. */
+  /** The last form's problem. */
   problem?: string;
   status?: number;
 }
 
-/** Messages after forms of this section. */
+/** Messages after the section's forms. */
 const DONE = {
   joined: "You have joined this account.",
   renamed: "The account has its new name.",
@@ -33,7 +33,7 @@ const DONE = {
   "session-ended": "The session has ended.",
 };
 
-/** A page of the account section. */
+/** Renders an account page. */
 export function serveAccountPage(context: HqContext, page: AccountPage): Response {
   const { account } = requireViewer(context);
   const isManager = account.role !== "member";
@@ -67,7 +67,7 @@ export function serveAccountPage(context: HqContext, page: AccountPage): Respons
   });
 }
 
-/** What the user has carried this month. */
+/** Adds the user's allowance page. */
 export function addUsage(app: HqApp, tunnels: TunnelManagement): void {
   app.get("/account/usage", async (context) => {
     const allowance = await tunnels.allowance(requireViewer(context));
@@ -79,7 +79,7 @@ export function addUsage(app: HqApp, tunnels: TunnelManagement): void {
   });
 }
 
-/** What changed in the account. */
+/** Adds the account's audit log page. */
 export function addAccountAudit(app: HqApp, { clients }: Accounts): void {
   app.get("/account/audit", async (context) => {
     const entries = await clients.audit(requireViewer(context));

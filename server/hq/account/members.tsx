@@ -4,7 +4,7 @@ import type { HqApp, HqContext } from "../types.ts";
 import { serveAccountPage } from "./frame.tsx";
 import { MembersContent, readRole } from "./members_content.tsx";
 
-/** Who is in the account, and who is to be. */
+/** Adds the page with members and invitations. */
 export function addMembers(app: HqApp, accounts: Accounts): void {
   app.get("/account", (context) => serveMembers(accounts, context));
   addInvitationForms(app, accounts);
@@ -33,9 +33,9 @@ async function serveMembers(
 }
 
 /**
- * Does what a form asks for, and tells on the same page why it could not be done.
- * @param names fields that a problem is shown beside
- * @param action gives the word for what was done
+ * Performs a form's action, and shows the page again with the problem when it fails.
+ * @param names fields that show their own problem
+ * @param action returns the message code for `?done=`
  */
 async function act(
   accounts: Accounts,

@@ -22,12 +22,12 @@ const ROLES: readonly { value: Role; label: string }[] = [
   { value: "owner", label: "Owner: everything" },
 ];
 
-/** The role that a form asks for: anything unknown is the least that somebody may do. */
+/** Returns the role that a form names; the least powerful role for an unknown one. */
 export function readRole(fields: URLSearchParams): Role {
   return ROLES.find(({ value }) => value === fields.get("role"))?.value ?? "member";
 }
 
-/** What the page of an account's members shows. */
+/** Props for {@link MembersContent}. */
 export interface MembersProps {
   viewer: Viewer;
   list: readonly Member[];
@@ -36,7 +36,7 @@ export interface MembersProps {
   asked?: string;
 }
 
-/** Who is in the account, who is to be, and the forms that change it. */
+/** An account's members and invitations, with the forms that change them. */
 export function MembersContent({ viewer, list, invitations, form, asked }: MembersProps): Html {
   const isManager = viewer.account.role !== "member";
   return (

@@ -6,7 +6,7 @@ import { addClients } from "./clients.tsx";
 import { addMembers } from "./members.tsx";
 import { addSecurity } from "./security.tsx";
 
-/** The pages of an account and its user. */
+/** Adds the account and user pages. */
 export function addAccount(app: HqApp, accounts: Accounts, tunnels: TunnelManagement): void {
   addMembers(app, accounts);
   addUsage(app, tunnels);

@@ -5,7 +5,7 @@ import { ActionButton, Badge, type Html, Panel, Table, TextField, Time } from ".
 import { browserOf } from "./browser_name.ts";
 import { serveAccountPage } from "./frame.tsx";
 
-/** The password, and where somebody is signed in. */
+/** Adds the page with the password and the signed-in browsers. */
 export function addSecurity(app: HqApp, { entry, sessions }: Accounts): void {
   const serve = async (context: HqContext, form: FormState) => {
     const { user } = requireViewer(context);

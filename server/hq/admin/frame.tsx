@@ -5,9 +5,9 @@ import type { Accounts } from "../../accounts/mod.ts";
 import type { HqApp, HqContext, Viewer } from "../types.ts";
 import { AuditTable, type Html, Notice, PageHead, Panel, Tabs } from "../ui/mod.ts";
 
-/** What a page of the admin section has of its own. */
+/** A page in the admin section. */
 export interface AdminPage {
-  /** Its address, for the tabs. */
+  /** The page's path, which selects its tab. */
   path: string;
   title: string;
   content: Child;
@@ -15,10 +15,10 @@ export interface AdminPage {
   status?: number;
 }
 
-/** Things on one page of a list. */
+/** Rows on one page of a list. */
 const PAGE_SIZE = 50;
 
-/** Messages after forms of this section. */
+/** Messages after the section's forms. */
 const DONE = {
   plan: "The plan is changed.",
   suspended: "The user is suspended, and all they had open has ended.",
@@ -35,17 +35,14 @@ const TABS: readonly (readonly [string, string])[] = [
   ["/admin/audit", "Audit log"],
 ];
 
-/**
- * The viewer, who looks after this server.
- * @throws HttpError 401 for nobody, 403 for any other user
- */
+/** Returns the viewer, who must be an admin. @throws HttpError 401 without a sign-in, 403 for any other user */
 export function requireAdmin(context: HqContext): Viewer {
   const viewer = requireViewer(context);
   if (viewer.user.isAdmin) return viewer;
   throw new HttpError(403, "not_allowed", "This page is for the admins of this server.");
 }
 
-/** A page of the admin section. */
+/** Renders an admin page. */
 export function serveAdminPage(context: HqContext, page: AdminPage): Response {
   return servePage(context, {
     title: page.title,
@@ -63,7 +60,7 @@ export function serveAdminPage(context: HqContext, page: AdminPage): Response {
   });
 }
 
-/** What a list is asked for by its address: a text to search for, and which page. */
+/** Reads the search text and the page number from an address. */
 export function readListQuery(context: HqContext): { search: string; page: number } {
   const page = Number(context.req.query("page") ?? "1");
   return {
@@ -72,7 +69,7 @@ export function readListQuery(context: HqContext): { search: string; page: numbe
   };
 }
 
-/** Ways to the pages before and behind this one. */
+/** Returns the next and the previous page's address. */
 export function pagesOf(
   path: string,
   { search, page }: { search: string; page: number },
@@ -85,7 +82,7 @@ export function pagesOf(
   return { newer: page > 1 ? to(page - 1) : null, older: page * PAGE_SIZE < total ? to(page + 1) : null };
 }
 
-/** A line to search a list by. */
+/** A search form above a list. */
 export function SearchForm({ action, label, value }: { action: string; label: string; value: string }): Html {
   return (
     <form method="get" action={action} class="search" role="search">
@@ -95,7 +92,7 @@ export function SearchForm({ action, label, value }: { action: string; label: st
   );
 }
 
-/** What changed on the whole server. */
+/** Adds the server's audit log page. */
 export function addAdminAudit(app: HqApp, { admin }: Accounts): void {
   app.get("/admin/audit", async (context) => {
     const entries = await admin.audit(requireAdmin(context));

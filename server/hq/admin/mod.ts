@@ -5,7 +5,7 @@ import { addAdminAudit } from "./frame.tsx";
 import { addAdminTunnels } from "./tunnels.tsx";
 import { addUsers } from "./users.tsx";
 
-/** The pages for who looks after the server. */
+/** Adds the server admin pages. */
 export function addAdmin(app: HqApp, accounts: Accounts, tunnels: TunnelManagement): void {
   addUsers(app, accounts);
   addAdminTunnels(app, accounts, tunnels);

@@ -20,10 +20,10 @@ import { pagesOf, readListQuery, requireAdmin, SearchForm, serveAdminPage } from
 
 const DAYS = 30;
 
-/** A tunnel with the name of its account. */
+/** A tunnel with its account's name. */
 type AnyTunnel = OwnedTunnelInfo & { account: string };
 
-/** Persistent tunnels of all accounts, and what they carry. */
+/** Adds the page about all accounts' persistent tunnels and their traffic. */
 export function addAdminTunnels(app: HqApp, { admin }: Accounts, tunnels: TunnelManagement): void {
   app.get("/admin/tunnels", (context) => serveTunnels(admin, tunnels, context));
   app.post("/admin/tunnels/:id/suspended", async (context) => {

@@ -17,7 +17,7 @@ import {
 } from "../ui/mod.ts";
 import { pagesOf, readListQuery, requireAdmin, SearchForm, serveAdminPage } from "./frame.tsx";
 
-/** Users: their accounts' plans, who is suspended, who is an admin. */
+/** Adds the user page, with plans, suspensions and admin rights. */
 export function addUsers(app: HqApp, accounts: Accounts): void {
   const { admin } = accounts;
   app.get("/admin", (context) => serveUsers(accounts, context));
@@ -40,7 +40,7 @@ export function addUsers(app: HqApp, accounts: Accounts): void {
     }));
   app.post("/admin/users/:id/reset-link", async (context) => {
     const viewer = requireAdmin(context);
-    // Shown by this very answer, as whoever has it can take the user over.
+    // This response shows the link and nothing stores it, because it grants access to the user.
     return await serveUsers(
       accounts,
       context,
@@ -73,7 +73,7 @@ async function serveUsers(
   });
 }
 
-/** @param action gives the word for what was done */
+/** @param action returns the message code for `?done=` */
 async function act(
   accounts: Accounts,
   context: HqContext,

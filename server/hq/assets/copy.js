@@ -1,10 +1,10 @@
 // @ts-check
 
-/** How long a button says that it has copied. */
+/** How long a button confirms the copy. */
 const SHOWN_MS = 1500;
 
 /**
- * Shows the buttons that copy, and makes them do so.
+ * Shows the copy buttons and makes them work.
  * @param {ParentNode} root
  */
 export function watchCopyButtons(root) {
@@ -21,7 +21,7 @@ async function copy(button) {
   try {
     await navigator.clipboard.writeText(button.dataset.copy ?? "");
   } catch {
-    // The browser refuses, as without focus: the text is there to be selected by hand.
+    // The browser refuses, for example without focus. The user can select the text by hand.
     return;
   }
   button.classList.add("done");

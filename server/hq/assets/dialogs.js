@@ -1,18 +1,18 @@
 // @ts-check
 
 /**
- * Links with `data-dialog` open that dialog at once, instead of by the address at which the page shows it.
+ * Makes links with `data-dialog` open their dialog at once, without loading the page again.
  * @param {Document} page
  */
 export function watchDialogs(page) {
-  // What the address asked for was sent open, without keeping the rest of the page away.
+  // The server sends a dialog open when the address asks for it. As a modal it covers the page.
   for (const dialog of page.querySelectorAll("dialog[open]")) {
     if (!(dialog instanceof HTMLDialogElement)) continue;
     dialog.close();
     dialog.showModal();
   }
   page.addEventListener("keydown", (event) => {
-    // They are told as buttons, which the space bar presses.
+    // The space bar presses buttons, and these links have that role.
     if (event.key !== " " || !(event.target instanceof HTMLElement) || !event.target.matches("a[role=button]")) return;
     event.preventDefault();
     event.target.click();
@@ -22,7 +22,7 @@ export function watchDialogs(page) {
     const opener = event.target.closest("[data-dialog]");
     if (opener instanceof HTMLElement) open(page, opener, event);
     const dialog = event.target.closest("dialog");
-    // A click beside it, on the backdrop, is the dialog's own.
+    // A click on the backdrop has the dialog itself as its target.
     if (dialog === null || (event.target !== dialog && event.target.closest("[data-close]") === null)) return;
     event.preventDefault();
     dialog.close();
@@ -35,7 +35,7 @@ export function watchDialogs(page) {
  * @param {MouseEvent} event
  */
 function open(page, opener, event) {
-  // Whoever asks for a new tab gets the page.
+  // Modified clicks open the link in a new tab or window.
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   const dialog = page.getElementById(opener.dataset.dialog ?? "");
   if (!(dialog instanceof HTMLDialogElement)) return;

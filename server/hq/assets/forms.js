@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * A form is sent once however often its button is pressed, and passwords can be looked at.
+ * Makes each form submit once, and lets users reveal passwords.
  * @param {Document} page
  */
 export function watchForms(page) {
@@ -11,7 +11,7 @@ export function watchForms(page) {
     if (form.dataset.sent !== undefined) event.preventDefault();
     form.dataset.sent = "";
   });
-  // Back in the history, a page comes as it was left.
+  // The browser restores a page from history as the user left it.
   addEventListener("pageshow", () => {
     for (const form of page.forms) delete form.dataset.sent;
   });

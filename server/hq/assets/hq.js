@@ -1,5 +1,5 @@
 // @ts-check
-// What every page of HQ gets when scripts run. Without them all works too, a little slower.
+// The script on every HQ page. Without scripts all pages work too.
 import { showTimes } from "./times.js";
 import { watchCopyButtons } from "./copy.js";
 import { watchDialogs } from "./dialogs.js";
@@ -18,7 +18,7 @@ watchForms(document);
 watchMenus(document);
 keepLive(document, refresh);
 
-// What was done is told once: not again when the page is loaded again.
+// The message appears once, not again when the page is reloaded.
 const pairs = location.search.slice(1).split("&");
 const kept = pairs.filter((pair) => !/^done(?:=|$)/.test(pair));
 if (kept.length < pairs.length) {

@@ -1,17 +1,17 @@
 // @ts-check
 
-/** Time between two looks at the server; nobody looks while the page is out of sight. */
+/** Time between two requests. A hidden page sends none. */
 const INTERVAL_MS = 3000;
 
 /**
- * Keeps parts with `data-live` and an id as the server would show them now: by asking for the page again, so that one
- * place alone knows what they look like.
+ * Keeps the elements with `data-live` and an id up to date. It requests the page again, so that only the server
+ * renders them.
  * @param {Document} page
  * @param {() => void} onChange is called after parts were replaced
  */
 export function keepLive(page, onChange) {
   if (page.querySelector("[data-live]") === null) return;
-  /** A part as it was sent last: what scripts have changed in it since is no change. @type {Map<string, string>} */
+  /** The elements as the server sent them last. Changes by scripts do not count. @type {Map<string, string>} */
   const sent = new Map();
   setInterval(async () => {
     if (page.hidden || page.querySelector("dialog[open]") !== null) return;
@@ -25,7 +25,7 @@ async function load() {
     const response = await fetch(location.href, { headers: { accept: "text/html" }, redirect: "error" });
     return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
   } catch {
-    // The server cannot be reached now; what is shown stays.
+    // While the server is unreachable, the page keeps the last state.
     return null;
   }
 }

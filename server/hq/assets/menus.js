@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * Menus, which are details elements, close by Escape and when something else is chosen.
+ * Closes menus, which are details elements, on Escape and on a choice elsewhere.
  * @param {Document} page
  */
 export function watchMenus(page) {

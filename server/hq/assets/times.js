@@ -1,13 +1,13 @@
 // @ts-check
 
-/** How moments are told, by what `data-time` says. */
+/** Time formats by `data-time`. */
 const FORMATS = {
   minutes: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
   seconds: new Intl.DateTimeFormat(undefined, { timeStyle: "medium" }),
 };
 
 /**
- * Moments in the reader's own time, instead of UTC.
+ * Converts times from UTC to the user's time zone.
  * @param {ParentNode} root
  */
 export function showTimes(root) {

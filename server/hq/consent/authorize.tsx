@@ -4,7 +4,7 @@ import { goTo, readForm, requireViewer, servePage, textOf } from "../page.tsx";
 import type { HqApp } from "../types.ts";
 import { ConsentCard, readResponse } from "./consent_card.tsx";
 
-/** The screen that a client's login leads to. */
+/** Adds the consent page for a client's login. */
 export function addAuthorize(app: HqApp, { consent }: Accounts): void {
   app.get("/authorize", async (context) => {
     const query = new URL(context.req.url).search.slice(1);

@@ -2,9 +2,9 @@ import type { AuthorizationRequest } from "../../accounts/mod.ts";
 import type { Viewer } from "../types.ts";
 import { CheckField, FieldSet, type Html, Icon } from "../ui/mod.ts";
 
-/** Who asks for what, of whom. */
+/** Props for {@link ConsentCard}. */
 export interface ConsentCardProps {
-  /** Where the answer goes. */
+  /** The form's target. */
   action: string;
   request: AuthorizationRequest;
   viewer: Viewer;
@@ -12,7 +12,7 @@ export interface ConsentCardProps {
   values: Readonly<Record<string, string>>;
 }
 
-/** Who asks for what, and for which account: to be allowed or denied. */
+/** The question whether a client gets access to an account. */
 export function ConsentCard({ action, request, viewer, values }: ConsentCardProps): Html {
   const { client, scopes } = request;
   const { user, account, accounts } = viewer;
@@ -62,7 +62,7 @@ export function ConsentCard({ action, request, viewer, values }: ConsentCardProp
   );
 }
 
-/** What somebody answered. Anything but a clear yes is a no. */
+/** Reads a consent form's decision. Only a clear yes accepts. */
 export function readResponse(fields: URLSearchParams): { accept: boolean; accountId?: string } {
   const accountId = fields.get("account");
   return { accept: fields.get("answer") === "authorize", ...(accountId !== null && { accountId }) };

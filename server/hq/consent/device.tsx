@@ -5,7 +5,7 @@ import type { HqApp, HqContext } from "../types.ts";
 import { TextField } from "../ui/mod.ts";
 import { ConsentCard, readResponse } from "./consent_card.tsx";
 
-/** Letting a client in that runs where no browser is, by the code that it shows. */
+/** Adds the page that authorizes a client without a browser, by the code that it shows. */
 export function addDevice(app: HqApp, { consent }: Accounts): void {
   app.get("/device", async (context) => {
     const viewer = requireViewer(context);

@@ -4,7 +4,7 @@ import type { HqApp } from "../types.ts";
 import { Badge, type Html, PageHead, Panel, Table } from "../ui/mod.ts";
 import { fieldsOf, type Group, type Operation, readGroups } from "./document.ts";
 
-/** The API, to be read. @param readApi gives the OpenAPI document of this server */
+/** Adds the API reference. @param readApi returns this server's OpenAPI document */
 export function addApiDocs(app: HqApp, readApi: () => Promise<ApiObject>): void {
   let groups: readonly Group[] | null = null;
   app.get("/api-docs", async (context) => {
@@ -85,7 +85,7 @@ function OperationPart({ operation }: { operation: Operation }): Html {
   );
 }
 
-/** A path that is too long for its line goes on with one of its parts, not amid a word. */
+/** Breaks a long path between its parts, not inside a word. */
 const breakable = (path: string): Html[] =>
   path.split(/(?=\/)/).map((part) => (
     <>

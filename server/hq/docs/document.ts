@@ -1,6 +1,6 @@
 import type { ApiObject } from "../../../common/open_api.ts";
 
-/** One route, as the page of the API tells of it. */
+/** A route in the API reference. */
 export interface Operation {
   id: string;
   method: string;
@@ -12,7 +12,7 @@ export interface Operation {
   responses: readonly { status: string; description: string; schema: ApiObject | null }[];
 }
 
-/** Routes of one kind. */
+/** Routes with the same tag. */
 export interface Group {
   name: string;
   description: string;
@@ -21,7 +21,7 @@ export interface Group {
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** The groups of an OpenAPI document, in the order of its tags; what lacks a part of it is told without. */
+/** Reads an OpenAPI document's groups in tag order. Missing parts are left out. */
 export function readGroups(document: ApiObject): Group[] {
   const operations = Object.entries(objectOf(document.paths)).flatMap(([path, item]) => {
     const routes = objectOf(item);
@@ -76,14 +76,14 @@ function schemaOf(document: ApiObject, media: unknown): ApiObject | null {
   return schema === undefined ? null : resolve(document, objectOf(schema));
 }
 
-/** What a reference of the document leads to; other objects as they are. */
+/** Follows a reference in the document; returns other objects unchanged. */
 export function resolve(document: ApiObject, value: ApiObject): ApiObject {
   if (typeof value.$ref !== "string") return value;
   const names = value.$ref.replace(/^#\//, "").split("/");
   return objectOf(names.reduce<unknown>((part, name) => objectOf(part)[name], document));
 }
 
-/** A schema's type in a word or two. */
+/** Describes a schema's type in a word or two. */
 export function typeOf(schema: ApiObject): string {
   if (typeof schema.$ref === "string") return schema.$ref.split("/").at(-1) ?? "";
   if (Array.isArray(schema.enum)) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
@@ -95,7 +95,7 @@ export function typeOf(schema: ApiObject): string {
   return Array.isArray(schema.type) ? schema.type.join(" | ") : textOf(schema.type);
 }
 
-/** The fields of an object's schema. */
+/** Lists an object schema's fields. */
 export function fieldsOf(
   schema: ApiObject,
 ): { name: string; type: string; isRequired: boolean; description: string }[] {

@@ -5,7 +5,7 @@ import type { HqApp, Viewer } from "../types.ts";
 import { type Html, Notice } from "../ui/mod.ts";
 import { EntryCard } from "./sign_in.tsx";
 
-/** The page that an invitation's link leads to. */
+/** Adds the page that an invitation links to. */
 export function addInvitation(app: HqApp, { members }: Accounts): void {
   app.get("/invitation/:id", async (context) => {
     const id = context.req.param("id");

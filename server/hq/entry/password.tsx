@@ -4,7 +4,7 @@ import type { HqApp, HqContext } from "../types.ts";
 import { TextField } from "../ui/mod.ts";
 import { EntryCard } from "./sign_in.tsx";
 
-/** For who has forgotten their password. */
+/** Adds the pages that reset a forgotten password. */
 export function addPasswordReset(app: HqApp, { entry }: Accounts): void {
   app.get("/forgot", (context) => serveForgot(context, EMPTY_FORM, entry.sendsMail));
   app.post("/forgot", async (context) => {

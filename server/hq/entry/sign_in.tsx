@@ -20,7 +20,7 @@ const DONE = {
   "signed-out": "You are signed out.",
 };
 
-/** Signing in and out. */
+/** Adds the pages for signing in and out. */
 export function addSignIn(app: HqApp, { entry }: Accounts): void {
   app.get("/sign-in", (context) => {
     const way = readWay(context.req.url);
@@ -43,7 +43,7 @@ export function addSignIn(app: HqApp, { entry }: Accounts): void {
   });
 }
 
-/** What a function of an entry is told of the client's login. */
+/** Returns a client's login query, as the accounts area expects it. */
 export const oauthOf = ({ oauth }: Way): { oauthQuery?: string } => oauth === "" ? {} : { oauthQuery: oauth };
 
 function serveSignIn(context: HqContext, way: Way, form: FormState): Response {
@@ -96,7 +96,7 @@ function serveSignIn(context: HqContext, way: Way, form: FormState): Response {
   });
 }
 
-/** A {@link Way} inside a form. */
+/** Hidden fields that keep a {@link Way}. */
 export function WayFields({ way }: { way: Way }): Html {
   return (
     <>
@@ -107,20 +107,20 @@ export function WayFields({ way }: { way: Way }): Html {
   );
 }
 
-/** What brought somebody to an entry page, kept in its forms and links. */
+/** The reason for a visit to an entry page, which its forms and links preserve. */
 export interface Way {
-  /** A page of ours to go on to; "" for none. */
+  /** The HQ page that follows the sign-in; "" for the default page. */
   next: string;
-  /** The query that a client's login led here with, with all its parameters; "" for none. */
+  /** A client's whole login query; "" without one. */
   oauth: string;
-  /** The invitation that somebody follows; "" for none. */
+  /** An invitation's id; "" without one. */
   invitation: string;
 }
 
-/** Names that only the query of a client's login has. */
+/** Parameters that identify a client's login query. */
 const OAUTH_NAMES = ["client_id", "sig"];
 
-/** The way that the query of an entry page tells. */
+/** Reads the way from an entry page's address. */
 export function readWay(url: string): Way {
   const { search, searchParams } = new URL(url);
   if (OAUTH_NAMES.every((name) => searchParams.has(name))) {
@@ -134,7 +134,7 @@ export function readWay(url: string): Way {
   };
 }
 
-/** The way that a form kept in hidden fields. */
+/** Reads the way from a form's hidden fields. */
 export function wayOfForm(fields: URLSearchParams): Way {
   return {
     next: safeNext(fields.get("next"), ""),
@@ -143,7 +143,7 @@ export function wayOfForm(fields: URLSearchParams): Way {
   };
 }
 
-/** The address of another entry page on the same way. */
+/** Returns another entry page's address, with the same way. */
 export function entryUrl(path: string, { next, oauth, invitation }: Way): string {
   if (oauth !== "") return `${path}?${oauth}`;
   const query = new URLSearchParams();
@@ -152,15 +152,15 @@ export function entryUrl(path: string, { next, oauth, invitation }: Way): string
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** Goes on after a form that let somebody in. */
+/** Redirects after a form that signed a user in. */
 export function goOn({ cookies, next }: Entered, way: Way): Response {
   return goTo(next ?? safeNext(way.next), cookies);
 }
 
 /**
- * The origins besides HQ to which a form of that query may redirect. After a client's login the browser continues at the
- * client's own address, and browsers apply `form-action` to the whole chain of redirects. The query is not verified yet,
- * so only a loopback address counts, as clients have: other text would become part of the page's policy.
+ * Returns the origins besides HQ to which a form with this query may redirect. After a client's login the browser
+ * continues at the client's own address, and browsers apply `form-action` to every redirect. The query is not verified
+ * yet, so only a loopback address counts: other text would become part of the page's policy.
  */
 export function formTargetsOf(query: string): string[] {
   const redirect = URL.parse(new URLSearchParams(query).get("redirect_uri") ?? "");
@@ -169,17 +169,17 @@ export function formTargetsOf(query: string): string[] {
   return /^https?:\/\/[\w.:[\]-]+$/.test(redirect.origin) ? [redirect.origin] : [];
 }
 
-/** The one form of a page without navigation, as signing in. */
+/** Props for {@link EntryCard}. */
 export interface EntryCardProps {
   title: string;
   lead?: Child;
-  /** What is wrong with the form as a whole. */
+  /** The whole form's problem. */
   problem?: string;
   /** A line below the form. */
   below?: Child;
 }
 
-/** A page that is one form. */
+/** A page with a single form and no navigation. */
 export function EntryCard({ title, lead, problem, below, children }: PropsWithChildren<EntryCardProps>): Html {
   return (
     <div class="card">

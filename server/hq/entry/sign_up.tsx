@@ -14,7 +14,7 @@ import {
   wayOfForm,
 } from "./sign_in.tsx";
 
-/** Making a user: whoever comes, who was invited, and the first one of all. */
+/** Adds the pages that create a user: open sign-up, invitations and the first admin. */
 export function addSignUp(app: HqApp, accounts: Accounts): void {
   addOpenSignUp(app, accounts);
   addSetUp(app, accounts);

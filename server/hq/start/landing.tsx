@@ -3,7 +3,7 @@ import { servePage } from "../page.tsx";
 import type { HqApp } from "../types.ts";
 import { CopyText, type Html, Icon, type IconName, Notice } from "../ui/mod.ts";
 
-/** The first page of all. */
+/** Adds the start page. */
 export function addLanding(app: HqApp, { entry }: Accounts): void {
   app.get("/", async (context) => {
     const { viewer, site } = context.var;
@@ -26,7 +26,7 @@ export function addLanding(app: HqApp, { entry }: Accounts): void {
 
 interface LandingProps {
   url: string;
-  /** A tunnel's. */
+  /** An example tunnel URL. */
   example: string;
   canSignUp: boolean;
   isSignedIn: boolean;
@@ -125,7 +125,7 @@ const COMMANDS: readonly (readonly [what: string, command: string])[] = [
   ["A static site", "portway -w ."],
 ];
 
-/** What a first tunnel looks like. */
+/** A first tunnel in a terminal, as an example. */
 function Terminal({ example }: Pick<LandingProps, "example">): Html {
   return (
     <div class="terminal" role="img" aria-label="A terminal in which portway -e 3000 prints a public URL">

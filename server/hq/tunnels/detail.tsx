@@ -32,7 +32,7 @@ const DONE = {
   disabled: "The tunnel is disabled: it answers 403 from now on.",
 };
 
-/** The page of one tunnel. */
+/** Adds a tunnel's page. */
 export function addTunnelDetail(app: HqApp, tunnels: TunnelManagement): void {
   app.get("/tunnels/:id", async (context) => {
     const viewer = requireViewer(context);

@@ -15,7 +15,7 @@ import { PlanNotice } from "./list.tsx";
 import { formatPorts, parsePorts } from "./ports.ts";
 import { checkTunnelName, type TunnelInfo, type TunnelManagement } from "../../relay/mod.ts";
 
-/** Making a tunnel, and changing one. */
+/** Adds the pages that create and edit a tunnel. */
 export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
   app.get("/tunnels/new", (context) => serveNew(context, { ...EMPTY_FORM, values: NEW_VALUES }));
   app.post("/tunnels", async (context) => {
@@ -51,7 +51,7 @@ export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
   });
 }
 
-/** What can be said of a tunnel when it is made or changed, besides its name. */
+/** A tunnel's settings without its name. */
 interface TunnelSettings {
   defaultPort: number;
   allowedPorts: "all" | number[];
@@ -70,7 +70,7 @@ function valuesOf({ defaultPort, allowedPorts, enabled }: TunnelInfo): Record<st
   };
 }
 
-/** Returns the problem of a name, so that one response names every problem of the form. */
+/** Returns a name's problem, so that one response names every problem. */
 function findNameProblem(name: string): FormProblems {
   try {
     checkTunnelName(name);
@@ -80,7 +80,7 @@ function findNameProblem(name: string): FormProblems {
   }
 }
 
-/** Parses the form of a tunnel, without its name. Returns the form with its problems when there are any. */
+/** Parses a tunnel form, without its name. Returns the form with its problems when there are any. */
 function readTunnelForm(fields: URLSearchParams): TunnelSettings | FormState {
   const problems: Record<string, string> = {};
   const portText = textOf(fields, "defaultPort").trim();
@@ -136,7 +136,7 @@ interface TunnelFormPanelProps {
   form: FormState;
   submit: string;
   cancel: string;
-  /** A tunnel keeps the name that it was made with: its URL has it. */
+  /** Whether the form creates a tunnel. Its name cannot change later, because its URL contains the name. */
   isNew?: boolean;
 }
 

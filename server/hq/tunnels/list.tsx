@@ -16,7 +16,7 @@ import {
 import { formatPorts } from "./ports.ts";
 import type { AllowanceInfo, TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 
-/** All tunnels of the account. */
+/** Adds the account's tunnel list. */
 export function addTunnelList(app: HqApp, tunnels: TunnelManagement): void {
   app.get("/tunnels", async (context) => {
     const viewer = requireViewer(context);
@@ -46,7 +46,7 @@ export function addTunnelList(app: HqApp, tunnels: TunnelManagement): void {
   });
 }
 
-/** What a free plan lacks. */
+/** A notice about the free plan's limits. */
 export function PlanNotice({ viewer: { account, user } }: { viewer: Viewer }): Html {
   const users = `/admin?search=${encodeURIComponent(user.email)}`;
   return (
@@ -114,12 +114,12 @@ function TunnelList({ list, isPaid, server }: { list: readonly TunnelInfo[]; isP
   );
 }
 
-/** The allowed ports in words. */
+/** Describes the allowed ports. */
 export function portsOf({ allowedPorts }: Pick<TunnelInfo, "allowedPorts">): string {
   return allowedPorts === "all" ? "All" : formatPorts(allowedPorts);
 }
 
-/** What is left of the month. */
+/** The monthly allowance and its use. */
 export function AllowancePanel({ allowance }: { allowance: AllowanceInfo }): Html {
   const { bytes, bytesLimit, resetsAt } = allowance;
   const share = bytes / bytesLimit;
@@ -140,7 +140,7 @@ export function AllowancePanel({ allowance }: { allowance: AllowanceInfo }): Htm
   );
 }
 
-/** What a tunnel is doing, in a word. */
+/** A tunnel's state, in a word. */
 export function TunnelState({ tunnel: { enabled, suspended, live } }: { tunnel: TunnelInfo }): Html {
   if (suspended) return <Badge tone="bad" dot>Suspended</Badge>;
   if (!enabled) return <Badge tone="warn" dot>Disabled</Badge>;

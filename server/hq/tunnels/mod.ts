@@ -6,10 +6,10 @@ import { addTunnelList } from "./list.tsx";
 
 export { AllowancePanel, TunnelState } from "./list.tsx";
 
-/** The pages of persistent tunnels. */
+/** Adds the persistent tunnel pages. */
 export function addTunnels(app: HqApp, tunnels: TunnelManagement): void {
   addTunnelList(app, tunnels);
-  // Before the page of one: "new" is no tunnel's id.
+  // Before a tunnel's page, so that "new" is no tunnel's id.
   addTunnelForms(app, tunnels);
   addTunnelDetail(app, tunnels);
 }

@@ -1,10 +1,7 @@
-/** Ports that a form may list: more are rather "all". */
+/** Ports in a form's list. Longer lists should be "all". */
 const MAX_PORTS = 100;
 
-/**
- * Ports as people write them: `3000, 8080-8083`.
- * @returns them in their order and each once, or what is wrong
- */
+/** Parses ports such as `3000, 8080-8083`. @returns the ports without duplicates, or the problem */
 export function parsePorts(text: string): number[] | string {
   const ports = new Set<number>();
   const items = text.split(/[\s,;]+/).filter((item) => item !== "");
@@ -23,7 +20,7 @@ export function parsePorts(text: string): number[] | string {
   return [...ports].sort((a, b) => a - b);
 }
 
-/** Ports as {@link parsePorts} reads them, neighbours as a range. */
+/** Formats ports for {@link parsePorts}, with ranges. */
 export function formatPorts(ports: readonly number[]): string {
   const ranges: [number, number][] = [];
   for (const port of ports.toSorted((a, b) => a - b)) {

@@ -1,7 +1,7 @@
 import { formatBytes } from "../../../common/format.ts";
 import type { Html } from "./parts.tsx";
 
-/** What a day carried. */
+/** One day's traffic. */
 export interface DayBar {
   /** `2026-11-22`. */
   day: string;
@@ -9,10 +9,10 @@ export interface DayBar {
   requests: number;
 }
 
-/** Units of the drawing's height; it is stretched to the width that there is. */
+/** The drawing's height in its own units. The page stretches it to the available width. */
 const HEIGHT = 100;
 
-/** Bytes a day as bars, with the same as a table for who cannot see them. Days come in their order. */
+/** A bar chart with bytes per day, in day order, with a table for screen readers. */
 export function DayChart({ days }: { days: readonly DayBar[] }): Html {
   const most = niceLimit(Math.max(0, ...days.map(({ bytes }) => bytes)));
   return (
@@ -36,7 +36,7 @@ export function DayChart({ days }: { days: readonly DayBar[] }): Html {
 }
 
 function Bar({ day: { day, bytes, requests }, index, most }: { day: DayBar; index: number; most: number }): Html {
-  // What is there at all is seen.
+  // A day with any traffic is visible.
   const height = bytes === 0 ? 0 : Math.max(1, bytes / most * HEIGHT);
   return (
     <g>
@@ -72,14 +72,14 @@ function DayTable({ days }: { days: readonly DayBar[] }): Html {
   );
 }
 
-/** The next round number of bytes, so that the rules of the chart have short names. */
+/** Returns the next round byte count, so that the chart has short labels. */
 function niceLimit(most: number): number {
   if (most <= 0) return 1000;
   const unit = 10 ** Math.floor(Math.log10(most));
   return (([1, 2, 5].find((factor) => factor * unit >= most)) ?? 10) * unit;
 }
 
-/** How much of a limit is used. */
+/** A bar that shows how full a limit is. */
 export function MeterBar({ used, limit, label }: { used: number; limit: number; label: string }): Html {
   const share = limit <= 0 ? 1 : Math.min(1, used / limit);
   const tone = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "";

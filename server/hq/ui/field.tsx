@@ -1,17 +1,17 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Html } from "./parts.tsx";
 
-/** What a form field shows besides its control. */
+/** Texts beside a form control. */
 interface FieldTexts {
   label: string;
   name: string;
   /** A sentence below the control. */
   hint?: Child;
-  /** What is wrong with the value that was sent. */
+  /** The submitted value's problem. */
   error?: string;
 }
 
-/** A line to type in. What is left out is not set in HTML either. */
+/** Props for {@link TextField}. Omitted ones are not set in HTML either. */
 export interface TextFieldProps extends FieldTexts {
   type?: "text" | "email" | "password" | "number" | "search";
   value?: string;
@@ -23,13 +23,13 @@ export interface TextFieldProps extends FieldTexts {
   maxlength?: number;
   pattern?: string;
   inputmode?: "numeric" | "text" | "email";
-  /** Letters of one width, for codes and names of hosts. */
+  /** A monospace font, for codes and host names. */
   mono?: boolean;
-  /** A further class of the line. */
+  /** An additional class. */
   class?: string;
 }
 
-/** A label with a line of text, what it is for, and what is wrong with it. A password never comes back with its value. */
+/** A text field with its label, hint and problem. Passwords are never sent back. */
 export function TextField(
   { label, name, hint, error, mono, class: extra, type = "text", value, ...rest }: TextFieldProps,
 ): Html {
@@ -53,13 +53,13 @@ export function TextField(
   );
 }
 
-/** A choice of one. */
+/** Props for {@link SelectField}. */
 export interface SelectFieldProps extends FieldTexts {
   value?: string;
   options: readonly { value: string; label: string }[];
 }
 
-/** A label with a list to choose one from. */
+/** A list field with a label. */
 export function SelectField({ label, name, hint, error, value, options }: SelectFieldProps): Html {
   return (
     <div class="field">
@@ -74,18 +74,18 @@ export function SelectField({ label, name, hint, error, value, options }: Select
   );
 }
 
-/** A box to tick, or one of several radio buttons. */
+/** Props for {@link CheckField}. */
 export interface CheckFieldProps {
   label: Child;
   name: string;
   value?: string;
   checked?: boolean;
   hint?: string;
-  /** One of several of that name, of which one holds. */
+  /** A radio button in the group with this name. */
   isRadio?: boolean;
 }
 
-/** A box to tick, or with `isRadio` one of several, with its words behind it. */
+/** A check box or radio button with its label. */
 export function CheckField({ label, name, value = "yes", checked, hint, isRadio }: CheckFieldProps): Html {
   const id = isRadio || value !== "yes" ? `${name}-${value}` : name;
   return (
@@ -99,7 +99,7 @@ export function CheckField({ label, name, value = "yes", checked, hint, isRadio 
   );
 }
 
-/** Several controls under one question. */
+/** Controls with a common label. */
 export function FieldSet(
   { legend, error, children }: PropsWithChildren<{ legend: string; error?: string }>,
 ): Html {

@@ -3,28 +3,28 @@ import { PROJECT, RELEASE } from "../../../common/release.ts";
 import type { Viewer } from "../types.ts";
 import { type Html, Icon } from "./parts.tsx";
 
-/** Parts of HQ that its bar leads to. */
+/** Sections in the navigation bar. */
 export type Section = "tunnels" | "views" | "account" | "admin";
 
-/** What surrounds a page of HQ. */
+/** Props for {@link Layout}. */
 export interface LayoutProps {
   title: string;
   viewer: Viewer | null;
   section?: Section;
-  /** Returns the URL of a file of the page by its name. */
+  /** Returns a page file's URL by its name. */
   asset: (name: string) => string;
-  /** Modules and stylesheets that only this page needs, by their file names. */
+  /** Modules and stylesheets for this page only, by file name. */
   scripts?: readonly string[];
   styles?: readonly string[];
-  /** `narrow` for a form that is all there is to the page. */
+  /** `narrow` for a page with a single form. */
   shape?: "wide" | "narrow" | "landing";
-  /** Whether strangers can make a user here. */
+  /** Whether sign-up is open to all. */
   canSignUp: boolean;
 }
 
 const STYLES = ["tokens.css", "base.css", "layout.css", "controls.css", "content.css"];
 
-/** A page of HQ: bar, content, foot. */
+/** An HQ page with navigation and footer. */
 export function Layout(props: PropsWithChildren<LayoutProps>): Html {
   const { title, viewer, section, asset, scripts = [], styles = [], shape = "wide", canSignUp, children } = props;
   return (
@@ -90,7 +90,7 @@ function EntryLinks({ canSignUp }: { canSignUp: boolean }): Html {
   );
 }
 
-/** Who is signed in, for which account, and the ways to another or out. */
+/** The user menu: account, other accounts, sign-out. */
 function ViewerMenu({ viewer }: { viewer: Viewer }): Html {
   const { user, account, accounts } = viewer;
   return (
@@ -139,7 +139,7 @@ function initialsOf(name: string): string {
   return letters.map((word) => [...word][0] ?? "").join("").toUpperCase();
 }
 
-/** The title of a page, what it is about, and what can be done on it. */
+/** A page's title, description and actions. */
 export function PageHead(
   { title, about, actions, back }: {
     title: Child;
@@ -160,7 +160,7 @@ export function PageHead(
   );
 }
 
-/** Ways between the pages of one section. */
+/** Tabs between a section's pages. */
 export function Tabs(
   { label, current, tabs }: {
     label: string;

@@ -1,10 +1,10 @@
 import type { HtmlEscapedString } from "hono/utils/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
 
-/** What a component gives back. */
+/** A component's result. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** Outlines on a grid of 24 by 24. */
+/** Outlines on a 24 by 24 grid. */
 const PATHS = {
   account: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM4.5 20a7.5 7.5 0 0 1 15 0",
   admin: "M12 3 5 6v5c0 4.5 3 8 7 10 4-2 7-5.5 7-10V6z",
@@ -22,10 +22,10 @@ const PATHS = {
   tunnel: "M3 20V12a9 9 0 0 1 18 0v8M8 20v-8a4 4 0 0 1 8 0v8M3 20h5M16 20h5",
 } as const;
 
-/** An icon that there is. */
+/** An icon's name. */
 export type IconName = keyof typeof PATHS;
 
-/** A small picture beside words: it says nothing that they do not. */
+/** A decorative icon beside words that carry the same meaning. */
 export function Icon({ name, class: extra }: { name: IconName; class?: string }): Html {
   return (
     <svg class={extra === undefined ? "icon" : `icon ${extra}`} viewBox="0 0 24 24" aria-hidden="true">
@@ -34,17 +34,17 @@ export function Icon({ name, class: extra }: { name: IconName; class?: string })
   );
 }
 
-/** What a colour says; it is never said by colour alone. */
+/** A colour's meaning, which words always repeat. */
 export type Tone = "good" | "warn" | "bad" | "plain" | "accent";
 
-/** A word or two on the state of something. The words say it, the colour repeats it. */
+/** A short state label. Its words carry the meaning, and its colour repeats them. */
 export function Badge(
   { tone = "plain", dot, children }: PropsWithChildren<{ tone?: Tone; dot?: boolean }>,
 ): Html {
   return <span class={`badge ${tone}${dot ? " dot" : ""}`}>{children}</span>;
 }
 
-/** A message about the page as a whole. */
+/** A message about the whole page. */
 export function Notice(
   { tone = "plain", children }: PropsWithChildren<{ tone?: Tone }>,
 ): Html {
@@ -57,19 +57,19 @@ export function Notice(
   );
 }
 
-/** A titled part of a page. */
+/** Props for {@link Panel}. */
 export interface PanelProps {
   title?: Child;
   /** A sentence below the title. */
   about?: Child;
-  /** At the right of the title. */
+  /** Controls to the right. */
   actions?: Child;
   id?: string;
-  /** Without space around the content, for tables. */
+  /** Removes the space around the content, for tables. */
   flush?: boolean;
 }
 
-/** A part of a page with a title and a border. */
+/** A page section with a title and a border. */
 export function Panel({ title, about, actions, id, flush, children }: PropsWithChildren<PanelProps>): Html {
   return (
     <section class={flush ? "panel flush" : "panel"} id={id}>
@@ -87,7 +87,7 @@ export function Panel({ title, about, actions, id, flush, children }: PropsWithC
   );
 }
 
-/** What stands where nothing is yet, and what to do about it. */
+/** A placeholder for an empty list, with the next step. */
 export function EmptyState(
   { icon, title, children, action }: PropsWithChildren<{ icon: IconName; title: string; action?: Child }>,
 ): Html {
@@ -101,7 +101,7 @@ export function EmptyState(
   );
 }
 
-/** Names and values, one a line. */
+/** Names with their values. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: Child])[] }): Html {
   return (
     <dl class="facts">
@@ -115,7 +115,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   );
 }
 
-/** Text to take along, with a button that copies it where scripts run. */
+/** Text with a copy button, which appears when scripts run. */
 export function CopyText({ text, label, block }: { text: string; label: string; block?: boolean }): Html {
   return (
     <span class={block ? "copy block" : "copy"}>
@@ -125,7 +125,7 @@ export function CopyText({ text, label, block }: { text: string; label: string; 
   );
 }
 
-/** Commands to type, each with what it is for. */
+/** Commands with their descriptions. */
 export function Commands({ commands }: { commands: readonly (readonly [what: string, command: string])[] }): Html {
   return (
     <dl class="commands">
@@ -141,7 +141,7 @@ export function Commands({ commands }: { commands: readonly (readonly [what: str
   );
 }
 
-/** The button of {@link CopyText} alone. */
+/** The button from {@link CopyText} alone. */
 export function CopyButton({ text, label }: { text: string; label: string }): Html {
   return (
     <button type="button" class="tool" data-copy={text} aria-label={`Copy ${label}`} hidden>
@@ -150,30 +150,30 @@ export function CopyButton({ text, label }: { text: string; label: string }): Ht
   );
 }
 
-/** A moment, in UTC until a script shows it in the reader's own time. */
+/** A time, in UTC until a script converts it to local time. */
 export function Time({ ms, seconds }: { ms: number; seconds?: boolean }): Html {
   const iso = new Date(ms).toISOString();
   const text = `${iso.slice(0, 10)} ${iso.slice(11, seconds ? 19 : 16)} UTC`;
   return <time dateTime={iso} data-time={seconds ? "seconds" : "minutes"}>{text}</time>;
 }
 
-/** A question before something that cannot be undone. It works without script, by the page's address. */
+/** Props for {@link AskDialog}. */
 export interface DialogProps {
   id: string;
   title: string;
-  /** Where the form goes. */
+  /** The form's target. */
   action: string;
-  /** What the button says. */
+  /** The button's text. */
   confirm: string;
   /** Hidden fields. */
   values?: Readonly<Record<string, string>>;
-  /** Path of the page that it is on. */
+  /** The page's path. */
   page: string;
-  /** The dialog that the page's address asks for: see {@link AskButton}. */
+  /** The dialog that the page's address opens: see {@link AskButton}. */
   asked?: string;
 }
 
-/** A question before something that cannot be undone, opened by {@link AskButton}. */
+/** A confirmation dialog for an action that cannot be undone. {@link AskButton} opens it, also without scripts. */
 export function AskDialog(
   { id, title, action, confirm, values = {}, page, asked, children }: PropsWithChildren<DialogProps>,
 ): Html {
@@ -192,7 +192,7 @@ export function AskDialog(
   );
 }
 
-/** Opens a dialog: where no scripts run by an address, `?ask=<dialog>`, at which the page shows it. */
+/** Opens a dialog. Without scripts it leads to `?ask=<dialog>`, where the page renders the dialog open. */
 export function AskButton(
   { dialog, page, class: look = "button", label, children }: PropsWithChildren<
     { dialog: string; page: string; class?: string; label?: string }
@@ -203,7 +203,7 @@ export function AskButton(
   );
 }
 
-/** Ways to the newer and the older part of a long list. */
+/** Links to a list's newer and older page. */
 export function Pagination({ newer, older }: { newer: string | null; older: string | null }): Html | null {
   if (newer === null && older === null) return null;
   return (
@@ -214,7 +214,7 @@ export function Pagination({ newer, older }: { newer: string | null; older: stri
   );
 }
 
-/** A button that does one thing at once, without a question. */
+/** A button that acts at once, without a confirmation. */
 export function ActionButton(
   { action, values = {}, class: look = "button", label, children }: PropsWithChildren<
     { action: string; values?: Readonly<Record<string, string>>; class?: string; label?: string }

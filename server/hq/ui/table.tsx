@@ -2,33 +2,33 @@ import type { AuditEntry } from "../../store/mod.ts";
 import type { Child } from "hono/jsx";
 import { EmptyState, type Html, Time } from "./parts.tsx";
 
-/** A column of a table. */
+/** A table column. */
 export interface Column<T> {
   head: string;
-  /** What stands in it for a row. */
+  /** Renders a row's cell. */
   cell(row: T): Child;
   /** `end` for numbers. */
   align?: "end";
-  /** Not told on phones. */
+  /** Hides the column on phones. */
   minor?: boolean;
-  /** The column's words are for who listens alone, as above buttons. */
+  /** Shows the column's name to screen readers only, as above buttons. */
   isHeadHidden?: boolean;
 }
 
-/** A table that becomes a list on phones. */
+/** Props for {@link Table}. */
 export interface TableProps<T> {
-  /** What the table is of, for who listens. */
+  /** The table's description for screen readers. */
   caption: string;
   columns: readonly Column<T>[];
-  /** The buttons of a row, in a last column. */
+  /** Renders a row's buttons, in a last column. */
   actions?(row: T): Child;
   rows: readonly T[];
   keyOf(row: T): string;
-  /** On phones what follows the first column stands on one line, without names. */
+  /** On phones, puts all columns after the first on one line, without names. */
   isCompact?: boolean;
 }
 
-/** Rows of things of one kind. On phones each row becomes a card, with the columns' names before the values. */
+/** A table. On phones each row becomes a card with the columns' names before the values. */
 export function Table<T>({ caption, columns: told, actions, rows, keyOf, isCompact }: TableProps<T>): Html {
   const columns = actions === undefined
     ? told
@@ -64,7 +64,7 @@ export function Table<T>({ caption, columns: told, actions, rows, keyOf, isCompa
   );
 }
 
-/** What changed who may do what, and what members had the server do to others, the newest first. */
+/** The audit log, newest entry first: permission changes, and calls sent again. */
 export function AuditTable({ entries }: { entries: readonly AuditEntry[] }): Html {
   if (entries.length === 0) return <EmptyState icon="lock" title="Nothing yet">Changes are listed here.</EmptyState>;
   return (
@@ -82,7 +82,7 @@ export function AuditTable({ entries }: { entries: readonly AuditEntry[] }): Htm
   );
 }
 
-/** `member_added` as `Member added`. */
+/** Returns `Member added` for `member_added`. */
 function wordsOf(action: string): string {
   const words = action.replaceAll("_", " ");
   return words.slice(0, 1).toUpperCase() + words.slice(1);

@@ -4,7 +4,7 @@ import { doneNotice, goTo, requireViewer, servePage } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
 import { AskButton, AskDialog, CopyText, type Html, PageHead } from "../ui/mod.ts";
 
-/** `/views/<id>/capture`: what a view captured, as it comes. Its scripts fill the list. */
+/** Adds a view's capture page and each capture's address. Scripts fill the list. */
 export function addCapturePage(app: HqApp, desk: ViewService): void {
   app.get("/views/:id", (context) => goTo(`/views/${encodeURIComponent(context.req.param("id"))}/capture`));
   app.get("/views/:id/capture", (context) => showCaptures(context, desk, ""));
@@ -16,7 +16,7 @@ export function addCapturePage(app: HqApp, desk: ViewService): void {
   });
 }
 
-/** @param chosen id of the capture to open, or "" */
+/** @param chosen the id to open, or "" */
 async function showCaptures(context: HqContext, views: ViewService, chosen: string): Promise<Response> {
   const viewer = requireViewer(context), id = context.req.param("id") ?? "";
   const view = await views.get(viewer, id);
@@ -107,7 +107,7 @@ function Captures({ view, after, chosen }: { view: DescribedView; after: number;
   );
 }
 
-/** Sends a call again; a script opens and fills it. */
+/** The dialog that sends a call again. A script opens and fills it. */
 function ReplayDialog(): Html {
   return (
     <dialog id="replay" class="dialog replay" aria-labelledby="replay-title" aria-describedby="replay-what">

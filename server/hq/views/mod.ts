@@ -4,13 +4,13 @@ import { addCapturePage } from "./capture.tsx";
 import { addViewSettings } from "./settings.tsx";
 import { addViewList } from "./views.tsx";
 
-/** Folders of the files that these pages load: their own, and readers of bodies that the client has too. */
+/** Folders with the files that these pages load: their own, and body readers that the client uses too. */
 export const VIEW_ASSETS: readonly URL[] = [
   new URL("./assets/", import.meta.url),
   new URL("../../../common/readable/", import.meta.url),
 ];
 
-/** The pages of request views. */
+/** Adds the request view pages. */
 export function addViewPages(app: HqApp, desk: ViewService): void {
   addViewList(app, desk);
   addCapturePage(app, desk);

@@ -14,7 +14,7 @@ import {
 import type { HqApp, HqContext } from "../types.ts";
 import { AskButton, AskDialog, CheckField, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
 
-/** Fields of the API, and those of the form that fill them. */
+/** API fields with the form fields that set them. */
 const FIELDS: Readonly<Record<string, string>> = {
   "name": "name",
   "answer.status": "status",
@@ -25,7 +25,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   "maxCaptures": "captures",
 };
 
-/** `/views/<id>/settings`: its name, its answer, how long it keeps what it captured, and its end. */
+/** Adds a view's settings page and the form that deletes the view. */
 export function addViewSettings(app: HqApp, desk: ViewService): void {
   app.get("/views/:id/settings", async (context) => {
     const view = await desk.get(requireViewer(context), context.req.param("id"));
@@ -61,7 +61,7 @@ function toValues({ name, answer, retentionDays, maxCaptures }: DescribedView): 
   };
 }
 
-/** What the API checks: a number that is none becomes one that it refuses. */
+/** Returns a form's changes for the API. An invalid number becomes -1, which the API refuses. */
 function toChanges(fields: URLSearchParams): unknown {
   const count = (name: string) => /^\d{1,9}$/.test(textOf(fields, name).trim()) ? Number(textOf(fields, name)) : -1;
   return {
@@ -91,7 +91,7 @@ function checkHeaderLines(fields: URLSearchParams): void {
 const headerLines = (fields: URLSearchParams) =>
   textOf(fields, "headers").split("\n").map((line) => line.trim()).filter((line) => line !== "");
 
-/** Names that the API may give to what is wrong with one header. */
+/** Lists the names that the API gives to each header line's parts. */
 const headerFields = (fields: URLSearchParams) =>
   headerLines(fields).flatMap((_, at) => [0, 1].map((part) => `answer.headers.${at}.${part}`));
 

@@ -14,7 +14,7 @@ import {
 import type { HqApp, HqContext } from "../types.ts";
 import { Commands, CopyText, EmptyState, type Html, PageHead, Panel, Table, TextField, Time } from "../ui/mod.ts";
 
-/** `/views`: the account's views, and a form for a new one. */
+/** Adds the account's view list with the form for a new one. */
 export function addViewList(app: HqApp, desk: ViewService): void {
   app.get("/views", (context) => showViews(context, desk, EMPTY_FORM));
   app.post("/views", async (context) => {

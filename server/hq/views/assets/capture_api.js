@@ -4,7 +4,7 @@ import { queryOf } from "./capture_text.js";
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
-/** Captures of one view, at the server. All functions throw an Error with a line for the user. */
+/** A view's captures through the API. All methods throw an Error with a line for the user. */
 export class CaptureApi {
   #base;
 
@@ -14,7 +14,7 @@ export class CaptureApi {
   }
 
   /**
-   * One page, newest first.
+   * Loads one page, newest first.
    * @param {Filter} filter
    * @param {Record<string, string>} more
    * @returns {Promise<{ captures: Capture[], next: number | null }>}
@@ -26,7 +26,7 @@ export class CaptureApi {
   }
 
   /**
-   * One with its body, where that is short.
+   * Loads a capture, with its body when that is short.
    * @param {string} id
    * @returns {Promise<Capture>}
    */
@@ -43,7 +43,7 @@ export class CaptureApi {
   }
 
   /**
-   * The beginning of a body without its Content-Encoding; of one that is not what that says, as far as it goes.
+   * Loads a body's beginning without its Content-Encoding. A broken encoding ends the result early.
    * @param {string} id
    * @param {number} maxBytes
    * @returns {Promise<{ bytes: Uint8Array<ArrayBuffer>, isWhole: boolean }>}
@@ -60,7 +60,7 @@ export class CaptureApi {
         size += value?.length ?? 0;
       }
     } catch {
-      // It broke off.
+      // The decoded stream broke off.
     }
     await reader?.cancel().catch(() => {});
     const bytes = new Uint8Array(await new Blob(pieces).arrayBuffer());
@@ -76,7 +76,7 @@ export class CaptureApi {
    * Sends a capture again, to a URL or to its view.
    * @param {string} id
    * @param {string | null} url null for its view
-   * @param {import("./capture_types.ts").Edit | undefined} edit parts that replace those of the capture
+   * @param {import("./capture_types.ts").Edit | undefined} edit parts that replace the captured ones
    * @param {AbortSignal} signal
    * @returns {Promise<import("../../../../common/captures/capture_json.ts").ReplayedJson | { capture: string }>}
    */
@@ -86,7 +86,7 @@ export class CaptureApi {
   }
 
   /**
-   * Tells of captures as they come.
+   * Follows new captures.
    * @param {number} after the cursor that they come after
    * @param {(capture: Capture) => void} onCapture
    * @param {(isOpen: boolean) => void} onState

@@ -11,12 +11,12 @@ import { shownPath } from "./capture_text.js";
 /** @typedef {import("./capture_api.js").CaptureApi} CaptureApi */
 /** @typedef {import("../../../../web/viewer/body.js").Shown} Shown */
 
-/** Bytes of a body that a command is made with. */
+/** Most body bytes in a command. */
 const CURL_BYTES = 64 * 1024;
-/** Codings that the server undoes. */
+/** Content encodings that the server decodes. */
 const DECODED = ["gzip", "x-gzip", "deflate", "br", "zstd"];
 
-/** As HQ's pages tell moments, to the second. */
+/** Date and time to the second, as on other pages. */
 const RECEIVED = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 /**
@@ -27,11 +27,11 @@ const RECEIVED = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeS
  * @property {(capture: Capture) => void} onRemove
  */
 
-/** The details of one capture. */
+/** One capture's details. */
 export class CaptureDetail {
   #box;
   #options;
-  /** What was chosen last, and may be on its way. @type {string | null} */
+  /** The chosen capture's id, which may still load. @type {string | null} */
   #wanted = null;
   /** @type {Capture | null} */
   #capture = null;
@@ -49,7 +49,7 @@ export class CaptureDetail {
     this.#options = options;
   }
 
-  /** The id of the capture that is open or loading; null for none. */
+  /** The open or loading capture's id; null for none. */
   get shownId() {
     return this.#wanted;
   }
@@ -58,7 +58,7 @@ export class CaptureDetail {
   async show(id) {
     this.#wanted = id;
     const capture = await this.#options.api.get(id);
-    // Another one was chosen meanwhile.
+    // The user chose another capture meanwhile.
     if (this.#wanted !== id) return;
     this.#capture = capture;
     this.#body = null;
@@ -89,7 +89,7 @@ export class CaptureDetail {
     this.#box.replaceChildren(h("p", { class: "nothing" }, ["Choose a call to see all of it."]));
   }
 
-  /** The whole body. */
+  /** Loads the whole body. */
   async #loadBody() {
     const capture = this.#capture;
     if (capture === null) return new Uint8Array(0);
@@ -99,14 +99,14 @@ export class CaptureDetail {
   }
 
   /**
-   * A body as people read it: without its coding, where it has one.
+   * Loads a body without its content encoding.
    * @param {Capture} capture
    * @returns {Promise<Shown>}
    */
   async #loadReadable({ id, headers }) {
     const codings = codingsOf(headers), asItCame = async () => ({ bytes: await this.#loadBody(), isWhole: true });
     if (codings.length === 0 || !codings.every((name) => DECODED.includes(name))) return await asItCame();
-    // What is not coded as it says is shown as it came.
+    // A body with a wrong Content-Encoding is shown unchanged.
     return await (this.#decoded ??= this.#options.api.getDecoded(id, SHOWN_BYTES).catch(asItCame));
   }
 
@@ -182,7 +182,7 @@ export class CaptureDetail {
     if (capture === null || capture.bodySize === 0) return;
     const isHex = form === "hex";
     const body = isHex ? { bytes: await this.#loadBody(), isWhole: true } : await this.#loadReadable(capture);
-    // Another one was chosen meanwhile.
+    // The user chose another capture meanwhile.
     if (capture !== this.#capture) return;
     const nodes = showBytes(body, form, capture.contentType);
     view.replaceChildren(...nodes);
@@ -228,7 +228,7 @@ export class CaptureDetail {
   /**
    * @param {Capture} capture
    * @param {string} secret
-   * @param {string[]} chosen sender, and field, hash and encoding of another one
+   * @param {string[]} chosen sender, and field, hash and encoding for another one
    */
   async #verify(capture, secret, [sender, field, hash, encoding]) {
     const { captureUrl } = this.#options;

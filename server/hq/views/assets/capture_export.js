@@ -1,5 +1,5 @@
 // @ts-check
-// Captures in the formats of other tools.
+// Captures in other tools' formats.
 import { bytesOf, decodeBase64, readable } from "../../../../web/viewer/text.js";
 
 /** @typedef {import("../../../../common/captures/capture_json.ts").OpenedCaptureJson} Capture */
@@ -12,9 +12,9 @@ const EXPECT_BYTES = 1024 * 1024;
 
 /**
  * Returns the shell command that sends a capture again: the same method, target, fields and body. It runs in every POSIX
- * shell, and adds none of the fields that curl sends by default.
+ * shell, and leaves out curl's default fields.
  * @param {Capture} capture
- * @param {string} captureUrl of its view
+ * @param {string} captureUrl the view's URL
  * @param {Uint8Array<ArrayBuffer> | null} body null when it is too long for a command
  */
 export function toCurl(capture, captureUrl, body) {
@@ -55,7 +55,7 @@ const BREAK = " \\\n  ";
 /** Quotes text for a shell. @param {string} text */
 const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Quotes text of one character a byte, so that the shell passes these bytes. @param {string} text */
+/** Quotes text with one character a byte, so that the shell passes these bytes. @param {string} text */
 function quoteBytes(text) {
   const bytes = bytesOf(text);
   return isPlainText(bytes) ? quote(readable(text)) : `"$(printf ${quote(escapeAll(bytes))})"`;
@@ -81,8 +81,8 @@ const escapeBytes = (url) =>
 /**
  * Returns captures as HAR 1.2, which browsers and other tools import.
  * @param {readonly Capture[]} captures with their bodies
- * @param {string} captureUrl of their view
- * @param {string} version of this program
+ * @param {string} captureUrl the view's URL
+ * @param {string} version this program's version
  */
 export function toHar(captures, captureUrl, version) {
   const { protocol } = new URL(captureUrl);
@@ -129,7 +129,7 @@ function toEntry(capture, protocol) {
 }
 
 /**
- * Parses the Cookie fields of a request.
+ * Parses a request's Cookie fields.
  * @param {Capture["headers"]} headers
  */
 function parseCookies(headers) {

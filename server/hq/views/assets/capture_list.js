@@ -11,10 +11,7 @@ import { findScrollTop, findVisible } from "../../../../web/browser/virtual_list
 /** As in the stylesheet. */
 const ROW_HEIGHT = 56;
 
-/**
- * A list of captures, newest first, of which only the visible rows are there.
- * Arrow keys, Home and End choose.
- */
+/** Captures, newest first. Only visible rows exist. Arrow keys, Home and End choose a capture. */
 export class CaptureList {
   #box;
   #rows = h("div", { class: "capture-rows", role: "presentation" });
@@ -29,7 +26,7 @@ export class CaptureList {
   /**
    * @param {HTMLElement} box that scrolls
    * @param {(capture: Capture, isKey: boolean) => void} onChoose isKey for arrow keys, Home and End
-   * @param {() => void} onNearEnd the end of the list comes into sight
+   * @param {() => void} onNearEnd the list's end comes into sight
    */
   constructor(box, onChoose, onNearEnd) {
     this.#box = box;
@@ -49,7 +46,7 @@ export class CaptureList {
   }
 
   /**
-   * Puts newer ones before the first, without moving what is looked at.
+   * Adds newer captures at the top without moving the visible rows.
    * @param {Capture[]} captures
    */
   prepend(captures) {
@@ -74,7 +71,7 @@ export class CaptureList {
     this.#rows.style.height = `${this.#captures.length * ROW_HEIGHT}px`;
   }
 
-  /** Once a frame, however often it is asked for. */
+  /** Draws once a frame at most. */
   #drawSoon() {
     if (this.#isDrawing) return;
     this.#isDrawing = true;

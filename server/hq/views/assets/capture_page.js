@@ -1,5 +1,5 @@
 // @ts-check
-// The page of a view: a live list of captured calls, and the details of the chosen call.
+// A view's page: a live list with the captured calls, and the chosen call's details.
 import { CaptureApi } from "./capture_api.js";
 import { CaptureDetail } from "./capture_detail.js";
 import { find, h, saveFile } from "../../../../web/browser/dom.js";
@@ -13,10 +13,10 @@ import { describeCount, matches } from "./capture_text.js";
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 const PAGE = 500;
-/** Most captures of an export, and most bytes of one body in it. */
+/** Most captures in an export, and most bytes in one exported body. */
 const MAX_EXPORTED = 10_000;
 const MAX_EXPORTED_BODY = 4 * 1024 * 1024;
-/** Most captures in the list of a page that stays open for days. Scrolling down loads older ones again. */
+/** Most captures in the list while a page stays open for days. Scrolling down loads older ones again. */
 const MAX_LISTED = 20_000;
 const TYPING_MS = 250;
 /** How long a deletion can be undone. */
@@ -49,7 +49,7 @@ let isLoading = false;
 let turn = 0;
 /** The newest cursor that was received, shown or not. */
 let newest = Number(root.dataset.after);
-/** All captures of the view, with those that the filter hides. */
+/** The view's captures, shown or hidden by the filter. */
 let total = Number(root.dataset.total);
 let stopFollowing = () => {};
 /** The deleted capture, until the server deletes it. @type {{ capture: Capture, timer: ReturnType<typeof setTimeout> } | null} */
@@ -124,7 +124,7 @@ function onCapture(capture) {
   if (capture.cursor > newest) total = Math.min(total + 1, maxCaptures);
   newest = Math.max(newest, capture.cursor);
   if (!matches(capture, readFilter()) || captures.some(({ cursor }) => cursor === capture.cursor)) return showCount();
-  // Its body is loaded when somebody opens it.
+  // The body is loaded with the details.
   const { body: _, ...head } = capture;
   list.prepend([head]);
   if (captures.length > MAX_LISTED) {
@@ -140,13 +140,13 @@ function follow() {
   stopFollowing = api.follow(newest, onCapture, (isOpen) => isOpen ? showCount() : say("Connecting again…"));
 }
 
-/** Opens the newest call beside the list, unless a call is open. The address stays that of the list. */
+/** Opens the newest call beside the list, unless a call is open. The list's address stays. */
 function openNewest() {
   if (captures.length > 0 && detail.shownId === null && !NARROW.matches) show(captures[0].id);
 }
 
 /**
- * Opens the call that was chosen in the list and gives it an address of its own. Arrow keys replace the address, so that
+ * Opens the call that was chosen in the list and gives it its own address. Arrow keys replace the address, so that
  * Back does not return through every row.
  * @param {Capture} capture
  * @param {boolean} isKey
@@ -172,7 +172,7 @@ function show(id) {
   });
 }
 
-/** Shows the call of the address, or the list. */
+/** Shows the call in the address, or the list. */
 function showAddress() {
   const id = location.pathname.startsWith(`${pageUrl}/`) ? location.pathname.slice(pageUrl.length + 1) : "";
   if (id !== "") return show(id);

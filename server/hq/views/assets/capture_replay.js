@@ -11,10 +11,10 @@ import { shownPath } from "./capture_text.js";
 
 /** Fields that the server writes itself. */
 const NOT_EDITED = /^(host|content-length|connection|keep-alive|transfer-encoding|expect)$/i;
-/** Bytes of a body that can be edited. */
+/** Most bytes in an edited body. */
 const EDITED_BYTES = 256 * 1024;
 
-/** The editor of a capture: method, path, headers and body. */
+/** The capture editor: method, path, headers and body. */
 class CaptureEditor {
   #details = find("#replay-edit", HTMLDetailsElement);
   #method = find("#replay-method", HTMLInputElement);
@@ -100,7 +100,7 @@ function parseHeaders(text) {
   });
 }
 
-/** Sends captures of one view to a URL, which the browser remembers for the view, or to the view itself. */
+/** Sends one view's captures to a URL, which the browser remembers for the view, or to the view itself. */
 export class ReplayDialog {
   #dialog = find("#replay", HTMLDialogElement);
   #form = find("#replay-form", HTMLFormElement);

@@ -5,7 +5,7 @@ import { byteText, readable } from "../../../../web/viewer/text.js";
 /** @typedef {import("./capture_types.ts").Filter} Filter */
 
 /**
- * Path and query below the view.
+ * Returns path and query below the view.
  * @param {Pick<Capture, "path" | "query">} capture
  */
 export function shownPath({ path, query }) {
@@ -16,7 +16,7 @@ export function shownPath({ path, query }) {
 /**
  * Describes how many calls a list shows.
  * @param {number} shown
- * @param {number | null} total null when the number of matches is unknown
+ * @param {number | null} total null when the match count is unknown
  * @param {boolean} isWhole whether the list contains them all
  */
 export function describeCount(shown, total, isWhole) {
@@ -26,7 +26,7 @@ export function describeCount(shown, total, isWhole) {
 }
 
 /**
- * Whether a capture that has just come is one of those that are looked for, as the server decides it.
+ * Whether a new capture matches a filter, by the server's rules.
  * @param {Capture} capture with its body, as far as it is there
  * @param {Filter} filter
  */
@@ -48,7 +48,7 @@ export function matches(capture, { q, method, path, from, to }) {
 const wanted = (text) => byteText(new TextEncoder().encode(text)).toLowerCase();
 
 /**
- * The query of the API for a filter.
+ * Returns a filter's API query.
  * @param {Filter} filter
  */
 export function queryOf(filter) {

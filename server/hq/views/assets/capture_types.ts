@@ -1,14 +1,14 @@
-/** What captures are looked for by; empty texts are not looked for. */
+/** A capture filter. Empty texts match all. */
 export interface Filter {
   q: string;
   method: string;
   path: string;
-  /** As the API takes them: ISO 8601. */
+  /** ISO 8601, as in the API. */
   from: string;
   to: string;
 }
 
-/** Parts of a capture that a user changed before sending it. Texts have one character a byte. */
+/** Capture parts that a user changed before sending it. Texts have one character a byte. */
 export interface Edit {
   method?: string;
   /** Path and query below the view. */
