@@ -145,7 +145,7 @@ function createFormHandler(accounts: Accounts): Handler {
 }
 
 /** The response parts that tests check. */
-export interface Answered<Body> {
+export interface FormResponse<Body> {
   readonly status: number;
   /** The result of a successful form; other responses have only `error`. */
   readonly body: Body & Refusal;
@@ -157,7 +157,7 @@ interface Refusal {
 }
 
 /** The type that a form returns; `never` for a form without a result. */
-type Told<Name extends FormName> = Exclude<Awaited<ReturnType<(typeof FORMS)[Name]>>, void | null>;
+type FormResult<Name extends FormName> = Exclude<Awaited<ReturnType<(typeof FORMS)[Name]>>, void | null>;
 
 /** The response of `/api/v1/whoami`. */
 interface Whoami extends Pick<Principal, "user" | "account"> {
@@ -181,8 +181,8 @@ export class Browser {
     form: Name,
     body: unknown = {},
     headers: Record<string, string> = {},
-  ): Promise<Answered<Told<Name>>> {
-    return await this.request<Told<Name>>(`/forms/${form}`, {
+  ): Promise<FormResponse<FormResult<Name>>> {
+    return await this.request<FormResult<Name>>(`/forms/${form}`, {
       method: "POST",
       body: JSON.stringify(body),
       headers: { "origin": this.#url, ...headers },
@@ -193,7 +193,7 @@ export class Browser {
   async request<Body = Whoami>(
     path: string,
     init: RequestInit & { headers?: Record<string, string> } = {},
-  ): Promise<Answered<Body>> {
+  ): Promise<FormResponse<Body>> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const headers = { ...(cookie === "" ? {} : { cookie }), ...init.headers };
     const response = await fetch(new URL(path, this.#url), { ...init, headers, redirect: "manual" });

@@ -49,7 +49,7 @@ const METADATA: ReadonlySet<string> = new Set([
 ]);
 
 /** Metadata fields that are passed on unchanged. The remaining ones describe disabled features. */
-const TOLD = [
+const PUBLIC_METADATA = [
   "issuer",
   "authorization_endpoint",
   "token_endpoint",
@@ -77,7 +77,7 @@ export function createOAuthHandlers(options: OAuthHandlerOptions): Handler[] {
   const turns = new TokenTurns();
   let metadata: string | null = null;
 
-  async function answer(exchange: Exchange, path: string): Promise<Response> {
+  async function respondTo(exchange: Exchange, path: string): Promise<Response> {
     if (METADATA.has(path)) {
       metadata ??= await readMetadata(await options.loadAuth(), options.origin);
       return new Response(metadata, { headers: { "content-type": "application/json", ...SHARED } });
@@ -87,14 +87,14 @@ export function createOAuthHandlers(options: OAuthHandlerOptions): Handler[] {
     const waitMs = limiter.take(networkOf(address));
     if (waitMs > 0) throw tooManyRequests(waitMs);
     if (path.endsWith("/authorize")) return await authorize(options, exchange, address);
-    return await answerClient(options, turns, exchange, path, address);
+    return await respondToClient(options, turns, exchange, path, address);
   }
 
   return ["/api/auth/", "/.well-known/"].map((prefix) => ({
     prefix,
     handle(exchange) {
       const path = exchange.path.split("?", 1)[0];
-      return prefix === "/api/auth/" || METADATA.has(path) ? answer(exchange, path) : undefined;
+      return prefix === "/api/auth/" || METADATA.has(path) ? respondTo(exchange, path) : undefined;
     },
   }));
 }
@@ -107,7 +107,7 @@ async function readMetadata(auth: Auth, origin: string): Promise<string> {
   const metadata: unknown = await response.json();
   if (!response.ok || typeof metadata !== "object" || metadata === null) throw new Error("better-auth has no metadata");
   return JSON.stringify({
-    ...Object.fromEntries(Object.entries(metadata).filter(([name]) => TOLD.includes(name))),
+    ...Object.fromEntries(Object.entries(metadata).filter(([name]) => PUBLIC_METADATA.includes(name))),
     // The only client is public.
     token_endpoint_auth_methods_supported: ["none"],
     revocation_endpoint_auth_methods_supported: ["none"],
@@ -131,7 +131,7 @@ async function authorize(
 }
 
 /** Handles a request from a client. Cookies are neither read nor set. */
-async function answerClient(
+async function respondToClient(
   options: OAuthHandlerOptions,
   turns: TokenTurns,
   exchange: Exchange,
@@ -151,12 +151,12 @@ async function answerClient(
   const respond = () => auth.handle(request);
   if (path.endsWith("/token")) {
     const key = hashSecret(["code", "refresh_token", "device_code"].map((name) => form.get(name) ?? "").join(" "));
-    return withoutStore(await turns.run(key, () => answerToken(options, auth, form, respond)));
+    return withoutStore(await turns.run(key, () => respondToTokenRequest(options, auth, form, respond)));
   }
   return withoutStore(await respond());
 }
 
-async function answerToken(
+async function respondToTokenRequest(
   options: OAuthHandlerOptions,
   auth: Auth,
   form: URLSearchParams,
@@ -289,10 +289,10 @@ function withoutPrefix(token: string): string {
 async function readForm(exchange: Exchange): Promise<string> {
   const decoder = new TextDecoder();
   let text = "", size = 0;
-  for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
-    size += piece.length;
+  for (let chunk = await exchange.readBody(); chunk !== null; chunk = await exchange.readBody()) {
+    size += chunk.length;
     if (size > MAX_FORM_BYTES) throw new HttpError(413, "body_too_large", "This request is too large.");
-    text += decoder.decode(piece, { stream: true });
+    text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }

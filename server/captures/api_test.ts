@@ -44,8 +44,8 @@ interface Event {
 async function readEvents(response: Response, count: number): Promise<Event[]> {
   const events: Event[] = [];
   let text = "";
-  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    const parts = (text + piece).split("\n\n");
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const parts = (text + chunk).split("\n\n");
     text = parts.pop() ?? "";
     for (const part of parts) {
       const event = /^id: (\d+)\nevent: capture\ndata: (.*)$/.exec(part);
@@ -266,7 +266,7 @@ Deno.test("pages of a search lead through all that was captured", async () => {
     trailers: [],
   };
   const captures = Array.from({ length: 4500 }, (_, at) => at % 1500 ? capture : { ...capture, method: "RARE" });
-  await area.store.captures.keep({ captures, pieces: [] }, Number.MAX_SAFE_INTEGER);
+  await area.store.captures.keep({ captures, chunks: [] }, Number.MAX_SAFE_INTEGER);
   const found: string[] = [];
   let pages = 0;
   for (let before = ""; before !== "null"; pages++) {
@@ -435,7 +435,7 @@ Deno.test("a body that cannot be decoded says why, and one that holds too much i
   deepEqual([odd.status, (await odd.json()).error.field], [400, "decoded"]);
   let size = 0;
   await rejects(async () => {
-    for await (const piece of (await askDecoded(area, id, 4)).body ?? []) size += piece.length;
+    for await (const chunk of (await askDecoded(area, id, 4)).body ?? []) size += chunk.length;
   });
   equal(size > 60_000_000 && size <= 64 * 1024 * 1024, true, `${size}`);
 });

@@ -52,7 +52,7 @@ export interface CapturesOptions extends Pick<ReplayerOptions, "send" | "note"> 
 export interface CapturesArea extends Area {
   api: ApiArea;
   /** The service behind HQ's pages. */
-  desk: ViewService;
+  service: ViewService;
   /** Returns counters since the server started. */
   readFigures(): CaptureFigures;
 }
@@ -71,7 +71,7 @@ export function createCaptures(options: CapturesOptions): CapturesArea {
 class Captures implements CapturesArea {
   readonly handlers: readonly Handler[];
   readonly api: ApiArea;
-  readonly desk: ViewService;
+  readonly service: ViewService;
   readonly #options: CapturesOptions;
   readonly #now: () => number;
   readonly #counter = new CaptureCounter();
@@ -96,9 +96,9 @@ class Captures implements CapturesArea {
     this.#known = new KnownViews(store.views, now);
     options.onEnded((ended) => this.#streams.end(ended));
     this.#tails = new Tails(store.captures, arrivals, this.#streams);
-    this.desk = this.#createService();
+    this.service = this.#createService();
     this.handlers = [this.#createHandler()];
-    this.api = createViewsApi(this.desk, authenticate);
+    this.api = createViewsApi(this.service, authenticate);
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
   }
 
@@ -106,8 +106,8 @@ class Captures implements CapturesArea {
     const options = this.#options, { captures } = options.store;
     const again = {
       committer: this.#committer,
-      readPiece: (bodyId: string, number: number) => captures.readPiece(bodyId, number),
-      giveUp: (bodyId: string) => void captures.removeUpload(bodyId).catch(this.#noteFault),
+      readChunk: (bodyId: string, number: number) => captures.readChunk(bodyId, number),
+      giveUp: (bodyId: string) => void captures.removeUpload(bodyId).catch(this.#logFailure),
       now: this.#now,
     };
     return new ViewService({
@@ -131,7 +131,7 @@ class Captures implements CapturesArea {
       held: new HeldBytes(maxHeldBytes),
       perView: createRateLimiter({ burst: perView, perMinute: perView }),
       perAddress: createRateLimiter({ burst: perAddress, perMinute: perAddress }),
-      onFault: this.#noteFault,
+      onFailure: this.#logFailure,
       now: this.#now,
     });
     return {
@@ -143,14 +143,14 @@ class Captures implements CapturesArea {
     };
   }
 
-  readonly #noteFault = (error: unknown): void => {
+  readonly #logFailure = (error: unknown): void => {
     this.#options.log.warn("captures_not_removed", { reason: describeError(error) });
   };
 
   #sweep(): void {
     const { captures } = this.#options.store, now = this.#now;
     this.#sweeping = this.#sweeping.then(() => captures.sweep(now(), now() - UPLOAD_MS, now() - RESTORABLE_MS)).catch(
-      this.#noteFault,
+      this.#logFailure,
     );
   }
 

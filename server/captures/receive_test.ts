@@ -9,12 +9,12 @@ type Json = Record<string, unknown>;
 /** Sends raw bytes and reads until the peer closes the connection. */
 async function sendRaw(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  socket.on("data", (piece) => pieces.push(Buffer.from(piece))).on("close", () => resolve()).on("error", reject);
+  socket.on("data", (chunk) => chunks.push(Buffer.from(chunk))).on("close", () => resolve()).on("error", reject);
   socket.write(Buffer.from(text, "latin1"));
   await promise;
-  return Buffer.concat(pieces).toString("latin1");
+  return Buffer.concat(chunks).toString("latin1");
 }
 
 async function captureOf({ ask }: TestArea, id: string, capture = "1"): Promise<Json> {
@@ -87,13 +87,13 @@ Deno.test("a body that is too long is 413, announced or not, and nothing of it s
   const whole = await fetch(captureUrl, { method: "POST", body: new Uint8Array(300_001) });
   equal(whole.status, 413);
   equal((await whole.json()).error.code, "body_too_large");
-  const pieces = new ReadableStream({
+  const chunks = new ReadableStream({
     start(controller) {
       for (let count = 0; count < 4; count++) controller.enqueue(new Uint8Array(100_000));
       controller.close();
     },
   });
-  const chunked = await fetch(captureUrl, { method: "POST", body: pieces });
+  const chunked = await fetch(captureUrl, { method: "POST", body: chunks });
   equal(chunked.status, 413);
   await chunked.body?.cancel();
   equal((await fetch(captureUrl, { method: "POST", body: new Uint8Array(300_000) }).then((it) => it.json())).id, "1");
@@ -185,8 +185,8 @@ Deno.test("the wait before an answer ends when the caller leaves, and the call i
   const socket = connect(area.port, "127.0.0.1");
   socket.write(`GET /req/${id} HTTP/1.1\r\nHost: x\r\n\r\n`);
   let text = "";
-  for await (const piece of tail.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += piece;
+  for await (const chunk of tail.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
     if (text.includes("event: capture")) break;
   }
   socket.destroy();
@@ -239,16 +239,16 @@ Deno.test("a sender that leaves in the middle of a long body leaves nothing", as
   const { id } = await area.addView();
   const socket = connect(area.port, "127.0.0.1");
   socket.on("error", () => {});
-  const pieces = area.store.captures;
+  const chunks = area.store.captures;
   const { promise: removed, resolve } = Promise.withResolvers<string>();
-  const { removeUpload } = pieces;
-  pieces.removeUpload = async (bodyId) => {
+  const { removeUpload } = chunks;
+  chunks.removeUpload = async (bodyId) => {
     await removeUpload(bodyId);
     resolve(bodyId);
   };
   socket.write(`POST /req/${id} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`);
   socket.write(new Uint8Array(900_000), () => setTimeout(() => socket.destroy(), 50));
-  equal(await pieces.readPiece(await removed, 0), null);
+  equal(await chunks.readChunk(await removed, 0), null);
   const page = await (await area.ask(`/api/v1/views/${id}/captures`)).json();
   equal(page.captures.length, 0);
 });

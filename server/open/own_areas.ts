@@ -61,7 +61,7 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
     ephemeralUrl,
     accounts,
     tunnels: desk.management,
-    views: captures.desk,
+    views: captures.service,
     readApi: api.describe,
     log,
   });

@@ -25,7 +25,7 @@ export type { KnownUser, NewUser, NewUserCondition, User } from "./accounts/user
 export type { PersonalToken } from "./accounts/personal_tokens.ts";
 // Captures
 export {
-  type BodyPiece,
+  type BodyChunk,
   type Capture,
   type CaptureBatch,
   type CaptureFilter,

@@ -43,8 +43,8 @@ export function parsePostgresAddress(text: string): PostgresAddress {
 
 /** Describes an address without its password. */
 export function describeAddress({ user, host, port, database, socketFolder }: PostgresAddress): string {
-  const place = socketFolder ?? (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
-  return `"${database}" of ${user} at ${place}`;
+  const target = socketFolder ?? (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
+  return `"${database}" of ${user} at ${target}`;
 }
 
 /** Parses the TLS parameters. @throws Error for an unknown mode or an unreadable certificate file */

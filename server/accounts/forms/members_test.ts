@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { testStores } from "../../store/stores_kit_test.ts";
-import { ADMIN, type Answered, type Browser, startAccounts, type TestServer } from "../accounts_kit_test.ts";
+import { ADMIN, type Browser, type FormResponse, startAccounts, type TestServer } from "../accounts_kit_test.ts";
 
 async function signUp(server: TestServer, name: string): Promise<Browser> {
   const browser = server.browse();
@@ -15,7 +15,7 @@ async function join(owner: Browser, member: Browser, name: string, role: string)
   equal((await member.post("accept-invitation", { id })).status, 200);
 }
 
-const codeOf = async (answer: Promise<Answered<unknown>>) => (await answer).body.error?.code;
+const codeOf = async (answer: Promise<FormResponse<unknown>>) => (await answer).body.error?.code;
 const idOf = async (browser: Browser, email: string) =>
   (await browser.post("members")).body.find((one) => one.email === email)?.id;
 

@@ -125,7 +125,7 @@ const REPLAYED: ApiObject = {
   },
 };
 
-const who = { security: ACCOUNT_SECURITY, tags: ["views"] };
+const MEMBERS = { security: ACCOUNT_SECURITY, tags: ["views"] };
 const inPath = (name: string): ApiObject => ({ name, in: "path", required: true, schema: text });
 const inQuery = (name: string, description: string, schema: ApiObject = text): ApiObject => ({
   name,
@@ -156,13 +156,13 @@ const jsonBody = (schema: ApiObject, required = true): ApiObject => ({
 const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/views": {
     get: {
-      ...who,
+      ...MEMBERS,
       operationId: "listViews",
       summary: "List the account's views",
       responses: { 200: jsonResponseOf("Views", "oldest first"), 401: refused[401], 403: refused[403] },
     },
     post: {
-      ...who,
+      ...MEMBERS,
       operationId: "createView",
       summary: "Create a view",
       requestBody: jsonBody(
@@ -180,13 +180,13 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/views/{id}": {
     parameters: [inPath("id")],
     get: {
-      ...who,
+      ...MEMBERS,
       operationId: "getView",
       summary: "Get a view",
       responses: { 200: jsonResponseOf("View", "the view"), ...refused },
     },
     patch: {
-      ...who,
+      ...MEMBERS,
       operationId: "changeView",
       summary: "Change a view's name, response or limits",
       requestBody: jsonBody({
@@ -205,7 +205,7 @@ const VIEW_PATHS: Readonly<Record<string, ApiObject>> = {
       },
     },
     delete: {
-      ...who,
+      ...MEMBERS,
       operationId: "deleteView",
       summary: "Delete a view with its captures",
       responses: { 204: { description: "the view was deleted" }, ...refused },
@@ -217,7 +217,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/views/{id}/captures": {
     parameters: [inPath("id")],
     get: {
-      ...who,
+      ...MEMBERS,
       operationId: "listCaptures",
       summary: "List captures, newest first, that match every given filter",
       parameters: [
@@ -232,7 +232,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
       },
     },
     delete: {
-      ...who,
+      ...MEMBERS,
       operationId: "deleteCaptures",
       summary: "Delete captures: all until now, or those that match every given filter",
       parameters: FILTERS,
@@ -249,13 +249,13 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/views/{id}/captures/{capture}": {
     parameters: [inPath("id"), inPath("capture")],
     get: {
-      ...who,
+      ...MEMBERS,
       operationId: "getCapture",
       summary: "Get a capture, with its body if that is short",
       responses: { 200: jsonResponseOf("OpenedCapture", "the capture"), ...refused },
     },
     delete: {
-      ...who,
+      ...MEMBERS,
       operationId: "deleteCapture",
       summary: "Delete a capture; it can be restored for ten minutes",
       responses: { 204: { description: "the capture was deleted" }, ...refused },
@@ -264,7 +264,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/views/{id}/captures/{capture}/restore": {
     parameters: [inPath("id"), inPath("capture")],
     post: {
-      ...who,
+      ...MEMBERS,
       operationId: "restoreCapture",
       summary: "Restore a capture that was deleted within ten minutes; each view keeps its last 20",
       responses: { 204: { description: "the capture is listed again" }, ...refused },
@@ -273,7 +273,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/views/{id}/captures/{capture}/body": {
     parameters: [inPath("id"), inPath("capture")],
     get: {
-      ...who,
+      ...MEMBERS,
       operationId: "getCaptureBody",
       summary: "Get a capture's body, byte for byte",
       parameters: [
@@ -298,7 +298,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/views/{id}/captures/{capture}/replay": {
     parameters: [inPath("id"), inPath("capture")],
     post: {
-      ...who,
+      ...MEMBERS,
       operationId: "replayCapture",
       summary: "Send a capture again, to a URL or to its view",
       description:
@@ -350,7 +350,7 @@ const CAPTURE_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/views/{id}/stream": {
     parameters: [inPath("id")],
     get: {
-      ...who,
+      ...MEMBERS,
       operationId: "followView",
       summary: "Follow captures as server-sent events",
       description:

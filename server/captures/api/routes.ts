@@ -14,85 +14,93 @@ const MAX_DESCRIPTION = 512 * 1024;
 const DEFAULT_LIMIT = 100;
 
 /** Creates the API for views and captures. */
-export function createViewsApi(desk: ViewService, authenticate: Authenticate): ApiArea {
+export function createViewsApi(service: ViewService, authenticate: Authenticate): ApiArea {
   const routes = new Hono<ExchangeEnv>();
-  const whoAsks = ({ env }: { env: { exchange: Exchange } }) => authenticate(env.exchange);
+  const authenticateCaller = ({ env }: { env: { exchange: Exchange } }) => authenticate(env.exchange);
   const bodyOf = ({ env }: { env: { exchange: Exchange } }) => readJsonBody(env.exchange, MAX_DESCRIPTION);
 
   routes.get("/api/v1/views", async (context) => {
-    return context.json({ views: await desk.list(await whoAsks(context)) }, 200, NO_STORE);
+    return context.json({ views: await service.list(await authenticateCaller(context)) }, 200, NO_STORE);
   });
   routes.post("/api/v1/views", async (context) => {
-    const who = await whoAsks(context);
+    const caller = await authenticateCaller(context);
     const input = context.env.exchange.hasBody ? await bodyOf(context) : {};
-    return context.json(await desk.create(who, input), 201, NO_STORE);
+    return context.json(await service.create(caller, input), 201, NO_STORE);
   });
   routes.get("/api/v1/views/:id", async (context) => {
-    return context.json(await desk.get(await whoAsks(context), context.req.param("id")), 200, NO_STORE);
+    return context.json(await service.get(await authenticateCaller(context), context.req.param("id")), 200, NO_STORE);
   });
   routes.patch("/api/v1/views/:id", async (context) => {
-    const who = await whoAsks(context);
-    return context.json(await desk.change(who, context.req.param("id"), await bodyOf(context)), 200, NO_STORE);
+    const caller = await authenticateCaller(context);
+    return context.json(await service.change(caller, context.req.param("id"), await bodyOf(context)), 200, NO_STORE);
   });
   routes.delete("/api/v1/views/:id", async (context) => {
-    await desk.remove(await whoAsks(context), context.req.param("id"));
+    await service.remove(await authenticateCaller(context), context.req.param("id"));
     return context.body(null, 204, NO_STORE);
   });
-  addCaptureRoutes(routes, desk, whoAsks);
+  addCaptureRoutes(routes, service, authenticateCaller);
   return { routes, describe: VIEWS_API };
 }
 
 function addCaptureRoutes(
   routes: Hono<ExchangeEnv>,
-  desk: ViewService,
-  whoAsks: (context: { env: { exchange: Exchange } }) => ReturnType<Authenticate>,
+  service: ViewService,
+  authenticateCaller: (context: { env: { exchange: Exchange } }) => ReturnType<Authenticate>,
 ): void {
   routes.get("/api/v1/views/:id/captures", async (context) => {
     const search = parseSearch((name) => context.req.query(name));
-    return context.json(await desk.search(await whoAsks(context), context.req.param("id"), search), 200, NO_STORE);
+    return context.json(
+      await service.search(await authenticateCaller(context), context.req.param("id"), search),
+      200,
+      NO_STORE,
+    );
   });
   routes.delete("/api/v1/views/:id/captures", async (context) => {
     const filter = parseFilter((name) => context.req.query(name));
-    const removed = await desk.removeCaptures(await whoAsks(context), context.req.param("id"), filter);
+    const removed = await service.removeCaptures(await authenticateCaller(context), context.req.param("id"), filter);
     return context.json({ removed }, 200, NO_STORE);
   });
   routes.get("/api/v1/views/:id/captures/:capture", async (context) => {
     const { id, capture } = context.req.param();
-    return context.json(describeOpened(await desk.getCapture(await whoAsks(context), id, capture)), 200, NO_STORE);
+    return context.json(
+      describeOpened(await service.getCapture(await authenticateCaller(context), id, capture)),
+      200,
+      NO_STORE,
+    );
   });
   routes.delete("/api/v1/views/:id/captures/:capture", async (context) => {
     const { id, capture } = context.req.param();
-    await desk.removeCapture(await whoAsks(context), id, capture);
+    await service.removeCapture(await authenticateCaller(context), id, capture);
     return context.body(null, 204, NO_STORE);
   });
   routes.post("/api/v1/views/:id/captures/:capture/restore", async (context) => {
     const { id, capture } = context.req.param();
-    await desk.restoreCapture(await whoAsks(context), id, capture);
+    await service.restoreCapture(await authenticateCaller(context), id, capture);
     return context.body(null, 204, NO_STORE);
   });
   routes.get("/api/v1/views/:id/captures/:capture/body", async (context) => {
     const { id, capture } = context.req.param();
     const isDecoded = parseFlag("decoded", context.req.query("decoded"));
-    const who = await whoAsks(context);
-    const opened = await desk.getCapture(who, id, capture);
+    const caller = await authenticateCaller(context);
+    const opened = await service.getCapture(caller, id, capture);
     const headers: Record<string, string> = { ...BODY_HEADERS, ...nameFile(opened.cursor) };
     if (isDecoded) {
-      const { first, rest } = await desk.beginDecoded(opened);
-      return new Response(streamPieces(desk.endWithPermission(who, rest), first), { headers });
+      const { first, rest } = await service.beginDecoded(opened);
+      return new Response(streamPieces(service.endWithPermission(caller, rest), first), { headers });
     }
     headers["content-length"] = String(opened.bodySize);
-    return new Response(streamPieces(desk.endWithPermission(who, desk.readBody(opened))), { headers });
+    return new Response(streamPieces(service.endWithPermission(caller, service.readBody(opened))), { headers });
   });
   routes.post("/api/v1/views/:id/captures/:capture/replay", async (context) => {
     const { id, capture } = context.req.param(), { exchange } = context.env;
-    const who = await whoAsks(context);
+    const caller = await authenticateCaller(context);
     const input = exchange.hasBody ? await readJsonBody(exchange, MAX_DESCRIPTION) : {};
-    const result = await desk.replay(who, id, capture, input, exchange.signal);
-    return "answer" in result ? context.json(result.answer, 200, NO_STORE) : context.json(result, 201, NO_STORE);
+    const result = await service.replay(caller, id, capture, input, exchange.signal);
+    return "response" in result ? context.json(result.response, 200, NO_STORE) : context.json(result, 201, NO_STORE);
   });
   routes.get("/api/v1/views/:id/stream", async (context) => {
     const from = parseStart(context.req.header("last-event-id"), (name) => context.req.query(name));
-    const tail = await desk.tail(() => whoAsks(context), context.req.param("id"), from);
+    const tail = await service.tail(() => authenticateCaller(context), context.req.param("id"), from);
     return new Response(tail, { headers: { ...NO_STORE, "content-type": "text/event-stream", ...UNBUFFERED } });
   });
 }

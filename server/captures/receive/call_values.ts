@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 
 /** A call to which a view responds. */
-export interface AnsweredCall {
+export interface CapturedCall {
   /** The capture's cursor. */
   cursor: number;
   method: string;
@@ -16,13 +16,13 @@ export interface AnsweredCall {
 
 /** Reads values from a call by name. A missing value is null. */
 export class CallValues {
-  readonly #call: AnsweredCall;
+  readonly #call: CapturedCall;
   #query: URLSearchParams | null = null;
   #text: string | null = null;
   #json: { value: unknown } | null = null;
   #form: URLSearchParams | null = null;
 
-  constructor(call: AnsweredCall) {
+  constructor(call: CapturedCall) {
     this.#call = call;
   }
 

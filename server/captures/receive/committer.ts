@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from "../../../common/event_loop.ts";
-import type { BodyPiece, CaptureBatch, Captures, NewCapture } from "../../store/mod.ts";
+import type { BodyChunk, CaptureBatch, Captures, NewCapture } from "../../store/mod.ts";
 
 /** Limits for a commit, which blocks all other database work. */
 const MAX_CAPTURES = 1000;
@@ -16,7 +16,7 @@ export interface CommitterOptions {
 
 interface Waiting {
   capture: NewCapture | null;
-  piece: BodyPiece | null;
+  chunk: BodyChunk | null;
   bytes: number;
   resolve(cursor: number | null): void;
   reject(error: unknown): void;
@@ -45,8 +45,8 @@ export class Committer {
   }
 
   /** Resolves once the chunk is stored. @throws errors from the store */
-  async keepPiece(piece: BodyPiece): Promise<void> {
-    await this.#add(null, piece, piece.bytes.length);
+  async keepChunk(chunk: BodyChunk): Promise<void> {
+    await this.#add(null, chunk, chunk.bytes.length);
   }
 
   /** Calls stored so far. */
@@ -59,9 +59,9 @@ export class Committer {
     await this.#running;
   }
 
-  #add(capture: NewCapture | null, piece: BodyPiece | null, bytes: number): Promise<number | null> {
+  #add(capture: NewCapture | null, chunk: BodyChunk | null, bytes: number): Promise<number | null> {
     const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-    this.#waiting.push({ capture, piece, bytes, resolve, reject });
+    this.#waiting.push({ capture, chunk, bytes, resolve, reject });
     this.#running ??= this.#run();
     return promise;
   }
@@ -87,7 +87,7 @@ export class Committer {
   async #commit(group: readonly Waiting[]): Promise<void> {
     const batch: CaptureBatch = {
       captures: group.flatMap(({ capture }) => capture ?? []),
-      pieces: group.flatMap(({ piece }) => piece ?? []),
+      chunks: group.flatMap(({ chunk }) => chunk ?? []),
     };
     try {
       const cursors = await this.#options.store.keep(batch, this.#options.maxViewBytes);

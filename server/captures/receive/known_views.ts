@@ -8,7 +8,7 @@ const MAX_KNOWN = 10_000;
 /** A view, reduced to the parts that calls need. */
 export interface KnownView {
   readonly id: string;
-  readonly answer: PreparedResponse;
+  readonly response: PreparedResponse;
 }
 
 /** Caches recently called views, so that calls rarely query the database. */
@@ -50,4 +50,4 @@ export class KnownViews {
   }
 }
 
-const toKnown = ({ id, answer }: View): KnownView => ({ id, answer: prepareResponse(answer) });
+const toKnown = ({ id, answer }: View): KnownView => ({ id, response: prepareResponse(answer) });

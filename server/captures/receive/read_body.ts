@@ -4,7 +4,7 @@ import { announcedTooLarge, captureTooLarge, storageBusy } from "../errors.ts";
 import type { Committer } from "./committer.ts";
 
 /** Bytes in a stored chunk of a long body. */
-const PIECE_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /** A body with its beginning in memory and the remaining chunks on the disk. */
 export interface CaptureBody {
@@ -38,9 +38,9 @@ export class BodyReader {
   readonly #options: BodyReaderOptions;
   #start: Uint8Array<ArrayBuffer> = NOTHING;
   #size = 0;
-  #piece: Uint8Array<ArrayBuffer> | null = null;
-  #pieceEnd = 0;
-  #pieces = 0;
+  #chunk: Uint8Array<ArrayBuffer> | null = null;
+  #chunkEnd = 0;
+  #chunks = 0;
   #begunAt = 0;
   #bodyId: string | null = null;
   #held = 0;
@@ -65,9 +65,9 @@ export class BodyReader {
       if (this.#size + read.length > maxBytes) throw captureTooLarge(maxBytes);
       const rest = this.#size < INLINE_BYTES ? this.#fillStart(read) : read;
       this.#size += read.length;
-      if (rest.length > 0) await this.#fillPieces(rest);
+      if (rest.length > 0) await this.#fillChunks(rest);
     }
-    if (this.#pieceEnd > 0) await this.#keepPiece();
+    if (this.#chunkEnd > 0) await this.#keepChunk();
     return { start: this.#start, bodyId: this.#bodyId, size: this.#size };
   }
 
@@ -75,7 +75,7 @@ export class BodyReader {
   release(): void {
     this.#options.held.give(this.#held);
     this.#held = 0;
-    this.#piece = null;
+    this.#chunk = null;
   }
 
   /** Takes bytes for the beginning and returns the remaining ones. */
@@ -89,28 +89,28 @@ export class BodyReader {
     return read.subarray(taken.length);
   }
 
-  async #fillPieces(bytes: Uint8Array): Promise<void> {
+  async #fillChunks(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length;) {
-      if (this.#piece === null) this.#hold(PIECE_BYTES);
-      const piece = this.#piece ??= new Uint8Array(PIECE_BYTES);
-      const taken = bytes.subarray(at, at + PIECE_BYTES - this.#pieceEnd);
-      piece.set(taken, this.#pieceEnd);
-      this.#pieceEnd += taken.length;
+      if (this.#chunk === null) this.#hold(CHUNK_BYTES);
+      const chunk = this.#chunk ??= new Uint8Array(CHUNK_BYTES);
+      const taken = bytes.subarray(at, at + CHUNK_BYTES - this.#chunkEnd);
+      chunk.set(taken, this.#chunkEnd);
+      this.#chunkEnd += taken.length;
       at += taken.length;
-      if (this.#pieceEnd === PIECE_BYTES) await this.#keepPiece();
+      if (this.#chunkEnd === CHUNK_BYTES) await this.#keepChunk();
     }
   }
 
   /** Stores a chunk. The client waits: the next read from the socket follows the commit. */
-  async #keepPiece(): Promise<void> {
-    const bytes = this.#piece?.subarray(0, this.#pieceEnd) ?? NOTHING;
-    this.#pieceEnd = 0;
+  async #keepChunk(): Promise<void> {
+    const bytes = this.#chunk?.subarray(0, this.#chunkEnd) ?? NOTHING;
+    this.#chunkEnd = 0;
     if (this.#bodyId === null) {
       this.#bodyId = crypto.randomUUID();
       this.#begunAt = this.#options.now();
     }
-    const number = this.#pieces++;
-    await this.#options.committer.keepPiece({ bodyId: this.#bodyId, number, bytes, begunAt: this.#begunAt });
+    const number = this.#chunks++;
+    await this.#options.committer.keepChunk({ bodyId: this.#bodyId, number, bytes, begunAt: this.#begunAt });
   }
 
   #hold(bytes: number): void {

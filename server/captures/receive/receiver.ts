@@ -7,8 +7,8 @@ import { VIA_FIELD } from "../../../common/captures/replay_request.ts";
 import type { Answer, Handler } from "../../http/mod.ts";
 import type { Captures } from "../../store/mod.ts";
 import { noSuchView, tooManyCalls } from "../errors.ts";
-import type { AnsweredCall } from "./call_values.ts";
-import { answerCall } from "./response.ts";
+import type { CapturedCall } from "./call_values.ts";
+import { respondToCall } from "./response.ts";
 import type { Committer } from "./committer.ts";
 import { BodyReader, checkAnnounced, type HeldBytes } from "./read_body.ts";
 import type { KnownViews } from "./known_views.ts";
@@ -24,7 +24,7 @@ export interface ReceiverOptions {
   perAddress: RateLimiter;
   maxBodyBytes: number;
   /** Called when removing leftovers failed. */
-  onFault(error: unknown): void;
+  onFailure(error: unknown): void;
   now(): number;
 }
 
@@ -55,7 +55,7 @@ async function receive(exchange: Exchange, options: ReceiverOptions): Promise<An
   checkCircle(exchange, view.id);
   checkAnnounced(exchange, options.maxBodyBytes);
   const call = await keepCall(exchange, view.id, address, options);
-  return call === null ? null : await answerCall(exchange, view.answer, call);
+  return call === null ? null : await respondToCall(exchange, view.response, call);
 }
 
 /** Stores a call. @returns null when the client disconnected before the end @throws HttpError */
@@ -64,7 +64,7 @@ async function keepCall(
   viewId: string,
   address: string,
   options: ReceiverOptions,
-): Promise<AnsweredCall | null> {
+): Promise<CapturedCall | null> {
   const receivedAt = options.now();
   const reader = new BodyReader({ ...options, maxBytes: options.maxBodyBytes });
   try {
@@ -90,7 +90,7 @@ async function keepCall(
     return { cursor, method, path, headers, contentType, body: start };
   } catch (error) {
     // Removal runs in the background. The sweep removes leftovers after a failure.
-    if (reader.bodyId !== null) void options.store.removeUpload(reader.bodyId).catch(options.onFault);
+    if (reader.bodyId !== null) void options.store.removeUpload(reader.bodyId).catch(options.onFailure);
     if (error instanceof BodyCut) return null;
     throw error;
   } finally {

@@ -1,6 +1,6 @@
 import { delay } from "../../../common/delay.ts";
 import { type Exchange, sendText } from "../../../net/listener/mod.ts";
-import { type AnsweredCall, CallValues, fillPlaceholders } from "./call_values.ts";
+import { CallValues, type CapturedCall, fillPlaceholders } from "./call_values.ts";
 import { isChallenge, respondToChallenge } from "./challenge.ts";
 import { isResponseField } from "../response_fields.ts";
 import type { ViewResponse } from "../../store/mod.ts";
@@ -23,7 +23,7 @@ const SAFE: readonly (readonly [string, string])[] = [
 ];
 
 /** The response of a view without a configuration. */
-export const OWN_ANSWER: ViewResponse = {
+export const DEFAULT_RESPONSE: ViewResponse = {
   status: 200,
   headers: [],
   body: "",
@@ -35,21 +35,21 @@ export const OWN_ANSWER: ViewResponse = {
 };
 
 /** Combines the configured fields with those that isolate the response. */
-export function prepareResponse(answer: ViewResponse): PreparedResponse {
-  const isOwn = answer.body === "" && answer.headers.length === 0 && answer.status === 200;
+export function prepareResponse(response: ViewResponse): PreparedResponse {
+  const isOwn = response.body === "" && response.headers.length === 0 && response.status === 200;
   // A view that an older version stored may have other fields.
-  const own = answer.headers.filter(([name]) => isResponseField(name))
+  const own = response.headers.filter(([name]) => isResponseField(name))
     .map(([name, value]): [string, string] => [name.toLowerCase(), value]);
   const has = (wanted: string) => own.some(([name]) => name === wanted);
   const type = isOwn ? "application/json" : "text/plain; charset=utf-8";
   const fields = [
     ...own,
-    ...(has("content-type") || (!isOwn && answer.body === "") ? [] : [["content-type", type] as const]),
+    ...(has("content-type") || (!isOwn && response.body === "") ? [] : [["content-type", type] as const]),
     ...(has("cache-control") ? [] : [["cache-control", "no-store"] as const]),
     ...SAFE,
-    ...(answer.cors ? READABLE : []),
+    ...(response.cors ? READABLE : []),
   ];
-  return { ...answer, fields, isOwn };
+  return { ...response, fields, isOwn };
 }
 
 const READABLE: readonly (readonly [string, string])[] = [
@@ -61,10 +61,10 @@ const READABLE: readonly (readonly [string, string])[] = [
  * Responds to a stored call as its view is configured.
  * @returns a response without a body, or null when the response was sent
  */
-export async function answerCall(
+export async function respondToCall(
   exchange: Exchange,
   prepared: PreparedResponse,
-  call: AnsweredCall,
+  call: CapturedCall,
 ): Promise<Response | null> {
   if (prepared.delayMs > 0) await delay(prepared.delayMs, exchange.signal);
   if (prepared.cors && isPreflight(exchange)) return allowAll(exchange);
@@ -89,7 +89,7 @@ const NEVER_A_PAGE = [["cache-control", "no-store"], ...SAFE] as const;
 /** Fills placeholders. Values in JSON are escaped, so the text stays valid. */
 function fillResponse(
   prepared: PreparedResponse,
-  call: AnsweredCall,
+  call: CapturedCall,
 ): Pick<PreparedResponse, "status" | "fields" | "body"> {
   const values = new CallValues(call);
   const isJson = prepared.fields.some(([name, value]) => name === "content-type" && /[/+]json\b/i.test(value));

@@ -6,7 +6,7 @@ import type { Committer } from "../receive/committer.ts";
 export interface CaptureAgainOptions {
   committer: Committer;
   /** Returns a chunk by its number, or null behind the last one. */
-  readPiece(bodyId: string, number: number): Promise<Uint8Array | null>;
+  readChunk(bodyId: string, number: number): Promise<Uint8Array | null>;
   /** Removes the chunks of an incomplete body. Never rejects. */
   giveUp(bodyId: string): void;
   now(): number;
@@ -20,7 +20,7 @@ export async function captureAgain(capture: OpenedCapture, options: CaptureAgain
   const { cursor: _, ...call } = capture;
   const bodyId = capture.bodyId === null ? null : crypto.randomUUID();
   try {
-    if (capture.bodyId !== null && bodyId !== null) await copyPieces(capture, capture.bodyId, bodyId, options);
+    if (capture.bodyId !== null && bodyId !== null) await copyChunks(capture, capture.bodyId, bodyId, options);
     const cursor = await options.committer.keep({ ...call, bodyId, receivedAt: options.now() });
     if (cursor === null) throw noSuchView();
     return cursor;
@@ -30,18 +30,18 @@ export async function captureAgain(capture: OpenedCapture, options: CaptureAgain
   }
 }
 
-async function copyPieces(
+async function copyChunks(
   { body, bodySize }: OpenedCapture,
   from: string,
   bodyId: string,
-  { committer, readPiece, now }: CaptureAgainOptions,
+  { committer, readChunk, now }: CaptureAgainOptions,
 ): Promise<void> {
   const begunAt = now();
   let size = body.length;
   for (let number = 0; size < bodySize; number++) {
-    const bytes = await readPiece(from, number);
+    const bytes = await readChunk(from, number);
     if (bytes === null) throw noSuchCapture();
-    await committer.keepPiece({ bodyId, number, bytes, begunAt });
+    await committer.keepChunk({ bodyId, number, bytes, begunAt });
     size += bytes.length;
   }
 }

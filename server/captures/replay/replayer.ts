@@ -68,7 +68,7 @@ const MAX_OF_ACCOUNT = 2;
 const MAX_OF_ALL = 16;
 const TIMEOUT_MS = 30_000;
 /** Bytes of a response body that are returned. */
-const MAX_ANSWER = 64 * 1024;
+const MAX_RESPONSE_BODY = 64 * 1024;
 
 /**
  * Sends captures from this server to addresses that members choose. Because the server is the sender, each account has
@@ -106,7 +106,7 @@ export class Replayer {
    */
   async send(principal: Principal, replay: Replay, signal: AbortSignal): Promise<ReplayedJson> {
     const { log } = this.#options, { view, capture, service: { host }, isEdited } = replay;
-    const told = {
+    const fields = {
       account: principal.account.id,
       view: capture.viewId,
       capture: capture.cursor,
@@ -119,11 +119,11 @@ export class Replayer {
     try {
       replayed = await this.#exchange(replay, signal);
     } catch (error) {
-      log.info("capture_not_replayed", { ...told, reason: error instanceof HttpError ? error.code : "failed" });
+      log.info("capture_not_replayed", { ...fields, reason: error instanceof HttpError ? error.code : "failed" });
       await this.#note(principal, "capture_not_replayed", subject);
       throw error;
     }
-    log.info("capture_replayed", { ...told, status: replayed.status });
+    log.info("capture_replayed", { ...fields, status: replayed.status });
     await this.#note(principal, "capture_replayed", subject);
     return replayed;
   }
@@ -160,9 +160,9 @@ export class Replayer {
     const ending = new SignalEnding(limit, () => signal.aborted ? callerGone() : replayTooSlow(timeoutMs));
     const request = compose(replay);
     const startedAt = performance.now();
-    const answer = await send({ ...request, ending });
-    const { status, statusText, headers } = answer;
-    const beginning = await readBeginning(answer.body);
+    const response = await send({ ...request, ending });
+    const { status, statusText, headers } = response;
+    const beginning = await readBeginning(response.body);
     const durationMs = Math.round(performance.now() - startedAt);
     return {
       url: service.origin + escapeBytes(request.target.pathname + request.target.search),
@@ -196,15 +196,15 @@ function compose({ capture, service, body }: Replay): Omit<SentRequest, "ending"
 
 /** Reads the beginning of a body, which may never end. */
 async function readBeginning(body: SentResponse["body"]): Promise<{ body: Buffer; isWhole: boolean }> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0, isWhole = false;
   try {
-    while (size <= MAX_ANSWER && !isWhole) {
+    while (size <= MAX_RESPONSE_BODY && !isWhole) {
       const taken = await body.take();
       isWhole = taken === null;
-      for (const piece of taken ?? []) {
-        pieces.push(piece);
-        size += piece.length;
+      for (const chunk of taken ?? []) {
+        chunks.push(chunk);
+        size += chunk.length;
       }
     }
   } catch {
@@ -212,7 +212,7 @@ async function readBeginning(body: SentResponse["body"]): Promise<{ body: Buffer
   } finally {
     body.cancel();
   }
-  return { body: Buffer.concat(pieces).subarray(0, MAX_ANSWER), isWhole };
+  return { body: Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BODY), isWhole };
 }
 
 const escapeBytes = (path: string): string =>

@@ -125,8 +125,8 @@ Deno.test("an empty body that was announced is announced again, and an answer th
 
 Deno.test("what is in an answer under its coding is told beside it, as far as it goes", async () => {
   const answer = (coding: string, bytes: Uint8Array) => {
-    const pieces = [[bytes], null];
-    const body = { take: () => Promise.resolve(pieces.shift() ?? null), cancel: () => {} };
+    const chunks = [[bytes], null];
+    const body = { take: () => Promise.resolve(chunks.shift() ?? null), cancel: () => {} };
     return create(() =>
       Promise.resolve({ status: 200, statusText: "OK", headers: [["Content-Encoding", coding]], body })
     );

@@ -39,9 +39,9 @@ export async function beginDecoded(
   }
 }
 
-async function* cutWhatIsNotDecoded<T>(pieces: AsyncIterable<T>): AsyncGenerator<T, void> {
+async function* cutWhatIsNotDecoded<T>(chunks: AsyncIterable<T>): AsyncGenerator<T, void> {
   try {
-    yield* pieces;
+    yield* chunks;
   } catch (error) {
     throw error instanceof NotDecoded ? new BodyCut(error.message, { cause: error }) : error;
   }

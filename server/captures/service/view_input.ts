@@ -6,7 +6,7 @@ const MAX_NAME = 100;
 const MAX_FIELDS = 30;
 const MAX_FIELD_VALUE = 2000;
 /** Characters in a response body. */
-const MAX_ANSWER = 64 * 1024;
+const MAX_RESPONSE_BODY = 64 * 1024;
 /** Characters in a provider's secret. */
 const MAX_SECRET = 500;
 /** No sender waits longer. */
@@ -17,10 +17,10 @@ const fieldName = z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/, "must
 const fieldValue = z.string().max(MAX_FIELD_VALUE)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/, "must be text of one line, of characters up to U+00FF");
 
-const answer = z.strictObject({
+const response = z.strictObject({
   status: z.int().min(200).max(599),
   headers: z.array(z.tuple([fieldName, fieldValue])).max(MAX_FIELDS),
-  body: z.string().max(MAX_ANSWER),
+  body: z.string().max(MAX_RESPONSE_BODY),
   delayMs: z.int().min(0).max(MAX_DELAY_MS),
   cors: z.boolean(),
   template: z.boolean(),
@@ -81,7 +81,7 @@ export const replayInput = z.strictObject({ url: replayUrl.nullish(), edit: capt
 /** The changes to a view. Missing members of the response stay. */
 export interface ViewChangesInput {
   name?: string;
-  answer?: Partial<z.output<typeof answer>>;
+  answer?: Partial<z.output<typeof response>>;
   retentionDays?: number;
   maxCaptures?: number;
 }
@@ -90,7 +90,7 @@ export interface ViewChangesInput {
 export function viewChangesInput(limits: { maxCaptures: number; retentionDays: number }): z.ZodType<ViewChangesInput> {
   return z.strictObject({
     name: name.optional(),
-    answer: answer.partial().optional(),
+    answer: response.partial().optional(),
     retentionDays: z.int().min(1).max(limits.retentionDays).optional(),
     maxCaptures: z.int().min(1).max(limits.maxCaptures).optional(),
   });

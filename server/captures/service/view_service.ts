@@ -5,7 +5,7 @@ import { checkInput } from "../../http/mod.ts";
 import { type OpenStreams, type Principal, requireScope } from "../../access/mod.ts";
 import { type Capture, type OpenedCapture, type Store, TooManyViews, type View } from "../../store/mod.ts";
 import { noSuchCapture, noSuchView, tooManyViews } from "../errors.ts";
-import { OWN_ANSWER } from "../receive/response.ts";
+import { DEFAULT_RESPONSE } from "../receive/response.ts";
 import type { Replayer } from "../replay/replayer.ts";
 import { describeCapture, type DescribedView, describeOpened, describeViewRecord, type ViewUrls } from "./describe.ts";
 import { beginDecoded, type BegunBody } from "./decoded_body.ts";
@@ -35,7 +35,7 @@ export interface ViewServiceOptions extends ViewUrls {
 const REMOVED_AT_ONCE = 100;
 
 /** The caller; null without a login. */
-export type Who = Principal | null;
+export type Caller = Principal | null;
 
 /**
  * The operations on an account's views. Every method throws HttpError: 401 and 403 as `requireScope` does, and 404
@@ -49,15 +49,15 @@ export class ViewService {
   }
 
   /** Lists the account's views, oldest first. */
-  async list(who: Who): Promise<DescribedView[]> {
-    const { account } = requireScope(who, "views:read");
+  async list(caller: Caller): Promise<DescribedView[]> {
+    const { account } = requireScope(caller, "views:read");
     const views = await this.#options.store.views.list(account.id);
     return views.map((view) => describeViewRecord(view, this.#options));
   }
 
   /** Creates a view. @throws HttpError also 400 for invalid input, 403 `too_many_views` */
-  async create(who: Who, input: unknown): Promise<DescribedView> {
-    const { account } = requireScope(who, "views:write");
+  async create(caller: Caller, input: unknown): Promise<DescribedView> {
+    const { account } = requireScope(caller, "views:write");
     const { store, maxViews, maxCaptures, retentionDays, now } = this.#options;
     const { name } = checkInput(newViewInput, input);
     const view = {
@@ -65,7 +65,7 @@ export class ViewService {
       accountId: account.id,
       name: name ?? null,
       createdAt: now(),
-      answer: OWN_ANSWER,
+      answer: DEFAULT_RESPONSE,
       retentionDays,
       maxCaptures,
     };
@@ -77,13 +77,13 @@ export class ViewService {
   }
 
   /** Returns a view. @throws HttpError 401, 403 `scope_missing`, 404 */
-  async get(who: Who, id: string): Promise<DescribedView> {
-    return describeViewRecord(await this.#find(requireScope(who, "views:read"), id), this.#options);
+  async get(caller: Caller, id: string): Promise<DescribedView> {
+    return describeViewRecord(await this.#find(requireScope(caller, "views:read"), id), this.#options);
   }
 
   /** Changes a view. @throws HttpError also 400 for invalid input */
-  async change(who: Who, id: string, input: unknown): Promise<DescribedView> {
-    const before = await this.#find(requireScope(who, "views:write"), id);
+  async change(caller: Caller, id: string, input: unknown): Promise<DescribedView> {
+    const before = await this.#find(requireScope(caller, "views:write"), id);
     const { answer, ...changes } = checkInput(viewChangesInput(this.#options), input);
     const changed = answer === undefined ? changes : { ...changes, answer: { ...before.answer, ...answer } };
     const view = await this.#options.store.views.change(before.id, changed);
@@ -93,8 +93,8 @@ export class ViewService {
   }
 
   /** Deletes a view with its captures. */
-  async remove(who: Who, id: string): Promise<void> {
-    const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
+  async remove(caller: Caller, id: string): Promise<void> {
+    const { id: viewId } = await this.#find(requireScope(caller, "views:write"), id);
     await this.#options.store.views.remove(viewId);
     this.#options.onChanged(viewId);
     this.#options.tails.endView(viewId);
@@ -102,18 +102,18 @@ export class ViewService {
 
   /** Returns one page of captures. */
   async search(
-    who: Who,
+    caller: Caller,
     id: string,
     search: CaptureSearch,
   ): Promise<{ captures: CaptureJson[]; next: number | null }> {
-    const { id: viewId } = await this.#find(requireScope(who, "views:read"), id);
+    const { id: viewId } = await this.#find(requireScope(caller, "views:read"), id);
     const { captures, next } = await searchCaptures(this.#options.store.captures, viewId, search);
     return { captures: captures.map(search.withBodies ? describeAny : describeCapture), next };
   }
 
   /** Returns a capture. @throws HttpError also 404 `capture_not_found` */
-  async getCapture(who: Who, id: string, captureId: string): Promise<OpenedCapture> {
-    return (await this.#open(requireScope(who, "views:read"), id, captureId)).capture;
+  async getCapture(caller: Caller, id: string, captureId: string): Promise<OpenedCapture> {
+    return (await this.#open(requireScope(caller, "views:read"), id, captureId)).capture;
   }
 
   /**
@@ -123,14 +123,14 @@ export class ViewService {
    * limit, and 502 and 504 for a failed request
    */
   async replay(
-    who: Who,
+    caller: Caller,
     id: string,
     captureId: string,
     input: unknown,
     signal: AbortSignal,
-  ): Promise<{ answer: ReplayedJson } | { capture: string }> {
+  ): Promise<{ response: ReplayedJson } | { capture: string }> {
     const { replayer, captureAgain } = this.#options;
-    const principal = requireScope(who, "views:write");
+    const principal = requireScope(caller, "views:write");
     const { view, capture } = await this.#open(principal, id, captureId);
     const { url: service, edit } = checkInput(replayInput, input);
     const release = replayer.admit(principal.account.id);
@@ -144,7 +144,7 @@ export class ViewService {
         body: this.readBody(sent),
         isEdited: edit !== undefined,
       };
-      return { answer: await replayer.send(principal, replay, signal) };
+      return { response: await replayer.send(principal, replay, signal) };
     } finally {
       release();
     }
@@ -154,13 +154,13 @@ export class ViewService {
    * Cuts a download off when its reader's permission ends.
    * @throws HttpError 401, 403 `scope_missing`; the iterator throws BodyCut when the permission ends
    */
-  async *endWithPermission<T>(who: Who, pieces: AsyncIterable<T>): AsyncGenerator<T, void> {
+  async *endWithPermission<T>(caller: Caller, chunks: AsyncIterable<T>): AsyncGenerator<T, void> {
     let isEnded = false;
-    const forget = this.#options.streams.add(requireScope(who, "views:read"), () => isEnded = true);
+    const forget = this.#options.streams.add(requireScope(caller, "views:read"), () => isEnded = true);
     try {
-      for await (const piece of pieces) {
+      for await (const chunk of chunks) {
         if (isEnded) throw new BodyCut("the reader's permission ended");
-        yield piece;
+        yield chunk;
       }
     } finally {
       forget();
@@ -172,10 +172,10 @@ export class ViewService {
     if (body.length > 0) yield body;
     let left = bodySize - body.length;
     for (let number = 0; bodyId !== null && left > 0; number++) {
-      const piece = await this.#options.store.captures.readPiece(bodyId, number);
-      if (piece === null) throw noSuchCapture();
-      yield piece;
-      left -= piece.length;
+      const chunk = await this.#options.store.captures.readChunk(bodyId, number);
+      if (chunk === null) throw noSuchCapture();
+      yield chunk;
+      left -= chunk.length;
     }
   }
 
@@ -185,23 +185,23 @@ export class ViewService {
   }
 
   /** Deletes a capture. @throws HttpError also 404 `capture_not_found` */
-  async removeCapture(who: Who, id: string, captureId: string): Promise<void> {
-    const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
+  async removeCapture(caller: Caller, id: string, captureId: string): Promise<void> {
+    const { id: viewId } = await this.#find(requireScope(caller, "views:write"), id);
     const cursor = parseCaptureId(captureId);
     const { store, now } = this.#options;
     if (cursor === null || !await store.captures.setAside(viewId, cursor, now())) throw noSuchCapture();
   }
 
   /** Restores a capture that {@link removeCapture} deleted some minutes ago. @throws HttpError also 404 */
-  async restoreCapture(who: Who, id: string, captureId: string): Promise<void> {
-    const { id: viewId } = await this.#find(requireScope(who, "views:write"), id);
+  async restoreCapture(caller: Caller, id: string, captureId: string): Promise<void> {
+    const { id: viewId } = await this.#find(requireScope(caller, "views:write"), id);
     const cursor = parseCaptureId(captureId);
     if (cursor === null || !await this.#options.store.captures.restore(viewId, cursor)) throw noSuchCapture();
   }
 
   /** Deletes the captures that match a filter, by default all, up to now. @returns their number */
-  async removeCaptures(who: Who, id: string, filter: CaptureTextFilter = {}): Promise<number> {
-    const { id: viewId, lastCursor } = await this.#find(requireScope(who, "views:write"), id);
+  async removeCaptures(caller: Caller, id: string, filter: CaptureTextFilter = {}): Promise<number> {
+    const { id: viewId, lastCursor } = await this.#find(requireScope(caller, "views:write"), id);
     const { captures: store } = this.#options.store;
     if (Object.values(filter).every((value) => value === undefined)) return await store.removeAll(viewId);
     let removed = 0;
@@ -219,7 +219,7 @@ export class ViewService {
    * @param from the cursor behind which the stream begins, or a time in Unix milliseconds; null to begin now
    */
   async tail(
-    authenticate: () => Promise<Who>,
+    authenticate: () => Promise<Caller>,
     id: string,
     from: { after: number } | { since: number } | null,
   ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {

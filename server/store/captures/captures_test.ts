@@ -41,7 +41,7 @@ const CAPTURE: NewCapture = {
 const HUGE = Number.MAX_SAFE_INTEGER;
 
 const keep = (store: Store, captures: NewCapture[], maxBytes = HUGE) =>
-  store.captures.keep({ captures, pieces: [] }, maxBytes);
+  store.captures.keep({ captures, chunks: [] }, maxBytes);
 
 async function cursorsOf({ captures }: Store, viewId = "view-1"): Promise<number[]> {
   return (await captures.list(viewId, {}, 1000)).map(({ cursor }) => cursor);
@@ -172,32 +172,32 @@ testStores("captures are listed by cursor, method and time, newest first", async
   equal((await store.captures.listOpened("view-1", {}, 1))[0].body.length, 4);
 });
 
-testStores("a long body's pieces go with its capture", async (store) => {
+testStores("a long body's chunks go with its capture", async (store) => {
   await store.views.insert(VIEW, 10);
-  const piece = { bodyId: "body-1", bytes: Uint8Array.of(1, 2), begunAt: NOW };
-  await store.captures.keep({ captures: [], pieces: [{ ...piece, number: 0 }, { ...piece, number: 1 }] }, HUGE);
+  const chunk = { bodyId: "body-1", bytes: Uint8Array.of(1, 2), begunAt: NOW };
+  await store.captures.keep({ captures: [], chunks: [{ ...chunk, number: 0 }, { ...chunk, number: 1 }] }, HUGE);
   await keep(store, [{ ...CAPTURE, bodyId: "body-1", bodySize: 8 }]);
-  deepEqual(Uint8Array.from(await store.captures.readPiece("body-1", 1) ?? []), piece.bytes);
-  equal(await store.captures.readPiece("body-1", 2), null);
+  deepEqual(Uint8Array.from(await store.captures.readChunk("body-1", 1) ?? []), chunk.bytes);
+  equal(await store.captures.readChunk("body-1", 2), null);
   equal(await store.captures.removeThese("view-1", [1]), 1);
   equal(await store.captures.removeThese("view-1", [1]), 0);
-  equal(await store.captures.readPiece("body-1", 0), null);
+  equal(await store.captures.readChunk("body-1", 0), null);
   deepEqual(await store.views.find("view-1").then((view) => [view?.captures, view?.bytes]), [0, 0]);
 });
 
-testStores("pieces that nobody completed are removed, those of a capture are not", async (store) => {
+testStores("chunks that nobody completed are removed, those of a capture are not", async (store) => {
   await store.views.insert(VIEW, 10);
-  const piece = { number: 0, bytes: Uint8Array.of(1), begunAt: NOW };
-  const pieces = ["done", "left", "new"].map((bodyId) => ({ ...piece, bodyId }));
-  pieces[2].begunAt = NOW + 10;
-  await store.captures.keep({ captures: [], pieces }, HUGE);
+  const chunk = { number: 0, bytes: Uint8Array.of(1), begunAt: NOW };
+  const chunks = ["done", "left", "new"].map((bodyId) => ({ ...chunk, bodyId }));
+  chunks[2].begunAt = NOW + 10;
+  await store.captures.keep({ captures: [], chunks }, HUGE);
   await keep(store, [{ ...CAPTURE, bodyId: "done" }]);
   await store.captures.sweep(NOW, NOW + 5, 0);
-  equal(await store.captures.readPiece("left", 0), null);
-  equal((await store.captures.readPiece("done", 0))?.length, 1);
-  equal((await store.captures.readPiece("new", 0))?.length, 1);
+  equal(await store.captures.readChunk("left", 0), null);
+  equal((await store.captures.readChunk("done", 0))?.length, 1);
+  equal((await store.captures.readChunk("new", 0))?.length, 1);
   await store.captures.removeUpload("new");
-  equal(await store.captures.readPiece("new", 0), null);
+  equal(await store.captures.readChunk("new", 0), null);
 });
 
 testStores("captures outlive neither their days nor their view", async (store) => {
@@ -225,8 +225,8 @@ testStores("all captures of a view are removed, and the next has a new cursor", 
 
 testStores("a deleted capture can be restored, and the oldest deleted ones go for good", async (store) => {
   await store.views.insert(VIEW, 10);
-  const piece = { bodyId: "body-1", number: 0, bytes: Uint8Array.of(1, 2), begunAt: NOW };
-  await store.captures.keep({ captures: [], pieces: [piece] }, HUGE);
+  const chunk = { bodyId: "body-1", number: 0, bytes: Uint8Array.of(1, 2), begunAt: NOW };
+  await store.captures.keep({ captures: [], chunks: [chunk] }, HUGE);
   await keep(store, [{ ...CAPTURE, bodyId: "body-1", bodySize: 6 }, ...Array(29).fill(CAPTURE)]);
   const before = await store.captures.find("view-1", 1), view = await store.views.find("view-1");
   equal(await store.captures.setAside("view-1", 1, NOW), true);
@@ -237,9 +237,9 @@ testStores("a deleted capture can be restored, and the oldest deleted ones go fo
   equal(await store.captures.restore("view-1", 1), false);
   deepEqual(await store.captures.find("view-1", 1), before);
   deepEqual(await store.views.find("view-1"), view);
-  equal((await store.captures.readPiece("body-1", 0))?.length, 2);
+  equal((await store.captures.readChunk("body-1", 0))?.length, 2);
   for (let cursor = 1; cursor <= 25; cursor++) await store.captures.setAside("view-1", cursor, NOW + cursor);
-  equal(await store.captures.readPiece("body-1", 0), null);
+  equal(await store.captures.readChunk("body-1", 0), null);
   equal(await store.captures.restore("view-1", 5), false);
   equal(await store.captures.restore("view-1", 6), true);
   await store.captures.sweep(NOW, 0, NOW + 10);

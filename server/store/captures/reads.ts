@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from "kysely";
 import type { Capture, CaptureFilter, Captures, OpenedCapture } from "./types.ts";
 import type { Database } from "../schema/mod.ts";
 
-type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "lastBefore" | "find" | "readPiece">;
+type Reads = Pick<Captures, "list" | "listOpened" | "listAfter" | "lastBefore" | "find" | "readChunk">;
 
 /** The columns of a capture without its body. */
 const HEAD_COLUMNS = [
@@ -62,7 +62,7 @@ export function createCaptureReads(db: Kysely<Database>): Reads {
         .where("cursor", "=", cursor).executeTakeFirst();
       return row === undefined ? null : openRow(row);
     },
-    async readPiece(bodyId, number) {
+    async readChunk(bodyId, number) {
       const row = await db.selectFrom("body_pieces").select("bytes").where("body_id", "=", bodyId)
         .where("number", "=", number).executeTakeFirst();
       return row?.bytes ?? null;

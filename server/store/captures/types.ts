@@ -49,7 +49,7 @@ export interface OpenedCapture extends Capture {
 }
 
 /** A chunk of a long body, behind the bytes in the capture's row. */
-export interface BodyPiece {
+export interface BodyChunk {
   bodyId: string;
   /** Counts from 0. */
   number: number;
@@ -61,7 +61,7 @@ export interface BodyPiece {
 /** The content of one commit. */
 export interface CaptureBatch {
   captures: readonly NewCapture[];
-  pieces: readonly BodyPiece[];
+  chunks: readonly BodyChunk[];
 }
 
 /** A filter for captures. All bounds are exclusive, except `from`. */
@@ -94,7 +94,7 @@ export interface Captures {
   /** Finds a capture with the beginning of its body. */
   find(viewId: string, cursor: number): Promise<OpenedCapture | null>;
   /** Returns a chunk by its number, or null behind the last one. */
-  readPiece(bodyId: string, number: number): Promise<Uint8Array | null>;
+  readChunk(bodyId: string, number: number): Promise<Uint8Array | null>;
   /** Removes at most some hundred captures by cursor. @returns the number found */
   removeThese(viewId: string, cursors: readonly number[]): Promise<number>;
   /**

@@ -1,7 +1,7 @@
 import { type CompiledQuery, type Kysely, sql, type Transaction } from "kysely";
 import { COLUMNS } from "./reads.ts";
 import { removeRows } from "./removal.ts";
-import type { BodyPiece, Captures, NewCapture } from "./types.ts";
+import type { BodyChunk, Captures, NewCapture } from "./types.ts";
 import type { Database } from "../schema/mod.ts";
 
 type CaptureRow = Database["captures"];
@@ -15,9 +15,9 @@ const TRIM_STEP = 200;
 export function createCaptureWrites(db: Kysely<Database>): Pick<Captures, "keep"> {
   const inserts = new Map(ROWS.map((count) => [count, compileInsert(db, count)]));
   return {
-    async keep({ captures, pieces }, maxBytes) {
+    async keep({ captures, chunks }, maxBytes) {
       return await db.transaction().execute(async (transaction) => {
-        await insertPieces(transaction, pieces);
+        await insertChunks(transaction, chunks);
         if (captures.length === 0) return [];
         const shares = await takeCursors(transaction, captures);
         const cursors = captures.map(({ viewId }) => {
@@ -144,8 +144,8 @@ async function insertRows(
   }
 }
 
-async function insertPieces(transaction: Transaction<Database>, pieces: readonly BodyPiece[]): Promise<void> {
-  for (const { bodyId, number, bytes, begunAt } of pieces) {
+async function insertChunks(transaction: Transaction<Database>, chunks: readonly BodyChunk[]): Promise<void> {
+  for (const { bodyId, number, bytes, begunAt } of chunks) {
     await transaction.insertInto("body_pieces").values({ body_id: bodyId, number, bytes }).execute();
     if (number > 0) continue;
     await transaction.insertInto("uploads").values({ body_id: bodyId, begun_at: begunAt }).execute();

@@ -26,7 +26,7 @@ function test(name: string, run: (postgres: Postgres, url: string) => Promise<vo
 const open = (url: string, maxConnections = 2) =>
   openStore({ postgres: { address: parsePostgresAddress(url), maxConnections } });
 
-async function whenFault(store: Store, isWanted: (fault: string | null) => boolean): Promise<void> {
+async function whenFailing(store: Store, isWanted: (reason: string | null) => boolean): Promise<void> {
   while (!isWanted(store.failing())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
@@ -42,7 +42,7 @@ test(
     await rejects(store.ephemeralTunnels.addTraffic([{ id: "id", bytes: 1 }]), StoreUnavailable);
     match(store.failing() ?? "", /ECONNREFUSED/);
     await postgres.start();
-    await whenFault(store, (fault) => fault === null);
+    await whenFailing(store, (reason) => reason === null);
     await store.ephemeralTunnels.addTraffic([{ id: "id", bytes: 2 }]);
     equal((await store.ephemeralTunnels.findById("id"))?.bytesUsed, 2);
     await store.close();
