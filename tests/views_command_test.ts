@@ -50,7 +50,7 @@ Deno.test("a number that is typed at the list shows all of that view", async () 
   equal(code, 0);
   match(seen, new RegExp(`  Name         Second\\r?\\n  ID           ${id}\\r?\\n`));
   ok(seen.includes(`  Browser URL  ${browserUrl}`));
-  match(seen, / {2}Captures {5}1 \(\d+ B\), at most 10000/);
+  match(seen, / {2}Captures {5}1 \(\d+ B\), at most 16384/);
   match(seen, /There is no number 7 in the list\./);
 });
 
