@@ -2,17 +2,17 @@ import type { ApiClient } from "../api/mod.ts";
 import { alignFields } from "../terminal/mod.ts";
 import { chooseView, parseViews, type ViewRecord } from "../views/mod.ts";
 
-/** The account's views, oldest first. @throws what the API does */
+/** Loads the account's views, oldest first. @throws errors from the API */
 export async function fetchViews(api: Pick<ApiClient, "get">): Promise<ViewRecord[]> {
   return parseViews(await api.get("/api/v1/views"));
 }
 
-/** The view that the user means by an id, the beginning of one, or a name. @throws NoSuchView */
+/** Finds a view by its id, the id's beginning, or its name. @throws NoSuchView */
 export async function findView(api: Pick<ApiClient, "get">, given: string): Promise<ViewRecord> {
   return chooseView(await fetchViews(api), given);
 }
 
-/** What is to be known of a view, in lines for people. @param more fields besides its addresses */
+/** Describes a view, in lines for people. @param more fields besides its addresses */
 export function describeView(view: ViewRecord, more: readonly (readonly [string, string])[] = []): string[] {
   return alignFields([
     ["Name", view.name],

@@ -1,16 +1,16 @@
 import type { ViewRecord } from "./records.ts";
 
-/** No view, or more than one, goes by what was given. The message is a line for the user. */
+/** No view, or more than one, matches the given text. The message is a line for the user. */
 class NoSuchView extends Error {
   override name = "NoSuchView";
 }
 
-/** Characters of an id that tell views apart well enough to be shown. */
+/** Enough characters to tell ids apart. */
 const SHOWN_ID = 8;
 
 /**
- * The view that the user means: by its id, the beginning of one, or its name; capitals of names do not matter where they
- * leave no doubt.
+ * Chooses a view by its id, the id's beginning, or its name. Case matters only between names that differ in nothing
+ * else.
  * @throws NoSuchView
  */
 export function chooseView(views: readonly ViewRecord[], given: string): ViewRecord {

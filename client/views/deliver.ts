@@ -12,47 +12,47 @@ import {
   UpstreamConnection,
   type UpstreamResponse,
 } from "../../net/upstream/mod.ts";
-import { decodeShown, type ShownBody } from "./shown_body.ts";
+import { decodeShown, type ShownBody } from "./capture_body.ts";
 import type { CaptureRecord } from "./records.ts";
 
-/** Bytes of an answer that are kept to be shown. */
-const ANSWER_BYTES = 16 * 1024;
+/** Most response bytes that are kept for display. */
+const RESPONSE_BYTES = 16 * 1024;
 
-/** A capture that is sent to a local service, and how. */
+/** A delivery to a local service. */
 export interface DeliverOptions {
   connect: Connect;
-  /** Where to; a path in it comes before that of the capture. */
+  /** The target. Its path and query come before the capture's. */
   service: URL;
   viewId: string;
   capture: CaptureRecord;
-  /** The bytes of the capture's body. */
+  /** The capture's body. */
   body: AsyncIterable<Uint8Array>;
-  /** The Host that the service sees; null: the one that the capture came with. */
+  /** The Host that the service sees; null for the captured one. */
   hostHeader: string | null;
   /** Milliseconds until the response must be complete. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-/** What a service answered to a delivered capture. */
+/** A service's response to a delivery. */
 export interface Delivered {
   status: number;
   statusText: string;
   contentType: string | null;
   body: ShownBody;
-  /** Bytes of the body that were read. */
+  /** The body bytes that were read. */
   size: number;
   durationMs: number;
 }
 
-/** The service gave no answer. The message is a line for the user. */
+/** The service did not respond. The message is a line for the user. */
 export class NotDelivered extends Error {
   override name = "NotDelivered";
 }
 
 /**
- * Sends a captured call to a service as it came: method, path and query below the view, the body's bytes, and all header
- * fields in their order and case but those of one connection and Host.
+ * Sends a captured call to a service unchanged: method, path and query below the view, body, and all header fields in
+ * order and case, except Host and connection fields.
  * @throws NotDelivered
  */
 export async function deliver(options: DeliverOptions): Promise<Delivered> {
@@ -70,11 +70,11 @@ export async function deliver(options: DeliverOptions): Promise<Delivered> {
       () => {},
     );
     try {
-      const answer = await exchange(connection, { ...composeRequest(options), ending }, {
+      const response = await exchange(connection, { ...composeRequest(options), ending }, {
         release: (released) => released.close(),
         explain: (error) => error,
       });
-      return { ...await readResponse(answer), durationMs: performance.now() - startedAt };
+      return { ...await readResponse(response), durationMs: performance.now() - startedAt };
     } finally {
       connection.close();
     }
@@ -92,16 +92,16 @@ function composeRequest(options: DeliverOptions) {
 async function readResponse(
   { head, statusText, headers, body }: UpstreamResponse,
 ): Promise<Omit<Delivered, "durationMs">> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
   for (let taken = await body.take(); taken !== null; taken = await body.take()) {
-    for (const piece of taken) {
-      if (size < ANSWER_BYTES) pieces.push(piece.slice());
-      size += piece.length;
+    for (const chunk of taken) {
+      if (size < RESPONSE_BYTES) chunks.push(chunk.slice());
+      size += chunk.length;
     }
   }
-  const bytes = Uint8Array.from(Buffer.concat(pieces)).subarray(0, ANSWER_BYTES);
-  const shown = await decodeShown({ bytes, isWhole: size <= ANSWER_BYTES, size }, headers);
+  const bytes = Uint8Array.from(Buffer.concat(chunks)).subarray(0, RESPONSE_BYTES);
+  const shown = await decodeShown({ bytes, isWhole: size <= RESPONSE_BYTES, size }, headers);
   const contentType = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? null;
   return { status: head.status, statusText, contentType, body: shown, size };
 }

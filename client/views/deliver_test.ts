@@ -29,7 +29,7 @@ const CAPTURE: CaptureRecord = {
   body: null,
 };
 
-async function* pieces(...texts: string[]) {
+async function* chunks(...texts: string[]) {
   for (const text of texts) yield await Promise.resolve(Buffer.from(text, "latin1"));
 }
 
@@ -38,8 +38,8 @@ async function withService(answer: string, run: (port: number) => Promise<unknow
   let came = "";
   const server: Server = createServer((socket) => {
     socket.on("error", () => {});
-    socket.on("data", (piece) => {
-      came += Buffer.from(piece).toString("latin1");
+    socket.on("data", (chunk) => {
+      came += Buffer.from(chunk).toString("latin1");
       if (came.endsWith("END")) socket.end(Buffer.from(answer, "latin1"));
     });
   });
@@ -60,7 +60,7 @@ const send = (port: number, changes: Partial<Parameters<typeof deliver>[0]> = {}
     viewId: "0123",
     timeoutMs: 60_000,
     capture: CAPTURE,
-    body: pieces("\xff\0", "END"),
+    body: chunks("\xff\0", "END"),
     hostHeader: `127.0.0.1:${port}`,
     signal: new AbortController().signal,
     ...changes,

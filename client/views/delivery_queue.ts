@@ -1,13 +1,13 @@
 import type { CaptureRecord } from "./records.ts";
 
-/** Captures that wait for delivery. While more wait, the queue holds up the reader of the stream. */
+/** Most captures in the queue. A full queue holds up the stream's reader. */
 const MAX_WAITING = 10_000;
-/** Captures that wait with their bodies. Bodies of later ones are loaded again for the delivery. */
+/** Most captures that wait with their bodies. Later ones load theirs again for the delivery. */
 const MAX_HELD_BODIES = 100;
 
-/** How a queue delivers. */
+/** Options for a queue. */
 export interface DeliveryQueueOptions {
-  /** Deliveries at a time; with 1 they keep the order of the captures. */
+  /** Concurrent deliveries; with 1 they keep the capture order. */
   concurrency: number;
   /** Delivers one capture and reports the result. */
   deliver(capture: CaptureRecord): Promise<void>;
@@ -27,14 +27,14 @@ export class DeliveryQueue {
     this.#failed.promise.catch(() => {});
   }
 
-  /** Adds a capture. Resolves at once while the queue has room. @throws the error of a delivery that threw */
+  /** Adds a capture. Resolves at once while the queue has room. @throws the error from a failed `deliver` */
   async add(capture: CaptureRecord): Promise<void> {
     this.#waiting.push(this.#waiting.length < MAX_HELD_BODIES ? capture : { ...capture, body: null });
     this.#start();
     await Promise.race([this.#failed.promise, this.#room()]);
   }
 
-  /** Resolves when a place is free. */
+  /** Resolves when the queue has room. */
   async #room(): Promise<void> {
     while (this.#waiting.length > MAX_WAITING) await new Promise<void>((resolve) => this.#wake = resolve);
   }

@@ -1,32 +1,32 @@
-/** One server-sent event. */
+/** A server-sent event. */
 export interface ServerEvent {
   type: string;
   id: string;
   data: string;
 }
 
-/** A line of an event is longer than any that the server sends. */
+/** An event is longer than any that the server sends. */
 export class EventTooLong extends Error {
   override name = "EventTooLong";
 }
 
-/** Characters that one event may have. */
+/** Most characters in an event. */
 const MAX_EVENT = 4 * 1024 * 1024;
 
-/** Takes a stream of server-sent events apart, as its pieces come. */
+/** Parses a stream with server-sent events. */
 export class EventReader {
   readonly #decoder = new TextDecoder();
-  /** Pieces of the line that is not complete yet. */
+  /** The incomplete line's parts. */
   #line: string[] = [];
   #length = 0;
   #type = "";
   #id = "";
   #data: string[] = [];
 
-  /** The events that a piece completes. @throws EventTooLong */
-  push(piece: Uint8Array): ServerEvent[] {
+  /** Returns the events that a chunk completes. @throws EventTooLong */
+  push(chunk: Uint8Array): ServerEvent[] {
     const events: ServerEvent[] = [];
-    const [first, ...lines] = this.#decoder.decode(piece, { stream: true }).split("\n");
+    const [first, ...lines] = this.#decoder.decode(chunk, { stream: true }).split("\n");
     this.#keep(first);
     for (const next of lines) {
       const event = this.#endLine(this.#line.join("").replace(/\r$/, ""));

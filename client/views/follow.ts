@@ -5,32 +5,32 @@ import { type ApiClient, ApiRefused, ApiUnreachable, asRecord, parseJsonOrNull }
 import { EventReader, EventTooLong, type ServerEvent } from "./events.ts";
 import { type CaptureRecord, parseCapture } from "./records.ts";
 
-/** The server says something every 15 seconds. */
+/** The server sends data at least every 15 seconds. */
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 15_000;
 
-/** Which view is followed, from where on, and who hears of lost connections. */
+/** Options for following a view. */
 export interface FollowOptions {
   api: Pick<ApiClient, "stream">;
   viewId: string;
-  /** The cursor that captures come after. */
+  /** The cursor after which captures begin. */
   after: number;
   signal: AbortSignal;
-  /** The connection was lost, and is tried again after so many milliseconds. */
+  /** Called after a lost connection, with the delay before the next attempt. */
   onLost(reason: string, waitMs: number): void;
-  /** It is there again. */
+  /** Called once the connection is open again. */
   onBack(): void;
 }
 
-/** The view was deleted, or is not this user's any more. The message is a line for the user. */
+/** The view was deleted, or this user lost access to it. The message is a line for the user. */
 export class ViewGone extends Error {
   override name = "ViewGone";
 }
 
 /**
- * The captures of a view behind a cursor, each once and in their order: after a lost connection it goes on behind the last
- * one that was taken. Ends when `signal` aborts.
+ * Yields the captures after a cursor, each once and in order. After a lost connection it continues after the last
+ * yielded capture. Ends when `signal` aborts.
  * @throws ViewGone, ApiRefused, LoginNeeded, NotUnderstood
  */
 export async function* followView(options: FollowOptions): AsyncGenerator<CaptureRecord, void> {
@@ -60,27 +60,27 @@ export async function* followView(options: FollowOptions): AsyncGenerator<Captur
   }
 }
 
-/** Why it is worth trying again. @throws the error where it is not */
+/** Returns the reason for a new attempt. @throws the error when an attempt cannot help */
 function explainLoss(error: unknown): string {
   if (error instanceof ApiUnreachable || error instanceof StreamEnded) return error.message;
   if (error instanceof ApiRefused && error.status === 429) return error.message;
   throw error;
 }
 
-/** The stream came to an end that is none. */
+/** The stream ended although the view exists. */
 class StreamEnded extends Error {
   override name = "StreamEnded";
 }
 
-/** The cursor behind which what comes from now on begins. @throws what the API does, NotUnderstood */
+/** Returns the newest capture's cursor. @throws errors from the API, NotUnderstood */
 export async function findNewest(api: Pick<ApiClient, "get">, viewId: string): Promise<number> {
   const { captures } = asRecord(await api.get(`/api/v1/views/${viewId}/captures?limit=1`));
   return Array.isArray(captures) && captures.length > 0 ? parseCapture(captures[0]).cursor : 0;
 }
 
 /**
- * Finds the cursor after which the captures of the last `agoMs` milliseconds begin.
- * @throws as the API does, NotUnderstood
+ * Finds the cursor before the first capture within the last `agoMs` milliseconds.
+ * @throws errors from the API, NotUnderstood
  */
 export async function findSince(api: Pick<ApiClient, "get">, viewId: string, agoMs: number): Promise<number> {
   const from = new Date(Date.now() - agoMs).toISOString();
@@ -95,7 +95,7 @@ export async function findSince(api: Pick<ApiClient, "get">, viewId: string, ago
   return oldest === null ? await findNewest(api, viewId) : oldest - 1;
 }
 
-/** Events of one connection; null for a sign of life. @throws StreamEnded when it ends or falls silent */
+/** Yields the events on one connection, and null for a keep-alive. @throws StreamEnded when it ends or stalls */
 async function* readEvents(
   { api, viewId, signal }: FollowOptions,
   cursor: number,
@@ -109,16 +109,16 @@ async function* readEvents(
   };
   let timer = setTimeout(give, SILENCE_MS);
   try {
-    for await (const piece of stream.body) {
-      // What is done with an event may take its time: only the wait for the next one counts.
+    for await (const chunk of stream.body) {
+      // Only the wait for the next event counts, not the work with this one.
       clearTimeout(timer);
-      const events = reader.push(piece);
+      const events = reader.push(chunk);
       if (events.length === 0) yield null;
       yield* events;
       timer = setTimeout(give, SILENCE_MS);
     }
   } catch (error) {
-    // It would be as long the next time.
+    // A new attempt would get the same event.
     if (error instanceof EventTooLong) throw error;
     throw new StreamEnded(isSilent ? "the server fell silent." : `${describeError(error)}.`, { cause: error });
   } finally {

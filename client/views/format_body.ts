@@ -1,16 +1,16 @@
 import { formatBytes, printable } from "../../common/format.ts";
 import { hexLines } from "../../common/readable/hex_lines.js";
 import { readBody } from "../../common/readable/readable_body.js";
-import type { ShownBody } from "./shown_body.ts";
+import type { ShownBody } from "./capture_body.ts";
 
-/** What of a body is shown at most: the whole of it is in the browser. */
+/** Display limits. The browser shows whole bodies. */
 const MAX_LINES = 400;
 const MAX_LINE = 2000;
 const HEX_BYTES = 256;
 
 /**
- * A body as lines for a terminal, none of which can steer it: JSON and XML indented, forms and parts by their fields, and
- * bytes that are no text in hexadecimal.
+ * Formats a body for a terminal, without control sequences: indented JSON and XML, form fields and parts, or a hex
+ * dump for binary data.
  */
 export function formatBody({ bytes, isWhole, size }: ShownBody, contentType: string | null): string[] {
   const body = readBody(bytes, contentType, isWhole);
@@ -20,7 +20,7 @@ export function formatBody({ bytes, isWhole, size }: ShownBody, contentType: str
     case "binary":
       return [
         ...hexLines(bytes.subarray(0, HEX_BYTES)),
-        ...(bytes.length > HEX_BYTES || !isWhole ? [tellSize(size)] : []),
+        ...(bytes.length > HEX_BYTES || !isWhole ? [describeSize(size)] : []),
       ];
     case "form":
       return limit(body.fields.flatMap(([name, value]) => formatField(name, value.split("\n"))), size);
@@ -49,23 +49,23 @@ function formatPart({ name, fileName, type, body, isWhole }: Part): string[] {
   return [`${name}: ${about.filter((word) => word !== null).join(", ")}`];
 }
 
-/** A value of several lines is indented below its name. */
+/** Indents a value with several lines below its name. */
 function formatField(name: string, lines: readonly string[]): string[] {
   return lines.length > 1 ? [`${name} =`, ...lines.map((line) => `  ${line}`)] : [`${name} = ${lines[0] ?? ""}`];
 }
 
-/** @param cutSize of all of the body, where not all of it is in the lines */
+/** @param cutSize the whole body's size when the lines do not contain all */
 function limit(lines: readonly string[], cutSize: number | null): string[] {
   const shown = lines.slice(0, MAX_LINES).map(makeHarmless);
   const isLong = cutSize === null || cutSize > 256 * 1024;
   const isCut = lines.length > MAX_LINES || lines.some((line) => line.length > MAX_LINE) || isLong;
-  return isCut ? [...shown, cutSize === 0 ? "…" : tellSize(cutSize)] : shown;
+  return isCut ? [...shown, cutSize === 0 ? "…" : describeSize(cutSize)] : shown;
 }
 
-/** @param size of all of a body; null where nobody knows */
-const tellSize = (size: number | null): string => size === null ? "… and more" : `… ${formatBytes(size)} in all`;
+/** @param size the whole body's size; null when it is unknown */
+const describeSize = (size: number | null): string => size === null ? "… and more" : `… ${formatBytes(size)} in all`;
 
-/** Text of strangers as one line of a terminal. */
+/** Makes foreign text a harmless terminal line. */
 export function makeHarmless(text: string): string {
   const line = printable(text.slice(0, MAX_LINE).replaceAll("\t", "  "));
   return text.length > MAX_LINE ? `${line}…` : line;

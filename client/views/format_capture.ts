@@ -2,25 +2,25 @@ import { Buffer } from "node:buffer";
 import { formatTime } from "../../common/format.ts";
 import { pathBelowView } from "../../common/captures/replay_request.ts";
 import { formatBody, makeHarmless } from "./format_body.ts";
-import type { ShownBody } from "./shown_body.ts";
+import type { ShownBody } from "./capture_body.ts";
 import type { CaptureRecord } from "./records.ts";
 
-/** How a capture may be shown in the terminal. */
+/** Terminal properties for a capture. */
 export interface CaptureLook {
   color: boolean;
-  /** Characters that a line has room for. */
+  /** Characters that fit on a line. */
   columns: number;
 }
 
 const MAX_RULE = 80;
 const DIM = 2, BOLD = 1, CYAN = 36;
 
-/** A capture for people: a line with its time, then Request Details, Request Headers and Body Payload. */
+/** Formats a capture: a line with its time, then Request Details, Request Headers and Body Payload. */
 export function formatCapture(capture: CaptureRecord, body: ShownBody, { color, columns }: CaptureLook): string[] {
   const paint = (code: number, text: string) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
   const title = (text: string) => paint(BOLD, text);
   const payload = formatBody(body, capture.contentType);
-  const coding = body.decodedFrom === undefined ? "" : ` (decoded from ${body.decodedFrom})`;
+  const encoding = body.decodedFrom === undefined ? "" : ` (decoded from ${body.decodedFrom})`;
   return [
     paint(CYAN, rule(formatTime(new Date(capture.receivedAt)), columns)),
     title("Request Details"),
@@ -34,7 +34,7 @@ export function formatCapture(capture: CaptureRecord, body: ShownBody, { color, 
     "",
     title("Request Headers"),
     ...align(capture.headers.map(([name, value]) => [name, decodeUtf8(value)])),
-    ...(payload.length === 0 ? [] : ["", title("Body Payload") + coding, ...payload]),
+    ...(payload.length === 0 ? [] : ["", title("Body Payload") + encoding, ...payload]),
     ...(payload.length === 0 && capture.bodySize === 0 ? ["", paint(DIM, "No body")] : []),
     "",
   ];
@@ -47,7 +47,7 @@ function rule(text: string, columns: number): string {
   return `${"─".repeat(left)} ${text} ${"─".repeat(width - left)}`;
 }
 
-/** Longest name that others are aligned with. */
+/** Longest name in the alignment. */
 const MAX_ALIGNED = 32;
 
 function align(fields: readonly (readonly [string, string])[]): string[] {
@@ -55,7 +55,7 @@ function align(fields: readonly (readonly [string, string])[]): string[] {
   return fields.map(([name, value]) => `  ${makeHarmless(name).padEnd(width)}  ${makeHarmless(value)}`);
 }
 
-/** Values have one character a byte: most that go beyond ASCII are UTF-8. */
+/** Decodes a value with one character a byte. Most values beyond ASCII are UTF-8. */
 function decodeUtf8(value: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(value, "latin1"));

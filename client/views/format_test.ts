@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { decodeShown } from "./shown_body.ts";
+import { decodeShown } from "./capture_body.ts";
 import { formatBody } from "./format_body.ts";
 import { formatCapture } from "./format_capture.ts";
 import type { CaptureRecord } from "./records.ts";
@@ -84,10 +84,10 @@ Deno.test("a long body is cut, and says how long it is", () => {
   equal(formatBody(whole("x".repeat(5000)), null)[0].length, 2001);
 });
 
-Deno.test("a body is shown without its coding, as far as that can be undone", async () => {
-  const show = async (coding: string, coded: Uint8Array, isWhole = true) => {
+Deno.test("a body is shown without its encoding, as far as that can be undone", async () => {
+  const show = async (encoding: string, coded: Uint8Array, isWhole = true) => {
     const body = { bytes: Uint8Array.from(coded), isWhole, size: isWhole ? coded.length : 10_000_000 };
-    const headers: [string, string][] = [["content-ENCODING", coding]];
+    const headers: [string, string][] = [["content-ENCODING", encoding]];
     const decoded = await decodeShown(body, headers);
     const lines = formatCapture({ ...CAPTURE, headers }, decoded, { color: false, columns: 30 });
     return lines.slice(lines.findIndex((line) => line.startsWith("Body Payload")), -1);

@@ -1,5 +1,4 @@
-export { loadShownBody, streamCaptured } from "./capture_body.ts";
-export type { ShownBody } from "./shown_body.ts";
+export { loadShownBody, type ShownBody, streamCaptured } from "./capture_body.ts";
 export { chooseView } from "./choose_view.ts";
 export { deliver, type Delivered, type DeliverOptions, NotDelivered } from "./deliver.ts";
 export { DeliveryQueue } from "./delivery_queue.ts";

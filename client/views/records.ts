@@ -1,16 +1,16 @@
 import type { CaptureJson, ViewJson } from "../../common/captures/capture_json.ts";
 import { asRecord } from "../api/mod.ts";
 
-/** A view, as far as the commands show it. */
+/** A view, as far as commands show it. */
 export interface ViewRecord extends ViewJson {
-  /** Status that its capture URL answers with. */
+  /** The status that its capture URL returns. */
   status: number;
 }
 
-/** A call that was captured, with its body in base64; null where that is too long to be sent along. */
+/** A captured call with its body in base64; null when the body is too long to be included. */
 export type CaptureRecord = CaptureJson & { body: string | null };
 
-/** What the server said is not what this client understands. */
+/** The client does not understand the server's response. */
 class NotUnderstood extends Error {
   override name = "NotUnderstood";
 }
@@ -78,4 +78,4 @@ function count(record: Record<string, unknown>, name: string): number {
   return value;
 }
 
-const missing = (name: string) => new NotUnderstood(`the server's answer has no "${name}" that can be used`);
+const missing = (name: string) => new NotUnderstood(`the server's response has no "${name}" that can be used`);

@@ -6,19 +6,19 @@ import type { CaptureRecord } from "./records.ts";
 /** Longer bodies are not checked. */
 const MAX_BODY = 16 * 1024 * 1024;
 
-/** A sender whose signatures are checked. */
+/** Checks one sender's signatures. */
 export interface Verifier {
   /** The sender's name, for messages. */
   readonly sender: string;
-  /** @param body the bytes of the capture's body */
+  /** @param body the capture's body */
   verify(capture: CaptureRecord, body: AsyncIterable<Uint8Array>): Promise<Verdict>;
 }
 
-/** The result of a check. `too_long` bodies were not checked. */
+/** A check's result. `too_long` bodies were not checked. */
 export type Verdict = "valid" | "invalid" | "unsigned" | "too_long";
 
 /**
- * Creates the verifier of a sender: a known name in any spelling, or `hmac:HEADER:HASH:ENCODING`.
+ * Creates a sender's verifier: a known name in any spelling, or `hmac:HEADER:HASH:ENCODING`.
  * @throws RangeError for any other text
  */
 export function createVerifier(sender: string, secret: string, captureUrl: string): Verifier {
@@ -27,10 +27,10 @@ export function createVerifier(sender: string, secret: string, captureUrl: strin
     sender: name,
     async verify(capture, body) {
       if (capture.bodySize > MAX_BODY) return "too_long";
-      const pieces: Uint8Array[] = [];
-      for await (const piece of body) pieces.push(piece);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(chunk);
       const { headers } = capture, url = captureUrl + pathBelowView(capture);
-      return await verifySignature(scheme, secret, { headers, url, body: Uint8Array.from(Buffer.concat(pieces)) });
+      return await verifySignature(scheme, secret, { headers, url, body: Uint8Array.from(Buffer.concat(chunks)) });
     },
   };
 }

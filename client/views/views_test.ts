@@ -35,7 +35,7 @@ Deno.test("a view is chosen by its id, the beginning of one, or its name", () =>
   throws(() => chooseView([], "x"), /there is none yet: --views-add makes one/);
 });
 
-Deno.test("events are read whatever pieces they come in", () => {
+Deno.test("events are read whatever chunks they come in", () => {
   const text = ': hi\n\nid: 1\nevent: capture\ndata: {"a":"é"}\n\ndata: x\r\ndata:y\r\n\r\nid: 3\ndata: cut';
   const bytes = new TextEncoder().encode(text);
   for (const size of [1, 2, 3, 1000]) {
@@ -47,9 +47,9 @@ Deno.test("events are read whatever pieces they come in", () => {
 });
 
 Deno.test("an event of any length does not fill the memory", () => {
-  const reader = new EventReader(), piece = new TextEncoder().encode("x".repeat(100_000));
+  const reader = new EventReader(), chunk = new TextEncoder().encode("x".repeat(100_000));
   throws(() => {
-    for (let count = 0; count < 100; count++) reader.push(piece);
+    for (let count = 0; count < 100; count++) reader.push(chunk);
   }, EventTooLong);
 });
 

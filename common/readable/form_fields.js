@@ -44,7 +44,7 @@ export function readMultipart(bytes, contentType) {
 }
 
 /**
- * Adds the charset of a `_charset_` field (RFC 7578, section 4.6) to the text fields without a type of their own.
+ * Adds the charset from a `_charset_` field (RFC 7578, section 4.6) to text fields without a type.
  * @param {Part[]} parts
  */
 function applyCharset(parts) {
@@ -84,7 +84,7 @@ function find(bytes, wanted, from) {
 }
 
 /**
- * Parses an `application/x-www-form-urlencoded` body. Its `_charset_` field, else `charset`, decodes names and values.
+ * Parses an `application/x-www-form-urlencoded` body. A `_charset_` field, else `charset`, decodes names and values.
  * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {string | null} charset
  * @returns {[name: string, value: string][] | null} null for a body without `=`, which is no form

@@ -3,7 +3,7 @@
 const PER_LINE = 16;
 
 /**
- * Formats bytes as lines of a hex dump: offset, hexadecimal digits, printable characters.
+ * Formats bytes as a hex dump: offset, hexadecimal digits, printable characters.
  * @param {Uint8Array} bytes
  * @returns {string[]}
  */

@@ -36,7 +36,7 @@ const ESCAPE = /\\(?:u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|u([\da-f]{4})|(.)
 const KEPT = /["\\\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\u2028\u2029]/u;
 
 /**
- * Replaces the escapes of a string token by their characters.
+ * Replaces a string token's escapes by their characters.
  * @param {string} token
  */
 function unescapeLetters(token) {

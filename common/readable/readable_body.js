@@ -13,7 +13,7 @@ import { indentXml } from "./xml_indent.js";
  */
 
 /**
- * Chooses the readable form of a body by its type and its content.
+ * Chooses a body's readable form by its type and its content.
  * @param {Uint8Array<ArrayBuffer>} bytes the body or its beginning
  * @param {string | null} contentType
  * @param {boolean} isWhole
@@ -45,7 +45,7 @@ export function readBody(bytes, contentType, isWhole) {
 }
 
 /**
- * Indents a value that holds JSON, such as `payload` of GitHub and Slack.
+ * Indents a value that holds JSON, such as `payload` from GitHub and Slack.
  * @param {[name: string, value: string]} field
  * @returns {[name: string, value: string]}
  */

@@ -85,7 +85,7 @@ export const SENDERS = {
 };
 
 /**
- * Creates the scheme of a sender that signs the body alone.
+ * Creates the scheme for a sender that signs the body alone.
  * @param {string} field
  * @param {string} hash `sha1`, `sha256`, `sha384` or `sha512`
  * @param {string} encoding `hex` or `base64`
@@ -103,7 +103,7 @@ export function createScheme(field, hash, encoding) {
 }
 
 /**
- * Returns the name of the sender whose signature a request carries, or null.
+ * Returns the sender whose signature a request carries, or null.
  * @param {Pick<SignedRequest, "headers">} request
  */
 export function guessSender(request) {
@@ -151,7 +151,7 @@ function readStandardKey(secret) {
 }
 
 /**
- * Twilio signs the URL, followed by the sorted fields of a form; for other bodies the URL contains their hash.
+ * Twilio signs the URL and a form's sorted fields. For other bodies the URL contains their hash.
  * @param {string} value
  * @param {SignedRequest} request
  * @returns {Promise<Claim | null>}
@@ -181,7 +181,7 @@ function findField({ headers }, wanted) {
 const encodeText = (text) => new TextEncoder().encode(text);
 
 /**
- * Puts text of one character a byte before a body.
+ * Puts text with one character a byte before a body.
  * @param {string} text
  * @param {Uint8Array} body
  */

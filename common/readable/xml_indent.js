@@ -13,7 +13,7 @@ export function indentXml(text) {
   /** @type {string[]} */
   const lines = [];
   let depth = 0;
-  // The text of the last opened element, until a child follows.
+  // The last opened element's text, until a child follows.
   let held = "";
   let isHeld = false;
   /** @param {string} line */

@@ -1,18 +1,18 @@
 import { z } from "zod";
 import { type ApiObject, type ApiPart, jsonResponseOf, toErrorResponse } from "../../common/open_api.ts";
-import { answerSchema } from "./responses/json.ts";
+import { responseSchema } from "./responses/json.ts";
 import { descriptionSchema, HEADERS_HEADER } from "./describe/description.ts";
 import { TOKEN_HEADER } from "./gate.ts";
 
-/** What of the proxy is there, as the options have it. */
+/** The options that change the proxy's paths. */
 export interface ProxyApiOptions {
   files: boolean;
   openPaths: boolean;
-  /** The server is nothing but the proxy. */
+  /** Whether the proxy runs alone, without a relay. */
   isAlone: boolean;
 }
 
-/** The proxy's routes for the OpenAPI document; schemas are those that requests are checked against. */
+/** Describes the proxy's routes for the OpenAPI document. The same schemas check requests. */
 export function proxyApi({ files, openPaths, isAlone }: ProxyApiOptions): ApiPart {
   const fetchItem = createFetchItem();
   return {
@@ -28,9 +28,9 @@ export function proxyApi({ files, openPaths, isAlone }: ProxyApiOptions): ApiPar
     },
     schemas: {
       RequestDescription: toSchema(descriptionSchema),
-      ResponseDescription: toSchema(answerSchema),
+      ResponseDescription: toSchema(responseSchema),
       ProxyscotchRequest: PROXYSCOTCH_REQUEST,
-      ProxyscotchResponse: PROXYSCOTCH_ANSWER,
+      ProxyscotchResponse: PROXYSCOTCH_RESPONSE,
       ProxyscotchStatus: PROXYSCOTCH_STATUS,
     },
     securitySchemes: {
@@ -48,7 +48,7 @@ const WELCOME_OPERATION: ApiObject = {
   responses: { 200: { description: "a page for browsers, text for others", content: { "text/*": { schema: {} } } } },
 };
 
-/** `POST /` of a server that is nothing but a proxy, where clients made for proxyscotch ask. */
+/** `POST /` on a proxy without a relay, for clients made for proxyscotch. */
 const PROXYSCOTCH_OPERATION: ApiObject = {
   tags: ["proxy"],
   operationId: "requestAsProxyscotch",
@@ -58,12 +58,12 @@ const PROXYSCOTCH_OPERATION: ApiObject = {
     content: { "application/json": { schema: { $ref: "#/components/schemas/ProxyscotchRequest" } } },
   },
   responses: {
-    200: jsonResponseOf("ProxyscotchResponse", "the answer or the failure"),
+    200: jsonResponseOf("ProxyscotchResponse", "the response or the failure"),
     default: toErrorResponse("refused"),
   },
 };
 
-/** What callers send: values before they are transformed. */
+/** Converts the schema that callers must meet, before any transformation. */
 function toSchema(schema: z.ZodType): ApiObject {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io: "input",
@@ -78,11 +78,11 @@ function toSchema(schema: z.ZodType): ApiObject {
   return rest;
 }
 
-/** With a token set, requests must show it in one of two ways. */
+/** With a token configured, a request must carry it in one of two ways. */
 const SECURITY = [{}, { proxyToken: [] }, { proxyBearer: [] }];
 
-const DESCRIBED_ANSWER: ApiObject = {
-  description: "the answer of the upstream, described, or its body alone with `stream`",
+const DESCRIBED_RESPONSE: ApiObject = {
+  description: "the upstream's response, described, or its body alone with `stream`",
   headers: Object.fromEntries(
     ["status", "status-text", "final-url", "headers", "redirects", "timings"].map((name) => [
       `portway-${name}`,
@@ -118,7 +118,7 @@ const REQUEST_ITEM: ApiObject = {
     tags: ["proxy"],
     operationId: "getProxyStatus",
     security: [],
-    summary: "Whether a proxy is here and wants a token, as proxyscotch tells it",
+    summary: "Whether the proxy is available and needs a token, in proxyscotch's format",
     responses: { 200: jsonResponseOf("ProxyscotchStatus", "it is"), default: toErrorResponse("refused") },
   },
   post: {
@@ -128,8 +128,8 @@ const REQUEST_ITEM: ApiObject = {
     security: SECURITY,
     requestBody: { required: true, content: DESCRIPTION_CONTENT },
     responses: {
-      200: DESCRIBED_ANSWER,
-      default: toErrorResponse("the request could not be made, or its answer not told"),
+      200: DESCRIBED_RESPONSE,
+      default: toErrorResponse("the request or the delivery of its response failed"),
     },
   },
 };
@@ -155,8 +155,8 @@ const FORM_ITEM: ApiObject = {
       },
     },
     responses: {
-      200: DESCRIBED_ANSWER,
-      default: toErrorResponse("the request could not be made, or its answer not told"),
+      200: DESCRIBED_RESPONSE,
+      default: toErrorResponse("the request or the delivery of its response failed"),
     },
   },
 };
@@ -186,17 +186,17 @@ const FORCED_HEADERS: ApiObject = {
 
 const FETCH_METHODS = ["get", "head", "post", "put", "patch", "delete"];
 
-/** One operation a method, all alike. */
+/** Creates the same operation for every method. */
 function createFetchItem(): ApiObject {
   const withBody = { content: { "*/*": { schema: {} } } };
   return Object.fromEntries(FETCH_METHODS.map((method) => [method, {
     tags: ["proxy"],
-    summary: "Makes this request to that URL and passes its answer on",
+    summary: "Makes this request to that URL and passes its response on",
     security: [{}, { proxyToken: [] }],
     ...(method === "get" || method === "head" ? {} : { requestBody: withBody }),
     responses: {
       default: {
-        description: "the upstream's answer with its own status, or an error of the proxy, with portway-error",
+        description: "the upstream's response with its own status, or a proxy error with portway-error",
         headers: {
           "x-request-url": { schema: { type: "string" } },
           "x-final-url": { schema: { type: "string" } },
@@ -204,7 +204,7 @@ function createFetchItem(): ApiObject {
             schema: { type: "string" },
             description: "JSON, pairs: fields of the upstream that are not passed on, such as Set-Cookie",
           },
-          "portway-error": { schema: { type: "string" }, description: "there when the proxy failed" },
+          "portway-error": { schema: { type: "string" }, description: "present when the proxy failed" },
         },
         content: { "*/*": { schema: {} } },
       },
@@ -221,7 +221,7 @@ const FILES_ITEM: ApiObject = {
     security: SECURITY,
     responses: {
       200: { description: "the file", content: { "*/*": { schema: {} } } },
-      206: { description: "the range of it that was asked for", content: { "*/*": { schema: {} } } },
+      206: { description: "the requested range", content: { "*/*": { schema: {} } } },
       304: { description: "it has not changed" },
       416: { description: "it has no such range" },
       default: toErrorResponse("refused, or no such file"),
@@ -250,7 +250,7 @@ const PROXYSCOTCH_REQUEST: ApiObject = {
   },
 };
 
-const PROXYSCOTCH_ANSWER: ApiObject = {
+const PROXYSCOTCH_RESPONSE: ApiObject = {
   anyOf: [{
     type: "object",
     required: ["success", "isBinary", "status", "statusText", "headers", "data"],

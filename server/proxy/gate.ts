@@ -3,19 +3,19 @@ import { bodyTooLarge, expectationFailed, HttpError, loopDetected } from "../../
 import type { Exchange } from "../../net/listener/mod.ts";
 import { createRateLimiter, type RateLimiter } from "../../common/rate_limiter.ts";
 
-/** What stands before every route of the proxy. */
+/** Options for the checks before every route. */
 export interface GateOptions {
   token: string | null;
-  /** A minute and address; null for no limit. */
+  /** Per minute and address; null for no limit. */
   requestsPerMinute: number | null;
-  /** What this server calls itself in Via. */
+  /** This server's name in Via. */
   viaToken: string;
 }
 
-/** In it a caller shows the token where Authorization is meant for the upstream. It is never sent on. */
+/** Carries the proxy's token when Authorization belongs to the upstream. It is never sent on. */
 export const TOKEN_HEADER = "portway-token";
 
-/** What stands before every request of the proxy. */
+/** Checks every request before its route. */
 export class ProxyGate {
   readonly #wanted: Uint8Array | null;
   readonly #limiter: RateLimiter | null;
@@ -29,14 +29,15 @@ export class ProxyGate {
     this.#viaToken = viaToken;
   }
 
-  /** Whether callers must show a token. */
+  /** Whether requests need a token. */
   get isProtected(): boolean {
     return this.#wanted !== null;
   }
 
   /**
-   * @param address who the request is counted for
-   * @throws HttpError 508 for a loop, 417 for an Expect that cannot be met, 429 for too many
+   * Admits a request.
+   * @param address the address that the rate limit counts
+   * @throws HttpError 508 for a loop, 417 for another Expect, 429 for too many requests
    */
   enter(exchange: Exchange, address: string): void {
     const via = exchange.header("via");
@@ -51,7 +52,7 @@ export class ProxyGate {
     if (waitMs > 0) throw tooManyRequests(waitMs);
   }
 
-  /** @throws HttpError 417 or 413 for a body announced as larger than `maxBytes`. */
+  /** Checks the announced body size. @throws HttpError 417 or 413 when it exceeds `maxBytes` */
   checkSize(exchange: Exchange, maxBytes: number): void {
     const announced = Number(exchange.header("content-length") ?? 0);
     if (announced <= maxBytes) return;
@@ -64,19 +65,23 @@ export class ProxyGate {
   }
 
   /**
-   * @param inside a token of the description itself
+   * Checks a token.
+   * @param inside the token in the description
    * @throws HttpError 401 `token_required` or `token_wrong`
    */
   checkToken(exchange: Exchange, inside: string | null): void {
     this.#check(inside ?? readToken(exchange));
   }
 
-  /** For requests whose Authorization is meant for the upstream. @throws HttpError 401 as {@link checkToken} */
+  /** Checks the token when Authorization belongs to the upstream. @throws HttpError 401 as {@link checkToken} */
   checkOwnToken(exchange: Pick<Exchange, "header">): void {
     this.#check(exchange.header(TOKEN_HEADER));
   }
 
-  /** Before a body is read. @throws HttpError 401 `token_wrong`; none in the header may mean one in the description. */
+  /**
+   * Checks a token in the headers before a body is read.
+   * @throws HttpError 401 `token_wrong`; a missing one may follow in the description
+   */
   checkHeaderToken(exchange: Exchange): void {
     const given = this.#wanted === null ? null : readToken(exchange);
     if (given !== null) this.#check(given);
@@ -84,7 +89,7 @@ export class ProxyGate {
 
   #check(given: string | null): void {
     if (this.#wanted === null) return;
-    if (given === null) throw unauthorized("token_required", "This proxy wants its access token.");
+    if (given === null) throw unauthorized("token_required", "This proxy needs its access token.");
     if (timingSafeEqual(digest(given), this.#wanted)) return;
     throw unauthorized("token_wrong", "This is not the access token of this proxy.");
   }
@@ -99,12 +104,12 @@ function unauthorized(code: string, message: string): HttpError {
   return new HttpError(401, code, message, { headers: { "www-authenticate": 'Bearer realm="Portway proxy"' } });
 }
 
-/** 503 for what there is no room for now. */
+/** Creates a 503 for a lack of capacity. */
 export function busy(): HttpError {
   return new HttpError(503, "busy", "This proxy is busy.", { headers: { "retry-after": "1" } });
 }
 
-/** Digests are of one length, so that comparing them tells nothing, not even the length of the token. */
+/** Returns digests with equal length, so that their comparison reveals nothing, not even the token's length. */
 function digest(token: string): Uint8Array {
   return createHash("sha256").update(token).digest();
 }
@@ -115,22 +120,22 @@ function tooManyRequests(waitMs: number): HttpError {
   });
 }
 
-/** An entry of Via (RFC 9110, section 7.6.3): protocol, who received it, and in brackets where they sent it. */
+/** A Via entry (RFC 9110, section 7.6.3): protocol, receiver, and the target in brackets. */
 const VIA_ENTRY = /^\s*[^\s()]+\s+([^\s()]+)(?:\s+\(([^()]*)\))?/;
-/** Stations of a circle that are named. */
+/** Most stations in the description of a loop. */
 const MAX_STATIONS = 10;
 
 const PLAIN_HOST = /^[\w.:[\]-]+$/;
 
-/** This server's entry of Via for a request to a host, which a circle is then told by. */
+/** Returns this server's Via entry for a request to a host, which reveals loops. */
 export function viaEntry(viaToken: string, host: string): string {
-  // Hosts may have brackets in them, which comments may not.
+  // Hosts may contain brackets, and comments may not.
   return `1.1 ${viaToken} (${PLAIN_HOST.test(host) ? host : host.replace(/[^\w.:[\]-]/g, "_")})`;
 }
 
-/** The stations of one turn, by what each wrote into Via, and how many turns there were. */
+/** Describes a loop by the Via entries of its last round, and counts the rounds. */
 function describeCircle(via: string, viaToken: string): string {
-  // A comment of others may have a comma in it: what follows it reads as no entry, or as one more station.
+  // Other servers' comments may contain commas. The text after one reads as no entry, or as another station.
   const entries = via.split(",").map((entry) => VIA_ENTRY.exec(entry)).filter((entry) => entry !== null);
   const isOwn = ([, name]: RegExpExecArray) => name === viaToken;
   const turns = entries.filter(isOwn).length;

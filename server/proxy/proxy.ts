@@ -17,48 +17,48 @@ import { RequestRecord } from "./request_log.ts";
 import { UpgradeRoute } from "./routes/upgrade.ts";
 import { toUpstreamError, Upstream } from "./perform/upstream.ts";
 
-/** What the proxy needs of the server, the operator's choices, and its limits. */
+/** Options for the proxy: its environment, the operator's choices and its limits. */
 export interface ProxyOptions {
   log: Logger;
-  /** Hosts, addresses and CIDR ranges that may be reached although they are not public. */
+  /** Hosts, addresses and CIDR ranges that callers may reach although they are not public. */
   allow: readonly string[];
-  /** Whether a host and port are this server's own, tunnels included. */
+  /** Whether a host and port belong to this server or its tunnels. */
   isOwnHost: (hostname: string, port: number) => boolean;
-  /** Whether this server answers at an address and port. */
+  /** Whether this server listens at an address and port. */
   isOwnAddress: OwnAddressCheck;
-  /** Who a request is counted for. */
+  /** Returns the address that the rate limit counts. */
   addressOf: (exchange: Exchange) => string;
-  /** Which pages may use it. */
+  /** The pages that may use it. */
   cors: Cors;
-  /** Folder to serve files from, or null. */
+  /** The folder to serve files from, or null. */
   files: string | null;
   token: string | null;
-  /** A minute and address; null for no limit. */
+  /** Per minute and address; null for no limit. */
   requestsPerMinute: number | null;
-  /** Requests carried out at a time. */
+  /** Concurrent requests. */
   maxConcurrent: number;
-  /** Bytes of an answer that is held in memory. */
+  /** Most bytes in a buffered response. */
   maxBytes: number;
-  /** Bytes of a JSON description, and of a describing part of a form. */
+  /** Most bytes in a JSON description or a form's describing part. */
   maxDescriptionBytes: number;
-  /** Bytes of a form, streamed on. */
+  /** Most bytes in a streamed form. */
   maxUploadBytes: number;
   timeoutMs: number;
-  /** Whether callers may have upstreams' certificates left unchecked. */
+  /** Whether callers may skip the upstream's certificate check. */
   allowSkipTlsVerify: boolean;
-  /** Whether the URL of an upstream may stand right behind the server's address, as in `/https://host/path`. */
+  /** Whether an upstream's URL may follow the server's address directly, as in `/https://host/path`. */
   openPaths: boolean;
-  /** Whether the server is nothing but this proxy, so that `POST /` is proxyscotch's. */
+  /** Whether this proxy runs alone, without a relay. `POST /` accepts proxyscotch's format then. */
   isAlone: boolean;
   streamIdleMs: number;
-  /** PEM texts trusted in upstreams' certificates besides the usual ones. */
+  /** PEM texts of additional certificate authorities for upstreams. */
   caCerts?: readonly string[];
   resolver?: Resolver;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The CORS proxy: every path below `/proxy/`, and those beside it that the options give it. Its creator closes it. */
+/** The CORS proxy: every path below `/proxy/`, and others that the options add. Its creator closes it. */
 export class CorsProxy {
   readonly #options: ProxyOptions;
   readonly #gate: ProxyGate;
@@ -69,7 +69,7 @@ export class CorsProxy {
   readonly #fetch: Route;
   readonly #upgrades: UpgradeRoute;
 
-  /** @throws SyntaxError for an entry of `allow` that cannot be read. */
+  /** @throws SyntaxError for an invalid entry in `allow`. */
   constructor(options: ProxyOptions) {
     const viaToken = `portway-${randomBytes(9).toString("hex")}`;
     const guard = new Guard(options);
@@ -81,27 +81,27 @@ export class CorsProxy {
     const memory = new DescriptionMemory(options.maxDescriptionBytes);
     const shared = { ...options, gate: this.#gate, performer, memory, clock: this.#clock };
     const form = new FormRoute(shared), fetch = new FetchRoute(shared);
-    const request = new RequestRoute(shared, (exchange, record) => form.answer(exchange, record));
+    const request = new RequestRoute(shared, (exchange, record) => form.handle(exchange, record));
     this.#files = createFiles({ root: options.files, gate: this.#gate });
-    this.#fetch = (exchange, record) => fetch.answer(exchange, record);
+    this.#fetch = (exchange, record) => fetch.handle(exchange, record);
     this.#upgrades = new UpgradeRoute({ gate: this.#gate, performer, sender, clock: this.#clock, limits: options });
-    const answerRequest: Route = (exchange, record) => request.answer(exchange, record);
+    const answerRequest: Route = (exchange, record) => request.handle(exchange, record);
     this.#routes = new Map([
       ["/proxy/request", answerRequest],
-      ["/proxy/form", (exchange, record) => form.answer(exchange, record)],
+      ["/proxy/form", (exchange, record) => form.handle(exchange, record)],
       [FETCH_PATH, this.#fetch],
       ...(options.isAlone ? [["/", answerRequest] as const] : []),
     ]);
   }
 
-  /** Whether a request is this proxy's to {@link handle}. */
+  /** Whether {@link handle} accepts a request. */
   takes({ method, path }: Pick<Exchange, "method" | "path">): boolean {
     if (path.startsWith("/proxy/")) return true;
     const { isAlone, openPaths } = this.#options;
     return openPaths && isOpenPath(path) || isAlone && method === "POST" && path.split("?", 1)[0] === "/";
   }
 
-  /** Answers a request that is this proxy's, errors included. Null when that is done already. */
+  /** Handles a request, errors included. Returns null when the response is already sent. */
   async handle(exchange: Exchange): Promise<Response | null> {
     const preflight = this.#options.cors.preflight(exchange);
     if (preflight) return preflight;
@@ -112,12 +112,12 @@ export class CorsProxy {
       const route = this.#routeOf(exchange.path, path);
       this.#options.cors.check(exchange);
       this.#gate.enter(exchange, address);
-      const answer = await this.#answer(route, exchange, record);
-      if (answer === null) return null;
-      record.status ||= answer.status;
-      const { body } = answer, headers = [...answer.headers, ...this.#options.cors.headers(exchange)];
-      if (typeof body !== "string") return new Response(body, { status: answer.status, headers });
-      sendText(exchange, answer.status, headers, body);
+      const response = await this.#route(route, exchange, record);
+      if (response === null) return null;
+      record.status ||= response.status;
+      const { body } = response, headers = [...response.headers, ...this.#options.cors.headers(exchange)];
+      if (typeof body !== "string") return new Response(body, { status: response.status, headers });
+      sendText(exchange, response.status, headers, body);
       return null;
     } catch (error) {
       const known = error instanceof HttpError ? error : toUpstreamError(error);
@@ -130,21 +130,21 @@ export class CorsProxy {
     }
   }
 
-  #answer(route: Route, exchange: Exchange, record: RequestRecord): Promise<ProxyResponse | null> {
+  #route(route: Route, exchange: Exchange, record: RequestRecord): Promise<ProxyResponse | null> {
     const { upgrade } = exchange;
-    // What is asked for beside a request that is described here is nobody's: it is answered as if it were not there.
+    // Routes with descriptions ignore an upgrade in the request.
     if (upgrade === null || route !== this.#fetch) return route(exchange, record);
-    return this.#upgrades.answer(exchange, upgrade, record);
+    return this.#upgrades.handle(exchange, upgrade, record);
   }
 
-  /** Drops idle connections, and those that speak another protocol; others end with their requests. */
+  /** Closes idle connections and switched ones. Others end with their requests. */
   close(): void {
     this.#upgrades.close();
     this.#clock.stop();
     this.#upstream.close();
   }
 
-  /** @throws HttpError 404 `not_found` */
+  /** Finds the route for a path. @throws HttpError 404 `not_found` */
   #routeOf(sent: string, path: string): Route {
     if (this.#options.openPaths && isOpenPath(sent)) return this.#fetch;
     if (path.startsWith(`${FETCH_PATH}/`)) return this.#fetch;
@@ -154,7 +154,7 @@ export class CorsProxy {
   }
 }
 
-/** A path for the log: what follows the route's own name may be a URL, or a name somebody chose. */
+/** Returns a path for the log. The rest of the path may be a URL or a chosen name. */
 function nameRoute(path: string): string {
   return /^\/proxy\/[a-z]{1,20}(?=\/|$)/.exec(path)?.[0] ?? "/";
 }

@@ -1,27 +1,27 @@
 import type { Logger } from "../../common/log.ts";
 
-/** What the log tells of one request to the proxy, gathered on its way and written once, when all is over. */
+/** The log record for one request, written once at its end. */
 export class RequestRecord {
   readonly #log: Logger;
   readonly #path: string;
   readonly #address: string;
   readonly #startedAt = performance.now();
   #isWritten = false;
-  /** What was asked of the upstream; null for what never came so far. */
+  /** The request to the upstream; null when it was never sent. */
   upstream: { readonly method: string; readonly url: URL } | null = null;
-  /** The upstream's status, or our own where it was not reached. */
+  /** The upstream's status, or our own when the upstream was not reached. */
   status = 0;
-  /** Bytes of the answer's body as they came from the upstream. */
+  /** Body bytes from the upstream. */
   bytes = 0;
   redirects = 0;
   /** Our error code. */
   code: string | undefined;
-  /** The body is still on its way when the answer has begun: whoever sends it calls {@link write}. */
+  /** The body continues after the head. The sender calls {@link write} at its end. */
   isStreamed = false;
 
   /**
-   * @param path where the proxy was asked
-   * @param address who asked
+   * @param path the proxy's path
+   * @param address the client's address
    */
   constructor(log: Logger, path: string, address: string) {
     this.#log = log;
@@ -47,8 +47,8 @@ export class RequestRecord {
 }
 
 /**
- * A URL for the log: of the query the names alone, as values often are keys, and of the path no part that looks like
- * one: long, and with letters and digits in it.
+ * Formats a URL for the log: only names from the query, because values are often keys, and no path segment that looks
+ * like a key, which is long and mixes letters and digits.
  */
 function hideSecrets({ origin, pathname, search }: URL): string {
   const path = pathname.length < LEAST_SECRET ? pathname : pathname.split("/").map(hideSegment).join("/");
@@ -61,7 +61,7 @@ function hideSegment(segment: string): string {
   return segment.length >= LEAST_SECRET && /\d/.test(segment) && /[a-z]/i.test(segment) ? "*" : segment;
 }
 
-/** A part without `=` may be a value just as well. */
+/** A part without `=` may be a value. */
 function listNames(search: string): string {
   return search.slice(1).split("&").map((pair) => pair.includes("=") ? hideSegment(pair.split("=", 1)[0]) : "*").join(
     "&",

@@ -1,20 +1,17 @@
 import type { Exchange } from "../../net/listener/mod.ts";
 import type { RequestRecord } from "./request_log.ts";
 
-/**
- * An answer of ours before it is a `Response`: headers that are added to one of those later cost more than the
- * answer itself.
- */
+/** A response before it becomes a `Response`. Adding headers to a `Response` costs more than creating it. */
 export interface ProxyResponse {
   status: number;
   headers: readonly [string, string][];
-  /** Text with header values of our own making; a stream with those of an upstream. */
+  /** Text with our own header values, or a stream with an upstream's. */
   body: string | ReadableStream<Uint8Array> | null;
 }
 
 /**
- * On every answer that carries what a stranger wrote: no script runs on our origin, and no type is guessed.
- * As few as will do, as each header costs as much as a tenth of an empty answer.
+ * Headers for every response with foreign content: no script runs on our origin, and browsers guess no type. The list
+ * is short, because each header costs up to a tenth of an empty response.
  */
 export const SAFE_HEADERS: readonly [string, string][] = [
   ["content-security-policy", "sandbox; default-src 'none'"],
@@ -26,11 +23,11 @@ const JSON_HEADERS: readonly [string, string][] = [
   ...SAFE_HEADERS,
 ];
 
-/** Status 200 and a value as JSON. */
-export function answerJson(value: unknown, extra: readonly [string, string][] = []): ProxyResponse {
+/** Creates a response with status 200 and JSON. */
+export function respondJson(value: unknown, extra: readonly [string, string][] = []): ProxyResponse {
   const headers = extra.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...extra];
   return { status: 200, headers, body: JSON.stringify(value) };
 }
 
-/** Answers one path of the proxy, and tells the record what the log is to know. Throws `HttpError`. */
+/** Handles one path and completes the log record. Throws `HttpError`. */
 export type Route = (exchange: Exchange, record: RequestRecord) => Promise<ProxyResponse>;

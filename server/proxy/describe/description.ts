@@ -3,35 +3,35 @@ import { Buffer } from "node:buffer";
 import { findFault } from "../../http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 
-/** Headers as they go out: in order, duplicates kept. */
+/** Header fields in the order in which they are sent, with duplicates. */
 export type HeaderList = [string, string][];
 
-/** What a caller wants requested, checked and with its defaults filled in. */
+/** A request that a caller described, checked and completed with defaults. */
 export interface RequestDescription {
   method: string;
   url: URL;
-  /** In the order given. */
+  /** In the given order. */
   headers: HeaderList;
   body: Uint8Array | null;
   redirect: "follow" | "manual" | "error";
   maxRedirects: number;
-  /** Null leaves it to the server's limit. */
+  /** Null means the server's limit. */
   timeoutMs: number | null;
-  /** Bytes of the answer's body; null leaves it to the server's limit. */
+  /** Most body bytes in the response; null means the server's limit. */
   maxBytes: number | null;
   stream: boolean;
-  /** Take any certificate of the upstream, of any name. */
+  /** Accepts every upstream certificate. */
   skipTlsVerify: boolean;
-  /** How a buffered body is put into JSON; `auto` is text when the bytes are. */
+  /** The form of a buffered body in JSON; `auto` gives text for bytes that are text. */
   responseType: "auto" | "text" | "base64";
 }
 
 const MAX_REDIRECTS = 20;
-/** Followed where a request does not say how many. */
+/** The number that is followed when a request does not limit it. */
 export const DEFAULT_REDIRECTS = 10;
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-// Field values are bytes (RFC 9110, section 5.5): Latin-1 without control characters other than tab.
+// Field values are bytes (RFC 9110, section 5.5): Latin-1 without control characters, except tab.
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 const headerName = z.string().regex(TOKEN, "is no header name");
@@ -41,7 +41,7 @@ const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const headersSchema = pairsOf(headerName, headerValue, 500);
 const querySchema = pairsOf(z.string(), scalar, 1000);
 
-/** Pairs, or an object whose values are one or several; pairs either way. */
+/** Accepts pairs, or an object whose values are single or lists. The result is always pairs. */
 function pairsOf<V extends z.ZodType<string>>(name: z.ZodString, value: V, max: number) {
   const record = z.record(name, z.union([value, z.array(value)]));
   return z.union([
@@ -71,7 +71,7 @@ const authSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("bearer"), token: headerValue }),
 ]);
 
-/** The description as callers write it; docs/guides/proxy/cors-proxy.md says what each field means. */
+/** The description as callers write it. docs/guides/proxy/cors-proxy.md explains each field. */
 export const descriptionSchema = z.strictObject({
   method: z.string().regex(TOKEN, "is no HTTP method").max(32).optional(),
   url: z.string().min(1).max(65_536),
@@ -90,8 +90,9 @@ export const descriptionSchema = z.strictObject({
 
 /**
  * Checks a description.
- * @param defaultMethod what is used when it names none and has no body
- * @throws HttpError 400 `description_invalid` whose message names the field; never with a value in it, which may be secret.
+ * @param defaultMethod the method when the description has neither a method nor a body
+ * @throws HttpError 400 `description_invalid` that names the field. Values may be secret, so the message contains
+ * none.
  */
 export function parseDescription(input: unknown, defaultMethod = "GET"): RequestDescription {
   refuseLostNames(input);
@@ -141,21 +142,21 @@ function refuseSecondHost(headers: HeaderList, field: string): void {
   if (hosts.length > 1) throw fieldError(field, "has Host more than once");
 }
 
-/** An absolute URL. @throws HttpError 400 naming the field `url`. */
+/** Parses an absolute URL. @throws HttpError 400 that names the field `url`. */
 export function parseUpstreamUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null) throw fieldError("url", "is no absolute URL");
-  // Setting it parses the URL once more.
+  // The setter parses the URL again.
   if (text.includes("#")) url.hash = "";
   return url;
 }
 
-/** What the URL has of its own stays byte for byte: it may be signed, or mean more to its server than pairs. */
+/** Appends parameters. The URL's own query stays byte for byte, because it may be signed. */
 function appendQuery(url: URL, pairs: [string, string][]): void {
   if (pairs.length > 0) url.search += `${url.search === "" ? "" : "&"}${new URLSearchParams(pairs)}`;
 }
 
-/** Names that a record leaves out without a word. */
+/** Refuses names that an object would drop silently. */
 function refuseLostNames(input: unknown): void {
   if (typeof input !== "object" || input === null) return;
   for (const field of ["headers", "query"]) {
@@ -165,7 +166,7 @@ function refuseLostNames(input: unknown): void {
   }
 }
 
-/** 400 for one field of the description. */
+/** Creates a 400 for one field in the description. */
 export function fieldError(field: string, reason: string): HttpError {
   const message = `Field "${field}" ${reason}.`;
   return new HttpError(400, "description_invalid", message, {
@@ -182,16 +183,17 @@ function setAuthorization(headers: [string, string][], auth: z.infer<typeof auth
   headers.splice(0, headers.length, ...rest, ["Authorization", value]);
 }
 
-/** Whether a list of headers has one of that lower-case name. */
+/** Whether a list contains a header with this lower-case name. */
 export function hasHeader(headers: readonly (readonly [string, string])[], name: string): boolean {
   return headers.some(([one]) => one.length === name.length && one.toLowerCase() === name);
 }
 
-// What fetch puts into upper case (https://fetch.spec.whatwg.org/#methods), and what cannot be proxied as one request.
+// Methods that fetch writes in upper case (https://fetch.spec.whatwg.org/#methods), and methods that cannot be proxied
+// as one request.
 const NORMALIZED_METHODS = /^(delete|get|head|options|post|put|patch)$/i;
 const REFUSED_METHODS = /^(connect|trace|track)$/i;
 
-/** Upper case where fetch would do so. @throws HttpError 400 for CONNECT, TRACE and TRACK. */
+/** Converts a method to upper case where fetch does so. @throws HttpError 400 for CONNECT, TRACE and TRACK. */
 export function normalizeMethod(method: string): string {
   if (REFUSED_METHODS.test(method)) throw fieldError("method", "names a method that cannot be proxied");
   return NORMALIZED_METHODS.test(method) ? method.toUpperCase() : method;
@@ -204,7 +206,7 @@ function encodeBody(source: BodySource, headers: [string, string][]): Uint8Array
   return Buffer.from(JSON.stringify(source.json ?? null));
 }
 
-/** Of both alphabets, with all of its padding or none. */
+/** Decodes both base64 alphabets, with full padding or none. */
 function decodeBase64(text: string): Uint8Array {
   const isWhole = text.endsWith("=") ? text.length % 4 === 0 : text.length % 4 !== 1;
   if (!isWhole || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(text)) throw fieldError("body.base64", "is not base64");

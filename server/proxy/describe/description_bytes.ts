@@ -4,14 +4,14 @@ import type { Exchange } from "../../../net/listener/mod.ts";
 import type { AlarmClock } from "../perform/deadline.ts";
 import { busy } from "../gate.ts";
 
-/** How much of a body is read, and what counts its memory. `maxBytes` is for the whole body. */
+/** Limits for reading a body. `maxBytes` is for the whole body. */
 export interface ReadBytesOptions extends PauseOptions {
   maxBytes: number;
   held: HeldMemory;
 }
 
 /**
- * The body, its memory counted as it arrives.
+ * Reads a body and counts its memory on arrival.
  * @throws HttpError 413 `body_too_large`, 503 `busy`, 408 `request_timeout`
  */
 export async function readDescription(exchange: Exchange, options: ReadBytesOptions): Promise<Buffer> {
@@ -31,7 +31,7 @@ export async function readDescription(exchange: Exchange, options: ReadBytesOpti
   return bytes.take();
 }
 
-/** @throws HttpError 413 when more arrives than may. */
+/** Passes a body on. @throws HttpError 413 when it is longer than allowed. */
 export async function* limitBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of body) {
@@ -41,30 +41,30 @@ export async function* limitBytes(body: AsyncIterable<Uint8Array>, maxBytes: num
   }
 }
 
-/** How long a body may pause. */
+/** The pause limit for a body. */
 export interface PauseOptions {
   clock: AlarmClock;
-  /** Milliseconds that may pass between two chunks. */
+  /** Most milliseconds between two chunks. */
   idleMs: number;
 }
 
-/** A body that is given up when it stalls. */
+/** A body that fails when it stalls. */
 export interface WatchedBody {
   /** @throws HttpError 408 `request_timeout` */
   chunks: AsyncGenerator<Uint8Array>;
-  /** From now on pauses may be of any length, as somebody else watches. */
+  /** Stops the watch, for a reader that limits pauses itself. */
   stop(): void;
 }
 
-/** Watches for pauses in a body that is read to be kept. Whoever calls it calls `stop`. */
+/** Watches for pauses in a body. The caller must call `stop`. */
 export function watchPauses(body: ReadableStream<Uint8Array>, { clock, idleMs }: PauseOptions): WatchedBody {
   const reader = body.getReader();
   let failure: HttpError | null = null;
   const alarm = clock.set(idleMs, () => {
-    failure = new HttpError(408, "request_timeout", `Nothing more of the description came within ${idleMs} ms.`, {
+    failure = new HttpError(408, "request_timeout", `The description paused for more than ${idleMs} ms.`, {
       headers: { connection: "close" },
     });
-    // It ends the read under way. A body that fails by itself at that moment has nobody left to tell.
+    // This ends the pending read. An error from the body at this moment has no reader left.
     reader.cancel(failure).catch(() => {});
   });
 
@@ -88,44 +88,47 @@ export function watchPauses(body: ReadableStream<Uint8Array>, { clock, idleMs }:
   return { chunks: read(), stop: () => clock.clear(alarm) };
 }
 
-/** As many fit of those that are as large as may be. */
+/** How many descriptions with the largest allowed size fit in memory together. */
 const LARGEST_AT_A_TIME = 4;
-/** A description of no more is no more of a burden than the connection that it comes on, and is not counted. */
+/** Smaller descriptions cost no more than their connection, so they are not counted. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Whether a body has announced to be so small that its memory is not counted. */
+/** Whether a body announced a size that is too small to count. */
 export function isSmallDescription(exchange: Exchange): boolean {
   const announced = exchange.header("content-length");
   return announced !== null && Number(announced) <= SMALL_BYTES;
 }
 
-/** The text of a body that {@link isSmallDescription}. It mostly is there in one piece, which costs no copy. */
+/**
+ * Reads the text of a body for which {@link isSmallDescription} is true. It usually arrives in one chunk, which needs
+ * no copy.
+ */
 export async function readSmall(exchange: Exchange): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
-    text += decoder.decode(piece, { stream: true });
+  for (let chunk = await exchange.readBody(); chunk !== null; chunk = await exchange.readBody()) {
+    text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }
 
-/** The memory that descriptions take, those of all callers together. */
+/** The memory that all callers' descriptions share. */
 export class DescriptionMemory {
-  /** Bytes; below 0 there are none. What is open takes them and gives them back. */
+  /** Bytes; none are left below 0. Each open description takes some and returns them. */
   left: number;
 
-  /** @param maxBytes of one description */
+  /** @param maxBytes the limit for one description */
   constructor(maxBytes: number) {
     this.left = maxBytes * LARGEST_AT_A_TIME;
   }
 
-  /** For one description. Whoever opens it closes it. */
+  /** Opens an account for one description. The caller closes it. */
   open(): HeldMemory {
     return new HeldMemory(this);
   }
 }
 
-/** What one description has of the memory. */
+/** One description's part in the memory. */
 export class HeldMemory {
   readonly #memory: DescriptionMemory;
   #counted = 0;
@@ -135,26 +138,26 @@ export class HeldMemory {
     this.#memory = memory;
   }
 
-  /** @throws HttpError 503 `busy` when all callers together hold too much; it holds nothing any more then */
+  /** @throws HttpError 503 `busy` when all callers together hold too much. This description then holds no bytes. */
   add(bytes: number): void {
     const taken = Math.max(0, bytes - this.#free);
     this.#free -= bytes - taken;
     this.#memory.left -= taken;
     this.#counted += taken;
     if (this.#memory.left >= 0) return;
-    // At once: one that is refused makes room for the others.
+    // A refused description makes room at once.
     this.close();
     throw busy();
   }
 
-  /** Gives all of it back. */
+  /** Returns all bytes. */
   close(): void {
     this.#memory.left += this.#counted;
     this.#counted = 0;
   }
 }
 
-/** Bytes that come piece by piece, copied into one place: linear in their number, whatever the size of the pieces. */
+/** Collects chunks in one buffer, in linear time for any chunk size. */
 export class GrowingBytes {
   #memory = Buffer.alloc(0);
   #length = 0;
@@ -163,24 +166,24 @@ export class GrowingBytes {
     return this.#length;
   }
 
-  /** All so far, as a view that the next change makes stale. */
+  /** All bytes so far, as a view that the next change invalidates. */
   get bytes(): Buffer {
     return this.#memory.subarray(0, this.#length);
   }
 
-  /** Copies `piece` behind what is there. */
-  append(piece: Uint8Array): void {
-    const length = this.#length + piece.length;
+  /** Copies a chunk to the end. */
+  append(chunk: Uint8Array): void {
+    const length = this.#length + chunk.length;
     if (length > this.#memory.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#memory.length * 2));
       larger.set(this.bytes);
       this.#memory = larger;
     }
-    this.#memory.set(piece, this.#length);
+    this.#memory.set(chunk, this.#length);
     this.#length = length;
   }
 
-  /** Hands all over, for good, and begins anew. */
+  /** Returns the buffer and starts a new one. */
   take(): Buffer {
     const { bytes } = this;
     this.#memory = Buffer.alloc(0);

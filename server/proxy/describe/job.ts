@@ -1,29 +1,23 @@
 import { parseDescription, type RequestDescription } from "./description.ts";
 import { isProxyscotch, parseProxyscotch } from "./proxyscotch.ts";
 
-/**
- * How the caller wants to be answered: with a description of the answer in our JSON or in proxyscotch's, or, `plain`,
- * with the answer itself.
- */
+/** The response format: our JSON, proxyscotch's JSON, or `plain` for the upstream's own response. */
 export type ResponseFormat = { kind: "portway" } | { kind: "proxyscotch"; wantsBinary: boolean } | { kind: "plain" };
 
-/** A request to carry out, and how to answer whoever asked for it. */
+/** A request to perform and its response format. */
 export interface Job {
   description: RequestDescription;
   format: ResponseFormat;
-  /** A token given inside the description, as proxyscotch's callers do. */
+  /** A token inside the description, as proxyscotch's clients send it. */
   accessToken: string | null;
 }
 
-/** How a description wants its errors told, known even when the rest of it is wrong. */
+/** Reads the response format, which is known even for an otherwise wrong description. */
 export function readFormat(input: unknown): ResponseFormat {
   return isProxyscotch(input) ? { kind: "proxyscotch", wantsBinary: false } : { kind: "portway" };
 }
 
-/**
- * Reads a description in either of the two languages.
- * @throws HttpError 400 `description_invalid`
- */
+/** Parses a description in either format. @throws HttpError 400 `description_invalid` */
 export function parseJob(input: unknown, defaultMethod: string): Job {
   if (isProxyscotch(input)) {
     const { wantsBinary, ...job } = parseProxyscotch(input);

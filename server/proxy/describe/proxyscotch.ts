@@ -2,11 +2,11 @@ import { z } from "zod";
 import { fieldError, normalizeMethod, parseDescription, type RequestDescription } from "./description.ts";
 
 /*
- * The wire format of proxyscotch, which Hoppscotch's pages and others speak. Names match whatever their case, as the
- * JSON reader of its language does, and unknown ones are passed over.
+ * The wire format of proxyscotch, which Hoppscotch and other clients use. Names match in any case, as in Go's JSON
+ * reader, and unknown names are ignored.
  */
 
-/** Fields that only this format has; one of them is enough to tell it. */
+/** Fields that occur in this format only. One is enough to recognise it. */
 const TELLING_FIELDS = new Set(["accesstoken", "wantsbinary", "params", "data"]);
 
 const textMap = z.record(z.string(), z.string()).nullish();
@@ -22,7 +22,7 @@ const schema = z.object({
   auth: z.object({ username: z.string().nullish(), password: z.string().nullish() }).nullish(),
 });
 
-/** Whether a description is written in this format. */
+/** Whether a description has this format. */
 export function isProxyscotch(input: unknown): input is Record<string, unknown> {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
   const keys = Object.keys(input);
@@ -32,19 +32,19 @@ export function isProxyscotch(input: unknown): input is Record<string, unknown> 
 
 const isField = (name: string): boolean => Object.hasOwn(schema.shape, name);
 
-/** `Method` and the like, which only this format takes for `method`. */
+/** Whether a name is an unusual spelling such as `Method`, which only this format accepts. */
 const isOtherwiseSpelled = (key: string): boolean => !isField(key) && isField(key.toLowerCase());
 
-/** Credentials that do not say of what kind they are. */
+/** Whether credentials lack a type. */
 function isBareAuth(auth: unknown): boolean {
   return typeof auth === "object" && auth !== null && !("type" in auth) &&
     Object.keys(auth).some((key) => /^username$/i.test(key));
 }
 
-/** What a description in this format says. */
+/** A parsed description in this format. */
 export interface ProxyscotchJob {
   description: RequestDescription;
-  /** The body is wanted as base64. */
+  /** Whether the caller wants the body as base64. */
   wantsBinary: boolean;
   accessToken: string | null;
 }
@@ -66,7 +66,7 @@ export function parseProxyscotch(input: Record<string, unknown>): ProxyscotchJob
   return { description, wantsBinary: given.wantsbinary ?? false, accessToken: given.accesstoken || null };
 }
 
-/** Sets query parameters and keeps every other byte of the query. A parameter of the same name is replaced. */
+/** Sets query parameters and keeps every other byte. A parameter replaces others with its name. */
 function setParameters(url: URL, parameters: readonly (readonly [name: string, value: string])[]): void {
   const names = new Set(parameters.map(([name]) => name));
   const isOther = (pair: string) => ![...new URLSearchParams(pair).keys()].some((name) => names.has(name));

@@ -3,31 +3,31 @@ import { FormLexer } from "./lexer.ts";
 import { parsePart } from "./part.ts";
 import { GrowingBytes } from "../describe/description_bytes.ts";
 
-/** A multipart body without the part that describes the request. */
+/** A multipart body without the describing part. */
 export interface DescribedForm {
-  /** Content of the describing part. */
+  /** The describing part's content. */
   text: string;
-  /** All other parts, byte for byte: a multipart body of its own, with the same boundary. */
+  /** All other parts, byte for byte: a multipart body with the same boundary. */
   rest: AsyncGenerator<Uint8Array>;
-  /** How many bytes shorter the rest is than the body was. */
+  /** How many bytes the removal saved. */
   removedBytes: number;
 }
 
-/** How the part of a form is found that describes the request, and how much is kept for that. */
+/** How to find the describing part, and the memory limit for that. */
 export interface DescribingPartOptions {
   boundary: string;
   /** Names that the describing part may have. */
   names: readonly string[];
-  /** Whether other parts may come before it; they are kept in memory until it is there. */
+  /** Whether other parts may precede it. They stay in memory until it arrives. */
   anywhere: boolean;
-  /** Of all parts up to the end of the describing one. */
+  /** For all parts up to the describing part's end. */
   maxBytes: number;
-  /** Told of bytes before they are kept; may throw to have no more of them. */
+  /** Called with a byte count before bytes are kept. It may throw to refuse them. */
   hold: (bytes: number) => void;
 }
 
 /**
- * Takes the describing part off a multipart body and leaves what follows it unread.
+ * Removes the describing part from a multipart body and leaves the rest unread.
  * @throws HttpError 400 `form_invalid`, `description_missing`, `description_not_first`; 413 `description_too_large`
  */
 export async function readDescribingPart(
@@ -36,9 +36,9 @@ export async function readDescribingPart(
 ): Promise<DescribedForm> {
   const lexer = new FormLexer(body, boundary);
   const seen = new GrowingBytes();
-  /** Where the delimiter in front of the part under way is in `seen`; null in what comes before the first part. */
+  /** The range in `seen` with the delimiter before the current part; null before the first part. */
   let opening: { start: number; end: number } | null = null;
-  // The line end that the lexer puts in front is not the body's.
+  // The lexer adds a line end at the front, which does not belong to the body.
   let readBytes = -LINE_END_BYTES;
   for (let token = await lexer.next(); token !== null; token = await lexer.next()) {
     const { kind, bytes } = token;
@@ -71,7 +71,7 @@ export async function readDescribingPart(
 
 const LINE_END_BYTES = 2;
 
-/** `first` without the line end it begins with, and then the rest. */
+/** Yields `first` without its leading line end, and then the rest. */
 async function* putBefore(
   first: readonly Uint8Array[],
   rest: AsyncGenerator<Uint8Array>,
@@ -85,19 +85,19 @@ async function* putBefore(
     }
     yield* rest;
   } finally {
-    // Reached also when the upstream takes no more: then the rest of the upload is let go of.
+    // Also reached when the upstream stops reading. The rest of the upload is released then.
     await rest.return(undefined);
   }
 }
 
-/** 400 for a form in which nothing says what to request. */
+/** Creates a 400 for a form without a description. */
 export function descriptionMissing(): HttpError {
   return new HttpError(400, "description_missing", 'The form has no field "request" that describes the request.');
 }
 
 function descriptionNotFirst(): HttpError {
   return new HttpError(400, "description_not_first", 'The first part of the form must be "request".', {
-    details: "Parts are sent on as they arrive, so the one that says where to must come before all others.",
+    details: "The proxy streams parts to the URL in that part, so it must come first.",
   });
 }
 

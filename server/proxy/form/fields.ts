@@ -1,13 +1,13 @@
 import { Buffer } from "node:buffer";
 
-/** An urlencoded form without the field that describes the request. */
+/** An urlencoded form without the describing field. */
 export interface DescribedFields {
   text: string;
   /** The other fields, byte for byte. */
   rest: Buffer;
 }
 
-/** Takes the first field of one of these names off an urlencoded form; null when there is none. */
+/** Removes the first field with a matching name from an urlencoded form. Returns null when there is none. */
 export function takeField(form: Buffer, names: readonly string[]): DescribedFields | null {
   const fields = splitFields(form);
   const at = fields.findIndex((field) => names.includes(decode(field.split("=", 1)[0])));
@@ -16,12 +16,12 @@ export function takeField(form: Buffer, names: readonly string[]): DescribedFiel
   return { text: readValue(field), rest: Buffer.from(fields.join("&"), "latin1") };
 }
 
-/** Whether a field's value begins like a reference to a file. */
+/** Whether a field's value starts like a file reference. */
 export function hasReference(form: Buffer): boolean {
   return splitFields(form).some((field) => readValue(field).startsWith("file:"));
 }
 
-/** Each a name, `=` and a value as they were sent, in Latin-1: no byte is lost. */
+/** Splits a form into `name=value` texts in Latin-1, which loses no byte. */
 function splitFields(form: Buffer): string[] {
   return form.toString("latin1").split("&");
 }
@@ -31,7 +31,7 @@ function readValue(field: string): string {
   return equals === -1 ? "" : decode(field.slice(equals + 1));
 }
 
-/** A name or a value as text: https://url.spec.whatwg.org/#urlencoded-parsing. */
+/** Decodes a name or a value: https://url.spec.whatwg.org/#urlencoded-parsing. */
 function decode(component: string): string {
   return new URLSearchParams(`=${Buffer.from(component, "latin1").toString("utf8")}`).get("") ?? "";
 }

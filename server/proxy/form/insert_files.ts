@@ -10,14 +10,14 @@ import { type FormPart, parsePart } from "./part.ts";
 import { GrowingBytes } from "../describe/description_bytes.ts";
 import { openInside } from "../routes/files.ts";
 
-/** Head and text of a field that names a file; a part whose beginning takes more is none. */
+/** Longest head and text for a file reference. A longer part is no reference. */
 const MAX_REFERENCE_BYTES = 8 * 1024;
 const SCHEME = Buffer.from("file:");
 
-/** Opens what a `file:` reference names. @throws HttpError 400 `file_not_found` */
+/** Opens a `file:` reference. @throws HttpError 400 `file_not_found` */
 export type OpenReference = (path: string) => Promise<AsyncIterable<Uint8Array>>;
 
-/** Opens the file that a reference names inside `root`. @throws HttpError 400 `file_not_found` */
+/** Opens a referenced file inside `root`. @throws HttpError 400 `file_not_found` */
 export async function openReference(root: string, path: string): Promise<AsyncIterable<Uint8Array>> {
   const file = await openInside(root, path);
   if (file === null) throw new HttpError(400, "file_not_found", `There is no file "${path}" to send.`);
@@ -34,10 +34,9 @@ async function* closing(content: Readable, close: () => Promise<void>): AsyncGen
 }
 
 /**
- * A multipart body in which fields whose text is `file:<path>` have become files. Head and content of all other parts
- * stay byte for byte what they were. Boundaries are new ones, which no file holds. None is held in memory beyond the
- * beginning that tells what it is.
- * @returns a body whose reading throws HttpError 400 `form_invalid` where the form ends inside a part, and what `open` throws
+ * Replaces fields with the text `file:<path>` by the files. All other parts keep their bytes. The new boundary occurs
+ * in no file. Only the beginning of each part is held in memory.
+ * @returns a body whose reader gets HttpError 400 `form_invalid` for an incomplete form, and errors from `open`
  */
 export function insertFiles(source: AsyncGenerator<Uint8Array>, boundary: string, open: OpenReference): {
   body: AsyncGenerator<Uint8Array>;
@@ -50,7 +49,9 @@ export function insertFiles(source: AsyncGenerator<Uint8Array>, boundary: string
   };
 }
 
-/** @throws (while read) HttpError 400 `form_invalid` at an end without a last delimiter, and what `open` throws */
+/**
+ * @throws HttpError 400 `form_invalid`, while it is read, at an end without a last delimiter, and errors from `open`
+ */
 async function* rewriteParts(
   source: AsyncGenerator<Uint8Array>,
   boundary: string,
@@ -58,7 +59,7 @@ async function* rewriteParts(
   open: OpenReference,
 ): AsyncGenerator<Uint8Array> {
   const lexer = new FormLexer(source, boundary);
-  /** What there is of a part that may name a file. */
+  /** The beginning of a part that may be a reference. */
   const beginning = new GrowingBytes();
   let state: "before" | "undecided" | "passing" | "after" = "before";
   try {
@@ -84,14 +85,14 @@ async function* rewriteParts(
   }
 }
 
-/** Whether a part that begins like this can still turn out to name a file. */
+/** Whether a part with this beginning can be a file reference. */
 function mayBeReference(beginning: Buffer): boolean {
   if (beginning.length > MAX_REFERENCE_BYTES) return false;
   const part = parsePart(beginning);
   return part === null || (isField(part) && SCHEME.subarray(0, part.content.length).equals(schemeOf(part)));
 }
 
-/** A whole part that may be a reference: the file it names, or the part itself. */
+/** Yields the file for a reference, or the part itself. */
 async function* finishPart(bytes: Buffer, open: OpenReference): AsyncGenerator<Uint8Array> {
   const part = parsePart(bytes);
   if (part === null || !isField(part) || !schemeOf(part).equals(SCHEME)) return yield bytes;
@@ -109,7 +110,7 @@ function schemeOf({ content }: FormPart): Buffer {
   return content.subarray(0, SCHEME.length);
 }
 
-/** The head of a field as that of a file: name and type follow from the path, all else stays. In Latin-1. */
+/** Turns a field's head into a file's head. Name and type follow from the path. In Latin-1. */
 function fileHead(head: string, path: string): string {
   const filename = Buffer.from(escapeParameter(basename(path)), "utf8").toString("latin1");
   const lines = head.split("\r\n").filter((line) => !/^content-(type|length)[ \t]*:/i.test(line))
@@ -119,7 +120,7 @@ function fileHead(head: string, path: string): string {
   return [...lines, `Content-Type: ${getMediaType(basename(path))}`, "", ""].join("\r\n");
 }
 
-/** As browsers write names (https://html.spec.whatwg.org/#multipart-form-data): no quote, CR or LF gets through. */
+/** Escapes a name as browsers do (https://html.spec.whatwg.org/#multipart-form-data), without quotes, CR and LF. */
 function escapeParameter(text: string): string {
   return text.replace(/\r/g, "%0D").replace(/\n/g, "%0A").replace(/"/g, "%22");
 }

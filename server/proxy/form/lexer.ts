@@ -1,22 +1,20 @@
 import { Buffer } from "node:buffer";
 
 /**
- * Some bytes of a multipart body: a whole delimiter, from the line end before it to the one behind it, or some of what
- * lies between two of them.
+ * A token in a multipart body: a whole delimiter with the line ends around it, or some bytes between two delimiters.
  */
 export interface FormToken {
   kind: "data" | "delimiter" | "last_delimiter";
   bytes: Buffer;
 }
 
-/** White space that may follow a boundary in its line; what has more is no delimiter. */
+/** Most white space after a boundary. A line with more is no delimiter. */
 const MAX_PADDING = 64;
 const LINE_END = Buffer.from("\r\n");
 
 /**
- * Takes a multipart body (RFC 2046, section 5.1) apart as it arrives. All tokens together are the body byte for byte
- * with a line end put in front, so that the first delimiter is like all others. Keeps no more than a delimiter's length
- * of what has not been told yet.
+ * Splits a multipart body (RFC 2046, section 5.1) on arrival. All tokens together are the body with a leading line
+ * end, which makes the first delimiter like all others. The lexer holds back at most a delimiter's length.
  */
 export class FormLexer {
   readonly #source: AsyncGenerator<Uint8Array>;
@@ -29,7 +27,7 @@ export class FormLexer {
     this.#needle = Buffer.from(`\r\n--${boundary}`, "latin1");
   }
 
-  /** The next token, or null at the end. @throws what the source throws */
+  /** Returns the next token, or null at the end. @throws errors from the source */
   async next(): Promise<FormToken | null> {
     while (true) {
       const token = this.#cut();
@@ -41,7 +39,7 @@ export class FormLexer {
     }
   }
 
-  /** All that has not been told yet, as it is. Ending it early lets go of the source. */
+  /** Yields the remaining bytes unchanged. An early end releases the source. */
   async *rest(): AsyncGenerator<Uint8Array> {
     try {
       if (this.#held.length > 0) yield this.#take("data", this.#held.length).bytes;
@@ -51,7 +49,7 @@ export class FormLexer {
     }
   }
 
-  /** The token that what is held begins with, or null when that depends on what follows. */
+  /** Returns the token at the buffer's start, or null when that depends on later bytes. */
   #cut(): FormToken | null {
     const held = this.#held;
     for (let from = 0;;) {
@@ -66,7 +64,7 @@ export class FormLexer {
     return length > 0 ? this.#take("data", length) : null;
   }
 
-  /** What follows a boundary: the rest of a delimiter, nothing of one, or too little to tell. */
+  /** Reads the bytes after a boundary: a delimiter's end, no delimiter, or too few bytes. */
   #readLine(from: number): { kind: "delimiter" | "last_delimiter"; end: number } | "open" | "none" {
     const held = this.#held;
     if (held[from] === DASH) {
@@ -79,7 +77,7 @@ export class FormLexer {
     return held[at] === CR && held[at + 1] === LF ? { kind: "delimiter", end: at + 2 } : "none";
   }
 
-  /** How many of the last bytes may be the beginning of a delimiter, which has one CR: its first byte. */
+  /** Counts the last bytes that may begin a delimiter. Only a delimiter's first byte is a CR. */
   #countBegun(): number {
     const tail = this.#held.subarray(1 - this.#needle.length);
     const at = tail.lastIndexOf(CR);

@@ -37,7 +37,7 @@ Deno.test("FormLexer tells delimiters from what only begins like one", async () 
   assert.deepEqual(await listTokens(`--b${" ".repeat(100)}\r\n`), [["data", `\r\n--b${" ".repeat(100)}\r\n`]]);
 });
 
-Deno.test("FormLexer tells the same whatever pieces a body comes in, and loses no byte", async () => {
+Deno.test("FormLexer tells the same whatever chunks a body comes in, and loses no byte", async () => {
   const fragment = fc.constantFrom(
     "\r",
     "\n",

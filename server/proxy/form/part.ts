@@ -1,12 +1,12 @@
 import { Buffer } from "node:buffer";
 
-/** One part of a form, or as much of it as is there. */
+/** A form part, or its beginning. */
 export interface FormPart {
-  /** Its header lines, in Latin-1. */
+  /** Header lines in Latin-1. */
   head: string;
-  /** Its name in UTF-8; null when it has none. */
+  /** The name in UTF-8; null without one. */
   name: string | null;
-  /** Whether it is a file. */
+  /** Whether the part is a file. */
   hasFilename: boolean;
   content: Buffer;
 }
@@ -15,9 +15,9 @@ const LINE_END = Buffer.from("\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
 const DISPOSITION = /^content-disposition:[ \t]*form-data\b(.*)$/im;
 
-/** Reads the beginning of a part (RFC 7578, section 4); null while its head has no end. */
+/** Parses the beginning of a part (RFC 7578, section 4). Returns null while its head is incomplete. */
 export function parsePart(bytes: Buffer): FormPart | null {
-  // A part without headers begins with the empty line itself.
+  // A part without headers starts with the empty line.
   const headEnd = bytes.subarray(0, 2).equals(LINE_END) ? 0 : bytes.indexOf(HEAD_END);
   if (headEnd === -1) return null;
   const head = bytes.subarray(0, headEnd).toString("latin1");

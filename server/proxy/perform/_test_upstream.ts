@@ -1,4 +1,4 @@
-// Upstreams for the tests of the sender, made of node:net and node:tls, so that what they say is said byte for byte.
+// Upstreams for tests, built on node:net and node:tls, so that tests choose every byte.
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
@@ -9,40 +9,40 @@ import { Guard } from "../../guard/mod.ts";
 import type { Ending, PoolLimits } from "../../../net/upstream/mod.ts";
 import { type HopResponse, Upstream, type UpstreamRequest } from "./upstream.ts";
 
-/** The text of a file of the connections' testdata/. */
+/** Reads a file from the connections' testdata/. */
 export const pem = (name: string): string =>
   readFileSync(new URL(`../../../net/connection/testdata/${name}`, import.meta.url), "utf8");
 
-/** A request as it arrived, one character a byte. */
+/** A received request, one character a byte. */
 export interface Received {
   text: string;
   socket: net.Socket;
-  /** Of the connection it came on, from 0. */
+  /** The connection's index, from 0. */
   connection: number;
 }
 
-/** An upstream that answers byte for byte as a test has written it. */
+/** An upstream that sends the bytes that a test chose. */
 export interface RawUpstream extends AsyncDisposable {
   url: string;
   port: number;
   received: Received[];
-  /** Sockets in the order they were opened. */
+  /** Sockets in opening order. */
   sockets: net.Socket[];
-  /** Resolves when that socket has been closed by both sides. */
+  /** Resolves when both sides closed that socket. */
   closed(connection: number): Promise<void>;
 }
 
-/** How a raw upstream behaves. */
+/** Options for a raw upstream. */
 export interface RawUpstreamOptions {
-  /** Name of a certificate of testdata/, for TLS. */
+  /** A certificate's name in testdata/, for TLS. */
   certificate?: string;
-  /** Do not wait for the request's body. */
+  /** Responds before the request's body. */
   early?: boolean;
-  /** Told of all that arrives, as it arrives. */
+  /** Called with bytes on arrival. */
   onBytes?(socket: net.Socket, bytes: Uint8Array): void;
 }
 
-/** Starts an upstream that has `reply` called for every whole request. */
+/** Starts an upstream that calls `reply` for every whole request. */
 export async function startRawUpstream(
   reply: (request: Received) => void,
   { certificate, early, onBytes }: RawUpstreamOptions = {},
@@ -86,7 +86,7 @@ export async function startRawUpstream(
   };
 }
 
-/** Where the first request of the text ends, or 0. */
+/** Returns the first request's end in a text, or 0. */
 function findEnd(text: string, early = false): number {
   const headEnd = text.indexOf("\r\n\r\n") + 4;
   if (headEnd < 4 || early) return headEnd < 4 ? 0 : headEnd;
@@ -95,16 +95,16 @@ function findEnd(text: string, early = false): number {
   return text.indexOf("\r\n0\r\n\r\n", headEnd - 2) < 0 ? 0 : text.indexOf("\r\n0\r\n\r\n", headEnd - 2) + 7;
 }
 
-/** An answer with that body and its length. */
+/** Builds a response with a body and its length. */
 export const ok = (body = "", ...fields: string[]): string =>
   ["HTTP/1.1 200 OK", `Content-Length: ${body.length}`, ...fields, "", body].join("\r\n");
 
-/** What ends a request by hand. */
+/** Ends a request on demand. */
 export interface ManualEnding extends Ending {
   end(reason: Error): void;
 }
 
-/** What a request's end is to the code under test, brought about by hand. */
+/** Creates an ending that the test controls. */
 export function createEnding(): ManualEnding {
   let reason: Error | null = null;
   let callback: ((reason: Error) => void) | null = null;
@@ -120,13 +120,13 @@ export function createEnding(): ManualEnding {
   };
 }
 
-/** The proxy's upstream with nothing in front of it. */
+/** The proxy's upstream alone. */
 export interface TestUpstream extends Disposable {
   upstream: Upstream;
   send(url: string, request?: Partial<UpstreamRequest>): Promise<HopResponse>;
 }
 
-/** What of the proxy's upstream a test sets itself. */
+/** Options that tests set. */
 export interface TestUpstreamOptions {
   driver?: Driver;
   limits?: Partial<PoolLimits>;
@@ -135,7 +135,7 @@ export interface TestUpstreamOptions {
   resolver?: (hostname: string) => Promise<string[]>;
 }
 
-/** A sender that may reach this machine. */
+/** Creates an upstream that may reach this machine. */
 export function createTestUpstream({ resolver, ...options }: TestUpstreamOptions = {}): TestUpstream {
   const guard = new Guard({ allow: ["127.0.0.0/8"], resolver: resolver ?? (() => Promise.resolve(["127.0.0.1"])) });
   const upstream = new Upstream({ guard, connectTimeoutMs: 10_000, ...options });
@@ -147,7 +147,7 @@ export function createTestUpstream({ resolver, ...options }: TestUpstreamOptions
   };
 }
 
-/** The whole body as Latin-1 text. Rejects when it broke off. */
+/** Reads a whole body as Latin-1. Rejects when it breaks off. */
 export async function readText({ body }: HopResponse): Promise<string> {
   let text = "";
   for (let chunks = await body.take(); chunks !== null; chunks = await body.take()) {
@@ -156,14 +156,14 @@ export async function readText({ body }: HopResponse): Promise<string> {
   return text;
 }
 
-/** For `assert.rejects`: an `HttpError` with that status and code. */
+/** For `assert.rejects`: checks for an `HttpError` with a status and code. */
 export const failsAs = (wanted: string): (error: unknown) => boolean => (error) => {
   assert(error instanceof Error && "code" in error && "status" in error, String(error));
   assert.equal(`${error.status} ${error.code}`, wanted);
   return true;
 };
 
-/** Looks until something has come about that has no event of its own. */
+/** Polls until a condition without an event holds. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

@@ -3,18 +3,18 @@ import { callerGone, type HttpError } from "../../../common/http_error.ts";
 import type { Ending } from "../../../net/upstream/mod.ts";
 import { upstreamTimeout } from "./upstream.ts";
 
-/** Who asked for a request; its signal aborts when they go away. */
+/** The client behind a request. Its signal aborts when it disconnects. */
 interface Caller {
   readonly signal: AbortSignal;
 }
 
 /**
- * A caller is watched from then on. Most answers are there sooner, and the watch costs a listener that makes its
- * signal on demand as much as a fifth of such a request.
+ * The delay before a caller's signal is watched. Most responses arrive sooner, and a signal created on demand costs up
+ * to a fifth of such a request.
  */
 const WATCH_AFTER_MS = 25;
 
-/** Ends a request when its caller has gone or its time is up, whichever is first. Whoever creates it stops it. */
+/** Ends a request when its caller disconnects or its time is over. Its creator stops it. */
 export class Deadline implements Ending {
   readonly #clock: AlarmClock;
   readonly #caller: Caller;
@@ -26,7 +26,7 @@ export class Deadline implements Ending {
   readonly #watch: Alarm;
   #watched: AbortSignal | null = null;
 
-  /** @param totalMs milliseconds until the time is up */
+  /** @param totalMs the time limit in milliseconds */
   constructor(clock: AlarmClock, caller: Caller, totalMs: number) {
     this.#clock = clock;
     this.#caller = caller;
@@ -42,19 +42,19 @@ export class Deadline implements Ending {
     this.#end = end;
   }
 
-  /** From now on only a pause of that many milliseconds between two calls of {@link restart} ends it. */
+  /** Replaces the time limit by a limit for pauses between calls to {@link restart}. */
   limitIdle(ms: number): void {
     this.#clock.clear(this.#alarm);
     this.#idleMs = ms;
     this.#alarm = this.#clock.set(ms, () => this.#finish(upstreamTimeout(ms)));
   }
 
-  /** Something moved. */
+  /** Reports progress. */
   restart(): void {
     if (this.#idleMs !== null) this.#clock.postpone(this.#alarm, this.#idleMs);
   }
 
-  /** Whether a promise settles within `ms` milliseconds. @throws the reason of a rejection within that time */
+  /** Whether a promise settles within `ms` milliseconds. @throws the reason when it rejects in that time */
   async settlesWithin<T>(promise: Promise<T>, ms: number): Promise<boolean> {
     let alarm: Alarm | null = null;
     const late = new Promise<false>((resolve) => alarm = this.#clock.set(ms, () => resolve(false)));
@@ -65,7 +65,7 @@ export class Deadline implements Ending {
     }
   }
 
-  /** The request has ended; nothing fires any more. */
+  /** Ends the watch. No timer fires afterwards. */
   stop(): void {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -89,7 +89,7 @@ export class Deadline implements Ending {
   }
 }
 
-/** Something that is to happen at a time. */
+/** An action at a certain time. */
 export interface Alarm {
   /** By `performance.now()`. */
   dueAt: number;
@@ -97,8 +97,8 @@ export interface Alarm {
 }
 
 /**
- * Many alarms on one timer. Nearly all are cleared before they ring, and a timer of its own for each costs more than
- * all else that a request does about its time. Whoever creates it stops it.
+ * Runs many alarms on one timer. Nearly all are cleared before they fire, and a timer for each would be a request's
+ * largest cost here. Its creator stops it.
  */
 export class AlarmClock {
   readonly #alarms = new Set<Alarm>();
@@ -113,17 +113,17 @@ export class AlarmClock {
     return alarm;
   }
 
-  /** Moves an alarm to that many milliseconds from now; one that has rung stays so. */
+  /** Moves an alarm to `ms` milliseconds from now. No effect after it fired. */
   postpone(alarm: Alarm, ms: number): void {
     alarm.dueAt = performance.now() + ms;
   }
 
-  /** Forgets an alarm; no effect on one that has rung. */
+  /** Removes an alarm. No effect after it fired. */
   clear(alarm: Alarm): void {
     this.#alarms.delete(alarm);
   }
 
-  /** Forgets all alarms and lets go of the timer. */
+  /** Removes all alarms and the timer. */
   stop(): void {
     this.#alarms.clear();
     clearTimeout(this.#timer);
@@ -134,7 +134,8 @@ export class AlarmClock {
     if (dueAt >= this.#wakesAt) return;
     clearTimeout(this.#timer);
     this.#wakesAt = dueAt;
-    // It stays when the last alarm is cleared, as the next one is near; so it must not hold the process back.
+    // The timer stays after the last alarm, because the next one usually follows soon. So it must not keep the process
+    // alive.
     this.#timer = setTimeout(() => this.#ringDue(), Math.max(0, dueAt - performance.now())).unref();
   }
 

@@ -7,49 +7,49 @@ import { headersAfterRedirect } from "./outgoing_headers.ts";
 import type { HopResponse, Upstream, UpstreamRequest } from "./upstream.ts";
 import type { CookieJar } from "tough-cookie";
 
-/** A redirect that was followed. */
+/** A followed redirect. */
 export interface RedirectHop {
   status: number;
-  /** Where the hop led from. */
+  /** The URL that redirected. */
   url: string;
-  /** Where it led to. */
+  /** The redirect's target. */
   location: string;
-  /** Its Set-Cookie fields, as they were sent. */
+  /** The response's Set-Cookie fields, unchanged. */
   setCookie: string[];
 }
 
-/** The last answer of a chain of redirects; its body has not been read. URLs are absolute, times in milliseconds. */
+/** The last response after all redirects, with its body unread. URLs are absolute, times in milliseconds. */
 export interface FollowedResponse {
-  answer: HopResponse;
+  response: HopResponse;
   finalUrl: string;
   redirects: RedirectHop[];
-  /** Sums over all hops, and the time until the last one's head. */
+  /** Sums over all hops, and the time until the last response head. */
   dnsMs: number;
   connectMs: number;
   firstByteMs: number;
 }
 
-/** What a request is sent with; the URL and the headers change from hop to hop. */
+/** The first request. URL and headers change with each hop. */
 export type FirstHop = Pick<RequestDescription, "method" | "url" | "redirect" | "maxRedirects" | "skipTlsVerify"> & {
   headers: HeaderList;
-  /** What Via has before this server's own entry, with its comma, or "". */
+  /** Earlier Via entries with a comma, or "". */
   via: string;
   body: UpstreamRequest["body"];
   ending: Ending;
 };
 
-/** What sends a hop, after the guard has let its URL pass. */
+/** Sends a hop whose URL passed the guard. */
 export interface Sender {
   upstream: Upstream;
   guard: Guard;
-  /** What this server calls itself in Via. */
+  /** This server's name in Via. */
   viaToken: string;
 }
 
 /**
- * Sends a request and follows redirects as far as it allows, each checked by the guard like the first.
- * @throws HttpError of the guard or the upstream; 502 `too_many_redirects`, `redirect_refused` (`redirect: "error"`)
- * or `redirect_not_repeatable` (a streamed body cannot be sent twice).
+ * Sends a request and follows its redirects. The guard checks each hop like the first.
+ * @throws HttpError from the guard or the upstream; 502 `too_many_redirects`, `redirect_refused` (`redirect:
+ * "error"`) or `redirect_not_repeatable` (a streamed body cannot be sent twice).
  */
 export async function sendFollowing(sender: Sender, first: FirstHop): Promise<FollowedResponse> {
   const { upstream, guard, viaToken } = sender;
@@ -64,46 +64,46 @@ export async function sendFollowing(sender: Sender, first: FirstHop): Promise<Fo
     guard.checkUrl(url);
     const sent: HeaderList = redirects.length > 0 ? await cookies.addTo(headers, url) : [...headers];
     sent.push(["Via", first.via + viaEntry(viaToken, url.host)]);
-    const answer = await upstream.send({ method, url, headers: sent, body, ending, skipTlsVerify });
-    dnsMs += answer.dnsMs;
-    connectMs += answer.connectMs;
-    const next = first.redirect === "manual" ? null : readRedirect(answer, url);
+    const response = await upstream.send({ method, url, headers: sent, body, ending, skipTlsVerify });
+    dnsMs += response.dnsMs;
+    connectMs += response.connectMs;
+    const next = first.redirect === "manual" ? null : readRedirect(response, url);
     if (next === null) {
       const firstByteMs = performance.now() - startedAt;
-      return { answer, finalUrl: url.href, redirects, dnsMs, connectMs, firstByteMs };
+      return { response, finalUrl: url.href, redirects, dnsMs, connectMs, firstByteMs };
     }
-    answer.body.cancel();
-    if (first.redirect === "error") throw redirectError("redirect_refused", "The upstream answered with a redirect.");
+    response.body.cancel();
+    if (first.redirect === "error") throw redirectError("redirect_refused", "The upstream responded with a redirect.");
     if (redirects.length >= first.maxRedirects) {
       throw redirectError("too_many_redirects", `The upstream redirected more than ${first.maxRedirects} times.`);
     }
-    const dropsBody = turnsIntoGet(answer.status, method);
+    const dropsBody = turnsIntoGet(response.status, method);
     if (!dropsBody && isOneWay(body)) {
       throw redirectError("redirect_not_repeatable", "The upstream redirected an upload that cannot be sent twice.");
     }
-    const setCookie = readSetCookie(answer);
+    const setCookie = readSetCookie(response);
     await cookies.keep(url, setCookie);
-    redirects.push({ status: answer.status, url: url.href, location: next.href, setCookie });
+    redirects.push({ status: response.status, url: url.href, location: next.href, setCookie });
     headers = headersAfterRedirect(headers, { crossOrigin: next.origin !== url.origin, dropsBody });
     if (dropsBody) [method, body] = ["GET", null];
     url = next;
   }
 }
 
-function readRedirect(answer: HopResponse, url: URL): URL | null {
-  if (![301, 302, 303, 307, 308].includes(answer.status)) return null;
-  const location = answer.headers.find(([name]) => name.toLowerCase() === "location")?.[1];
+function readRedirect(response: HopResponse, url: URL): URL | null {
+  if (![301, 302, 303, 307, 308].includes(response.status)) return null;
+  const location = response.headers.find(([name]) => name.toLowerCase() === "location")?.[1];
   const next = location === undefined ? null : URL.parse(encodeBytes(location), url);
   if (next !== null) next.hash = "";
   return next;
 }
 
-/** Servers write what is beyond ASCII as it is, mostly in UTF-8: a URL stands for the very bytes. */
+/** Percent-encodes bytes beyond ASCII, which servers send raw, mostly in UTF-8. */
 function encodeBytes(latin1: string): string {
   return latin1.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** As browsers do: https://fetch.spec.whatwg.org/#http-redirect-fetch, step 12. */
+/** Follows https://fetch.spec.whatwg.org/#http-redirect-fetch, step 12, like browsers. */
 function turnsIntoGet(status: number, method: string): boolean {
   return ((status === 301 || status === 302) && method === "POST") ||
     (status === 303 && method !== "GET" && method !== "HEAD");
@@ -117,11 +117,11 @@ function redirectError(code: string, message: string): HttpError {
   return new HttpError(502, code, message);
 }
 
-/** Set-Cookie fields of one hop that count, and bytes of each: as many as browsers are asked to take (RFC 6265, 6.1). */
+/** Set-Cookie limits for one hop: the number and the bytes that browsers should accept (RFC 6265, section 6.1). */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_BYTES = 4096;
 
-/** The Set-Cookie fields of an answer, as they were sent. */
+/** Returns a response's Set-Cookie fields, unchanged. */
 function readSetCookie({ headers }: HopResponse): string[] {
   return headers.filter(([name, value]) => isSetCookie(name) && value.length <= MAX_COOKIE_BYTES)
     .map(([, value]) => value).slice(0, MAX_COOKIES);
@@ -130,21 +130,20 @@ function readSetCookie({ headers }: HopResponse): string[] {
 const isSetCookie = (name: string): boolean => name.length === 10 && name.toLowerCase() === "set-cookie";
 
 /**
- * The cookies that redirects of one request have set, which go with its later hops where domain, path and Secure allow
- * it. They are forgotten with the request. The library knows the rules and the domains that are nobody's own; it is
- * loaded with the first cookie, as most requests meet none.
+ * The cookies that redirects set during one request. Later hops get them where domain, path and Secure allow. The
+ * library knows these rules and the public suffixes. It loads with the first cookie, because most requests have none.
  */
 class RequestCookies {
   #jar: CookieJar | null = null;
 
-  /** Keeps what an answer from `url` has set; what may not be set is passed over. */
+  /** Stores a response's cookies. Forbidden ones are skipped. */
   async keep(url: URL, fields: readonly string[]): Promise<void> {
     if (fields.length === 0) return;
     this.#jar ??= await createJar();
     for (const field of fields) await this.#jar.setCookie(field, url.href, { ignoreError: true });
   }
 
-  /** The headers with the cookies for `url` in their Cookie: a kept one takes the place of a given one of its name. */
+  /** Returns the headers with the cookies for `url`. A stored cookie replaces a given one with its name. */
   async addTo(headers: HeaderList, url: URL): Promise<HeaderList> {
     const kept = await this.#jar?.getCookies(url.href) ?? [];
     if (kept.length === 0) return headers;
@@ -162,6 +161,6 @@ const isCookie = (name: string): boolean => name.length === 6 && name.toLowerCas
 
 async function createJar(): Promise<CookieJar> {
   const { CookieJar } = await import("tough-cookie");
-  // Hosts on a network of one's own have names that are no public suffix's: those may set cookies as well.
+  // Hosts in private networks have names outside the public suffix list. They may set cookies too.
   return new CookieJar(undefined, { prefixSecurity: "silent", allowSpecialUseDomain: true, allowSecureOnLocal: false });
 }

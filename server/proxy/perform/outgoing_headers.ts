@@ -3,7 +3,7 @@ import { HAS_ZSTD } from "../../../net/body/zstd.ts";
 import { PROJECT, RELEASE } from "../../../common/release.ts";
 import { hasHeader, type HeaderList } from "../describe/description.ts";
 
-/** Headers about one connection (RFC 9110, section 7.6.1) or about framing, which is ours to do. */
+/** Headers about one connection (RFC 9110, section 7.6.1) or about framing, which the proxy writes itself. */
 export const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   ...CONNECTION_FIELDS,
   "proxy-authorization",
@@ -11,13 +11,13 @@ export const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   "expect",
 ]);
 
-/** What the answer's decoder knows, in the order we like it best. */
+/** The encodings that the proxy decodes, best first. */
 const ACCEPT_ENCODING = HAS_ZSTD ? "gzip, br, zstd, deflate" : "gzip, br, deflate";
 
 /**
- * The headers sent to an upstream: the described ones without those of a connection, and what they leave open. Via is
- * left out, as it names the host of each hop.
- * @param acceptEncoding used when the description names none; the caller's own for a body that is passed on as it is
+ * Builds the headers for an upstream: the described ones without connection headers, completed with defaults. Via is
+ * added per hop.
+ * @param acceptEncoding the default for Accept-Encoding; the caller's own for a body that is passed on
  */
 export function buildOutgoingHeaders(described: HeaderList, acceptEncoding = ACCEPT_ENCODING): HeaderList {
   const headers = described.filter(([name]) => {
@@ -30,12 +30,12 @@ export function buildOutgoingHeaders(described: HeaderList, acceptEncoding = ACC
   return headers;
 }
 
-/** What must not follow a redirect to another origin: it was meant for the first one alone. */
+/** Headers that must not follow a redirect to another origin. */
 const CREDENTIALS = new Set(["authorization", "cookie", "cookie2", "host"]);
-/** What describes a body, and goes when a redirect drops the body. */
+/** Headers that describe a body. They disappear when a redirect drops the body. */
 const BODY_HEADERS = /^content-/;
 
-/** The headers for the next hop of a redirect. */
+/** Returns the headers for a redirect's next hop. */
 export function headersAfterRedirect(
   headers: HeaderList,
   hop: { crossOrigin: boolean; dropsBody: boolean },

@@ -15,34 +15,34 @@ import { buildOutgoingHeaders } from "./outgoing_headers.ts";
 import type { RequestRecord } from "../request_log.ts";
 import type { UpstreamRequest } from "./upstream.ts";
 
-/** What limits a request however it was described. */
+/** Limits for every request. */
 export interface RequestLimits {
-  /** Bytes of an answer that is held in memory. */
+  /** Most bytes in a buffered response. */
   maxBytes: number;
-  /** Milliseconds until the answer is complete, or has begun when it is streamed. Those of an upload do not count. */
+  /** Milliseconds until the response is complete, or has begun when it is streamed. Upload time does not count. */
   timeoutMs: number;
-  /** Milliseconds without a byte after which a streamed answer is ended. */
+  /** Milliseconds without a byte that end a streamed response. */
   streamIdleMs: number;
-  /** Requests carried out at a time, streamed ones until their end. */
+  /** Concurrent requests. A streamed request counts until its end. */
   maxConcurrent: number;
-  /** Whether callers may have upstreams' certificates left unchecked. */
+  /** Whether callers may skip the certificate check. */
   allowSkipTlsVerify: boolean;
 }
 
-/** What a request carries to the upstream. */
+/** The body for the upstream. */
 export interface OutgoingBody {
   content: UpstreamRequest["body"];
-  /** Bytes, where a streamed body has announced them. */
+  /** The announced length for a streamed body. */
   length?: number;
 }
 
-/** Whom a request is carried out for, and what the log is told of it. */
-export interface Asking {
+/** The client's exchange and its log record. */
+export interface Caller {
   exchange: Exchange;
   record: RequestRecord;
 }
 
-/** Carries out jobs: sends their requests and answers in the form they want. */
+/** Performs jobs: sends their requests and builds the response. */
 export class Performer {
   readonly #sender: Sender;
   readonly #clock: AlarmClock;
@@ -55,8 +55,8 @@ export class Performer {
     this.#limits = limits;
   }
 
-  /** @throws HttpError for whatever keeps the upstream's answer from being told. */
-  async perform(job: Job, body: OutgoingBody, { exchange, record }: Asking): Promise<ProxyResponse> {
+  /** Performs a job. @throws HttpError when the upstream's response cannot be delivered */
+  async perform(job: Job, body: OutgoingBody, { exchange, record }: Caller): Promise<ProxyResponse> {
     const { description, format } = job;
     const startedAt = performance.now();
     record.upstream = description;
@@ -72,7 +72,7 @@ export class Performer {
         body: keepTime(body.content, deadline, timeoutMs),
         ending: deadline,
       });
-      record.status = followed.answer.status;
+      record.status = followed.response.status;
       record.redirects = followed.redirects.length;
       if (!description.stream || format.kind === "proxyscotch") {
         return await this.#readWhole(job, followed, { startedAt, record });
@@ -83,10 +83,10 @@ export class Performer {
         record.write();
       };
       const stream = { maxBytes: description.maxBytes, deadline, record, onEnd };
-      if (stream.maxBytes !== null) refuseAnnounced(followed.answer, stream.maxBytes);
-      const answer = await this.#stream(format.kind === "plain", followed, stream, exchange);
+      if (stream.maxBytes !== null) refuseAnnounced(followed.response, stream.maxBytes);
+      const response = await this.#stream(format.kind === "plain", followed, stream, exchange);
       record.isStreamed = true;
-      return answer;
+      return response;
     } finally {
       if (!record.isStreamed) {
         deadline.stop();
@@ -99,11 +99,11 @@ export class Performer {
   #checkTls({ skipTlsVerify }: RequestDescription): void {
     if (!skipTlsVerify || this.#limits.allowSkipTlsVerify) return;
     throw new HttpError(403, "tls_skip_forbidden", "This proxy checks every certificate.", {
-      details: "Whoever runs this server can leave it to callers with --proxy-skip-tls-verify.",
+      details: "The operator can allow it with --proxy-skip-tls-verify.",
     });
   }
 
-  /** Counts one more; what it returns counts it no longer, however often it is called. @throws HttpError 503 `busy` */
+  /** Counts a request until the returned function is called, at first call only. @throws HttpError 503 `busy` */
   begin(): () => void {
     if (this.#running >= this.#limits.maxConcurrent) throw busy();
     this.#running++;
@@ -130,7 +130,7 @@ export class Performer {
     { startedAt, record }: { startedAt: number; record: RequestRecord },
   ): Promise<ProxyResponse> {
     const maxBytes = Math.min(description.maxBytes ?? this.#limits.maxBytes, this.#limits.maxBytes);
-    const read = await readDecoded(followed.answer, maxBytes);
+    const read = await readDecoded(followed.response, maxBytes);
     record.bytes = read.wireBytes;
     if (format.kind === "proxyscotch") return proxyscotchResponse(followed, read.bytes, format.wantsBinary);
     return jsonResponse(followed, read, performance.now() - startedAt, description.responseType);
@@ -150,8 +150,8 @@ function readVia({ headers }: RequestDescription): string {
 }
 
 /**
- * While the bytes of an upload move, the upstream's time does not run: an upload may take as long as it does. It starts
- * with each piece that the upstream is ready for, so that one who stalls, the caller or the upstream, ends in time.
+ * Stops the upstream's time limit while an upload progresses. Each chunk that the upstream accepts restarts it, so
+ * that a stalled side still ends in time.
  */
 function keepTime(content: OutgoingBody["content"], deadline: Deadline, timeoutMs: number): OutgoingBody["content"] {
   if (content === null || content instanceof Uint8Array) return content;
@@ -159,10 +159,10 @@ function keepTime(content: OutgoingBody["content"], deadline: Deadline, timeoutM
   return restarting(content, deadline);
 }
 
-async function* restarting(pieces: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
-  for await (const piece of pieces) {
+async function* restarting(chunks: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
     deadline.restart();
-    yield piece;
+    yield chunk;
   }
   deadline.restart();
 }

@@ -19,55 +19,55 @@ import {
 } from "../../../net/upstream/mod.ts";
 import { Dialer, type Guard } from "../../guard/mod.ts";
 
-/** One request to one upstream; redirects are answers here. */
+/** A request to one upstream. Redirects count as responses. */
 export interface UpstreamRequest {
   method: string;
   url: URL;
-  /** Path and query as they are written, one character a byte; those of the URL when left out. */
+  /** Path and query with one character a byte; the URL's own by default. */
   target?: Pick<URL, "pathname" | "search">;
-  /** Framing is not theirs: a Content-Length among them announces the length of a sequence, nothing else is allowed. */
+  /** No framing fields, except a Content-Length that announces an iterable body. */
   headers: readonly (readonly [string, string])[];
-  /** A sequence is sent as it is produced: chunked, unless the headers give its Content-Length. */
+  /** An iterable is sent as it is produced: chunked, unless the headers contain its Content-Length. */
   body: Uint8Array | AsyncIterable<Uint8Array> | null;
   ending: Ending;
-  /** Take any certificate, of any name; false when left out. */
+  /** Accepts every certificate; false by default. */
   skipTlsVerify?: boolean;
-  /** The headers ask for another protocol; false when left out. */
+  /** Whether the headers request another protocol; false by default. */
   upgrade?: boolean;
 }
 
-/** An answer whose body has not been read yet. */
+/** A response with its body unread. */
 export interface HopResponse {
   status: number;
   statusText: string;
-  /** As sent: order, case and duplicates kept. Bytes beyond ASCII are Latin-1. */
+  /** In order, with case and duplicates. Bytes beyond ASCII are Latin-1. */
   headers: [string, string][];
-  /** To be read to its end, or cancelled. */
+  /** The reader must read it to its end or cancel it. */
   body: ResponseBody;
-  /** False where a Content-Length speaks of a body that is not sent: HEAD, 204 and 304. */
+  /** False where Content-Length describes a body that is not sent: HEAD, 204 and 304. */
   hasBody: boolean;
-  /** 0 for both when an open connection was used again. */
+  /** Both are 0 for a reused connection. */
   dnsMs: number;
   connectMs: number;
-  /** Whoever asked for another protocol and got status 101 has the connection, and closes it; else null. */
+  /** The connection after status 101, which the caller closes; else null. */
   switched: Connection | null;
 }
 
-/** How upstreams are reached, and how many connections to them are kept. */
+/** Options for reaching upstreams. */
 export interface ProxyUpstreamOptions {
   guard: Guard;
-  /** For each address of an upstream that is tried. */
+  /** The limit for each address that is tried. */
   connectTimeoutMs: number;
-  /** PEM texts trusted besides the usual ones. */
+  /** PEM texts of additional certificate authorities. */
   caCerts?: readonly string[];
-  /** By default the runtime's own, and the Node driver for TLS and uploads. */
+  /** By default the runtime's own driver, and Node's for TLS and uploads. */
   driver?: Driver;
   limits?: Partial<PoolLimits>;
 }
 
 /**
- * Many servers close a connection after 5 s of silence; some say so. Who has accepted what is not asked of them: they are
- * many, and far away.
+ * Many servers close a connection after 5 s without traffic, and some announce it. The pool does not measure how many
+ * connections a server accepts, because there are too many servers.
  */
 const LIMITS: PoolLimits = {
   perKey: 256,
@@ -79,14 +79,14 @@ const LIMITS: PoolLimits = {
   idleMs: 4000,
 };
 
-/** A connection for one request, and how long it took to open. */
+/** A connection for one request, with its connect times. */
 interface Opened {
   connection: UpstreamConnection;
   dnsMs: number;
   connectMs: number;
 }
 
-/** Sends requests over connections that the guard has checked, and keeps those for others. Its creator closes it. */
+/** Sends requests over connections that the guard checked, and reuses these connections. Its creator closes it. */
 export class Upstream {
   readonly #dialer: Dialer;
   readonly #pool: UpstreamPool;
@@ -100,10 +100,7 @@ export class Upstream {
     this.#pool = new UpstreamPool({ ...LIMITS, ...limits });
   }
 
-  /**
-   * Resolves with the head of the answer.
-   * @throws HttpError, or the reason it had to end for
-   */
+  /** Sends a request. Resolves with the response head. @throws HttpError, or the reason from `ending` */
   async send(request: UpstreamRequest): Promise<HopResponse> {
     const { ending } = request;
     try {
@@ -113,19 +110,19 @@ export class Upstream {
       try {
         return await this.#sendOn(first, outgoing);
       } catch (error) {
-        // A kept connection may die just as it is used again: what can safely be repeated gets a second try.
+        // A kept connection may close just when it is reused. Safe requests get a second try.
         if (!first.connection.isKept || !(error instanceof NoResponse) || !isRepeatable(request)) throw error;
       }
       return await this.#sendOn(await this.#open(request, outgoing), outgoing);
     } catch (error) {
       ending.onEnd(null);
-      // Who ended while all connections were in use is told of that, not of the time.
+      // Without a free connection, the lack of connections is the better reason than the time limit.
       const isTelling = error instanceof HttpError || error instanceof PoolExhausted;
       throw isTelling ? toUpstreamError(error) : ending.reason ?? toUpstreamError(error);
     }
   }
 
-  /** Closes idle connections at once, and those in use when they are done with. */
+  /** Closes idle connections now and others after their request. */
   close(): void {
     this.#pool.close();
   }
@@ -170,8 +167,8 @@ function chooseFraming({ body, headers }: UpstreamRequest): OutgoingFraming {
 }
 
 /**
- * Plain connections for uploads are of another kind, slower for everything else, and those to nobody knows whom are
- * of no use to who wants to know: both are kept for each other.
+ * Uploads need another kind of plain connection, which is slower otherwise. Unverified TLS connections must not serve
+ * verified requests. So each kind has its own key.
  */
 function poolKey({ url, skipTlsVerify }: UpstreamRequest, { framing, upgrade }: OutgoingRequest): string {
   if (url.protocol === "https:") return skipTlsVerify ? `${url.origin} unverified` : url.origin;
@@ -182,16 +179,16 @@ function isRepeatable({ method, body, ending }: UpstreamRequest): boolean {
   return body === null && (method === "GET" || method === "HEAD") && ending.reason === null;
 }
 
-/** Status, code and message: what a kind of failure is to callers. */
+/** Status, code and message for a kind of failure. */
 type FailureKind = readonly [status: number, code: string, message: string];
 
-const TIMEOUT: FailureKind = [504, "upstream_timeout", "The upstream did not answer in time."];
+const TIMEOUT: FailureKind = [504, "upstream_timeout", "The upstream did not respond in time."];
 const UNREACHABLE: FailureKind = [502, "upstream_unreachable", "The upstream cannot be reached from here."];
 const FAILED: FailureKind = [502, "upstream_failed", "The request to the upstream failed."];
 const RESET: FailureKind = [
   502,
   "upstream_reset",
-  "The upstream broke the connection off before its answer was complete.",
+  "The upstream broke the connection off before its response was complete.",
 ];
 
 const CONNECT_KINDS: Readonly<Record<ConnectFailure, FailureKind>> = {
@@ -204,7 +201,7 @@ const CONNECT_KINDS: Readonly<Record<ConnectFailure, FailureKind>> = {
   failed: UNREACHABLE,
 };
 
-/** The answer for whatever ended a request to an upstream early. Errors that are answers already stay as they are. */
+/** Converts an error to a response for callers. HttpErrors stay as they are. */
 export function toUpstreamError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   const [status, code, message] = chooseKind(error);
@@ -216,7 +213,7 @@ export function toUpstreamError(error: unknown): HttpError {
 function chooseKind(error: unknown): FailureKind {
   if (error instanceof ConnectError) return CONNECT_KINDS[error.failure];
   if (error instanceof ConnectionBroken) return RESET;
-  if (error instanceof ResponseSyntaxError) return [502, "upstream_not_http", "The upstream did not answer with HTTP."];
+  if (error instanceof ResponseSyntaxError) return [502, "upstream_not_http", "The upstream's response is not HTTP."];
   if (error instanceof RequestSyntaxError) {
     return [400, "description_invalid", "The described request cannot be put into HTTP."];
   }
@@ -229,29 +226,29 @@ function chooseKind(error: unknown): FailureKind {
     : [503, "too_many_connections", "This proxy has as many connections open as it may."];
 }
 
-/** What each runtime says of a certificate, or of a peer without one, in words of ours. */
+/** The runtimes' messages about certificates and TLS peers, with plain reasons. */
 const TLS_REASONS: readonly [said: RegExp, reason: string][] = [
   [/expired/i, "Its certificate has expired."],
   [/not yet valid|not valid yet/i, "Its certificate is not valid yet."],
   [/revoked/i, "Its certificate has been revoked."],
   [/altname|valid for name|cert's list|does not match/i, "Its certificate is for another name."],
   [/self.?signed|unknown ?issuer|ca ?used ?as|local issuer/i, "Nobody trusted vouches for its certificate."],
-  // All that Deno's node:tls tells of either.
+  // Deno's node:tls reports both cases like this.
   [/unable to verify/i, "Nobody trusted vouches for its certificate, or its time is over."],
   [/wrong.version|packet length|corrupt|content ?type|not.*tls record/i, "It does not speak TLS at this port."],
   [/closed|disconnected|eof|reset|hang up/i, "It closed the connection during the handshake."],
   [/handshake|alert|protocol|cipher/i, "It offers no version or cipher of TLS in use today."],
 ];
 
-/** Why there is no secure connection, for callers. A reason nobody has met before is told as it is. */
+/** Explains why TLS failed. Unknown reasons are quoted. */
 function explainTls({ message, cause }: ConnectError): string {
   const said = message.slice(message.indexOf(": ") + 2);
-  // The message may have other words already than those that are known.
+  // The message may contain our own words, and the cause the runtime's.
   const known = `${said} ${describeError(cause)}`;
   return TLS_REASONS.find(([pattern]) => pattern.test(known))?.[1] ?? `It says: ${said.slice(0, 200)}`;
 }
 
-/** 504 for a limit of time that a caller or this server has set. */
+/** Creates a 504 for a time limit. */
 export function upstreamTimeout(limitMs: number): HttpError {
-  return new HttpError(504, "upstream_timeout", `The upstream did not answer within ${limitMs} ms.`);
+  return new HttpError(504, "upstream_timeout", `The upstream did not respond within ${limitMs} ms.`);
 }

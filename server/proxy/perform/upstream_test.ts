@@ -110,7 +110,7 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     const waiting = sender.send(peer.url);
     ending.end(new HttpError(504, "upstream_timeout", "late"));
     await assert.rejects(refused, failsAs("503 upstream_busy"));
-    const answers = [first, waiting].map(async (answer) => await readText(await answer));
+    const answers = [first, waiting].map(async (response) => await readText(await response));
     await until(() => held.length >= 1);
     held[0]();
     await answers[0];
@@ -126,7 +126,7 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     using sender = create({ limits: { idlePerKey: 1, idleMs: 60_000 } });
     const answers = [1, 2, 3].map(async () => await readText(await sender.send(peer.url)));
     await until(() => held.length === 3);
-    for (const answer of held) answer();
+    for (const response of held) response();
     await Promise.all(answers);
     await Promise.any([
       Promise.all([peer.closed(0), peer.closed(1)]),
@@ -202,9 +202,9 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
         isLetGo = true;
       }
     }
-    const answer = await sender.send(peer.url, { method: "POST", body: endless() });
-    assert.deepEqual([answer.status, answer.statusText], [413, "Too Large"]);
-    assert.equal(await readText(answer), "no");
+    const response = await sender.send(peer.url, { method: "POST", body: endless() });
+    assert.deepEqual([response.status, response.statusText], [413, "Too Large"]);
+    assert.equal(await readText(response), "no");
     await peer.closed(0);
     await until(() => isLetGo);
   });
@@ -215,12 +215,12 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
       void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${interim}${ok("x")}`)
     );
     using sender = create();
-    const answer = await sender.send(peer.url);
-    assert.deepEqual([answer.status, answer.headers], [200, [["Content-Length", "1"]]]);
-    assert.equal(await readText(answer), "x");
+    const response = await sender.send(peer.url);
+    assert.deepEqual([response.status, response.headers], [200, [["Content-Length", "1"]]]);
+    assert.equal(await readText(response), "x");
   });
 
-  const BODIES: [what: string, answer: string, body: string, kept: boolean, method?: string][] = [
+  const BODIES: [what: string, response: string, body: string, kept: boolean, method?: string][] = [
     ["a length", ok("hello"), "hello", true],
     ["a length of 0", ok(), "", true],
     [
@@ -268,9 +268,9 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     for (const reply of [ok("hello").slice(0, -1), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell"]) {
       await using peer = await startRawUpstream(({ socket }) => void socket.end(reply));
       using sender = create();
-      const answer = await sender.send(peer.url);
-      await assert.rejects(readText(answer), failsAs("502 upstream_reset"));
-      await assert.rejects(answer.body.take(), failsAs("502 upstream_reset"));
+      const response = await sender.send(peer.url);
+      await assert.rejects(readText(response), failsAs("502 upstream_reset"));
+      await assert.rejects(response.body.take(), failsAs("502 upstream_reset"));
     }
   });
 
@@ -342,9 +342,9 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
     ) {
       await using peer = await startRawUpstream(({ socket }) => void socket.write(reply));
       const reading = createEnding();
-      const answer = await sender.send(peer.url, { ending: reading });
-      assert((await answer.body.take())!.length > 0);
-      const rest = answer.body.take();
+      const response = await sender.send(peer.url, { ending: reading });
+      assert((await response.body.take())!.length > 0);
+      const rest = response.body.take();
       reading.end(why);
       await assert.rejects(rest, why);
       await peer.closed(0);
@@ -428,17 +428,17 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
       void socket.write(Buffer.from(ok("x", "X-Name: caf\xe9"), "latin1"))
     );
     using sender = create();
-    const answer = await sender.send(peer.url);
-    assert.deepEqual(answer.headers[1], ["X-Name", "caf\xe9"]);
-    answer.body.cancel();
+    const response = await sender.send(peer.url);
+    assert.deepEqual(response.headers[1], ["X-Name", "caf\xe9"]);
+    response.body.cancel();
   });
 
-  test("a body in pieces arrives as chunks, and its connection carries the next one", async () => {
+  test("a body in chunks arrives as chunks, and its connection carries the next one", async () => {
     await using peer = await startRawUpstream(({ socket }) => void socket.write(ok()));
     using sender = create();
-    const send = async (...pieces: string[]) => {
+    const send = async (...chunks: string[]) => {
       const body = (async function* () {
-        for (const piece of pieces) yield await Promise.resolve(encode(piece));
+        for (const chunk of chunks) yield await Promise.resolve(encode(chunk));
       })();
       await readText(await sender.send(peer.url, { method: "POST", body }));
     };
@@ -454,7 +454,7 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
 Deno.test("upstream: an answer is read although the upstream took no more of the body", async () => {
   const broken = Promise.withResolvers<void>();
   let writes = 0;
-  const answer = encode("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+  const response = encode("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
   const connection: PlainConnection = {
     write(bytes) {
       if (writes++ === 0 || bytes.length === 0) return Promise.resolve();
@@ -466,8 +466,8 @@ Deno.test("upstream: an answer is read although the upstream took no more of the
       // Whatever the sender does about the failure, it has done by then.
       await new Promise((resolve) => setTimeout(resolve, 0));
       if (isClosed) return null;
-      into.set(answer);
-      return answer.length;
+      into.set(response);
+      return response.length;
     },
     closeWrite: () => Promise.resolve(),
     close: () => void (isClosed = true),
@@ -476,7 +476,7 @@ Deno.test("upstream: an answer is read although the upstream took no more of the
   let isClosed = false;
   using sender = createTestUpstream({ driver: { openTcp: () => Promise.resolve(connection) } });
   const body = (async function* () {
-    while (true) yield await Promise.resolve(encode("piece"));
+    while (true) yield await Promise.resolve(encode("chunk"));
   })();
   const { status } = await sender.send("http://upstream.test/", { method: "POST", body });
   assert.equal(status, 413);

@@ -50,8 +50,8 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
   });
 
   test("an upstream that does not speak TLS is told so", async () => {
-    const answer = "HTTP/1.1 400 Bad Request\r\n\r\n";
-    await using peer = await startRawUpstream(() => {}, { onBytes: (socket) => void socket.end(answer) });
+    const response = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    await using peer = await startRawUpstream(() => {}, { onBytes: (socket) => void socket.end(response) });
     using sender = trusting();
     await assert.rejects(sender.send(`https://relay.test:${peer.port}/`), failsAs("502 upstream_tls"));
   });
@@ -89,11 +89,11 @@ for (const [name, driver] of Object.entries(DRIVERS)) {
       for (const chunk of chunks) hash.update(chunk);
     }
     assert.equal(hash.digest("hex"), digest(BIG));
-    const pieces = (async function* () {
+    const chunks = (async function* () {
       for (let at = 0; at < BIG.length; at += 100_000) yield await Promise.resolve(BIG.subarray(at, at + 100_000));
     })();
     const headers: [string, string][] = [["Content-Length", String(BIG.length)]];
-    await readText(await sender.send(peer.url, { method: "POST", body: pieces, headers }));
+    await readText(await sender.send(peer.url, { method: "POST", body: chunks, headers }));
     assert.equal(up, digest(BIG));
     assert.equal(peer.sockets.length, 1);
   });

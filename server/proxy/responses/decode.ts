@@ -8,40 +8,40 @@ import type { HopResponse } from "../perform/upstream.ts";
 
 /** A whole body in memory. */
 export interface DecodedBody {
-  /** Content decoded where its encoding is known. */
+  /** Decoded content, where its encoding is known. */
   bytes: Uint8Array;
-  /** Bytes that came over the wire, before decoding. */
+  /** Bytes on the wire, before decoding. */
   wireBytes: number;
 }
 
 /**
- * Reads an answer's body whole and undoes its Content-Encoding.
- * @param maxBytes counts before and after decoding, so that a small bomb stays small
- * @throws HttpError 413 `answer_too_large`, 502 `upstream_bad_encoding`, or what ended the body early.
+ * Reads a whole body and decodes it.
+ * @param maxBytes the limit before and after decoding, which also stops compression bombs
+ * @throws HttpError 413 `answer_too_large`, 502 `upstream_bad_encoding`, or the error that ended the body.
  */
-export async function readDecoded(answer: HopResponse, maxBytes: number): Promise<DecodedBody> {
-  refuseAnnounced(answer, maxBytes);
-  const wire = await collect(answer.body, maxBytes);
-  const fields = answer.headers.filter(([name]) => name.toLowerCase() === "content-encoding");
-  const codings = parseEncodings(fields.map(([, value]) => value)) ?? [];
-  if (codings.length === 0 || wire.byteLength === 0) return { bytes: wire, wireBytes: wire.byteLength };
-  const bytes = await decode(wire, codings, maxBytes);
+export async function readDecoded(response: HopResponse, maxBytes: number): Promise<DecodedBody> {
+  refuseAnnounced(response, maxBytes);
+  const wire = await collect(response.body, maxBytes);
+  const fields = response.headers.filter(([name]) => name.toLowerCase() === "content-encoding");
+  const encodings = parseEncodings(fields.map(([, value]) => value)) ?? [];
+  if (encodings.length === 0 || wire.byteLength === 0) return { bytes: wire, wireBytes: wire.byteLength };
+  const bytes = await decode(wire, encodings, maxBytes);
   return { bytes, wireBytes: wire.byteLength };
 }
 
-/** Ends an answer that says itself that it is too large. @throws HttpError 413 */
-export function refuseAnnounced(answer: HopResponse, maxBytes: number): void {
-  const length = answer.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
-  if (length === undefined || !(Number(length) > maxBytes) || !answer.hasBody) return;
-  const error = answerTooLarge(maxBytes);
-  answer.body.cancel();
+/** Refuses a response that announces too many bytes. @throws HttpError 413 */
+export function refuseAnnounced(response: HopResponse, maxBytes: number): void {
+  const length = response.headers.find(([name]) => name.toLowerCase() === "content-length")?.[1];
+  if (length === undefined || !(Number(length) > maxBytes) || !response.hasBody) return;
+  const error = responseTooLarge(maxBytes);
+  response.body.cancel();
   throw error;
 }
 
-/** 413 for an answer beyond the limit. */
-export function answerTooLarge(maxBytes: number): HttpError {
-  return new HttpError(413, "answer_too_large", `The upstream's answer is larger than ${maxBytes} bytes.`, {
-    details: "Raise maxBytes as far as this server allows, or ask for a streamed answer.",
+/** Creates a 413 for a response beyond the limit. */
+export function responseTooLarge(maxBytes: number): HttpError {
+  return new HttpError(413, "answer_too_large", `The upstream's response is larger than ${maxBytes} bytes.`, {
+    details: "Raise maxBytes as far as this server allows, or ask for a streamed response.",
   });
 }
 
@@ -54,34 +54,35 @@ async function collect(body: ResponseBody, maxBytes: number): Promise<Uint8Array
       all.push(chunk);
     }
     if (bytes <= maxBytes) continue;
-    const error = answerTooLarge(maxBytes);
+    const error = responseTooLarge(maxBytes);
     body.cancel();
     throw error;
   }
   return all.length === 1 ? all[0] : Buffer.concat(all, bytes);
 }
 
-async function decode(wire: Uint8Array, codings: readonly ContentEncoding[], maxBytes: number): Promise<Uint8Array> {
+async function decode(wire: Uint8Array, encodings: readonly ContentEncoding[], maxBytes: number): Promise<Uint8Array> {
   let bytes = wire;
-  // The limit keeps a list of encodings from growing work without end as well: each may not exceed it.
-  for (const coding of codings.toReversed()) bytes = await decodeOnce(bytes, coding, maxBytes);
+  // The limit applies to each encoding, so a long list cannot multiply the work.
+  for (const encoding of encodings.toReversed()) bytes = await decodeOnce(bytes, encoding, maxBytes);
   return bytes;
 }
 
-async function decodeOnce(bytes: Uint8Array, coding: ContentEncoding, maxBytes: number): Promise<Uint8Array> {
+async function decodeOnce(bytes: Uint8Array, encoding: ContentEncoding, maxBytes: number): Promise<Uint8Array> {
   try {
-    return await run(createDecoder(coding, bytes), bytes, maxBytes);
+    return await run(createDecoder(encoding, bytes), bytes, maxBytes);
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
-    const plain = coding === "gzip" ? await passOver(bytes, maxBytes) : null;
+    const plain = encoding === "gzip" ? await passOver(bytes, maxBytes) : null;
     if (plain === null) throw badEncoding(cause);
     return plain;
   }
 }
 
 /**
- * A whole gzip body where bytes follow that begin no other member, as some servers send; browsers pass those over, while
- * zlib fails. Null where that is not so. @throws HttpError 413
+ * Decodes a gzip body with other bytes after it, as some servers send and browsers accept. Returns null for any other
+ * error.
+ * @throws HttpError 413
  */
 async function passOver(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array | null> {
   const source = new ByteSource([bytes]);
@@ -97,10 +98,12 @@ async function passOver(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array
 }
 
 function badEncoding(cause: unknown): HttpError {
-  return new HttpError(502, "upstream_bad_encoding", "The upstream's answer is not encoded as it says.", { cause });
+  return new HttpError(502, "upstream_bad_encoding", "The upstream's response does not match its Content-Encoding.", {
+    cause,
+  });
 }
 
-/** All that a decoder makes of the bytes. @throws HttpError 413, and what the decoder does */
+/** Runs a decoder over all bytes. @throws HttpError 413, and the decoder's errors */
 async function run(decoder: Transform, bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   decoder.end(bytes);
   try {
@@ -110,17 +113,17 @@ async function run(decoder: Transform, bytes: Uint8Array, maxBytes: number): Pro
   }
 }
 
-/** All pieces as one. @throws HttpError 413 */
-async function gather(pieces: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+/** Joins all chunks. @throws HttpError 413 */
+async function gather(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const out: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of pieces) {
-    out.push(piece);
-    length += piece.byteLength;
-    if (length > maxBytes) throw answerTooLarge(maxBytes);
+  for await (const chunk of chunks) {
+    out.push(chunk);
+    length += chunk.byteLength;
+    if (length > maxBytes) throw responseTooLarge(maxBytes);
   }
   return Buffer.concat(out, length);
 }
 
-/** Bytes that are made at a time. */
+/** Bytes per decoded chunk. */
 const CHUNK = 64 * 1024;

@@ -51,13 +51,13 @@ Deno.test("readBody meets random bytes behind a gzip header with an answer or it
   }));
 });
 
-async function read(wire: Uint8Array, coding = "gzip"): Promise<string> {
+async function read(wire: Uint8Array, encoding = "gzip"): Promise<string> {
   let left: Uint8Array[] | null = [wire];
   const body = { take: () => Promise.resolve(left).finally(() => left = null), cancel() {} };
-  const headers: [string, string][] = [["Content-Encoding", coding]];
+  const headers: [string, string][] = [["Content-Encoding", encoding]];
   // The two methods are all that is read of a body here.
-  const answer = { headers, hasBody: true, body: body as unknown as ResponseBody } as HopResponse;
-  return Buffer.from((await readDecoded(answer, LIMIT)).bytes).toString();
+  const response = { headers, hasBody: true, body: body as unknown as ResponseBody } as HopResponse;
+  return Buffer.from((await readDecoded(response, LIMIT)).bytes).toString();
 }
 
 Deno.test({

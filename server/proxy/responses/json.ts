@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { charsetOf, createTextDecoder } from "../../../common/readable/decode_text.js";
-import { answerJson, type ProxyResponse } from "../response.ts";
+import { type ProxyResponse, respondJson } from "../response.ts";
 import type { RequestDescription } from "../describe/description.ts";
 import type { FollowedResponse } from "../perform/follow.ts";
 import type { DecodedBody } from "./decode.ts";
@@ -9,8 +9,8 @@ import type { DecodedBody } from "./decode.ts";
 const milliseconds = z.number().min(0);
 const bytes = z.int().min(0);
 
-/** A whole answer as callers are told it; docs/guides/proxy/cors-proxy.md says what each field means. */
-export const answerSchema = z.strictObject({
+/** A described response. docs/guides/proxy/cors-proxy.md explains each field. */
+export const responseSchema = z.strictObject({
   status: z.int().min(200).max(999),
   statusText: z.string(),
   headers: z.array(z.tuple([z.string(), z.string()])),
@@ -29,42 +29,42 @@ export const answerSchema = z.strictObject({
   size: z.strictObject({ headers: bytes, body: bytes, transferred: bytes }),
 });
 
-/** The whole answer of an upstream, described in JSON. */
+/** Describes an upstream's whole response in JSON. */
 export function jsonResponse(
   followed: FollowedResponse,
   body: DecodedBody,
   totalMs: number,
   responseType: RequestDescription["responseType"],
 ): ProxyResponse {
-  const { answer } = followed;
-  const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
-  const description: z.infer<typeof answerSchema> = {
-    status: answer.status,
-    statusText: answer.statusText,
-    headers: answer.headers,
+  const { response } = followed;
+  const contentType = response.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
+  const description: z.infer<typeof responseSchema> = {
+    status: response.status,
+    statusText: response.statusText,
+    headers: response.headers,
     ...toBodyText(body.bytes, contentType, responseType),
     finalUrl: followed.finalUrl,
     redirects: followed.redirects,
     timings: { ...roundedTimings(followed), totalMs: round(totalMs) },
     size: {
-      headers: headerBytes(answer.headers),
+      headers: headerBytes(response.headers),
       body: body.bytes.byteLength,
       transferred: body.wireBytes,
     },
   };
-  return answerJson(description);
+  return respondJson(description);
 }
 
-/** Milliseconds with at most two decimals. */
+/** Rounds milliseconds to two decimals. */
 export function roundedTimings(
   { dnsMs, connectMs, firstByteMs }: FollowedResponse,
-): Omit<z.infer<typeof answerSchema>["timings"], "totalMs"> {
+): Omit<z.infer<typeof responseSchema>["timings"], "totalMs"> {
   return { dnsMs: round(dnsMs), connectMs: round(connectMs), firstByteMs: round(firstByteMs) };
 }
 
 const round = (ms: number): number => Math.round(ms * 100) / 100;
 
-/** Bytes of the header lines as HTTP/1.1 writes them: name, colon, space, value, line end. */
+/** Counts the header lines' bytes in HTTP/1.1: name, colon, space, value, line end. */
 function headerBytes(headers: readonly (readonly [string, string])[]): number {
   return headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
 }
@@ -74,15 +74,15 @@ const TEXT_TYPES =
 const STRICT = { fatal: true, ignoreBOM: true };
 const utf8 = new TextDecoder("utf-8", STRICT);
 
-/** A body as JSON can hold it: text where it is UTF-8, else Base64. */
+/** A body in JSON: text or base64. */
 export interface BodyText {
   body: string;
   isBase64: boolean;
 }
 
 /**
- * A body as JSON can carry it. `auto` gives text when the type says text, or says nothing, and the bytes are valid
- * in its charset; everything else is padded base64. `text` replaces what is not valid.
+ * Converts a body for JSON. `auto` gives text when the type is a text type or missing and the bytes are valid in the
+ * charset, else padded base64. `text` replaces invalid bytes.
  */
 function toBodyText(
   bytes: Uint8Array,

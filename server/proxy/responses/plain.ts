@@ -10,29 +10,29 @@ import { escapeText, openStream, type ResponseStreamOptions } from "./stream.ts"
 const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * The upstream's own answer: status, headers and body, less what would speak for this server, and with what lets a page
- * read all of it.
- * @throws HttpError 502 `upstream_not_http` for a status that HTTP has no meaning for
+ * Passes an upstream's response on: status, body and the fields that are allowed, with fields that let a page read
+ * all.
+ * @throws HttpError 502 `upstream_not_http` for a status outside HTTP's range
  */
 export async function plainResponse(
   followed: FollowedResponse,
   options: ResponseStreamOptions,
   exchange: Pick<Exchange, "method">,
 ): Promise<ProxyResponse> {
-  const { answer, finalUrl } = followed;
-  if (answer.status > 599) {
-    answer.body.cancel();
-    throw new HttpError(502, "upstream_not_http", `The upstream's status ${answer.status} cannot be passed on.`);
+  const { response, finalUrl } = followed;
+  if (response.status > 599) {
+    response.body.cancel();
+    throw new HttpError(502, "upstream_not_http", `The upstream's status ${response.status} cannot be passed on.`);
   }
   const isHead = exchange.method === "HEAD";
-  const mayHaveLength = (isHead || answer.hasBody) && !NULL_BODY.has(answer.status);
-  const passed = answer.headers.filter(([name]) => mayPassOn(name.toLowerCase(), mayHaveLength));
-  const withheld = answer.headers.filter(([name]) => isWithheld(name.toLowerCase()));
+  const mayHaveLength = (isHead || response.hasBody) && !NULL_BODY.has(response.status);
+  const passed = response.headers.filter(([name]) => mayPassOn(name.toLowerCase(), mayHaveLength));
+  const withheld = response.headers.filter(([name]) => isWithheld(name.toLowerCase()));
   const headers: HeaderList = [
     ...SAFE_HEADERS,
     ["cross-origin-resource-policy", "cross-origin"],
     ...passed.filter(([name]) => name.toLowerCase() !== "cache-control"),
-    // A listener that compressed it would change what its tag and length stand for, and hold back what trickles.
+    // Compression by a listener would invalidate tag and length, and delay a trickling body.
     ["cache-control", [...readAll(passed, "cache-control"), "no-transform"].join(", ")],
     ["x-request-url", followed.redirects[0]?.url ?? finalUrl],
     ["x-final-url", finalUrl],
@@ -43,10 +43,10 @@ export async function plainResponse(
   ];
   if (withheld.length > 0) headers.push(["portway-headers", escapeText(JSON.stringify(withheld))]);
   headers.push(exposing(headers));
-  const isNull = NULL_BODY.has(answer.status) || (isHead && hasHeader(headers, "content-length"));
-  const { status } = answer;
-  if (!isNull) return { status, headers, body: await openStream(answer.body, options) };
-  answer.body.cancel();
+  const isNull = NULL_BODY.has(response.status) || (isHead && hasHeader(headers, "content-length"));
+  const { status } = response;
+  if (!isNull) return { status, headers, body: await openStream(response.body, options) };
+  response.body.cancel();
   options.onEnd();
   return { status, headers, body: null };
 }
@@ -69,7 +69,7 @@ function readAll(headers: HeaderList, wanted: string): string[] {
   return headers.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value);
 }
 
-/** All that is there may be read by a page; the names that ours have besides come with errors. */
+/** Lets a page read all fields, and `portway-error` in an error response. */
 function exposing(headers: HeaderList): [string, string] {
   const names = new Set(headers.map(([name]) => name.toLowerCase()));
   return [EXPOSE_HEADERS[0], [...names, "portway-error"].join(", ")];

@@ -8,62 +8,60 @@ import type { Deadline } from "../perform/deadline.ts";
 import { hasHeader } from "../describe/description.ts";
 import type { FollowedResponse } from "../perform/follow.ts";
 import { roundedTimings } from "./json.ts";
-import { answerTooLarge } from "./decode.ts";
+import { responseTooLarge } from "./decode.ts";
 
-/** Headers of the upstream that say how to read the body; the rest travels in `portway-headers`. */
+/** Upstream headers that tell how to read the body. The others travel in `portway-headers`. */
 const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language", "content-length"]);
 
-/** How long and how large an answer may be that is passed on as it comes. */
+/** Limits for a streamed response. */
 export interface ResponseStreamOptions {
-  /** Bytes of the body; null for no limit. */
+  /** Most body bytes; null for no limit. */
   maxBytes: number | null;
-  /** Moved on by every chunk. */
+  /** Every chunk restarts it. */
   deadline: Deadline;
-  /** Receives the number of bytes, and the code of the error that ended the body. */
+  /** Receives the byte count, and the error code when the body fails. */
   record: { bytes: number; code?: string };
-  /** Called when the body has ended, for whatever reason. */
+  /** Called once the body has ended for any reason. */
   onEnd(): void;
 }
 
-/**
- * The upstream's body as it arrives, not decoded, under status 200 and headers of ours.
- */
+/** Streams the upstream's encoded body under status 200, with our own headers. */
 export async function streamResponse(
   followed: FollowedResponse,
   options: ResponseStreamOptions,
 ): Promise<ProxyResponse> {
-  const { answer } = followed;
-  // The length of a body that is not sent would be waited for.
-  const isOurs = (name: string) => BODY_HEADERS.has(name) && (answer.hasBody || name !== "content-length");
-  const about = answer.headers.filter(([name]) => isOurs(name.toLowerCase()));
+  const { response } = followed;
+  // A client would wait for a body whose length is announced but never sent.
+  const isOurs = (name: string) => BODY_HEADERS.has(name) && (response.hasBody || name !== "content-length");
+  const about = response.headers.filter(([name]) => isOurs(name.toLowerCase()));
   if (!hasHeader(about, "content-type")) about.push(["content-type", "application/octet-stream"]);
   const headers: [string, string][] = [
-    // no-transform keeps a listener from compressing, which would hold back what should arrive at once.
+    // With no-transform no listener compresses, which would delay chunks.
     ["cache-control", "no-store, no-transform"],
     ...SAFE_HEADERS,
     EXPOSE_HEADERS,
     ...about,
-    ["portway-status", String(answer.status)],
-    ["portway-status-text", escapeText(answer.statusText)],
+    ["portway-status", String(response.status)],
+    ["portway-status-text", escapeText(response.statusText)],
     ["portway-final-url", followed.finalUrl],
-    ["portway-headers", escapeText(JSON.stringify(answer.headers))],
+    ["portway-headers", escapeText(JSON.stringify(response.headers))],
     ["portway-redirects", escapeText(JSON.stringify(followed.redirects))],
     ["portway-timings", JSON.stringify(roundedTimings(followed))],
   ];
-  return { status: 200, headers, body: await openStream(answer.body, options) };
+  return { status: 200, headers, body: await openStream(response.body, options) };
 }
 
-/** Longer waits for the first chunk would delay the head of an event stream. */
+/** Longer waits for the first chunk would delay an event stream's head. */
 const FIRST_CHUNK_MS = 100;
 
 /** An empty chunk makes the listener send the head before the first chunk with content. */
 const EMPTY = new Uint8Array(0);
 
 /**
- * Opens a body that passes on its chunks as they arrive. Most bodies begin with their head, so this waits for the first
- * chunk, up to {@link FIRST_CHUNK_MS}: an upstream that breaks off before it gets an error response instead of a head
- * that nothing follows. The caller ends the request on an error; later the stream calls `onEnd`.
- * @throws HttpError of the upstream, or 413 for a first chunk beyond `maxBytes`
+ * Opens a body that passes its chunks on. Most bodies begin with their head, so this waits for the first chunk, up to
+ * {@link FIRST_CHUNK_MS}. An upstream that breaks off before it gets an error response instead of a head without a
+ * body. The caller ends the request on an error; later the stream calls `onEnd`.
+ * @throws HttpError from the upstream, or 413 for a first chunk beyond `maxBytes`
  */
 export async function openStream(
   body: ResponseBody,
@@ -127,7 +125,7 @@ function createCountingReader(
       left -= chunk.byteLength;
       record.bytes += chunk.byteLength;
     }
-    if (left < 0) throw answerTooLarge(limit);
+    if (left < 0) throw responseTooLarge(limit);
     return chunks;
   };
 }

@@ -13,21 +13,21 @@ import {
 } from "../describe/description.ts";
 import type { Job } from "../describe/job.ts";
 import { isSmallDescription, limitBytes, readDescription } from "../describe/description_bytes.ts";
-import type { Asking, OutgoingBody } from "../perform/perform.ts";
+import type { Caller, OutgoingBody } from "../perform/perform.ts";
 import type { DescriptionRouteOptions } from "./request.ts";
 import type { RequestRecord } from "../request_log.ts";
 
-/** What `/proxy/fetch` works with. `maxUploadBytes` is for the body that is passed on. */
+/** Options for `/proxy/fetch`. `maxUploadBytes` limits the body that is passed on. */
 export interface FetchRouteOptions extends DescriptionRouteOptions {
   maxUploadBytes: number;
 }
 
-/** Where the URL stands behind, or in `?url=`. */
+/** The path before the URL, which may also be in `?url=`. */
 export const FETCH_PATH = "/proxy/fetch";
 
 /**
- * `/proxy/fetch/<url>` and `/proxy/fetch?url=<url>`: the same request, with its method, headers and body, made to that
- * URL, and its answer as it is. There is no description; what a page does with `fetch` works with the address in front.
+ * `/proxy/fetch/<url>` and `/proxy/fetch?url=<url>`: sends the same method, headers and body to that URL, and passes
+ * the response on. A page only prefixes the URL in its `fetch` call.
  */
 export class FetchRoute {
   readonly #options: FetchRouteOptions;
@@ -36,27 +36,27 @@ export class FetchRoute {
     this.#options = options;
   }
 
-  /** @throws HttpError 400, 401, 413, and as {@link Performer} does */
-  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyResponse> {
+  /** Handles a request. @throws HttpError 400, 401, 413, and as {@link Performer} */
+  async handle(exchange: Exchange, record: RequestRecord): Promise<ProxyResponse> {
     const { gate, performer, maxUploadBytes } = this.#options;
     gate.checkOwnToken(exchange);
     gate.checkSize(exchange, maxUploadBytes);
     const url = readFetchUrl(exchange.path);
     const description = describeFetch(exchange, url);
-    const asking: Asking = { exchange, record };
+    const caller: Caller = { exchange, record };
     const job: Job = { description, format: { kind: "plain" }, accessToken: null };
-    if (!exchange.hasBody) return await performer.perform(job, { content: null }, asking);
-    if (isSmallDescription(exchange)) return await this.#performSmall(job, asking);
-    return await performer.perform(job, this.#streamBody(exchange), asking);
+    if (!exchange.hasBody) return await performer.perform(job, { content: null }, caller);
+    if (isSmallDescription(exchange)) return await this.#performSmall(job, caller);
+    return await performer.perform(job, this.#streamBody(exchange), caller);
   }
 
-  /** A small body is read first, so that a redirect can ask for it again. */
-  async #performSmall(job: Job, asking: Asking): Promise<ProxyResponse> {
+  /** Reads a small body first, so that a redirect can repeat it. */
+  async #performSmall(job: Job, caller: Caller): Promise<ProxyResponse> {
     const { memory, clock, timeoutMs, performer, maxUploadBytes } = this.#options;
     const held = memory.open();
     try {
       const reading = { maxBytes: maxUploadBytes, held, clock, idleMs: timeoutMs };
-      return await performer.perform(job, { content: await readDescription(asking.exchange, reading) }, asking);
+      return await performer.perform(job, { content: await readDescription(caller.exchange, reading) }, caller);
     } finally {
       held.close();
     }
@@ -64,16 +64,16 @@ export class FetchRoute {
 
   #streamBody(exchange: Exchange): OutgoingBody {
     if (exchange.body === null) return { content: null };
-    const pieces = limitBytes(exchange.body, this.#options.maxUploadBytes);
+    const chunks = limitBytes(exchange.body, this.#options.maxUploadBytes);
     const announced = exchange.header("content-length");
     return {
-      content: giveBackTaken(pieces),
+      content: giveBackTaken(chunks),
       length: announced === null ? undefined : Number(announced),
     };
   }
 }
 
-/** Whether a path has the URL of an upstream directly after its slash, as `--open-paths` allows. */
+/** Whether a path has an upstream's URL directly after its slash, as `--open-paths` allows. */
 export function isOpenPath(path: string): boolean {
   return /^\/(?:(?:https?|wss?):\/|\?url=)/i.test(path) || isHostPath(path);
 }
@@ -82,7 +82,7 @@ export function isOpenPath(path: string): boolean {
 const HOST_PATH =
   /^\/(?:[a-z\d_-]+(?:\.[a-z\d_-]+)*\.(?:[a-z]{2,}|xn--[a-z\d-]+|\d{1,3})\.?(?::\d{1,5})?|[\w.-]+:\d{1,5})(?=[/?]|$)/i;
 
-/** Extensions of the files that browsers and crawlers request from every site. None of them is a top-level domain. */
+/** Extensions that browsers and crawlers request from every site. None is a top-level domain. */
 const FILE_NAME =
   /^\/[^/?]*\.(?:css|env|gif|html?|ico|jpe?g|js|json|map|mjs|php|png|svg|txt|webmanifest|webp|xml)(?=[/?]|$)/i;
 
@@ -104,7 +104,7 @@ export function readFetchUrl(path: string): URL {
   return parseUpstreamUrl(text.replace(/^([a-z][a-z\d+.-]*):\/+(?=[^/])/i, "$1://"));
 }
 
-/** In `?url=` a URL that is not escaped goes to the end, with what looks like parameters of ours in its own query. */
+/** Reads `?url=`. An unescaped URL extends to the end, including text that looks like our parameters. */
 function readUrlParameter(query: string): string {
   const text = /^\/?\?url=(.*)$/s.exec(query)?.[1];
   if (text === undefined) throw fieldError("url", "must be the first parameter");
@@ -119,7 +119,7 @@ function readUrlParameter(query: string): string {
 }
 
 /**
- * Request fields that stay here: they name the caller and its page, by which the upstream would decide about the page's
+ * Request fields that stay here. They name the caller's page, by which the upstream would decide for the page's
  * browser; they hold credentials for this server's origin; or this proxy sets them.
  */
 const NOT_SENT_ON =

@@ -9,9 +9,9 @@ import { type FileHandle, open, readdir, realpath } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { isPlainName, isShortName, mayHaveShortNames } from "../../../common/platform/mod.ts";
 
-/** Which folder the proxy serves, and what stands before it. */
+/** Options for local files. */
 export interface FilesOptions {
-  /** Folder to serve, or null for none. */
+  /** The folder to serve, or null. */
   root: string | null;
   gate: ProxyGate;
 }
@@ -33,7 +33,7 @@ export function createFiles({ root, gate }: FilesOptions): Route {
 }
 
 function decodePath(path: string): string | null {
-  // A slash that came in disguise would move the limits of names after they were checked.
+  // An escaped slash would shift name boundaries after the check.
   if (/%(2f|5c|00)/i.test(path)) return null;
   try {
     return decodeURIComponent(path);
@@ -49,7 +49,7 @@ async function send(exchange: Exchange, file: OpenedFile, path: string): Promise
     const { status, headers, body } = await answerFile(request, toSource(file), { name, headers: HEADERS });
     return { status, headers: [...headers], body };
   } catch (error) {
-    // A page must be able to read why, as it reads every other answer here.
+    // A page must be able to read the reason, like every other response.
     if (!(error instanceof HttpError)) throw error;
     return { status: error.status, headers: Object.entries({ ...HEADERS, ...error.headers }), body: null };
   }
@@ -61,7 +61,7 @@ function toSource({ handle, stats }: OpenedFile): FileSource {
     fd: handle.fd,
     stat: stats,
     close() {
-      // Nothing was written, so nothing can be lost by a close that fails.
+      // After reading, a failed close loses nothing.
       if (isOpen) handle.close().catch(() => {});
       isOpen = false;
     },
@@ -72,19 +72,18 @@ function notFound(message: string): HttpError {
   return new HttpError(404, "not_found", message);
 }
 
-/** A file that was found inside its folder, however links lead. */
+/** An open file inside its folder, with links resolved. */
 export interface OpenedFile {
-  /** Whoever opened it closes it. */
+  /** The opener closes it. */
   handle: FileHandle;
   stats: Stats;
 }
 
 /**
- * Opens a file for reading that lies in `root`, by its path there with forward slashes. Null when there is none, or
- * none that may be read: not a plain file, hidden, or outside, be it by `..`, an absolute path, a symbolic link or a
- * second name that the file system has for it.
- * @param disk what is asked of the disk besides: the names in a folder, and whether there are second ones
- * @throws the system's other errors
+ * Opens a file in `root` by its path with forward slashes. Returns null for a missing, hidden or special file, and for
+ * one outside `root`, whether by `..`, an absolute path, a symbolic link or a second name in the file system.
+ * @param disk functions that list names and check for second names
+ * @throws other system errors
  */
 export async function openInside(
   root: string,
@@ -98,7 +97,7 @@ export async function openInside(
     if (!await areOwnNames(realRoot, segments, disk)) return null;
     const real = await realpath(join(realRoot, ...segments));
     const prefix = realRoot.endsWith(sep) ? realRoot : realRoot + sep;
-    // A link may lead out of the folder, and to what is hidden in it.
+    // A link may lead outside, or to a hidden file inside.
     if (!real.startsWith(prefix) || !real.slice(prefix.length).split(sep).every(isPlainSegment)) return null;
     return await openPlain(real);
   } catch (error) {
@@ -107,7 +106,7 @@ export async function openInside(
   }
 }
 
-/** No hidden names, no way up, nothing a file system reads as more than one name, nor as a device. */
+/** Refuses hidden names, parents, device names, and text that a file system reads as several names. */
 function isPlainSegment(segment: string): boolean {
   return !segment.startsWith(".") && !segment.includes(":") && isPlainName(segment);
 }
@@ -117,7 +116,7 @@ interface Disk {
   mayHaveShortNames(folder: string): boolean;
 }
 
-/** Whether names that look like the short one of something else, as `ENV~1` of `.env`, are names of the folders' own. */
+/** Whether names that look like short names, such as `ENV~1` for `.env`, really exist under that name. */
 async function areOwnNames(root: string, segments: readonly string[], disk: Disk): Promise<boolean> {
   for (const [depth, name] of segments.entries()) {
     if (!isShortName(name)) continue;
@@ -128,11 +127,11 @@ async function areOwnNames(root: string, segments: readonly string[], disk: Disk
 }
 
 async function openPlain(real: string): Promise<OpenedFile | null> {
-  // NOFOLLOW: a link put there since the path was looked at is not followed. NONBLOCK: a pipe does not hold us up.
+  // NOFOLLOW: a link that replaced the file since the check is not followed. NONBLOCK: a pipe cannot block.
   const handle = await open(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = await handle.stat();
-    // A folder above may have been swapped for a link in between: what was opened must still be where it was looked for.
+    // A link may have replaced a parent folder since the check, so the real path must still be the same.
     if (stats.isFile() && await realpath(real) === real) return { handle, stats };
   } catch (error) {
     await handle.close();

@@ -11,34 +11,37 @@ import {
   readSmall,
 } from "../describe/description_bytes.ts";
 import type { ProxyGate } from "../gate.ts";
-import type { Asking, Performer } from "../perform/perform.ts";
+import type { Caller, Performer } from "../perform/perform.ts";
 import type { RequestRecord } from "../request_log.ts";
 import { toUpstreamError } from "../perform/upstream.ts";
 
-/** What the routes that take descriptions work with. */
+/** Options for routes with descriptions. */
 export interface DescriptionRouteOptions {
   gate: ProxyGate;
   performer: Performer;
   memory: DescriptionMemory;
   clock: AlarmClock;
-  /** Milliseconds that a caller may pause in a description. */
+  /** Most milliseconds that a caller may pause in a description. */
   timeoutMs: number;
   maxDescriptionBytes: number;
 }
 
-/** `POST /proxy/request`: a description in JSON, ours or proxyscotch's. */
+/** `POST /proxy/request`: a JSON description in our format or proxyscotch's. */
 export class RequestRoute {
   readonly #options: DescriptionRouteOptions;
   readonly #form: Route;
 
-  /** @param form callers of proxyscotch send forms to the same address */
+  /** @param form handles forms, which proxyscotch's clients send to the same path */
   constructor(options: DescriptionRouteOptions, form: Route) {
     this.#options = options;
     this.#form = form;
   }
 
-  /** @throws HttpError, other than 405 only to callers of ours: those of proxyscotch get a failure as it tells them */
-  async answer(exchange: Exchange, record: RequestRecord): Promise<ProxyResponse> {
+  /**
+   * Handles a request.
+   * @throws HttpError; proxyscotch's clients get failures in their own format instead, except 405
+   */
+  async handle(exchange: Exchange, record: RequestRecord): Promise<ProxyResponse> {
     const { gate, memory, clock, timeoutMs, maxDescriptionBytes } = this.#options;
     if (exchange.method === "GET") return proxyscotchStatus("", gate.isProtected);
     if (exchange.method !== "POST") throw methodNotAllowed("GET, POST, OPTIONS");
@@ -47,29 +50,29 @@ export class RequestRoute {
     }
     gate.checkSize(exchange, maxDescriptionBytes);
     gate.checkHeaderToken(exchange);
-    if (isSmallDescription(exchange)) return await this.#answerText(await readSmall(exchange), { exchange, record });
+    if (isSmallDescription(exchange)) return await this.#performText(await readSmall(exchange), { exchange, record });
     const held = memory.open();
     try {
       const bytes = await readDescription(exchange, { maxBytes: maxDescriptionBytes, held, clock, idleMs: timeoutMs });
-      return await this.#answerText(new TextDecoder().decode(bytes), { exchange, record });
+      return await this.#performText(new TextDecoder().decode(bytes), { exchange, record });
     } finally {
       held.close();
     }
   }
 
-  async #answerText(text: string, asking: Asking): Promise<ProxyResponse> {
+  async #performText(text: string, caller: Caller): Promise<ProxyResponse> {
     const { gate, performer } = this.#options;
     const input = readDescriptionJson(text);
-    return await answerIn(readFormat(input), asking.record, async () => {
+    return await reportIn(readFormat(input), caller.record, async () => {
       const job = parseJob(input, "GET");
-      gate.checkToken(asking.exchange, job.accessToken);
-      return await performer.perform(job, { content: job.description.body }, asking);
+      gate.checkToken(caller.exchange, job.accessToken);
+      return await performer.perform(job, { content: job.description.body }, caller);
     });
   }
 }
 
-/** Runs `work` and tells its errors as the format wants them told. */
-export async function answerIn(
+/** Runs `work` and reports its errors in the caller's format. */
+export async function reportIn(
   format: ResponseFormat,
   record: RequestRecord,
   work: () => Promise<ProxyResponse>,
@@ -85,7 +88,7 @@ export async function answerIn(
   }
 }
 
-/** A JSON text. @throws HttpError 400 `json_invalid`; the text itself, which may hold secrets, is not repeated. */
+/** Parses a description. @throws HttpError 400 `json_invalid`, without the text, which may contain secrets */
 export function readDescriptionJson(text: string): unknown {
   try {
     return JSON.parse(text);

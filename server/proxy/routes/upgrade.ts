@@ -13,12 +13,12 @@ import type { Performer, RequestLimits } from "../perform/perform.ts";
 import type { RequestRecord } from "../request_log.ts";
 import type { HopResponse } from "../perform/upstream.ts";
 
-/** What of a listener's exchange an upgrade needs. */
+/** The parts of a listener's exchange that an upgrade needs. */
 export type UpgradeExchange = Pick<Exchange, "method" | "path" | "headers" | "header" | "signal"> & {
   response: Pick<Exchange["response"], "switchProtocols">;
 };
 
-/** What passing WebSockets on works with. */
+/** Options for upgrades. */
 export interface UpgradeRouteOptions {
   gate: ProxyGate;
   performer: Performer;
@@ -28,8 +28,8 @@ export interface UpgradeRouteOptions {
 }
 
 /**
- * WebSockets, and whatever else `Upgrade` may ask for, at the addresses of `/proxy/fetch`: the handshake goes to the
- * upstream as it is, and after its 101 bytes pass both ways unread.
+ * Passes WebSockets and other upgrades on, at the paths under `/proxy/fetch`. The handshake goes to the upstream
+ * unchanged. After status 101, bytes pass both ways unread.
  */
 export class UpgradeRoute {
   readonly #options: UpgradeRouteOptions;
@@ -40,10 +40,10 @@ export class UpgradeRoute {
   }
 
   /**
-   * Null when the protocol was switched; else what the upstream answers instead.
-   * @throws HttpError of the guard, the token or the upstream
+   * Returns null after a protocol switch, else the upstream's response.
+   * @throws HttpError from the guard, the token check or the upstream
    */
-  async answer(exchange: UpgradeExchange, protocol: string, record: RequestRecord): Promise<ProxyResponse | null> {
+  async handle(exchange: UpgradeExchange, protocol: string, record: RequestRecord): Promise<ProxyResponse | null> {
     const { gate, performer, clock, limits } = this.#options;
     const url = readUpgradeUrl(exchange.path);
     record.upstream = { method: exchange.method, url };
@@ -56,18 +56,18 @@ export class UpgradeRoute {
       if (record.isStreamed) record.write();
     };
     try {
-      const answer = await this.#shakeHands(exchange, protocol, url, deadline);
-      record.status = answer.status;
+      const response = await this.#shakeHands(exchange, protocol, url, deadline);
+      record.status = response.status;
       record.isStreamed = true;
-      if (answer.switched === null) {
+      if (response.switched === null) {
         deadline.limitIdle(limits.streamIdleMs);
         const stream = { maxBytes: null, deadline, record, onEnd };
-        return await plainResponse({ ...UNFOLLOWED, answer, finalUrl: url.href }, stream, exchange);
+        return await plainResponse({ ...UNFOLLOWED, response, finalUrl: url.href }, stream, exchange);
       }
-      // The time was for the handshake.
+      // The time limit was for the handshake.
       deadline.stop();
-      const visitor = exchange.response.switchProtocols(serializeBlock(answer));
-      this.#join(visitor, answer.switched, record).finally(onEnd);
+      const visitor = exchange.response.switchProtocols(serializeBlock(response));
+      this.#join(visitor, response.switched, record).finally(onEnd);
       return null;
     } catch (error) {
       record.isStreamed = false;
@@ -76,7 +76,7 @@ export class UpgradeRoute {
     }
   }
 
-  /** Ends all connections that were switched. */
+  /** Ends all switched connections. */
   close(): void {
     this.#closing.abort();
   }
@@ -99,7 +99,7 @@ export class UpgradeRoute {
     return await upstream.send({ method: exchange.method, url, headers, body: null, ending, upgrade: true });
   }
 
-  /** Joins the two ends until both are done. Never rejects. */
+  /** Joins the two connections until both end. Never rejects. */
   async #join(visitor: Connection, upstream: Connection, record: RequestRecord): Promise<void> {
     const { signal } = this.#closing;
     const { back } = await splice(visitor, upstream, { signal, idleMs: this.#options.limits.streamIdleMs });
@@ -107,15 +107,15 @@ export class UpgradeRoute {
   }
 }
 
-/** A handshake follows no redirects: browsers do not either. */
-const UNFOLLOWED: Omit<FollowedResponse, "answer" | "finalUrl"> = {
+/** A handshake follows no redirects, as in browsers. */
+const UNFOLLOWED: Omit<FollowedResponse, "response" | "finalUrl"> = {
   redirects: [],
   dnsMs: 0,
   connectMs: 0,
   firstByteMs: 0,
 };
 
-/** The URL of the handshake, which is HTTP's. @throws HttpError 400 `description_invalid` */
+/** Returns the handshake's HTTP URL. @throws HttpError 400 `description_invalid` */
 function readUpgradeUrl(path: string): URL {
   const url = readFetchUrl(path);
   if (url.protocol === "ws:") url.protocol = "http:";
@@ -123,7 +123,7 @@ function readUpgradeUrl(path: string): URL {
   return url;
 }
 
-/** Reason and fields of the upstream's 101 that the visitor is to see; what it says of the connection is ours to say. */
+/** Serializes the 101's reason and fields. Connection fields are the listener's. */
 function serializeBlock({ statusText, headers }: HopResponse): Uint8Array {
   const fields = headers.filter(([name]) => /^upgrade$/i.test(name) || mayPassOn(name.toLowerCase(), false));
   return Buffer.from(`${statusText}\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join("")}`, "latin1");

@@ -44,8 +44,8 @@ function startRoute(options: { token?: string; streamIdleMs?: number } = {}) {
     client.on("error", () => {});
     const exchange = await readExchange(connection, path);
     const record = new RequestRecord(createLogger({ write: (line) => log.push(line) }), "/proxy/fetch", "test");
-    const answered = route.answer(exchange, "websocket", record);
-    return { client, answered, visitor };
+    const responded = route.handle(exchange, "websocket", record);
+    return { client, responded, visitor };
   }
 
   return {
@@ -129,13 +129,13 @@ for (const scheme of ["ws", "http"]) {
   Deno.test(`proxy carries a WebSocket to ${scheme}://, messages, subprotocol, closing and all`, async () => {
     await using upstream = await startEcho();
     using proxy = startRoute();
-    const { client, answered } = await proxy.visit(
+    const { client, responded } = await proxy.visit(
       `/proxy/fetch/${scheme}://127.0.0.1:${upstream.port}/chat?room=1`,
       ["v1", "v2"],
       { "origin": "https://app.example", "cookie": "own=secret", "x-own": "kept" },
     );
     await once(client, "open");
-    assert.equal(await answered, null);
+    assert.equal(await responded, null);
     assert.equal(client.protocol, "v2");
     for (const message of ["hello", "x".repeat(300_000)]) {
       client.send(message);
@@ -156,10 +156,10 @@ Deno.test("proxy passes on what an upstream says that wants no WebSocket", async
   await using upstream = await startEcho();
   upstream.sockets.options.verifyClient = (_info, done) => done(false, 403, "not you");
   using proxy = startRoute();
-  const { answered } = await proxy.visit(`/proxy/fetch/ws://127.0.0.1:${upstream.port}/`);
-  const answer = await answered;
-  assert(answer !== null);
-  assert.deepEqual([answer.status, await new Response(answer.body).text()], [403, "not you"]);
+  const { responded } = await proxy.visit(`/proxy/fetch/ws://127.0.0.1:${upstream.port}/`);
+  const response = await responded;
+  assert(response !== null);
+  assert.deepEqual([response.status, await new Response(response.body).text()], [403, "not you"]);
 });
 
 Deno.test("proxy checks the handshake of a WebSocket as any request: guard and token", async () => {
@@ -167,8 +167,8 @@ Deno.test("proxy checks the handshake of a WebSocket as any request: guard and t
   using proxy = startRoute({ token: "s3cret" });
   const url = `ws://127.0.0.1:${upstream.port}/`;
   const refusal = async (path: string, headers: Record<string, string> = {}) => {
-    const { answered } = await proxy.visit(path, [], headers);
-    return await answered.then(() => "let in", (error) => error.code);
+    const { responded } = await proxy.visit(path, [], headers);
+    return await responded.then(() => "let in", (error) => error.code);
   };
   assert.equal(await refusal(`/proxy/fetch/${url}`), "token_required");
   assert.equal(await refusal("/proxy/fetch/ws://10.0.0.1/", { "portway-token": "s3cret" }), "address_forbidden");
