@@ -4,7 +4,7 @@ import type { ApiClient } from "../api/mod.ts";
 import type { CaptureRecord } from "./records.ts";
 
 /** Most body bytes that are shown, both encoded and decoded. */
-export const SHOWN_BYTES = 256 * 1024;
+const SHOWN_BYTES = 256 * 1024;
 
 /** A body or its beginning. */
 export interface ShownBody {
