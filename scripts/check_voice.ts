@@ -59,7 +59,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "protocol",
   "scripts",
   "server",
-  "server/access",
   "server/guard",
   "server/http",
   "server/open",

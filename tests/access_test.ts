@@ -183,3 +183,21 @@ Deno.test("every route of the API refuses a query parameter that it does not hav
   }
   ok(routes >= 24, `${routes} routes`);
 });
+
+Deno.test("the OpenAPI document has only schemas that generators of clients read, and names each operation's security", async () => {
+  await using server = await startServer();
+  const document: unknown = await (await fetch(`${server.url}/api/v1/openapi.json`)).json();
+  let operations = 0;
+  const check = (value: unknown, path: string) => {
+    if (typeof value !== "object" || value === null) return;
+    if (Reflect.get(value, "items") === false) ok(false, `${path}: items is false`);
+    if (typeof Reflect.get(value, "const") === "boolean") ok(false, `${path}: const is a boolean`);
+    if (Reflect.has(value, "operationId")) {
+      operations++;
+      ok(Array.isArray(Reflect.get(value, "security")), `${path}: there is no security`);
+    }
+    for (const [key, inner] of Object.entries(value)) check(inner, `${path}/${key}`);
+  };
+  check(document, "");
+  ok(operations >= 30, `${operations} operations`);
+});

@@ -1,12 +1,11 @@
 import type { Principal } from "./principal.ts";
 
 /**
- * A permission that ended. Every holder of open streams subscribes to these notifications and ends the streams that
- * were opened with that permission. The variants:
- * - a user lost everything, or with an account's id, everything in that account;
- * - a login was revoked: a client's login, a personal token or a browser's session. A `successor`, another login of the
- *   same user, takes over the tunnels of the old one;
- * - a login works for another account now and left the one of `leftAccountId`.
+ * A permission that ended. Holders of open streams subscribe to it and end the streams concerned. The variants:
+ * - a user lost all permissions, or those in one account;
+ * - a login was revoked: a client's login, a personal token or a browser's session. A `successor`, another login by the
+ *   same user, takes over its tunnels;
+ * - a login switched to another account and left `leftAccountId`.
  */
 export type Ended =
   | { readonly userId: string; readonly accountId: string | null }
@@ -21,12 +20,12 @@ function isAffected(ended: Ended, { user, account, login }: Principal): boolean 
   return login === ended.login && (!("leftAccountId" in ended) || account.id === ended.leftAccountId);
 }
 
-/** The open streams of an area with the principals that opened them. */
+/** An area's open streams with the principals that opened them. */
 export class OpenStreams {
   readonly #streams = new Map<symbol, { principal: Principal; onEnded: (ended: Ended) => void }>();
   #endings = 0;
 
-  /** Counts the permissions that ended. A changed count means that a check which ran meanwhile has to run again. */
+  /** Counts ended permissions. After a change, a check that ran meanwhile has to run again. */
   get endings(): number {
     return this.#endings;
   }
@@ -42,7 +41,7 @@ export class OpenStreams {
     return () => void this.#streams.delete(key);
   }
 
-  /** Ends the streams that were opened with this permission. */
+  /** Ends all streams that were opened with this permission. */
   end(ended: Ended): void {
     this.#endings++;
     for (const [key, { principal, onEnded }] of [...this.#streams]) {

@@ -1,7 +1,7 @@
 import { HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../net/listener/mod.ts";
 
-/** What a client may be allowed to do, in words for the screen that asks its user. */
+/** The scopes that a client may get, with descriptions for the consent screen. */
 export const SCOPES = {
   "tunnels:use": "open your persistent tunnels and list them",
   "tunnels:write": "create, change and delete your persistent tunnels",
@@ -9,16 +9,16 @@ export const SCOPES = {
   "views:write": "create, change and delete your request views",
 } as const;
 
-/** What a token may do, as OAuth and the API name it. */
+/** A permission of a token, named as in OAuth and the API. */
 export type Scope = keyof typeof SCOPES;
 
-/** What a member may do in an account: `owner` and `admin` manage its members, `member` uses it. */
+/** A member's role: `owner` and `admin` manage members, `member` uses the account. */
 export type Role = "owner" | "admin" | "member";
 
-/** What an account has: persistent tunnels need a paid one. */
+/** An account's plan. Persistent tunnels need the paid one. */
 export type Plan = "free" | "paid";
 
-/** Who asks, and for which of their accounts. */
+/** The caller with the account in use. */
 export interface Principal {
   readonly user: { readonly id: string; readonly name: string; readonly email: string; readonly isAdmin: boolean };
   readonly account: {
@@ -27,27 +27,27 @@ export interface Principal {
     readonly plan: Plan;
     readonly role: Role;
   };
-  /** What they may do here: a browser's session may do everything, a token what its user allowed. */
+  /** The permissions: all for a browser's session, and for a token the scopes that its user allowed. */
   readonly scopes: ReadonlySet<Scope>;
-  /** A browser's session by its cookie, or a token of a client. */
+  /** A browser's session with a cookie, or a client's token. */
   readonly via: "session" | "token";
   /**
-   * The login by which the principal came, as an id that grants nothing: a client's login, a personal token, or a
-   * browser's session. It ends when it is revoked or signed out.
+   * The caller's login as an id that grants no access: a client's login, a personal token, or a browser's session.
+   * Revoking it or signing out ends it.
    */
   readonly login?: string;
 }
 
 /**
- * Finds out who asks: by a Bearer token, or by the cookie of a browser's session. Null for nobody.
- * @throws HttpError 401 for a token that is unknown, expired or revoked, 403 for a user who was suspended, and 403 for a
- * request of a browser's session that changes something and comes from another origin
+ * Finds the caller by a Bearer token or a session cookie. Returns null for an unauthenticated request.
+ * @throws HttpError 401 for an unknown, expired or revoked token, 403 for a suspended user, and 403 when a page on
+ * another origin tries to change data with a session
  */
 export type Authenticate = (exchange: Exchange) => Promise<Principal | null>;
 
 /**
- * Lets through who has logged in.
- * @throws HttpError 401 `unauthorized` for nobody
+ * Requires a login.
+ * @throws HttpError 401 `unauthorized`
  */
 export function requireLogin(principal: Principal | null): Principal {
   if (principal !== null) return principal;
@@ -58,8 +58,8 @@ export function requireLogin(principal: Principal | null): Principal {
 }
 
 /**
- * Lets through who may do what `scope` stands for.
- * @throws HttpError 401 `unauthorized` for nobody, 403 `scope_missing`, which names the scope
+ * Requires a scope.
+ * @throws HttpError 401 `unauthorized` without a login, 403 `scope_missing` with the scope's name
  */
 export function requireScope(principal: Principal | null, scope: Scope): Principal {
   const known = requireLogin(principal);
