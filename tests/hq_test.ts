@@ -189,3 +189,35 @@ Deno.test("revoking a token or a client asks first, with scripts and without", a
   match(dialog(await read(`/account/tokens?ask=revoke-${id}`)).split(">")[0], / open/);
   equal(page.split(`action="/account/tokens/${id}/revoke"`).length, 2, "no form revokes without the question");
 });
+
+Deno.test("the settings of a view configure placeholders and the challenge of a provider, and keep its secret", async () => {
+  await using server = await startHq();
+  const cookie = await signUpByForm(server, "Ann");
+  const made = await fetch(`${server.url}/api/v1/views`, { method: "POST", headers: { cookie, origin: server.url } });
+  const { id, captureUrl } = await made.json();
+  const path = `/views/${id}/settings`;
+  const fields = {
+    name: "Calls",
+    status: "200",
+    headers: "",
+    body: "call {{id}}",
+    delay: "0",
+    days: "30",
+    captures: "9",
+  };
+  const save = async (more: Record<string, string>) =>
+    equal((await postForm(server, path, cookie, { ...fields, ...more })).status, 303);
+  const challenge = '{"event":"endpoint.url_validation","payload":{"plainToken":"t"}}';
+  const respond = async (body: string) => await (await fetch(captureUrl, { method: "POST", body })).text();
+  await save({ template: "yes", challenge: "zoom", secret: " s3cret " });
+  const signed = await respond(challenge);
+  match(signed, /^\{"plainToken":"t","encryptedToken":"[0-9a-f]{64}"\}$/);
+  equal(await respond("other"), "call 2");
+  const { text } = await openPage(server.url + path, { headers: { cookie } });
+  ok(!text.includes("s3cret") && text.includes("A secret is stored"), text);
+  await save({ challenge: "zoom", secret: "" });
+  equal(await respond(challenge), signed);
+  equal(await respond("other"), "call {{id}}");
+  await save({ challenge: "" });
+  equal(await respond(challenge), "call {{id}}");
+});

@@ -1,4 +1,4 @@
-import type { DescribedView, ViewService } from "../../captures/mod.ts";
+import { CHALLENGES, type DescribedView, type ViewService } from "../../captures/mod.ts";
 import { badField } from "../../http/mod.ts";
 import {
   EMPTY_FORM,
@@ -12,7 +12,17 @@ import {
   textOf,
 } from "../page.tsx";
 import type { HqApp, HqContext } from "../types.ts";
-import { AskButton, AskDialog, CheckField, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
+import {
+  AskButton,
+  AskDialog,
+  CheckField,
+  type Html,
+  Notice,
+  PageHead,
+  Panel,
+  SelectField,
+  TextField,
+} from "../ui/mod.ts";
 
 /** API fields with the form fields that set them. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -21,6 +31,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   "answer.headers": "headers",
   "answer.body": "body",
   "answer.delayMs": "delay",
+  "answer.challenge": "challenge",
+  "answer.challengeSecret": "secret",
   "retentionDays": "days",
   "maxCaptures": "captures",
 };
@@ -56,6 +68,9 @@ function toValues({ name, answer, retentionDays, maxCaptures }: DescribedView): 
     body: answer.body,
     delay: String(answer.delayMs),
     ...(answer.cors && { cors: "yes" }),
+    ...(answer.template && { template: "yes" }),
+    challenge: answer.challenge ?? "",
+    ...(answer.hasChallengeSecret && { hasSecret: "yes" }),
     days: String(retentionDays),
     captures: String(maxCaptures),
   };
@@ -63,6 +78,7 @@ function toValues({ name, answer, retentionDays, maxCaptures }: DescribedView): 
 
 /** Returns a form's changes for the API. An invalid number becomes -1, which the API refuses. */
 function toChanges(fields: URLSearchParams): unknown {
+  const challenge = textOf(fields, "challenge"), secret = textOf(fields, "secret");
   const count = (name: string) => /^\d{1,9}$/.test(textOf(fields, name).trim()) ? Number(textOf(fields, name)) : -1;
   return {
     name: textOf(fields, "name"),
@@ -75,6 +91,10 @@ function toChanges(fields: URLSearchParams): unknown {
       body: textOf(fields, "body").replaceAll("\r\n", "\n"),
       delayMs: count("delay"),
       cors: textOf(fields, "cors") === "yes",
+      template: textOf(fields, "template") === "yes",
+      challenge: challenge === "" ? null : challenge,
+      // An empty field keeps the stored secret.
+      ...(challenge === "" ? { challengeSecret: null } : secret !== "" && { challengeSecret: secret }),
     },
     retentionDays: count("days"),
     maxCaptures: count("captures"),
@@ -173,9 +193,46 @@ function Answer({ values, problems }: FormProps): Html {
         name="cors"
         checked={values.cors === "yes"}
       />
+      <CheckField
+        label="Fill in placeholders"
+        name="template"
+        checked={values.template === "yes"}
+        hint="Such as {{query.challenge}}, {{header.x-hook-secret}} or {{json.items.0.id}} in headers and body."
+      />
+      <SelectField
+        label="Verification challenge"
+        name="challenge"
+        value={values.challenge}
+        error={problems.challenge}
+        hint="The view responds to this provider's challenge, and to all other calls as configured above."
+        options={CHALLENGE_OPTIONS}
+      />
+      <TextField
+        label="Secret for the challenge"
+        name="secret"
+        type="password"
+        autocomplete="off"
+        error={problems.secret}
+        hint={values.hasSecret === "yes"
+          ? "A secret is stored. Leave this empty to keep it."
+          : "Zoom's secret token or Meta's verify token."}
+      />
     </div>
   );
 }
+
+const PROVIDERS: Readonly<Record<typeof CHALLENGES[number], string>> = {
+  dropbox: "Dropbox",
+  meta: "Meta (Facebook, Instagram, WhatsApp)",
+  microsoft: "Microsoft Graph",
+  slack: "Slack",
+  zoom: "Zoom",
+};
+
+const CHALLENGE_OPTIONS = [
+  { value: "", label: "None" },
+  ...CHALLENGES.map((value) => ({ value, label: PROVIDERS[value] })),
+];
 
 function Count({ label, name, values, problems }: FormProps & { label: string; name: string }): Html {
   return <TextField {...{ label, name }} value={values[name]} error={problems[name]} inputmode="numeric" required />;
