@@ -9,7 +9,7 @@ Deno.test("the link in the log makes the first user, who is an admin, and only o
   const link = /http\S+\/setup\?token=[\w-]+/.exec(line)?.[0] ?? "";
   const page = await (await browser.newContext()).newPage();
   await page.goto(server.url);
-  await page.getByText("Nobody has an account here yet").waitFor();
+  await page.getByText("No account exists yet").waitFor();
   await page.goto(link.replace(/token=.*/, "token=wrong"));
   await page.getByLabel("Name").fill("Ada Lovelace");
   await page.getByLabel("Email").fill("ada@example.com");

@@ -40,8 +40,8 @@ Deno.test("proxy says why there is no secure connection", async () => {
   await using plain = await startServer(net.createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")));
   await using closing = await startServer(net.createServer((socket) => socket.destroy()));
   const cases: [url: string, details: string][] = [
-    [selfSigned.url, "Nobody trusted vouches for its certificate."],
-    [unknown.url, "Nobody trusted vouches for its certificate, or its time is over."],
+    [selfSigned.url, "No trusted authority signed its certificate."],
+    [unknown.url, "No trusted authority signed its certificate, or it has expired."],
     [plain.url, "It does not speak TLS at this port."],
     [closing.url, "It closed the connection during the handshake."],
   ];

@@ -74,7 +74,7 @@ Deno.test("calls are searched, exported and sent again with what the page copies
     const again = await (await views.ask(`/api/v1/views/${id}/captures/23`)).json();
     deepEqual([again.method, atob(again.body)], ["PUT", "needle in a haystack"]);
     await page.getByLabel("Search", { exact: true }).fill("nothing that ever came");
-    await page.getByText("No call fits what you look for.").waitFor();
+    await page.getByText("No call matches your search.").waitFor();
     await page.getByRole("button", { name: "Show all calls" }).click();
     await page.getByText("23 calls", { exact: true }).waitFor();
     await page.getByText("Filters", { exact: true }).click();

@@ -84,7 +84,7 @@ function ClientList({ list, asked }: { list: readonly AuthorizedClient[]; asked?
     );
   }
   return (
-    <Panel title="Authorized clients" about="Each is one login on one machine. Revoking one ends what it runs." flush>
+    <Panel title="Authorized clients" about="Each is one login on one machine. Revoking one ends its tunnels." flush>
       <Table
         caption="Authorized clients"
         rows={list}
@@ -240,7 +240,7 @@ function TokenForm({ form: { values, problems } }: { form: FormState }): Html {
           name="name"
           value={values.name}
           error={problems.name}
-          hint="Where it is used, to know it again."
+          hint="Helps you recognise it later."
           maxlength={100}
           autocomplete="off"
           required

@@ -89,7 +89,7 @@ export function addAccountAudit(app: HqApp, { clients }: Accounts): void {
       content: (
         <Panel
           title="Audit log"
-          about="What changed who may do what in this account, and where its calls were sent again, the newest first."
+          about="Permission changes and calls that were sent again in this account, newest first."
           flush
         >
           <AuditTable entries={entries} />

@@ -45,7 +45,7 @@ export function MembersContent({ viewer, list, invitations, form, asked }: Membe
         <MemberTable {...{ viewer, list, isManager }} />
       </Panel>
       {isManager && invitations.length > 0 && (
-        <Panel title="Invitations" about="Each link is good for one person, the one of that address." flush>
+        <Panel title="Invitations" about="Each link works for one person, at that address." flush>
           <InvitationTable invitations={invitations} />
         </Panel>
       )}
@@ -188,7 +188,7 @@ function RenameForm({ name, form: { values, problems } }: { name: string; form: 
 
 function NewAccountForm({ form: { values, problems } }: { form: FormState }): Html {
   return (
-    <Panel title="Another account" about="With members, tunnels and views of its own.">
+    <Panel title="Another account" about="With its own members, tunnels and views.">
       <form method="post" action="/account/new" class="fields">
         <TextField
           label="Name of the new account"

@@ -94,7 +94,7 @@ function PasswordForm({ email, form: { problems } }: { email: string; form: Form
           name="password"
           type="password"
           autocomplete="new-password"
-          hint="8 characters at least."
+          hint="At least 8 characters."
           error={problems.password}
           minlength={8}
           maxlength={128}

@@ -102,7 +102,7 @@ export function addAdminAudit(app: HqApp, { admin }: Accounts): void {
       content: (
         <Panel
           title="Audit log"
-          about="What changed who may do what, and where calls were sent again, in all accounts, the newest first."
+          about="Permission changes and calls that were sent again, in all accounts, newest first."
           flush
         >
           <AuditTable entries={entries} />

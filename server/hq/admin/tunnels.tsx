@@ -58,7 +58,7 @@ async function serveTunnels(
           flush
         >
           {list.length === 0
-            ? <EmptyState icon="tunnel" title="No tunnels">There is none, or none that fits the search.</EmptyState>
+            ? <EmptyState icon="tunnel" title="No tunnels">No tunnel exists, or none matches the search.</EmptyState>
             : <TunnelTable list={list} />}
         </Panel>
         <Pagination {...pagesOf("/admin/tunnels", query, total)} />

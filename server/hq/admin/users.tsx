@@ -98,7 +98,7 @@ function ResetLink({ link }: { link: string }): Html {
   return (
     <Notice tone="good">
       <p>
-        <b>A link to set a new password.</b> It is good for a day and is not shown again.
+        <b>A link to set a new password.</b> It expires in a day and is not shown again.
       </p>
       <CopyText text={link} label="the link" block />
     </Notice>
@@ -128,7 +128,7 @@ function UserList({ users, total, query, viewer, policy, asked }: UserListProps)
         flush
       >
         {users.length === 0
-          ? <EmptyState icon="account" title="Nobody found">No name or address has “{query.search}” in it.</EmptyState>
+          ? <EmptyState icon="account" title="No users found">No name or address contains “{query.search}”.</EmptyState>
           : <UserTable users={users} viewer={viewer} />}
       </Panel>
       <Pagination {...pagesOf("/admin", query, total)} />
@@ -143,7 +143,7 @@ function UserList({ users, total, query, viewer, policy, asked }: UserListProps)
           page="/admin"
           asked={asked}
         >
-          <p>Their sessions, clients and tunnels end at once, and they cannot come in until you lift it.</p>
+          <p>Their sessions, clients and tunnels end at once, and they cannot sign in until you lift the suspension.</p>
         </AskDialog>
       ))}
     </>

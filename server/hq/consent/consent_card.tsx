@@ -57,7 +57,7 @@ export function ConsentCard({ action, request, viewer, values }: ConsentCardProp
           <button type="submit" class="primary" name="answer" value="authorize">Authorize</button>
         </div>
       </form>
-      <p class="beside">Only go on if you have just started this yourself. You can revoke it at any time.</p>
+      <p class="beside">Continue only if you started this yourself. You can revoke it at any time.</p>
     </div>
   );
 }

@@ -43,7 +43,7 @@ function serveCodeForm(context: HqContext, { values, problems, status }: FormSta
     shape: "narrow",
     status,
     content: (
-      <EntryCard title="Connect a device" lead="Type the code that the client shows.">
+      <EntryCard title="Connect a device" lead="Enter the code that the client shows.">
         <form method="get" action="/device" class="fields">
           <TextField
             label="Code"

@@ -71,7 +71,7 @@ function OperationPart({ operation }: { operation: Operation }): Html {
             schema={schema}
           />
         ))}
-        <h3>Answers</h3>
+        <h3>Responses</h3>
         {responses.map(({ status, description: what, schema }) => (
           <div key={status} class="response">
             <p>

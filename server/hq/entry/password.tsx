@@ -36,8 +36,8 @@ function serveForgot(context: HqContext, form: FormState, sendsMail: boolean): R
   const content = context.req.query("done") === "sent"
     ? (
       <EntryCard
-        title="Look into your mail"
-        lead="If there is a user of that address, a link is on its way, good for an hour."
+        title="Check your mail"
+        lead="If a user has that address, a link is on its way. It expires in an hour."
         below={below}
       />
     )
@@ -45,14 +45,14 @@ function serveForgot(context: HqContext, form: FormState, sendsMail: boolean): R
     ? (
       <EntryCard
         title="Forgot your password?"
-        lead="This server sends no mail. Ask whoever runs it for a link by which you can set a new password."
+        lead="This server sends no mail. Ask its operator for a link to set a new password."
         below={below}
       />
     )
     : (
       <EntryCard
         title="Forgot your password?"
-        lead="We send you a link by which you can set a new one."
+        lead="We send you a link to set a new one."
         problem={form.problems.form}
         below={below}
       >
@@ -82,7 +82,7 @@ function serveReset(context: HqContext, form: FormState): Response {
     content: (
       <EntryCard
         title="Set a new password"
-        lead="It signs you out everywhere, clients too."
+        lead="This signs you out everywhere, including clients."
         problem={form.problems.form}
       >
         <form method="post" action="/reset" class="fields">
@@ -92,7 +92,7 @@ function serveReset(context: HqContext, form: FormState): Response {
             name="password"
             type="password"
             autocomplete="new-password"
-            hint="8 characters at least."
+            hint="At least 8 characters."
             error={form.problems.password}
             minlength={8}
             maxlength={128}

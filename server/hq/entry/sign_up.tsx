@@ -101,7 +101,7 @@ function serveSetUp(context: HqContext, form: FormState): Response {
     content: (
       <EntryCard
         title="Set up this server"
-        lead="You are the first one here: this makes the user who looks after all others."
+        lead="This creates the first user, who administers the server."
         problem={form.problems.form}
       >
         <form method="post" action="/setup" class="fields">
@@ -159,7 +159,7 @@ function PersonFields({ form: { values, problems } }: { form: FormState }): Html
         name="password"
         type="password"
         autocomplete="new-password"
-        hint="8 characters at least. A few words are easier to remember and harder to guess."
+        hint="At least 8 characters. A few words are easier to remember and harder to guess."
         error={problems.password}
         minlength={8}
         maxlength={128}

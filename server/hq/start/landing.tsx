@@ -38,7 +38,7 @@ function Landing({ needsSetUp, ...props }: LandingProps): Html {
     <>
       {needsSetUp && (
         <Notice tone="accent">
-          Nobody has an account here yet. Open the set-up link that the server has written to its log to make the first.
+          No account exists yet. Open the set-up link in the server's log to create the first one.
         </Notice>
       )}
       <Hero {...props} />

@@ -50,7 +50,7 @@ export function addTunnelDetail(app: HqApp, tunnels: TunnelManagement): void {
           {doneNotice(context, DONE)}
           {tunnel.suspended && (
             <Notice tone="bad">
-              An admin of this server has suspended this tunnel. It answers 403 until they lift that.
+              An admin suspended this tunnel. It returns 403 until they lift the suspension.
             </Notice>
           )}
           <div class="columns side">

@@ -90,7 +90,7 @@ function readTunnelForm(fields: URLSearchParams): TunnelSettings | FormState {
   const isListed = Array.isArray(listed);
   if (!isListed && listed !== "all") problems.allowedPorts = listed;
   if (isListed && problems.defaultPort === undefined && !listed.includes(defaultPort)) {
-    problems.allowedPorts = `The default port, ${defaultPort}, has to be among them.`;
+    problems.allowedPorts = `The list must include the default port, ${defaultPort}.`;
   }
   if (Object.keys(problems).length > 0) return { values: Object.fromEntries(fields), problems, status: 400 };
   return { defaultPort, allowedPorts: isListed ? listed : "all", enabled: fields.has("enabled") };
@@ -151,7 +151,7 @@ function TunnelFormPanel({ action, form: { values, problems }, submit, cancel, i
             name="name"
             value={values.name}
             error={problems.name}
-            hint="Lower-case letters, digits and single dashes. The URL begins with it, and it stays."
+            hint="Lower-case letters, digits and single dashes. The URL begins with the name, so it cannot change later."
             maxlength={40}
             autocomplete="off"
             required
@@ -164,7 +164,7 @@ function TunnelFormPanel({ action, form: { values, problems }, submit, cancel, i
           name="defaultPort"
           value={values.defaultPort}
           error={problems.defaultPort}
-          hint="The port on your machine that the tunnel leads to when none is named."
+          hint="The port on your machine for requests that name none."
           placeholder="3000"
           inputmode="numeric"
           maxlength={5}
@@ -176,7 +176,7 @@ function TunnelFormPanel({ action, form: { values, problems }, submit, cancel, i
         <CheckField
           name="enabled"
           label="Enabled"
-          hint="A disabled tunnel answers 403, also while a client carries it."
+          hint="A disabled tunnel returns 403, even while a client is connected."
           checked={values.enabled !== undefined}
         />
         <div class="buttons">
@@ -195,7 +195,7 @@ function AllowedPorts({ values, problems }: Pick<FormState, "values" | "problems
         name="ports"
         value="all"
         label="All"
-        hint="Every port of your machine may be exposed through this tunnel."
+        hint="This tunnel may expose every port on your machine."
         checked={values.ports !== "some"}
         isRadio
       />
@@ -206,7 +206,7 @@ function AllowedPorts({ values, problems }: Pick<FormState, "values" | "problems
           name="allowedPorts"
           value={values.allowedPorts}
           error={problems.allowedPorts}
-          hint="Numbers and ranges, the default port among them."
+          hint="Numbers and ranges, including the default port."
           placeholder="3000, 8080-8083"
           autocomplete="off"
           mono

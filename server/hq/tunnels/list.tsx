@@ -29,7 +29,7 @@ export function addTunnelList(app: HqApp, tunnels: TunnelManagement): void {
         <>
           <PageHead
             title="Tunnels"
-            about="Each keeps its public URL, whatever machine its client runs on."
+            about="Each keeps its public URL, on any machine."
             actions={isPaid && (
               <a class="primary" href="/tunnels/new">
                 <Icon name="plus" /> New tunnel
@@ -80,7 +80,7 @@ function NoTunnels({ isPaid, server }: { isPaid: boolean; server: string }): Htm
           </>
         )}
       >
-        A persistent tunnel has a name and a URL that stay, several ports, and a monthly allowance.
+        A persistent tunnel keeps its name and URL, has several ports, and a monthly allowance.
       </EmptyState>
     </Panel>
   );
@@ -124,7 +124,7 @@ export function AllowancePanel({ allowance }: { allowance: AllowanceInfo }): Htm
   const { bytes, bytesLimit, resetsAt } = allowance;
   const share = bytes / bytesLimit;
   return (
-    <Panel title="Allowance of this month" about="Traffic of your persistent tunnels, both directions together.">
+    <Panel title="Allowance of this month" about="Traffic of your persistent tunnels in both directions.">
       {share >= 0.8 && (
         <Notice tone={share >= 1 ? "bad" : "warn"}>
           {share >= 1

@@ -35,7 +35,7 @@ async function showCaptures(context: HqContext, views: ViewService, chosen: stri
         />
         {doneNotice(context, {
           cleared: "All captures are deleted.",
-          saved: "The settings are saved, and count from now on.",
+          saved: "The settings are saved and apply from now on.",
         })}
         <CopyText text={view.captureUrl} label="the capture URL" block />
         <Captures view={view} after={newest?.cursor ?? 0} chosen={chosen} />
@@ -48,7 +48,7 @@ async function showCaptures(context: HqContext, views: ViewService, chosen: stri
           confirm="Delete all"
           asked={context.req.query("ask")}
         >
-          <p>Everything that this view captured until now is deleted. Its address goes on.</p>
+          <p>This deletes all calls that the view captured until now. Its address keeps working.</p>
         </AskDialog>
       </>
     ),
@@ -90,7 +90,7 @@ function Captures({ view, after, chosen }: { view: DescribedView; after: number;
           </p>
           <div id="capture-list" class="capture-list" role="listbox" tabindex={0} aria-label="Captured calls"></div>
           <div id="capture-none-found" class="nothing" hidden>
-            <p>No call fits what you look for.</p>
+            <p>No call matches your search.</p>
             <button id="capture-search-all" type="button" class="button">Show all calls</button>
           </div>
           <p id="capture-empty" class="nothing" hidden>
@@ -125,7 +125,7 @@ function ReplayDialog(): Html {
             maxlength={2000}
           />
           <p class="hint" id="replay-hint">
-            The call's own path and query come behind it. This server sends it, so only public addresses can be reached.
+            The call's own path and query are appended. This server sends it, so it reaches public addresses only.
           </p>
           <details id="replay-edit" class="replay-edit">
             <summary>Edit before sending</summary>
@@ -137,7 +137,7 @@ function ReplayDialog(): Html {
             <textarea id="replay-headers" class="mono" rows={5} spellcheck={false}></textarea>
             <label for="replay-body">Body</label>
             <textarea id="replay-body" class="mono" rows={6} spellcheck={false}></textarea>
-            <p class="hint" id="replay-body-hint" hidden>This body is binary or long, so it is sent as it came.</p>
+            <p class="hint" id="replay-body-hint" hidden>This body is binary or long, so it is sent unchanged.</p>
           </details>
           <div class="buttons">
             <button type="submit" class="primary">Send to URL</button>

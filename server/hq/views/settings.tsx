@@ -135,10 +135,10 @@ function showSettings(context: HqContext, view: DescribedView, { values, problem
           <Panel title="View">
             <TextField label="Name" name="name" value={values.name} error={problems.name} maxlength={100} required />
           </Panel>
-          <Panel title="Answer" about="What whoever calls the address gets, once the call is stored.">
+          <Panel title="Response" about="Callers get it once their call is stored.">
             <Answer values={values} problems={problems} />
           </Panel>
-          <Panel title="Keeping" about="The oldest calls are deleted first.">
+          <Panel title="Retention" about="The oldest calls are deleted first.">
             <div class="fields">
               <Count label="Days" name="days" values={values} problems={problems} />
               <Count label="Calls at most" name="captures" values={values} problems={problems} />
@@ -146,7 +146,7 @@ function showSettings(context: HqContext, view: DescribedView, { values, problem
           </Panel>
           <button type="submit" class="primary">Save</button>
         </form>
-        <Panel title="Delete this view" about="Its address stops to work, and all that it captured is deleted.">
+        <Panel title="Delete this view" about="Its address stops working, and its captures are deleted.">
           <AskButton dialog="delete" page={`/views/${view.id}/settings`} class="danger">Delete view</AskButton>
         </Panel>
         <AskDialog
@@ -157,7 +157,7 @@ function showSettings(context: HqContext, view: DescribedView, { values, problem
           confirm="Delete view"
           asked={context.req.query("ask")}
         >
-          <p>Its address stops to work, and all that it captured is deleted. This cannot be undone.</p>
+          <p>Its address stops working, and its captures are deleted. This cannot be undone.</p>
         </AskDialog>
       </>
     ),
@@ -183,13 +183,13 @@ function Answer({ values, problems }: FormProps): Html {
       <TextBox
         label="Body"
         name="body"
-        hint="With status 200 and no headers, an empty body stands for a short JSON."
+        hint="With status 200 and no headers, an empty body becomes a short JSON."
         rows={8}
         {...{ values, problems }}
       />
       <Count label="Delay in milliseconds" name="delay" values={values} problems={problems} />
       <CheckField
-        label="Pages of other origins may call it and read the answer (CORS)"
+        label="Pages on other origins may call it and read the response (CORS)"
         name="cors"
         checked={values.cors === "yes"}
       />

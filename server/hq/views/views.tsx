@@ -37,8 +37,8 @@ async function showViews(context: HqContext, desk: ViewService, form: FormState)
     styles: ["capture.css"],
     content: (
       <>
-        <PageHead title="Request views" about="Addresses that capture whatever is sent to them, for you to look at." />
-        {doneNotice(context, { removed: "The view and all that it captured are deleted." })}
+        <PageHead title="Request views" about="Addresses that capture every request, so that you can inspect it." />
+        {doneNotice(context, { removed: "The view and its captures are deleted." })}
         <NewView form={form} />
         {views.length === 0 ? <NoViews server={context.var.site.url.origin} /> : <ViewTable views={views} />}
       </>
@@ -56,7 +56,7 @@ function NewView({ form }: { form: FormState }): Html {
           value={form.values.name}
           maxlength={100}
           autocomplete="off"
-          hint="It may be left out: then the view is called by its number."
+          hint="Optional. Without a name, the view is numbered."
           error={form.problems.name ?? form.problems.form}
         />
         <button type="submit" class="primary">Create view</button>
@@ -79,7 +79,7 @@ function NoViews({ server }: { server: string }): Html {
         />
       }
     >
-      A view has an address of its own. Give it to a webhook, a form or a device, and see each call as it comes.
+      A view has its own address. Give it to a webhook, a form or a device, and watch calls arrive.
     </EmptyState>
   );
 }

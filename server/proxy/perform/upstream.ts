@@ -232,9 +232,9 @@ const TLS_REASONS: readonly [said: RegExp, reason: string][] = [
   [/not yet valid|not valid yet/i, "Its certificate is not valid yet."],
   [/revoked/i, "Its certificate has been revoked."],
   [/altname|valid for name|cert's list|does not match/i, "Its certificate is for another name."],
-  [/self.?signed|unknown ?issuer|ca ?used ?as|local issuer/i, "Nobody trusted vouches for its certificate."],
+  [/self.?signed|unknown ?issuer|ca ?used ?as|local issuer/i, "No trusted authority signed its certificate."],
   // Deno's node:tls reports both cases like this.
-  [/unable to verify/i, "Nobody trusted vouches for its certificate, or its time is over."],
+  [/unable to verify/i, "No trusted authority signed its certificate, or it has expired."],
   [/wrong.version|packet length|corrupt|content ?type|not.*tls record/i, "It does not speak TLS at this port."],
   [/closed|disconnected|eof|reset|hang up/i, "It closed the connection during the handshake."],
   [/handshake|alert|protocol|cipher/i, "It offers no version or cipher of TLS in use today."],
