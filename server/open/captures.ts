@@ -9,6 +9,9 @@ const MAX_HELD_BYTES = 64 * 1024 * 1024;
 /** Small captures count as this much, which bounds the rows of a view. */
 const LEAST_CAPTURE_BYTES = 16 * 1024;
 
+/** The largest number that PostgreSQL's `integer` column holds. */
+const MOST_CAPTURES = 2 ** 31 - 1;
+
 /** Request views as the options want them. @param url where the server is reached */
 export function openCaptures(
   config: ServerConfig,
@@ -22,7 +25,7 @@ export function openCaptures(
     apiUrl: (config.apiUrl ?? url).origin,
     hqUrl: (config.hqUrl ?? url).origin,
     maxBodyBytes: config.viewBodyBytes,
-    maxCaptures: Math.max(1, Math.floor(config.viewBytes / LEAST_CAPTURE_BYTES)),
+    maxCaptures: Math.min(Math.max(1, Math.floor(config.viewBytes / LEAST_CAPTURE_BYTES)), MOST_CAPTURES),
     maxViewBytes: config.viewBytes,
     retentionDays: config.viewRetentionDays,
     maxViews: config.viewsPerAccount,
