@@ -3,11 +3,11 @@ import type { Exchange } from "../../../net/listener/mod.ts";
 import { describeError, type Logger } from "../../../common/log.ts";
 import type { Plan } from "../../access/mod.ts";
 import { SET_UP, type Store } from "../../store/mod.ts";
-import { MAX_PASSWORD } from "../better_auth/auth_options.ts";
+import { fieldRefused } from "../../http/mod.ts";
+import { parseEmail } from "../../../common/email.ts";
+import { MAX_PASSWORD, MIN_PASSWORD } from "../better_auth/auth_options.ts";
 import { SIGN_IN_PATH } from "../better_auth/passwords.ts";
 import { type Called, type Caller, callerOf, fieldText, unwrap } from "../better_auth/call.ts";
-import { fieldRefused } from "../../http/mod.ts";
-import { readEmail, readName, readNewPassword } from "./fields.ts";
 import { resetMail } from "../mail.ts";
 import { hashSecret } from "../../../common/secret.ts";
 import type { Shared } from "./shared.ts";
@@ -209,3 +209,24 @@ const emailTaken = (): HttpError =>
   new HttpError(409, "email_taken", "A user with this email address already exists.", {
     details: "Sign in, or ask for a new password.",
   });
+
+/** Returns an email address in lower case. @throws HttpError 400 */
+export function readEmail(text: string): string {
+  const email = parseEmail(text);
+  if (email === null) throw fieldRefused("email", "Enter a valid email address.");
+  return email;
+}
+
+/** Returns the name of a person, account or token: 1 to 100 visible characters. @throws HttpError 400 */
+export function readName(text: string, field = "name"): string {
+  const name = text.trim().replace(/\s+/g, " ");
+  if (name === "") throw fieldRefused(field, "Enter a name.");
+  if (name.length > 100 || /\p{Cc}/u.test(name)) throw fieldRefused(field, "A name has at most 100 characters.");
+  return name;
+}
+
+/** Returns a new password. @throws HttpError 400 */
+function readNewPassword(password: string): string {
+  if (password.length >= MIN_PASSWORD && password.length <= MAX_PASSWORD) return password;
+  throw fieldRefused("password", `A password has ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`);
+}

@@ -7,7 +7,7 @@ import { noSuch, notAllowed } from "../better_auth/call.ts";
 import { requireSession } from "./clients.ts";
 import { tooManyAttempts } from "../attempts.ts";
 import { fieldRefused } from "../../http/mod.ts";
-import { readEmail, readName } from "./fields.ts";
+import { readEmail, readName } from "./entry.ts";
 import { type Identity, toRole } from "../identify.ts";
 import { invitationMail } from "../mail.ts";
 import type { Shared } from "./shared.ts";
