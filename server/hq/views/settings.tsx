@@ -197,7 +197,7 @@ function Answer({ values, problems }: FormProps): Html {
         label="Fill in placeholders"
         name="template"
         checked={values.template === "yes"}
-        hint="Such as {{query.challenge}}, {{header.x-hook-secret}} or {{json.items.0.id}} in headers and body."
+        hint="Such as {{query.challenge}}, {{header.x-hook-secret}} or {{json.items.0.id}}."
       />
       <SelectField
         label="Verification challenge"
