@@ -175,7 +175,7 @@ Deno.test("a call is read in its charset, with JSON in form fields indented", as
     for (const [at, [type, , shown]] of sent.entries()) {
       await page.goto(`/views/${id}/capture/${at + 1}`);
       await page.locator(".body-view").getByText(shown).waitFor();
-      if (shown === '"a": 1') match(await page.locator(".body-view td").first().innerText(), /^\{\n  "a": 1\n\}$/);
+      if (shown === '"a": 1') match(await page.locator(".body-view td").first().innerText(), /^\{\n {2}"a": 1\n\}$/);
       if (!type.includes("charset=S")) continue;
       await page.getByRole("button", { name: "Raw" }).click();
       await page.locator(".body-view").getByText(shown).waitFor();

@@ -17,7 +17,7 @@ export interface Hq {
 }
 
 /** First segments in HQ's paths. */
-const PLACES: ReadonlySet<string> = new Set([
+const PATHS: ReadonlySet<string> = new Set([
   "account",
   "admin",
   "api-docs",
@@ -49,8 +49,8 @@ export function createHq(options: HqOptions): Hq {
   return {
     pages: {
       handle(exchange) {
-        if (!isHostOf(exchange.host, url) || !isPlace(exchange)) return undefined;
-        return site.use<Answer>(({ answer }) => answer(exchange));
+        if (!isHostOf(exchange.host, url) || !isHqPath(exchange)) return undefined;
+        return site.use<Answer>(({ handle }) => handle(exchange));
       },
       refuse: (error, exchange) =>
         site.loaded?.refuse(error, exchange) ?? errorResponse(error, exchange.header("accept")),
@@ -58,7 +58,7 @@ export function createHq(options: HqOptions): Hq {
     missing: {
       handle(exchange) {
         if (!isHostOf(exchange.host, url) || !isForPeople(exchange)) return undefined;
-        return site.use<Answer>(({ answerMissing }) => answerMissing());
+        return site.use<Answer>(({ renderMissing }) => renderMissing());
       },
     },
     load: async () => void await site.load(),
@@ -67,9 +67,9 @@ export function createHq(options: HqOptions): Hq {
 }
 
 /** Whether a path belongs to HQ. The root does for browsers only; programs get a text. */
-function isPlace(exchange: Exchange): boolean {
+function isHqPath(exchange: Exchange): boolean {
   const first = /^\/([^/?]*)/.exec(exchange.path)?.[1] ?? "";
-  return first === "" ? /^\/(?:\?|$)/.test(exchange.path) && isForPeople(exchange) : PLACES.has(first);
+  return first === "" ? /^\/(?:\?|$)/.test(exchange.path) && isForPeople(exchange) : PATHS.has(first);
 }
 
 function isForPeople(exchange: Exchange): boolean {

@@ -173,7 +173,7 @@ export const textOf = (fields: URLSearchParams, name: string): string => fields.
 
 /** Returns the field that an API error names. */
 function fieldOf({ body }: HttpError): string | undefined {
-  const told = body?.error;
-  if (typeof told !== "object" || told === null || !("field" in told)) return undefined;
-  return typeof told.field === "string" ? told.field : undefined;
+  const details = body?.error;
+  if (typeof details !== "object" || details === null || !("field" in details)) return undefined;
+  return typeof details.field === "string" ? details.field : undefined;
 }

@@ -23,10 +23,10 @@ import { addViewPages, VIEW_ASSETS } from "./views/mod.ts";
 /** HQ's handlers, with all pages loaded. */
 export interface OpenedSite {
   /** Handles a page, a form or a file. */
-  readonly answer: (exchange: Exchange) => Answer | Promise<Answer>;
+  readonly handle: (exchange: Exchange) => Answer | Promise<Answer>;
   readonly refuse: (error: HttpError, exchange: Exchange) => Response;
   /** Renders the page for unknown addresses. */
-  readonly answerMissing: () => Response | Promise<Response>;
+  readonly renderMissing: () => Response | Promise<Response>;
 }
 
 /** Creates HQ's routes and reads the files that its pages load. */
@@ -68,12 +68,12 @@ export function openSite({ url, ephemeralUrl, accounts, tunnels, views, readApi 
     return refusePage(site, viewer, error, env.exchange);
   });
   return {
-    answer: (exchange) =>
+    handle: (exchange) =>
       exchange.path.startsWith(ASSETS_PATH)
-        ? answerAsset(exchange, site.assets)
+        ? serveAsset(exchange, site.assets)
         : Promise.resolve(app.fetch(exchange.request, { exchange })),
     refuse: (error, exchange) => refusePage(site, null, error, exchange),
-    answerMissing: () => renderError(site, null, nothingHere()),
+    renderMissing: () => renderError(site, null, nothingHere()),
   };
 }
 
@@ -86,17 +86,17 @@ async function findViewer(exchange: Exchange, { authenticate, accountsOf }: Acco
 }
 
 /** Serves `/hq/<version>/<name>`, or `/hq/<name>` for files that load each other by name. */
-function answerAsset({ path, method, request }: Exchange, assets: PageAssets): Response {
+function serveAsset({ path, method, request }: Exchange, assets: PageAssets): Response {
   const [version, ...names] = path.slice(ASSETS_PATH.length).replace(/\?.*$/s, "").split("/");
   if (method !== "GET" && method !== "HEAD") {
     throw new HttpError(405, "method_not_allowed", "This is a file to be read.");
   }
   const { headers } = request;
-  const answer = version === assets.version
+  const response = version === assets.version
     ? assets.answer(names.join("/"), headers.get("accept-encoding"))
     : assets.answerLatest(names.length === 0 ? version : names.join("/"), headers);
-  if (answer === null) throw nothingHere();
-  return answer;
+  if (response === null) throw nothingHere();
+  return response;
 }
 
 /** Renders an error. A missing sign-in redirects to the sign-in page instead. */

@@ -27,10 +27,10 @@ export function addDevice(app: HqApp, { consent }: Accounts): void {
   app.post("/device", async (context) => {
     requireViewer(context);
     const fields = await readForm(context);
-    const answer = readResponse(fields);
+    const decision = readResponse(fields);
     try {
-      await consent.decideDevice(context.env.exchange, { code: textOf(fields, "user_code"), ...answer });
-      return goTo(`/device?done=${answer.accept ? "authorized" : "denied"}`);
+      await consent.decideDevice(context.env.exchange, { code: textOf(fields, "user_code"), ...decision });
+      return goTo(`/device?done=${decision.accept ? "authorized" : "denied"}`);
     } catch (error) {
       return serveCodeForm(context, refuseForm(fields, error));
     }
@@ -72,7 +72,7 @@ function serveDone(context: HqContext, isAuthorized: boolean): Response {
         title={isAuthorized ? "Device connected" : "Device refused"}
         lead={isAuthorized
           ? "The client goes on by itself in a moment. You can close this page."
-          : "The client was told. You can close this page."}
+          : "You can close this page."}
         below={<a href="/account/clients">Authorised clients</a>}
       />
     ),

@@ -99,7 +99,7 @@ function SchemaPart({ title, schema }: { title?: string; schema: ApiObject | nul
   return (
     <>
       {title !== undefined && <h3>{title}</h3>}
-      {fields.length > 0 && <FieldTable caption={title ?? "Fields of the answer"} fields={fields} />}
+      {fields.length > 0 && <FieldTable caption={title ?? "Response fields"} fields={fields} />}
     </>
   );
 }

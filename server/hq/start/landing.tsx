@@ -114,7 +114,7 @@ const FEATURES: readonly { icon: IconName; title: string; text: string }[] = [
   {
     icon: "proxy",
     title: "CORS proxy",
-    text: "Describe a request in JSON or as a form, and the server makes it: streaming, uploads, and a full answer " +
+    text: "Describe a request in JSON or as a form, and the server makes it: streaming, uploads, and a full response " +
       "with timings and redirects.",
   },
 ];

@@ -128,8 +128,8 @@ export function AllowancePanel({ allowance }: { allowance: AllowanceInfo }): Htm
       {share >= 0.8 && (
         <Notice tone={share >= 1 ? "bad" : "warn"}>
           {share >= 1
-            ? "It is used up: your persistent tunnels answer 429 until it begins anew."
-            : "More than 80 % is used. At 100 % your persistent tunnels answer 429."}
+            ? "It is used up: your persistent tunnels return 429 until the month ends."
+            : "More than 80 % is used. At 100 % your persistent tunnels return 429."}
         </Notice>
       )}
       <MeterBar used={bytes} limit={bytesLimit} label="Part of the allowance that is used" />

@@ -29,10 +29,10 @@ export interface TableProps<T> {
 }
 
 /** A table. On phones each row becomes a card with the columns' names before the values. */
-export function Table<T>({ caption, columns: told, actions, rows, keyOf, isCompact }: TableProps<T>): Html {
+export function Table<T>({ caption, columns: given, actions, rows, keyOf, isCompact }: TableProps<T>): Html {
   const columns = actions === undefined
-    ? told
-    : [...told, { head: "Actions", isHeadHidden: true, align: "end" as const, cell: actions }];
+    ? given
+    : [...given, { head: "Actions", isHeadHidden: true, align: "end" as const, cell: actions }];
   const classOf = ({ align, minor }: Column<T>) =>
     [align, minor && "minor"].filter((name) => name).join(" ") || undefined;
   return (

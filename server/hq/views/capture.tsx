@@ -5,13 +5,13 @@ import type { HqApp, HqContext } from "../types.ts";
 import { AskButton, AskDialog, CopyText, type Html, PageHead } from "../ui/mod.ts";
 
 /** Adds a view's capture page and each capture's address. Scripts fill the list. */
-export function addCapturePage(app: HqApp, desk: ViewService): void {
+export function addCapturePage(app: HqApp, views: ViewService): void {
   app.get("/views/:id", (context) => goTo(`/views/${encodeURIComponent(context.req.param("id"))}/capture`));
-  app.get("/views/:id/capture", (context) => showCaptures(context, desk, ""));
-  app.get("/views/:id/capture/:capture", (context) => showCaptures(context, desk, context.req.param("capture")));
+  app.get("/views/:id/capture", (context) => showCaptures(context, views, ""));
+  app.get("/views/:id/capture/:capture", (context) => showCaptures(context, views, context.req.param("capture")));
   app.post("/views/:id/clear", async (context) => {
     const id = context.req.param("id");
-    await desk.removeCaptures(requireViewer(context), id);
+    await views.removeCaptures(requireViewer(context), id);
     return goTo(`/views/${id}/capture?done=cleared`);
   });
 }

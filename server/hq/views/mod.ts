@@ -11,8 +11,8 @@ export const VIEW_ASSETS: readonly URL[] = [
 ];
 
 /** Adds the request view pages. */
-export function addViewPages(app: HqApp, desk: ViewService): void {
-  addViewList(app, desk);
-  addCapturePage(app, desk);
-  addViewSettings(app, desk);
+export function addViewPages(app: HqApp, views: ViewService): void {
+  addViewList(app, views);
+  addCapturePage(app, views);
+  addViewSettings(app, views);
 }

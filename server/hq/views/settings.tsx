@@ -38,24 +38,24 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** Adds a view's settings page and the form that deletes the view. */
-export function addViewSettings(app: HqApp, desk: ViewService): void {
+export function addViewSettings(app: HqApp, views: ViewService): void {
   app.get("/views/:id/settings", async (context) => {
-    const view = await desk.get(requireViewer(context), context.req.param("id"));
+    const view = await views.get(requireViewer(context), context.req.param("id"));
     return showSettings(context, view, { ...EMPTY_FORM, values: toValues(view) });
   });
   app.post("/views/:id/settings", async (context) => {
     const viewer = requireViewer(context), id = context.req.param("id"), fields = await readForm(context);
     try {
       checkHeaderLines(fields);
-      await desk.change(viewer, id, toChanges(fields));
+      await views.change(viewer, id, toChanges(fields));
       return goTo(`/views/${id}/capture?done=saved`);
     } catch (error) {
       const form = refuseForm(fields, error, Object.keys(FIELDS).concat(headerFields(fields)));
-      return showSettings(context, await desk.get(viewer, id), { ...form, problems: renameProblems(form.problems) });
+      return showSettings(context, await views.get(viewer, id), { ...form, problems: renameProblems(form.problems) });
     }
   });
   app.post("/views/:id/delete", async (context) => {
-    await desk.remove(requireViewer(context), context.req.param("id"));
+    await views.remove(requireViewer(context), context.req.param("id"));
     return goTo("/views?done=removed");
   });
 }

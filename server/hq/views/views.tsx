@@ -15,21 +15,21 @@ import type { HqApp, HqContext } from "../types.ts";
 import { Commands, CopyText, EmptyState, type Html, PageHead, Panel, Table, TextField, Time } from "../ui/mod.ts";
 
 /** Adds the account's view list with the form for a new one. */
-export function addViewList(app: HqApp, desk: ViewService): void {
-  app.get("/views", (context) => showViews(context, desk, EMPTY_FORM));
+export function addViewList(app: HqApp, service: ViewService): void {
+  app.get("/views", (context) => showViews(context, service, EMPTY_FORM));
   app.post("/views", async (context) => {
     const viewer = requireViewer(context), fields = await readForm(context);
     try {
-      const { id } = await desk.create(viewer, { name: textOf(fields, "name").trim() || null });
+      const { id } = await service.create(viewer, { name: textOf(fields, "name").trim() || null });
       return goTo(`/views/${id}/capture`);
     } catch (error) {
-      return await showViews(context, desk, refuseForm(fields, error, ["name"]));
+      return await showViews(context, service, refuseForm(fields, error, ["name"]));
     }
   });
 }
 
-async function showViews(context: HqContext, desk: ViewService, form: FormState): Promise<Response> {
-  const views = await desk.list(requireViewer(context));
+async function showViews(context: HqContext, service: ViewService, form: FormState): Promise<Response> {
+  const list = await service.list(requireViewer(context));
   return servePage(context, {
     title: "Request views",
     section: "views",
@@ -40,7 +40,7 @@ async function showViews(context: HqContext, desk: ViewService, form: FormState)
         <PageHead title="Request views" about="Addresses that capture every request, so that you can inspect it." />
         {doneNotice(context, { removed: "The view and its captures are deleted." })}
         <NewView form={form} />
-        {views.length === 0 ? <NoViews server={context.var.site.url.origin} /> : <ViewTable views={views} />}
+        {list.length === 0 ? <NoViews server={context.var.site.url.origin} /> : <ViewTable views={list} />}
       </>
     ),
   });

@@ -1,6 +1,5 @@
 import { HttpError } from "../../../common/http_error.ts";
-import { FormLexer } from "./lexer.ts";
-import { parsePart } from "./part.ts";
+import { FormLexer, parsePart } from "./lexer.ts";
 import { GrowingBytes } from "../describe/description_bytes.ts";
 
 /** A multipart body without the describing part. */

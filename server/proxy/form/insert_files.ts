@@ -5,8 +5,7 @@ import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import { getMediaType } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
-import { FormLexer } from "./lexer.ts";
-import { type FormPart, parsePart } from "./part.ts";
+import { FormLexer, type FormPart, parsePart } from "./lexer.ts";
 import { GrowingBytes } from "../describe/description_bytes.ts";
 import { openInside } from "../routes/files.ts";
 

@@ -1,7 +1,7 @@
 import { HttpError, methodNotAllowed } from "../../../common/http_error.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import type { ProxyResponse, Route } from "../response.ts";
-import { proxyscotchFailure, proxyscotchStatus } from "../responses/proxyscotch.ts";
+import { proxyscotchFailure, proxyscotchStatus } from "../responses/json.ts";
 import type { AlarmClock } from "../perform/deadline.ts";
 import { parseJob, readFormat, type ResponseFormat } from "../describe/job.ts";
 import {

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { type Connection, splice } from "../../../net/connection/mod.ts";
 import type { Exchange } from "../../../net/listener/mod.ts";
 import type { ProxyResponse } from "../response.ts";
-import { mayPassOn, plainResponse } from "../responses/plain.ts";
+import { mayPassOn, plainResponse } from "../responses/stream.ts";
 import { type AlarmClock, Deadline } from "../perform/deadline.ts";
 import type { HeaderList } from "../describe/description.ts";
 import { describeFetch, readFetchUrl } from "./fetch.ts";
