@@ -1,6 +1,6 @@
 /**
- * The file share beside dufs and miniserve, in one run: `deno run -A bench/files.ts [--peers <folder of binaries>]`.
- * Peers are looked for there and on the PATH; one that is missing gets rows that say so. Needs curl and wrk.
+ * Compares the file share with dufs and miniserve in one run: `deno run -A bench/files.ts [--peers <folder>]`. The
+ * program looks for peers in that folder and on PATH, and marks the rows of missing ones. Needs curl and wrk.
  */
 import { execFileSync, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -15,7 +15,7 @@ import { readOptions } from "./options.ts";
 const LARGE_MIB = 512;
 const ROUNDS = 9;
 
-/** One file server, and how it is asked for the same things. */
+/** One file server with its requests for the same tasks. */
 interface Peer {
   name: string;
   command(folder: string, port: number): string[] | null;
@@ -74,7 +74,7 @@ function withBinary(name: string, args: string[]): string[] | null {
   return binary === null ? null : [binary, ...args];
 }
 
-/** Makes what is served: a small and a large file, 10,000 entries, 1,000 files for a zip. */
+/** Creates the served files: a small and a large file, 10,000 entries, and 1,000 files for a zip. */
 function plant(folder: string): void {
   fs.mkdirSync(path.join(folder, "many"));
   fs.mkdirSync(path.join(folder, "small"));
@@ -93,7 +93,7 @@ interface Row {
   label: string;
   unit: string;
   isMoreBetter: boolean;
-  /** How often each peer is measured, in turn; the median counts. */
+  /** Measurements per peer, in turn. The median counts. */
   rounds: number;
   measure(base: string, peer: Peer, pid: number, source: string): number;
 }
@@ -103,13 +103,13 @@ function runWrk(url: string, connections: number): number {
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]);
 }
 
-/** Runs curl for what `--write-out` tells. */
+/** Runs curl and returns one `--write-out` variable. */
 function runCurl(variable: string, args: readonly string[]): number {
   const command = ["-sf", "-o", "/dev/null", "-w", `%{${variable}}`, ...args];
   return Number(execFileSync("curl", command, { encoding: "utf8" }));
 }
 
-/** Processor time that a process has had so far, in milliseconds (Linux). */
+/** Returns a process's CPU time so far, in milliseconds (Linux). */
 function readCpu(pid: number): number {
   const fields = fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
@@ -146,7 +146,7 @@ const ROWS: readonly Row[] = [
     isMoreBetter: true,
     rounds: ROUNDS,
     measure: (base, peer, _, source) => {
-      // What was uploaded before, by whomever, must not be on its way to the disk still.
+      // Earlier uploads must not be on their way to the disk any more.
       fs.rmSync(path.join(path.dirname(source), "up.bin"), { force: true });
       execFileSync("sync");
       return runCurl("speed_upload", peer.upload(source, base)) / 1e6;
@@ -158,7 +158,7 @@ const ROWS: readonly Row[] = [
     isMoreBetter: false,
     rounds: ROUNDS,
     measure: (base, _, __, source) => {
-      // The folder is touched before each, so that nothing made for the last visit can be shown again.
+      // A new time on the folder prevents results from a cache.
       fs.writeFileSync(path.join(path.dirname(source), "many", "touched"), "");
       fs.rmSync(path.join(path.dirname(source), "many", "touched"));
       return runCurl("time_total", [...HTML, `${base}many/`]) * 1000;
@@ -238,21 +238,21 @@ async function main(): Promise<void> {
   }
 }
 
-/** A peer and what was seen of it. */
+/** A peer with its measurements. */
 interface Run {
   peer: Peer;
   running: Awaited<ReturnType<typeof startPeer>>;
   cells: string[];
 }
 
-/** What came of the rounds of one row. */
+/** Results from all rounds in one row. */
 interface Result {
   values: number[];
-  /** Processor time of all rounds, in milliseconds. */
+  /** CPU time in all rounds, in milliseconds. */
   cpu: number;
 }
 
-/** Measures row by row, all peers in turn: what else the machine does then weighs on all of them alike. */
+/** Measures row by row, with all peers in turn, so that other load on the machine affects all alike. */
 async function measureAll(folder: string): Promise<{ name: string; cells: string[] }[]> {
   const source = path.join(folder, "large.bin");
   const runs: Run[] = [];
@@ -271,7 +271,7 @@ async function measureAll(folder: string): Promise<{ name: string; cells: string
   return runs.map(({ peer, cells }) => ({ name: peer.name, cells }));
 }
 
-/** Adds one value of a peer, and the processor time that it took. */
+/** Adds one value for a peer, with its CPU time. */
 function measureOnce(
   row: Row,
   { peer, running }: Run,

@@ -1,6 +1,6 @@
 /**
- * `deno task bench`: our tunnel beside nothing at all and beside a floor, the least work that the job takes.
- * Prints tables; measures on Linux only, where /proc tells the CPU time of a process.
+ * `deno task bench`: compares the tunnel with a direct connection and with a floor, the minimum for the task. Prints
+ * tables. Measures on Linux only, where /proc has the CPU time for each process.
  */
 import process from "node:process";
 import { BROWSER, chooseLoad, type GenerateLoad, PLAIN } from "./load/mod.ts";
@@ -24,7 +24,7 @@ import { warmUpAll } from "./workloads/warm_up.ts";
 
 const CONNECTIONS = [1, 32, 128];
 const IDLE_TUNNELS = 1000;
-/** Each way; a round trip between client and server then takes twice as long. */
+/** Per direction. A round trip between client and server takes twice as long. */
 const DELAY_MS = 25;
 const BULK_BYTES = 200e6;
 
@@ -34,7 +34,7 @@ interface Plan {
   generate: GenerateLoad;
 }
 
-/** What the goals need of the tables: every round of each row. */
+/** Table data for the goals: every round in each row. */
 type Found<Result> = Map<string, Result[]>;
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -111,7 +111,7 @@ async function benchFirstByte(all: readonly Contestant[], { rounds }: Plan): Pro
   print(formatTable(["first byte of a streamed answer", "ms"], rows));
 }
 
-/** Plain text as it is and with links in it rewritten. Returns the MB/s of the latter. */
+/** Measures plain text with and without link rewriting. Returns the MB/s with rewriting. */
 async function benchRewriting(service: number, { rounds }: Plan): Promise<number> {
   const contestants = [await startPortway({ service }), await startPortwayRewriting({ service })];
   const found = await runRounds(contestants, rounds, (contestant) => measureText(contestant, BULK_BYTES), fail);
@@ -123,7 +123,7 @@ async function benchRewriting(service: number, { rounds }: Plan): Promise<number
   return median(found.get(contestants[1])?.map(({ mbPerSecond }) => mbPerSecond) ?? []);
 }
 
-/** Returns how many round trips above the one that cannot be saved a small answer of ours takes. */
+/** Returns the number of round trips for a small response, beyond the unavoidable one. */
 async function benchDelay(starts: readonly StartContestant[], service: number, plan: Plan): Promise<number> {
   const rows: string[][] = [];
   let ours = NaN;
@@ -182,13 +182,13 @@ function createGoals(
   ];
 }
 
-/** A figure of ours divided by the floor's. */
+/** Divides our figure by the floor's. */
 function besideFloor<Result>(found: Found<Result>, row: string, figure: (result: Result) => number): Estimate {
   const figures = (who: string) => (found.get(`${who} ${row}`) ?? []).map(figure);
   return ratioOf(figures("portway"), figures("floor"));
 }
 
-/** Medians of those that were measured at all. */
+/** Medians for all measured fields. */
 function medians<Result extends Record<keyof Result, number>>(rounds: Rounds<Result>): [Contestant, Result][] {
   return [...rounds].filter(([, results]) => results.length > 0).map(([who, results]) => [who, medianOf(results)]);
 }

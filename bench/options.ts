@@ -1,13 +1,10 @@
 import process from "node:process";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-/** What {@link parseArgs} makes of the flags that `Config` describes. */
+/** The {@link parseArgs} result for the flags in `Config`. */
 type Values<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config>>["values"];
 
-/**
- * The flags that a program of this folder was given. One that it does not have ends it with exit code 2, and a line that
- * says which there are.
- */
+/** Returns the flags for a benchmark program. Exits with code 2 and a list of all flags after an unknown one. */
 export function readOptions<const Options extends NonNullable<ParseArgsConfig["options"]>>(
   options: Options,
 ): Values<{ options: Options }> {
@@ -15,7 +12,7 @@ export function readOptions<const Options extends NonNullable<ParseArgsConfig["o
     return parseArgs({ options }).values;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // What follows is advice about arguments without a flag, of which there are none.
+    // The message continues with advice about positional arguments, which do not exist here.
     const [reason] = error.message.split(". ");
     const flags = Object.keys(options).map((name) => `--${name}`).join(", ");
     process.stderr.write(`${reason}; the options are ${flags}\n`);

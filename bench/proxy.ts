@@ -1,7 +1,7 @@
 /**
- * The proxy beside cors-anywhere from npm, and beside what the runtime itself reaches with ten lines that check and limit
- * nothing, in one run: `deno run -A bench/proxy.ts [--seconds 4] [--rounds 2]`.
- * All ask the same local upstream and are loaded by `wrk`, in turn; medians of the rounds are printed.
+ * Compares the proxy in one run with cors-anywhere from npm and with ten lines of `fetch` without checks and limits:
+ * `deno run -A bench/proxy.ts [--seconds 4] [--rounds 2]`. All use the same local upstream. `wrk` loads them in turn,
+ * and the program prints medians.
  */
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,14 +10,14 @@ import { join } from "node:path";
 const PEER = "cors-anywhere@0.4.4";
 const BULK_BYTES = 100_000_000;
 const CONNECTIONS = [1, 32, 128];
-/** Of /proc/<pid>/stat, whose times count in ticks of 10 ms on every Linux. */
+/** Times in /proc/<pid>/stat count in 10 ms ticks on every Linux. */
 const TICK_US = 10_000;
 
 interface Program {
   name: string;
   process: Deno.ChildProcess;
   pid: number;
-  /** A script for wrk that asks this program for a path of the upstream, and the URL to give it. */
+  /** Returns a wrk script that requests an upstream path, and the URL for it. */
   load(path: string, stream: boolean): { script: string; url: string };
 }
 
@@ -63,7 +63,7 @@ async function startUpstream(): Promise<{ process: Deno.ChildProcess; url: strin
   return { process, url: `http://127.0.0.1:${Number(await readLine(process))}` };
 }
 
-/** What the two of ours are asked: a JSON description. */
+/** Returns the JSON description for our two proxies. */
 function describe(port: number, upstream: string): Program["load"] {
   return (path, stream) => {
     const description = JSON.stringify({ method: "GET", url: upstream + path, ...(stream ? { stream } : {}) });
@@ -80,7 +80,7 @@ async function startPortway(upstream: string): Promise<Program> {
   return { name: "portway", process, pid: process.pid, load: describe(port, upstream) };
 }
 
-/** The least that can be called a proxy: no guard, no limit, no time, no metadata of the answer. */
+/** A minimal proxy: no guard, no limits, no timeouts, no response metadata. */
 const BARE = `const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
   const { url, method } = await request.json();
   const answer = await fetch(url, { method, redirect: "manual" });
@@ -144,12 +144,12 @@ async function runLoad(program: Program, connections: number): Promise<Load> {
   const { stdout } = await new Deno.Command("wrk", { args }).output();
   const cpu = readCpuUs(program.pid) - before;
   const line = /^(\d+) (\d+) (\d+) (\d+)$/m.exec(new TextDecoder().decode(stdout));
-  if (!line || line[4] !== "0") throw new Error(`${program.name} did not answer every request with success`);
+  if (!line || line[4] !== "0") throw new Error(`${program.name} did not respond to every request with success`);
   const [requests, us, p99] = line.slice(1).map(Number);
   return { perSecond: requests / (us / 1e6), p99Ms: p99 / 1000, cpuUs: cpu / requests };
 }
 
-/** MB/s and milliseconds of CPU for one large body, read by curl. */
+/** Returns MB/s and CPU milliseconds for one large body, read by curl. */
 async function runBulk(program: Program): Promise<{ mbPerSecond: number; cpuMs: number }> {
   const { script, url } = program.load("/big", true);
   const body = /wrk\.body = '(.*)'/.exec(script)?.[1];
@@ -219,7 +219,7 @@ async function compareBulk(programs: Program[]): Promise<void> {
 const upstream = await startUpstream();
 const programs = [await startPortway(upstream.url), await startPeer(upstream.url), await startBare(upstream.url)];
 try {
-  // The first requests compile: they are nobody's figure.
+  // The first requests compile code, so they do not count.
   for (const program of programs) await runLoad(program, 32);
   await compareLoads(programs);
   await compareBulk(programs);

@@ -1,6 +1,7 @@
-// Visitors of all kinds for a long while: GET, POST, WebSocket, server-sent events, HTTP/2 over TLS, and some of each who
-// leave in the middle. Streams, descriptors and memory must end where they began, under load and idle.
-//   deno task soak [--seconds <n>]     ten minutes when left out; exit code 1 when something has grown
+// Long-running visitors of all kinds: GET, POST, WebSocket, server-sent events, HTTP/2 over TLS, and some that
+// disconnect midway. Streams, descriptors and memory must return to their start values, under load and idle.
+//
+//   deno task soak [--seconds <n>]     ten minutes by default; exit code 1 after growth
 import { readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
@@ -17,52 +18,52 @@ import { formatNumber, formatTable } from "./report/table.ts";
 
 const MB = 1e6;
 /**
- * How much of the time passes before the first rest, and between it and the second: pools fill, code is compiled. All is
- * held against the first rest, but what idle programs have that they do not hold: V8 gives that back in the first rest and
- * not in later ones, so it is held against the second.
+ * Share of the time before the first rest, and between the first and second rest: pools fill and code is compiled. The
+ * first rest is the baseline. For garbage in idle programs, the second rest is the baseline, because V8 frees it in the
+ * first rest and not in later ones.
  */
 const WARM_UP_SHARE = 0.2, AGAIN_SHARE = 0.1;
-/** After the last visitor, before anything is measured: the client keeps connections to the service for 30 s. */
+/** Delay after the last visitor before a measurement: the client keeps service connections for 30 s. */
 const SETTLE_MS = 40_000;
-/** Has the programs give back what they do not hold, when they are told to. */
+/** Makes the programs collect garbage on request. */
 const COLLECTS: Variant = {
   deno: ["--preload", join(ROOT, "bench/programs/collect_hook.ts")],
   env: { DENO_V8_FLAGS: "--expose-gc" },
 };
-/** For that, and for the system to take the memory back. */
+/** Time for that, and for the system to reclaim the memory. */
 const COLLECT_MS = 2000;
 const MAX_SAMPLE_MS = 10_000;
-/** Of the time under load that follows, the memory in the first part is compared with that in the last, too. */
+/** Parts of the remaining load time. The soak also compares memory in the first and last part. */
 const PARTS = 4;
-/** What may have grown. */
+/** Allowed growth, as a share. */
 const MAX_GROWTH = 0.1;
 /**
- * Between two visits of one visitor: without it those who leave come faster than what they sent can be passed on, and the
- * connections of one address run out, which is an attack and no soak.
+ * Pause between two visits. Without it, disconnecting visitors arrive faster than their data can be forwarded, and one
+ * address exhausts its connections: an attack, not a soak.
  */
 const PAUSE_MS = 100;
-/** Visitors at a time of each kind. */
+/** Concurrent visitors of each kind. */
 const AT_A_TIME = 4;
 const PIECE = new Uint8Array(64 * 1024).fill(120);
 
-/** What an idle program has. */
+/** An idle program's resources. */
 interface Snapshot {
   streams: number;
   descriptors: number;
-  /** All of it, and what is left once nothing is kept that is not held: bytes. */
+  /** All memory, and the memory after a garbage collection, in bytes. */
   memory: number;
   held: number;
 }
 
-/** One visit, which resolves once it is over, whichever way. */
+/** One visit. Resolves after its end, successful or not. */
 type Visit = (endpoint: Endpoint, agent: Agent) => Promise<void>;
 
-/** Requests a path, and reads the answer, of which at most `bytes` before it leaves. */
+/** Requests a path and reads the response, at most `bytes` before it disconnects. */
 function get(path: string, bytes = Infinity): Visit {
   return (endpoint, agent) => exchange(endpoint, agent, "GET", path, 0, bytes);
 }
 
-/** Sends pieces of 64 KiB to a path, and leaves before the end when told to. */
+/** Sends 64 KiB chunks to a path, and disconnects before the end if requested. */
 function post(path: string, pieces: number, leaves = false): Visit {
   return (endpoint, agent) => exchange(endpoint, agent, "POST", path, pieces, Infinity, leaves);
 }
@@ -80,7 +81,7 @@ function exchange(
     const sent = request({ port, host: "127.0.0.1", agent, method, path, headers: { host } });
     let read = 0, isLeaving = false;
     sent.on("response", (response) => {
-      if (response.statusCode !== 200) reject(new Error(`${method} ${path} was answered ${response.statusCode}`));
+      if (response.statusCode !== 200) reject(new Error(`${method} ${path} got ${response.statusCode}`));
       response.on("data", (piece: Uint8Array) => {
         read += piece.length;
         if (read > bytes) leave();
@@ -110,7 +111,7 @@ async function echo(endpoint: Endpoint): Promise<void> {
   socket.close();
 }
 
-/** Several paths at once on one connection of HTTP/2. */
+/** Requests several paths at once over one HTTP/2 connection. */
 async function multiplex({ port, host }: Endpoint): Promise<void> {
   const paths = ["/", "/json", "/bytes/1000000", "/", "/json", "/bytes/200000"];
   const output = await runProgram("curl", [
@@ -120,15 +121,15 @@ async function multiplex({ port, host }: Endpoint): Promise<void> {
   ]);
   const answers = output?.trim().split("\n") ?? [];
   if (answers.length !== paths.length || answers.some((answer) => answer !== "2 200")) {
-    throw new Error(`curl was answered ${answers.join(", ")}`);
+    throw new Error(`curl got ${answers.join(", ")}`);
   }
 }
 
-/** One who leaves in the middle of a large answer. */
+/** A visitor that disconnects within a large response. */
 async function leaveMultiplexed({ port, host }: Endpoint): Promise<void> {
   const url = `https://${host.split(":")[0]}:${port}/bytes/50000000`;
   const resolve = ["--resolve", `${host.split(":")[0]}:${port}:127.0.0.1`];
-  // It ends with an error, as it is told to.
+  // curl reports an error here, as intended.
   await runProgram("curl", [
     "-sk",
     "--http2",
@@ -143,7 +144,7 @@ async function leaveMultiplexed({ port, host }: Endpoint): Promise<void> {
   ]);
 }
 
-/** By plain HTTP/1.1 and WebSocket. */
+/** Visits over plain HTTP/1.1 and WebSocket. */
 const VISITS: Readonly<Record<string, Visit>> = {
   "GET": get("/"),
   "GET, 10 KB": get("/json"),
@@ -156,7 +157,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   "leaves events": get("/stream", 1),
 };
 
-/** By HTTP/2 over TLS. */
+/** Visits over HTTP/2 with TLS. */
 const SECURE_VISITS: Readonly<Record<string, Visit>> = {
   "HTTP/2, six at once": multiplex,
   "leaves an answer over HTTP/2": leaveMultiplexed,
@@ -230,11 +231,11 @@ async function main(): Promise<number> {
 interface Watched {
   name: string;
   pid: number;
-  /** Where a server tells of its streams. */
+  /** Address for the server's stream counts. */
   health: string | null;
 }
 
-/** The memory of each now, in bytes. */
+/** Returns each program's current memory, in bytes. */
 function sample(watched: readonly Watched[]): number[] {
   const memory = watched.map(({ pid }) => readMemory([pid]));
   const sizes = watched.map(({ name }, at) => `${name} ${formatNumber(memory[at] / MB)} MB`);
@@ -277,7 +278,7 @@ function runAll(
   );
 }
 
-/** One visitor after the other, with connections that are kept between them. */
+/** Runs visitors one after another, with connections that stay open between them. */
 async function run(
   name: string,
   visit: Visit,

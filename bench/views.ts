@@ -1,8 +1,8 @@
 /**
- * Request views: calls that are on the disk before they are answered, beside webhook-tester in memory and in files, in
- * one run, and what 100 open tails cost: `deno task bench:views [--seconds <n>] [--rounds <n>]`. Needs wrk. webhook-tester
- * (https://github.com/tarampampam/webhook-tester) is looked for on the PATH; its rows say so when it is not there. It
- * keeps 128 calls by default, and gets slower with every one more: it runs with as many as a view has, too.
+ * Compares request views, which store calls on disk before the response, with webhook-tester in memory and in files, in
+ * one run. Also measures 100 open tails: `deno task bench:views [--seconds <n>] [--rounds <n>]`. Needs wrk. The program
+ * looks for webhook-tester (https://github.com/tarampampam/webhook-tester) on PATH and marks its rows if it is missing.
+ * webhook-tester keeps 128 calls by default and slows down with each one, so it also runs with a view's maximum.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -22,7 +22,7 @@ const TAILS = 100;
 const CALLS_FOR_TAILS = 2000;
 const UNLIMITED = ["--view-calls-per-minute", "2000000000"];
 
-/** Where calls are sent, and its end. */
+/** A destination for calls. */
 interface Contestant extends AsyncDisposable {
   readonly name: string;
   readonly url: string;
@@ -41,7 +41,7 @@ async function startPortway(): Promise<Contestant> {
   };
 }
 
-/** @param kept calls that it keeps: as many as a view does, or as few as it does by default */
+/** @param kept number of stored calls: a view's maximum, or webhook-tester's default */
 async function startWebhookTester(driver: "memory" | "fs", kept: number): Promise<Contestant | null> {
   if (await runProgram("sh", ["-c", "command -v webhook-tester"]) === null) return null;
   const port = await findFreePort();
@@ -69,7 +69,7 @@ async function askUntilUp(url: string): Promise<string> {
   }
 }
 
-/** A webhook of the usual size. */
+/** Returns a wrk script with a webhook body in the usual size. */
 function writeScript(): string {
   const file = path.join(folder, "post.lua");
   const body = JSON.stringify({ id: "evt_1", type: "charge.succeeded", data: { amount: 1999, text: "x".repeat(400) } });
@@ -117,7 +117,7 @@ async function measureAll(): Promise<string[][]> {
   return rows;
 }
 
-/** Memory of the server without tails, with {@link TAILS} of them, and after calls that all of them were told of. */
+/** Returns the server's memory without tails, with {@link TAILS} tails, and after calls to all of them. */
 async function measureTails(): Promise<string[]> {
   await using views = await startViewsServer({ args: UNLIMITED });
   const { id, captureUrl } = await views.addView();

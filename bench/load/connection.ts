@@ -6,10 +6,10 @@ import type { Head } from "./heads.ts";
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();
 
-/** Room for an answer's head, and for bulk to be read in large pieces. */
+/** Space for a response head and for large bulk reads. */
 const BUFFER_SIZE = 256 * 1024;
 
-/** One connection of a visitor, which speaks just enough HTTP/1.1 to measure with. */
+/** A visitor connection with the minimal HTTP/1.1 for measurements. */
 export class VisitorConnection {
   readonly #conn: Deno.Conn;
   readonly #buffer = new Uint8Array(BUFFER_SIZE);
@@ -31,14 +31,14 @@ export class VisitorConnection {
   }
 
   /**
-   * Reads an answer's head.
-   * @returns its text, and the bytes of the body that came with it
+   * Reads a response head.
+   * @returns its text, and the body bytes after it
    * @throws Error when the connection ends first
    */
   async readHead(): Promise<{ text: string; status: number; rest: Uint8Array }> {
     for (let have = 0;;) {
       const count = await this.#conn.read(this.#buffer.subarray(have));
-      if (count === null) throw new Error("the connection was closed without an answer");
+      if (count === null) throw new Error("the connection was closed without a response");
       have += count;
       const text = DECODER.decode(this.#buffer.subarray(0, have));
       const end = text.indexOf("\r\n\r\n");
@@ -52,7 +52,7 @@ export class VisitorConnection {
     }
   }
 
-  /** Reads what there is; the view is valid until the next read. Null at the end. */
+  /** Reads the available bytes. The view is valid until the next read. Returns null at the end. */
   async read(): Promise<Uint8Array | null> {
     const count = await this.#conn.read(this.#buffer);
     return count === null ? null : this.#buffer.subarray(0, count);
@@ -71,7 +71,7 @@ export class VisitorConnection {
     let size = head.rest.length;
     for (let piece: Uint8Array | null = head.rest; !isOver(piece, size);) {
       piece = await this.read();
-      if (piece === null) throw new Error("the answer was cut short");
+      if (piece === null) throw new Error("the response was cut short");
       size += piece.length;
     }
     return size;
@@ -82,7 +82,7 @@ export class VisitorConnection {
   }
 }
 
-/** A chunked body without trailers ends with these bytes, and ours hold no others like them. */
+/** A chunked body without trailers ends with these bytes. The test bodies do not contain them. */
 function createChunkedEnd(): (piece: Uint8Array) => boolean {
   let tail = "";
   return (piece) => {
@@ -91,7 +91,7 @@ function createChunkedEnd(): (piece: Uint8Array) => boolean {
   };
 }
 
-/** A request's head as bytes. */
+/** Returns a request head as bytes. */
 export function encodeRequest(endpoint: Endpoint, method: string, path: string, head: Head = []): Uint8Array {
   const lines = [["Host", endpoint.host], ...head].map(([name, value]) => `${name}: ${value}\r\n`).join("");
   return ENCODER.encode(`${method} ${path} HTTP/1.1\r\n${lines}\r\n`);

@@ -1,10 +1,10 @@
-/** Header fields that a visitor sends, as pairs. */
+/** Header fields from a visitor, as pairs. */
 export type Head = readonly (readonly [name: string, value: string])[];
 
-/** Nothing but what HTTP asks for. */
+/** The minimum that HTTP requires. */
 export const PLAIN: Head = [];
 
-/** The 13 fields that a browser sends with a page load, besides Host. */
+/** The 13 fields in a browser's page load, in addition to Host. */
 export const BROWSER: Head = [
   ["Cache-Control", "max-age=0"],
   ["sec-ch-ua", '"Chromium";v="140", "Not=A?Brand";v="24", "Google Chrome";v="140"'],
@@ -27,7 +27,7 @@ export const BROWSER: Head = [
   ["Cookie", "session=0123456789abcdef0123456789abcdef; theme=dark"],
 ];
 
-/** The fields that a reverse proxy adds for a visitor, as nginx and Caddy do. */
+/** The fields that a reverse proxy such as nginx or Caddy adds for a visitor. */
 export const FORWARDED: Head = [
   ["X-Forwarded-For", "203.0.113.77"],
   ["X-Forwarded-Proto", "https"],

@@ -2,13 +2,13 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import { percentile } from "../measure/stats.ts";
 import type { Load, LoadResult } from "./types.ts";
 
-/** Requests that run at a time on one connection. */
+/** Concurrent requests on one connection. */
 const STREAMS = 8;
 
 /**
- * Makes a load over HTTP/2 and TLS with `load.connections` requests at a time, eight on each connection. It runs in this
- * process and takes more CPU than wrk, so compare the CPU time of the measured programs and not requests a second.
- * @throws Error when a request failed or got another status than 2xx or 3xx
+ * Generates load over HTTP/2 and TLS with `load.connections` concurrent requests, eight on each connection. The
+ * generator runs in this process and takes more CPU than wrk, so compare CPU time and not requests per second.
+ * @throws Error when a request failed or got a status other than 2xx or 3xx
  */
 export async function http2Load(load: Load): Promise<LoadResult> {
   const started = performance.now(), until = started + load.seconds * 1000;
@@ -29,12 +29,12 @@ export async function http2Load(load: Load): Promise<LoadResult> {
 
 function openSession({ endpoint }: Load): ClientHttp2Session {
   const session = connect(`https://127.0.0.1:${endpoint.port}`, { rejectUnauthorized: false });
-  // Its streams fail as well, and those report it.
+  // The streams fail as well and report the error.
   session.on("error", () => {});
   return session;
 }
 
-/** Sends one request after the other, and returns the milliseconds of each. */
+/** Sends requests one after another, and returns the milliseconds for each. */
 async function visit(session: ClientHttp2Session, load: Load, until: number): Promise<number[]> {
   const times: number[] = [];
   for (let now = performance.now(); now < until;) {

@@ -9,7 +9,7 @@ export type { GenerateLoad, LoadResult } from "./types.ts";
 export { EchoSocket } from "./websocket.ts";
 export { parseWrk } from "./wrk.ts";
 
-/** wrk where there is one, else our own. */
+/** Returns wrk if it is installed, or the built-in generator. */
 export async function chooseLoad(): Promise<{ name: string; generate: GenerateLoad }> {
   return await hasWrk() ? { name: "wrk", generate: wrk } : { name: "bench/load/own.ts", generate: ownLoad };
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from "../programs/types.ts";
 import type { Head } from "./heads.ts";
 
-/** Keep-alive connections that ask for one path again and again, each as soon as it has its answer. */
+/** Keep-alive connections that request one path repeatedly, each after the previous response. */
 export interface Load {
   endpoint: Endpoint;
   path: string;
@@ -18,7 +18,7 @@ export interface LoadResult {
 }
 
 /**
- * Makes a load and measures it.
- * @throws Error when requests failed or were answered with another status than 2xx or 3xx
+ * Generates load and measures it.
+ * @throws Error when requests failed or got a status other than 2xx or 3xx
  */
 export type GenerateLoad = (load: Load) => Promise<LoadResult>;

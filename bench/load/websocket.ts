@@ -2,15 +2,15 @@ import { randomBytes } from "node:crypto";
 import type { Endpoint } from "../programs/types.ts";
 import { encodeRequest, VisitorConnection } from "./connection.ts";
 
-/** Bytes of every message: less than 126, so that the frame's head has its shortest form. */
+/** Message size in bytes, below 126 so that frame heads have their shortest form. */
 const MESSAGE_SIZE = 32;
 const SENT_SIZE = 2 + 4 + MESSAGE_SIZE;
 const ECHO_SIZE = 2 + MESSAGE_SIZE;
 
-/** A WebSocket to an echo, spoken by hand: Deno's own waits for TCP's delayed acknowledgement. */
+/** A minimal WebSocket client for an echo. Deno's own waits for delayed TCP acknowledgements. */
 export class EchoSocket {
   readonly #connection: VisitorConnection;
-  /** Bytes of the last echo that have come so far. */
+  /** Received bytes in the incomplete last echo. */
   #partial = 0;
 
   private constructor(connection: VisitorConnection) {
@@ -30,21 +30,21 @@ export class EchoSocket {
     const { status } = await connection.readHead();
     if (status === 101) return new EchoSocket(connection);
     connection.close();
-    throw new Error(`the upgrade was answered with ${status}`);
+    throw new Error(`the upgrade got status ${status}`);
   }
 
   /** Sends `count` messages in one write. */
   async send(count: number): Promise<void> {
     const bytes = new Uint8Array(count * SENT_SIZE);
     for (let at = 0; at < bytes.length; at += SENT_SIZE) {
-      // A final text frame with a mask of zeros, which leaves the text as it is.
+      // A final text frame with a zero mask, which leaves the text unchanged.
       bytes.set([0x81, 0x80 | MESSAGE_SIZE, 0, 0, 0, 0], at);
       bytes.fill(0x78, at + 6, at + SENT_SIZE);
     }
     await this.#connection.write(bytes);
   }
 
-  /** Waits until at least one more echo has come whole, and returns how many have. */
+  /** Waits for at least one more complete echo, and returns the number of new ones. */
   async receive(): Promise<number> {
     for (;;) {
       const bytes = await this.#connection.read();

@@ -10,21 +10,21 @@ export async function wrk({ endpoint, path, head, connections, seconds }: Load):
   return parseWrk(text);
 }
 
-/** Whether wrk can be run here. */
+/** Reports whether wrk is installed. */
 export async function hasWrk(): Promise<boolean> {
-  // It has no flag that ends well; asked for nothing it prints its usage.
+  // No flag makes wrk exit with success; without arguments it prints its usage.
   return await runProgram("sh", ["-c", "command -v wrk"]) !== null;
 }
 
 /**
- * Reads wrk's report.
- * @throws Error when it speaks of failed requests, or is no report
+ * Parses wrk's report.
+ * @throws Error when it lists failed requests, or is no report
  */
 export function parseWrk(text: string): LoadResult {
   const failed = /Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1];
-  if (failed !== undefined) throw new Error(`${failed} requests were answered with an error`);
+  if (failed !== undefined) throw new Error(`${failed} requests got an error status`);
   const requests = Number(/(\d+) requests in/.exec(text)?.[1] ?? 0);
-  if (requests === 0) throw new Error("no request was answered");
+  if (requests === 0) throw new Error("no request got a response");
   return {
     requests,
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]),
@@ -33,7 +33,7 @@ export function parseWrk(text: string): LoadResult {
   };
 }
 
-/** A time as wrk writes it, such as `87.00us`, `1.25ms` or `1.02s`, in milliseconds. */
+/** Parses wrk's times such as `87.00us`, `1.25ms` or `1.02s`, in milliseconds. */
 function parseTime(text: string): number {
   const [, value, unit] = /^([\d.]+)(us|ms|s|m)$/.exec(text) ?? [];
   const factors: Record<string, number> = { us: 0.001, ms: 1, s: 1000, m: 60_000 };

@@ -25,5 +25,5 @@ Deno.test("parseWrk refuses a run in which requests failed", () => {
 });
 
 Deno.test("parseWrk refuses a run in which nothing was answered", () => {
-  assert.throws(() => parseWrk("unable to connect"), /no request was answered/);
+  assert.throws(() => parseWrk("unable to connect"), /no request got a response/);
 });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 /** Linux counts CPU time in hundredths of a second (`getconf CLK_TCK`). */
 const TICK_US = 10_000;
 
-/** CPU time, user and system, that the processes have taken so far, in microseconds. 0 for none, NaN if one has ended. */
+/** Returns the CPU time (user and system) so far, in microseconds. 0 without processes, NaN if one has ended. */
 export function readCpu(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + readCpuOf(pid), 0);
 }
@@ -11,23 +11,23 @@ export function readCpu(pids: readonly number[]): number {
 function readCpuOf(pid: number): number {
   const text = readProc(pid, "stat");
   if (text === null) return NaN;
-  // The name in parentheses may hold spaces; utime and stime are the 14th and 15th field of the line.
+  // The name in parentheses can contain spaces. utime and stime are fields 14 and 15.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
-/** Time of all processors so far, in hundredths of a second. */
+/** Total CPU time so far, in hundredths of a second. */
 export interface Processors {
   readonly all: number;
-  /** Taken by the host of a virtual machine for others. */
+  /** Time that a virtual machine's host took for others. */
   readonly stolen: number;
 }
 
-/** The first line of /proc/stat (proc_stat(5)); zeros where there is none. */
+/** Reads the first line in /proc/stat (proc_stat(5)). Returns zeros without it. */
 export function readProcessors(): Processors {
   try {
     const [line] = readFileSync("/proc/stat", "utf8").split("\n", 1);
-    // What guests of this machine take, behind `steal`, is in `user` already.
+    // `user` already includes the time for guests, which follows `steal`.
     const times = line.split(/\s+/).slice(1, 9).map(Number);
     return { all: times.reduce((sum, time) => sum + time, 0), stolen: times[STEAL] };
   } catch {
@@ -37,10 +37,10 @@ export function readProcessors(): Processors {
 
 const STEAL = 7;
 
-/** Memory in use now, in bytes; NaN if one of them has ended. */
+/** Returns the current memory, in bytes. NaN if a process has ended. */
 export const readMemory = (pids: readonly number[]): number => readStatus(pids, "VmRSS");
 
-/** The most memory used so far, in bytes. */
+/** Returns the peak memory so far, in bytes. */
 export const readPeakMemory = (pids: readonly number[]): number => readStatus(pids, "VmHWM");
 
 function readStatus(pids: readonly number[], field: string): number {

@@ -1,21 +1,21 @@
 import type { Contestant } from "../programs/types.ts";
 import { readProcessors } from "./process_stats.ts";
 
-/** What one contestant did in every round, in order; nothing of a round in which it failed. */
+/** A contestant's results for every round, in order, without failed rounds. */
 export type Rounds<Result> = Map<Contestant, Result[]>;
 
-/** A contestant that takes longer for one measurement has failed it. */
+/** Longer measurements count as failures. */
 const LIMIT_MS = 60_000;
 
-/** What a virtual machine's host may take of its processors for others during a measurement, as a share. */
+/** Largest CPU share that a virtual machine's host may take during a measurement. */
 export const MAX_STOLEN = 0.05;
-/** Measurements in a row in search of one that was left in peace. */
+/** Consecutive attempts to get an undisturbed measurement. */
 export const MAX_TRIES = 3;
 
 /**
- * Measures the contestants in turn, each round in another order: what else the machine does then hits them alike, and
- * nobody always comes behind the same one. What a host's other guests disturb is measured again, as they come and go in
- * seconds; of several in a row the least disturbed counts. A contestant that fails loses that round; `onFailure` is told.
+ * Measures the contestants in turn, with a different order in each round, so that other load affects all alike.
+ * Measures again when the host's other guests disturb a measurement, and keeps the least disturbed attempt. A
+ * contestant that fails loses the round, and `onFailure` is called.
  */
 export async function runRounds<Result>(
   contestants: readonly Contestant[],
@@ -36,7 +36,7 @@ export async function runRounds<Result>(
   return rounds;
 }
 
-/** A copy in a random order. */
+/** Returns a copy in random order. */
 function shuffled<One>(ones: readonly One[]): One[] {
   const copy = [...ones];
   for (let last = copy.length - 1; last > 0; last--) {
@@ -55,7 +55,7 @@ async function measureInPeace<Result>(measure: () => Promise<Result>): Promise<R
   return best.result;
 }
 
-/** Measures, and says what share of the processors' time the host took meanwhile. */
+/** Measures, and returns the CPU share that the host took meanwhile. */
 async function measureStolen<Result>(measure: () => Promise<Result>): Promise<{ result: Result; stolen: number }> {
   const before = readProcessors(), result = await measure(), after = readProcessors();
   const all = after.all - before.all;
@@ -64,7 +64,7 @@ async function measureStolen<Result>(measure: () => Promise<Result>): Promise<{ 
 
 function withinLimit<Result>(work: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("it did not finish within a minute")), LIMIT_MS);
+    const timer = setTimeout(() => reject(new Error("the contestant did not finish within a minute")), LIMIT_MS);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

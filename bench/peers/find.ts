@@ -4,18 +4,18 @@ import process from "node:process";
 import { ROOT } from "../programs/helpers.ts";
 import { runProgram } from "../programs/process.ts";
 
-/** Where package clients put peers; git knows nothing of it. */
+/** Install folder for package clients; git ignores it. */
 const CACHE = join(ROOT, "bench", ".cache");
 
-/** A program of a peer, or why there is none. */
+/** A peer's program, or the reason for its absence. */
 export type Found = { path: string } | { missing: string };
 
 export interface FindOptions {
-  /** Install with a package client what is not there; that may take minutes. */
+  /** Installs missing programs with a package client, which can take minutes. */
   install: boolean;
 }
 
-/** Folders in which peers are looked for: that of `PORTWAY_PEERS`, the cache, then PATH. */
+/** Folders for peers: `PORTWAY_PEERS`, the cache, then PATH. */
 export function peerPath(): string {
   const folders = [process.env.PORTWAY_PEERS, join(CACHE, "cargo", "bin"), process.env.PATH, "/usr/sbin"];
   return folders.filter((folder) => folder !== undefined && folder !== "").join(delimiter);
@@ -26,7 +26,7 @@ export function findProgram(name: string): string | null {
   return peerPath().split(delimiter).map((folder) => join(folder, name)).find(isExecutable) ?? null;
 }
 
-/** {@link findProgram}; a crate is installed where cargo is there and it is wanted. */
+/** {@link findProgram}, with an installation by cargo if wanted and possible. */
 export async function findCrate(name: string, crate: string, { install }: FindOptions): Promise<Found> {
   const there = findProgram(name);
   if (there !== null) return { path: there };
@@ -38,13 +38,13 @@ export async function findCrate(name: string, crate: string, { install }: FindOp
   return path === null || done === null ? { missing: `cargo could not install the crate ${crate}` } : { path };
 }
 
-/** {@link findProgram} for what no package client brings. */
+/** {@link findProgram} for programs without a package client. */
 export function findBinary(name: string): Found {
   const path = findProgram(name);
   return path === null ? { missing: `${name} is not on PATH or in PORTWAY_PEERS` } : { path };
 }
 
-/** The line in which a program tells its version. */
+/** Returns the line with a program's version. */
 export async function readVersion(path: string, flag = "--version"): Promise<string> {
   const text = await runProgram("sh", ["-c", '"$0" "$1" 2>&1', path, flag]);
   return text?.trim().split("\n").at(-1) ?? "unknown";

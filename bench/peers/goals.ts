@@ -3,10 +3,10 @@ import type { Goal } from "../report/goals.ts";
 import { OURS } from "./report.ts";
 import { AFTER_BULK, AFTER_REQUESTS, OVER_TLS, type Section } from "./rows.ts";
 
-/** Tunnels that carry HTTP as ours does; the best of them is what a target is held against. */
+/** HTTP tunnels like ours. Targets compare with the best one. */
 const HTTP_PEERS = ["frp", "piko", "localtunnel"];
 
-/** The targets, from the figures of this run. What was not measured stays not measured. */
+/** Returns the targets with this run's figures. Missing measurements stay missing. */
 export function createGoals(sections: readonly Section[]): Goal[] {
   const findRow = (title: string, name: string) =>
     sections.find((section) => section.title === title)?.rows.find((row) => row.name === name);

@@ -1,14 +1,14 @@
 /**
- * `deno task bench:peers`: ours beside other tunnels in one run; writes docs/explanation/benchmarks.md.
+ * `deno task bench:peers`: compares Portway with other tunnels in one run, and writes docs/explanation/benchmarks.md.
  *
- *     --floor <folder>   race a floor too (see bench/main.ts)
- *     --minutes <n>      how long the run may take, about; 12 by default
+ *     --floor <folder>   include a floor (see bench/main.ts)
+ *     --minutes <n>      approximate duration; 12 by default
  *     --rounds <n>       rounds in turn; 3 by default
- *     --install          bring missing peers with package clients into bench/.cache first; that takes its time
- *     --idle <n>         idle tunnels of the larger count; 3000 by default, 0 leaves both counts out
+ *     --install          first install missing peers into bench/.cache, which takes time
+ *     --idle <n>         idle tunnels in the larger count; 3000 by default, 0 skips both counts
  *     --output <file>    docs/explanation/benchmarks.md by default
  *
- * Peers are programs in the folder `PORTWAY_PEERS`, in bench/.cache or on PATH. None is built here from its source.
+ * Peers are programs in the folder `PORTWAY_PEERS`, in bench/.cache or on PATH. No peer is built from source here.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -47,11 +47,11 @@ import type { MissingPeer, Peer } from "./types.ts";
 
 /** Crates that bench/files.ts looks for. */
 const FILE_SERVERS = ["dufs", "miniserve"];
-/** Share of the budget that goes to the rows of requests, and how many there are. */
+/** Share of the time for request rows, and their number. */
 const REQUESTS_SHARE = 0.5;
 const REQUEST_ROWS = 7;
 const IDLE_TUNNELS = 1000;
-/** Benchmarks of other handlers, which print Markdown; each is left out where its file is not there. */
+/** Benchmarks for other areas, which print Markdown. Missing files are skipped. */
 const OTHERS = [
   { title: "The proxy beside cors-anywhere", file: "bench/proxy.ts", takesSeconds: true },
   { title: "The file server beside dufs and miniserve", file: "bench/files.ts", takesSeconds: false },
@@ -79,7 +79,7 @@ async function main(): Promise<void> {
   const started = performance.now();
   const load = await chooseLoad(), rounds = Number(values.rounds);
   const seconds = Math.max(1, Number(values.minutes) * 60 * REQUESTS_SHARE / REQUEST_ROWS / (starts.size + 1) / rounds);
-  // wrk takes whole seconds.
+  // wrk accepts whole seconds only.
   const options: RowOptions = { generate: load.generate, rounds, seconds: Math.floor(seconds) };
   const service = await startService();
   const sections = await benchTunnels(starts, service.port, options, missing);
@@ -117,7 +117,9 @@ async function main(): Promise<void> {
   process.stdout.write(formatGoals(goals));
 }
 
-/** Small answers first; then bodies and streams, of which the memory is to tell, with everybody started anew. */
+/**
+ * Measures small responses first. Bodies and streams follow with restarted programs, so that their memory can be read.
+ */
 async function benchTunnels(
   starts: ReadonlyMap<string, StartContestant>,
   service: number,
@@ -139,7 +141,7 @@ async function benchTunnels(
   return [...sections, ...more];
 }
 
-/** Starts everybody once and gives each workload to all of them in turn. */
+/** Starts all contestants once and gives each workload to all in turn. */
 async function benchTogether(
   starts: ReadonlyMap<string, StartContestant>,
   service: number,
@@ -187,7 +189,7 @@ async function benchIdle(many: number, peers: readonly Peer[]): Promise<Section[
 
 async function runOthers(seconds: number): Promise<{ title: string; text: string }[]> {
   const extras: { title: string; text: string }[] = [];
-  // They look for their peers on PATH.
+  // Both look for their peers on PATH.
   const env = { PATH: peerPath() };
   for (const { title, file, takesSeconds } of OTHERS) {
     if (!existsSync(join(ROOT, file))) continue;
@@ -199,7 +201,7 @@ async function runOthers(seconds: number): Promise<{ title: string; text: string
   return extras;
 }
 
-/** A folder of this machine says nothing to a reader. */
+/** Folder names on this machine do not help a reader. */
 function hideFolders(args: readonly string[]): string[] {
   return args.map((arg) => arg.startsWith("/") ? "<folder>" : arg);
 }

@@ -5,7 +5,7 @@ import { findFreePort, whenListening } from "../programs/ports.ts";
 import { type Program, startProgram } from "../programs/process.ts";
 import type { IdleHost } from "../workloads/idle.ts";
 
-/** A piko server, with the ports that visitors and agents use. */
+/** A piko server with its visitor and agent ports. */
 export interface PikoServer extends Program {
   proxyPort: number;
   upstreamPort: number;
@@ -25,7 +25,7 @@ export async function startPikoServer(piko: string): Promise<PikoServer> {
   return { ...program, proxyPort, upstreamPort };
 }
 
-/** Its server, and an agent for each batch of tunnels: every listener has a connection of its own. */
+/** Starts a server, and one agent per batch. Each listener has its own connection. */
 export async function startIdlePiko(piko: string): Promise<IdleHost> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-piko-"));
   const server = await startPikoServer(piko);
@@ -55,7 +55,7 @@ export async function startIdlePiko(piko: string): Promise<IdleHost> {
 
 const listener = (id: string) => `  - endpoint_id: ${id}\n    addr: "9"\n    protocol: http\n    timeout: 30s\n`;
 
-/** Tunnels are counted where the system sees them: connections to the port that agents use. */
+/** Counts tunnels by system connections to the agent port. */
 async function whenConnected(port: number, count: number): Promise<void> {
   const wanted = new RegExp(`^ *\\d+: 0100007F:\\w+ 0100007F:${port.toString(16).toUpperCase().padStart(4, "0")} 01 `);
   for (let tries = 0; tries < 1200; tries++) {

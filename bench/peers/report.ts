@@ -8,11 +8,11 @@ import { formatNumber, formatTable } from "../report/table.ts";
 import type { Section, SectionRow } from "./rows.ts";
 import type { MissingPeer, Peer } from "./types.ts";
 
-/** Our row's name. */
+/** Name for our row. */
 export const OURS = "portway";
 
 export interface Report {
-  /** What the harness was told. */
+  /** Arguments for the harness. */
   command: string;
   load: string;
   rounds: number;
@@ -20,18 +20,18 @@ export interface Report {
   minutes: number;
   peers: readonly Peer[];
   missing: readonly MissingPeer[];
-  /** How ours and the others of the project's own are started. */
+  /** Start commands for our programs. */
   commands: readonly string[];
   sections: readonly Section[];
   goals: readonly Goal[];
   profiles: Profiles | null;
-  /** Tables of other benchmarks that ran along, as they printed them. */
+  /** Tables from other benchmarks in the same run, as printed. */
   extras: readonly { title: string; text: string }[];
 }
 
 const STOLEN = `${100 * MAX_STOLEN} %`;
 
-/** docs/explanation/benchmarks.md. */
+/** Returns the text for docs/explanation/benchmarks.md. */
 export function formatReport(report: Report): string {
   return [
     "# Benchmarks",
@@ -74,7 +74,7 @@ function formatSetting(report: Report): string {
   }`;
 }
 
-/** A section as a table; the ratio is that of its first column. */
+/** Returns a section as a table. The ratio refers to its first column. */
 function formatSection({ columns, rows }: Section): string {
   const [first] = columns;
   const figures = (row: SectionRow | undefined) => row?.rounds.map((round) => round[first.key]) ?? [];

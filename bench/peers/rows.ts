@@ -11,7 +11,7 @@ import { measureRequests } from "../workloads/requests.ts";
 import { warmUpAll } from "../workloads/warm_up.ts";
 import { measureEcho } from "../workloads/websocket.ts";
 
-/** One workload, and what it showed of each contestant: medians of the rounds, by column. */
+/** One workload with each contestant's medians by column. */
 export interface Section {
   title: string;
   columns: readonly Column[];
@@ -25,20 +25,20 @@ export interface Column {
 
 export interface SectionRow {
   name: string;
-  /** Medians by the keys of the columns. */
+  /** Medians by column key. */
   values: Record<string, number>;
-  /** The same of each round, in order. */
+  /** The same for each round, in order. */
   rounds: readonly Record<string, number>[];
-  /** Half of the range of the first column over the rounds, as a share of its median. */
+  /** Half the range in the first column, relative to its median. */
   spread: number;
-  /** Why there are no values. */
+  /** Reason for missing values. */
   failure?: string;
 }
 
 export interface RowOptions {
   generate: GenerateLoad;
   rounds: number;
-  /** Of one measurement under load. */
+  /** Duration for one measurement under load. */
   seconds: number;
 }
 
@@ -53,7 +53,7 @@ const REQUEST_COLUMNS = [
   { key: "cpuUs", title: "both µs/request" },
 ];
 
-/** Small answers to 128 connections, the clients' sessions over TLS. */
+/** Small responses over 128 connections, with client sessions over TLS. */
 export async function benchTls(all: readonly Contestant[], options: RowOptions): Promise<Section> {
   await warmUpAll(all, options.generate);
   const load = { ...options, path: "/", head: PLAIN, connections: 128 };
@@ -61,10 +61,10 @@ export async function benchTls(all: readonly Contestant[], options: RowOptions):
   return await benchSection(OVER_TLS, REQUEST_COLUMNS, all, options.rounds, measure);
 }
 
-/** Title of {@link benchTls}. */
+/** Title for {@link benchTls}. */
 export const OVER_TLS = "12 bytes, 128 connections, the client's session over TLS";
 
-/** Small answers: 12 bytes at 1, 32 and 128 connections with both kinds of heads, then 10 KB of JSON. */
+/** Small responses: 12 bytes at 1, 32 and 128 connections with both kinds of heads, then 10 KB JSON. */
 export async function benchRequests(all: readonly Contestant[], options: RowOptions): Promise<Section[]> {
   const sections: Section[] = [];
   const bench = async (title: string, path: string, head: Head, connections: number, those = all) => {
@@ -89,17 +89,17 @@ export async function benchRequests(all: readonly Contestant[], options: RowOpti
 
 const BULK_COLUMNS = [{ key: "mbPerSecond", title: "MB/s" }, { key: "cpuMsPer100Mb", title: "CPU ms/100 MB" }];
 
-/** A body of 1 GB takes seconds: it is its own average. Small ones take half a second, and differ by a third. */
+/** A 1 GB body takes seconds and is its own average. Small bodies take half a second and differ by a third. */
 const MOST_GB_ROUNDS = 2, LEAST_MB_ROUNDS = 15;
-/** Bodies of 1 MB each way, and seconds of messages, that are nobody's figure: runtimes compile meanwhile. */
+/** Unmeasured 1 MB bodies in each direction, and seconds with messages, while runtimes compile. */
 const FIRST_BODIES = 500, FIRST_SECONDS = 4;
 
 async function doFirst(all: readonly Contestant[], work: (contestant: Contestant) => Promise<unknown>): Promise<void> {
-  // Whoever fails does so again where it is told.
+  // Failures occur again during the measurement, which reports them.
   for (const contestant of all) await work(contestant).catch(() => {});
 }
 
-/** Bodies of 1 MB and of 1 GB, both ways. */
+/** 1 MB and 1 GB bodies, in both directions. */
 export async function benchBulk(all: readonly Contestant[], { rounds }: RowOptions): Promise<Section[]> {
   const uploading = all.filter((contestant) => !contestant.lacks.has("upload"));
   await doFirst(all, (contestant) => measureDownload(contestant, 1e6, FIRST_BODIES));
@@ -121,7 +121,7 @@ export async function benchBulk(all: readonly Contestant[], { rounds }: RowOptio
   return [...sections, benchMemory(AFTER_BULK, all)];
 }
 
-/** What programs have that have carried requests, or bodies, and nothing else. */
+/** Memory in programs that have carried requests, or bodies, and no other load. */
 export const AFTER_REQUESTS = "memory after these requests", AFTER_BULK = "memory after these bodies";
 
 function benchMemory(title: string, all: readonly Contestant[]): Section {
@@ -143,7 +143,7 @@ function benchMemory(title: string, all: readonly Contestant[]): Section {
   return { title, columns, rows };
 }
 
-/** The time to the first byte of an answer whose second piece comes a second later. */
+/** Time to the first byte when the second chunk follows a second later. */
 export function benchFirstByte(all: readonly Contestant[], { rounds }: RowOptions): Promise<Section> {
   const able = all.filter((contestant) => !contestant.lacks.has("stream"));
   return benchSection("first byte of a streamed answer", [{ key: "ms", title: "ms" }], able, rounds, async (one) => ({
@@ -151,7 +151,7 @@ export function benchFirstByte(all: readonly Contestant[], { rounds }: RowOption
   }));
 }
 
-/** Small messages over eight WebSockets with sixteen on the way each. */
+/** Small messages over eight WebSockets with sixteen in flight on each. */
 export async function benchEcho(all: readonly Contestant[], { rounds, seconds }: RowOptions): Promise<Section> {
   const columns = [
     { key: "messagesPerSecond", title: "messages/s" },
@@ -166,7 +166,7 @@ export async function benchEcho(all: readonly Contestant[], { rounds, seconds }:
 const DELAY_MS = 25;
 const DELAYED_BYTES = 1e8;
 
-/** Small answers and one body each way with a TCP relay between client and relay that delays every byte by 25 ms each way. */
+/** Small responses and one body in each direction, with a TCP relay in between that delays each byte by 25 ms. */
 export async function benchDelay(starts: ReadonlyMap<string, StartContestant>, service: number): Promise<Section> {
   const columns = [
     { key: "freshMs", title: "12 bytes, new connection ms" },
@@ -200,7 +200,7 @@ export async function benchDelay(starts: ReadonlyMap<string, StartContestant>, s
   return section;
 }
 
-/** What was measured once. */
+/** Returns a row for a single measurement. */
 export function rowOfOne(name: string, values: Record<string, number>): SectionRow {
   return { name, values, rounds: [values], spread: NaN };
 }
@@ -224,7 +224,7 @@ async function benchSection<Result extends Record<keyof Result, number>>(
   return { title, columns, rows };
 }
 
-/** The first line of an error, for a table. */
+/** Returns an error's first line, for a table. */
 export function describeFailure(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split("\n")[0].slice(0, 120);
 }

@@ -9,7 +9,7 @@ import { findBinary } from "./find.ts";
 import { OURS } from "./report.ts";
 import { startFrp } from "./tunnels.ts";
 
-/** Who can be compared with the client's session over TLS, visitors without it: ours and frp, as far as they are here. */
+/** Starts the contestants that support client sessions over TLS with plain visitors: Portway and frp if installed. */
 export async function startOverTls(service: number): Promise<Contestant[]> {
   const frps = findBinary("frps"), frpc = findBinary("frpc"), stunnel = findBinary("stunnel");
   const contestants: Contestant[] = [];
@@ -18,7 +18,7 @@ export async function startOverTls(service: number): Promise<Contestant[]> {
   return contestants;
 }
 
-/** TLS is ended by a proxy in front of the server, which counts as part of it; visitors come without. */
+/** A proxy in front of the server ends TLS and counts as part of it. Visitors connect without TLS. */
 async function startPortwayOverTls(stunnel: string, service: number): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-tls-"));
   const pids: number[] = [], stops: (() => Promise<void>)[] = [];

@@ -8,7 +8,7 @@ import { findBinary, findCrate, type FindOptions, readVersion } from "./find.ts"
 import { startIdlePiko, startPikoServer } from "./piko.ts";
 import type { MissingPeer, Peer } from "./types.ts";
 
-/** The tunnels of others that are here, and those that are not. */
+/** Returns the installed peers and the missing ones. */
 export async function findTunnels(options: FindOptions): Promise<(Peer | MissingPeer)[]> {
   return [
     await findFrp(),
@@ -39,7 +39,7 @@ async function findFrp(): Promise<Peer | MissingPeer> {
   };
 }
 
-/** Starts frp. With `isSecure` its client goes to its server by TLS, which is its default. */
+/** Starts frp. With `isSecure`, its client uses TLS, which is frp's default. */
 export async function startFrp(
   frps: string,
   frpc: string,
@@ -130,11 +130,11 @@ async function findBore(options: FindOptions): Promise<Peer | MissingPeer> {
   };
 }
 
-/** bore's control port cannot be chosen. */
+/** bore's control port is fixed. */
 const BORE_PORT = 7835;
 
 async function startBore(bore: string, { service, between }: ContestantOptions): Promise<Contestant> {
-  if (between !== undefined) throw new Error("its control port cannot be chosen, so nothing can be put in between");
+  if (between !== undefined) throw new Error("the control port is fixed, so no delay is possible");
   const port = await findFreePort();
   const server = startProgram(bore, ["server", "--bind-addr", "127.0.0.1"]);
   await whenListening(BORE_PORT);
@@ -184,7 +184,7 @@ http {
   return await openContestant("nginx", { port, host: `127.0.0.1:${port}` }, server, null, folder);
 }
 
-/** Waits until visitors get answers, and ties the two programs together. */
+/** Waits until visitors get responses, and ties the two programs together. */
 async function openContestant(
   name: string,
   endpoint: Endpoint,
@@ -216,7 +216,7 @@ async function openContestant(
 
 const ANSWER_TRIES = 100;
 
-/** Asks with curl, which sends the Host that it is told. */
+/** Sends a request with curl, which allows any Host. */
 async function answers({ port, host }: Endpoint): Promise<boolean> {
   const url = `http://127.0.0.1:${port}/`;
   return await runProgram("curl", ["-sf", "-m", "2", "-o", "/dev/null", "-H", `Host: ${host}`, url]) !== null;

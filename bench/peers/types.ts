@@ -1,20 +1,20 @@
 import type { StartContestant } from "../programs/types.ts";
 import type { StartIdleHost } from "../workloads/idle.ts";
 
-/** Another tunnel, as this machine has it. */
+/** Another tunnel, as installed on this machine. */
 export interface Peer {
   name: string;
-  /** What it does and does not do beside us. */
+  /** Differences from Portway. */
   about: string;
   version: string;
   start: StartContestant;
-  /** How its idle tunnels are opened, where each has a connection of its own as ours have. */
+  /** Opens its idle tunnels, if each has its own connection as in Portway. */
   startIdle?: StartIdleHost;
-  /** How it was started, a line a program. */
+  /** Start commands, one line per program. */
   commands: readonly string[];
 }
 
-/** A peer that cannot be measured here, and why. */
+/** An unmeasurable peer, with the reason. */
 export interface MissingPeer {
   name: string;
   missing: string;

@@ -1,10 +1,10 @@
-// A TCP relay that delivers every byte later. Arguments: the port to lead to, milliseconds each way. Prints its port.
+// A TCP relay that delivers every byte later. Arguments: target port, milliseconds per direction. Prints its port.
 import { connect, createServer, type Socket } from "node:net";
 import process from "node:process";
 
 const [target, delayMs] = process.argv.slice(2).map(Number);
 
-/** Passes bytes on in order, each `delayMs` after it came. */
+/** Passes bytes on in order, each `delayMs` after its arrival. */
 function pipeLate(from: Socket, to: Socket): void {
   from.setNoDelay(true);
   from.on("data", (bytes) => setTimeout(() => to.writable && to.write(bytes), delayMs));

@@ -1,11 +1,11 @@
-// Opens idle tunnels of ours in one process: the server's URL, then how many for each line "<count>\n" on stdin.
-// Prints "open <total>" when all of them are there.
+// Opens idle tunnels in one process: arguments are the server URL; each stdin line "<count>
+// " opens that many more. Prints "open <total>" once all are open.
 import { createInterface } from "node:readline";
 import process from "node:process";
 import { createEphemeralTunnel, createUpstream, runTunnel } from "../../client/tunnel/mod.ts";
 import { openConnector } from "../../net/connection/mod.ts";
 
-/** Tunnels that are being opened at a time. */
+/** Tunnels that open concurrently. */
 const AT_A_TIME = 32;
 
 const server = new URL(process.argv[2]);

@@ -1,8 +1,9 @@
-// The local service that every contestant leads to. Prints its port.
-//   /            12 bytes                     /json        10 KB of JSON
-//   /bytes/<n>   n bytes, with a length       /stream      a piece at once, the next one a second later
-//   /text/<n>    the same as lines of text, some with links to its own address
-//   /sink        reads what is sent           /echo        a WebSocket that sends back what it gets
+// The local service for every contestant. Prints its port.
+//
+//   /            12 bytes                     /json        10 KB JSON
+//   /bytes/<n>   n bytes, with a length       /stream      two chunks, a second apart
+//   /text/<n>    n bytes in lines, some with links to the service
+//   /sink        reads the request body       /echo        a WebSocket echo
 const PIECE = new Uint8Array(256 * 1024).fill(120);
 const SMALL = new TextEncoder().encode("hello world\n");
 const JSON_BODY = createJson(10_240);
@@ -16,7 +17,7 @@ function createJson(size: number): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text.padEnd(size));
 }
 
-/** Lines of text; one in a hundred has a link, as in a long page. */
+/** Lines with text; one in a hundred contains a link, as in a long page. */
 const createText = (port: number) =>
   new TextEncoder().encode(
     `${"It was the best of times, it was the worst of times: the season of light, and of darkness.\n".repeat(99)}` +
@@ -54,7 +55,7 @@ function answerStream(): Response {
           controller.enqueue(SMALL);
           controller.close();
         } catch {
-          // The visitor has left, which the stream was told of in another way than by `cancel`.
+          // The visitor disconnected, and the stream already ended.
         }
       }, 1000);
     },

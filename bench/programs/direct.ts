@@ -1,6 +1,6 @@
 import type { Contestant, ContestantOptions } from "./types.ts";
 
-/** Nothing between the visitor and the service. */
+/** A direct connection between visitor and service. */
 export function startDirect({ service }: ContestantOptions): Promise<Contestant> {
   return Promise.resolve({
     name: "direct",

@@ -4,9 +4,8 @@ import { startProgram } from "./process.ts";
 import type { Contestant, ContestantOptions, StartContestant } from "./types.ts";
 
 /**
- * A bare relay and client, `relay.ts <port>` and `client.ts <relay port> <service port>` in a folder: the least work
- * that the job takes. Answers with a length only, and not many of 10 KB at a time; no request bodies and no
- * WebSockets.
+ * A bare relay and client, `relay.ts <port>` and `client.ts <relay port> <service port>` in a folder: the minimum for
+ * the task. Supports only responses with a length, few 10 KB responses at once, no request bodies and no WebSockets.
  */
 export function createFloor(folder: string): StartContestant {
   return async ({ service, between }: ContestantOptions): Promise<Contestant> => {

@@ -3,12 +3,12 @@ import process from "node:process";
 import { type Program, startProgram } from "./process.ts";
 
 const FOLDER = import.meta.dirname ?? ".";
-/** The folder of this project. */
+/** The project's folder. */
 export const ROOT = join(FOLDER, "../..");
-/** The Deno that runs this benchmark. */
+/** The Deno executable that runs this benchmark. */
 export const DENO = process.execPath;
 
-/** A program of the harness with the port it listens on. */
+/** A harness program with its port. */
 export interface Helper extends Program {
   port: number;
 }

@@ -6,43 +6,43 @@ import { DENO, ROOT } from "./helpers.ts";
 import { type Program, startProgram } from "./process.ts";
 import type { Contestant, ContestantOptions } from "./types.ts";
 
-/** Limits that a benchmark runs into and a relay for strangers should have. */
+/** Limits that a benchmark reaches and a public relay needs. */
 const LIFTED = ["--ephemeral-bytes", "900000000000000", "--tunnels-per-minute", "1000000"];
 
-/** A server of ours, on a free port, that keeps its data in `folder`. */
+/** A Portway server on a free port, with its data in `folder`. */
 export interface PortwayServer extends Program {
   port: number;
 }
 
-/** How one program of ours is run besides what its users do. */
+/** Differences from the usual start of one Portway program. */
 export interface Variant {
   /** Standard output goes to /dev/null. */
   silent?: boolean;
-  /** Flags of Deno, e.g. `--preload`. */
+  /** Deno flags, for example `--preload`. */
   deno?: readonly string[];
   env?: Record<string, string>;
-  /** Flags of the program. */
+  /** Program flags. */
   flags?: readonly string[];
-  /** Files and sockets that the server may have open; what this process may when left out. */
+  /** Maximum open files and sockets for the server; inherited if left out. */
   descriptors?: number;
   /** The server ends TLS itself, for visitors and clients. */
   isSecure?: boolean;
-  /** The client goes to the server by TLS, which something in between ends. */
+  /** The client connects with TLS, which a program in between ends. */
   trusts?: boolean;
 }
 
 const CERTIFICATES = join(ROOT, "net/connection/testdata");
-/** A certificate of localhost, and its key. */
+/** A localhost certificate and its key. */
 export const CERTIFICATE: string = join(CERTIFICATES, "leaf.pem"), KEY: string = join(CERTIFICATES, "leaf.key");
-/** Whose signature it has. */
+/** The certificate's issuer. */
 export const AUTHORITY: string = join(CERTIFICATES, "ca.pem");
 const TLS_FLAGS = ["--tls-cert", CERTIFICATE, "--tls-key", KEY];
 const TRUST_FLAGS = ["--ca-certs", AUTHORITY];
 
-/** For V8, as `deno task start` and docs/guides/install.md have it. */
+/** V8 flags, as in `deno task start` and docs/guides/install.md. */
 export const HEAP_FLAGS: string = readV8Flags();
 
-/** Starts the server as its users do, with the limits lifted that many tunnels from one address would meet. */
+/** Starts the server as users do, without the limits for many tunnels from one address. */
 export async function startPortwayServer(
   folder: string,
   flags: readonly string[] = [],
@@ -59,7 +59,7 @@ export async function startPortwayServer(
   return { ...program, port: Number(port) };
 }
 
-/** Server and client as their users run them: the client's request log is read as by a terminal. */
+/** Starts server and client as users do. The harness reads the client's request log like a terminal. */
 export function startPortway(options: ContestantOptions): Promise<Contestant> {
   return startTunnel("portway", options);
 }
@@ -69,12 +69,12 @@ export function startPortwaySilent(options: ContestantOptions): Promise<Contesta
   return startTunnel("portway, log to /dev/null", options, {}, { silent: true });
 }
 
-/** The same with links in what the service answers made public. */
+/** The same with link rewriting. */
 export function startPortwayRewriting(options: ContestantOptions): Promise<Contestant> {
   return startTunnel("portway --localhost-rewrite", options, {}, { flags: ["--localhost-rewrite"] });
 }
 
-/** Server and client, each run in its own way. */
+/** Starts server and client with their own variants. */
 export async function startTunnel(
   name: string,
   { service, between }: ContestantOptions,
@@ -111,7 +111,7 @@ export async function startTunnel(
   };
 }
 
-/** The tunnel's host, from what the client keeps for `--resume`: its output may go nowhere. */
+/** Returns the tunnel's host from the client's `--resume` data, because its output can be discarded. */
 async function findHost(configDir: string): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
     for (const file of listFiles(join(configDir, "tunnels"))) {
@@ -127,7 +127,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    return ""; // It was a file on its way to its name.
+    return ""; // The file disappeared during its rename.
   }
 }
 
@@ -136,6 +136,6 @@ function listFiles(folder: string): string[] {
     return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile())
       .map((entry) => join(folder, entry.name));
   } catch {
-    return []; // The client has not made it yet.
+    return []; // The client has not created it yet.
   }
 }

@@ -7,10 +7,10 @@ import { startPortwayServer } from "./portway.ts";
 import { startProgram } from "./process.ts";
 
 const OPENER = join(import.meta.dirname ?? ".", "_idle_tunnels.ts");
-/** How long a tunnel may take to open before the run is given up, in milliseconds. */
+/** Time limit for opening one tunnel, in milliseconds. */
 const OPEN_MS = 50;
 
-/** A server of ours and one process that opens tunnels to it with our library. */
+/** Starts a server, and one process that opens tunnels with the library. */
 export async function startIdlePortway(): Promise<IdleHost> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-idle-"));
   const limits = ["--max-sessions-per-address", "1000000", "--max-connections-per-address", "1000000"];

@@ -2,31 +2,31 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
 
-/** Output kept, in characters, to look for what a program says when it is ready. */
+/** Kept output in characters, to search for readiness messages. */
 const MAX_KEPT = 64 * 1024;
 const READY_MS = 30_000;
 
-/** A program that the benchmark runs. Its output is read all the time, as a terminal would. */
+/** A program in the benchmark. The harness reads its output continuously, like a terminal. */
 export interface Program {
   readonly pid: number;
   /**
-   * Waits until the program has printed what `pattern` matches.
+   * Waits until the program has printed a match for `pattern`.
    * @param withinMs half a minute by default
-   * @throws Error with the program's output when it ends first or does not say so in time
+   * @throws Error with the program's output when it ends first or does not print it in time
    */
   until(pattern: RegExp, withinMs?: number): Promise<RegExpExecArray>;
-  /** The last whole line it has printed; "" before one. */
+  /** The last complete line; "" without one. */
   lastLine(): string;
   /** Writes a line to its standard input. */
   send(line: string): void;
-  /** Resolves once the program has ended; it is killed after two seconds. */
+  /** Ends the program, with SIGKILL after two seconds. Resolves after its end. */
   stop(): Promise<void>;
 }
 
 export interface ProgramOptions {
   cwd?: string;
   env?: Record<string, string>;
-  /** Send standard output to /dev/null instead of reading it. */
+  /** Sends standard output to /dev/null instead of reading it. */
   silent?: boolean;
 }
 
@@ -34,7 +34,7 @@ const running = new Set<ChildProcess>();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
-/** Starts a program. It ends with this process at the latest. */
+/** Starts a program. Both end together at the latest. */
 export function startProgram(command: string, args: readonly string[], options: ProgramOptions = {}): Program {
   const child = spawn(command, args, {
     cwd: options.cwd,
@@ -97,7 +97,7 @@ export function startProgram(command: string, args: readonly string[], options: 
   };
 }
 
-/** Runs a program to its end and returns what it printed, or null when it cannot be run or fails. */
+/** Runs a program to its end and returns its output, or null when it cannot run or fails. */
 export async function runProgram(
   command: string,
   args: readonly string[],

@@ -1,5 +1,5 @@
-// Loaded before a program of ours (`deno run --preload`): on SIGUSR2 takes a CPU profile for PROFILE_SECONDS and
-// writes it to PROFILE_FILE. An inspector from outside would make the runtime report every WebSocket frame to it.
+// Loaded before a Portway program (`deno run --preload`). On SIGUSR2 it takes a CPU profile for PROFILE_SECONDS and
+// writes it to PROFILE_FILE. An outside inspector would make the runtime report every WebSocket frame to it.
 import { writeFileSync } from "node:fs";
 import { Session } from "node:inspector";
 import process from "node:process";

@@ -1,19 +1,19 @@
-/** Where visitors reach a contestant: they connect to 127.0.0.1 and say the Host. */
+/** A contestant's visitor address: visitors connect to 127.0.0.1 and send this Host. */
 export interface Endpoint {
   port: number;
   host: string;
-  /** TLS is ended there, with a certificate of localhost's. */
+  /** The contestant ends TLS there, with a localhost certificate. */
   isSecure?: boolean;
 }
 
-/** A running way from a visitor to the local service. */
+/** A running path from a visitor to the local service. */
 export interface Contestant {
   name: string;
   endpoint: Endpoint;
-  /** Processes whose CPU and memory count for each end; empty where there is no such end. */
+  /** Processes for the CPU and memory figures at each end; empty without such an end. */
   relay: readonly number[];
   client: readonly number[];
-  /** What it cannot carry; those workloads are left out. */
+  /** Unsupported workloads, which are skipped. */
   lacks: ReadonlySet<Ability>;
   stop(): Promise<void>;
 }
@@ -21,11 +21,11 @@ export interface Contestant {
 export type Ability = "upload" | "websocket" | "stream" | "json";
 
 export interface ContestantOptions {
-  /** Port of the local service. */
+  /** The local service's port. */
   service: number;
-  /** Puts something between client and relay: given the relay's port, the port that the client shall use. */
+  /** Puts a program between client and relay: takes the relay's port and returns the port for the client. */
   between?(relayPort: number): Promise<number>;
 }
 
-/** Starts a contestant and resolves once visitors get answers. */
+/** Starts a contestant and resolves once visitors get responses. */
 export type StartContestant = (options: ContestantOptions) => Promise<Contestant>;

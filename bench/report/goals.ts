@@ -1,17 +1,17 @@
 import { formatNumber, formatTable } from "./table.ts";
 
-/** What a figure is held to. */
+/** A bound for a figure. */
 export interface Goal {
   name: string;
   value: number;
-  /** Its standard error; NaN or left out where that is not known. */
+  /** Standard error; NaN or left out if unknown. */
   error?: number;
-  /** The bound, included. */
+  /** The inclusive bound. */
   bound: number;
   kind: "at most" | "at least";
 }
 
-/** The goals with whether they are met, as a table. */
+/** Returns the goals and their results as a table. */
 export function formatGoals(goals: readonly Goal[]): string {
   const rows = goals.map((goal) => [
     goal.name,

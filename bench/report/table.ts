@@ -1,4 +1,4 @@
-/** Rows of texts as a Markdown table with columns of equal width, numbers to the right. */
+/** Returns rows as a Markdown table with equal column widths and right-aligned numbers. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((name, column) => Math.max(name.length, 3, ...rows.map((row) => row[column].length)));
   const isNumber = header.map((_, column) => column > 0 && rows.every((row) => /^[-–\d.]|^$/.test(row[column])));
@@ -8,7 +8,7 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   return [line(header), `|${rule.join("|")}|`, ...rows.map(line)].join("\n") + "\n";
 }
 
-/** A number with three digits that count, a dash where there is none. */
+/** Returns a number with three significant digits, or a dash without one. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (Math.abs(value) >= 100) return String(Math.round(value));

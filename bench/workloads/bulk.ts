@@ -4,13 +4,13 @@ import type { Contestant } from "../programs/types.ts";
 
 export interface BulkResult {
   mbPerSecond: number;
-  /** CPU of relay and client for 100 MB, in milliseconds. */
+  /** CPU milliseconds in relay and client for 100 MB. */
   cpuMsPer100Mb: number;
 }
 
 const PIECE = new Uint8Array(256 * 1024).fill(120);
 
-/** One body of `size` bytes from the service to a visitor, `count` times over one connection. */
+/** Downloads one body with `size` bytes from the service, `count` times over one connection. */
 export const measureDownload = (contestant: Contestant, size: number, count = 1): Promise<BulkResult> =>
   measure(contestant, size * count, async (connection) => {
     const request = encodeRequest(contestant.endpoint, "GET", `/bytes/${size}`);
@@ -20,14 +20,14 @@ export const measureDownload = (contestant: Contestant, size: number, count = 1)
     }
   });
 
-/** One text of `size` bytes from the service to a visitor, who may get a longer one. */
+/** Downloads one text with `size` bytes from the service. Link rewriting can make it longer. */
 export const measureText = (contestant: Contestant, size: number): Promise<BulkResult> =>
   measure(contestant, size, async (connection) => {
     await connection.write(encodeRequest(contestant.endpoint, "GET", `/text/${size}`));
     await finish(connection, size);
   });
 
-/** One body of `size` bytes from a visitor to the service, `count` times over one connection. */
+/** Uploads one body with `size` bytes to the service, `count` times over one connection. */
 export const measureUpload = (contestant: Contestant, size: number, count = 1): Promise<BulkResult> =>
   measure(contestant, size * count, async (connection) => {
     const request = encodeRequest(contestant.endpoint, "POST", "/sink", [["Content-Length", String(size)]]);
@@ -42,7 +42,7 @@ export const measureUpload = (contestant: Contestant, size: number, count = 1): 
 
 async function finish(connection: VisitorConnection, least: number): Promise<void> {
   const head = await connection.readHead();
-  if (head.status !== 200) throw new Error(`a body was answered with ${head.status}`);
+  if (head.status !== 200) throw new Error(`a body got status ${head.status}`);
   if (await connection.drain(head) < least) throw new Error("a body came short");
 }
 

@@ -1,10 +1,10 @@
 import { readMemory } from "../measure/process_stats.ts";
 
-/** A relay to which tunnels can be opened that then carry nothing. */
+/** A relay for idle tunnels. */
 export interface IdleHost {
   name: string;
   relay: number;
-  /** Opens `count` more, in a process of their own or one that has some already, and returns that process. */
+  /** Opens `count` more tunnels in a new or existing process, and returns that process. */
   open(count: number): Promise<number>;
   stop(): Promise<void>;
 }
@@ -12,25 +12,24 @@ export interface IdleHost {
 export type StartIdleHost = () => Promise<IdleHost>;
 
 export interface IdleResult {
-  /** Memory of the relay for each idle tunnel, in bytes. */
+  /** Relay memory per idle tunnel, in bytes. */
   relayBytes: number;
-  /** Memory of the process that holds the clients' ends, for each of its tunnels, in bytes. */
+  /** Client process memory per idle tunnel, in bytes. */
   clientBytes: number;
-  /** Tunnels made and connected per second. */
+  /** Created and connected tunnels per second. */
   perSecond: number;
 }
 
-/** Tunnels opened before the first look, so that what is loaded and compiled once does not count. */
+/** Tunnels before the first measurement, so that one-time loading and compiling does not count. */
 const WARM_UP = 100;
 /**
- * A tunnel that was opened a moment ago is not idle yet: runtimes give back what opening it took after half a minute of
- * rest. Heartbeats fall into this time.
+ * A new tunnel is not idle yet: runtimes free its start-up memory after half a minute. Heartbeats occur in this time.
  */
 const REST_MS = 35_000;
 
 /**
- * Opens `count` tunnels that carry nothing on a relay of each kind, and looks at the memory. They rest together.
- * @returns for each name, in their order, a result or the error that kept it from one
+ * Opens `count` idle tunnels on each kind of relay, and measures the memory. All rest together.
+ * @returns a result or an error for each name, in order
  */
 export async function measureIdleTunnels(
   starts: ReadonlyMap<string, StartIdleHost>,
@@ -38,7 +37,7 @@ export async function measureIdleTunnels(
 ): Promise<Map<string, IdleResult | Error>> {
   const results = new Map<string, IdleResult | Error>();
   const runs = new Map<string, IdleRun>();
-  /** Takes every run that goes on a step further; one that fails stays behind. */
+  /** Takes every remaining run one step further. Failed runs stay behind. */
   async function step(go: (run: IdleRun, name: string) => void | Promise<void>): Promise<void> {
     for (const [name, run] of runs) {
       try {
@@ -62,7 +61,7 @@ export async function measureIdleTunnels(
   return new Map([...starts.keys()].map((name) => [name, results.get(name)!]));
 }
 
-/** One relay on its way through the measurement. */
+/** One relay during the measurement. */
 class IdleRun {
   host: IdleHost | null = null;
   #warmClient = 0;

@@ -3,8 +3,8 @@ import { median } from "../measure/stats.ts";
 import type { Contestant } from "../programs/types.ts";
 
 /**
- * How long a path takes to answer on an idle connection, in milliseconds: from the request to the first byte of the
- * body, the median of several. The rest of each answer is read before the next is asked for.
+ * Returns the time to the first body byte on an idle connection, in milliseconds: the median of several requests. The
+ * rest of each response is read before the next request.
  */
 export async function measureFirstByte({ endpoint }: Contestant, path: string, tries: number): Promise<number> {
   const times: number[] = [];
@@ -24,7 +24,7 @@ export async function measureFirstByte({ endpoint }: Contestant, path: string, t
   return median(times);
 }
 
-/** The same for small answers over one connection that stays open. */
+/** The same for small responses over one open connection. */
 export async function measureKeptAlive({ endpoint }: Contestant, path: string, tries: number): Promise<number> {
   const connection = await VisitorConnection.open(endpoint);
   const times: number[] = [];

@@ -11,7 +11,7 @@ import { warmUp } from "./warm_up.ts";
 const HOOK = join(ROOT, "bench/programs/profile_hook.ts");
 const CONNECTIONS = 128;
 
-/** A function and its share of a program's busy time. */
+/** A function with its share in a program's busy time. */
 export interface Cost {
   where: string;
   share: number;
@@ -22,7 +22,10 @@ export interface Profiles {
   client: Cost[];
 }
 
-/** Where relay and client of ours spend their time under small requests of 128 connections, the dearest first. */
+/**
+ * Returns the functions in relay and client that take the most time under small requests over 128 connections, largest
+ * first.
+ */
 export async function profileTunnel(service: number, generate: GenerateLoad, seconds: number): Promise<Profiles> {
   const folder = mkdtempSync(join(tmpdir(), "portway-bench-profile-"));
   const files = { relay: join(folder, "relay.json"), client: join(folder, "client.json") };
@@ -56,7 +59,7 @@ async function whenThere(files: readonly string[]): Promise<void> {
   }
 }
 
-/** A profile as V8 writes it: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
+/** V8's profile format: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
   samples: number[];
@@ -64,7 +67,7 @@ interface CpuProfile {
 }
 
 function readCosts(file: string): Cost[] {
-  // V8 wrote it, a moment ago, for us.
+  // V8 wrote this file for this program.
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, "utf8")) as CpuProfile;
   const names = new Map(nodes.map(({ id, callFrame }) => [id, describeFrame(callFrame)]));
   const times = new Map<string, number>();
@@ -78,7 +81,7 @@ function readCosts(file: string): Cost[] {
   return [...times].map(([where, time]) => ({ where, share: time / busy })).toSorted((a, b) => b.share - a.share);
 }
 
-/** The program waits, or the profiler itself works. */
+/** Waiting, or the profiler's own work. */
 const IDLE: ReadonlySet<string> = new Set(["(idle)", "post (runtime)"]);
 
 function describeFrame({ functionName, url, lineNumber }: CpuProfile["nodes"][number]["callFrame"]): string {

@@ -14,14 +14,14 @@ export interface RequestsResult {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** CPU a request, in microseconds. */
+  /** CPU per request, in microseconds. */
   relayUs: number;
   clientUs: number;
-  /** Both together. */
+  /** Relay and client together. */
   cpuUs: number;
 }
 
-/** Small answers as fast as they come. */
+/** Measures small responses at full speed. */
 export async function measureRequests(
   { endpoint, relay, client }: Contestant,
   { generate, ...load }: RequestsOptions,

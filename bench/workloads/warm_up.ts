@@ -1,19 +1,19 @@
 import { BROWSER, type GenerateLoad } from "../load/mod.ts";
 import type { Contestant } from "../programs/types.ts";
 
-/** At 128 connections the last of what runs often is compiled after five seconds or so, on two processors. */
+/** At 128 connections and two cores, V8 compiles the last hot code after about five seconds. */
 const SECONDS = 8;
 
 /**
- * Has a contestant answer small requests until its code has been compiled: the first ten thousand cost two to three times
- * as much as the rest, whoever they are measured with.
+ * Sends small requests until a contestant's code is compiled. The first ten thousand cost two to three times as much as
+ * later ones.
  * @throws Error when requests failed
  */
 export async function warmUp({ endpoint }: Pick<Contestant, "endpoint">, generate: GenerateLoad): Promise<void> {
   await generate({ endpoint, path: "/", head: BROWSER, connections: 128, seconds: SECONDS });
 }
 
-/** Warms up one after the other. Whoever fails does so again where it is told. */
+/** Warms up all contestants one after another. Failures occur again during the measurement. */
 export async function warmUpAll(all: readonly Contestant[], generate: GenerateLoad): Promise<void> {
   for (const contestant of all) await warmUp(contestant, generate).catch(() => {});
 }

@@ -5,18 +5,18 @@ import type { Contestant } from "../programs/types.ts";
 
 export interface EchoResult {
   messagesPerSecond: number;
-  /** CPU of relay and client a message, there and back, in microseconds. */
+  /** CPU microseconds in relay and client per message and echo. */
   cpuUs: number;
-  /** There and back of one message alone, the median, in milliseconds. */
+  /** Round-trip time for a single message, the median, in milliseconds. */
   latencyMs: number;
 }
 
-/** WebSockets that are kept busy, and messages each has on the way. */
+/** Busy WebSockets, and messages in flight on each. */
 const SOCKETS = 8;
 const IN_FLIGHT = 16;
 const ALONE = 200;
 
-/** Small text messages to an echo and back. */
+/** Measures small text messages to an echo and back. */
 export async function measureEcho({ endpoint, relay, client }: Contestant, seconds: number): Promise<EchoResult> {
   const sockets: EchoSocket[] = [];
   try {
@@ -44,7 +44,7 @@ async function measureAlone(socket: EchoSocket): Promise<number> {
   return median(times);
 }
 
-/** Sends a message for every one that comes back. Returns how many came. */
+/** Sends a message for every received one. Returns the number received. */
 async function keepBusy(socket: EchoSocket, until: number): Promise<number> {
   await socket.send(IN_FLIGHT);
   let received = 0;
