@@ -1,5 +1,5 @@
 import { errorResponse, HttpError, nothingHere } from "../../common/http_error.ts";
-import type { Exchange, ExchangeHandler } from "../../net/listener/mod.ts";
+import { BodyCut, type Exchange, type ExchangeHandler } from "../../net/listener/mod.ts";
 import { describeError, type Logger, stackOf } from "../../common/log.ts";
 import type { Answer, Handler } from "../http/mod.ts";
 import { StoreUnavailable } from "../store/mod.ts";
@@ -40,7 +40,12 @@ function tryHandler(handler: Handler, exchange: Exchange, log: Logger): Answer |
 }
 
 /** Turns an error into a response. Details that visitors must not read stay in the log. */
-function refuse(handler: Handler, error: unknown, exchange: Exchange, log: Logger): Response {
+function refuse(handler: Handler, error: unknown, exchange: Exchange, log: Logger): Answer {
+  // The visitor left or broke its body off: the server has not failed, and has no one to respond to.
+  if (error instanceof BodyCut) {
+    exchange.response.cut();
+    return null;
+  }
   const known = toHttpError(error, exchange, log);
   return handler.refuse?.(known, exchange) ?? errorResponse(known, exchange.header("accept"));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { HttpError } from "../../common/http_error.ts";
-import type { Exchange } from "../../net/listener/mod.ts";
+import { BodyCut, type Exchange } from "../../net/listener/mod.ts";
 import { createLogger, silentLogger } from "../../common/log.ts";
 import { createApp } from "./app.ts";
 import type { Handler } from "../http/mod.ts";
@@ -53,4 +53,19 @@ Deno.test("a face that fails answers 500 and says no more, now or later", async 
     assert.doesNotMatch(answer, /secret/);
   }
   assert.equal(lines.length, 2);
+});
+
+Deno.test("a body that its visitor broke off gets no response, and the log no entry", async () => {
+  const lines: string[] = [];
+  const log = createLogger({ format: "text", write: (line) => lines.push(line) });
+  let cuts = 0;
+  const exchange = { ...ask("h", "/"), response: { cut: () => cuts++ } } as unknown as Exchange;
+  for (
+    const handle of [() => Promise.reject(new BodyCut("the visitor left")), () => {
+      throw new BodyCut("the body is malformed");
+    }]
+  ) {
+    assert.equal(await createApp([{ handle }], log)(exchange), null);
+  }
+  assert.deepEqual([cuts, lines], [2, []]);
 });
