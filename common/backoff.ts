@@ -1,21 +1,21 @@
-/** Bounds of the waits, in milliseconds; the bound doubles with every attempt. `random` gives 0 to below 1. */
+/** Backoff delays in milliseconds. The bound doubles with every attempt. `random` returns 0 to below 1. */
 export interface BackoffOptions {
-  /** Longest first wait, in milliseconds. */
+  /** Longest first delay, in milliseconds. */
   initialMs: number;
-  /** Longest wait at all. */
+  /** Longest delay, in milliseconds. */
   maxMs: number;
   random?: () => number;
 }
 
-/** Waits between attempts that grow, with jitter, so that many clients of a server that restarts do not come at once. */
+/** Growing delays between attempts, with jitter, so that clients do not reconnect to a restarted server at once. */
 export interface Backoff {
-  /** Milliseconds to wait before the next attempt. */
+  /** Returns the delay before the next attempt, in milliseconds. */
   next(): number;
-  /** An attempt worked: start over. */
+  /** Starts over after a successful attempt. */
   reset(): void;
 }
 
-/** Exponential backoff with full jitter over the upper half: each wait is between half of its bound and the bound. */
+/** Creates an exponential backoff with jitter: each delay is between half the bound and the bound. */
 export function createBackoff({ initialMs, maxMs, random = Math.random }: BackoffOptions): Backoff {
   let bound = initialMs;
   return {

@@ -2,10 +2,10 @@ import { findClosest } from "./find_closest.ts";
 import { OptionError, type OptionTable, REMOVED, removedError } from "./options.ts";
 
 /**
- * Options given by their names, as in `{ "port": 8787, "trustedProxies": ["10.0.0.1"] }`, as the texts that the table
- * parses. Lists become what the flag takes: values separated by commas, or several of a flag that can be repeated.
- * @param origin where they stand, for messages
- * @throws OptionError naming a key that the table does not have, or a value that is none of text, number, switch, list
+ * Converts options by name, as in `{ "port": 8787, "trustedProxies": ["10.0.0.1"] }`, into texts for the table. Lists
+ * become comma-separated values, or repeated flags.
+ * @param origin source of the values, for messages
+ * @throws OptionError for an unknown key, or for a value that is neither text, number, switch nor list
  */
 export function readConfigValues(table: OptionTable, values: unknown, origin: string): Record<string, string> {
   if (typeof values !== "object" || values === null || Array.isArray(values)) {

@@ -1,7 +1,7 @@
-/** Timers take 32 bits: one that is set to more, 24 days, fires at once. */
+/** Timers have 32 bits: longer ones, over 24 days, would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Resolves after `ms` milliseconds, or at once when `signal` aborts; look at the signal to tell which. */
+/** Resolves after `ms` milliseconds, or at once when `signal` aborts. Check the signal to distinguish them. */
 export async function delay(ms: number, signal?: AbortSignal): Promise<void> {
   let left = ms;
   for (; left > MAX_TIMER_MS; left -= MAX_TIMER_MS) await wait(MAX_TIMER_MS, signal);

@@ -1,6 +1,6 @@
 /**
- * An email address in lower case, or null for what is none. Of what RFC 5321 allows: what mail servers take, and what
- * cannot break the head of a mail. Whether it is somebody's, only a mail to it tells.
+ * Returns an email address in lower case, or null for an invalid one. Accepts the part of RFC 5321 that mail servers
+ * accept and that is safe in a mail's head. Does not check that the mailbox exists.
  */
 export function parseEmail(text: string): string | null {
   const email = text.trim().toLowerCase();

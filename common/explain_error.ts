@@ -1,6 +1,6 @@
 import { describeError } from "./log.ts";
 
-/** What the system's codes mean to who started the program. */
+/** Explanations for the system's error codes. */
 const REASONS: ReadonlyMap<string, string> = new Map(Object.entries({
   EACCES: "the system does not permit it",
   EADDRINUSE: "another program listens there already",
@@ -16,8 +16,8 @@ const REASONS: ReadonlyMap<string, string> = new Map(Object.entries({
 }));
 
 /**
- * Why something could not be done, for people: each runtime has words of its own for what the system says, with its calls
- * and numbers in them. The code stays, to be looked up.
+ * Returns a readable reason for a failed operation. Each runtime adds its own wording and numbers to system errors. The
+ * code stays, so that users can look it up.
  */
 export function explainError(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,25 +1,25 @@
 /**
- * Something in this process that answers visitors' requests itself: a file share, a site. A tunnel or a
- * listener hands it one request at a time and carries the answer back.
+ * A request handler in this process, for example a file share or a site. A tunnel or a listener passes it requests and
+ * forwards the responses.
  */
 export interface FetchTarget {
   /**
-   * Answers one request. Never rejects: what goes wrong becomes an error response.
-   * `request.body` is read with back-pressure; `request.signal` aborts when the visitor has gone.
+   * Responds to one request. Never rejects: failures become error responses. Reading `request.body` applies
+   * back-pressure; `request.signal` aborts when the visitor disconnects.
    */
   fetch(request: Request, info: FetchInfo): Promise<Response>;
-  /** Frees what the target holds. Requests after it are answered 503. */
+  /** Frees resources. Later requests get 503. */
   close(): Promise<void>;
 }
 
-/** What a fetch handler is told besides the web-standard `Request`. */
+/** Request details beyond the web-standard `Request`. */
 export interface FetchInfo {
-  /** The request target byte for byte as the visitor sent it: `request.url` is normalised, so no gate may trust it. */
+  /** The request target byte for byte as sent. `request.url` is normalised, so access checks must not trust it. */
   path: string;
-  /** Address of the visitor, believed. */
+  /** The visitor's verified address. */
   remoteAddress: string;
-  /** The host visitors use, where it is known and differs from the Host header. */
+  /** The host for visitors, if known and different from Host. */
   publicHost?: string;
-  /** Whether the answer goes straight to a socket, and each piece of its body is sent before the next is asked for. */
+  /** Whether the response goes straight to a socket that takes each chunk before the next is requested. */
   isDirect?: boolean;
 }

@@ -1,12 +1,12 @@
-/** How far a word may be from what was meant, in letters; a long word may be as far as a third of it, a short one less. */
+/** Allowed edits in letters. Long words may differ by a third, short ones by less. */
 const FEW = 2;
-/** With two of so few letters changed, a word is another one. */
+/** Two edits in such a short word make another word. */
 const SHORT = 4;
 
-/** The longest word that is compared: nobody mistypes a longer one. */
+/** Longest compared word. */
 const MAX_LENGTH = 64;
 
-/** The word that somebody who typed `given` most likely meant; null when none is near. */
+/** Returns the most similar word, or null without a similar one. */
 export function findClosest(given: string, words: readonly string[]): string | null {
   if (given.length > MAX_LENGTH) return null;
   const letters = given.replace(/^-+/, "");
@@ -14,7 +14,7 @@ export function findClosest(given: string, words: readonly string[]): string | n
     least = Math.max(letters.length <= SHORT ? 1 : FEW, Math.floor(letters.length / 3)) + 1;
   for (const word of words) {
     const bare = word.replace(/^-+/, "");
-    // A flag that was begun, or that has more to it; but any short word is the beginning of something.
+    // A prefix or an extension matches, except for short words, which start many others.
     const isPart = letters.length > FEW && (bare.startsWith(letters) || letters.startsWith(`${bare}-`));
     const distance = isPart ? 1 : countEdits(letters, bare);
     if (distance < least && distance < bare.length) [best, least] = [word, distance];
@@ -22,7 +22,7 @@ export function findClosest(given: string, words: readonly string[]): string | n
   return best;
 }
 
-/** Letters to add, drop, change or swap with the next one that make one word the other (optimal string alignment). */
+/** Counts the insertions, deletions, changes and swaps between two words (optimal string alignment). */
 export function countEdits(from: string, to: string): number {
   let older: number[] = [], old = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (let i = 1; i <= from.length; i++) {

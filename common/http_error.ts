@@ -1,18 +1,17 @@
 import { getStyleText } from "../web/styles/styles.ts";
 
 /**
- * An answer that is an error of ours. Thrown where it goes wrong, turned into a response by
- * {@link errorResponse} at one place a boundary. `message` and `details` are for strangers to read:
- * what only the log should keep goes into `cause`.
+ * An error response. Code throws it at the failure, and {@link errorResponse} converts it once per boundary. `message`
+ * and `details` are public; `cause` is for the log only.
  */
 export class HttpError extends Error {
   override name = "HttpError";
   readonly status: number;
-  /** Stable machine code, e.g. `tunnel_offline`; sent as header `portway-error` too. */
+  /** Stable machine code, for example `tunnel_offline`. The header `portway-error` contains it too. */
   readonly code: string;
   readonly details: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Replaces the usual JSON body where a specification fixes its shape (417, 508). */
+  /** Replaces the usual JSON body where a specification defines its shape (417, 508). */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 
   constructor(status: number, code: string, message: string, options: HttpErrorOptions = {}) {
@@ -25,48 +24,48 @@ export class HttpError extends Error {
   }
 }
 
-/** What an {@link HttpError} carries besides status, code and message. */
+/** Further properties of an {@link HttpError}. */
 export interface HttpErrorOptions {
-  /** A second sentence: what the reader can do about it. */
+  /** A second sentence with the remedy. */
   details?: string;
   headers?: Record<string, string>;
   body?: Record<string, unknown>;
   cause?: unknown;
 }
 
-/** 508 Loop Detected (RFC 5842, section 7.2) with the integer code and the two texts that it is read for. */
+/** Returns 508 Loop Detected (RFC 5842, section 7.2) with the integer code and both texts. */
 export function loopDetected(details: string): HttpError {
   const message = "Loop Detected";
   return new HttpError(508, "loop_detected", message, { details, body: { error: { code: 508, message, details } } });
 }
 
-/** 404 `not_found`: nobody answers at this address. */
+/** Returns 404 `not_found` for an unknown address. */
 export function nothingHere(): HttpError {
   return new HttpError(404, "not_found", "There is nothing at this address.");
 }
 
-/** 503 `server_restarting`, to be tried again after 2 seconds. */
+/** Returns 503 `server_restarting` with a retry after 2 seconds. */
 export function serverRestarting(): HttpError {
   return new HttpError(503, "server_restarting", "The server is restarting.", { headers: { "retry-after": "2" } });
 }
 
-/** 405 with what can be done instead. @param allow methods, parted by ", " */
+/** Returns 405 with the allowed methods. @param allow methods, separated by ", " */
 export function methodNotAllowed(allow: string): HttpError {
   return new HttpError(405, "method_not_allowed", `This path answers to ${allow} only.`, { headers: { allow } });
 }
 
-/** 499 `caller_gone`: there is nobody left to read it, and the log tells it from what went wrong. */
+/** Returns 499 `caller_gone` for a closed connection. Only the log shows it. */
 export function callerGone(): HttpError {
   return new HttpError(499, "caller_gone", "The caller has gone.");
 }
 
-/** 413 for a body of which the rest is not read: the connection ends with it. @param maxBytes what is taken */
+/** Returns 413 and closes the connection, because the rest of the body stays unread. @param maxBytes the limit */
 export function bodyTooLarge(maxBytes: number, details?: string): HttpError {
   const headers = { connection: "close" };
   return new HttpError(413, "body_too_large", `The body is larger than ${maxBytes} bytes.`, { details, headers });
 }
 
-/** 417 Expectation Failed (RFC 9110, section 15.5.18). `extra` takes the optional fields of that body. */
+/** Returns 417 Expectation Failed (RFC 9110, section 15.5.18). `extra` contains optional body fields. */
 export function expectationFailed(message: string, extra: ExpectationFields = {}): HttpError {
   return new HttpError(417, "expectation_failed", message, {
     body: { error: "Expectation Failed", message, ...extra },
@@ -74,7 +73,7 @@ export function expectationFailed(message: string, extra: ExpectationFields = {}
   });
 }
 
-/** The optional fields of a 417's body. */
+/** Optional body fields for 417. */
 export interface ExpectationFields {
   suggestion?: string;
   supported_expectations?: string[];
@@ -85,8 +84,8 @@ export interface ExpectationFields {
 }
 
 /**
- * The response for an error of ours: a page for a browser (by `accept`), JSON for everyone else.
- * Every one of them carries `portway-error: <code>` and can run no script.
+ * Returns the response for an error: a page for browsers (by `accept`), otherwise JSON. Each contains `portway-error:
+ * <code>` and cannot run scripts.
  */
 export function errorResponse(error: HttpError, accept: string | null): Response {
   const headers = new Headers({
@@ -131,7 +130,7 @@ function renderErrorPage(error: HttpError): string {
 `;
 }
 
-/** Text made safe inside HTML, in element content and in quoted attributes. */
+/** Escapes text for HTML content and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 }

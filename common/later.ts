@@ -1,7 +1,7 @@
 /**
- * Hides the name of a module to import from Deno, which reads ahead through every import whose name it can see, the
- * dynamic ones too: `portway --version` would load the whole server, and an idle tunnel keep it in memory.
- * Always as `const { run }: typeof import("./run.ts") = await import(later("./run.ts"))`, which gives it its types;
- * scripts/check_imports.ts holds the two names to each other, and what packs the program finds its files by it.
+ * Hides a module name from Deno, which otherwise loads each visible import at start, even dynamic ones: `portway
+ * --version` would load the whole server, and an idle tunnel would keep it in memory. Write `const { run }: typeof
+ * import("./run.ts") = await import(later("./run.ts"))` to keep types. scripts/check_imports.ts compares both names,
+ * and the package builder finds the calls.
  */
 export const later = (specifier: string): string => specifier;

@@ -1,13 +1,13 @@
 import { openLineWriter, openOutput } from "./output/mod.ts";
 
-/** Levels, least first; a logger drops what is below its own. */
+/** Levels, least severe first. A logger drops lines below its level. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
-/** `text` for people, `json` for programs: one object a line. */
+/** `text` for people, `json` for programs with one object per line. */
 export type LogFormat = "text" | "json";
-/** What a line says besides its event. Undefined fields are left out. */
+/** Fields beside the event. Undefined ones are left out. */
 export type LogFields = Record<string, string | number | boolean | null | undefined>;
 
-/** Structured log: an event name that stays stable and plain fields. Secrets never go in. */
+/** Structured log with stable event names and plain fields. Never pass secrets. */
 export interface Logger {
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
@@ -15,32 +15,32 @@ export interface Logger {
   error(event: string, fields?: LogFields): void;
 }
 
-/** A logger whose lines may wait to be written. */
+/** A logger that can buffer lines. */
 export interface WaitingLogger extends Logger {
-  /** Resolves when every line has been handed to the system, or nobody takes them: call it before an exit. */
+  /** Resolves when the system has taken all lines, or cannot take more. Call it before an exit. */
   flush(): Promise<void>;
 }
 
-/** Form, level and place of the lines. Default: `text`, `info`, standard error. */
+/** Form, level and destination. Default: `text`, `info`, standard error. */
 export interface LoggerOptions {
   format?: LogFormat;
   level?: LogLevel;
-  /** Takes one line without its newline; standard error when left out. */
+  /** Writes one line without its newline; standard error if left out. */
   write?: (line: string) => void;
   now?: () => Date;
 }
 
-/** Bytes of lines that wait for a reader who stalls. Then the older half is left out, and a line says so. */
+/** Buffered bytes for a stalled reader. Beyond them the older half is dropped, and a line reports that. */
 const MAX_WAITING = 2 * 1024 * 1024;
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/** A logger that writes one line an event, to standard error unless `write` says otherwise. */
+/** Creates a logger with one line per event, to standard error unless `write` is given. */
 export function createLogger(options: LoggerOptions = {}): WaitingLogger {
   const { format = "text", level = "info", now = () => new Date() } = options;
   const least = LEVELS.indexOf(level);
   const serialize = format === "json" ? serializeJson : serializeText;
-  // Nobody waits for who reads the log: a pager, or a disk that is full, must not stop what is logged.
+  // A stalled log reader or a full disk must not stop the program.
   const writer = options.write === undefined
     ? openLineWriter(openOutput("stderr"), {
       describeDropped: (count) => serialize(now(), "warn", "log_lines_dropped", { count }),
@@ -55,15 +55,15 @@ export function createLogger(options: LoggerOptions = {}): WaitingLogger {
   return { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error"), flush };
 }
 
-/** A logger that keeps nothing, for callers that want none. */
+/** A logger without output. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** The message of whatever was thrown, for a log field or a line to a user. */
+/** Returns the message of any thrown value. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The stack of what was thrown, for a log field. */
+/** Returns the stack of any thrown value, for a log field. */
 export function stackOf(error: unknown): string | undefined {
   return error instanceof Error ? error.stack : undefined;
 }
@@ -79,7 +79,7 @@ function serializeText(time: Date, level: LogLevel, event: string, fields: LogFi
   return `${time.toISOString()} ${level.padEnd(5)} ${event}${pairs.join("")}`;
 }
 
-/** In quotes, with every control character escaped, those of C1 too, which JSON leaves as they are. */
+/** Quotes text and escapes control characters, including C1, which JSON leaves unchanged. */
 function quote(text: string): string {
   const escape = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return JSON.stringify(text).replace(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escape);

@@ -1,27 +1,27 @@
-/** A JSON Schema, or another object of an OpenAPI document, as plain data. */
+/** A JSON Schema or other OpenAPI object as plain data. */
 export type ApiObject = { readonly [key: string]: unknown };
 
-/** What one area says of its routes in OpenAPI 3.1: a piece of the document that {@link joinApi} makes of all. */
+/** One area's part in the OpenAPI 3.1 document. {@link joinApi} joins all parts. */
 export interface ApiPart {
-  /** Its group in the document, and what that is about. */
+  /** The group in the document, with a description. */
   tag: { name: string; description: string };
-  /** Path items by their path. No two areas have the same one. */
+  /** Path items by path, unique across areas. */
   paths: Readonly<Record<string, ApiObject>>;
-  /** Schemas by their name, for references to `#/components/schemas/<name>`. */
+  /** Schemas by name, for references to `#/components/schemas/<name>`. */
   schemas?: Readonly<Record<string, ApiObject>>;
-  /** How callers show who they are, by name. */
+  /** Security schemes by name. */
   securitySchemes?: Readonly<Record<string, ApiObject>>;
 }
 
-/** The head of an OpenAPI document. */
+/** Information at the start of an OpenAPI document. */
 export interface ApiInfo {
   title: string;
   version: string;
-  /** Where the server is reached. */
+  /** The server's address. */
   url: string;
 }
 
-/** An error of ours, which any route may answer with: {@link toErrorResponse}. */
+/** An error response, which any route can return: {@link toErrorResponse}. */
 const ERROR_SCHEMA: ApiObject = {
   type: "object",
   required: ["error"],
@@ -39,7 +39,7 @@ const ERROR_SCHEMA: ApiObject = {
   },
 };
 
-/** `security` of routes for members of an account, by whichever token or session they show. */
+/** `security` for account routes, with a token or a session. */
 export const ACCOUNT_SECURITY: readonly ApiObject[] = [{ account: [] }];
 
 const ACCOUNT_SCHEME: ApiObject = {
@@ -48,7 +48,7 @@ const ACCOUNT_SCHEME: ApiObject = {
   description: "an access token of a login, or a personal one; pages of HQ use its session",
 };
 
-/** The answer of a route that fails: JSON, and a stable code in a header. */
+/** Describes an error response: JSON, with a stable code in a header. */
 export function toErrorResponse(description: string): ApiObject {
   return {
     description,
@@ -57,14 +57,14 @@ export function toErrorResponse(description: string): ApiObject {
   };
 }
 
-/** A successful answer in JSON, by the name of its schema. */
+/** Describes a successful JSON response by schema name. */
 export function jsonResponseOf(schema: string, description: string): ApiObject {
   return { description, content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } } };
 }
 
 /**
- * The OpenAPI document of several areas.
- * @throws Error for two parts that have the same path, schema or security scheme
+ * Joins all parts into an OpenAPI document.
+ * @throws Error when two parts share a path, schema or security scheme
  */
 export function joinApi({ title, version, url }: ApiInfo, parts: readonly ApiPart[]): ApiObject {
   return {

@@ -1,34 +1,34 @@
 import { statSync } from "node:fs";
 
 /**
- * Options declared once: flag, environment name, default, check and help. A program keeps one table of them;
- * parsing, `--help` and docs/reference/configuration.md are made from it.
+ * An option, declared once: flag, environment variable, default, check and help. Parsing, `--help` and
+ * docs/reference/configuration.md use the same table.
  */
 export interface Option<T> {
-  /** Begins a group in help and docs, which the options behind it belong to as well. */
+  /** Starts a group in help and docs, which includes the following options. */
   readonly heading?: string;
-  /** Long flag, e.g. `--port`. */
+  /** Long flag, for example `--port`. */
   readonly flag: string;
-  /** Short flag, e.g. `-e`. */
+  /** Short flag, for example `-e`. */
   readonly short?: string;
-  /** The text that stands for the flag alone, for a value that may be left out. */
+  /** Text for a flag without its optional value. */
   readonly bare?: string;
-  /** Environment variable that stands in for the flag, e.g. `PORTWAY_PORT`. */
+  /** Environment variable for the option, for example `PORTWAY_PORT`. */
   readonly env?: string;
-  /** Name of the value in help, e.g. `PORT`; left out for a switch. */
+  /** Value name in help, for example `PORT`; left out for a switch. */
   readonly metavar?: string;
-  /** A second value follows the first one; its text has a line for each. */
+  /** The option takes two values; its text has one line for each. */
   readonly isPair?: boolean;
-  /** Text to value. Throws `RangeError` or `SyntaxError` whose message says what is wanted. */
+  /** Converts text to a value. Throws `RangeError` or `SyntaxError` with the expected form. */
   readonly parse: (text: string) => T;
-  /** The text that stands for the value when neither flag nor environment gives one. */
+  /** Text for the default value. */
   readonly fallback: string;
   readonly help: string;
-  /** May be given several times; its text has a line for each. */
+  /** The flag can be repeated; its text has one line for each. */
   readonly isRepeatable?: boolean;
-  /** Never shown with its value. */
+  /** Messages never show the value. */
   readonly secret?: boolean;
-  /** Refuse an empty text that was given: it must not pass for none, as where a variable it came from is not set. */
+  /** Refuses an empty text, which can come from an unset variable and must not mean "none". */
   readonly refuseEmpty?: boolean;
 }
 
@@ -43,23 +43,23 @@ export interface RemovedOption {
 /** The key of a table's removed options, by their names. A symbol, so that help and docs leave them out. */
 export const REMOVED: unique symbol = Symbol("removed options");
 
-/** The options of a program or command, by the names that its code knows them by. */
+/** A program's or command's options by name. */
 export type OptionTable = Readonly<Record<string, Option<unknown>>> & {
   readonly [REMOVED]?: Readonly<Record<string, RemovedOption>>;
 };
-/** The values that {@link resolveOptions} makes of a table. */
+/** Values from {@link resolveOptions} for a table. */
 export type OptionValues<T extends OptionTable> = {
   -readonly [K in keyof T & string]: T[K] extends Option<infer V> ? V : never;
 };
 
-/** A value that was given and cannot be used. The message names where it came from. */
+/** An invalid value. The message names its origin. */
 export class OptionError extends Error {
   override name = "OptionError";
 }
 
 /**
- * Values of a table: the flag's text where given, else the environment's, else the default.
- * @throws OptionError naming the flag or variable whose value is refused.
+ * Resolves a table's values: from the flag, else the environment, else the default.
+ * @throws OptionError with the flag or variable for an invalid value
  */
 export function resolveOptions<T extends OptionTable>(table: T, sources: OptionSources): OptionValues<T> {
   const values: Record<string, unknown> = {}, origins: Record<string, string> = {};
@@ -69,7 +69,7 @@ export function resolveOptions<T extends OptionTable>(table: T, sources: OptionS
   for (const [name, option] of Object.entries(table)) {
     const flagText = sources.flags[name];
     const variable = option.env === undefined ? undefined : sources.env[option.env];
-    // Empty is how container files say "not set".
+    // Container files use an empty value for "not set".
     const envText = variable === "" && !option.refuseEmpty ? undefined : variable;
     const [text, origin] = flagText !== undefined
       ? [flagText, option.short === undefined ? option.flag : `${option.short}, ${option.flag}`]
@@ -89,13 +89,10 @@ export function removedError(given: string, { instead }: RemovedOption): OptionE
   return new OptionError(`${given}: this option was removed; ${instead}`);
 }
 
-/** The variables that resolved values came from, by the values' names. Beside the values, which are plain data. */
+/** Variables behind resolved values, by name. Kept apart, because values are plain data. */
 const variablesOf = new WeakMap<object, Readonly<Record<string, string>>>();
 
-/**
- * What to call the option behind a value that turns out to be of no use only later, as when a file is opened: the
- * variable it came from, else its flag.
- */
+/** Returns the origin for a value that fails later, for example when a file is opened: its variable, else its flag. */
 export function nameSource<N extends string>(
   table: Readonly<Record<N, Option<unknown>>>,
   values: Readonly<Record<N, unknown>>,
@@ -104,17 +101,17 @@ export function nameSource<N extends string>(
   return variablesOf.get(values)?.[name] ?? table[name].flag;
 }
 
-/** Where values come from. Flags win over the environment. */
+/** Value sources. Flags override the environment. */
 export interface OptionSources {
-  /** Texts given as flags, by the table's names. */
+  /** Flag texts by option name. */
   flags: Readonly<Record<string, string | undefined>>;
   env: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * The value that a text means.
- * @param origin what the text came from, for the message
- * @throws OptionError naming the origin, and what is wanted; a secret's text is not in it
+ * Parses one text.
+ * @param origin source of the text, for the message
+ * @throws OptionError with the origin and the expected form; never with a secret
  */
 export function parseOption<T>(option: Option<T>, text: string, origin: string): T {
   try {
@@ -125,7 +122,7 @@ export function parseOption<T>(option: Option<T>, text: string, origin: string):
   }
 }
 
-/** A whole number within bounds, both included. */
+/** Parses a whole number within inclusive bounds. */
 export function integer(min: number, max: number): ((text: string) => number) & { readonly bounds: Bounds } {
   const parse = (text: string) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
@@ -135,18 +132,18 @@ export function integer(min: number, max: number): ((text: string) => number) & 
   return Object.assign(parse, { bounds: { min, max } });
 }
 
-/** What a whole number lies within, both included. */
+/** Inclusive bounds for a whole number. */
 export interface Bounds {
   readonly min: number;
   readonly max: number;
 }
 
-/** The bounds of an option that is an {@link integer}, else null. */
+/** Returns the bounds for an {@link integer} option, else null. */
 export function boundsOf({ parse }: Option<unknown>): Bounds | null {
   return "bounds" in parse ? parse.bounds as Bounds : null;
 }
 
-/** One of some words. They can be asked of it, for help and completion. */
+/** Parses one of several words. Help and completion can list them. */
 export function choice<T extends string>(
   ...words: readonly T[]
 ): ((text: string) => T) & { readonly words: readonly T[] } {
@@ -158,22 +155,22 @@ export function choice<T extends string>(
   return Object.assign(parse, { words });
 }
 
-/** The words that an option takes, where they are a {@link choice}. */
+/** Returns the words for a {@link choice} option. */
 export function wordsOf({ parse }: Option<unknown>): readonly string[] {
   const words: unknown = "words" in parse ? parse.words : null;
   return Array.isArray(words) ? words : [];
 }
 
-/** A switch: `true` or `false`. */
+/** Parses a switch: `true` or `false`. */
 export const boolean = (text: string): boolean => choice("true", "false", "1", "0")(text).match(/true|1/) !== null;
 
-/** Any text. */
+/** Accepts any text. */
 export const text = (value: string): string => value;
 
-/** Text, or null when empty. */
+/** Accepts any text; null when empty. */
 export const optionalText = (value: string): string | null => value === "" ? null : value;
 
-/** A domain name of at most 189 characters, in lower case, without port and trailing dot; null when empty. */
+/** Parses a domain name in lower case with at most 189 characters, without port and trailing dot; null when empty. */
 export function optionalDomain(value: string): string | null {
   if (value === "") return null;
   const name = value.toLowerCase();
@@ -182,14 +179,16 @@ export function optionalDomain(value: string): string | null {
   return name;
 }
 
-/** RFC 1035, section 2.3.4, less a label of its own and a dot. */
+/** RFC 1035, section 2.3.4, minus one label and a dot. */
 const MAX_DOMAIN = 253 - 64;
 
-/** Words separated by commas, white space around them dropped; empty text is an empty list. */
+/** Parses comma-separated words without surrounding white space; empty text is an empty list. */
 export const list = (value: string): string[] =>
   value.split(",").map((word) => word.trim()).filter((word) => word !== "");
 
-/** An http or https URL without path, query, fragment or credentials, e.g. `https://tunnel.example.com`. */
+/**
+ * Parses an http or https URL without path, query, fragment and credentials, for example `https://tunnel.example.com`.
+ */
 export function origin(value: string): URL {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) throw new SyntaxError("an http:// or https:// URL is wanted");
@@ -199,16 +198,19 @@ export function origin(value: string): URL {
   return url;
 }
 
-/** {@link origin}, or null when empty. */
+/** Parses an {@link origin}; null when empty. */
 export const optionalOrigin = (value: string): URL | null => value === "" ? null : origin(value);
 
-/** Where a program listens. */
+/** An address to listen on. */
 export interface ListenAddress {
   hostname: string;
   port: number;
 }
 
-/** `127.0.0.1:9090` or `[::1]:9090`, a port alone for this machine only, null when empty; port 0 takes a free one. */
+/**
+ * Parses `127.0.0.1:9090` or `[::1]:9090`, or a port for this machine only; null when empty. Port 0 selects a free
+ * port.
+ */
 export function optionalListenAddress(value: string): ListenAddress | null {
   if (value === "") return null;
   const parts = /^(?:(?:\[([\da-f:.]+)\]|([^:[\]]+)):)?(\d{1,5})$/i.exec(value);
@@ -216,7 +218,7 @@ export function optionalListenAddress(value: string): ListenAddress | null {
   return { hostname: parts[1] ?? parts[2] ?? "127.0.0.1", port: integer(0, 65535)(parts[3]) };
 }
 
-/** The URL of a PostgreSQL, or null when empty. What it says is checked where it is used. */
+/** Parses a PostgreSQL URL; null when empty. The store checks its content. */
 export function optionalDatabaseUrl(value: string): string | null {
   if (value === "") return null;
   if (!URL.canParse(value) || !/^postgres(ql)?:\/\//.test(value)) throw new SyntaxError("a postgres:// URL is wanted");
@@ -224,8 +226,8 @@ export function optionalDatabaseUrl(value: string): string | null {
 }
 
 /**
- * Origins of pages as browsers write them in `Origin`, separated by commas: of any scheme (extensions and apps have
- * their own), without a port that goes without saying. `*` and `null` stay as they are.
+ * Parses comma-separated page origins as browsers send them in `Origin`: any scheme, without default ports. `*` and
+ * `null` stay unchanged.
  */
 export const pageOrigins = (value: string): string[] => list(value).map(pageOrigin);
 
@@ -237,7 +239,7 @@ function pageOrigin(word: string): string {
   throw new SyntaxError(`"${word}" is no origin such as https://app.example`);
 }
 
-/** The path of a folder that is there, or null when empty. */
+/** Parses the path of an existing folder; null when empty. */
 export function optionalFolder(path: string): string | null {
   if (path === "") return null;
   const stats = statSync(path, { throwIfNoEntry: false });

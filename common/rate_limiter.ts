@@ -1,24 +1,24 @@
-/** Says how long a caller has to wait before its next turn; 0 means now. */
+/** Limits how often a caller may act. */
 export interface RateLimiter {
-  /** Takes one turn for `key` if there is one. Returns the milliseconds to wait, 0 when the turn was given. */
+  /** Takes one turn for `key` if available. Returns the milliseconds to wait, 0 after a taken turn. */
   take(key: string): number;
-  /** What {@link take} would answer, without taking a turn. */
+  /** Returns the result of {@link take} without taking a turn. */
   peek(key: string): number;
 }
 
-/** How often a key gets a turn. */
+/** Rate for each key. */
 export interface RateLimiterOptions {
-  /** Turns that can be saved up, and so taken at once. */
+  /** Turns that a key can save up and take at once. */
   burst: number;
-  /** Turns that come back a minute. */
+  /** New turns per minute. */
   perMinute: number;
-  /** Keys remembered at most. When full, those with all their turns are forgotten first, then the oldest. */
+  /** Maximum number of remembered keys. When full, keys with all their turns are dropped first, then the oldest. */
   maxKeys?: number;
-  /** Milliseconds of a clock that is never set back; that of `performance` when left out. */
+  /** A monotonic clock in milliseconds; `performance` if left out. */
   now?: () => number;
 }
 
-/** A token bucket a key, with bounded memory however many keys strangers come up with. */
+/** Creates a token bucket per key, with bounded memory for any number of keys. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { burst, perMinute, maxKeys = 50_000, now = () => performance.now() } = options;
   const perMs = perMinute / 60_000;
@@ -27,7 +27,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   function take(key: string): number {
     const at = now();
     const turns = countTurns(key, at);
-    // Deleting first moves the key to the end: the map stays in order of last use.
+    // Deleting first moves the key to the end, so the map keeps the order of last use.
     buckets.delete(key);
     if (buckets.size >= maxKeys) evict(at);
     buckets.set(key, { turns: turns >= 1 ? turns - 1 : turns, at });

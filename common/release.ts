@@ -19,5 +19,5 @@ export const BUILD: Build = { version: null, form: "source", releases: null, key
 
 /** The version that users see: `1.2.3` for a release, `1.2.3-dev.g0123abc` for a commit between releases. */
 export const RELEASE: string = BUILD.version ?? readSourceVersion();
-/** The program's name, as users see it. */
+/** The program's name for users. */
 export const PROJECT = "Portway";

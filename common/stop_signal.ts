@@ -1,17 +1,20 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 
-/** A terminal's Ctrl+C reaches a program twice when a task runner in front of it passes it on. */
+/** Ctrl+C in a terminal reaches a program twice when a task runner forwards it. */
 const SAME_PRESS_MS = 500;
 
-/** The user's wish to end, from Ctrl+C or SIGTERM. */
+/** The user's request to stop, from Ctrl+C or SIGTERM. */
 export interface StopSignal {
   readonly signal: AbortSignal;
-  /** Listens no more; once it was told to end, it does so until the process ends, as one press may still come twice. */
+  /**
+   * Stops listening. After a stop signal it keeps listening until the process ends, because one key press can arrive
+   * twice.
+   */
   release(): void;
 }
 
-/** What tells of signals: the process. */
+/** Source of signals: the process. */
 export interface SignalSource {
   on(name: string, listener: (name: string) => void): unknown;
   off(name: string, listener: (name: string) => void): unknown;
@@ -29,21 +32,21 @@ function listStopSignals(platform: string, isHangupIgnored: boolean): ReadonlyMa
 }
 
 /**
- * Whether this process was started with SIGHUP ignored. Linux reports that; elsewhere a program without a terminal on its
- * standard output is assumed to ignore it.
+ * Reports whether this process was started with SIGHUP ignored. Linux reports that. Elsewhere a program without a
+ * terminal on its standard output counts as ignoring it.
  */
 function isHangupIgnored(): boolean {
   try {
     const [, mask] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
     if (mask !== undefined) return (parseInt(mask.slice(-1), 16) & 1) === 1;
   } catch {
-    // There is no such file on this system.
+    // This system has no such file.
   }
   return process.stdout.isTTY !== true;
 }
 
 /**
- * Aborts its signal, with the signal's name as the reason, at one of {@link listStopSignals}; a later second one ends
+ * Aborts its signal, with the signal's name as the reason, at one of {@link listStopSignals}. A later second one ends
  * the process.
  */
 export function listenForStop(

@@ -1,4 +1,4 @@
-/** The port that a URL of http or https leads to: 80 or 443 where it names none. */
+/** Returns the port for an http or https URL: 80 or 443 by default. */
 export function portOf(url: URL): number {
   return Number(url.port) || (url.protocol === "https:" ? 443 : 80);
 }

@@ -14,7 +14,6 @@ import { LIMITS, measure, rankSentences, type Rates } from "./_voice_rules.ts";
 const FOLDERS = [
   "bench",
   "client",
-  "common",
   "deploy",
   "docs",
   "net",
@@ -44,7 +43,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "client/site",
   "client/terminal",
   "client/tunnel",
-  "common",
   "deploy",
   "docs",
   "net",

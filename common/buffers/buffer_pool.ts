@@ -1,22 +1,22 @@
 import { Slabs } from "./slabs.ts";
 
-/** Memory that is read into and written from, used again. An idle connection's pending read holds this much: most heads fit. */
+/** Buffer size for an idle connection's pending read. Most heads fit. */
 export const SMALL = 2 * 1024;
-/** The heads of browsers fit, with their cookies. */
+/** Browser heads with their cookies fit. */
 export const MEDIUM = 8 * 1024;
-/** Pieces of bodies: thousands of visitors who do not read hold two of them each. */
+/** Sizes for body chunks. Thousands of stalled visitors hold two each. */
 const QUARTER = 16 * 1024, HALF = 32 * 1024;
-/** For bodies that keep coming, and heads that are unusually long. */
+/** Size for continuous bodies and unusually long heads. */
 export const LARGE = 64 * 1024;
-/** A large piece with its head, or what frames it. */
+/** A large chunk with its head or framing. */
 const LARGEST = LARGE + 1024;
 
-/** Small pieces to a slab. */
+/** Small buffers per slab. */
 const PER_SLAB = 32;
-/** Free small pieces that are kept, whatever their slabs are used for otherwise. */
+/** Free small buffers to keep, whatever the use of their slabs. */
 const KEPT_SMALL = 512;
 
-/** Free buffers kept of each size. */
+/** Free buffers to keep, by size. */
 const MAX_FREE: Readonly<Record<number, number>> = {
   [MEDIUM]: 64,
   [QUARTER]: 32,
@@ -26,7 +26,7 @@ const MAX_FREE: Readonly<Record<number, number>> = {
 };
 const free = new Map(Object.keys(MAX_FREE).map((size) => [Number(size), [] as Uint8Array<ArrayBuffer>[]]));
 
-/** Memory of at least `size` bytes: one of the sizes, or just as much where they are too small. */
+/** Returns a buffer of at least `size` bytes: one of the fixed sizes, or an exact one above them. */
 export function acquireBuffer(size: number): Uint8Array<ArrayBuffer> {
   if (size <= SMALL) return freeSmall.pop() ?? slabs.cut();
   const bytes = fit(size);
@@ -39,12 +39,12 @@ function fit(size: number): number {
   return size <= LARGE ? LARGE : Math.max(size, LARGEST);
 }
 
-/** Gives memory back that nobody reads or writes any more. */
+/** Returns a buffer to the pool. The caller must not use it afterwards. */
 export function releaseBuffer(memory: Uint8Array<ArrayBuffer>): void {
   if (memory.length === SMALL) return giveSmall(memory);
   const kept = free.get(memory.length);
   if (kept !== undefined && kept.length < MAX_FREE[memory.length]) kept.push(memory);
-  // Left to the garbage collector, much of it piles up before it looks.
+  // The garbage collector would free large buffers too late.
   else if (memory.length >= QUARTER && memory.length === memory.buffer.byteLength) memory.buffer.transfer(0);
 }
 
@@ -57,11 +57,11 @@ function giveSmall(memory: Uint8Array<ArrayBuffer>): void {
   if (freeSmall.length > trimAt) trimSmall();
 }
 
-/** Lets go of slabs of which no piece is in use: a single piece would free nothing. */
+/** Drops slabs without a used buffer. A single free buffer would release no memory. */
 function trimSmall(): void {
   const counts = new Map<ArrayBuffer, number>();
   for (const { buffer } of freeSmall) counts.set(buffer, (counts.get(buffer) ?? 0) + 1);
   freeSmall = freeSmall.filter(({ buffer }) => counts.get(buffer) !== PER_SLAB);
-  // Not again before there are twice as many, so that many cost as little each as few.
+  // Runs again at twice the number, so that the cost per buffer stays constant.
   trimAt = Math.max(KEPT_SMALL, 2 * freeSmall.length);
 }

@@ -1,10 +1,9 @@
-/** Between pieces, in bytes: the beginnings of all would share a few places of the processor's cache. */
+/** Distance between buffers, in bytes. Otherwise all would start in the same few lines of the processor's cache. */
 const CACHE_LINE = 64;
 
 /**
- * Memory that is cut from slabs: what the runtime keeps of each piece of memory, and looks up in every read and write, is
- * then the same for many connections, and in the processor's cache. The garbage collector frees a slab once none of its
- * pieces is in use.
+ * Buffers cut from slabs. The runtime's record for each memory block is then shared by many connections and stays in
+ * the processor's cache. The garbage collector frees a slab after its last buffer.
  */
 export class Slabs {
   readonly #size: number;
@@ -13,15 +12,15 @@ export class Slabs {
   #cut: number;
 
   /**
-   * @param size of a piece, in bytes
-   * @param pieces to a slab
+   * @param size bytes in one buffer
+   * @param pieces buffers per slab
    */
   constructor(size: number, pieces: number) {
     this.#size = size;
     this.#pieces = this.#cut = pieces;
   }
 
-  /** A piece that nobody else has. */
+  /** Returns an unused buffer. */
   cut(): Uint8Array<ArrayBuffer> {
     const stride = this.#size + CACHE_LINE;
     if (this.#cut === this.#pieces) {

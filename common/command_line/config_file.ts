@@ -6,9 +6,9 @@ import { OptionError, type OptionTable, parseOption } from "../options.ts";
 import type { FlagTexts } from "./types.ts";
 
 /**
- * The texts of the flags, and of the file that `--config` names for what neither a flag nor a variable says.
- * @throws OptionError naming the file, when it cannot be read, is no JSON, or has an option that there is none of or
- * whose value cannot be used
+ * Reads flag texts, and the `--config` file for options without flag or variable.
+ * @throws OptionError with the file's name when the file cannot be read or parsed, or has an unknown option or an
+ * invalid value
  */
 export function loadConfigFile(table: OptionTable, flags: FlagTexts, env: FlagTexts): FlagTexts {
   const path = flags.configFile ?? (env.PORTWAY_CONFIG || undefined);
@@ -20,12 +20,12 @@ export function loadConfigFile(table: OptionTable, flags: FlagTexts, env: FlagTe
     return variable === undefined || (env[variable] ?? "") === "";
   };
   const used = Object.entries(texts).filter(([name]) => isOpen(name) && flags[name] === undefined);
-  // Here, where it is known that they are the file's.
+  // Parses here, where the values' origin is still known.
   for (const [name, text] of used) parseOption(options[name], text, `${path}: ${name}`);
   return { ...Object.fromEntries(used), ...flags };
 }
 
-/** Editors find the schema by this key. */
+/** Removes `$schema`, which editors use. */
 function withoutSchema(content: unknown): unknown {
   if (typeof content !== "object" || content === null || Array.isArray(content)) return content;
   return Object.fromEntries(Object.entries(content).filter(([name]) => name !== "$schema"));

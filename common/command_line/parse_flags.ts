@@ -3,10 +3,10 @@ import { findClosest } from "../find_closest.ts";
 import type { Arguments } from "./types.ts";
 
 /**
- * Takes a command line apart. `--port 80`, `--port=80`, `-e 80`, `-e=80` and `-e80` mean the same; short flags are
- * taken as they are written (`-fw` is one flag); `--` ends the flags. A value that begins with a dash and a letter
- * needs the `=`, so that a flag that was forgotten its value does not swallow the next one.
- * @throws OptionError for an unknown flag, a flag given twice, and a value that is missing or too many
+ * Parses a command line. `--port 80`, `--port=80`, `-e 80`, `-e=80` and `-e80` mean the same. Short flags are taken
+ * literally (`-fw` is one flag), and `--` ends the flags. A value that starts with a dash and a letter needs `=`, so
+ * that a flag without its value does not take the next flag.
+ * @throws OptionError for an unknown flag, a repeated flag or a missing value
  */
 export function parseFlags(args: readonly string[], table: OptionTable): Arguments {
   const entries = new Map<string, [name: string, option: Option<unknown>]>();
@@ -34,12 +34,12 @@ export function parseFlags(args: readonly string[], table: OptionTable): Argumen
   return { flags, operands };
 }
 
-/** The names of an option on the command line, the short one first. */
+/** Returns an option's flags, the short one first. */
 export function flagsOf({ flag, short }: Pick<Option<unknown>, "flag" | "short">): string[] {
   return short === undefined ? [flag] : [short, flag];
 }
 
-/** `-e, --expose`, as messages and help name an option. */
+/** Returns `-e, --expose` for messages and help. */
 export const nameFlags = (option: Option<unknown>): string => flagsOf(option).join(", ");
 
 function fail(message: string): never {
@@ -50,12 +50,12 @@ const failPair = (option: Option<unknown>) => fail(`${nameFlags(option)}: it tak
 
 type Entries = ReadonlyMap<string, readonly [name: string, option: Option<unknown>]>;
 
-/** The flag, and the value that is written against it. */
+/** Splits a flag from an attached value. */
 function splitFlag(arg: string, entries: Entries): [flag: string, value?: string] {
   const equals = arg.indexOf("=");
   if (equals > 0) return [arg.slice(0, equals), arg.slice(equals + 1)];
   const short = arg.slice(0, 2);
-  // -e3000, where no letter can be mistaken for another flag.
+  // A form such as -e3000, where no letter can be mistaken for another flag.
   const isNumber = /^-[a-z]\d/.test(arg) && entries.get(short)?.[1].metavar !== undefined;
   return isNumber ? [short, arg.slice(2)] : [arg];
 }

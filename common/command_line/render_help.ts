@@ -2,21 +2,21 @@ import type { Option, OptionTable } from "../options.ts";
 import { nameFlags } from "./parse_flags.ts";
 import type { Command, Program } from "./types.ts";
 
-/** How help may look. */
+/** Layout options for help. */
 export interface HelpOptions {
-  /** Characters a line has room for. */
+  /** Characters per line. */
   columns: number;
   color: boolean;
 }
 
-/** The heading of options that stand before any. */
+/** Heading for options before the first heading. */
 const FIRST_HEADING = "Options";
 
-/** Wider flags have a line of their own before what they do. */
+/** Wider flags get their own line above the description. */
 const MAX_LEFT = 30;
 const MIN_RIGHT = 24;
 
-/** The page that `--help` shows of a command. */
+/** Returns the `--help` text for a command. */
 export function renderHelp(program: Program, command: Command, table: OptionTable, options: HelpOptions): string {
   const heading = (text: string) => options.color ? `\x1b[1m${text}\x1b[0m` : text;
   const section = (title: string, rows: readonly Row[]) =>
@@ -44,20 +44,20 @@ function renderUsage(
   if (others !== null) ways.push(`${others} COMMAND [options]`);
   const indent = " ".repeat("Usage: ".length);
   const width = Math.max(columns - indent.length - 2, MIN_RIGHT);
-  // A flag and its value stay together.
+  // Keeps a flag and its value together.
   const parts = (way: string) => wrap(way.replace(/(-\S+) (?=[A-Z])/g, "$1\xa0"), width);
   return ways.map((way) => parts(way).join(`\n${indent}  `).replaceAll("\xa0", " ")).join(`\n${indent}`);
 }
 
 type Row = readonly [left: string, right: string];
 
-/** Two columns, of which the right one is broken into lines. */
+/** Renders two columns and wraps the right one. */
 function renderRows(rows: readonly Row[], columns: number): string {
   const left = Math.min(MAX_LEFT, Math.max(...rows.map(([text]) => text.length)));
   const indent = left + 4;
   return rows.map(([text, does]) => {
     const lines = wrap(does, Math.max(columns - indent, MIN_RIGHT));
-    // A left side that is too wide goes before.
+    // A wide left side precedes its description.
     const start = text.length > left ? `  ${text}\n${" ".repeat(indent)}` : `  ${text.padEnd(left)}  `;
     return start + lines.join(`\n${" ".repeat(indent)}`);
   }).join("\n");
@@ -76,7 +76,7 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** The options of a table under their headings, in its order. */
+/** Groups a table's options by heading, in table order. */
 export function groupOptions(table: OptionTable): [heading: string, options: Option<unknown>[]][] {
   const groups: [string, Option<unknown>[]][] = [];
   for (const option of Object.values(table)) {
@@ -87,13 +87,13 @@ export function groupOptions(table: OptionTable): [heading: string, options: Opt
   return groups;
 }
 
-/** An option with its value, `-e, --expose PORT`. */
+/** Returns an option with its value, `-e, --expose PORT`. */
 export function nameOption(option: Option<unknown>): string {
   const { metavar, bare } = option;
   return [nameFlags(option), ...metavar === undefined ? [] : [bare === undefined ? metavar : `[${metavar}]`]].join(" ");
 }
 
-/** What help says of an option: its sentence, default and environment name. */
+/** Returns an option's help: sentence, default and environment variable. */
 export function describe({ help, fallback, env, metavar, secret }: Option<unknown>): string {
   const notes = [
     ...(metavar !== undefined && fallback !== "" && !secret ? [`default ${fallback}`] : []),

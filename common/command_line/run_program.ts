@@ -9,10 +9,10 @@ import { parseFlags } from "./parse_flags.ts";
 import { renderHelp } from "./render_help.ts";
 import type { Arguments, Command, Program } from "./types.ts";
 
-/** The exit code for a command line that cannot be carried out as it stands. */
+/** Exit code for an invalid command line. */
 const USAGE_ERROR = 2;
 
-/** Options of every command. */
+/** Options for every command. */
 export const generalOptions = {
   configFile: {
     heading: "Help",
@@ -28,9 +28,9 @@ export const generalOptions = {
 } satisfies OptionTable;
 
 /**
- * Runs the command that a command line asks for.
+ * Runs a command.
  * @param args the command line without the program's name
- * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure, told on standard error in one line
+ * @returns the exit code: 0, 2 for wrong usage, 1 for other failures, with one line on standard error
  */
 export async function runProgram(program: Program, args: readonly string[]): Promise<number> {
   try {
@@ -46,7 +46,7 @@ async function runCommand(program: Program, args: readonly string[]): Promise<nu
   if (args[0] === "--version") return await show(`${RELEASE}\n`);
   const [command, rest] = findCommand(program, args);
   const table = { ...await command.loadOptions(), ...generalOptions };
-  // Whatever else is wrong with the line: who asks for help may not know yet what a flag wants.
+  // Help takes precedence over other errors in the line.
   if (asksForHelp(rest) || (command.needsArguments && rest.length === 0)) {
     return await show(renderHelp(program, command, table, readTerminal()));
   }
@@ -64,7 +64,7 @@ function asksForHelp(args: readonly string[]): boolean {
   return flags.some((flag) => /^(?:--help|-h)(?:=|$)/.test(flag));
 }
 
-/** The command with the most words that the arguments begin with, and the arguments behind them. */
+/** Finds the command with the longest matching name, and returns it with the remaining arguments. */
 function findCommand({ commands }: Program, args: readonly string[]): [Command, readonly string[]] {
   let found: [Command, readonly string[]] | null = null, most = -1;
   for (const command of commands) {
@@ -95,9 +95,9 @@ function readTerminal(): { columns: number; color: boolean } {
   return { columns: Math.min(columns || PLAIN_COLUMNS, MAX_COLUMNS), color: isTTY === true && !process.env.NO_COLOR };
 }
 
-/** Where it is no terminal, or one that does not say. */
+/** Width without a terminal, or when it reports none. */
 const PLAIN_COLUMNS = 80;
-/** Longer lines are hard to read, however wide the terminal. */
+/** Longer lines are hard to read. */
 const MAX_COLUMNS = 100;
 
 async function show(text: string): Promise<number> {

@@ -1,30 +1,30 @@
 import type { OptionTable } from "../options.ts";
 
-/** Texts of the flags given on a command line, by the names of their table. They are checked by `resolveOptions`. */
+/** Flag texts from a command line, by option name. `resolveOptions` checks them. */
 export type FlagTexts = Readonly<Record<string, string | undefined>>;
 
-/** What a command line says. */
+/** A parsed command line. */
 export interface Arguments {
   readonly flags: FlagTexts;
-  /** What is no flag and no flag's value, in order. */
+  /** Arguments without flags and their values, in order. */
   readonly operands: readonly string[];
 }
 
-/** A command as the table of a program lists it. What it needs is loaded when it is asked for. */
+/** A command in a program's table. Its modules load on use. */
 export interface Command {
-  /** The words that ask for it, such as `server backup`; nothing for the program itself. */
+  /** Words that select the command, such as `server backup`; empty for the program itself. */
   readonly name: string;
-  /** What it does, in a line of help. */
+  /** One line for help. */
   readonly summary: string;
-  /** What help says comes behind the name; `[options]` when left out. */
+  /** Usage after the name in help; `[options]` if left out. */
   readonly usage?: string;
-  /** Names of what it takes besides flags, such as `FILE`; all of them are wanted. None when left out. */
+  /** Names for required arguments, such as `FILE`. None if left out. */
   readonly operands?: readonly string[];
-  /** Command lines for help, each with what it does. */
+  /** Command lines for help, each with its effect. */
   readonly examples?: readonly (readonly [line: string, does: string])[];
-  /** Does nothing without arguments: help is shown then. */
+  /** Shows help when called without arguments. */
   readonly needsArguments?: boolean;
-  /** Left out of the list of commands: for programs, not for people. */
+  /** Hidden from the command list, because programs call it. */
   readonly isHidden?: boolean;
   loadOptions(): OptionTable | Promise<OptionTable>;
   /**
@@ -34,10 +34,10 @@ export interface Command {
   run(args: Arguments): Promise<number>;
 }
 
-/** A program: what its entry file runs. */
+/** A program with its commands. */
 export interface Program {
   readonly name: string;
-  /** What it is, in a line. */
+  /** One line about the program. */
   readonly about: string;
   readonly commands: readonly Command[];
 }

@@ -1,6 +1,6 @@
 import { type CompletedCommand, type CompletionModel, followers, lastWord, type Values } from "./model.ts";
 
-/** A script for bash 3.2 (macOS) and later, to be read by `source <(portway completion bash)`. */
+/** Returns a script for bash 3.2 (macOS) and later, for `source <(portway completion bash)`. */
 export function renderBash(model: CompletionModel): string {
   const { program, commands } = model, name = `_${program}`;
   return `# Completion of ${program} for bash.
@@ -22,7 +22,7 @@ complete -F ${name} ${program}
 `;
 }
 
-/** In the order of their depth, so that the longest match stays. */
+/** Sorted by depth, so that the longest match wins. */
 function renderMatch({ name }: CompletedCommand): string {
   const words = name.split(" "), depth = words.length;
   const test = words.map((word, at) => `\${COMP_WORDS[${at + 1}]} == ${word}`).join(" && ");
@@ -33,7 +33,7 @@ function renderValues({ name, options }: CompletedCommand): string[] {
   return options.flatMap(({ flags, value }) => {
     if (value === null) return [];
     const patterns = flags.map((flag) => quote(`${name} ${flag}`)).join("|");
-    // A value that may be left out can as well be the next flag.
+    // An optional value can also be the next flag.
     const guard = value.isOptional ? "[[ $cur == -* ]] || " : "";
     return [`    ${patterns}) ${guard}{ ${renderResponse(value.values)}return; } ;;`];
   });
@@ -53,7 +53,7 @@ function renderWords(model: CompletionModel, command: CompletedCommand): string 
       ${others === "" ? "" : `else ${others}`}fi ;;`;
 }
 
-/** Statements that fill COMPREPLY. */
+/** Returns statements that fill COMPREPLY. */
 function renderResponse(values: Values): string {
   const generate = (how: string) => `COMPREPLY=($(compgen ${how} -- "$cur")); `;
   switch (values.kind) {

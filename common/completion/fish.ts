@@ -7,7 +7,7 @@ import {
   type Values,
 } from "./model.ts";
 
-/** A script for fish, to be read by `portway completion fish | source`. */
+/** Returns a script for fish, for `portway completion fish | source`. */
 export function renderFish(model: CompletionModel): string {
   const { program, commands } = model;
   const names = commands.map(({ name }) => name).filter((name) => name !== "")
@@ -51,7 +51,7 @@ function renderCommand(model: CompletionModel, command: CompletedCommand): strin
       `${when(`__${model.program}_begins ${quote(command.name)}`)} ${renderValues(model.program, values)}`
     ),
     ...command.options.map((option) => `${when(is)} ${renderFlags(option)} ${renderTaken(model.program, option)}`),
-    // fish has no values that may be left out: they are offered behind the flag.
+    // fish has no optional values, so they are offered after the flag.
     ...command.options.filter(({ value }) => value?.isOptional && value.values.kind !== "free").map((
       { flags, value },
     ) =>
@@ -62,7 +62,7 @@ function renderCommand(model: CompletionModel, command: CompletedCommand): strin
   ];
 }
 
-/** \`-s\` one letter, \`-o\` several behind one dash, \`-l\` behind two. */
+/** \`-s\` is for one letter, \`-o\` for several after one dash, \`-l\` for two dashes. */
 function renderFlags({ flags, help }: CompletedOption): string {
   const names = flags.map((flag) => {
     if (flag.startsWith("--")) return `-l ${flag.slice(2)}`;

@@ -6,9 +6,9 @@ import { renderZsh } from "./zsh.ts";
 
 export { NAME_KINDS, type NameKind } from "./model.ts";
 
-/** The shells that there is completion for. */
+/** Shells with completion. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
-/** A shell that completion is written for. */
+/** A shell with completion. */
 export type Shell = typeof SHELLS[number];
 
 const RENDERERS: Readonly<Record<Shell, (model: CompletionModel) => string>> = {
@@ -17,7 +17,7 @@ const RENDERERS: Readonly<Record<Shell, (model: CompletionModel) => string>> = {
   fish: renderFish,
 };
 
-/** The script that makes a shell complete the command lines of a program: commands, flags and values. */
+/** Returns a shell's completion script for a program: commands, flags and values. */
 export async function renderCompletion(shell: Shell, program: Program): Promise<string> {
   return RENDERERS[shell](await createModel(program));
 }

@@ -1,45 +1,45 @@
 import { type Command, flagsOf, generalOptions, type Program } from "../command_line/mod.ts";
 import { type Option, wordsOf } from "../options.ts";
 
-/** What can stand where a value is wanted. */
+/** Possible values for an option or argument. */
 export type Values =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "files" | "folders" }
-  /** Names that are looked up when they are wanted, by `portway completion names <what>`. */
+  /** Names looked up on demand by `portway completion names <what>`. */
   | { readonly kind: "names"; readonly what: NameKind }
   | { readonly kind: "free" };
 
-/** What has names that the server knows. */
+/** Kinds of names that the server knows. */
 export type NameKind = "tunnels" | "views";
-/** All of {@link NameKind}, as `portway completion names` takes them. */
+/** All {@link NameKind} values, for `portway completion names`. */
 export const NAME_KINDS: readonly NameKind[] = ["tunnels", "views"];
 
-/** A flag as shells complete it. */
+/** A flag for completion. */
 export interface CompletedOption {
   /** The short flag first. */
   readonly flags: readonly string[];
   readonly help: string;
-  /** What it takes; null for a switch. */
+  /** The flag's value; null for a switch. */
   readonly value: { readonly name: string; readonly isOptional: boolean; readonly values: Values } | null;
   readonly isRepeatable: boolean;
 }
 
-/** A command as shells complete it. */
+/** A command for completion. */
 export interface CompletedCommand {
-  /** The words that ask for it; nothing for the program itself. */
+  /** Words that select the command; empty for the program itself. */
   readonly name: string;
   readonly summary: string;
   readonly operands: readonly { readonly name: string; readonly values: Values }[];
   readonly options: readonly CompletedOption[];
 }
 
-/** What a shell is told of a program. */
+/** A program's structure for completion scripts. */
 export interface CompletionModel {
   readonly program: string;
   readonly commands: readonly CompletedCommand[];
 }
 
-/** What the tables of a program say for its completion. */
+/** Creates the model from a program's tables. */
 export async function createModel({ name, commands }: Program): Promise<CompletionModel> {
   const shown = commands.filter(({ isHidden }) => !isHidden);
   return { program: name, commands: await Promise.all(shown.map(createCommand)) };
@@ -66,7 +66,7 @@ function createOption(option: Option<unknown>): CompletedOption {
   };
 }
 
-/** By the name that a value has in help; `a|b` are words. */
+/** Chooses values by the name in help; `a|b` lists words. */
 function valuesNamed(name: string): Values {
   if (name.includes("|")) return { kind: "words", words: name.split("|") };
   if (name === "FILE" || name === "PATH") return { kind: "files" };
@@ -76,10 +76,10 @@ function valuesNamed(name: string): Values {
   return { kind: "free" };
 }
 
-/** The first clause: shells show it in what is left of a line. */
+/** Returns the first clause, because shells have little space. */
 const shorten = (help: string) => help.split(/; |, which | \(/)[0];
 
-/** Names of what begins with the words of a command and has one more. */
+/** Returns the words that can follow a command's words. */
 export function followers({ commands }: CompletionModel, { name }: CompletedCommand): CompletedCommand[] {
   const depth = name === "" ? 0 : name.split(" ").length;
   return commands.filter((other) =>
@@ -88,5 +88,5 @@ export function followers({ commands }: CompletionModel, { name }: CompletedComm
   );
 }
 
-/** The last word of a command's name. */
+/** Returns the last word in a command's name. */
 export const lastWord = ({ name }: CompletedCommand): string => name.split(" ").at(-1) ?? "";

@@ -7,7 +7,7 @@ import {
   type Values,
 } from "./model.ts";
 
-/** A script for zsh: a file `_portway` in \$fpath, or read by `source <(portway completion zsh)`. */
+/** Returns a script for zsh: a file `_portway` in \$fpath, or for `source <(portway completion zsh)`. */
 export function renderZsh(model: CompletionModel): string {
   const { program, commands } = model, name = `_${program}`;
   const deepest = [...commands].filter((command) => command.name !== "")
@@ -33,7 +33,7 @@ if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${pro
 
 const functionName = (name: string, command: string) => `${name}__${command.replaceAll(/\W/g, "_") || "main"}`;
 
-/** Hands the words behind those of a command to its function. */
+/** Passes the remaining words to the command's function. */
 function renderChoice(name: string, command: CompletedCommand): string {
   const words = command.name.split(" "), depth = words.length;
   const test = words.map((word, at) => `$words[${at + 2}] == ${word}`).join(" && ");
@@ -60,13 +60,13 @@ function renderFunction(model: CompletionModel, command: CompletedCommand): stri
 }`;
 }
 
-/** A flag as _arguments wants it: those that exclude each other, the flag, what it does, what it takes. */
+/** Returns a flag for _arguments: exclusions, flag, description, value. */
 function renderOption(name: string, { flags, help, value, isRepeatable }: CompletedOption): string {
   const exclude = isRepeatable ? "*" : flags.length > 1 ? `(${flags.join(" ")})` : "";
   const taken = value === null
     ? ""
     : `${value.isOptional ? "::" : ":"}${escape(value.name)}:${renderAction(name, value.values)}`;
-  // Long flags take their value behind a space or "=".
+  // Long flags accept their value after a space or "=".
   return flags.map((flag) =>
     quote(`${exclude}${flag}${value !== null && flag.startsWith("--") ? "=" : ""}[${escape(help)}]${taken}`)
   ).join(" \\\n    ");
@@ -81,7 +81,7 @@ function renderAction(name: string, values: Values): string {
     case "folders":
       return "_files -/";
     case "names":
-      // The space keeps what else _arguments would pass away from it.
+      // The space separates these from further _arguments parameters.
       return ` ${name}_names ${values.what}`;
     case "free":
       return " ";

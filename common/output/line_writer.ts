@@ -2,39 +2,39 @@ import { acquireBuffer, LARGE, releaseBuffer } from "../buffers/buffer_pool.ts";
 import { delay } from "../delay.ts";
 import type { Output } from "./output.ts";
 
-/** Writes lines, many at once when they come fast. */
+/** Writes lines, in batches when they arrive fast. */
 export interface LineWriter {
-  /** Takes one line without its newline, in parts: to join them would cost as much as all else. Nobody waits for it. */
+  /** Takes one line without its newline, in parts, because joining them costs as much as the rest. Does not wait. */
   write(...parts: readonly string[]): void;
-  /** Resolves when everything has been handed to the system, or when nobody takes it. */
+  /** Resolves when the system has taken all lines, or cannot take more. */
   flush(): Promise<void>;
 }
 
-/** What happens when an output is slow or gone. */
+/** Reactions to a slow or broken output. */
 export interface LineWriterOptions {
-  /** The line that stands for `count` lines which were left out because the output is read too slowly. */
+  /** Returns a line for `count` dropped lines. */
   describeDropped?(count: number): string;
-  /** The output takes no more: its reader has gone, or its disk is full. Told once. */
+  /** Reports once that the output cannot take more: the reader is closed, or the disk is full. */
   onBroken?(reason: string): void;
-  /** Bytes kept while the output is slow; 8 MiB when left out. */
+  /** Buffered bytes for a slow output; 8 MiB if left out. */
   maxWaiting?: number;
-  /** An output that failed is tried again with the next lines; those that failed count as left out. */
+  /** Retries a failed output with the next lines. Lost lines count as dropped. */
   retries?: boolean;
 }
 
-/** Beyond it the older half is dropped and counted. */
+/** Beyond this limit the older half is dropped and counted. */
 const MAX_WAITING = 8 * 1024 * 1024;
 const GATHER_MS = 50;
 
-/** How long the end of the program waits for a reader that takes nothing. */
+/** Time limit for an output that takes no more at the program's end. */
 const FLUSH_MS = 2000;
 
-/** A writer over an output. One that fails is left alone from then on, or retried: nobody ends with their log. */
+/** Opens a writer. A failed output is left alone or retried, and never ends the program. */
 export function openLineWriter(output: Output, options: LineWriterOptions = {}): LineWriter {
   return new OutputLines(output, options);
 }
 
-/** Whole lines, as they will be written: `memory[0, used)`. */
+/** Complete lines, ready to write: `memory[0, used)`. */
 interface Chunk {
   readonly memory: Uint8Array<ArrayBuffer>;
   used: number;
@@ -44,7 +44,7 @@ interface Chunk {
 class OutputLines implements LineWriter {
   readonly #output: Output;
   readonly #options: LineWriterOptions;
-  /** The oldest first; the last one is being filled. */
+  /** Oldest first; the last chunk is still being filled. */
   #waiting: Chunk[] = [];
   #waitingBytes = 0;
   #dropped = 0;
@@ -95,7 +95,7 @@ class OutputLines implements LineWriter {
     }
   }
 
-  /** The oldest. */
+  /** Removes the oldest chunk. */
   #take(): Chunk {
     const [chunk] = this.#waiting.splice(0, 1);
     this.#waitingBytes -= chunk.used;
@@ -128,13 +128,13 @@ class OutputLines implements LineWriter {
 }
 
 const ENCODER = new TextEncoder();
-/** Bytes that a character takes at most. */
+/** Maximum bytes per character. */
 const MAX_UTF8 = 3;
 const LF = 0x0a;
-/** Below this many characters a loop beats the runtime's encoder. */
+/** Below this length, a loop is faster than the runtime's encoder. */
 const SHORT = 64;
 
-/** Writes text in UTF-8, and returns where it ends. */
+/** Writes text in UTF-8, and returns its end. */
 function putText(into: Uint8Array, at: number, text: string): number {
   let index = 0;
   if (text.length < SHORT) {

@@ -1,6 +1,6 @@
 /**
- * Writes to a stream such as `process.stdout`, and resolves when the system has taken it.
- * @throws what the stream fails with, however its runtime says so: some throw, some tell by an event
+ * Writes to a stream such as `process.stdout`, and resolves when the system has taken the text.
+ * @throws the stream's error, whether the runtime throws it or emits an event
  */
 export function writeText(stream: NodeJS.WritableStream, text: string | Uint8Array): Promise<void> {
   listenForErrors(stream);
@@ -11,7 +11,7 @@ export function writeText(stream: NodeJS.WritableStream, text: string | Uint8Arr
 
 const known = new WeakSet<NodeJS.WritableStream>();
 
-/** An error that nobody listens for would end the program. The callback of the write tells of it too. */
+/** An unhandled error event would end the program. The write's callback reports the error. */
 function listenForErrors(stream: NodeJS.WritableStream): void {
   if (known.has(stream)) return;
   known.add(stream);

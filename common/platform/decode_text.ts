@@ -1,6 +1,6 @@
 /**
- * The text of a file that somebody has written in an editor or by a shell. On Windows those begin it with a mark of its
- * encoding, and what PowerShell writes is UTF-16; without a mark it is UTF-8.
+ * Decodes a text file from an editor or shell. On Windows, files can start with a byte order mark, and PowerShell
+ * writes UTF-16. Without a mark the text is UTF-8.
  */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = bytes[0] === 0xff && bytes[1] === 0xfe
@@ -8,6 +8,6 @@ export function decodeText(bytes: Uint8Array): string {
     : bytes[0] === 0xfe && bytes[1] === 0xff
     ? "utf-16be"
     : "utf-8";
-  // It takes the mark off.
+  // TextDecoder removes the mark.
   return new TextDecoder(encoding).decode(bytes);
 }

@@ -1,20 +1,20 @@
 import process from "node:process";
 import { delay } from "../delay.ts";
 
-/** What is done where, for tests. */
+/** Replacements for tests. */
 export interface Retrying<Pause> {
-  /** Default this system. */
+  /** Default: this system. */
   platform?: string;
-  /** Lets so many milliseconds pass. */
+  /** Waits for some milliseconds. */
   pause?(ms: number): Pause;
 }
 
-/** How long is waited between attempts, 310 ms in all: a virus scanner or an indexer is done with a file by then. */
+/** Delays between attempts, 310 ms in total: enough for a virus scanner or an indexer. */
 const PAUSES_MS = [10, 20, 40, 80, 160];
 
 /**
- * Whether a call failed because another program has the file open: on Windows nobody can replace, remove or open it then,
- * while elsewhere that always works.
+ * Reports whether another program holds the file open. Windows then refuses to replace, remove or open it; other
+ * systems do not.
  */
 export function isHeldOpen(error: unknown, platform: string = process.platform): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
@@ -22,9 +22,9 @@ export function isHeldOpen(error: unknown, platform: string = process.platform):
 }
 
 /**
- * Does `work`, again where it fails because another program has a file open. It stops all else meanwhile, 310 ms at
- * most, so it is for files that strangers have no say in.
- * @throws what `work` throws in the end
+ * Runs `work`, and repeats it while another program holds a file open. Blocks the process for up to 310 ms, so use it
+ * only for files that visitors cannot choose.
+ * @throws the last error from `work`
  */
 export function retryWhileHeld<T>(work: () => T, { platform, pause = stopFor }: Retrying<void> = {}): T {
   for (const ms of PAUSES_MS) {
@@ -38,7 +38,10 @@ export function retryWhileHeld<T>(work: () => T, { platform, pause = stopFor }: 
   return work();
 }
 
-/** {@link retryWhileHeld} for what strangers ask for: everything else goes on meanwhile, so `work` looks at all anew. */
+/**
+ * {@link retryWhileHeld} for files that visitors choose. The process continues meanwhile, so `work` must check all
+ * conditions again.
+ */
 export async function retryLaterWhileHeld<T>(
   work: () => Promise<T>,
   { platform, pause = delay }: Retrying<Promise<void>> = {},

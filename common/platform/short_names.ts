@@ -1,6 +1,6 @@
 import fs from "node:fs";
 
-/** Linux's numbers (linux/magic.h) of file systems that find an entry by its own name alone. */
+/** Linux's numbers (linux/magic.h) for file systems without short names. */
 const ONE_NAME: ReadonlySet<number> = new Set([
   0xef53, // ext2, ext3, ext4
   0x9123683e, // btrfs
@@ -11,13 +11,13 @@ const ONE_NAME: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Whether the file system of a folder may find an entry by a second, short name too, as NTFS and FAT do wherever they
- * are mounted; so too where it is not known, as of a network share.
- * @param type the number of a folder's file system; throws the system's error
+ * Reports whether a folder's file system may have short names, as NTFS and FAT do. Unknown file systems, such as
+ * network shares, count as such.
+ * @param type returns the file system's number; throws the system's error
  */
 export function mayHaveShortNames(folder: string, type: (folder: string) => number = readType): boolean {
   try {
-    // Above 2^31 some runtimes give it as a negative number.
+    // Some runtimes return numbers above 2^31 as negative.
     return !ONE_NAME.has(type(folder) >>> 0);
   } catch {
     return true;

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 
-/** docs/explanation/performance.md has what each is worth. */
+/** docs/explanation/performance.md explains each flag. */
 export const V8_FLAGS: readonly string[] = [
   "--no-allocation-site-pretenuring",
   "--max-inlined-bytecode-size=1000",
@@ -8,8 +8,8 @@ export const V8_FLAGS: readonly string[] = [
 ];
 
 /**
- * Sets V8 up for carrying many small requests, in the whole process: for programs, as no library may do that to its host.
- * What sizes the heap can be said only where a process is started.
+ * Tunes V8 for many small requests, in the whole process. Only programs may do this, not libraries. Heap sizes can be
+ * set only at process start.
  */
 export function tuneV8(): void {
   for (const flag of V8_FLAGS) setFlagsFromString(flag);
