@@ -10,7 +10,7 @@ type Run = (steps: Steps) => void | Promise<void>;
 
 const stepsOf = (context: TestContext): Steps => ({ step: (name, run) => context.test(name, async () => await run()) });
 
-/** How long what tests have opened may take to end behind the last of them. */
+/** Time for a test's resources to end after the last test. */
 const GRACE_MS = 10_000;
 let isFirst = true;
 

@@ -9,7 +9,7 @@ type Definition = Omit<Deno.TestDefinition, "fn" | "name"> & { name?: string; fn
 
 const register = Deno.test;
 
-/** All ways in which a test can be written: its name, its options and what it does, some of it in one object. */
+/** Supports all forms of a test: name, options and function, some in one object. */
 function registerSome(first: string | Definition, ...rest: (Run | Definition)[]): void {
   const parts = [typeof first === "string" ? { name: first } : first, ...rest];
   const { name, fn, ...options }: Definition = Object.assign(

@@ -12,8 +12,8 @@ function strip(output: string): string {
 }
 
 /**
- * What `deno test` says of its failures, each with its error and all names last: to be repeated where the output of
- * other tests has come after it. Empty when nothing failed.
+ * Returns the failures in `deno test` output, each with its error, and all names last, to repeat them at the end. Empty
+ * without failures.
  */
 export function findFailures(output: string): string {
   const plain = strip(output);
@@ -24,8 +24,8 @@ export function findFailures(output: string): string {
 }
 
 /**
- * What `deno test` says it did. Steps of a test are not counted, and tests that a filter left out are no skipped ones.
- * A run that died before its summary, or failed outside any test, counts as one failure and is told to `report`.
+ * Parses the summary of `deno test`. Steps and filtered tests do not count. A run that died before its summary, or
+ * failed outside any test, counts as one failure and is passed to `report`.
  */
 export function parseTestSummary(output: string, success: boolean, report: (reason: string) => void): Tally {
   const plain = strip(output);

@@ -1,10 +1,10 @@
 /**
- * Holds what the program's files export. Prints a line a violation and ends with code 1 when there is one.
+ * Checks the program's exports. Prints one line per violation and exits with 1 after any.
  *
  * - Every exported symbol has a doc comment right above it.
- * - Another file imports it. A type may be there for the signatures beside it instead, or behind a front door.
+ * - Another file imports it. A type may instead serve the signatures beside it, or be behind a front door.
  *
- * Tools and tests export what they like, and what they import is in use. The root's `mod.ts` is the library.
+ * Tools and tests export freely, and their imports count as uses. The root's `mod.ts` is the library.
  */
 import { join, posix } from "node:path";
 import { exit, stderr } from "node:process";
@@ -13,12 +13,12 @@ import { loadSources, stripComments } from "./check_imports.ts";
 const PRODUCT = /^(?:(?:server|client|common|net|protocol|web)\/(?!.*_test\.(?:tsx?|js)$)|(?:mod|cli|server)\.ts$)/;
 const LIBRARY = "mod.ts";
 
-/** `deno fmt` starts what is exported at the beginning of a line. */
+/** `deno fmt` puts exports at the beginning of a line. */
 const DECLARATION =
   /(\*\/\n)?^export (?:default )?(?:async )?(?:abstract )?(?:function\*?|class|const|let|enum|(interface|type)) (\w+)/gm;
 const NAMED = /^(?:import|export)( type)? (?:\w+, )?\{([^}]*)\} from "(\.[^"]+)"/gm;
 const STARRED = /^export \* from "(\.[^"]+)"/gm;
-/** Modules taken as a whole: `import * as`, dynamic imports, and by its type what `later` hides. */
+/** Whole modules: `import * as`, dynamic imports, and `later` with its type. */
 const WHOLE = /^import \* as \w+ from "(\.[^"]+)"|\bimport\(\s*"(\.[^"]+)"/gm;
 
 interface Export {
@@ -31,7 +31,7 @@ interface Trade {
   exports: Map<string, Map<string, Export>>;
   /** `file#name` for each name that another file imports or passes on. */
   taken: Set<string>;
-  /** By file: those that take it whole, and those that pass all of it on. */
+  /** Files that import the module whole, and files that re-export all of it. */
   takers: Map<string, string[]>;
   passers: Map<string, string[]>;
 }
@@ -62,7 +62,7 @@ function readTrade(files: ReadonlyMap<string, string>): Trade {
     const exports = new Map<string, Export>();
     trade.exports.set(file, exports);
     for (const [, doc, type, name] of text.matchAll(DECLARATION)) {
-      // Of a function with several signatures, one may tell of all.
+      // One doc comment suffices for all signatures of a function.
       exports.set(name, {
         isType: type !== undefined,
         hasDoc: doc !== undefined || exports.get(name)?.hasDoc === true,
@@ -93,7 +93,7 @@ function add(lists: Map<string, string[]>, key: string, value: string): void {
   else list.push(value);
 }
 
-/** Who takes a module whole uses those of its names that it writes. */
+/** An importer of the whole module uses the names that occur in its text. */
 function isTaken(file: string, name: string, trade: Trade, files: ReadonlyMap<string, string>): boolean {
   return trade.taken.has(`${file}#${name}`) ||
     (trade.takers.get(file) ?? []).some((taker) => countWord(name, files.get(taker) ?? "") > 0) ||

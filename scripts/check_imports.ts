@@ -1,20 +1,20 @@
 /**
- * Holds the import direction of ARCHITECTURE.md. Prints a line a violation and ends with code 1 when there is one.
+ * Checks the import direction from ARCHITECTURE.md. Prints one line per violation and exits with 1 after any.
  *
  * The rules, for every .ts, .tsx and .js file outside tests:
- * - A file imports units of rows below its own and files of its own unit, never another unit of its row or a row above.
+ * - A file imports units from lower rows and files in its own unit, never another unit in its row or a row above.
  * - server/ and client/ never import each other; only entry files and tools know both.
  * - A folder with a `mod.ts` is entered from outside through that file alone; `_` files belong to their folder.
- * - No circle between files.
- * - Inside an area of client/, a file in a sub-folder does not import a file of the area's own folder, which is above it.
- * - What is imported by `later` is typed as the very file that it is.
- * - `Deno.*` appears in drivers (files named deno.ts), entry files and tools only.
+ * - No import cycles between files.
+ * - Inside a client/ area, a file in a sub-folder does not import a file from the area's own folder above.
+ * - An import by `later` is typed as the same file.
+ * - `Deno.*` appears only in drivers (files named deno.ts), entry files and tools.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative, sep } from "node:path";
 import { exit, stderr } from "node:process";
 
-/** Rows from top to bottom: units of a row are strangers to each other, except tools, which may use anything. */
+/** Rows from top to bottom. Units in a row cannot import each other, except tools, which may import anything. */
 const ROWS: readonly (readonly string[])[] = [
   ["scripts", "bench", "tests"],
   ["server.ts", "cli.ts", "mod.ts"],
@@ -111,7 +111,7 @@ function isTest(file: string): boolean {
   return /_test\.(tsx?|js)$/.test(file) || file.startsWith("tests/");
 }
 
-/** The longest unit name that holds the file; what is right inside server/ or client/ is part of its composition. */
+/** Returns the unit with the longest matching name. Files directly in server/ or client/ belong to the composition. */
 function findUnit(file: string): Unit | null {
   const [first, second, third] = file.split("/");
   const named = UNITS.get(`${first}/${second}`) ?? UNITS.get(first);
@@ -177,13 +177,13 @@ function findImports(code: string): string[] {
     .filter((specifier) => specifier.startsWith("."));
 }
 
-/** What is imported by `later` and not typed as the same file. */
+/** Imports by `later` without the type of the same file. */
 function findUntyped(code: string): string[] {
   return [...code.matchAll(/(?:: typeof import\("([^"]*)"\) = await import\()?\blater\("([^"]*)"\)/g)]
     .filter(([, typed, specifier]) => typed !== specifier).map(([, , specifier]) => specifier);
 }
 
-/** Each circle once, told from the file at which the walk met it. */
+/** Each cycle once, from the file where the walk met it. */
 function findCircles(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const circles: string[] = [];
   const finished = new Set<string>();

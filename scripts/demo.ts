@@ -8,7 +8,7 @@ import { startDemoSite } from "./demo_site/site.ts";
 
 const site = startDemoSite();
 const args = ["--expose", String(site.port), "--show-qr", ...process.argv.slice(2)];
-// The site ends with the demo: there is nothing to take back.
+// The site ends with the demo.
 const code = await main(args, { commands: serverCommands, startEmbeddedRelay: loadEmbeddedRelay }, { isKept: false });
 await site.close();
 process.exit(code);

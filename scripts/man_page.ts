@@ -59,7 +59,7 @@ function renderOptions(table: OptionTable): string[] {
 
 const capitalize = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-/** Text in which nothing is a request of roff; a dash stays the one that is typed. */
+/** Escapes roff requests, and keeps typed dashes. */
 const escape = (text: string) =>
   text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replace(/^(?=[.'])/, "\\&").replaceAll('"', "\\(dq");
 

@@ -1,9 +1,9 @@
 /**
- * Runs the tests of what runs on Node too under Node itself: the grammar of HTTP/1, the connections and the listener with
- * their Node drivers, WebSocket frames, the wire. The files are those that `deno test` runs. Node is the one on PATH, or
- * comes from npm.
+ * Runs the tests for code that supports Node under Node itself: HTTP/1 syntax, connections and listener with their Node
+ * drivers, WebSocket frames, the protocol. The files are the same as for `deno test`. Node is the one on PATH, or comes
+ * from npm.
  *
- * Files may be given; all of {@link FOLDERS} otherwise. Ends with code 1 when a test failed.
+ * Runs the given files, or all in {@link FOLDERS}. Exits with 1 when a test failed.
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ const FOLDERS = [
   "protocol",
   "server/relay",
 ];
-/** Tests of what only Deno has: native calls, and `Deno.serve`. */
+/** Tests for Deno's own features: native calls, and `Deno.serve`. */
 const DENO_ONLY = new Set([
   "net/connection/keep_alive_test.ts",
   "net/connection/socket_options/socket_options_test.ts",
@@ -47,7 +47,7 @@ async function findNode(): Promise<{ command: string[] } | { reason: string }> {
   return { reason: `Node ${LEAST_NODE} is not on PATH, and "${fromNpm.join(" ")}" failed: ${there}` };
 }
 
-/** What a Node says its version is, or the last line of what it failed with. */
+/** Returns Node's version, or the last line of its error. */
 async function readVersion([command, ...args]: string[]): Promise<string> {
   try {
     const run = new Deno.Command(command, { args: [...args, "--version"], stdin: "null" });
@@ -94,7 +94,7 @@ export async function runNodeTests(print: (line: string) => void, files = findTe
   return tally;
 }
 
-/** TAP is for machines: what passed is counted, all that belongs to a failure is shown. */
+/** TAP is for machines: passed tests are only counted, and failures are printed. */
 function takeLine(line: string, tally: Tally, print: (line: string) => void): void {
   const [, word, count] = /^# (pass|fail|skipped) (\d+)$/.exec(line) ?? [];
   if (word === "pass") tally.passed = Number(count);

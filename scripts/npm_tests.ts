@@ -16,7 +16,7 @@ import { runTool } from "./package/run_tool.ts";
 /** The release of Node that `--node` replaces. */
 const NODE = "24";
 
-/** Files whose tests say nothing about the package, each with the reason. */
+/** Files whose tests do not concern the package, each with the reason. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   "attacks_test.ts": "its server runs in the process of the test",
   "chaos_test.ts": "minutes of broken connections, the same with either runtime's sockets as contract tests hold them",
@@ -41,10 +41,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   "proxy_description_memory_test.ts": "a bound for the memory of Deno",
 };
 
-/**
- * Names of tests that are passed over in the files that run: the runtime's own listener is Deno's, and so are these
- * commands.
- */
+/** Tests to skip in the selected files: the runtime's own listener, and these commands, are Deno's. */
 const PASSED_OVER = [
   String.raw`\(listener deno\)`,
   String.raw`\(deno\)`,
@@ -53,10 +50,10 @@ const PASSED_OVER = [
   "a server that others can reach says what its operator overlooked",
 ];
 
-/** Much of a test is waiting: so many files are tested at a time. */
+/** Tests mostly wait, so several files run at once. */
 const AT_A_TIME = 2;
 
-/** The test files that run, without those left out and those that are for a browser. */
+/** Selects the test files, without browser tests and {@link LEFT_OUT}. */
 export function chooseTests(files: readonly string[]): string[] {
   return files.filter((name) =>
     name.endsWith("_test.ts") && !/(?:^|_)browser_test\.ts$/.test(name) && !(name in LEFT_OUT)
@@ -94,7 +91,7 @@ async function runTests(files: readonly string[], node: string, installed: strin
   }
   const { success } = await child.status;
   const tally = parseTestSummary(output, success, (reason) => process.stdout.write(`FAILED: ${reason}\n`));
-  // Nothing was shown then.
+  // The output so far shows no test.
   return tally.passed === 0 && tally.failed === 0 ? { ...tally, failed: 1 } : tally;
 }
 

@@ -1,14 +1,15 @@
 /**
- * All that CI runs: packages as the lock file has them, format, lint, types, imports and exports, then every test.
- * `--checks` leaves the tests out; other arguments go to `deno test` (paths, `--filter`). What failed is told again at the
- * end, where a log that keeps only its end has it. The last line is `N passed, N failed`, checks and tests together, with
- * `, N skipped` behind it when some were; the exit code is 1 when anything failed.
+ * Runs all CI checks: locked packages, format, lint, types, imports, exports, voice and links, then every test.
+ * `--checks` skips the tests; other arguments go to `deno test` (paths, `--filter`). Failures are repeated at the end,
+ * where a truncated log still has them. The last line is `N passed, N failed` for checks and tests together, with `, N
+ * skipped` if any; the exit code is 1 after a failure.
  */
 import { findFailures, parseTestSummary, type Tally } from "./_test_summary.ts";
 import { runNodeTests } from "./node_tests.ts";
 
 const CHECKS: readonly (readonly string[])[] = [
-  // All that the lock file names, now: later every child process would fetch some, and say so amid its own output.
+  // Installs all locked packages now, because child processes would otherwise fetch them and print that in their
+  // output.
   ["install", "--frozen"],
   ["fmt", "--check"],
   ["lint"],
@@ -19,16 +20,16 @@ const CHECKS: readonly (readonly string[])[] = [
   ["run", "-A", "scripts/check_links.ts"],
 ];
 
-/** Types were checked before. */
+/** The checks already include types. */
 const TESTS = ["test", "-A", "--no-check", "--permit-no-files"];
-/** Much of a test is waiting, for a server or for a second: so many files are tested at a time. */
+/** Tests mostly wait, so several files run at once. */
 const AT_A_TIME = 3;
 
 const root = new URL("..", import.meta.url);
-/** What is told again at the end. */
+/** Failures to repeat at the end. */
 const failures: string[] = [];
 
-/** The same Deno that runs this, in the project's root, its errors and warnings straight to ours. */
+/** Starts the same Deno in the project's root, with errors and warnings on our standard error. */
 function startDeno(args: readonly string[], output: "inherit" | "piped"): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: [...args],
@@ -43,12 +44,12 @@ function startDeno(args: readonly string[], output: "inherit" | "piped"): Deno.C
 
 async function runCheck(args: readonly string[]): Promise<Tally> {
   const { success } = await startDeno(args, "inherit").status;
-  const tell = success ? print : tellFailure;
+  const tell = success ? print : reportFailure;
   tell(`${success ? "passed" : "FAILED"}: deno ${args.join(" ")}`);
   return { passed: success ? 1 : 0, failed: success ? 0 : 1, skipped: 0 };
 }
 
-/** Those that were asked for, else all: browsers one at a time, as one alone keeps several processors busy. */
+/** Runs the given tests, or all. Browser tests run one at a time, because one browser already uses several cores. */
 async function runTests(args: readonly string[]): Promise<Tally[]> {
   if (args.length > 0) return [await runDenoTests(args)];
   const browsers = Array.from(Deno.readDirSync(new URL("tests/", root)), ({ name }) => `tests/${name}`)
@@ -65,18 +66,18 @@ async function runDenoTests(args: readonly string[]): Promise<Tally> {
     output += text;
   }
   const { success, code } = await child.status;
-  const told = findFailures(output);
-  if (told !== "") failures.push(told);
-  return parseTestSummary(output, success, (reason) => tellFailure(`FAILED: ${reason} (exit code ${code})`));
+  const found = findFailures(output);
+  if (found !== "") failures.push(found);
+  return parseTestSummary(output, success, (reason) => reportFailure(`FAILED: ${reason} (exit code ${code})`));
 }
 
-/** All of them, unless some tests were asked for. */
+/** Runs all, unless the arguments select tests. */
 async function runUnderNode(args: readonly string[]): Promise<Tally[]> {
   return args.length > 0 ? [] : [await runNodeTests(print)];
 }
 
-/** Now and at the end. */
-function tellFailure(line: string): void {
+/** Prints a failure now and at the end. */
+function reportFailure(line: string): void {
   print(line);
   failures.push(line);
 }
@@ -85,7 +86,7 @@ function print(line: string): void {
   write(`${line}\n`);
 }
 
-/** Synchronous, so that nothing is lost by the exit and the last line is the last. */
+/** Writes synchronously, so that the exit loses no output and the last line stays last. */
 function write(text: string): void {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(Deno.stdout.writeSync(rest));
@@ -103,5 +104,5 @@ async function main(): Promise<number> {
   return sum("failed") > 0 ? 1 : 0;
 }
 
-// Its name looks like a test's: deno.json keeps `deno test` away from it, and this keeps it from starting itself.
+// The name looks like a test's: deno.json keeps `deno test` away from it, and this check keeps it from starting itself.
 if (import.meta.main) Deno.exit(await main());

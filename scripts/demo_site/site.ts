@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A small site that shows what passes through a tunnel: a page, a clock as an event stream, a WebSocket echo. */
+/** A small site that shows the traffic types of a tunnel: a page, a clock as an event stream, a WebSocket echo. */
 export function startDemoSite(): { port: number; close(): Promise<void> } {
   const page = readFileSync(new URL("./index.html", import.meta.url));
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
@@ -31,7 +31,7 @@ function createClock(): ReadableStream<Uint8Array> {
   }).pipeThrough(new TextEncoderStream());
 }
 
-/** Sends back what it receives. */
+/** Echoes all messages. */
 function echo(request: Request): Response {
   if (request.headers.get("upgrade") !== "websocket") return new Response("A WebSocket is wanted.\n", { status: 426 });
   const { socket, response } = Deno.upgradeWebSocket(request);
