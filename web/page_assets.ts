@@ -2,24 +2,24 @@ import fs from "node:fs";
 import { createHash } from "node:crypto";
 import { chooseEncoding, compressSync, getMediaType } from "../net/file_http/mod.ts";
 
-/** Files that the pages of an area load. */
+/** Files for an area's pages. */
 export interface PageAssetsOptions {
-  /** Folders inside the project, whose files are served with those of folders below them; `web/` always is. */
+  /** Folders inside the project, served with their subfolders. `web/` is always included. */
   folders: readonly URL[];
-  /** Modules of packages by the path that pages import them from. Each is read at the first request for it. */
+  /** Package modules by their path in the browser. Each is read at its first request. */
   libraries?: ReadonlyMap<string, string>;
 }
 
-/** Root of the project. A file's path below it is its path in the browser, so that relative imports hold in both. */
+/** Project root. Files have the same relative paths in the browser, so that relative imports work in both places. */
 const PROJECT_FOLDER = new URL("../", import.meta.url);
 const SHARED_FOLDER = new URL("./", import.meta.url);
 
-/** Files of pages by the ending of their names; beside them lie their tests. */
+/** Name endings that are served. Tests beside them have other endings. */
 const ASSET_NAME = /\.(?:js|css|html|svg)$/;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Reads all files but the libraries. @throws Error when one cannot be read */
+/** Reads all files except the libraries. @throws Error when a file is not readable */
 export function openPageAssets({ folders, libraries = new Map() }: PageAssetsOptions): PageAssets {
   const files = new Map<string, Bytes>();
   const digest = createHash("sha256");
@@ -33,12 +33,12 @@ export function openPageAssets({ folders, libraries = new Map() }: PageAssetsOpt
     }
   }
   const modules = new Map([...libraries].map(([name, specifier]) => [name, import.meta.resolve(specifier)]));
-  // The path of a package holds its version.
+  // A package's path contains its version.
   for (const url of modules.values()) digest.update(url.slice(url.lastIndexOf("/node_modules/.")));
   return new PageAssets(digest.digest("hex").slice(0, 12), files, modules);
 }
 
-/** Names of the files in a folder and below it, in one order. */
+/** Lists the files below a folder in a stable order. */
 function listAssets(folder: URL): string[] {
   return fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     if (!entry.isDirectory()) return ASSET_NAME.test(entry.name) ? [entry.name] : [];
@@ -46,22 +46,22 @@ function listAssets(folder: URL): string[] {
   }).sort();
 }
 
-/** Files of pages of ours, kept in memory. */
+/** Page files in memory. */
 export class PageAssets {
-  /** Changes when any of the files does: part of their address, so that they can be cached for ever. */
+  /** A digest over all files. URLs contain it, so that browsers can cache files for a year. */
   readonly version: string;
   readonly #files: Map<string, Bytes>;
   readonly #modules: ReadonlyMap<string, string>;
   readonly #coded = new Map<string, Bytes>();
 
-  /** @param modules where the files lie that are read when one is asked for */
+  /** @param modules library locations */
   constructor(version: string, files: Map<string, Bytes>, modules: ReadonlyMap<string, string>) {
     this.version = version;
     this.#files = files;
     this.#modules = modules;
   }
 
-  /** A file to be cached for ever, coded for who takes it; null when there is none of that name. */
+  /** Returns a cacheable response in an accepted content encoding, or null for an unknown file. */
   answer(name: string, acceptEncoding: string | null): Response | null {
     return this.#answerWith(name, acceptEncoding, {
       "cache-control": "public, max-age=31536000, immutable",
@@ -70,8 +70,8 @@ export class PageAssets {
   }
 
   /**
-   * Answers an address without the version or with an older one, for which browsers must ask again each time. The end of
-   * a path is enough to find a file. Null when no file or more than one has it.
+   * Returns a response that browsers revalidate each time, for a URL without the version or with an older one. A path's last
+   * names are enough. Null when no file or more than one matches.
    */
   answerLatest(name: string, headers: Pick<Headers, "get">): Response | null {
     const path = this.#findPaths(name);
@@ -82,8 +82,8 @@ export class PageAssets {
   }
 
   /**
-   * Returns the path of the file with that name.
-   * @throws TypeError when no file or more than one has it
+   * Finds a file's path by its last names.
+   * @throws TypeError when no file or more than one matches
    */
   findPath(name: string): string {
     const paths = this.#findPaths(name);
@@ -95,7 +95,7 @@ export class PageAssets {
     return [...this.#files.keys()].filter((path) => path === name || path.endsWith(`/${name}`));
   }
 
-  /** Text of a file, or null. */
+  /** Returns a file's text, or null. */
   getText(name: string): string | null {
     const bytes = this.#getBytes(name);
     return bytes === null ? null : new TextDecoder().decode(bytes);

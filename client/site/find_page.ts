@@ -1,24 +1,24 @@
 import { type OpenFile, type Root, serializePath, type SharePath } from "../files/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
 
-/** Sent by the script of live reload, which asks for the page that it is on and wants to be told of errors in JSON. */
+/** Request field that the live reload script sends, which requests its own page and expects errors as JSON. */
 export const LIVE_HEADER = "x-portway-live";
 
-/** What answers a request: a file, or another address to ask. */
+/** The page for a request: a file or a redirect. */
 export type SitePage = FilePage | { redirect: string; status?: number };
 
-/** A file that answers a request. */
+/** A file that is sent as a page. */
 export interface FilePage {
-  /** Whoever sends it closes it. */
+  /** The sender closes it. */
   file: OpenFile;
-  /** Its name, which tells its type. */
+  /** File name that determines the media type. */
   name: string;
-  /** Status when the file stands in for what was asked. */
+  /** Status when the file replaces a missing page. Default 200. */
   status?: number;
 }
 
 /**
- * Finds the file for an address: the file itself, `index.html` of a folder, or `about.html` for `/about`. Folders get a
+ * Finds the file for an address: the file itself, a folder's `index.html`, or `about.html` for `/about`. Folders get a
  * slash at their end, so that their relative links work. Null when there is none.
  */
 export function findFile(root: Root, { segments, isFolder, search }: SharePath): SitePage | null {
@@ -43,14 +43,14 @@ export function findFile(root: Root, { segments, isFolder, search }: SharePath):
   return { redirect: serializePath(segments, false) + search };
 }
 
-/** Endings of what pages load. A page in the place of a missing image or script would only hide the mistake. */
+/** Asset name endings. The index instead of a missing image or script would hide the mistake. */
 const ASSET = new RegExp(
   "\\.(?:[cm]?js|css|map|json|webmanifest|wasm|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|otf|eot|mp[34]|m4[av]|webm|ogg|" +
     "wav|pdf|txt|xml|csv|zip|gz|br)$",
   "i",
 );
 
-/** Values of Sec-Fetch-Dest with which a browser loads a page, as opposed to data, an image or a script. */
+/** Sec-Fetch-Dest values with which a browser loads a page, as opposed to data, an image or a script. */
 const PAGE_DESTINATIONS: ReadonlySet<string> = new Set(["document", "iframe", "frame", "embed", "object"]);
 
 /**
@@ -65,7 +65,7 @@ function asksForPage({ headers }: Request): boolean {
   return accept === null || /html|\*\/\*/i.test(accept);
 }
 
-/** Returns the index of a single-page application for a request of one of its routes, else null. */
+/** Returns a single-page application's index for a request to one of its routes, else null. */
 export function findRoute(request: Request, root: Root, { segments }: SharePath, spa: string | null): SitePage | null {
   if (spa === null) return null;
   const last = segments[segments.length - 1] ?? "";

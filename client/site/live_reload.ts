@@ -5,18 +5,18 @@ import type { OpenFile } from "../files/mod.ts";
 import { type FilePage, LIVE_HEADER } from "./find_page.ts";
 import { watchFolder } from "./watch_folder.ts";
 
-/** Reserved addresses; no site has them by chance. */
+/** Reserved paths that no site has by chance. */
 const LIVE_SCRIPT = "/.portway/live.js";
 const LIVE_EVENTS = "/.portway/live";
 
 type Listener = ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
 
-/** Changes come in bursts: an editor that saves, a build that writes many files. */
+/** Delay that joins changes in a burst, such as a build. */
 const SETTLE_MS = 80;
-/** Changes that do not end, such as those of a log, are told after so long. */
+/** Longest delay while changes continue, as in a log. */
 const MAX_WAIT_MS = 500;
 const PING_MS = 15_000;
-/** Pages that wait for changes at once. */
+/** Most pages that can wait for changes. */
 const MAX_LISTENERS = 256;
 
 const encoder = new TextEncoder();
@@ -24,11 +24,11 @@ const encoder = new TextEncoder();
 const SCRIPT = `// Added by portway --live.
 {
 let lost = false;
-// What the page knows of, so that it hears at once of a change that came while it was loaded.
+// The query has the last change that the page includes, so the server can report a later one at once.
 const { search } = new URL(document.currentScript.src);
 const events = new EventSource("${LIVE_EVENTS}" + search);
-// A page that is not there, as in the middle of a build, is waited for: the next change asks again. Who takes
-// anything is told of an error in JSON.
+// During a build the page can be missing. The next change requests it again. Errors come as JSON, because this
+// request accepts any type.
 const reload = async () => {
   const { headers } = await fetch(location.href, { method: "HEAD", cache: "no-store", headers: { "${LIVE_HEADER}": "1" } });
   if (headers.get("content-type")?.startsWith("text/html")) location.reload();
@@ -47,7 +47,7 @@ events.addEventListener("error", () => { lost = true; });
 }
 `;
 
-/** Reloads open pages when files change. Files on the disk stay as they are: the script is added on the way out. */
+/** Reloads open pages when files change. It adds a script to each response and leaves the files unchanged. */
 export class LiveReload {
   readonly #listeners = new Set<Listener>();
   readonly #changed = new Set<string>();
@@ -55,7 +55,7 @@ export class LiveReload {
   readonly #ping: ReturnType<typeof setInterval>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #firstAt = 0;
-  // Another run of the site begins elsewhere.
+  // Each run starts with another number.
   #told = Date.now();
 
   /** Watches a folder and all below it. */
@@ -67,7 +67,7 @@ export class LiveReload {
     this.#ping = setInterval(() => this.#send(": still here\n\n"), PING_MS);
   }
 
-  /** Answers a request for the script or the stream of events; null for any other. */
+  /** Handles requests for the script and the event stream; returns null for others. */
   answer(request: Request, target: string): Response | null {
     const [path, query] = target.split("?");
     if (path === LIVE_EVENTS) {
@@ -78,7 +78,7 @@ export class LiveReload {
     return new Response(request.method === "HEAD" ? null : SCRIPT, { headers });
   }
 
-  /** Sends a page with the script in it. Takes ownership of the file. */
+  /** Sends a page with the script in it. Closes its file. */
   sendPage(request: Request, page: FilePage): Promise<Response> {
     return sendWithScript(request, page, `<script src="${LIVE_SCRIPT}?told=${this.#told}" async></script>`);
   }
@@ -99,14 +99,14 @@ export class LiveReload {
     const names = [...this.#changed];
     this.#changed.clear();
     this.#told++;
-    // A single style sheet is exchanged in place; anything else reloads.
+    // The page replaces a single stylesheet and reloads for other changes.
     this.#send(describeChange(names.length === 1 ? names[0] : ""));
   }
 
   #send(text: string): void {
     const bytes = encoder.encode(text);
     for (const listener of this.#listeners) {
-      // A page that reads nothing any more gets nothing either.
+      // Skip a page that has stopped reading.
       if ((listener.desiredSize ?? 0) > -100) listener.enqueue(bytes);
     }
   }
@@ -137,12 +137,12 @@ export class LiveReload {
   }
 }
 
-/** The event for a change of one file, or of many with "". */
+/** Returns the event for a changed file; "" means several files. */
 function describeChange(name: string): string {
   return `event: change\ndata: ${name.replace(/[\r\n]/g, "")}\n\n`;
 }
 
-/** Pages above this many bytes are sent as they are. */
+/** Largest page, in bytes, that gets the script. */
 const MAX_PAGE = 8 * 1024 * 1024;
 
 async function sendWithScript(request: Request, { file, name, status }: FilePage, tag: string): Promise<Response> {
@@ -167,7 +167,7 @@ async function readPage(file: OpenFile, name: string): Promise<{ bytes: Buffer<A
 }
 
 function insertTag(page: Buffer<ArrayBuffer>, tag: string): Buffer<ArrayBuffer> {
-  // One character a byte, so that text in any charset stays as it is.
+  // Latin-1 keeps every byte, whatever the page's charset is.
   const text = page.toString("latin1");
   const end = text.search(/<\/(?:head|body)>/i);
   return Buffer.from(end < 0 ? text + tag : text.slice(0, end) + tag + text.slice(end), "latin1");

@@ -3,28 +3,28 @@ import type { OpenFile, Root } from "../files/mod.ts";
 import { type FilePage, openFile, type SitePage } from "./find_page.ts";
 import type { LiveReload } from "./live_reload.ts";
 
-/** Precompressed forms, best first: a file `app.js.br` beside `app.js` is sent to who can read it. */
+/** Encodings for precompressed files, best first. Clients that accept br get `app.js.br` for `app.js`. */
 const CODINGS: readonly (readonly [coding: string, ending: string])[] = [["br", ".br"], ["zstd", ".zst"], [
   "gzip",
   ".gz",
 ]];
 
-/** The hashes that bundlers put into names: hexadecimal, or eight letters, large or mixed, and digits. */
+/** Hashes in bundlers' file names: hexadecimal, or eight upper-case or mixed characters. */
 const HASHES = [
   /^(?=.*\d)(?=.*[a-f])[0-9a-f]{8,64}$/,
   /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])\w{8}$/,
   /^(?=.*[A-Z])[A-Z2-7]{8}$/,
 ];
-/** What a person writes, and a hash hardly ever is: a word with a number or nothing behind it. */
+/** A word with an optional number, which people write and hashes rarely match. */
 const WORD = /^[A-Za-z][A-Za-z]*_?\d*$/;
 
-/** Whether a bundler named a file by its content: such a file never changes. In doubt it is not. */
+/** Whether a bundler named a file by its content, so that the file never changes. False in doubt. */
 function isNamedByContent(name: string): boolean {
   const hash = /[.-](\w+)\.\w{2,5}$/.exec(name)?.[1] ?? "";
   return !WORD.test(hash) && HASHES.some((pattern) => pattern.test(hash));
 }
 
-/** Sends what {@link findFile} found. Pages are checked at each visit; files with a hash in their name are kept. */
+/** Sends a page. Browsers revalidate pages at each visit and cache files with a hash in their name. */
 export async function sendPage(
   request: Request,
   root: Root,
@@ -39,7 +39,7 @@ export async function sendPage(
     });
   }
   const isHtml = /\.html?$/i.test(page.name);
-  // A page that gets the reload script is not the file, so neither its length nor its tag fits.
+  // The reload script changes the page, so the file's length and entity tag do not fit.
   if (live !== null && isHtml) return await live.sendPage(request, page);
   const { file, coded, headers } = chooseEncoding(request, root, page);
   headers["cache-control"] = isNamedByContent(page.name) && page.status === undefined && live === null
@@ -74,7 +74,7 @@ function chooseEncoding(request: Request, root: Root, { file }: FilePage): Chose
     const coded = openFile(root, [...file.segments.slice(0, last), file.segments[last] + ending]);
     if (coded === null) continue;
     hasCoded = true;
-    // One that is older than the file was made from another one.
+    // An older precompressed file has former content.
     const isFresh = coded.stat.mtimeMs >= file.stat.mtimeMs - 2000;
     if (isFresh && accepted.includes(coding)) {
       return { file: coded, coded: { encoding: coding, plain: file }, headers: { vary: "accept-encoding" } };

@@ -18,31 +18,31 @@ import { LiveReload } from "./live_reload.ts";
 import { type Redirect, RULE_FILES, SiteRuleFiles, type SiteRules } from "./site_rules.ts";
 import { sendPage } from "./send_page.ts";
 
-/** The folder of a site, and how it is served. */
+/** Site options. */
 export interface SiteOptions {
-  /** The folder of the site. */
+  /** The site's folder. */
   path: string;
-  /** Name of the file that answers for every route of a single-page application; null for a plain site. */
+  /** A single-page application's index file, relative to the folder; null for a plain site. */
   spa?: string | null;
   /** Reload open pages when files change. Default false. */
   live?: boolean;
   /** Serve names that begin with a dot; `.well-known` always is. Default false. */
   hidden?: boolean;
-  /** Asked for before anything is shown. Default none. */
+  /** Passphrase that visitors must enter. Default none. */
   passphrase?: string;
-  /** Takes what visitors are not told. */
+  /** Receives internal errors. */
   log?: Logger;
 }
 
-/** A folder served as a site. Whoever opened it closes it. */
+/** A folder served as a site. The caller closes it. */
 export interface WebSite extends FetchTarget {
-  /** Whether there was a page for the address of the site itself when it was opened. */
+  /** Whether the site had an index page when it was opened. */
   readonly hasIndex: boolean;
 }
 
 /**
  * Serves a folder as a website: index files, addresses without .html, 404.html, precompressed files, ranges.
- * @throws TypeError when `path` is no folder or the index file of a single-page application is missing; the system's
+ * @throws TypeError when `path` is no folder or a single-page application's index file is missing; the system's
  * error when it cannot be opened
  */
 export function createSite(options: SiteOptions): WebSite {
@@ -83,7 +83,7 @@ class FolderSite implements WebSite {
     const rules = this.#rules.load();
     const response = await this.#answerOpen(request, info, rules).catch((error) => this.#refuse(request, error, true));
     rules.dress(splitPath(info.path)[0], response.headers);
-    // What came after a passphrase is kept by nobody but who gave it.
+    // Shared caches must not store responses to visitors with the passphrase.
     if (this.#login !== null) makePrivate(response.headers);
     return response;
   }
@@ -111,10 +111,10 @@ class FolderSite implements WebSite {
     return path.segments.length === 1 && RULE_FILES.includes(name) ? null : findFile(this.#root, path);
   }
 
-  /** @param isInside whether the visitor may see the site, of which its page for what is missing is a part */
+  /** @param isInside whether the visitor may see the site, and so its 404.html */
   async #refuse(request: Request, error: unknown, isInside: boolean): Promise<Response> {
     const known = toHttpError(error);
-    // What breaks off because the visitor has left is no failure of ours.
+    // A visitor that closed the connection caused this error.
     if (known.status >= 500 && !request.signal.aborted) {
       this.#log.error("site_failed", { code: known.code, reason: describeError(known.cause ?? known) });
     }
@@ -147,13 +147,13 @@ class FolderSite implements WebSite {
   }
 }
 
-/** Path and query of a request's target; the query has its question mark, or is "". */
+/** A request target's path and query; the query has its question mark, or is "". */
 function splitPath(target: string): [path: string, search: string] {
   const mark = target.indexOf("?");
   return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark)];
 }
 
-/** The page that a redirect leads to: another address, or for status 200 and 404 a file of the site. */
+/** Returns the page for a redirect: another URL, or a site's file for status 200 and 404. */
 function findRedirect(root: Root, redirect: Redirect | null): SitePage | null {
   if (redirect === null) return null;
   const { status, location } = redirect;

@@ -4,25 +4,25 @@ import type { OpenFile, Root } from "../files/mod.ts";
 import { openFile } from "./find_page.ts";
 import { readBytes } from "../../net/file_http/mod.ts";
 
-/** Names of the rule files in the folder of a site. Visitors cannot read them. */
+/** Rule file names in a site's folder. Visitors cannot read them. */
 export const RULE_FILES: readonly string[] = ["_headers", "_redirects"];
-/** Bytes of a rule file, and rules in it. */
+/** Most bytes and rules in a rule file. */
 const MAX_RULE_FILE = 256 * 1024;
 const MAX_RULES = 2000;
-/** Statuses of a redirect; 200 serves another file at the same address. */
+/** Redirect statuses; 200 serves another file at the same address. */
 const STATUSES: readonly number[] = [200, 301, 302, 303, 307, 308, 404];
 /** Fields that describe one response and its length. */
 const FORBIDDEN_FIELDS =
   /^(?:connection|content-(?:encoding|length|range)|date|etag|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** A line of `_redirects` that fits a request. */
+/** A `_redirects` line that fits a request. */
 export interface Redirect {
   readonly status: number;
-  /** The new address, escaped, with the query of the request unless the rule has one. */
+  /** The new address, escaped, with the request's query unless the rule has one. */
   readonly location: string;
 }
 
-/** The rules of a site: fields for paths, and redirects. */
+/** A site's rules: fields for paths, and redirects. */
 export interface SiteRules {
   /** Returns the redirect for a path without its query, or null. Forced rules also apply where a file is. */
   redirect(path: string, search: string, isForced: boolean): Redirect | null;
@@ -42,7 +42,7 @@ interface RedirectRule {
   readonly isForced: boolean;
 }
 
-/** The rules of a site's folder, read again whenever one of the two files has changed. */
+/** A site's rule files, read again whenever one has changed. */
 export class SiteRuleFiles {
   readonly #root: Root;
   readonly #log: Logger;
@@ -161,7 +161,7 @@ function listLines(text: string): [number: number, line: string][] {
     .filter(([, line]) => line !== "" && !/^\s*#/.test(line));
 }
 
-/** `*` stands for the rest of the path, at its end only, and `:name` for one segment. So a match takes linear time. */
+/** `*` at the end matches the rest, `:name` one segment. So a match takes linear time. */
 function compilePattern(path: string, file: string, line: number): RegExp {
   if (!/^\/[^*?#\s]*\*?$/.test(path)) throw badLine(file, line, "a path such as /docs/* is expected");
   const isOpen = path.endsWith("*");
@@ -178,7 +178,7 @@ function compilePattern(path: string, file: string, line: number): RegExp {
 
 function fill(to: string, groups: Readonly<Record<string, string | undefined>>, search: string): string {
   const location = to.replace(/:(\w+)/g, (all, name: string) => groups[name] ?? all);
-  // A splat that begins with a slash must not turn a path into the address of another host.
+  // A splat that begins with a slash must not turn a path into another host's address.
   const safe = to.startsWith("/") ? location.replace(/^\/{2,}/, "/") : location;
   const [target, hash = ""] = safe.split(/(?=#)/, 2);
   return target.includes("?") ? safe : target + search + hash;

@@ -15,7 +15,7 @@ const FILES: Record<string, string> = {
   ".env": "key",
 };
 
-/** A site of a fresh folder, asked without a socket. */
+/** A site in a fresh folder, called without a socket. */
 function openTestSite(files: Record<string, string>, options: Partial<SiteOptions> = {}) {
   const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "portway-site-")));
   const write = (name: string, content: string | Uint8Array) => {

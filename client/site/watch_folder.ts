@@ -1,20 +1,20 @@
 import fs from "node:fs";
 import path from "node:path";
 
-/** Who hears of changes in a folder. */
+/** Folder watch callbacks. */
 export interface WatchOptions {
-  /** Told the path of what changed, below the folder and with forward slashes; "" when it may be anything. */
+  /** Receives the changed path relative to the folder, with forward slashes; "" when any path can have changed. */
   onChange(name: string): void;
-  /** Told when the folder cannot be watched. It is tried again once another folder has its name. */
+  /** Receives the error when the system cannot watch the folder. A new folder with that name starts another attempt. */
   onError(error: unknown): void;
 }
 
-/** How often it is looked whether the folder is still the one that is watched, in milliseconds. */
+/** Interval at which a check makes sure that the name still belongs to the watched folder. */
 const LOOK_MS = 500;
 
 /**
- * Watches a folder and all below it until it is closed. The system watches a folder and not its name: when it is
- * deleted or moved away and made again, as builds do, the new one is watched from then on and told as a change.
+ * Watches a folder and its subfolders until the caller closes the watch. The system watches a folder, not its name.
+ * When a build deletes and creates the folder, this function watches the new one and reports a change.
  */
 export function watchFolder(folder: string, { onChange, onError }: WatchOptions): { close(): void } {
   let watched = identify(folder);
@@ -27,11 +27,11 @@ export function watchFolder(folder: string, { onChange, onError }: WatchOptions)
     release();
     watched = there;
     if (there !== null) watcher = open();
-    // What is in it, and came before it was watched, is not known.
+    // The new folder's entries changed before the watch began.
     onChange("");
   }
 
-  /** Ends the watch at once: one that ends while another one of that name runs can take it with it. */
+  /** Ends the watch before another one with that name starts, because a late end can stop both. */
   function release(): void {
     watcher?.close();
     watcher = watched = null;
@@ -40,7 +40,7 @@ export function watchFolder(folder: string, { onChange, onError }: WatchOptions)
   function open(): fs.FSWatcher | null {
     try {
       const opened = fs.watch(folder, { recursive: true }, (_, name) => notice(String(name ?? "")));
-      // Node says here what Deno throws, and the other way round.
+      // Deno throws some errors that Node emits, and the reverse.
       opened.on("error", onError);
       return opened;
     } catch (error) {
@@ -52,7 +52,7 @@ export function watchFolder(folder: string, { onChange, onError }: WatchOptions)
   function notice(name: string): void {
     onChange(name.replaceAll(path.sep, "/"));
     if (name !== "") return;
-    // The folder itself: it may have gone, and what has its name by now can even have its number.
+    // The folder itself changed: a new folder with that name can even have the same inode number.
     release();
     look();
   }
@@ -65,7 +65,7 @@ export function watchFolder(folder: string, { onChange, onError }: WatchOptions)
   };
 }
 
-/** Tells a folder from any other of that name; null when there is none that we may see. */
+/** Returns a string that identifies a folder; null when it is missing or not readable. */
 function identify(folder: string): string | null {
   try {
     const { dev, ino, birthtimeMs } = fs.statSync(folder);

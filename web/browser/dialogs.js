@@ -1,11 +1,11 @@
 // @ts-check
-// Questions over the page.
+// Modal dialogs.
 
 import { h } from "./dom.js";
 
 /**
- * Opens a modal dialog; resolves with what `finish(value)` is called with, or null when it is dismissed. Where the
- * focus was before it is again afterwards.
+ * Opens a modal dialog. Resolves with the value that `finish` gets, or with null when the user dismisses the dialog.
+ * The focus then returns to its former element.
  * @template T
  * @param {(finish: (value: T | null) => void) => Node[]} build
  * @param {{ className?: string, title: string }} options
@@ -29,11 +29,11 @@ export function openDialog(build, { className = "", title }) {
       if (before instanceof HTMLElement) before.focus({ preventScroll: true });
       resolve(answer);
     });
-    // A press that begins in the dialog and ends beside it, as when text is selected, is no dismissal.
+    // Only a press that begins on the backdrop dismisses: selecting text can end a press outside the dialog.
     dialog.addEventListener("pointerdown", (event) => event.target === dialog && dialog.close());
     document.body.append(dialog);
     dialog.showModal();
-    // A long one begins at its beginning, wherever the focus is.
+    // A long dialog opens at its top, wherever the focus is.
     dialog.scrollTop = 0;
   });
 }
@@ -42,14 +42,14 @@ export function openDialog(build, { className = "", title }) {
  * @param {string} label
  * @param {() => void} onclick
  * @param {"button" | "primary" | "danger"} [className]
- * @param {boolean} [isFirst] whether it has the focus at the beginning
+ * @param {boolean} [isFirst] whether it gets the focus when the dialog opens
  */
 export function createButton(label, onclick, className = "button", isFirst = false) {
   return h("button", { type: "button", class: className, autofocus: isFirst, onclick }, label);
 }
 
 /**
- * Asks yes or no. What cannot be taken back easily is not what Enter does: "Cancel" has the focus.
+ * Asks the user to confirm an action. "Cancel" has the focus, so that Enter does nothing irreversible.
  * @param {{ title: string, text: string, action: string }} question
  */
 export async function confirm({ title, text, action }) {
@@ -70,7 +70,7 @@ export async function confirm({ title, text, action }) {
 }
 
 /**
- * Tells something that needs to be read.
+ * Shows a message with a list that the user closes.
  * @param {{ title: string, text: string, lines: readonly string[] }} message
  */
 export async function tell({ title, text, lines }) {
@@ -85,7 +85,7 @@ export async function tell({ title, text, lines }) {
 }
 
 /**
- * Asks for a name. `check` returns what is wrong with one, or null.
+ * Asks for a name. `check` returns the problem with a name, or null.
  * @param {{ title: string, label: string, value?: string, action: string, check: (name: string) => string | null }} question
  * @returns {Promise<string | null>}
  */
@@ -125,7 +125,7 @@ export async function askName({ title, label, value = "", action, check }) {
 }
 
 /**
- * What is wrong with a name for a file or folder, or null.
+ * Returns the problem with a name for a file or folder, or null.
  * @param {string} name
  */
 export function checkName(name) {

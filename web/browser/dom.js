@@ -1,5 +1,5 @@
 // @ts-check
-// Small helpers to build elements: text always goes in as text, never as markup.
+// Helpers that build elements. They insert text as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -9,8 +9,8 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 
 /**
- * Makes an element. Properties that begin with "on" are listeners, others properties or attributes; null, undefined
- * and false leave them out.
+ * Creates an element. Properties that begin with "on" become listeners, the others properties or attributes. Null,
+ * undefined and false omit them.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
  * @param {Readonly<Record<string, Property>>} properties
@@ -78,7 +78,7 @@ const SHAPES = {
 };
 
 /**
- * A line icon by name. It is decoration: what it stands for is said beside it or in a label.
+ * Returns a line icon by name. Icons are decoration, so each needs text beside it or a label.
  * @param {string} name
  * @param {string} className
  */
@@ -94,14 +94,14 @@ export function icon(name, className = "") {
 }
 
 /**
- * A button with an icon, and a text unless it is only shown as its label.
- * @param {string} name of the icon
+ * Returns a button with an icon. Without `text` the label is its accessible name.
+ * @param {string} name the icon's name
  * @param {string} label
  * @param {EventListener | null} onclick
  * @param {Readonly<Record<string, Property>> & { text?: string, className?: string }} options
  */
 export function iconButton(name, label, onclick, { text = "", className = "tool", ...rest } = {}) {
-  // A text that can be read is the button's name; a label that says something else would be in the way of who speaks it.
+  // Speech input finds a button by its visible text, so a different label must not replace the text.
   const named = text === "" ? { "aria-label": label, title: label } : { title: label };
   return h(
     "button",
@@ -112,7 +112,7 @@ export function iconButton(name, label, onclick, { text = "", className = "tool"
 }
 
 /**
- * What an event comes from, as an element.
+ * Returns an event's target element.
  * @param {Event} event
  */
 export function getTarget(event) {
@@ -120,7 +120,7 @@ export function getTarget(event) {
 }
 
 /**
- * Puts a text into an element that does not have it: who listens hears only what is new.
+ * Sets an element's text unless it has that text already, so that screen readers read only changes.
  * @param {HTMLElement} element
  * @param {string} text
  */
@@ -130,7 +130,7 @@ export function setText(element, text) {
 
 /**
  * Returns an element that the page is made with.
- * @throws Error when the page lacks it, which is a defect of the page
+ * @throws Error when the page lacks it, which is a defect
  * @template {HTMLElement} T
  * @param {string} selector
  * @param {new () => T} type
@@ -143,7 +143,7 @@ export function find(selector, type) {
 }
 
 /**
- * Saves bytes as a file of the user.
+ * Saves bytes as a file on the user's machine.
  * @param {string} name
  * @param {BlobPart[]} parts
  */

@@ -1,10 +1,10 @@
 // @ts-check
-// Numbers, dates and names as people read them.
+// Numbers, dates and names for people.
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
 /**
- * Bytes with a unit, powers of 1000.
+ * Formats bytes with a decimal unit.
  * @param {number} bytes
  */
 export function formatSize(bytes) {
@@ -27,7 +27,7 @@ const otherYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "s
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 
 /**
- * A date as short as it can be.
+ * Formats a date briefly: with the time in this year, with the year otherwise.
  * @param {number} milliseconds
  */
 export function formatDate(milliseconds) {
@@ -36,7 +36,7 @@ export function formatDate(milliseconds) {
 }
 
 /**
- * A date with all there is.
+ * Formats a date with weekday and seconds.
  * @param {number} milliseconds
  */
 export function formatFullDate(milliseconds) {
@@ -44,7 +44,7 @@ export function formatFullDate(milliseconds) {
 }
 
 /**
- * A time span, e.g. "2 min 5 s".
+ * Formats a time span, e.g. "2 min 5 s".
  * @param {number} seconds
  */
 export function formatSpan(seconds) {
@@ -56,7 +56,7 @@ export function formatSpan(seconds) {
 }
 
 /**
- * "1 item", "3 items".
+ * Formats a count with its noun: "1 item", "3 items".
  * @param {number} count
  * @param {string} one
  * @param {string} many
@@ -66,7 +66,7 @@ export function formatCount(count, one, many = `${one}s`) {
 }
 
 /**
- * A name as it can be shown: on one line, and with nothing in it that turns the direction of writing.
+ * Replaces characters in a name that break the line or change the writing direction.
  * @param {string} name
  */
 export function formatName(name) {
@@ -74,7 +74,7 @@ export function formatName(name) {
 }
 
 /**
- * Names in a sentence, of many the first few: "“a”, “b” and 3 more".
+ * Formats names for a sentence, at most three: "“a”, “b” and 3 more".
  * @param {readonly string[]} names
  */
 export function formatNames(names) {
@@ -83,13 +83,13 @@ export function formatNames(names) {
   return shown.join(", ") + (rest > 0 ? ` and ${rest.toLocaleString()} more` : "");
 }
 
-/** Characters at the end of a long name that stay when there is no room for all of it. */
+/** A long name's last characters, which stay visible when space is short. */
 const TAIL = 10;
 
 /**
- * A name as a beginning that may be cut and an end that stays: of "report of the year (final).pdf" one wants to see
- * "final).pdf". Short names are all beginning.
- * @param {string} name as it is shown
+ * Splits a name into a start that can be cut and an end that stays visible, such as "final).pdf" in
+ * "yearly report (final).pdf". A short name's end is "".
+ * @param {string} name after {@link formatName}
  * @returns {[string, string]}
  */
 export function splitName(name) {
@@ -98,7 +98,7 @@ export function splitName(name) {
 }
 
 /**
- * "photo.jpg" becomes "photo (2).jpg", and that "photo (3).jpg".
+ * Returns the next name with a number: "photo.jpg" becomes "photo (2).jpg", and that "photo (3).jpg".
  * @param {string} name
  */
 export function nextName(name) {

@@ -16,7 +16,7 @@ const MOVES = {
 const GRID_MOVES = { ArrowLeft: "left", ArrowRight: "right" };
 
 /**
- * Returns the move that a key stands for, or null.
+ * Returns a key's move, or null.
  * @param {string} key
  * @param {boolean} isGrid whether left and right move too
  * @returns {Move | null}
@@ -29,7 +29,7 @@ export function readMove(key, isGrid) {
  * Returns the index that a move leads to, or -1 in an empty list.
  * @param {Move} to
  * @param {{ current: number, count: number, columns: number, page: number }} list `current` is -1 without a current
- *   entry; `page` counts the entries of a screen
+ *   entry; `page` counts the entries on a screen
  */
 export function findIndex(to, { current, count, columns, page }) {
   const last = count - 1;
@@ -45,7 +45,7 @@ export function findIndex(to, { current, count, columns, page }) {
     left: current - 1,
     right: current + 1,
   }[to];
-  // In a grid a step past the first or the last line moves nothing.
+  // In a grid a step past the first or the last line has no effect.
   if (columns > 1 && (to === "next" || to === "previous") && (index < 0 || index > last)) return current;
   return Math.max(0, Math.min(index, last));
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Menus over the page.
+// Pop-up menus.
 
 import { h, icon } from "./dom.js";
 
@@ -9,8 +9,8 @@ import { h, icon } from "./dom.js";
  */
 
 /**
- * A menu below an element or at a point. While it is open all keys are its own; where the focus was before it is again
- * when it closes.
+ * Opens a menu below an element or at a point. An open menu takes all keys. When it closes, the focus returns to its
+ * former element.
  * @param {HTMLElement | Point} at
  * @param {readonly MenuItem[]} items
  * @param {string} label
@@ -78,9 +78,10 @@ function listen(menu, buttons, { close, signal }) {
 }
 
 /**
- * The item that a key leads to: up and down go round, a letter goes to the next label that begins with it.
+ * Returns the item index that a key selects. Up and down wrap around; a letter selects the next label that starts
+ * with it.
  * @param {string} key
- * @param {number} index of the item that has the focus
+ * @param {number} index the focused item
  * @param {readonly string[]} labels
  */
 export function findItem(key, index, labels) {

@@ -1,11 +1,11 @@
 // @ts-check
-// Light or dark: as the system has it, unless somebody chose here.
+// Light or dark: the system's setting, unless the user chose one here.
 
 const KEPT_AS = "portway-theme";
 const kept = localStorage.getItem(KEPT_AS);
 if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
 
-/** The other of the two, for this visit and later ones. */
+/** Switches between light and dark, for this visit and later ones. */
 export function toggleTheme() {
   const root = document.documentElement;
   const isDark = root.dataset.theme

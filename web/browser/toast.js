@@ -1,17 +1,17 @@
 // @ts-check
-// Short messages at the bottom of the page.
+// Short messages at the bottom edge.
 
 import { h, icon } from "./dom.js";
 
 const SHOWN_MS = 4000;
-/** A message with something to do about it, or of something that failed, stays longer. */
+/** Errors and messages with an action stay longer. */
 const SHOWN_LONG_MS = 12_000;
 const MAX_TOASTS = 3;
 
 const region = h("div", { class: "toasts", role: "region", "aria-label": "Messages" });
 
 /**
- * Shows a message for some seconds; not while the pointer is on it or the focus in it.
+ * Shows a message for some seconds. The pointer or the focus on it keeps it open.
  * @param {string} text
  * @param {{ isProblem?: boolean, action?: { label: string, run: () => void } }} [options]
  */
@@ -21,7 +21,7 @@ export function toast(text, { isProblem = false, action } = {}) {
   if (!region.isConnected) document.body.append(region);
   region.append(element);
   while (region.children.length > MAX_TOASTS) region.firstElementChild?.remove();
-  // What is read aloud is what comes into an element that is there.
+  // Screen readers read only text that is added to an existing element.
   element.append(h("span", {}, text));
   if (action !== undefined) {
     element.append(h("button", {
@@ -49,7 +49,7 @@ export function toast(text, { isProblem = false, action } = {}) {
 }
 
 /**
- * Shows how something that takes a while goes on. It is shown only when it does take a while.
+ * Shows a long action's progress, unless the action ends within 300 ms.
  * @param {() => void} onstop
  * @returns {{ update(text: string, share: number): void, close(): void }}
  */

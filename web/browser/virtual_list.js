@@ -1,19 +1,19 @@
 // @ts-check
-// Arithmetic of lists that hold only the rows near the visible part, so that 10,000 entries are as quick as ten.
+// Arithmetic for lists that contain only the rows near the visible part, so that 10,000 entries are as quick as ten.
 
 /**
- * The visible part of a list: pixels, and entries by line.
+ * A list's visible part, in pixels.
  * @typedef {object} Viewport
  * @property {number} scrollTop
- * @property {number} height of the visible part
+ * @property {number} height the visible height
  * @property {number} rowHeight
  */
 
 /**
- * Returns the range of entries that must exist now: from `first` to `end`, without `end`.
+ * Returns the entries that must exist now: from `first` to `end`, without `end`.
  * @param {Viewport} viewport
  * @param {object} list
- * @param {number} list.count of all entries
+ * @param {number} list.count all entries
  * @param {number} [list.columns] entries in a line
  * @param {number} [list.spare] lines above and below the visible ones, so that quick scrolling shows no gap
  */
@@ -26,7 +26,7 @@ export function findVisible({ scrollTop, height, rowHeight }, { count, columns =
 
 /**
  * Returns the scroll position at which an entry is visible: the present one when it is already.
- * @param {number} index of the entry
+ * @param {number} index the entry's index
  * @param {Viewport} viewport
  * @param {number} [columns]
  */

@@ -7,18 +7,18 @@ import { formatSize } from "../browser/format.js";
 import { byteText } from "./text.js";
 
 /**
- * A body, or as much of it as is there.
+ * A body, or the part that has arrived.
  * @typedef {{ bytes: Uint8Array<ArrayBuffer>, isWhole: boolean }} Shown
  */
 
-/** Bytes that are shown: more would only slow the page down. The file has them all. */
+/** Most bytes on the page; more would slow it down. The download has them all. */
 export const SHOWN_BYTES = 512 * 1024;
 const HEX_BYTES = 16 * 1024;
-/** Kinds of pictures that a browser shows without ever running anything in them. */
+/** Image types in which browsers run no script. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
 
 /**
- * A body, for looking at. Nothing in it is ever run.
+ * Renders a body. The page never runs its content.
  * @param {Shown} body
  * @param {string} form "pretty", "raw" or "hex"
  * @param {string | null} contentType

@@ -1,8 +1,8 @@
 // @ts-check
-// Text of requests and responses, for people.
+// Request and response text for people.
 
 /**
- * The bytes of base64.
+ * Decodes base64.
  * @param {string} base64
  * @returns {Uint8Array<ArrayBuffer>}
  */
@@ -11,7 +11,7 @@ export function decodeBase64(base64) {
 }
 
 /**
- * Text of one character a byte as bytes.
+ * Converts text with one character per byte to bytes.
  * @param {string} text
  * @returns {Uint8Array<ArrayBuffer>}
  */
@@ -22,7 +22,7 @@ export function bytesOf(text) {
 }
 
 /**
- * Bytes as text of one character each.
+ * Converts bytes to text with one character per byte.
  * @param {Uint8Array} bytes
  */
 export function byteText(bytes) {
@@ -33,7 +33,7 @@ export function byteText(bytes) {
 }
 
 /**
- * What a header's value says: UTF-8 where it is that, else one character a byte.
+ * Decodes a header value as UTF-8, or as one character per byte when it is not UTF-8.
  * @param {string} value
  */
 export function readable(value) {
@@ -45,7 +45,7 @@ export function readable(value) {
 }
 
 /**
- * How a body is coded, by its Content-Encoding, in the order in which that was done.
+ * Lists a body's content encodings in the order in which the sender applied them.
  * @param {readonly (readonly [name: string, value: string])[]} headers
  */
 export function codingsOf(headers) {
@@ -54,7 +54,7 @@ export function codingsOf(headers) {
     .filter((one) => one !== "" && one !== "identity");
 }
 
-/** The class that colours a method. @param {string} method */
+/** Returns the CSS class for a method's colour. @param {string} method */
 export function methodClass(method) {
   return /^(GET|HEAD|POST|PUT|PATCH|DELETE)$/.test(method) ? method.toLowerCase() : "other";
 }
