@@ -2,7 +2,7 @@ import type { FetchInfo } from "../../../common/fetch_target.ts";
 import { checkConditions, type Representation } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { isPlainName } from "../../../common/platform/mod.ts";
-import { openIfThere, type Tokens } from "../dav/dav_routes.ts";
+import { openIfThere, type Tokens } from "../dav/if_header.ts";
 import type { LockTable } from "../dav/locks.ts";
 import type { DavState } from "../dav/propfind.ts";
 import type { Root } from "../disk/root.ts";

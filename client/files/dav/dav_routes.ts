@@ -1,58 +1,17 @@
 import fs, { constants } from "node:fs";
-import { createEntityTag, parseHttpDate, preconditionFailed } from "../../../net/file_http/mod.ts";
+import { parseHttpDate } from "../../../net/file_http/mod.ts";
 import { HttpError } from "../../../common/http_error.ts";
 import { syncFolder } from "../../../common/platform/mod.ts";
-import { getErrorCode, noSuchEntry } from "../disk/fs_error.ts";
+import { noSuchEntry } from "../disk/fs_error.ts";
 import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import { setTimes } from "../disk/set_times.ts";
 import type { SharePath } from "../disk/share_path.ts";
 import { checkWritableNames, openTargetFolder } from "../disk/write_target.ts";
-import { holds, parseIfHeader } from "./if_header.ts";
+import { openIfThere, type Tokens } from "./if_header.ts";
 import { type Lock, parseTimeout } from "./locks.ts";
 import { answerMultiStatus, type DavState, describeResponse } from "./propfind.ts";
 import { describeLock, describeStatus, isLive, toPropertyKey } from "./properties.ts";
 import { findElement, getElements, getText, isDav, readXml, serializeXml, XML_HEAD, type XmlElement } from "./xml.ts";
-
-/** Lock tokens that a request has sent, each of which shows that its sender holds the lock. */
-export type Tokens = ReadonlySet<string>;
-
-const NO_TOKENS: Tokens = new Set();
-
-/**
- * Reads the If field of a request and checks that it holds.
- * @returns the lock tokens in it
- * @throws HttpError 412 when it does not hold, 400 when it is malformed
- */
-export function checkIfHeader(request: Request, segments: readonly string[], { root, locks }: DavState): Tokens {
-  const field = parseIfHeader(request.headers.get("if"), root);
-  if (field === null) return NO_TOKENS;
-  const isTrue = holds(field, segments, (names) => ({
-    tokens: new Set(locks.covering(names).map(({ token }) => token)),
-    tag: readTag(root, names),
-  }));
-  if (!isTrue) throw preconditionFailed(null);
-  return field.tokens;
-}
-
-function readTag(root: Root, segments: readonly string[]): string | null {
-  const opened = openIfThere(root, segments);
-  try {
-    return opened?.kind === "file" ? createEntityTag(opened.stat) : null;
-  } finally {
-    opened?.close();
-  }
-}
-
-/** What is at an address; null when nothing is there to be seen. @throws the system's other errors */
-export function openIfThere(root: Root, segments: readonly string[]): OpenFile | Folder | null {
-  try {
-    return root.open(segments);
-  } catch (error) {
-    const isMissing = error instanceof HttpError ? error.status === 404 : getErrorCode(error) === "ENOENT";
-    if (isMissing) return null;
-    throw error;
-  }
-}
 
 /** What Windows calls the time of the last change. It is kept as told and set on the file as well. */
 const WINDOWS_MODIFIED = "{urn:schemas-microsoft-com:}Win32LastModifiedTime";

@@ -1,6 +1,9 @@
 import { HttpError } from "../../../common/http_error.ts";
-import { hasStrongMatch } from "../../../net/file_http/mod.ts";
+import { createEntityTag, hasStrongMatch, preconditionFailed } from "../../../net/file_http/mod.ts";
+import { getErrorCode } from "../disk/fs_error.ts";
+import type { Folder, OpenFile, Root } from "../disk/root.ts";
 import { parsePath, type SharePathOptions } from "../disk/share_path.ts";
+import type { DavState } from "./propfind.ts";
 
 /** The If field of a request (RFC 4918, section 10.4). */
 export interface IfHeader {
@@ -95,4 +98,45 @@ const NOTHING = { tokens: new Set<string>(), tag: null };
 
 function badIf(): HttpError {
   return new HttpError(400, "bad_if", "The If field cannot be understood.");
+}
+
+/** Lock tokens that a request has sent, each of which shows that its sender holds the lock. */
+export type Tokens = ReadonlySet<string>;
+
+const NO_TOKENS: Tokens = new Set();
+
+/**
+ * Reads the If field of a request and checks that it holds.
+ * @returns the lock tokens in it
+ * @throws HttpError 412 when it does not hold, 400 when it is malformed
+ */
+export function checkIfHeader(request: Request, segments: readonly string[], { root, locks }: DavState): Tokens {
+  const field = parseIfHeader(request.headers.get("if"), root);
+  if (field === null) return NO_TOKENS;
+  const isTrue = holds(field, segments, (names) => ({
+    tokens: new Set(locks.covering(names).map(({ token }) => token)),
+    tag: readTag(root, names),
+  }));
+  if (!isTrue) throw preconditionFailed(null);
+  return field.tokens;
+}
+
+function readTag(root: Root, segments: readonly string[]): string | null {
+  const opened = openIfThere(root, segments);
+  try {
+    return opened?.kind === "file" ? createEntityTag(opened.stat) : null;
+  } finally {
+    opened?.close();
+  }
+}
+
+/** What is at an address; null when nothing is there to be seen. @throws the system's other errors */
+export function openIfThere(root: Root, segments: readonly string[]): OpenFile | Folder | null {
+  try {
+    return root.open(segments);
+  } catch (error) {
+    const isMissing = error instanceof HttpError ? error.status === 404 : getErrorCode(error) === "ENOENT";
+    if (isMissing) return null;
+    throw error;
+  }
 }

@@ -2,7 +2,7 @@ import { equal, ok, throws } from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { openTestShare } from "../_test_share.ts";
-import { createHotFiles } from "./hot_files.ts";
+import { createHotFiles } from "./read_routes.ts";
 import { readBytes } from "../../../net/file_http/mod.ts";
 import { openRoot } from "../disk/root.ts";
 

@@ -7,7 +7,6 @@ import { removeAside } from "../disk/remove_aside.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Folder, Root } from "../disk/root.ts";
 import { OWN_PREFIX } from "../disk/share_path.ts";
-import { sync } from "../disk/sync.ts";
 import type { Completed } from "./upload_store.ts";
 import { openOrMakeFolder, type WriteTarget } from "../disk/write_target.ts";
 
@@ -87,4 +86,9 @@ async function copyInto(folder: Folder, { path }: Hidden): Promise<Hidden> {
     fs.rmSync(copy, { force: true });
     throw error;
   }
+}
+
+/** Waits until an open file is on the disk. */
+export function sync(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => fs.fsync(fd, (error) => error ? reject(error) : resolve()));
 }

@@ -1,7 +1,6 @@
 import { HttpError } from "../../../common/http_error.ts";
-import { PieceWriter } from "./chunk_writer.ts";
 import type { ScratchFile } from "./scratch.ts";
-import { cancelQuietly, openSource, type UploadBody, type UploadSource } from "./upload_source.ts";
+import { cancelQuietly, openSource, PieceWriter, type UploadBody, type UploadSource } from "./upload_body.ts";
 
 /**
  * An upload that is not finished: bytes from 0 to `offset` are in a scratch file. One body is written at a time;

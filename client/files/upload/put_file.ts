@@ -6,10 +6,9 @@ import {
   parseHttpDate,
   type Representation,
 } from "../../../net/file_http/mod.ts";
-import { giveName } from "./give_name.ts";
+import { giveName, sync } from "./give_name.ts";
 import type { PartialUpload } from "./partial_upload.ts";
 import type { Root } from "../disk/root.ts";
-import { sync } from "../disk/sync.ts";
 import type { Completed, UploadStore } from "./upload_store.ts";
 import type { WriteTarget } from "../disk/write_target.ts";
 
