@@ -13,7 +13,6 @@ import { writeLicences } from "./package/licences.ts";
 import { copyPackages, findPackageNames, flatten, loadPackages, type NpmPackage } from "./package/npm_packages.ts";
 import { LATER, listProductFiles, ROOT } from "./package/product_files.ts";
 import { runTool } from "./package/run_tool.ts";
-import { ensureSite } from "./build_site.ts";
 import { emitTypes } from "./package/types.ts";
 import { readBuild, readFlag, runScript, stampBuild } from "./package/release.ts";
 
@@ -183,7 +182,6 @@ function readJson(file: string): Record<string, unknown> {
 }
 
 function main(): number {
-  ensureSite();
   const { file, bytes, bundled } = buildNpm(readFlag("--out") ?? join(ROOT, "dist"), readBuild("npm"));
   process.stdout.write(`${file}: ${(bytes / 1e6).toFixed(1)} MB, with ${bundled.length} packages inside\n`);
   return 0;

@@ -50,9 +50,4 @@ export function buildSite(): void {
   run("npm", ["run", "--silent", "build"]);
 }
 
-/** Builds the site unless it is there, so that each package contains it. @throws Error as {@link buildSite} does */
-export function ensureSite(): void {
-  if (!existsSync(new URL("dist/", site))) buildSite();
-}
-
 if (import.meta.main) buildSite();

@@ -9,7 +9,6 @@
  *
  * The executable for this machine is run before any file appears in the folder.
  */
-import { ensureSite } from "./build_site.ts";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,7 +73,6 @@ async function main(): Promise<number> {
   const targets = TARGETS.filter((target) => wanted === undefined || target === wanted);
   if (targets.length === 0) throw new BadFlag(`--target: "${wanted}" is unknown; use one from ${TARGETS.join(", ")}`);
   try {
-    ensureSite();
     const files = await compileAll(readFlag("--out") ?? join(ROOT, "dist"), runtime, readBuild(runtime), targets);
     process.stdout.write(files.map((file) => `${file}\n`).join(""));
     return 0;

@@ -76,6 +76,11 @@ export const ERROR_TEXTS: readonly (readonly [heading: string, texts: readonly E
       "The ephemeral tunnel reached its traffic limit.",
       "Open a new tunnel, or use a persistent one.",
     ],
+    [
+      "upgrade_not_supported",
+      "The fetch handler of a library tunnel accepts no WebSocket.",
+      "Expose a server with a port instead.",
+    ],
     ["unsupported_version", "Client and server speak different protocol versions.", "Update the older of the two."],
     ["upgrade_required", "The session address accepts WebSockets only.", "Use a Portway client."],
   ]],

@@ -10,9 +10,12 @@ export interface PageAssetsOptions {
   libraries?: ReadonlyMap<string, string>;
 }
 
-/** Project root. Files have the same relative paths in the browser, so that relative imports work in both places. */
-const PROJECT_FOLDER = new URL("../", import.meta.url);
 const SHARED_FOLDER = new URL("./", import.meta.url);
+/**
+ * Project root. Files have the same relative paths in the browser, so that relative imports work in both places. Named
+ * through {@link SHARED_FOLDER}, because packages contain each folder that code reads beside itself.
+ */
+const PROJECT_FOLDER = new URL("../", SHARED_FOLDER);
 
 /** Name endings that are served. Tests beside them have other endings. */
 const ASSET_NAME = /\.(?:js|css|html|svg)$/;
