@@ -86,6 +86,13 @@ function addPackages(files: readonly string[], folder: string): { bundled: strin
   return { bundled: [...copied, ...ASSET_PACKAGES].sort(), joined: joined.map(({ name }) => name) };
 }
 
+/** Node 22 warns that `node:sqlite` is experimental. Programs drop this warning alone, and no library does. */
+const QUIET_SQLITE = `const { emitWarning } = process;
+process.emitWarning = (warning, ...rest) => {
+  if (!/^SQLite is an experimental feature/.test(String(warning))) emitWarning.call(process, warning, ...rest);
+};
+`;
+
 /** Copies the program into another folder for the packer, which wants a name with a scope. */
 function stageFiles(files: readonly string[], stage: string, build: Build): void {
   for (const path of [...files, "README.md", "LICENSE", "deno.lock"]) {
@@ -125,8 +132,10 @@ function finishModules(files: readonly string[], folder: string): void {
       throw new Error(`${path} has "using", which Node 22 cannot parse`);
     }
   }
-  const cli = join(folder, "cli.js");
-  writeFileSync(cli, `#!/usr/bin/env node\n${readFileSync(cli, "utf8")}`, { mode: 0o755 });
+  for (const name of ["cli.js", "server.js"]) {
+    const file = join(folder, name), line = name === "cli.js" ? "#!/usr/bin/env node\n" : "";
+    writeFileSync(file, `${line}${QUIET_SQLITE}${readFileSync(file, "utf8")}`, { mode: 0o755 });
+  }
 }
 
 /** @throws Error for a module that imports a file or a package outside the package */

@@ -47,7 +47,7 @@ Deno.test("the package for Node: installs alone, has types, and works with Deno'
     assert(bytes < 4_000_000, String(bytes));
     const names = await listInstalled(join(place, "node_modules"));
     assert(names.length <= 25, names.join());
-    const text = await readFile(join(root, "docs", "install.md"), "utf8");
+    const text = await readFile(join(root, "docs", "guides", "install.md"), "utf8");
     const documented = listDocumented(text);
     assert.deepEqual(names.filter((name) => name !== "portway"), documented.flatMap(({ names }) => names).sort());
     for (const { names, kB } of documented) {

@@ -42,6 +42,8 @@ const BUILT_SITE = "site/dist/";
 function listRead(path: string): string[] {
   const found = join(ROOT, path);
   if (path === BUILT_SITE && !existsSync(found)) return [];
+  // Only the base of other paths.
+  if (path === "./") return [];
   if (!statSync(found).isDirectory()) return [path];
   return readdirSync(found, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/\.tsx?$|_test\.js$/.test(entry.name))
