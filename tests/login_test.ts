@@ -52,7 +52,7 @@ Deno.test("a login whose port is taken goes on by code, and a callback of someon
   await new Promise<void>((resolve) => taken.listen(made.loginPort, "127.0.0.1", resolve));
   await using byCode = made.start(["--login", "--login-port", String(made.loginPort)]);
   const note = await byCode.events.waitFor("note");
-  assert.equal(note.text, `Logging in with a code: port ${made.loginPort} of this machine is taken.`);
+  assert.equal(note.text, `Logging in with a code: port ${made.loginPort} is already in use.`);
   await byCode.events.waitFor("code");
   byCode.kill("SIGINT");
   assert.equal(await end(byCode), 1);
@@ -88,13 +88,13 @@ Deno.test("a token is read from standard input, checked and kept; PORTWAY_TOKEN 
   const wrong = await pipeIn(made, ["--login", "--token"], "wrong\n");
   assert.deepEqual([wrong.code, wrong.errors], [
     1,
-    `portway: the server ${made.server.url} does not take this token\n`,
+    `portway: the server ${made.server.url} rejected this token\n`,
   ]);
   const empty = await pipeIn(made, ["--login", "--token"], "\n");
   assert.deepEqual([empty.code, empty.errors], [1, "portway: no token was given: paste it, or pipe it in\n"]);
 
   await using wrongVariable = made.start(["--whoami"], { PORTWAY_TOKEN: "wrong" });
-  await wrongVariable.errors.waitFor(/does not take the token in PORTWAY_TOKEN: it is wrong or revoked/);
+  await wrongVariable.errors.waitFor(/rejected the token in PORTWAY_TOKEN: it is wrong or revoked/);
   assert.equal(await end(wrongVariable), 1);
   await using rightVariable = made.start(["--whoami"], { PORTWAY_TOKEN: accessToken });
   assert.equal(await end(rightVariable), 0, rightVariable.errors.text);
@@ -125,7 +125,7 @@ Deno.test("another account is used by its name, its number, and not by what is n
     assert.equal(((await after.events.waitFor("whoami")).account as { name: string }).name, name);
   }
   await using unknown = made.start(["--switch-account", "nobody's"]);
-  await unknown.errors.waitFor(/^portway: there is no account "nobody's" of yours: 1 /);
+  await unknown.errors.waitFor(/^portway: no account matches "nobody's": 1 /);
   assert.equal(await end(unknown), 1);
   const { code, seen } = await runAtTerminal({
     args: ["--switch-account", "--server", made.server.url, "--config-dir", made.configDir],
@@ -133,7 +133,7 @@ Deno.test("another account is used by its name, its number, and not by what is n
     answers: ["9", String(other + 1)],
   });
   assert.equal(code, 0, seen);
-  assert(seen.includes('there is no account "9" of yours'), seen);
+  assert(seen.includes('no account matches "9"'), seen);
   assert.match(seen, /1 {2}.* \(paid, owner.*\)\r?\n {2}2 {2}.* \(paid, owner/);
   assert.match(seen, new RegExp(`Hello, \\S+! You use the account ${names[other]} at `));
   await using unnamed = made.start(["--switch-account"]);

@@ -2,50 +2,50 @@ import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type LoginPage, PAGE_HEADERS, renderResultPage } from "./page.ts";
 
-/** What the server sent the browser back with. */
+/** The result in the redirect from the authorization server. */
 export type Returned =
   | { code: string; error?: undefined }
-  | { code?: undefined; /** Such as `access_denied`. */ error: string; description: string | null };
+  | { code?: undefined; /** An OAuth error code such as `access_denied`. */ error: string; description: string | null };
 
-/** The one return that was waited for. */
+/** The redirect that completes the login. */
 export interface Callback {
   readonly returned: Returned;
-  /** Tells the browser how it ended; resolves when that is with it. To be called once. */
-  answer(page: LoginPage): Promise<void>;
+  /** Sends the final page to the browser and resolves once it is sent. Call it once. */
+  respond(page: LoginPage): Promise<void>;
 }
 
-/** Where a login in the browser comes back to, and what proves that it is that login. */
+/** The redirect target, and the values that prove that a redirect belongs to this login. */
 export interface CallbackOptions {
-  /** On 127.0.0.1 and ::1. */
+  /** The port, bound on both 127.0.0.1 and ::1. */
   port: number;
-  /** What this login, and nobody else, has given the server to send back. */
+  /** The random OAuth `state` of this login. */
   state: string;
-  /** Who must have sent the browser back, where the server says it (RFC 9207). */
+  /** The expected `iss` value, checked if the server sends one (RFC 9207). */
   issuer: string;
 }
 
-/** A listener for a browser's return from the server. */
+/** A local HTTP listener for the login redirect. */
 export interface CallbackListener {
-  /** Resolves with the return. It is pending for as long as nobody comes. */
+  /** Resolves with the first valid redirect, and stays pending until then. */
   readonly called: Promise<Callback>;
-  /** Listens no more. */
+  /** Closes the listener and its connections. */
   close(): Promise<void>;
 }
 
-/** The port is another program's. */
+/** Another program uses the port. */
 export class PortTaken extends Error {
   override name = "PortTaken";
 }
 
-/** One path, one method, and a head without a body; a browser's has some kilobytes. */
+/** Limits the request head in bytes. Browsers send a few kilobytes. */
 const MAX_HEAD = 16 * 1024;
 const REQUEST_MS = 10_000;
 const MAX_CONNECTIONS = 32;
 
 /**
- * Waits on this machine for the return of a browser that was sent to the server. It takes one, with its own state, that
- * asks for a name of this machine: other pages and programs can knock, and get an error page.
- * @throws PortTaken, also when the port is taken on one of the two addresses, where the browser might go
+ * Listens on the loopback addresses for the redirect of one login. Other pages and programs can reach the port too: a
+ * request with another host name or `state` gets an error page.
+ * @throws PortTaken if either address is in use, because the browser may connect to either
  */
 export async function listenForCallback(options: CallbackOptions): Promise<CallbackListener> {
   const { promise: called, resolve } = Promise.withResolvers<Callback>();
@@ -54,7 +54,7 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
     const checked = checkRequest(request, options, isUsed);
     if ("title" in checked) return void send(response, checked);
     isUsed = true;
-    resolve({ returned: checked, answer: (page) => send(response, page) });
+    resolve({ returned: checked, respond: (page) => send(response, page) });
   };
   const servers: Server[] = [];
   const close = async () => {
@@ -72,7 +72,7 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
   return { called, close };
 }
 
-/** The listening server, or null where this machine has no such address. */
+/** Starts a server on one address. Returns null if the machine does not support the address family. */
 async function listen(
   address: string,
   port: number,
@@ -88,7 +88,7 @@ async function listen(
       const code = "code" in error ? error.code : "";
       if (address === "::1" && (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT")) return resolve(null);
       const isTaken = code === "EADDRINUSE" || code === "EACCES";
-      reject(isTaken ? new PortTaken(`port ${port} of this machine is taken`, { cause: error }) : error);
+      reject(isTaken ? new PortTaken(`port ${port} is already in use`, { cause: error }) : error);
     });
     server.listen({ host: address, port, ipv6Only: address === "::1" }, () => resolve(server));
   });
@@ -103,7 +103,7 @@ function closeServer(server: Server): Promise<void> {
 
 function send(response: ServerResponse, page: LoginPage): Promise<void> {
   return new Promise((resolve) => {
-    // Also when the browser has gone meanwhile.
+    // Resolves even if the browser disconnected first.
     response.once("close", () => resolve());
     response.writeHead(page.status, PAGE_HEADERS);
     response.end(renderResultPage(page));
@@ -111,7 +111,7 @@ function send(response: ServerResponse, page: LoginPage): Promise<void> {
   });
 }
 
-/** What a request returns with, or the page of what is wrong with it. */
+/** Returns the redirect's result, or an error page for an invalid request. */
 function checkRequest(
   { method, url = "", headers }: IncomingMessage,
   { port, state, issuer }: CallbackOptions,
@@ -149,7 +149,7 @@ const refuse = (status: number, title: string, sentence: string): LoginPage => (
   sentences: [sentence],
 });
 
-/** In a time that says nothing about where they differ. */
+/** Compares in constant time, so that timing reveals no prefix of the secret. */
 function isSame(given: string, wanted: string): boolean {
   const a = new TextEncoder().encode(given), b = new TextEncoder().encode(wanted);
   return a.length === b.length && timingSafeEqual(a, b);

@@ -7,7 +7,7 @@ import { strong } from "./page.ts";
 
 const ISSUER = "https://hq.example";
 
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 async function findPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -58,14 +58,14 @@ Deno.test("the callback listener takes the return of its own login on both addre
       const asking = ask(port, "/?code=c1&state=s1", { address });
       const callback = await listener.called;
       assert.deepEqual(callback.returned, { code: "c1" });
-      await callback.answer(PAGE);
-      const answer = await asking;
-      assert.equal(answer.status, 200);
-      assert.match(answer.body, /<h1>Hello, &#60;Ada&#62;<\/h1><p>The account <strong>A &#38; B<\/strong>\.<\/p>/);
-      assert.doesNotMatch(answer.body, /<script|javascript:/);
-      assert.match(answer.header("content-security-policy"), /^default-src 'none'; style-src 'sha256-[^']+'/);
-      assert.equal(answer.header("cache-control"), "no-store");
-      assert.equal(answer.header("referrer-policy"), "no-referrer");
+      await callback.respond(PAGE);
+      const response = await asking;
+      assert.equal(response.status, 200);
+      assert.match(response.body, /<h1>Hello, &#60;Ada&#62;<\/h1><p>The account <strong>A &#38; B<\/strong>\.<\/p>/);
+      assert.doesNotMatch(response.body, /<script|javascript:/);
+      assert.match(response.header("content-security-policy"), /^default-src 'none'; style-src 'sha256-[^']+'/);
+      assert.equal(response.header("cache-control"), "no-store");
+      assert.equal(response.header("referrer-policy"), "no-referrer");
     });
   }
 });
@@ -73,11 +73,11 @@ Deno.test("the callback listener takes the return of its own login on both addre
 Deno.test("the callback listener takes one return, and no second", async () => {
   await withListener(async (port, listener) => {
     const first = ask(port, `/?code=c1&state=s1&iss=${encodeURIComponent(ISSUER)}`);
-    const { answer } = await listener.called;
+    const { respond } = await listener.called;
     const second = await ask(port, "/?code=c2&state=s1");
     assert.equal(second.status, 409);
     assert.match(second.body, /Already used/);
-    await answer(PAGE);
+    await respond(PAGE);
     assert.equal((await first).status, 200);
     assert.equal((await ask(port, "/?code=c1&state=s1")).status, 409);
   });
@@ -106,9 +106,9 @@ Deno.test("the callback listener refuses what is not its own login's, and goes o
       assert.equal((await ask(port, path, how)).status, status, `${path} ${JSON.stringify(how)}`);
     }
     const asking = ask(port, "/?error=access_denied&error_description=No&state=s1", { host: `127.0.0.1:${port}` });
-    const { returned, answer } = await listener.called;
+    const { returned, respond } = await listener.called;
     assert.deepEqual(returned, { error: "access_denied", description: "No" });
-    await answer(PAGE);
+    await respond(PAGE);
     await asking;
   });
 });
@@ -135,8 +135,8 @@ Deno.test("the callback listener ends for a browser that has gone, and with conn
     });
     gone.on("error", () => {});
     gone.end();
-    const { answer } = await listener.called;
+    const { respond } = await listener.called;
     gone.destroy();
-    await answer(PAGE);
+    await respond(PAGE);
   });
 });

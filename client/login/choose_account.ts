@@ -1,13 +1,13 @@
 import type { Account } from "./whoami.ts";
 
-/** No account, or more than one, goes by what was given. The message is a line for the user. */
+/** The text matches no account, or several. The message is one line for the user. */
 export class NoSuchAccount extends Error {
   override name = "NoSuchAccount";
 }
 
 /**
- * The account that the user means: by its whole name, its id, its number in the list from 1, or by a part of its name
- * that no other one begins with; capitals do not matter where they leave no doubt.
+ * Finds the account by its exact name, its ID, its list number from 1, its name in any case, or a unique prefix of its
+ * name. Earlier rules win.
  * @throws NoSuchAccount
  */
 export function chooseAccount(accounts: readonly Account[], given: string): Account {
@@ -22,9 +22,11 @@ export function chooseAccount(accounts: readonly Account[], given: string): Acco
   for (const rule of rules) {
     const found = accounts.filter(rule);
     if (found.length === 1) return found[0];
-    if (found.length > 1) throw new NoSuchAccount(`"${text}" is more than one account: ${describe(found, accounts)}`);
+    if (found.length > 1) {
+      throw new NoSuchAccount(`"${text}" matches more than one account: ${describe(found, accounts)}`);
+    }
   }
-  throw new NoSuchAccount(`there is no account "${text}" of yours: ${describe(accounts, accounts)}`);
+  throw new NoSuchAccount(`no account matches "${text}": ${describe(accounts, accounts)}`);
 }
 
 const describe = (some: readonly Account[], all: readonly Account[]) =>

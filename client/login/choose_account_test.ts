@@ -26,11 +26,11 @@ Deno.test("chooseAccount takes a name, an id, a number of the list or the beginn
 Deno.test("chooseAccount says which there are when none or several go by what was given", () => {
   assert.throws(() => chooseAccount(accounts, "acme l"), {
     name: "NoSuchAccount",
-    message: '"acme l" is more than one account: 2 acme labs, 5 Acme Ltd',
+    message: '"acme l" matches more than one account: 2 acme labs, 5 Acme Ltd',
   });
   for (const given of ["x", "", "0", "6"]) {
     assert.throws(() => chooseAccount(accounts, given), {
-      message: `there is no account "${given}" of yours: 1 Acme, 2 acme labs, 3 Home, 4 2, 5 Acme Ltd`,
+      message: `no account matches "${given}": 1 Acme, 2 acme labs, 3 Home, 4 2, 5 Acme Ltd`,
     });
   }
 });

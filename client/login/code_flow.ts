@@ -6,36 +6,36 @@ import { type Callback, listenForCallback } from "./callback.ts";
 import { LoginFailed } from "./login_failed.ts";
 import { type LoginPage, strong } from "./page.ts";
 
-/** What a login by the browser of this machine needs (RFC 8252, with PKCE). */
+/** Options for a login through the local browser (RFC 8252, with PKCE). */
 export interface CodeFlowOptions {
   connect: Connect;
   endpoints: OAuthEndpoints;
   scope: string;
-  /** Of this machine, to which the browser returns. */
+  /** The local port for the redirect. */
   port: number;
-  /** Gives it up. */
+  /** Cancels the login. */
   signal: AbortSignal;
-  /** Shows the server's page to the user. What it gives rejects when that turns out to be impossible. */
+  /** Shows the authorization page to the user. The promise rejects if the page cannot be shown. */
   showPage(url: string): Promise<void>;
 }
 
-/** Tokens, and a browser that waits to be told. */
+/** Issued tokens, and the browser that still waits for its final page. */
 export interface CodeLogin {
   tokens: IssuedTokens;
-  /** Greets in the browser. */
+  /** Shows a success page in the browser. */
   greet(user: string, account: string): Promise<void>;
-  /** Tells the browser that it came to nothing. */
+  /** Shows an error page in the browser. */
   fail(reason: string): Promise<void>;
-  /** Listens no more. */
+  /** Closes the local listener. */
   close(): Promise<void>;
 }
 
-/** How long a user may take in the browser, sign-up included. */
+/** Time limit for the user in the browser, including sign-up. */
 const LONGEST_MS = 15 * 60_000;
 
 /**
- * Logs in through the browser of this machine: OAuth's authorization code with PKCE and state (RFC 8252).
- * @throws PortTaken, LoginFailed when it was denied or given up, what `showPage` rejects with, ApiUnreachable, ApiRefused
+ * Logs in through the local browser, with an OAuth authorization code, PKCE and `state` (RFC 8252).
+ * @throws PortTaken; LoginFailed if denied or cancelled; errors from `showPage`; ApiUnreachable; ApiRefused
  */
 export async function logInByBrowser(options: CodeFlowOptions): Promise<CodeLogin> {
   const { endpoints, port } = options;
@@ -48,8 +48,8 @@ export async function logInByBrowser(options: CodeFlowOptions): Promise<CodeLogi
     const tokens = await takeCode(options, callback, verifier);
     return {
       tokens,
-      greet: (user, account) => callback.answer(createGreeting(user, account)),
-      fail: (reason) => callback.answer(failure(reason)),
+      greet: (user, account) => callback.respond(createGreeting(user, account)),
+      fail: (reason) => callback.respond(failure(reason)),
       close: () => listener.close(),
     };
   } catch (error) {
@@ -60,10 +60,10 @@ export async function logInByBrowser(options: CodeFlowOptions): Promise<CodeLogi
   }
 }
 
-/** 256 bits as URL-safe text, which is a code verifier too (RFC 7636, section 4.1). */
+/** Returns 256 random bits as URL-safe text, which is also a valid code verifier (RFC 7636, section 4.1). */
 const createSecret = () => randomBytes(32).toString("base64url");
 
-/** Where the server sends the browser back to. */
+/** Returns the OAuth redirect URI. */
 const redirectTo = (port: number) => `http://localhost:${port}/`;
 
 function createAuthorizationUrl({ endpoints, scope, port }: CodeFlowOptions, state: string, verifier: string): string {
@@ -85,13 +85,13 @@ function neverOrThrow(shown: Promise<void>): Promise<never> {
   return new Promise((_, reject) => void shown.catch(reject));
 }
 
-/** Rejects when the user gave it up or nobody came; at `isOver` too, when nobody waits for it any more. */
+/** Rejects on cancellation or timeout. `isOver` also ends the timer once the result is no longer needed. */
 async function giveUp(signal: AbortSignal, isOver: AbortSignal): Promise<never> {
   await delay(LONGEST_MS, AbortSignal.any([signal, isOver]));
-  throw new LoginFailed(signal.aborted ? "the login was given up" : "nobody logged in within 15 minutes");
+  throw new LoginFailed(signal.aborted ? "the login was cancelled" : "the login timed out after 15 minutes");
 }
 
-/** Changes the code of a return into tokens. What goes wrong is told to the browser too. */
+/** Exchanges the authorization code for tokens. A failure is shown in the browser too. */
 async function takeCode(options: CodeFlowOptions, callback: Callback, verifier: string): Promise<IssuedTokens> {
   const { connect, endpoints, port, signal } = options;
   const { returned } = callback;
@@ -109,7 +109,7 @@ async function takeCode(options: CodeFlowOptions, callback: Callback, verifier: 
       ? new LoginFailed(`the server refused: ${error.message}`, { cause: error })
       : error;
     const isDenied = returned.error === "access_denied";
-    await callback.answer(isDenied ? DENIED : failure(failed instanceof Error ? failed.message : String(failed)));
+    await callback.respond(isDenied ? DENIED : failure(failed instanceof Error ? failed.message : String(failed)));
     throw failed;
   }
 }

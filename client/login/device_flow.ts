@@ -14,73 +14,75 @@ import {
 import { LoginFailed } from "./login_failed.ts";
 
 const GRANT = "urn:ietf:params:oauth:grant-type:device_code";
-/** RFC 8628, section 3.5: between two questions when the server names nothing, and what `slow_down` adds. */
+/** Default polling interval, and the increment for `slow_down` (RFC 8628, sections 3.2 and 3.5). */
 const DEFAULT_INTERVAL_S = 5;
 const SLOWER_BY_S = 5;
-/** Servers name minutes; one that named years would never be given up. */
+/** Upper bound for the code's lifetime, which servers usually set to minutes. */
 const LONGEST_S = 3600;
 
-/** What the user has to do, on whatever machine has a browser. */
+/** The instructions for the user, for a browser on any machine. */
 export interface DeviceCode {
-  /** The page that asks for the code. */
+  /** The page where the user enters the code. */
   page: string;
-  /** The same page with the code in it; null when the server has none. */
+  /** The same page with the code filled in, or null if the server offers none. */
   pageWithCode: string | null;
   userCode: string;
-  /** Unix milliseconds. */
+  /** The expiry time in Unix milliseconds. */
   expiresAt: number;
 }
 
-/** What a login by a code needs that is entered in any browser (RFC 8628). */
+/** Options for a login with a code that the user enters in any browser (RFC 8628). */
 export interface DeviceFlowOptions {
   connect: Connect;
   endpoints: OAuthEndpoints;
   scope: string;
-  /** Gives it up. */
+  /** Cancels the login. */
   signal: AbortSignal;
   onCode(code: DeviceCode): void;
-  /** Waits; by the clock when left out. */
+  /** Delays between polls; tests replace it. */
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Logs in with a code that the user types on another device (RFC 8628).
- * @throws LoginFailed when it was denied, took too long or was given up, or the server has no such way; ApiUnreachable
- * and ApiRefused when the server cannot be asked in the first place
+ * Logs in with a code that the user enters on another device (RFC 8628).
+ * @throws LoginFailed if denied, expired, cancelled or unsupported by the server; ApiUnreachable and ApiRefused if the
+ * first request fails
  */
 export async function logInByDevice(options: DeviceFlowOptions): Promise<IssuedTokens> {
   const { connect, endpoints, scope, signal } = options;
   if (endpoints.deviceAuthorization === null) {
-    throw new LoginFailed("this server has no login by code: use --login --token, with a token made on its site");
+    throw new LoginFailed(
+      "this server does not support login by code: use --login --token with a token from its website",
+    );
   }
   const fields = { client_id: CLIENT_ID, scope };
-  const told = await postForm(connect, endpoints.deviceAuthorization, fields, signal).catch((error) => {
+  const result = await postForm(connect, endpoints.deviceAuthorization, fields, signal).catch((error) => {
     throw error instanceof OAuthRefused
       ? new LoginFailed(`the server refused: ${error.message}`, { cause: error })
       : error;
   });
-  const { deviceCode, interval, ...code } = parseDeviceCode(endpoints.token, told);
+  const { deviceCode, interval, ...code } = parseDeviceCode(endpoints.token, result);
   options.onCode(code);
   return await poll(options, deviceCode, interval, code.expiresAt);
 }
 
 function parseDeviceCode(
   server: URL,
-  told: Record<string, unknown>,
+  result: Record<string, unknown>,
 ): DeviceCode & { deviceCode: string; interval: number } {
   const { device_code: deviceCode, user_code: userCode, verification_uri: page, verification_uri_complete: full } =
-    told;
+    result;
   if (typeof deviceCode !== "string" || typeof userCode !== "string" || !/^[\x21-\x7e]{1,64}$/.test(userCode)) {
     throw notPortway(server);
   }
   if (!isPage(page)) throw notPortway(server);
-  const seconds = typeof told.expires_in === "number" ? Math.min(told.expires_in, LONGEST_S) : LONGEST_S;
-  const interval = typeof told.interval === "number" && told.interval > 0 ? told.interval : DEFAULT_INTERVAL_S;
+  const seconds = typeof result.expires_in === "number" ? Math.min(result.expires_in, LONGEST_S) : LONGEST_S;
+  const interval = typeof result.interval === "number" && result.interval > 0 ? result.interval : DEFAULT_INTERVAL_S;
   const expiresAt = Date.now() + seconds * 1000;
   return { deviceCode, userCode, page, pageWithCode: isPage(full) ? full : null, expiresAt, interval };
 }
 
-/** A URL that is shown as it is: nothing in it steers a terminal. */
+/** Checks for a printable ASCII URL, which cannot inject terminal control sequences. */
 const isPage = (value: unknown): value is string =>
   typeof value === "string" && /^https?:\/\/[\x21-\x7e]+$/.test(value);
 
@@ -92,19 +94,19 @@ async function poll(
 ): Promise<IssuedTokens> {
   for (let seconds = interval; Date.now() < expiresAt;) {
     await wait(seconds * 1000, signal);
-    if (signal.aborted) throw new LoginFailed("the login was given up");
+    if (signal.aborted) throw new LoginFailed("the login was cancelled");
     try {
       return await requestTokens(connect, endpoints, { grant_type: GRANT, device_code: deviceCode }, signal);
     } catch (error) {
       seconds = waitLonger(error, seconds);
     }
   }
-  throw new LoginFailed("the code has expired: nobody entered it in time");
+  throw new LoginFailed("the code expired before it was entered");
 }
 
-/** Seconds until the next question; throws when there is no use in another one. */
+/** Returns the seconds until the next poll, or throws if another poll cannot succeed. */
 function waitLonger(error: unknown, seconds: number): number {
-  // Someone restarts it, or the network is away: less often, until the code ends.
+  // The server may be restarting, or the network offline: polling backs off until the code expires.
   if (error instanceof ApiUnreachable) return Math.min(seconds * 2, 60);
   if (error instanceof ApiRefused || !(error instanceof OAuthRefused)) throw error;
   switch (error.code) {
@@ -115,7 +117,7 @@ function waitLonger(error: unknown, seconds: number): number {
     case "access_denied":
       throw new LoginFailed("the login was denied in the browser", { cause: error });
     case "expired_token":
-      throw new LoginFailed("the code has expired: nobody entered it in time", { cause: error });
+      throw new LoginFailed("the code expired before it was entered", { cause: error });
     default:
       throw new LoginFailed(`the server refused: ${error.message}`, { cause: error });
   }

@@ -20,7 +20,7 @@ interface Ended {
   polls: () => string[];
 }
 
-/** Logs in with a server that gives `code`, and to one question after the other these answers, the last one for ever. */
+/** Logs in against a server that issues `code`. Polls get the given responses in order, and the last one repeats. */
 async function logIn(
   answers: readonly (readonly [status: number, body: unknown])[],
   test: (ended: Ended) => Promise<void>,
@@ -82,7 +82,7 @@ Deno.test("the device login goes on while the server restarts, and asks less oft
 Deno.test("the device login ends in one line when it is denied, late or refused", async () => {
   const cases = [
     ["access_denied", "the login was denied in the browser"],
-    ["expired_token", "the code has expired: nobody entered it in time"],
+    ["expired_token", "the code expired before it was entered"],
     ["invalid_client", "the server refused: invalid_client"],
   ];
   for (const [error, message] of cases) {
@@ -92,7 +92,7 @@ Deno.test("the device login ends in one line when it is denied, late or refused"
     });
   }
   await logIn([pending], async ({ tokens }) => {
-    await assert.rejects(tokens, { message: "the code has expired: nobody entered it in time" });
+    await assert.rejects(tokens, { message: "the code expired before it was entered" });
   }, { ...CODE, expires_in: 0.2 });
 });
 
@@ -100,7 +100,7 @@ Deno.test("the device login ends when it is given up, and waits five seconds whe
   await logIn(
     [pending],
     async ({ tokens }) => {
-      await assert.rejects(tokens, { name: "LoginFailed", message: "the login was given up" });
+      await assert.rejects(tokens, { name: "LoginFailed", message: "the login was cancelled" });
     },
     CODE,
     new AbortController(),

@@ -16,34 +16,34 @@ import { LoginFailed } from "./login_failed.ts";
 import { revokeLogin } from "./log_out.ts";
 import { fetchWhoami, type Whoami } from "./whoami.ts";
 
-/** What this program does for its user; who they are, and a login that lasts, come with it. */
+/** Tunnels and views, plus the user's identity (`openid`) and a refresh token (`offline_access`). */
 const SCOPE = "openid offline_access tunnels:use views:read views:write";
 
-/** Where to log in, in which way, and what is told of it meanwhile. */
+/** The server, the login method and the progress callbacks. */
 export interface LogInOptions {
   server: URL;
   connect: Connect;
-  /** Where the login is kept. */
+  /** The store that receives the login. */
   logins: Logins;
   env: Readonly<Record<string, string | undefined>>;
-  /** The port of this machine that the browser returns to. */
+  /** The local port for the browser redirect. */
   port: number;
-  /** Whether a browser of this machine may be opened. */
+  /** Allows opening a local browser. */
   isBrowserWanted: boolean;
-  /** Gives it up. */
+  /** Cancels the login. */
   signal: AbortSignal;
-  /** A page is being shown in the browser. */
+  /** Called when the authorization page opens in the browser. */
   onPage(url: string): void;
-  /** A code is to be entered in a browser anywhere. */
+  /** Called with a code that the user enters in any browser. */
   onCode(code: DeviceCode): void;
-  /** Tells the user something. */
+  /** Shows a message to the user. */
   note(text: string): void;
 }
 
 /**
- * Logs in at a server and keeps the login in place of the one before: through the browser of this machine, or with a
- * code where there is none, where it does not open, and where the port is taken.
- * @throws LoginFailed, ApiUnreachable, ApiRefused, and what the system says when the login cannot be kept
+ * Logs in and replaces the stored login. Uses the local browser, or a device code if no browser opens or the redirect
+ * port is in use.
+ * @throws LoginFailed; ApiUnreachable; ApiRefused; system errors if the login cannot be stored
  */
 export async function logIn(options: LogInOptions): Promise<Whoami> {
   const { connect, server, signal } = options;
@@ -65,12 +65,12 @@ export async function logIn(options: LogInOptions): Promise<Whoami> {
   }
 }
 
-/** There is a browser to be opened, and it did not open. */
+/** The local browser is missing or failed to open. */
 class NoBrowser extends Error {
   override name = "NoBrowser";
 }
 
-/** The login through the browser of this machine, or null where that cannot be. */
+/** Logs in through the local browser. Returns null if no browser opens or the redirect port is in use. */
 async function tryBrowser(options: LogInOptions, endpoints: OAuthEndpoints): Promise<CodeLogin | null> {
   const { connect, port, signal, env, note, onPage } = options;
   const showPage = async (url: string) => {
@@ -90,8 +90,8 @@ async function tryBrowser(options: LogInOptions, endpoints: OAuthEndpoints): Pro
 }
 
 /**
- * Checks a token that its user has made on the server's site, and keeps it as the login.
- * @throws LoginFailed when the server does not take it, ApiUnreachable, ApiRefused, and what the system says
+ * Verifies a token from the server's website and stores it as the login.
+ * @throws LoginFailed if the server rejects the token; ApiUnreachable; ApiRefused; system errors
  */
 export async function logInWithToken(
   options: Pick<LogInOptions, "server" | "connect" | "logins">,
@@ -101,13 +101,13 @@ export async function logInWithToken(
     return await keep(options, { accessToken: token, refreshToken: null, expiresAt: null });
   } catch (error) {
     if (!(error instanceof LoginNeeded)) throw error;
-    throw new LoginFailed(`the server ${options.server.origin} does not take this token`, { cause: error });
+    throw new LoginFailed(`the server ${options.server.origin} rejected this token`, { cause: error });
   }
 }
 
 /**
- * Finds out whom the tokens stand for, keeps them, and ends the login that was there before: what runs on it goes on with
- * this one, if it is the same user's.
+ * Verifies the tokens, stores them and revokes the previous login. Open tunnels continue with the new login if both
+ * logins belong to the same user.
  */
 async function keep(
   { server, connect, logins }: Pick<LogInOptions, "server" | "connect" | "logins">,
@@ -115,7 +115,7 @@ async function keep(
 ): Promise<Whoami> {
   const api = createApiClient({ server, connect, tokens: createFixedTokens(tokens.accessToken, "this login") });
   const whoami = await fetchWhoami(api);
-  // No other program renews the one before meanwhile: it would be kept in place of this one.
+  // The lock stops other programs from renewing the previous login, which would overwrite this one.
   return await logins.withLock(server, async () => {
     const before = logins.loadUndamaged(server);
     logins.save({ ...tokens, server: server.origin, loggedInAt: Date.now() });

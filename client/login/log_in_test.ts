@@ -20,8 +20,8 @@ const WHOAMI = {
   scopes: ["tunnels:use"],
 };
 
-/** A server that gives tokens for the code "c1" and its verifier, and for a device's code at once. */
-function answer(origin: string, { path, body, authorization }: Got, pages: URL[]): [number, unknown] {
+/** Simulates a server that issues tokens for code "c1" with its verifier, and at once for device codes. */
+function respond(origin: string, { path, body, authorization }: Got, pages: URL[]): [number, unknown] {
   const form = new URLSearchParams(body);
   const tokens = (name: string) => ({ access_token: `a-${name}`, refresh_token: `r-${name}`, expires_in: 3600 });
   switch (path) {
@@ -46,21 +46,21 @@ interface Kit {
   origin: string;
   logins: Logins;
   port: number;
-  /** What was sent to the revocation endpoint. */
+  /** Tokens that reached the revocation endpoint. */
   revoked: () => string[];
   notes: string[];
   codes: DeviceCode[];
-  /** Logs in; the browser goes where `visit` says. */
+  /** Logs in; `visit` simulates the browser. */
   logIn(visit: (page: URL) => Promise<void>, isBrowserWanted?: boolean): Promise<Whoami>;
 }
 
 async function withKit(test: (kit: Kit) => Promise<void>): Promise<void> {
   using folder = makeFolder();
   const pages: URL[] = [], notes: string[] = [], codes: DeviceCode[] = [];
-  await using server = await startTestServer((got) => answer(server.url.origin, got, pages));
+  await using server = await startTestServer((got) => respond(server.url.origin, got, pages));
   const logins = new Logins(folder.path), connect = openConnector(), port = await findPort();
   const env = { DISPLAY: ":0" };
-  // A browser that is asked by the name the system gives it, and does nothing.
+  // A fake browser launcher under the platform's name, which does nothing.
   const bin = join(folder.path, "bin");
   mkdirSync(bin);
   writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${bin}/opened\n`);
@@ -113,7 +113,7 @@ async function listen(port: number): Promise<Server> {
   return server;
 }
 
-/** Goes back to the client as the server would send it there, and gives what the browser shows. */
+/** Simulates the server's redirect to the client, and returns the page that the browser shows. */
 async function comeBack(page: URL, fields: Record<string, string>): Promise<string> {
   const url = new URL(page.searchParams.get("redirect_uri") ?? "");
   for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
@@ -185,7 +185,7 @@ Deno.test({
       const taken = await listen(port);
       await logIn(never);
       await new Promise((resolve) => taken.close(resolve));
-      assert.deepEqual(notes, [`Logging in with a code: port ${port} of this machine is taken.`]);
+      assert.deepEqual(notes, [`Logging in with a code: port ${port} is already in use.`]);
       assert.equal(logins.load(new URL(origin))?.accessToken, "a-device");
       await logIn(never, false);
       assert.equal(notes.length, 1);
@@ -249,7 +249,7 @@ Deno.test("a token made on the server's site is checked and kept, and forgotten 
     const server = new URL(origin), connect = openConnector(), made = { server, connect, logins };
     await assert.rejects(logInWithToken(made, "wrong"), {
       name: "LoginFailed",
-      message: `the server ${origin} does not take this token`,
+      message: `the server ${origin} rejected this token`,
     });
     assert.equal(logins.load(server), null);
     assert.equal((await logInWithToken(made, "personal")).user.name, "Ada Lovelace");

@@ -10,7 +10,7 @@ import {
   postForm,
 } from "../api/mod.ts";
 
-/** The server, and the logins of which its own ends. */
+/** The server, and the store that holds its login. */
 export interface LogOutOptions {
   server: URL;
   connect: Connect;
@@ -18,14 +18,14 @@ export interface LogOutOptions {
 }
 
 /**
- * How a logout went. `revoked`: the server takes the login no more. `kept`: it was a token that its user made on the
- * server's site, where it stays. `not_told`: it is forgotten here, and the server could not be told, for a reason.
+ * The result of a logout. `revoked`: the server revoked the login. `kept`: the user created the token on the server's
+ * website, where it remains valid. `not_told`: the local login is deleted, but revocation failed for the given reason.
  */
 export type LogOutEnd = { end: "none" | "revoked" | "kept" } | { end: "not_told"; reason: string };
 
-/** Ends the login at a server and forgets it, a damaged one too. Throws what the system says. */
+/** Revokes the login at a server and deletes it locally, even if its file is damaged. Throws system errors. */
 export async function logOut({ server, connect, logins }: LogOutOptions): Promise<LogOutEnd> {
-  // No other program renews it meanwhile: what it got would stay.
+  // The lock stops other programs from renewing the login, because the new tokens would remain.
   return await logins.withLock(server, async () => {
     const isThere = logins.has(server), login = logins.loadUndamaged(server);
     logins.remove(server);
@@ -37,15 +37,15 @@ export async function logOut({ server, connect, logins }: LogOutOptions): Promis
   });
 }
 
-/** The server that is told of the end of a login. */
+/** The server for the revocation request. */
 export interface RevokeOptions extends Pick<LogOutOptions, "server" | "connect"> {
-  /** The access token of the login that takes its place: what is open there goes on with that one. */
+  /** The new login's access token, which open tunnels switch to. */
   replacedBy?: string;
 }
 
 /**
- * Tells a server that a login has ended. What is left of one that is not told ends with its time.
- * @returns null, or why it was not told
+ * Revokes a login at the server. If that fails, its tokens stay valid until they expire.
+ * @returns null, or the reason for the failure
  */
 export async function revokeLogin(
   { server, connect, replacedBy }: RevokeOptions,
@@ -54,7 +54,7 @@ export async function revokeLogin(
   if (login.refreshToken === null && login.expiresAt === null) return null;
   try {
     const { revocation } = await discoverOAuth(connect, server);
-    if (revocation === null) return "it has no way to end one";
+    if (revocation === null) return "it has no revocation endpoint";
     const tokens = [["access_token", login.accessToken], ["refresh_token", login.refreshToken]] as const;
     const extra = replacedBy === undefined ? undefined : { replaced_by: replacedBy };
     for (const [kind, token] of tokens) {
@@ -72,7 +72,7 @@ async function revoke(connect: Connect, endpoint: URL, fields: Readonly<Record<s
   try {
     await postForm(connect, endpoint, { client_id: CLIENT_ID, ...fields });
   } catch (error) {
-    // A token that has expired, or was revoked on the server's site, is what was wanted.
+    // An expired or revoked token is already unusable, which is the intended result.
     if (!(error instanceof OAuthRefused && OVER.has(error.code))) throw error;
   }
 }

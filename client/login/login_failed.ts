@@ -1,4 +1,4 @@
-/** There is no login at its end: it was denied, given up or came too late. The message is a line for the user. */
+/** The login was denied, cancelled or timed out. The message is one line for the user. */
 export class LoginFailed extends Error {
   override name = "LoginFailed";
 }

@@ -20,15 +20,15 @@ const MARK = `<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" heigh
 <path d="M6 25V16a10 10 0 0 1 20 0v9M12.2 25v-8.4a3.8 3.8 0 0 1 7.6 0V25" fill="none" stroke="#fff" stroke-width="3.2"
 stroke-linecap="round"/></svg>`;
 
-/** What a browser is told at the end of a login. */
+/** The final page of a browser login. */
 export interface LoginPage {
   status: number;
   title: string;
-  /** Sentences, the first of which may have parts that stand out: text between `*`. */
+  /** Plain-text sentences, in which {@link strong} marks emphasis. */
   sentences: readonly string[];
 }
 
-/** The page as HTML. It has no script. */
+/** Renders the page as HTML without scripts. */
 export function renderResultPage({ title, sentences }: LoginPage): string {
   const lines = sentences.map((sentence) =>
     `<p>${escapeHtml(sentence).replace(/\u2068([^\u2069]*)\u2069/g, "<strong>$1</strong>")}</p>`
@@ -40,10 +40,10 @@ export function renderResultPage({ title, sentences }: LoginPage): string {
 `;
 }
 
-/** Marks a part of a sentence that stands out. What is in it can mark nothing itself. */
+/** Marks text as emphasized, after removing marks inside it. */
 export const strong = (text: string): string => `\u2068${text.replace(/[\u2068\u2069]/g, "")}\u2069`;
 
-/** Header fields of every answer: nothing but the page's own style is loaded, and no one frames or keeps it. */
+/** Response headers. They allow only the page's own style, and forbid framing and caching. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": `default-src 'none'; style-src 'sha256-${

@@ -1,6 +1,6 @@
 import { type ApiClient, asRecord, notPortway } from "../api/mod.ts";
 
-/** An account as its member sees it. */
+/** An account, as one member sees it. */
 export interface Account {
   id: string;
   name: string;
@@ -8,7 +8,7 @@ export interface Account {
   role: string;
 }
 
-/** Who a token stands for, and in which of their accounts. */
+/** The user behind a token, and the user's accounts. */
 export interface Whoami {
   user: { id: string; name: string; email: string };
   account: Account;
@@ -16,18 +16,20 @@ export interface Whoami {
   scopes: string[];
 }
 
-/** Asks the server who it is that asks. Throws what the client throws. */
+/** Loads the user and accounts behind the client's token. Throws the errors of {@link ApiClient}. */
 export async function fetchWhoami(api: ApiClient): Promise<Whoami> {
   return parseWhoami(api.server, await api.get("/api/v1/whoami"));
 }
 
-/** Uses another account from now on. Throws what the client throws: ApiRefused 404 for one that is not the user's. */
+/**
+ * Makes another account current. Throws the errors of {@link ApiClient}, such as ApiRefused 404 for a foreign account.
+ */
 export async function switchAccount(api: ApiClient, id: string): Promise<Whoami> {
   return parseWhoami(api.server, await api.post(`/api/v1/accounts/${encodeURIComponent(id)}/switch`));
 }
 
-function parseWhoami(server: URL, answer: unknown): Whoami {
-  const { user, account, accounts, scopes } = asRecord(answer);
+function parseWhoami(server: URL, response: unknown): Whoami {
+  const { user, account, accounts, scopes } = asRecord(response);
   const { id, name, email } = asRecord(user);
   const current = parseAccount(account);
   if (typeof id !== "string" || typeof name !== "string" || typeof email !== "string" || current === null) {
