@@ -1,4 +1,4 @@
-/** Renews a login as a program of its own would, once its input ends: `<folder> <server>`. Prints the token it has. */
+/** Test program `<folder> <server>`: renews a login after its standard input ends, and prints the current token. */
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { openConnector } from "../../net/connection/mod.ts";

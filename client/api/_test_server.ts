@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-/** A request that a test's server got, whole. */
+/** A complete request that the test server received. */
 export interface Got {
   method: string;
   path: string;
@@ -14,25 +14,25 @@ export interface Got {
   body: string;
 }
 
-/** What it answers: an object as JSON, with a status; or null where the test has written the answer itself. */
+/** Creates the response: a status with a JSON body, or null if the test wrote the response itself. */
 export type Say = (got: Got, response: ServerResponse) => readonly [status: number, body: unknown] | null;
 
-/** A server on this machine that answers what the test says, and keeps what it got. */
+/** A loopback HTTP server with scripted responses, which records its requests. */
 export interface TestServer extends AsyncDisposable {
   url: URL;
   got: Got[];
 }
 
-/** Starts an HTTP server on a free port of 127.0.0.1 that answers as `say` has it and keeps what it got. */
+/** Starts an HTTP server on a free loopback port. It records requests and responds through `say`. */
 export async function startTestServer(say: Say): Promise<TestServer> {
   const got: Got[] = [];
   const server = createServer(async (request, response) => {
     const { method = "", url = "", headers } = request;
     const one: Got = { method, path: url, authorization: headers.authorization, headers, body: await text(request) };
     got.push(one);
-    const said = say(one, response);
-    if (said === null) return;
-    const [status, body] = said;
+    const result = say(one, response);
+    if (result === null) return;
+    const [status, body] = result;
     response.writeHead(status, { "content-type": "application/json" });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   });
@@ -48,13 +48,13 @@ export async function startTestServer(say: Say): Promise<TestServer> {
   };
 }
 
-/** A folder that is gone after the test. */
+/** Creates a temporary folder that disposal removes. */
 export function makeFolder(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), "portway-api-"));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** What a server tells of its endpoints, as the path of its token endpoint and no more than is needed. */
+/** Returns minimal OAuth server metadata. */
 export const metadata = (origin: string): Record<string, unknown> => ({
   issuer: origin,
   authorization_endpoint: `${origin}/authorize`,

@@ -3,12 +3,12 @@ import { ApiRefused, explainCallFailure, LoginNeeded, notPortway, parseJsonOrNul
 import { call, type HttpCall, type HttpStream, openStream } from "./http_call.ts";
 import type { TokenSource } from "./tokens.ts";
 
-/** Bytes of an answer: a page of captures with all their header fields can be some megabytes. */
-const MAX_ANSWER = 16 * 1024 * 1024;
-/** Of a stream's answer that is an error, which is read whole. */
+/** Response limit in bytes. A page of captures with all headers can reach several megabytes. */
+const MAX_RESPONSE = 16 * 1024 * 1024;
+/** Limit for an error response to a stream request, in bytes; the client buffers it whole. */
 const MAX_REFUSAL = 64 * 1024;
 
-/** Which server is asked, over which connections, and with whose tokens. */
+/** The server, the connector and the token source. */
 export interface ApiClientOptions {
   server: URL;
   connect: Connect;
@@ -16,8 +16,8 @@ export interface ApiClientOptions {
 }
 
 /**
- * The server's API, asked as the user who is logged in. Paths begin with `/api/v1/`.
- * Every function throws LoginNeeded, ApiRefused or ApiUnreachable, whose messages are lines for the user.
+ * Client for the server's API as the logged-in user. Paths begin with `/api/v1/`. Methods throw LoginNeeded, ApiRefused
+ * or ApiUnreachable, whose messages are one line for the user.
  */
 export interface ApiClient {
   readonly server: URL;
@@ -25,17 +25,17 @@ export interface ApiClient {
   post(path: string, body?: unknown): Promise<unknown>;
   patch(path: string, body: unknown): Promise<unknown>;
   delete(path: string): Promise<unknown>;
-  /** An answer that comes in pieces, as one of server-sent events or a file. The caller closes it. */
+  /** Returns a streaming response, for server-sent events or a file. The caller closes it. */
   stream(path: string, options?: StreamOptions): Promise<HttpStream>;
 }
 
-/** What a request for a stream carries besides its path. `signal` ends the stream too. */
+/** Options of a stream request. `signal` also ends the open stream. */
 export interface StreamOptions {
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal;
 }
 
-/** Creates a client that sends its user's token, and a new one when that is no longer taken. */
+/** Creates a client that sends the user's token and renews it after a 401. */
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const ask = (request: AskOptions) => askWhole(options, request);
   const withBody = (body: unknown) => body === undefined ? {} : { body: JSON.stringify(body), headers: JSON_TYPE };
@@ -57,10 +57,10 @@ interface AskOptions extends Pick<HttpCall, "method" | "headers" | "body" | "sig
 
 async function askWhole(options: ApiClientOptions, request: AskOptions): Promise<unknown> {
   const { server, connect } = options;
-  const answer = await askTwice(options, request, (asked) => call(connect, { ...asked, maxBytes: MAX_ANSWER }));
-  if (answer.status === 204) return null;
-  if (answer.status < 200 || answer.status > 299) throw explainRefusal(server, answer.status, answer.text);
-  const value = parseJsonOrNull(answer.text);
+  const response = await askTwice(options, request, (asked) => call(connect, { ...asked, maxBytes: MAX_RESPONSE }));
+  if (response.status === 204) return null;
+  if (response.status < 200 || response.status > 299) throw explainRefusal(server, response.status, response.text);
+  const value = parseJsonOrNull(response.text);
   if (value === null) throw notPortway(server);
   return value;
 }
@@ -76,7 +76,7 @@ async function askStream(options: ApiClientOptions, request: AskOptions): Promis
   }
 }
 
-/** Asks with the token at hand, and once more with another one when the server does not take the first. */
+/** Sends a request with the current token. After a 401 it retries once with a renewed token. */
 async function askTwice<T extends { status: number }>(
   { server, tokens }: ApiClientOptions,
   { path, ...request }: AskOptions,
@@ -90,9 +90,9 @@ async function askTwice<T extends { status: number }>(
       throw explainCallFailure(server, error);
     });
   const token = await tokens.current();
-  const answer = await ask(token);
-  if (answer.status !== 401) return answer;
-  drop(answer);
+  const response = await ask(token);
+  if (response.status !== 401) return response;
+  drop(response);
   const renewed = await tokens.renew(token);
   const again = renewed === null ? null : await ask(renewed);
   if (again !== null && again.status !== 401) return again;
@@ -101,21 +101,21 @@ async function askTwice<T extends { status: number }>(
 }
 
 async function readRefusal(server: URL, { body }: HttpStream): Promise<string> {
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   try {
-    for await (const piece of body) {
-      size += piece.length;
+    for await (const chunk of body) {
+      size += chunk.length;
       if (size > MAX_REFUSAL) break;
-      pieces.push(piece);
+      chunks.push(chunk);
     }
   } catch (error) {
     throw explainCallFailure(server, error);
   }
-  return await new Blob(pieces).text();
+  return await new Blob(chunks).text();
 }
 
-/** With what the reader can do about it in the same line. */
+/** Appends the server's advice to the error message. */
 function explainRefusal(server: URL, status: number, text: string): Error {
   const refusal = parseRefusal(server, status, text);
   if (!(refusal instanceof ApiRefused) || refusal.details === null) return refusal;

@@ -14,7 +14,7 @@ async function withApi(say: Say, test: (api: ApiClient, got: () => string[]) => 
   await test(api, () => server.got.map((one) => `${one.method} ${one.path} ${one.authorization} ${one.body}`));
 }
 
-/** A source that has one token after the other. */
+/** Creates a source that issues the given tokens in order. */
 function tokensInRow(...row: string[]): TokenSource {
   return {
     current: () => Promise.resolve(row[0]),
@@ -94,7 +94,7 @@ Deno.test("an API client tells that the token of the environment is not taken", 
   await withApi(() => [401, { error: {} }], async (api) => {
     await assert.rejects(api.get("/a"), {
       name: "LoginNeeded",
-      message: `the server ${api.server.origin} does not take the token in PORTWAY_TOKEN: it is wrong or revoked`,
+      message: `the server ${api.server.origin} rejected the token in PORTWAY_TOKEN: it is wrong or revoked`,
     });
   });
 });
@@ -120,8 +120,8 @@ Deno.test("a stream of an API client gives each piece as it comes, and ends with
     const stream = await api.stream("/s", { headers: { "last-event-id": "7" } });
     assert.equal(stream.header("content-type"), "text/event-stream");
     let text = "";
-    for await (const piece of stream.body) {
-      text += new TextDecoder().decode(piece);
+    for await (const chunk of stream.body) {
+      text += new TextDecoder().decode(chunk);
       if (text === "data: a\n\n") next.resolve();
     }
     assert.equal(text, "data: a\n\ndata: b\n\n");

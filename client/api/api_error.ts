@@ -3,19 +3,19 @@ import { ResponseSyntaxError } from "../../net/http1/mod.ts";
 import { describeError } from "../../common/log.ts";
 import { ResponseMissing } from "./http_call.ts";
 
-/** The server could not be asked, or is none. Worth trying again. */
+/** The server is unreachable or unavailable. A retry may succeed. */
 export class ApiUnreachable extends Error {
   override name = "ApiUnreachable";
 }
 
-/** The server refused. Trying again changes nothing. */
+/** The server rejected the request. A retry would fail again. */
 export class ApiRefused extends Error {
   override name = "ApiRefused";
-  /** Of the answer; 0 when what answered is no Portway server. */
+  /** The HTTP status; 0 if the peer is not a Portway server. */
   readonly status: number;
-  /** What callers branch on, such as `plan_required`. */
+  /** A stable error code for callers, such as `plan_required`. */
   readonly code: string;
-  /** What the reader can do about it, when the server says so. */
+  /** Advice for the user, if the server sent any. */
   readonly details: string | null;
 
   constructor(status: number, code: string, message: string, details: string | null = null) {
@@ -26,16 +26,16 @@ export class ApiRefused extends Error {
   }
 }
 
-/** There is no login to ask with, or none that the server takes any more. */
+/** No login exists, or the server no longer accepts it. */
 export class LoginNeeded extends Error {
   override name = "LoginNeeded";
 }
 
-/** What answers there is no Portway server, or not one that this client understands. */
+/** Creates the error for a peer that is not a Portway server, or an incompatible one. */
 export const notPortway = (server: URL): ApiRefused =>
   new ApiRefused(0, "not_portway", `${server.origin} is not a Portway server`);
 
-/** Turns what a failed call threw into one of ours, with a line for the user. */
+/** Converts an error from a failed call into an API error with one line for the user. */
 export function explainCallFailure(server: URL, error: unknown): Error {
   const where = server.origin;
   if (error instanceof ConnectError) {
@@ -43,31 +43,31 @@ export function explainCallFailure(server: URL, error: unknown): Error {
   }
   if (error instanceof ResponseSyntaxError) return notPortway(server);
   if (error instanceof ResponseMissing) {
-    return new ApiUnreachable(`the server ${where} closed the connection without an answer`, { cause: error });
+    return new ApiUnreachable(`the server ${where} closed the connection without a response`, { cause: error });
   }
   return new ApiUnreachable(`the connection to the server ${where} broke: ${describeError(error)}`, { cause: error });
 }
 
-/** The error that an answer of the API carries. */
+/** Parses the error in an API response. */
 export function parseRefusal(server: URL, status: number, text: string): ApiRefused | ApiUnreachable {
   const { code, message, details } = asRecord(asRecord(parseJsonOrNull(text)).error);
   if (typeof code !== "string" || typeof message !== "string") {
-    // A proxy in front of a server that restarts answers these on its own.
+    // Proxies send these statuses while the server behind them restarts.
     if (status >= 502 && status <= 504) return new ApiUnreachable(`the server ${server.origin} is not available`);
     return notPortway(server);
   }
   if (status >= 500) return new ApiUnreachable(message);
-  const told = typeof details === "string" ? details : null;
-  // The details of other refusals may be for visitors.
+  const advice = typeof details === "string" ? details : null;
+  // Other errors can carry details that are addressed to visitors.
   return new ApiRefused(
     status,
     code,
-    code === "unsupported_version" ? `${message} ${told ?? ""}`.trim() : message,
-    told,
+    code === "unsupported_version" ? `${message} ${advice ?? ""}`.trim() : message,
+    advice,
   );
 }
 
-/** What a text says as JSON; null when it is none. */
+/** Parses JSON. Returns null for invalid input. */
 export function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -76,7 +76,7 @@ export function parseJsonOrNull(text: string): unknown {
   }
 }
 
-/** The fields of an object that came from outside; none when it is something else. */
+/** Returns the fields of an untrusted object, or no fields for any other value. */
 export function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Record<string, unknown> : {};
 }

@@ -6,71 +6,71 @@ import {
   ResponseSyntaxError,
 } from "../../net/http1/mod.ts";
 
-/** Most answers of the API are small; whoever sends more where nobody expects it is no Portway server. */
-const MAX_ANSWER = 256 * 1024;
+/** Default response limit in bytes. A Portway server sends larger responses only where the caller allows them. */
+const MAX_RESPONSE = 256 * 1024;
 
 /**
- * How long dialling, TLS and the whole answer may take together. A network that swallows what is sent says nothing, so
- * nothing else ends an attempt on it; and relays answer in milliseconds.
+ * Default limit for connecting, TLS and the whole response. A network that silently drops packets causes no error, so
+ * only this timeout ends the attempt. Relays respond in milliseconds.
  */
 const TIMEOUT_MS = 10_000;
 
-/** What ends a request before its answer is there. */
+/** Limits on a request. */
 export interface CallLimits {
   signal?: AbortSignal;
-  /** For dialling, TLS and the whole answer together, or up to its head when it is a stream; default 10 seconds. */
+  /** Milliseconds for connecting, TLS and the response (only its head for a stream); default 10 000. */
   timeoutMs?: number;
-  /** Bytes that a whole answer may have; default 256 KiB. */
+  /** Response limit in bytes; default 256 KiB. */
   maxBytes?: number;
 }
 
-/** One request to the server. */
+/** One HTTP request to the server. */
 export interface HttpCall extends CallLimits {
   method: string;
-  /** Where to, path and query included. */
+  /** The absolute URL, including path and query. */
   url: URL;
   headers?: Readonly<Record<string, string>>;
-  /** Left out for none. Its type goes into `headers`. */
+  /** Omitted for no body. The caller sets `content-type` in `headers`. */
   body?: string;
 }
 
-/** An answer, whole. */
+/** A complete response. */
 export interface HttpResponse {
   status: number;
   text: string;
-  /** What follows a 101, which is the caller's to close; null for every other answer. */
+  /** The upgraded connection after a 101, which the caller closes; null for other statuses. */
   upgraded: UpgradedCall | null;
 }
 
-/** A connection that speaks another protocol now. */
+/** A connection that switched protocols. */
 export interface UpgradedCall {
-  /** The field lines of the answer as text. */
+  /** The response header lines as text. */
   fields: string;
   connection: Connection;
-  /** The bytes behind the answer that came with it. */
+  /** Bytes received after the response head. */
   rest: Uint8Array<ArrayBuffer>;
 }
 
-/** An answer that comes in pieces. */
+/** A streaming response. */
 export interface HttpStream {
   status: number;
-  /** The value of a header field, by its name in lower case; undefined when there is none. */
+  /** Returns a header value by its lowercase name, or undefined. */
   header(name: string): string | undefined;
-  /** What follows its head. Each piece is the reader's own. To be read once; it fails when the answer is cut short. */
+  /** The body, readable once. The caller owns each chunk. Iteration throws if the response ends early. */
   body: AsyncIterable<Uint8Array<ArrayBuffer>>;
-  /** Ends it, at its end too. */
+  /** Closes the connection; also required after the body's end. */
   close(): void;
 }
 
-/** The peer ended the connection before its answer was complete. */
+/** The peer closed the connection before the response was complete. */
 export class ResponseMissing extends Error {
   override name = "ResponseMissing";
 }
 
 /**
- * Makes a request over a connection of its own and reads the answer.
- * It goes the way the session goes, through the same proxy and with the same certificates, which `fetch` would not.
- * @throws ConnectError (also when it takes too long or is given up), ResponseSyntaxError, ResponseMissing
+ * Sends a request over a new connection and reads the response. Unlike `fetch`, it uses the session's proxy and
+ * certificates.
+ * @throws ConnectError (also on timeout or abort), ResponseSyntaxError, ResponseMissing
  */
 export async function call(connect: Connect, request: HttpCall): Promise<HttpResponse> {
   return await withinTime(request, async (signal) => {
@@ -80,7 +80,7 @@ export async function call(connect: Connect, request: HttpCall): Promise<HttpRes
     const close = () => connection.close();
     signal.addEventListener("abort", close);
     try {
-      return { status: head.status, text: await readText(begun, request.maxBytes ?? MAX_ANSWER), upgraded: null };
+      return { status: head.status, text: await readText(begun, request.maxBytes ?? MAX_RESPONSE), upgraded: null };
     } finally {
       signal.removeEventListener("abort", close);
       close();
@@ -89,15 +89,15 @@ export async function call(connect: Connect, request: HttpCall): Promise<HttpRes
 }
 
 /**
- * Makes a request and gives its answer as it comes, however long that takes. The caller closes it.
- * @throws ConnectError (also when its head takes too long or it is given up), ResponseSyntaxError, ResponseMissing
+ * Sends a request and streams the response without a time limit on the body. The caller closes the stream.
+ * @throws ConnectError (also if the head times out, or on abort), ResponseSyntaxError, ResponseMissing
  */
 export async function openStream(connect: Connect, request: HttpCall): Promise<HttpStream> {
   const begun = await withinTime(request, (signal) => begin(connect, request, signal));
   const { head, fields, connection } = begun;
   const close = () => connection.close();
   request.signal?.addEventListener("abort", close, { once: true });
-  // The time it may be silent is the reader's to choose; a peer that has vanished is the system's to find.
+  // The caller decides how long the stream may idle; TCP keep-alive detects a vanished peer.
   connection.keepAlive?.();
   return {
     status: head.status,
@@ -110,12 +110,12 @@ export async function openStream(connect: Connect, request: HttpCall): Promise<H
   };
 }
 
-/** The value of a field among the lines of a head. */
+/** Finds a header value in the lines of a head. */
 export function readField(fields: string, name: string): string | undefined {
   return new RegExp(`^${name}:[ \\t]*(.*?)[ \\t]*\r$`, "im").exec(fields)?.[1];
 }
 
-/** Does what `attempt` does, and ends it when its time is over or it is given up. */
+/** Runs `attempt` and aborts it on timeout or cancellation. */
 async function withinTime<T>(limits: CallLimits, attempt: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { timeoutMs = TIMEOUT_MS, signal: stop } = limits;
   const late = new AbortController();
@@ -123,26 +123,26 @@ async function withinTime<T>(limits: CallLimits, attempt: (signal: AbortSignal) 
   try {
     return await attempt(stop === undefined ? late.signal : AbortSignal.any([stop, late.signal]));
   } catch (error) {
-    // Closing the connection ends the wait, and what that looks like says nothing.
+    // Closing the connection raises an unrelated error, so the actual cause replaces it.
     if (error instanceof ConnectError) throw error;
     if (stop?.aborted) throw new ConnectError("aborted", "given up", { cause: error });
     if (!late.signal.aborted) throw error;
-    throw new ConnectError("timeout", `no answer within ${timeoutMs / 1000} seconds`, { cause: error });
+    throw new ConnectError("timeout", `no response within ${timeoutMs / 1000} seconds`, { cause: error });
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** An answer whose head was read. */
+/** A response whose head is read. */
 interface BegunResponse {
   head: ResponseHead;
   fields: string;
   connection: Connection;
-  /** The bytes behind the head that came with it. */
+  /** Bytes received after the head. */
   rest: Uint8Array<ArrayBuffer>;
 }
 
-/** Sends a request and reads the head of its answer. The connection is the caller's then, and closed when this fails. */
+/** Sends a request and reads the response head. Closes the connection on failure; otherwise the caller owns it. */
 async function begin(connect: Connect, request: HttpCall, signal: AbortSignal): Promise<BegunResponse> {
   const { method, url, headers } = request;
   const connection = await connect(dialOptions(url, signal));
@@ -169,14 +169,14 @@ function dialOptions(url: URL, signal: AbortSignal): ConnectOptions {
 }
 
 async function readText(begun: BegunResponse, maxBytes: number): Promise<string> {
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  for await (const piece of readBody(begun)) {
-    size += piece.length;
-    if (size > maxBytes) throw new ResponseSyntaxError("the answer is too large");
-    pieces.push(piece);
+  for await (const chunk of readBody(begun)) {
+    size += chunk.length;
+    if (size > maxBytes) throw new ResponseSyntaxError("the response is too large");
+    chunks.push(chunk);
   }
-  return await new Blob(pieces).text();
+  return await new Blob(chunks).text();
 }
 
 async function* readBody({ head, connection, rest }: BegunResponse): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -184,25 +184,25 @@ async function* readBody({ head, connection, rest }: BegunResponse): AsyncGenera
   let size = 0;
   const isComplete = () =>
     decoder?.done ?? (head.framing === "none" || (head.framing === "length" && size >= head.length));
-  const memory = new Uint8Array(16 * 1024);
+  const buffer = new Uint8Array(16 * 1024);
   for (let bytes: Uint8Array = rest;;) {
-    const pieces: Uint8Array<ArrayBuffer>[] = [];
-    if (decoder === null) pieces.push(bytes.slice(0, head.framing === "close" ? undefined : head.length - size));
-    else decoder.push(bytes, (data) => pieces.push(data.slice()));
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    if (decoder === null) chunks.push(bytes.slice(0, head.framing === "close" ? undefined : head.length - size));
+    else decoder.push(bytes, (data) => chunks.push(data.slice()));
     size += bytes.length;
-    yield* pieces.filter(({ length }) => length > 0);
+    yield* chunks.filter(({ length }) => length > 0);
     if (isComplete()) return;
-    const count = await connection.read(memory);
+    const count = await connection.read(buffer);
     if (count === null && head.framing === "close") return;
-    if (count === null) throw new ResponseMissing("the answer was cut short");
-    bytes = memory.subarray(0, count);
+    if (count === null) throw new ResponseMissing("the response ended early");
+    bytes = buffer.subarray(0, count);
   }
 }
 
 function serializeCall({ method, url, headers = {}, body }: HttpCall): Uint8Array<ArrayBuffer> {
   const content = new TextEncoder().encode(body ?? "");
   const fields = Object.entries({ host: url.host, accept: "application/json", connection: "close", ...headers });
-  // A header value with a line break would be a second header.
+  // A line break in a value would inject another header.
   const lines = fields.map(([name, value]) => `${name}: ${value.replace(/[\r\n]/g, "")}\r\n`);
   const length = body === undefined && method !== "POST" ? "" : `content-length: ${content.length}\r\n`;
   const head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}${length}\r\n`;
@@ -217,18 +217,18 @@ function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuf
 }
 
 async function readHead(connection: Connection, method: string, upgrade: boolean): Promise<BegunResponse> {
-  const memory = new Uint8Array(80 * 1024);
+  const buffer = new Uint8Array(80 * 1024);
   for (let have = 0, at = 0;;) {
-    const count = await connection.read(memory.subarray(have));
-    if (count === null) throw new ResponseMissing("the connection was closed without an answer");
+    const count = await connection.read(buffer.subarray(have));
+    if (count === null) throw new ResponseMissing("the connection was closed without an response");
     have += count;
-    for (let head = parseResponseHead(memory, at, have, { method, upgrade }); head !== null;) {
+    for (let head = parseResponseHead(buffer, at, have, { method, upgrade }); head !== null;) {
       if (!head.informational) {
-        const fields = new TextDecoder().decode(memory.subarray(head.fieldsStart, head.fieldsEnd));
-        return { head, fields, connection, rest: memory.slice(head.end, have) };
+        const fields = new TextDecoder().decode(buffer.subarray(head.fieldsStart, head.fieldsEnd));
+        return { head, fields, connection, rest: buffer.slice(head.end, have) };
       }
       at = head.end;
-      head = parseResponseHead(memory, at, have, { method, upgrade });
+      head = parseResponseHead(buffer, at, have, { method, upgrade });
     }
   }
 }

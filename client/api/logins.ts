@@ -7,47 +7,47 @@ import { retryWhileHeld } from "../../common/platform/mod.ts";
 import { asRecord, parseJsonOrNull } from "./api_error.ts";
 import { type IssuedTokens, isToken } from "./oauth.ts";
 
-/** A login as it is kept. */
+/** A stored login. */
 export interface Login extends IssuedTokens {
-  /** Origin of the server that gave it. */
+  /** The origin of the issuing server. */
   server: string;
-  /** Unix milliseconds. */
+  /** The login time in Unix milliseconds. */
   loggedInAt: number;
 }
 
-/** A login that is there and cannot be used. The message names its file and says what helps. */
+/** The stored login is unreadable. The message names the file and the remedy. */
 class LoginDamaged extends Error {
   override name = "LoginDamaged";
 }
 
-/** No refresh takes so long: whoever holds a lock for longer has ended without giving it back. */
+/** Age at which a lock counts as abandoned. A token refresh never takes this long. */
 const STALE_LOCK_MS = 30_000;
 const LOCK_RETRY_MS = 40;
 const SUFFIX = ".json";
 
-/** The logins of this user, a file each server that only they can read. */
+/** Stores the user's logins, one private file per server. */
 export class Logins {
   readonly #folder: string;
 
-  /** @param folder of the client's configuration; made when missing */
+  /** @param folder the client's configuration folder, created if missing */
   constructor(folder: string) {
     this.#folder = join(folder, "logins");
   }
 
   /**
-   * The login at a server; null for none.
+   * Loads the login for a server, or null.
    * @throws LoginDamaged
    */
   load(server: URL): Login | null {
     return this.#read(nameFor(server.origin));
   }
 
-  /** Whether there is a login at a server, damaged or not. */
+  /** Returns whether a login file exists for a server, valid or damaged. */
   has(server: URL): boolean {
     return existsSync(join(this.#folder, nameFor(server.origin)));
   }
 
-  /** The login at a server; null for none, for a damaged one, and for one that cannot be read. */
+  /** Loads the login for a server. Returns null if it is missing, damaged or unreadable. */
   loadUndamaged(server: URL): Login | null {
     try {
       return this.load(server);
@@ -58,8 +58,8 @@ export class Logins {
   }
 
   /**
-   * The server that was logged in to last, for who names none.
-   * @throws LoginDamaged when there is no other
+   * Returns the server with the most recent login, the default for commands without `--server`.
+   * @throws LoginDamaged if every login is damaged
    */
   findLastServer(): URL | null {
     const kept: Login[] = [], damages: unknown[] = [];
@@ -75,7 +75,7 @@ export class Logins {
     return last === undefined ? null : new URL(last.server);
   }
 
-  /** Keeps a login in place of the one before. A crash leaves the old file or the new one. Throws what the system says. */
+  /** Replaces the stored login atomically: a crash leaves the old or the new file. Throws system errors. */
   save(login: Login): void {
     this.#make();
     const temporary = join(this.#folder, randomUUID());
@@ -88,15 +88,15 @@ export class Logins {
     }
   }
 
-  /** Forgets the login at a server, damaged or not. */
+  /** Deletes the login for a server, valid or damaged. */
   remove(server: URL): void {
     retryWhileHeld(() => rmSync(join(this.#folder, nameFor(server.origin)), { force: true }));
   }
 
   /**
-   * Does `work` while no other program of this user does the same for that server: a refresh token works once.
-   * Waits half a minute at most, when another one has ended in the middle.
-   * @throws the system's errors when there can be no file for the lock, and what the work throws
+   * Runs `work` under a lock between the user's programs, per server, because a refresh token works only once. A lock
+   * that a crashed program left expires after 30 seconds.
+   * @throws system errors if the lock file cannot be created; errors from `work`
    */
   async withLock<T>(server: URL, work: () => Promise<T>): Promise<T> {
     this.#make();
@@ -148,17 +148,17 @@ function readIfThere(path: string): string | null {
   }
 }
 
-/** Takes a lock, or removes one whose holder is gone so that the next attempt takes it. */
+/** Takes the lock. Removes a stale lock so that the next attempt succeeds. */
 function tryLock(path: string, mark: string): boolean {
   try {
-    // Windows refuses a name for as long as somebody has the file open that had it.
+    // Windows rejects the name while a program still holds the deleted file open.
     retryWhileHeld(() => writeFileSync(path, mark, { flag: "wx", mode: 0o600 }));
     return true;
   } catch (error) {
     if (!isCode(error, "EEXIST")) throw error;
   }
   const heldSince = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
-  // A clock that was set back must not lock anyone out.
+  // A time in the future also counts, so that a clock set back cannot block the lock forever.
   if (Math.abs(Date.now() - heldSince) > STALE_LOCK_MS && heldSince !== Infinity) rmSync(path, { force: true });
   return false;
 }

@@ -10,12 +10,12 @@ import {
 } from "./api_error.ts";
 import { call, type HttpCall, type HttpResponse } from "./http_call.ts";
 
-/** What this program is called at every server. */
+/** The OAuth client ID at every server. */
 export const CLIENT_ID = "portway-cli";
 
-/** Where a server's logins are made, renewed and ended (RFC 8414). */
+/** The server's OAuth endpoints (RFC 8414). */
 export interface OAuthEndpoints {
-  /** What callbacks name in `iss` (RFC 9207). */
+  /** The expected `iss` value in redirects (RFC 9207). */
   issuer: string;
   authorization: URL;
   token: URL;
@@ -23,10 +23,10 @@ export interface OAuthEndpoints {
   deviceAuthorization: URL | null;
 }
 
-/** The token endpoint, or another one of those, refused (RFC 6749, section 5.2). */
+/** An OAuth endpoint returned an error (RFC 6749, section 5.2). */
 export class OAuthRefused extends Error {
   override name = "OAuthRefused";
-  /** Such as `invalid_grant` or `authorization_pending`. */
+  /** An OAuth error code, such as `invalid_grant` or `authorization_pending`. */
   readonly code: string;
 
   constructor(code: string, description: string | null) {
@@ -35,42 +35,42 @@ export class OAuthRefused extends Error {
   }
 }
 
-/** What a token endpoint gives. */
+/** Tokens from the token endpoint. */
 export interface IssuedTokens {
   accessToken: string;
-  /** Null when the login ends with the access token. */
+  /** Null if the login ends with the access token. */
   refreshToken: string | null;
-  /** Unix milliseconds; null when it is not told. */
+  /** The expiry time in Unix milliseconds; null if unknown. */
   expiresAt: number | null;
 }
 
 /**
- * Asks a server for its endpoints.
+ * Loads the server's OAuth metadata.
  * @throws ApiUnreachable, ApiRefused
  */
 export async function discoverOAuth(connect: Connect, server: URL, signal?: AbortSignal): Promise<OAuthEndpoints> {
   const url = new URL("/.well-known/oauth-authorization-server", server);
-  const answer = await send(connect, { method: "GET", url, signal });
-  if (answer.status === 404) {
+  const response = await send(connect, { method: "GET", url, signal });
+  if (response.status === 404) {
     throw new ApiRefused(404, "no_accounts", `the server ${server.origin} has no accounts to log in to`);
   }
-  if (answer.status !== 200) throw parseRefusal(server, answer.status, answer.text);
-  const told = asRecord(parseJsonOrNull(answer.text));
-  const authorization = readEndpoint(told.authorization_endpoint, server);
-  const token = readEndpoint(told.token_endpoint, server);
-  if (typeof told.issuer !== "string" || authorization === null || token === null) {
+  if (response.status !== 200) throw parseRefusal(server, response.status, response.text);
+  const metadata = asRecord(parseJsonOrNull(response.text));
+  const authorization = readEndpoint(metadata.authorization_endpoint, server);
+  const token = readEndpoint(metadata.token_endpoint, server);
+  if (typeof metadata.issuer !== "string" || authorization === null || token === null) {
     throw notPortway(server);
   }
   return {
-    issuer: told.issuer,
+    issuer: metadata.issuer,
     authorization,
     token,
-    revocation: readEndpoint(told.revocation_endpoint, server),
-    deviceAuthorization: readEndpoint(told.device_authorization_endpoint, server),
+    revocation: readEndpoint(metadata.revocation_endpoint, server),
+    deviceAuthorization: readEndpoint(metadata.device_authorization_endpoint, server),
   };
 }
 
-/** Secrets that went to the server by https go nowhere without it. */
+/** Rejects an unencrypted endpoint if the server itself uses HTTPS, which keeps secrets encrypted. */
 function readEndpoint(value: unknown, server: URL): URL | null {
   const url = typeof value === "string" ? URL.parse(value) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
@@ -78,8 +78,8 @@ function readEndpoint(value: unknown, server: URL): URL | null {
 }
 
 /**
- * Sends a form to one of the endpoints and reads the object that it answers.
- * @throws OAuthRefused, ApiUnreachable, ApiRefused for what speaks no OAuth
+ * Sends a form to an OAuth endpoint and returns the JSON object in the response.
+ * @throws OAuthRefused; ApiUnreachable; ApiRefused if the peer does not support OAuth
  */
 export async function postForm(
   connect: Connect,
@@ -89,16 +89,16 @@ export async function postForm(
 ): Promise<Record<string, unknown>> {
   const body = new URLSearchParams(fields).toString();
   const headers = { "content-type": "application/x-www-form-urlencoded" };
-  const answer = await send(connect, { method: "POST", url, headers, body, signal });
-  const told = asRecord(parseJsonOrNull(answer.text));
-  if (answer.status >= 200 && answer.status < 300) return told;
-  if (answer.status >= 500) throw new ApiUnreachable(`the server ${url.origin} is not available`);
-  if (typeof told.error !== "string") throw notPortway(url);
-  throw new OAuthRefused(told.error, typeof told.error_description === "string" ? told.error_description : null);
+  const response = await send(connect, { method: "POST", url, headers, body, signal });
+  const result = asRecord(parseJsonOrNull(response.text));
+  if (response.status >= 200 && response.status < 300) return result;
+  if (response.status >= 500) throw new ApiUnreachable(`the server ${url.origin} is not available`);
+  if (typeof result.error !== "string") throw notPortway(url);
+  throw new OAuthRefused(result.error, typeof result.error_description === "string" ? result.error_description : null);
 }
 
 /**
- * Asks for tokens by one kind of grant.
+ * Requests tokens with an OAuth grant.
  * @throws OAuthRefused, ApiUnreachable, ApiRefused
  */
 export async function requestTokens(
@@ -107,8 +107,8 @@ export async function requestTokens(
   grant: Readonly<Record<string, string>>,
   signal?: AbortSignal,
 ): Promise<IssuedTokens> {
-  const told = await postForm(connect, token, { client_id: CLIENT_ID, ...grant }, signal);
-  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds } = told;
+  const result = await postForm(connect, token, { client_id: CLIENT_ID, ...grant }, signal);
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds } = result;
   if (!isToken(accessToken)) throw notPortway(token);
   return {
     accessToken,
@@ -117,7 +117,7 @@ export async function requestTokens(
   };
 }
 
-/** Whether it can be sent in a header as it is. */
+/** Returns whether a value can be sent unchanged in a header. */
 export const isToken = (value: unknown): value is string => typeof value === "string" && /^[\x21-\x7e]+$/.test(value);
 
 async function send(connect: Connect, request: HttpCall): Promise<HttpResponse> {

@@ -3,40 +3,42 @@ import { LoginNeeded } from "./api_error.ts";
 import type { Login, Logins } from "./logins.ts";
 import { discoverOAuth, OAuthRefused, requestTokens } from "./oauth.ts";
 
-/** A token with less time than this left is renewed first: it would expire on its way. */
+/** A token with less time left is renewed before use, because it could expire in transit. */
 const LEAST_LEFT_MS = 30_000;
 
-/** Where the token comes from that requests carry. */
+/** Supplies access tokens for requests. */
 export interface TokenSource {
   /**
-   * The one to send now.
-   * @throws LoginNeeded when there is none; ApiUnreachable or ApiRefused when it had to be renewed and could not be
+   * Returns the current token.
+   * @throws LoginNeeded if none exists; ApiUnreachable or ApiRefused if a renewal fails
    */
   current(): Promise<string>;
-  /** Another one after the server did not take `refused`; null when there is none. Throws as {@link current} does. */
+  /** Returns a new token after the server rejected `refused`, or null. Throws the errors of {@link current}. */
   renew(refused: string): Promise<string | null>;
-  /** What to tell the user when a server takes none of them. */
+  /** Returns the message for a user whose tokens the server rejects. */
   explainRefused(server: URL): string;
 }
 
-/** One token that its user looks after. */
+/** Creates a source with one fixed token, which the user manages. */
 export function createFixedTokens(token: string, source: string): TokenSource {
   return {
     current: () => Promise.resolve(token),
     renew: () => Promise.resolve(null),
-    explainRefused: (server) =>
-      `the server ${server.origin} does not take the token in ${source}: it is wrong or revoked`,
+    explainRefused: (server) => `the server ${server.origin} rejected the token in ${source}: it is wrong or revoked`,
   };
 }
 
-/** The server whose login is used, how it is asked for new tokens, and where the login is kept. */
+/** The server of the login, the connector for renewals and the store. */
 export interface StoredTokensOptions {
   server: URL;
   connect: Connect;
   logins: Logins;
 }
 
-/** The login that is kept, renewed when its time is over and kept again. Several programs can use it at the same time. */
+/**
+ * Creates a source that uses the stored login, renews it before it expires and stores the result. Several programs can
+ * share the login.
+ */
 export function createStoredTokens(options: StoredTokensOptions): TokenSource {
   const { logins, server } = options;
   const explainRefused = () => `the login at ${server.origin} has ended: log in again with ${loginCommand(server)}`;
@@ -61,7 +63,7 @@ async function renewOnce(options: StoredTokensOptions, refused: string): Promise
   const { server, connect, logins } = options;
   const login = logins.load(server);
   if (login === null) return null;
-  // Another program was first.
+  // Another program renewed the login first.
   if (login.accessToken !== refused) return login.accessToken;
   if (login.refreshToken === null) return null;
   try {

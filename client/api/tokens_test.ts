@@ -18,7 +18,7 @@ const login = (server: URL, fields: Partial<Login> = {}): Login => ({
   ...fields,
 });
 
-/** A token endpoint whose refresh tokens work once. */
+/** Simulates a token endpoint whose refresh tokens work once. */
 function rotating(origin: () => string): Say {
   let count = 0;
   return ({ path, body }) => {

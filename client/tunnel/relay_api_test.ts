@@ -85,11 +85,11 @@ const failures: [name: string, answer: string, error: { name: string; message: s
   ["no HTTP", "SSH-2.0-x\r\n", { name: "ApiRefused", message: "http://relay.example:8787 is not a Portway server" }],
   ["nothing", "", {
     name: "ApiUnreachable",
-    message: "the server http://relay.example:8787 closed the connection without an answer",
+    message: "the server http://relay.example:8787 closed the connection without a response",
   }],
   ["half an answer", "HTTP/1.1 201 X\r\ncontent-length: 10\r\n\r\n{", {
     name: "ApiUnreachable",
-    message: "the server http://relay.example:8787 closed the connection without an answer",
+    message: "the server http://relay.example:8787 closed the connection without a response",
   }],
   ["too much", answer("201 X", "x".repeat(300_000)), {
     name: "ApiRefused",
@@ -143,7 +143,7 @@ for (const [what, sent] of Object.entries(silences)) {
     const { connect, connections } = scriptConnect();
     const making = assert.rejects(createEphemeralTunnel(connect, server, { timeoutMs: 50 }), {
       name: "ApiUnreachable",
-      message: "cannot reach the server http://relay.example:8787: no answer within 0.05 seconds",
+      message: "cannot reach the server http://relay.example:8787: no response within 0.05 seconds",
     });
     await settle();
     connections[0].send(sent);

@@ -316,7 +316,7 @@ Deno.test("a tunnel whose new connection is never answered gives it up and tries
   await script.whenConnected(3);
   await accept(script.connections);
   await connectedAgain.promise;
-  assert.equal(reasons[1], "cannot reach the server http://127.0.0.1:1: no answer within 0.3 seconds");
+  assert.equal(reasons[1], "cannot reach the server http://127.0.0.1:1: no response within 0.3 seconds");
   assert.deepEqual(script.connections.map(({ closed }) => closed).slice(1), [true, false]);
   stop.abort();
   assert.equal((await running).cause, "stopped");
@@ -390,7 +390,7 @@ Deno.test("a tunnel whose first connection is never answered says so, and ends",
   const { signal } = new AbortController();
   await assert.rejects(runTunnel({ ...script, server, tunnel, target, signal, timeoutMs: 50, events }), {
     name: "ApiUnreachable",
-    message: "cannot reach the server http://127.0.0.1:1: no answer within 0.05 seconds",
+    message: "cannot reach the server http://127.0.0.1:1: no response within 0.05 seconds",
   });
   assert(script.connections[0].closed);
 });
