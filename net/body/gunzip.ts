@@ -145,8 +145,12 @@ export async function* gunzip(source: ByteSource, chunkSize: number): AsyncGener
 }
 
 async function skipHeader(source: ByteSource): Promise<void> {
-  const head = await source.take(FIXED_BYTES), flags = head[3] ?? 0;
-  if (ID.some((byte, at) => at < head.length && head[at] !== byte)) throw new Error("this is no gzip");
+  // Byte by byte: other data must fail at once, because more may never arrive.
+  for (const byte of ID) {
+    const [read] = await source.take(1);
+    if (read !== undefined && read !== byte) throw new Error("this is no gzip");
+  }
+  const [flags = 0] = await source.take(FIXED_BYTES - ID.length);
   if (flags & HAS_EXTRA) {
     const [low = 0, high = 0] = await source.take(2);
     await source.take(low + (high << 8));

@@ -9,4 +9,3 @@ export type {
   TunnelManagement,
 } from "./management/management.ts";
 export { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "./management/limits.ts";
-export { checkTunnelName } from "./management/input.ts";

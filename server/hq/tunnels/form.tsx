@@ -13,7 +13,7 @@ import type { HqApp, HqContext } from "../types.ts";
 import { CheckField, FieldSet, type Html, Notice, PageHead, Panel, TextField } from "../ui/mod.ts";
 import { PlanNotice } from "./list.tsx";
 import { formatPorts, parsePorts } from "./ports.ts";
-import { checkTunnelName, type TunnelInfo, type TunnelManagement } from "../../relay/mod.ts";
+import type { TunnelInfo, TunnelManagement } from "../../relay/mod.ts";
 
 /** Adds the pages that create and edit a tunnel. */
 export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
@@ -23,7 +23,7 @@ export function addTunnelForms(app: HqApp, tunnels: TunnelManagement): void {
     const fields = await readForm(context);
     const name = textOf(fields, "name").trim(), read = readTunnelForm(fields);
     if ("problems" in read) {
-      return serveNew(context, { ...read, problems: { ...findNameProblem(name), ...read.problems } });
+      return serveNew(context, { ...read, problems: { ...findNameProblem(tunnels, name), ...read.problems } });
     }
     try {
       const { id } = await tunnels.create(viewer, { name, ...read });
@@ -71,9 +71,9 @@ function valuesOf({ defaultPort, allowedPorts, enabled }: TunnelInfo): Record<st
 }
 
 /** Returns a name's problem, so that one response names every problem. */
-function findNameProblem(name: string): FormProblems {
+function findNameProblem(tunnels: TunnelManagement, name: string): FormProblems {
   try {
-    checkTunnelName(name);
+    tunnels.checkName(name);
     return {};
   } catch (error) {
     return refuseForm(new URLSearchParams(), error, FIELDS).problems;

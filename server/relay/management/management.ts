@@ -15,7 +15,7 @@ import { noSuchTunnel, planRequired } from "../errors.ts";
 import type { PersistentRegistry } from "../tunnel/persistent_registry.ts";
 import type { RecentRequest } from "../tunnel/request_log.ts";
 import { createNamedLabel } from "../tunnel/secrets.ts";
-import { parseNewTunnel, parseTunnelChange } from "./input.ts";
+import { checkTunnelName, parseNewTunnel, parseTunnelChange } from "./input.ts";
 
 /** A persistent tunnel as its account's members see it. Times are in ISO 8601. */
 export interface TunnelInfo {
@@ -85,6 +85,11 @@ export class TunnelManagement {
 
   constructor(options: TunnelManagementOptions) {
     this.#options = options;
+  }
+
+  /** Checks the name for a new tunnel. @throws HttpError 400 with the field */
+  checkName(name: string): void {
+    checkTunnelName(name);
   }
 
   /** The account's tunnels, by name. */
