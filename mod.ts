@@ -1,5 +1,5 @@
 /**
- * Portway as a library: tunnels, views and servers from code. What a function needs is loaded when it is called.
+ * Portway as a library: tunnels, views and servers from code. Each function loads its modules when it is called.
  *
  * ```ts
  * import { openTunnel } from "portway";
@@ -24,9 +24,9 @@ export type { TunnelEventMap } from "./client/library.ts";
 export type { CarriedRequest, EndCause, TunnelEnd } from "./client/tunnel/mod.ts";
 
 /**
- * Opens an ephemeral tunnel to a port, a URL, a folder or a function. It resolves once visitors can come.
- * @throws TypeError when it is not said what it leads to; Error with a line for the user when the server cannot be
- * reached or refuses
+ * Opens an ephemeral tunnel to a port, a URL, a folder or a function. Resolves when visitors can reach it.
+ * @throws TypeError for wrong options; the signal's reason if it has aborted; Error with a line for the user when the
+ * server is unreachable or refuses
  */
 export async function openTunnel(options: OpenTunnelOptions): Promise<OpenTunnel> {
   const { openTunnelFrom }: typeof import("./client/library.ts") = await import(later("./client/library.ts"));
@@ -34,21 +34,21 @@ export async function openTunnel(options: OpenTunnelOptions): Promise<OpenTunnel
 }
 
 /**
- * The calls that a request view captures, each once, as they come, until `signal` aborts.
- * @throws Error with a line for the user when nobody is logged in, or the view is not there
+ * Yields each call that a request view captures once, as it arrives, until `signal` aborts.
+ * @throws Error with a line for the user without a login or without such a view
  */
 export async function* tailView(viewId: string, options: TailViewOptions = {}): AsyncGenerator<CaptureRecord, void> {
   const views: typeof import("./client/library_views.ts") = await import(later("./client/library_views.ts"));
   yield* views.tailView(viewId, options);
 }
 
-/** Options of the server by their names in docs/reference/configuration.md: `{ port: 0, dataDir: ":memory:" }`. */
+/** Server options by their names in docs/reference/configuration.md: `{ port: 0, dataDir: ":memory:" }`. */
 export type StartServerOptions = Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>;
 
 /**
  * Starts a server in this process.
- * @throws Error with a line for the operator when an option cannot be used, the address cannot be had, or another
- * server that runs has the data folder
+ * @throws Error with a line for the operator when an option is wrong, the address is not available, or another running
+ * server uses the data folder
  */
 export async function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
   return await startServerWith(options);

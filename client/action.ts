@@ -3,16 +3,16 @@ import type { Logger } from "../common/log.ts";
 import type { ClientConfig } from "./config.ts";
 import type { StartEmbeddedRelay } from "./expose/open_relay.ts";
 
-/** What the command line hands to a run of the client. */
+/** The command line's part of a client run. */
 export interface ClientRun {
-  /** Texts of the flags given on the command line. */
+  /** Texts of the given flags. */
   flags: FlagTexts;
   startEmbeddedRelay: StartEmbeddedRelay;
-  /** Whether tunnels are kept for `--resume`. */
+  /** Whether tunnels are saved for `--resume`. */
   isKept: boolean;
 }
 
-/** What an action knows of the run that it carries out. */
+/** The context for an action. */
 export interface ActionContext extends ClientRun {
   config: ClientConfig;
   env: Readonly<Record<string, string | undefined>>;
@@ -20,8 +20,8 @@ export interface ActionContext extends ClientRun {
 }
 
 /**
- * What a run of the client does, in a file of its own.
+ * An action of the client.
  * @returns the exit code
- * @throws Error with a line for the user; an `OptionError` for options that do not go together
+ * @throws Error with a line for the user; an `OptionError` for options that exclude each other
  */
 export type CarryOut = (context: ActionContext) => Promise<number>;

@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** Asks for one line on the terminal without showing what is typed. Ctrl+C ends the program. */
+/** Asks for one line on the terminal without echo. Ctrl+C ends the program. */
 export function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process;
   stderr.write(question);

@@ -8,13 +8,13 @@ import { writeText } from "../common/output/mod.ts";
 import { asRecord } from "./api/mod.ts";
 import { clientOptions } from "./config.ts";
 
-/** How long somebody who pressed Tab waits for names. */
+/** Time that a user who pressed Tab waits for names. */
 const PATIENCE_MS = 2000;
 
 /**
- * `portway completion`: prints the script for a shell.
+ * Runs `portway completion`: prints the script for a shell.
  * @returns the exit code
- * @throws OptionError when there is none for that shell
+ * @throws OptionError for an unsupported shell
  */
 export async function printCompletion(program: Program, shell: string): Promise<number> {
   const script = await renderCompletion(parseOperand(choice(...SHELLS), shell), program);
@@ -23,10 +23,10 @@ export async function printCompletion(program: Program, shell: string): Promise<
 }
 
 /**
- * `portway completion names`: a line for each, with what it stands for behind a tab. Whatever goes wrong, there are
- * none: somebody is in the middle of a command line.
+ * Runs `portway completion names`: prints a line for each name, with its meaning after a tab. All errors give an empty
+ * list, because the user is typing a command line.
  * @returns the exit code
- * @throws OptionError when nothing of that kind has names
+ * @throws OptionError for a kind without names
  */
 export async function printNames(kind: string): Promise<number> {
   const names = await loadNames(parseOperand(choice(...NAME_KINDS), kind)).catch(() => []);
@@ -45,7 +45,7 @@ function parseOperand<T>(parse: (text: string) => T, text: string): T {
 
 type Name = readonly [name: string, about: string];
 
-/** The API path of each kind, and the words that a user can type for one record. */
+/** The API path for each kind, and the words that a user can type for one record. */
 const LISTS: Readonly<Record<NameKind, { path: string; read(record: Record<string, unknown>): Name[] }>> = {
   tunnels: { path: "/api/v1/tunnels", read: ({ name, url }) => [[String(name), String(url)]] },
   views: {
@@ -62,9 +62,9 @@ async function loadNames(kind: NameKind): Promise<Name[]> {
   return Array.isArray(list) ? list.flatMap((item) => read(asRecord(item))) : [];
 }
 
-/** Names that mean nothing to a shell: bash expands what it is offered, and a server could offer it a command. */
+/** Accepts names without a meaning to a shell: bash expands its suggestions, and a server could send a command. */
 const PLAIN = /^\w[\w.-]*$/;
 
-/** One field of a line, in which nothing can steer a terminal. */
+/** Returns a field for one line, without control characters. */
 // deno-lint-ignore no-control-regex -- what must not pass
 const clean = (text: string) => text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");

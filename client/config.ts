@@ -21,8 +21,8 @@ export const clientOptions = {
     parse: targets,
     fallback: "",
     isRepeatable: true,
-    help: "give the service on this local port a public URL; an http:// or https:// URL works too, and a path in it " +
-      "is shown as part of the public one; with -t it can be given several times",
+    help: "expose this local port under a public URL; accepts an http:// or https:// URL, whose path " +
+      "becomes part of the public URL; repeatable with -t",
   },
   tunnel: {
     flag: "--tunnel",
@@ -30,20 +30,20 @@ export const clientOptions = {
     metavar: "TUNNEL",
     parse: optionalText,
     fallback: "",
-    help: "carry a persistent tunnel, by its name or the beginning of it: its default port, the ports of -e, or what " +
-      "-f, -fw or -w share; it needs a login",
+    help: "open a persistent tunnel by its name or the name's beginning, for its default port, the ports of -e, or " +
+      "-f, -fw or -w; needs a login",
   },
   resume: {
     flag: "--resume",
     parse: boolean,
     fallback: "false",
-    help: "take the last tunnel that has not expired back, with its URL and its remaining time",
+    help: "reopen the last unexpired tunnel with its URL and remaining time",
   },
   showQr: {
     flag: "--show-qr",
     parse: boolean,
     fallback: "false",
-    help: "show the public URL as a QR code too",
+    help: "show the public URL as a QR code",
   },
   hostHeader: {
     flag: "--host-header",
@@ -51,14 +51,14 @@ export const clientOptions = {
     parse: optionalHost,
     fallback: "",
     help:
-      "the Host that the local service sees: its own address when not set, and then Origin, redirects and cookies " +
-      'agree with that; "public" keeps the one visitors ask for, and all of those as they are',
+      "set the Host that the local service receives; by default its own address, and Origin, redirects and cookies " +
+      'are adapted to it; "public" keeps the visitor\'s Host and all addresses',
   },
   localhostRewrite: {
     flag: "--localhost-rewrite",
     parse: boolean,
     fallback: "false",
-    help: "make links to the local host in what the local service answers public ones, as it passes",
+    help: "make links to the local host public in the service's responses",
   },
   files: {
     heading: "Sharing",
@@ -67,7 +67,7 @@ export const clientOptions = {
     metavar: "PATH",
     parse: optionalText,
     fallback: "",
-    help: "share a folder or a file; visitors can look, search and download",
+    help: "share a folder or file that visitors can browse, search and download",
   },
   filesWrite: {
     flag: "--files-write",
@@ -95,26 +95,26 @@ export const clientOptions = {
     fallback: "",
     secret: true,
     refuseEmpty: true,
-    help: "what visitors of -f, -fw and -w are asked for; without a value it is asked for here, and nobody sees it",
+    help: "protect -f, -fw or -w with a passphrase; without a value the client asks for it",
   },
   drop: {
     flag: "--drop",
     parse: boolean,
     fallback: "false",
-    help: "with -fw: visitors can add files and see nothing",
+    help: "with -fw: visitors can add files and see none",
   },
   maxUpload: {
     flag: "--max-upload",
     metavar: "SIZE",
     parse: optionalSize,
     fallback: "",
-    help: "the largest file that visitors can upload, such as 500MB or 2GiB; no limit when not set",
+    help: "limit uploaded files to this size, such as 500MB or 2GiB; no limit by default",
   },
   hidden: {
     flag: "--hidden",
     parse: boolean,
     fallback: "false",
-    help: "share files whose names begin with a dot too",
+    help: "share files whose names begin with a dot",
   },
   spa: {
     flag: "--spa",
@@ -122,7 +122,7 @@ export const clientOptions = {
     parse: optionalText,
     bare: "index.html",
     fallback: "",
-    help: "with -w: a single-page application, whose routes this file answers; index.html without a value",
+    help: "with -w: serve this file for the routes of a single-page application; index.html without a value",
   },
   live: {
     flag: "--live",
@@ -134,7 +134,7 @@ export const clientOptions = {
     flag: "--cors",
     parse: boolean,
     fallback: "false",
-    help: "with -f, -fw or -w: pages of other sites may read what is shared, and with -fw change it",
+    help: "with -f, -fw or -w: let pages of other sites read the files, and with -fw change them",
   },
   header: {
     flag: "--header",
@@ -142,7 +142,7 @@ export const clientOptions = {
     parse: headerLines,
     fallback: "",
     isRepeatable: true,
-    help: "with -f, -fw or -w: a header of every answer; can be given several times",
+    help: "with -f, -fw or -w: add a header field to every response; repeatable",
   },
   local: {
     flag: "--local",
@@ -150,53 +150,53 @@ export const clientOptions = {
     parse: optionalPort,
     bare: "0",
     fallback: "",
-    help: "serve -f, -fw or -w on the local network, on this port or a free one, without a server in between",
+    help: "serve -f, -fw or -w on the local network only, on this port or a free one",
   },
   localHost: {
     flag: "--local-host",
     metavar: "ADDRESS",
     parse: text,
     fallback: "0.0.0.0",
-    help: "with --local: the address to listen on; 127.0.0.1 keeps it to this machine",
+    help: "with --local: listen on this address; 127.0.0.1 excludes other machines",
   },
   login: {
     heading: "Login",
     flag: "--login",
     parse: boolean,
     fallback: "false",
-    help: "log in to the server through the browser, or with a code where there is none",
+    help: "log in to the server through the browser, or with a code without one",
   },
   token: {
     flag: "--token",
     parse: boolean,
     fallback: "false",
-    help: "with --login: log in with a token made on the server's site, which is asked for here or piped in; " +
-      "without a login, PORTWAY_TOKEN holds one",
+    help: "with --login: log in with a token from the server's site, typed or piped in; " +
+      "PORTWAY_TOKEN replaces a login",
   },
   noBrowser: {
     flag: "--no-browser",
     parse: boolean,
     fallback: "false",
-    help: "with --login: open no browser here, and show a code to enter in one anywhere",
+    help: "with --login: show a code to enter in any browser instead of opening one",
   },
   loginPort: {
     flag: "--login-port",
     metavar: "PORT",
     parse: integer(1, 65_535),
     fallback: "7332",
-    help: "with --login: the port of this machine that the browser comes back to",
+    help: "with --login: receive the browser's return on this local port",
   },
   logout: {
     flag: "--logout",
     parse: boolean,
     fallback: "false",
-    help: "end the login, here and at the server",
+    help: "end the login here and at the server",
   },
   whoami: {
     flag: "--whoami",
     parse: boolean,
     fallback: "false",
-    help: "show who is logged in, and in which account",
+    help: "show the logged-in user and account",
   },
   switchAccount: {
     flag: "--switch-account",
@@ -204,13 +204,13 @@ export const clientOptions = {
     parse: optionalText,
     bare: "-",
     fallback: "",
-    help: "use another of your accounts, by its name or number; asks without a value",
+    help: "switch to another account by its name or number; asks without a value",
   },
   tunnelsList: {
     flag: "--tunnels-list",
     parse: boolean,
     fallback: "false",
-    help: "list your persistent tunnels; a number typed then shows all of one",
+    help: "list your persistent tunnels; type a number for details",
   },
   viewsAdd: {
     heading: "Request views",
@@ -219,20 +219,20 @@ export const clientOptions = {
     parse: optionalText,
     bare: "-",
     fallback: "",
-    help: "make a request view: an address that captures whatever is sent to it; it needs a login",
+    help: "create a request view: an address that captures all requests; needs a login",
   },
   viewsList: {
     flag: "--views-list",
     parse: boolean,
     fallback: "false",
-    help: "list your request views; a number typed then shows all of one",
+    help: "list your request views; type a number for details",
   },
   viewsOpen: {
     flag: "--views-open",
     metavar: "VIEW",
     parse: optionalText,
     fallback: "",
-    help: "show a view in the browser; its id, the beginning of one, or its name says which",
+    help: "open a view in the browser, by its id, the id's beginning, or its name",
   },
   viewsTail: {
     flag: "--views-tail",
@@ -247,14 +247,14 @@ export const clientOptions = {
     isPair: true,
     parse: optionalPair,
     fallback: "",
-    help: "send a captured call, by its id, to --forward once more",
+    help: "send a captured call to --forward again, by its id",
   },
   since: {
     flag: "--since",
     metavar: "TIME",
     parse: optionalSince,
     fallback: "",
-    help: "with --views-tail: begin with the calls of the last 30s, 15m, 1h or 2d, or with a call by its id",
+    help: "with --views-tail: begin with calls from the last 30s, 15m, 1h or 2d, or after a call's id",
   },
   forward: {
     flag: "--forward",
@@ -270,7 +270,7 @@ export const clientOptions = {
     metavar: "COUNT",
     parse: integer(1, 64),
     fallback: "1",
-    help: "deliver up to this many calls at a time; with 1 they arrive in the order of their capture",
+    help: "deliver up to this many calls simultaneously; with 1 in their captured order",
   },
   forwardTimeout: {
     flag: "--forward-timeout",
@@ -293,7 +293,7 @@ export const clientOptions = {
     metavar: "SECRET",
     parse: optionalText,
     fallback: "",
-    help: "the secret for --verify; other users of this machine can see flags, so prefer the variable",
+    help: "set the secret for --verify; prefer the variable, because other local users can see flags",
   },
   server: {
     heading: "Server",
@@ -302,7 +302,7 @@ export const clientOptions = {
     metavar: "URL",
     parse: optionalOrigin,
     fallback: "",
-    help: "the Portway server; without one the client runs its own, which only this machine can reach",
+    help: "use this Portway server; without one the client starts its own for this machine only",
   },
   caCerts: {
     flag: "--ca-certs",
@@ -310,7 +310,7 @@ export const clientOptions = {
     metavar: "FILE",
     parse: optionalText,
     fallback: "",
-    help: "PEM file of certificate authorities to trust besides the usual ones",
+    help: "trust the certificate authorities in this PEM file too",
   },
   configDir: {
     flag: "--config-dir",
@@ -318,28 +318,28 @@ export const clientOptions = {
     metavar: "FOLDER",
     parse: optionalText,
     fallback: "",
-    help: "where the client keeps logins, and its tunnels for --resume; the platform's usual place when not set",
+    help: "keep logins and tunnels in this folder; by default in the platform's configuration folder",
   },
   json: {
     heading: "Output",
     flag: "--json",
     parse: boolean,
     fallback: "false",
-    help: "print events on standard output as one JSON object a line",
+    help: "print events on standard output, one JSON object per line",
   },
   noColor: {
     flag: "--no-color",
     env: "NO_COLOR",
-    // Whatever the variable says (no-color.org).
+    // Any value counts (no-color.org).
     parse: (value: string) => value !== "",
     fallback: "",
-    help: "print without colours",
+    help: "print without colors",
   },
   verbose: {
     flag: "--verbose",
     parse: boolean,
     fallback: "false",
-    help: "say more about what happens, on standard error",
+    help: "log details on standard error",
   },
   licenses: {
     flag: "--licenses",
@@ -349,22 +349,22 @@ export const clientOptions = {
   },
 } satisfies OptionTable;
 
-/** Two values, a line each; null when empty. */
+/** Parses two values, one per line; null when empty. */
 function optionalPair(text: string): [string, string] | null {
   if (text === "") return null;
   const [first, second = ""] = text.split("\n");
   return [first, second];
 }
 
-/** The client's options, read and checked. Values that are no option of the command used are the defaults. */
+/** The client's parsed options. Options that the command does not use have their defaults. */
 export type ClientConfig = OptionValues<typeof clientOptions>;
 
-/** Ports, or URLs, of local services, a line each. */
+/** Parses ports or URLs for local services, one per line. */
 function targets(text: string): readonly URL[] {
   return text.split("\n").filter((line) => line !== "").map(parseTarget);
 }
 
-/** The service of `--forward`: a port, a host and port, or a URL, whose query is kept; null when empty. */
+/** Parses the `--forward` service: a port, a host and port, or a URL with its query; null when empty. */
 function optionalService(text: string): URL | null {
   if (text === "") return null;
   const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text),
@@ -377,20 +377,20 @@ function optionalService(text: string): URL | null {
     return target;
   }
   const url = new URL(`http://${text}`);
-  if (url.hash || url.username) throw new SyntaxError("only scheme, host, port, path and query are wanted");
+  if (url.hash || url.username) throw new SyntaxError("only scheme, host, port, path and query are allowed");
   return url;
 }
 
-/** Where `--since` begins. */
+/** The start for `--since`. */
 export type Since = { readonly agoMs: number } | { readonly capture: number };
 
 const SINCE_UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A time ago, or the id of a capture; null when empty. */
+/** Parses a time span or a capture's id; null when empty. */
 function optionalSince(text: string): Since | null {
   if (text === "") return null;
   const [, count, unit] = /^(\d{1,9})([smhd]?)$/i.exec(text.trim()) ?? [];
-  if (count === undefined) throw new SyntaxError("a time such as 30s, 15m, 1h or 2d is wanted, or the id of a call");
+  if (count === undefined) throw new SyntaxError("a time such as 30s, 15m, 1h or 2d, or a call's id, is expected");
   return unit === "" ? { capture: Number(count) } : { agoMs: Number(count) * SINCE_UNITS[unit.toLowerCase()] };
 }
 
@@ -399,24 +399,24 @@ function parseTarget(text: string): URL {
     return new URL(`http://localhost:${Number(text)}`);
   }
   const url = /^https?:\/\//.test(text) && URL.canParse(text) ? new URL(text) : null;
-  if (url === null) throw new RangeError("a port from 1 to 65535 is wanted, or an http:// or https:// URL");
-  if (url.search || url.hash || url.username) throw new SyntaxError("only scheme, host, port and path are wanted");
+  if (url === null) throw new RangeError("a port from 1 to 65535 or an http:// or https:// URL is expected");
+  if (url.search || url.hash || url.username) throw new SyntaxError("only scheme, host, port and path are allowed");
   return url;
 }
 
-/** What can stand in a Host header, which it becomes; null when empty. */
+/** Parses a value for the Host header; null when empty. */
 function optionalHost(text: string): string | null {
   if (text === "") return null;
   if (!/^(?:\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text)) {
-    throw new SyntaxError('a host name is wanted, with a port or without, or "public"');
+    throw new SyntaxError('a host name with or without a port, or "public", is expected');
   }
   return text;
 }
 
-/** What belongs to a connection or to the length of an answer, which would break when it is set by hand. */
+/** Fields for connections and body lengths, which would break if set by hand. */
 const FRAMING = [...CONNECTION_FIELDS, "content-length"];
 
-/** Lines of a name and a value, as `Cache-Control: no-store`. */
+/** Parses lines with a name and a value, such as `Cache-Control: no-store`. */
 function headerLines(text: string): readonly (readonly [name: string, value: string])[] {
   return text.split("\n").filter((line) => line !== "").map((line) => {
     const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
@@ -426,7 +426,7 @@ function headerLines(text: string): readonly (readonly [name: string, value: str
   });
 }
 
-/** A port, 0 for a free one; null when empty. */
+/** Parses a port, 0 for a free one; null when empty. */
 function optionalPort(text: string): number | null {
   return text === "" ? null : integer(0, 65_535)(text);
 }
@@ -448,7 +448,7 @@ const SIZE_UNITS: Readonly<Record<string, number>> = {
   tib: 2 ** 40,
 };
 
-/** A number of bytes such as `500MB` or `2GiB`; null when empty. */
+/** Parses a byte count such as `500MB` or `2GiB`; null when empty. */
 function optionalSize(text: string): number | null {
   if (text === "") return null;
   const [, number, unit] = /^(\d{1,12}(?:\.\d{1,3})?) ?([a-z]*)$/i.exec(text) ?? [];
@@ -457,7 +457,7 @@ function optionalSize(text: string): number | null {
   return Math.floor(Number(number) * factor);
 }
 
-/** The folder for what the client keeps, by the platform's custom. */
+/** Returns the platform's folder for the client's files. */
 export function defaultConfigDir(env: Readonly<Record<string, string | undefined>>, platform: string): string {
   if (platform === "win32") return join(env.APPDATA || join(homedir(), "AppData", "Roaming"), "portway");
   if (platform === "darwin") return join(homedir(), "Library", "Application Support", "portway");

@@ -15,37 +15,37 @@ import {
   type TunnelEvents,
 } from "./tunnel/mod.ts";
 
-/** What happens to a tunnel, by the names that `on` takes. */
+/** Event types by name. */
 export interface TunnelEventMap {
-  /** A request was answered. */
+  /** A request has ended. */
   request: CarriedRequest;
-  /** The connection was lost, and is tried again. */
+  /** The connection was lost; the next attempt starts after `delayMs`. */
   reconnecting: { reason: string; delayMs: number };
-  /** It is there again, under the same URL. */
+  /** The tunnel is connected again under the same URL. */
   reconnected: Record<never, never>;
   /** The tunnel is over. */
   close: TunnelEnd;
 }
 
-/** A tunnel that code has opened. Disposing of it closes it. */
+/** A tunnel that code has opened. Its disposal closes it. */
 export interface OpenTunnel extends AsyncDisposable {
   readonly id: string;
-  /** Its public URL, without a slash at its end. */
+  /** The public URL without a trailing slash. */
   readonly url: string;
-  /** When the server ends it. */
+  /** The time at which the server ends it. */
   readonly expiresAt: Date;
-  /** Resolves when it is over, however that came. */
+  /** Resolves when the tunnel is over, for any reason. */
   readonly closed: Promise<TunnelEnd>;
-  /** Has a listener told of what happens. @returns a function that ends that */
+  /** Adds a listener. One for `close` is called even after the end. @returns a function that removes it */
   on<K extends keyof TunnelEventMap>(event: K, listener: (detail: TunnelEventMap[K]) => void): () => void;
-  /** Lets answers under way end, for some seconds, and closes the tunnel. */
+  /** Lets open requests end for some seconds, then closes the tunnel. */
   close(): Promise<void>;
 }
 
 /**
- * Opens an ephemeral tunnel. It resolves once visitors can come.
- * @throws TypeError when it is not said what it leads to; Error with a line for the user when the server cannot be
- * reached or refuses
+ * Opens an ephemeral tunnel. Resolves when visitors can reach it.
+ * @throws TypeError for wrong options; the signal's reason if it has aborted; Error with a line for the user when the
+ * server is unreachable or refuses
  */
 export async function openTunnelFrom(
   startEmbeddedRelay: StartEmbeddedRelay,
@@ -116,7 +116,7 @@ function reportFailure(error: unknown): void {
 
 type Listener<K extends keyof TunnelEventMap> = (detail: TunnelEventMap[K]) => void;
 
-/** The listeners of one tunnel. An error of one does not stop the others. */
+/** The listeners of one tunnel. An error in one does not stop the others. */
 class Listeners {
   readonly #known: { [K in keyof TunnelEventMap]: Set<Listener<K>> } = {
     request: new Set(),
@@ -127,7 +127,7 @@ class Listeners {
   /** Called when the tunnel is open for the first time. */
   onOpened: () => void = () => {};
   #isOpen = false;
-  /** The events of the tunnel. Requests are reported once a listener wants them. */
+  /** The tunnel's events. Requests are reported once a listener wants them. */
   readonly tunnelEvents: TunnelEvents = {
     onConnected: () => {
       if (this.#isOpen) this.#notify("reconnected", {});
@@ -138,7 +138,7 @@ class Listeners {
     onDraining: () => {},
     onDefect: reportFailure,
   };
-  /** The end of the tunnel, for listeners that are added after it. */
+  /** The tunnel's end, for listeners that are added after it. */
   #end: TunnelEnd | null = null;
 
   add<K extends keyof TunnelEventMap>(event: K, listener: Listener<K>): () => void {

@@ -5,21 +5,21 @@ import { clientOptions } from "./config.ts";
 import { openApi } from "./open_api.ts";
 import { type CaptureRecord, findNewest, followView } from "./views/mod.ts";
 
-/** Which server is followed, as whom, and from where on. */
+/** Options for following a view. */
 export interface TailViewOptions {
-  /** The server; the one that was logged in to last when left out. */
+  /** The server; by default the one of the last login. */
   server?: string | URL;
-  /** An access token; the login of `portway --login` when left out. */
+  /** An access token; by default the login from `portway --login`. */
   token?: string;
-  /** The cursor that captures come after; only new ones when left out. */
+  /** The cursor to start after; by default only new captures are returned. */
   after?: number;
-  /** Ends it. */
+  /** Ends the iteration. */
   signal?: AbortSignal;
 }
 
 /**
- * The calls that a view captures, each once, as they come.
- * @throws Error with a line for the user when nobody is logged in, or the view is not there
+ * Yields each captured call once, as it arrives.
+ * @throws Error with a line for the user without a login or without such a view
  */
 export async function* tailView(viewId: string, options: TailViewOptions = {}): AsyncGenerator<CaptureRecord, void> {
   const { server, token, after, signal = new AbortController().signal } = options;

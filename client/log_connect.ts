@@ -1,7 +1,7 @@
 import { describeError, type Logger } from "../common/log.ts";
 import type { Connect } from "../net/connection/mod.ts";
 
-/** The same connector, which says what it connects to and how that went. `peer` names the other side in the log. */
+/** Returns a connector that logs each attempt and its result. `peer` names the other side in the log. */
 export function logConnect(connect: Connect, peer: string, log: Logger): Connect {
   return async (options) => {
     const { hostname: host, port, tls } = options;

@@ -5,22 +5,22 @@ import { PROJECT } from "../common/release.ts";
 import { clientOptions } from "./config.ts";
 import type { StartEmbeddedRelay } from "./expose/open_relay.ts";
 
-/** What the client needs of the server, which it does not know: the entry file introduces them. */
+/** The server's part of the program, which the entry file provides: the client does not import the server. */
 export interface ServerProgram {
   commands: readonly Command[];
   startEmbeddedRelay: StartEmbeddedRelay;
 }
 
-/** What differs when the client's commands are run by something other than `cli.ts`. */
+/** Differences for callers other than `cli.ts`. */
 export interface MainOptions {
-  /** Whether tunnels are kept for `--resume`; default true. */
+  /** Whether tunnels are saved for `--resume`; true by default. */
   isKept?: boolean;
 }
 
 /**
- * The `portway` command.
+ * Runs the `portway` command.
  * @param args the command line without the program's name
- * @returns the exit code: 0, 2 for wrong usage, 1 for every other failure
+ * @returns the exit code: 0, 2 for wrong usage, 1 for other failures
  */
 export async function main(
   args: readonly string[],
@@ -30,7 +30,7 @@ export async function main(
   return await runProgram(createProgram(server, isKept), args);
 }
 
-/** The program with all its commands: what help, completion and the man page are made from. */
+/** Creates the program with its commands, from which help, completion and the manual page are made. */
 export function createProgram({ commands, startEmbeddedRelay }: ServerProgram, isKept = true): Program {
   const program: Program = {
     name: "portway",
@@ -118,7 +118,7 @@ const EXAMPLES = [
   ["portway -e 3000 --show-qr", "the same, with a QR code for a phone"],
   ["portway -f .", "share this folder, read-only"],
   ["portway -fw inbox -p", "share a folder for uploads, with a passphrase"],
-  ["portway -fw inbox --drop", "take files from strangers, who see nothing of it"],
+  ["portway -fw inbox --drop", "receive files from visitors who see none"],
   ["portway -w dist --spa --live", "a single-page application that reloads"],
   ["portway -f . --local", "share on the local network, without a server"],
   ["portway --resume", "the last tunnel again, under its URL"],

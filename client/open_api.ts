@@ -14,10 +14,10 @@ import {
 import { defaultConfigDir } from "./config.ts";
 import { openServerConnector, type ServerConnectorOptions } from "./server_connector.ts";
 
-/** The variable whose token is used in place of a login. */
+/** The variable with a token that replaces a login. */
 export const TOKEN_VARIABLE = "PORTWAY_TOKEN";
 
-/** The API of one server, and the ways to it. */
+/** A server's API with its connector and login. */
 export interface OpenApi {
   api: ApiClient;
   connect: Connect;
@@ -26,8 +26,7 @@ export interface OpenApi {
 }
 
 /**
- * Opens the API of the server that is named, or was logged in to last, as who is logged in there or whom
- * `PORTWAY_TOKEN` stands for.
+ * Opens the API of the named server, or of the last login's server. A token in `PORTWAY_TOKEN` replaces the login.
  * @throws LoginNeeded, LoginDamaged, OptionError
  */
 export async function openApi(options: ServerConnectorOptions): Promise<OpenApi> {
@@ -43,7 +42,7 @@ export async function openApi(options: ServerConnectorOptions): Promise<OpenApi>
   return { api: createApiClient({ server, connect, tokens }), connect, tokens, logins };
 }
 
-/** The logins that are kept in the folder of the client's configuration. */
+/** Opens the logins in the client's configuration folder. */
 export function openLogins({ config, env }: Pick<ServerConnectorOptions, "config" | "env">): Logins {
   return new Logins(config.configDir ?? defaultConfigDir(env, process.platform));
 }

@@ -6,14 +6,14 @@ import type { CarryOut, ClientRun } from "./action.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
 import { selectEnv } from "./expose/shared.ts";
 
-/** What a run of the client can be for. */
+/** One purpose of a client run. */
 interface Action {
-  /** The options that ask for it, any of them. */
+  /** Options that select it, any of them. */
   readonly options: readonly (keyof ClientConfig)[];
   load(): Promise<CarryOut>;
 }
 
-/** All that the client does, a file each; a run is for one of them. */
+/** All actions, one file each; a run selects one. */
 const ACTIONS: readonly Action[] = [
   {
     options: ["expose", "tunnel", "files", "filesWrite", "web", "resume"],
@@ -33,9 +33,9 @@ const ACTIONS: readonly Action[] = [
 ];
 
 /**
- * Does what the options of the client ask for.
+ * Runs the action that the options select.
  * @returns the exit code
- * @throws OptionError for wrong usage, and what the action throws
+ * @throws OptionError for wrong usage, and the action's errors
  */
 export async function runClient(run: ClientRun): Promise<number> {
   const { flags } = run, { env } = process;
@@ -50,7 +50,7 @@ export async function runClient(run: ClientRun): Promise<number> {
   }
 }
 
-/** Options that say nothing without another one. */
+/** Options without a meaning alone. */
 const COMPANIONS: readonly (readonly [option: keyof ClientConfig, ...of: (keyof ClientConfig)[]])[] = [
   ["token", "login"],
   ["noBrowser", "login"],
@@ -80,7 +80,7 @@ function findAction(config: ClientConfig): Action {
     throw new OptionError(`${names.join(" and ")} do not go together: give one of them`);
   }
   if (asked.length === 0) {
-    throw new OptionError("nothing to do: -e <port> exposes a local service, --help shows everything");
+    throw new OptionError("no action is given: -e <port> exposes a local service, --help shows all options");
   }
   return asked[0].action;
 }

@@ -4,7 +4,7 @@ import { nameSource } from "../common/options.ts";
 import { type ClientConfig, clientOptions } from "./config.ts";
 import { logConnect } from "./log_connect.ts";
 
-/** What the ways to the server depend on. */
+/** Options for connections to the server. */
 export interface ServerConnectorOptions {
   config: ClientConfig;
   env: Readonly<Record<string, string | undefined>>;
@@ -12,8 +12,8 @@ export interface ServerConnectorOptions {
 }
 
 /**
- * Connects to the server as this machine's user wants it: through their proxies, trusting their certificates.
- * @throws OptionError for certificates that cannot be read
+ * Opens a connector that uses the user's proxies and trusts the user's certificates.
+ * @throws OptionError for unreadable certificates
  */
 export async function openServerConnector({ config, env, log }: ServerConnectorOptions): Promise<Connect> {
   const caCerts = await loadCaCerts({

@@ -8,7 +8,7 @@ import { type HeadWriter, Opening, type StreamHandler, type Transport } from "./
 
 /** One direction of a session in memory: messages wait here until the test delivers them. */
 class Wire implements Transport {
-  /** Messages sent and not delivered yet, oldest first. */
+  /** Messages that were sent and not delivered, oldest first. */
   readonly messages: Uint8Array[] = [];
   /** Whether `send` makes the sender wait until its message is delivered. */
   readonly slow: boolean;
@@ -20,12 +20,12 @@ class Wire implements Transport {
 
   send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): void | Promise<void> {
     this.messages.push(buffer.slice(start, end));
-    // Whoever still reads from it after the send would read this.
+    // A reader that uses the buffer after the send reads this.
     if (!this.slow) buffer.fill(0xee, start, end);
     else return new Promise((resolve) => this.#taken.push(resolve));
   }
 
-  /** The oldest message; its sender may go on. */
+  /** Returns the oldest message; its sender continues. */
   take(): Uint8Array | undefined {
     const message = this.messages.shift();
     if (message !== undefined) this.#taken.shift()?.();
@@ -33,27 +33,27 @@ class Wire implements Transport {
   }
 }
 
-/** How the two ends of a test session are joined. */
+/** Options of a test session. */
 export interface LinkOptions {
   slow?: boolean;
   maxStreams?: number;
   maxUpgrades?: number;
   now?: () => number;
-  /** What clients of the relay's process may overdraw: as much as one may when left out. */
+  /** The overdraft for clients of the relay's process; by default enough for one. */
   overdraft?: ByteBudget;
   onOpen?: MuxOptions["onOpen"];
   onDefect?: (side: "relay" | "client", error: unknown) => void;
   onGoAway?: (side: "relay" | "client", reason: GoAwayReason, text: string) => void;
 }
 
-/** A relay's end and a client's end, joined by two wires that a test drives. */
+/** A relay's end and a client's end, connected by two wires that a test drives. */
 export class Link {
   readonly toClient: Wire;
   readonly toRelay: Wire;
   readonly relay: Mux;
   readonly client: Mux;
   readonly overdraft: ByteBudget;
-  /** Every `onEnd`, of both sides. */
+  /** Every `onEnd` of both sides. */
   readonly ends: { side: "relay" | "client"; reason: GoAwayReason; text: string }[] = [];
 
   constructor(options: LinkOptions = {}) {
@@ -77,7 +77,7 @@ export class Link {
     });
   }
 
-  /** Delivers the oldest message of one direction. Says whether there was one. */
+  /** Delivers the oldest message of one direction. Returns whether there was one. */
   deliver(direction: "toClient" | "toRelay"): boolean {
     const message = this[direction].take();
     if (message === undefined) return false;
@@ -85,7 +85,7 @@ export class Link {
     return true;
   }
 
-  /** Delivers until nothing is left to deliver and nobody writes any more. */
+  /** Delivers until all messages are delivered and no side writes. */
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < 3;) {
       await turn();
@@ -96,8 +96,8 @@ export class Link {
 }
 
 /**
- * A link whose client keeps the streams it was asked on.
- * @param handler what it does with each of them
+ * Creates a link whose client keeps the streams that it accepted.
+ * @param handler receives the events of each stream
  */
 export function createLink(
   options: LinkOptions = {},
@@ -114,35 +114,35 @@ export function createLink(
   return { link, asked };
 }
 
-/** Resolves after what is due now, the end of the outboxes' turn included. */
+/** Resolves after the current event loop iteration, including the outboxes' messages. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A handler that does nothing but what it is given. */
+/** Returns a handler that ignores all events except the given ones. */
 export const ignore = (some: Partial<StreamHandler> = {}): StreamHandler => ({
   onData() {},
   onReset() {},
   ...some,
 });
 
-/** {@link ignore} for the relay's end, which takes answers. */
+/** Returns {@link ignore} for the relay's end, which receives responses. */
 export const visitor = (some: Partial<StreamHandler> = {}): StreamHandler => ignore({ onResponse() {}, ...some });
 
 /** A body without bytes. */
 export const NOTHING = new Uint8Array(0);
 
-/** Answers with a status and no body. */
+/** Responds with a status and no body. */
 export function answerEmpty(stream: MuxStream, end = true): void {
   stream.respond(200, NOTHING, 0, 0, NOTHING, 0, 0, end);
 }
 
-/** `length` bytes that differ by position and by `seed`. */
+/** Returns `length` bytes that differ by position and by `seed`. */
 export function patterned(length: number, seed: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; at++) bytes[at] = (at * 31 + (at >> 8) * 7 + seed) & 0xff;
   return bytes;
 }
 
-/** A head of Latin-1 text. */
+/** Returns a writer for a head of Latin-1 text. */
 export function writeText(text: string): HeadWriter {
   return {
     headSize: text.length,

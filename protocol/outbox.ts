@@ -4,53 +4,56 @@ import { END, FrameType } from "./frames.ts";
 import type { HeadWriter, Transport } from "./types.ts";
 
 /**
- * Free bytes before every message, so that a transport can put its own head there without copying. A multiple of four,
- * because masking works by 32-bit words.
+ * Free bytes before every message, so that a transport can write its own header there without copying. The number is a
+ * multiple of four, because masking works by 32-bit words.
  */
 export const HEADROOM = 16;
 
-/** A message is sent as soon as it holds this much, without waiting for the turn to end. */
+/** Size in bytes at which a message is sent without waiting for the end of the event loop iteration. */
 export const SEND_NOW = 128 * 1024;
 /**
- * Likewise, in frames: with a turn's worth of requests in one message, whoever is to answer them has nothing to do until
- * then, and whoever sent them nothing from then on. Less than that costs more in system calls.
+ * Number of frames at which a message is sent. Larger batches leave the receiver idle while they fill, and the sender
+ * idle afterwards; smaller ones cost more system calls.
  */
 const SEND_NOW_FRAMES = 64;
 /**
- * Bodies wait while this much is waiting to be sent; heads never do. Not more than a message, so that one buffer fills
- * while the other is being sent and neither has to grow.
+ * Bodies wait while more bytes than this wait to be sent; heads never wait. One buffer fills while the other is sent,
+ * so neither has to grow beyond one message.
  */
 const FULL = SEND_NOW;
-/** What waits behind a message, in bytes, is bodies above this. */
+/** Above this size in bytes, the frames behind a message are bodies and not heads. */
 const BULK = 16 * 1024;
 const BUFFER_SIZE = HEADROOM + SEND_NOW + FRAME_HEAD + 64 * 1024;
-/** For a heartbeat or a credit: thousands of idle sessions beat in one turn, and each holds a buffer while it sends. */
+/** Size for a heartbeat or a credit: thousands of idle sessions beat in one iteration, each with a buffer. */
 const SMALL_BUFFER = 256;
-/** Who is woken in one turn at most: two messages' worth of the largest pieces. */
+/** Writers woken in one iteration at most: two messages of the largest chunks. */
 const WOKEN = 4;
-/** Idle buffers kept for all sessions of this process: an idle session holds none. */
+/** Idle buffers kept for all sessions of this process. An idle session holds no buffer. */
 const MAX_SPARE = 8;
 const spare: Uint8Array<ArrayBuffer>[] = [];
 
 /**
- * Collects the frames of one turn of the event loop, or {@link SEND_NOW_FRAMES}, and sends them as one message: one system
- * call for many frames.
+ * Collects the frames of one event loop iteration, at most {@link SEND_NOW_FRAMES}, and sends them as one message: one
+ * system call for many frames.
  */
 export class Outbox {
-  /** Frames are written here, from {@link used} on. Empty while nothing waits. */
+  /** Receives frames from {@link used} on. Empty while no frame waits. */
   buffer: Uint8Array<ArrayBuffer> = NO_BUFFER;
   used = HEADROOM;
-  /** What may be under way before bodies wait, in bytes: frames of streams that the peer has not said it has taken in. */
+  /** Unacknowledged bytes of streams' frames before bodies wait. */
   mayBeUnderWay = Infinity;
   #underWay = 0;
-  /** Messages handed to the transport so far. */
+  /** Messages passed to the transport so far. */
   messages = 0;
-  /** Frames that wait in {@link buffer}. */
+  /** Frames in {@link buffer}. */
   #frames = 0;
   #armed = false;
   #sending = false;
   #closed = false;
-  /** Who waits for room, the longest first; those before who have hardly sent anything yet. */
+  /**
+   * Writers that wait for room, the oldest first. Those that have sent few bytes have a queue of their own and go
+   * first.
+   */
   readonly #early: (() => void)[] = [];
   readonly #waiting: (() => void)[] = [];
   #isWaking = false;
@@ -65,7 +68,7 @@ export class Outbox {
     return (this.#sending && this.used > FULL) || this.#underWay > this.mayBeUnderWay;
   }
 
-  /** The peer has taken in so many bytes more. Says whether that is possible. */
+  /** The peer has received `bytes` more. Returns false if they were never sent. */
   acknowledge(bytes: number): boolean {
     if (bytes > this.#underWay) return false;
     this.#underWay -= bytes;
@@ -73,7 +76,7 @@ export class Outbox {
     return true;
   }
 
-  /** Makes room for a frame with a payload of at most `payload` bytes. Write it at `used`, then {@link commit}. */
+  /** Reserves a frame with a payload up to `payload` bytes. Write it at `used`, then call {@link commit}. */
   reserve(payload: number): void {
     const size = FRAME_HEAD + payload;
     if (this.buffer === NO_BUFFER) this.buffer = takeBuffer(size);
@@ -87,7 +90,7 @@ export class Outbox {
     this.buffer = larger;
   }
 
-  /** Finishes the frame whose payload was written behind `used + FRAME_HEAD`. */
+  /** Completes the frame whose payload was written at `used + FRAME_HEAD`. */
   commit(payload: number, type: FrameType, flags: number, stream: number): void {
     writeFrameHead(this.buffer, this.used, payload, type, flags, stream);
     this.used += FRAME_HEAD + payload;
@@ -98,19 +101,19 @@ export class Outbox {
 
   /**
    * Resolves when bodies may be written again, at once after {@link close}.
-   * @param isEarly for one of a few bytes so far: it goes before those that have carried much
+   * @param isEarly for a stream with few bytes so far, which goes before the others
    */
   whenRoom(isEarly: boolean): Promise<void> {
     if (!this.full || this.#closed) return Promise.resolve();
     return new Promise((resolve) => (isEarly ? this.#early : this.#waiting).push(resolve));
   }
 
-  /** Sends what waits, without waiting for the end of the turn. */
+  /** Sends the waiting frames now. */
   flush(): void {
     if (!this.#sending && this.used > HEADROOM) this.#sendNow();
   }
 
-  /** Drops what waits and wakes who waits. Later frames go nowhere. */
+  /** Drops the waiting frames and wakes all writers. Later frames are dropped too. */
   close(): void {
     this.#closed = true;
     keepSpare(this.buffer);
@@ -119,7 +122,7 @@ export class Outbox {
     this.#wake();
   }
 
-  /** Any frame. Its payload is `bytes[start, end)`. */
+  /** Writes any frame with the payload `bytes[start, end)`. */
   put(type: FrameType, flags: number, stream: number, bytes: Uint8Array, start: number, end: number): void {
     const size = end - start;
     this.reserve(size);
@@ -128,9 +131,9 @@ export class Outbox {
   }
 
   /**
-   * REQUEST.
-   * @returns the bytes of the head
-   * @throws RangeError when the head is larger than `MAX_HEAD`; nothing is sent then
+   * Writes a REQUEST.
+   * @returns the size of the head
+   * @throws RangeError when the head is larger than `MAX_HEAD`; no frame is written then
    */
   putRequest(flags: number, stream: number, head: HeadWriter): number {
     this.reserve(head.headSize);
@@ -141,7 +144,7 @@ export class Outbox {
     return size;
   }
 
-  /** RESPONSE. */
+  /** Writes a RESPONSE. */
   putResponse(
     stream: number,
     status: number,
@@ -163,7 +166,7 @@ export class Outbox {
     this.commit(size, FrameType.response, end ? END : 0, stream);
   }
 
-  /** RESET or GOAWAY. */
+  /** Writes a RESET, GOAWAY or NOTICE. */
   putReason(type: FrameType, stream: number, code: number, text: string): void {
     this.reserve(2 + MAX_REASON);
     const at = this.used + FRAME_HEAD;
@@ -172,7 +175,7 @@ export class Outbox {
     this.commit(2 + written, type, 0, stream);
   }
 
-  /** CREDIT. */
+  /** Writes a CREDIT. */
   putCredit(stream: number, bytes: number): void {
     this.reserve(4);
     writeU32(this.buffer, this.used + FRAME_HEAD, bytes);
@@ -193,7 +196,7 @@ export class Outbox {
 
   #sendNow(): void {
     const { buffer, used } = this;
-    // Let go before sending: a transport that fails may close this outbox while it sends, and nothing is kept twice.
+    // Release the buffer before the call: a transport that fails may close this outbox while it sends.
     this.buffer = NO_BUFFER;
     this.used = HEADROOM;
     this.#frames = 0;
@@ -208,13 +211,16 @@ export class Outbox {
   #onSent(buffer: Uint8Array<ArrayBuffer>): void {
     this.#sending = false;
     keepSpare(buffer);
-    // Of bodies the next message goes at once; of heads more may come in this turn.
+    // A message with bodies goes out at once; more heads may follow in this iteration.
     if (this.used > BULK) this.#sendNow();
     else if (this.buffer !== NO_BUFFER) this.#sendSoon();
     this.#wakeSoon();
   }
 
-  /** Wakes about as many as there is room for: to wake thousands for each message would take longer than sending it. */
+  /**
+   * Wakes about as many writers as there is room for, because waking thousands for each message takes longer than
+   * sending it.
+   */
   readonly #wake = (): void => {
     this.#isWaking = false;
     if (this.full && !this.#closed) return;
@@ -222,12 +228,12 @@ export class Outbox {
     for (const resolve of this.#early.splice(0, count)) resolve();
     for (const resolve of this.#waiting.splice(0, count)) resolve();
     if (this.#early.length + this.#waiting.length === 0) return;
-    // Those who were woken may have little to send, or nothing any more.
+    // Woken writers may have few bytes left, or none.
     this.#isWaking = true;
     setImmediate(this.#wake);
   };
 
-  /** How many find room: whoever is woken and finds none goes to the end of the line. */
+  /** Returns the number of writers that have room. A woken writer without room goes to the end of its queue. */
   #countRoom(): number {
     return Math.min(WOKEN, Math.max(1, Math.ceil((this.mayBeUnderWay - this.#underWay) / MAX_PIECE)));
   }
@@ -239,7 +245,7 @@ export class Outbox {
 
 const NO_BUFFER = new Uint8Array(0);
 
-/** A buffer for a message that begins with a frame of `size` bytes. */
+/** Returns a buffer for a message whose first frame has `size` bytes. */
 function takeBuffer(size: number): Uint8Array<ArrayBuffer> {
   if (HEADROOM + size <= SMALL_BUFFER) return new Uint8Array(SMALL_BUFFER);
   return spare.pop() ?? new Uint8Array(BUFFER_SIZE);
@@ -251,7 +257,7 @@ function keepSpare(buffer: Uint8Array<ArrayBuffer>): void {
 
 const ENCODER = new TextEncoder();
 
-/** Below this many bytes a loop beats making a view. */
+/** Below this size in bytes a loop is faster than a view. */
 const SHORT = 64;
 
 /** Copies `from[start, end)` to `to[at, ...)`. */
@@ -260,7 +266,7 @@ export function copyBytes(from: Uint8Array, start: number, end: number, to: Uint
   else to.set(from.subarray(start, end), at);
 }
 
-/** Writes a frame's head at `at`; `FRAME_HEAD` bytes must be free there. */
+/** Writes a frame's head at `at`, where `FRAME_HEAD` bytes must be free. */
 export function writeFrameHead(
   buffer: Uint8Array,
   at: number,
@@ -275,17 +281,17 @@ export function writeFrameHead(
   writeU32(buffer, at + 6, stream);
 }
 
-/** Unsigned 32 bits, big-endian. */
+/** Reads an unsigned 32-bit number, big-endian. */
 export function readU32(buffer: Uint8Array, at: number): number {
   return (buffer[at] << 24 | buffer[at + 1] << 16 | buffer[at + 2] << 8 | buffer[at + 3]) >>> 0;
 }
 
-/** Unsigned 16 bits, big-endian. */
+/** Reads an unsigned 16-bit number, big-endian. */
 export function readU16(buffer: Uint8Array, at: number): number {
   return buffer[at] << 8 | buffer[at + 1];
 }
 
-/** Writes unsigned 32 bits, big-endian; four bytes must be free at `at`. */
+/** Writes an unsigned 32-bit number, big-endian; four bytes must be free at `at`. */
 export function writeU32(buffer: Uint8Array, at: number, value: number): void {
   buffer[at] = value >>> 24;
   buffer[at + 1] = value >>> 16;
@@ -293,7 +299,7 @@ export function writeU32(buffer: Uint8Array, at: number, value: number): void {
   buffer[at + 3] = value;
 }
 
-/** Writes unsigned 16 bits, big-endian; two bytes must be free at `at`. Higher bits are dropped. */
+/** Writes an unsigned 16-bit number, big-endian; two bytes must be free at `at`. Higher bits are dropped. */
 export function writeU16(buffer: Uint8Array, at: number, value: number): void {
   buffer[at] = value >>> 8;
   buffer[at + 1] = value;

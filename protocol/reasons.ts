@@ -1,34 +1,34 @@
-/** Why a stream was reset. The numbers are the wire's. */
+/** Reasons for the reset of a stream. The numbers appear on the wire. */
 export const ResetReason = {
-  /** The answer is complete and the rest of the request is not wanted. */
+  /** The response is complete and the rest of the request is not wanted. */
   none: 0,
-  /** The other side went away: visitor left, or local service closed in the middle. */
+  /** The other side closed its connection: the visitor disconnected, or the local service closed early. */
   cancelled: 1,
-  /** The local service refused the connection or could not be reached. */
+  /** The local service refused the connection or cannot be reached. */
   refused: 2,
-  /** The local service broke off before its answer was complete. */
+  /** The local service broke off before its response was complete. */
   broken: 3,
-  /** The local service answered with something that is not HTTP. */
+  /** The local service responded with bytes that are not HTTP. */
   notHttp: 4,
-  /** Nothing moved for too long. */
+  /** No frame moved for too long. */
   idle: 5,
-  /** The session ended underneath. Never on the wire. */
+  /** The session of the stream ended. Never on the wire. */
   sessionLost: 6,
-  /** A limit of this side was reached. */
+  /** This side reached a limit. */
   limit: 7,
-  /** This port may not be reached through the tunnel. */
+  /** The tunnel may not reach this port. */
   forbidden: 8,
   /** A defect on the side that sent it. */
   internal: 9,
 } as const;
-/** A value of {@link ResetReason}; others that a newer peer sends are taken for `cancelled`. */
+/** A value of {@link ResetReason}; unknown values of a newer peer count as `cancelled`. */
 export type ResetReason = typeof ResetReason[keyof typeof ResetReason];
 
-/** Why a session ends. The numbers are the wire's. */
+/** Reasons for the end of a session. The numbers appear on the wire. */
 export const GoAwayReason = {
-  /** Closed on purpose by its owner. */
+  /** The owner closed it on purpose. */
   closed: 0,
-  /** The relay restarts: streams in flight finish, connect again for new ones. */
+  /** The relay restarts: open streams finish, new ones need another connection. */
   draining: 1,
   /** A newer session of the same owner carries the tunnel now. */
   replaced: 2,
@@ -40,19 +40,19 @@ export const GoAwayReason = {
   protocolError: 5,
   /** Heartbeats stopped, or the connection broke. Never on the wire. */
   lost: 6,
-  /** The tunnel may not be used now: switched off, suspended, or its user or account may not any more. */
+  /** The tunnel may not be used now: it is switched off or suspended, or its user or account lost the right to it. */
   disabled: 7,
-  /** The month's traffic of the user is used up. */
+  /** The user's traffic for this month is used up. */
   allowance: 8,
   /** The tunnel was deleted. */
   removed: 9,
 } as const;
-/** A value of {@link GoAwayReason}; others that a newer peer sends are taken for `closed`. */
+/** A value of {@link GoAwayReason}; unknown values of a newer peer count as `closed`. */
 export type GoAwayReason = typeof GoAwayReason[keyof typeof GoAwayReason];
 
-/** What a client should tell its user while a session goes on. The numbers are the wire's. */
+/** Messages for the client's user during a session. The numbers appear on the wire. */
 export const NoticeCode = {
-  /** Most of the month's traffic is used up. */
+  /** Most of the traffic for this month is used up. */
   allowanceLow: 1,
 } as const;
 /** A value of {@link NoticeCode}; a newer relay may send others. */

@@ -16,8 +16,13 @@ export const ERROR_TEXTS: readonly (readonly [heading: string, texts: readonly E
     ],
     [
       "handler_failed",
-      "The fetch handler of a library tunnel threw an error.",
+      "The fetch handler of a library tunnel threw an error or returned an unusable response.",
       "Fix the handler; the program's log has the error.",
+    ],
+    [
+      "upgrade_not_supported",
+      "A share, a site or a fetch handler does not accept WebSockets.",
+      "Expose a local service that accepts them with `-e`.",
     ],
     [
       "no_tunnels_left",

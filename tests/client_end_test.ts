@@ -9,7 +9,7 @@ Deno.test("Ctrl+C lets an answer under way end, and says that it waits", async (
   const held = visit(`${tunnel.url}/hold`);
   await site.log.waitFor("open /hold");
   tunnel.kill("SIGINT");
-  await tunnel.events.waitFor("note", ({ text }) => /^Letting 1 answer end, 5 s at most/.test(String(text)));
+  await tunnel.events.waitFor("note", ({ text }) => /^Finishing 1 request, 5 s at most/.test(String(text)));
   site.release();
   assert.equal(await (await held).text(), "released");
   const { code, summary } = await tunnel.whenOver();

@@ -20,7 +20,7 @@ const WRONG: [args: string[], code: number, message: RegExp][] = [
   [["-e", "3000", "--local"], 2, /--local goes with/],
   [["-fw", ".", "--max-upload", "5 apples"], 2, /--max-upload: cannot use "5 apples": a size such as 500MB or 2GiB/],
   [["-f", ".", "--max-upload", "5MB"], 2, /--max-upload goes with -fw/],
-  [["-e", "3000", "-p", "secret"], 2, /^portway: -p goes with -f, -fw and -w: nothing else asks for it/],
+  [["-e", "3000", "-p", "secret"], 2, /^portway: -p needs -f, -fw or -w/],
   [["-f", ".", "--drop"], 2, /--drop goes with -fw/],
   [["-fw", "deno.json", "--drop", "--local"], 1, /^portway: cannot take files into "deno.json": it is no folder/],
   [["-e", "3000", "--cors"], 2, /--cors goes with -f, -fw or -w/],

@@ -83,7 +83,7 @@ Deno.test("a local service that is not there gives 502, is told once, and works 
   await using site = startSite({ port });
   assert.equal(await (await visit(`${tunnel.url}/text`)).text(), "hello");
   assert.equal(site.port, port);
-  await tunnel.events.waitFor("note", ({ text }) => /answers now/.test(String(text)));
+  await tunnel.events.waitFor("note", ({ text }) => /responds now/.test(String(text)));
   const notes = tunnel.events.all().filter(({ event, text }) => event === "note" && /502/.test(String(text)));
   assert.equal(notes.length, 1, JSON.stringify(notes));
 });

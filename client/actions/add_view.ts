@@ -4,7 +4,7 @@ import { openApi } from "../open_api.ts";
 import { parseView } from "../views/mod.ts";
 import { withTeller } from "./with_teller.ts";
 
-/** `--views-add`: creates a view, which captures from then on. */
+/** Runs `--views-add`: creates a view, which captures from then on. */
 export async function addView(context: ActionContext): Promise<number> {
   return await withTeller(context, async ({ teller, ...options }) => {
     const { api } = await openApi(options);

@@ -1,9 +1,9 @@
 import process from "node:process";
 
-/** Whether there is someone at a terminal who reads and types. */
+/** Whether a person at a terminal reads and types. */
 export const isAttended = (): boolean => process.stdin.isTTY === true && process.stdout.isTTY === true;
 
-/** Asks for one line on the terminal; null at its end, as after Ctrl+D. Ctrl+C ends the program. */
+/** Asks for one line on the terminal; returns null at its end, as after Ctrl+D. Ctrl+C ends the program. */
 export function askLine(question: string): Promise<string | null> {
   const { stdin, stderr } = process;
   stderr.write(question);
@@ -16,7 +16,7 @@ export function askLine(question: string): Promise<string | null> {
       stdin.pause();
       resolve(line);
     };
-    // A terminal gives whole lines.
+    // A terminal delivers whole lines.
     const onData = (text: string) => finish(text.replace(/\r?\n$/, ""));
     const onEnd = () => {
       stderr.write("\n");

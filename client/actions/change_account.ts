@@ -6,7 +6,7 @@ import { clientOptions } from "../config.ts";
 import { type Account, chooseAccount, fetchWhoami, NoSuchAccount, switchAccount, type Whoami } from "../login/mod.ts";
 import { openApi } from "../open_api.ts";
 
-/** `--switch-account`: uses another account of the user from now on, the named one or one of a list. */
+/** Runs `--switch-account`: selects another account of the user, by name or from a list. */
 export async function changeAccount(context: ActionContext): Promise<number> {
   return await withTeller(context, run);
 }
@@ -25,7 +25,7 @@ async function run(options: TellingContext): Promise<number> {
   return 0;
 }
 
-/** Null when nothing was chosen. */
+/** Returns null if the user chose none. */
 async function ask(whoami: Whoami, { config, teller }: TellingContext): Promise<Account | null> {
   const { accounts, account } = whoami;
   if (config.json || !isAttended()) {

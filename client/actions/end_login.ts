@@ -4,7 +4,7 @@ import { logOut } from "../login/mod.ts";
 import { openLogins, TOKEN_VARIABLE } from "../open_api.ts";
 import { openServerConnector } from "../server_connector.ts";
 
-/** `--logout`: ends the login at the server and forgets it. */
+/** Runs `--logout`: ends the login at the server and deletes it here. */
 export async function endLogin(context: ActionContext): Promise<number> {
   return await withTeller(context, run);
 }
@@ -23,7 +23,7 @@ async function run(options: TellingContext): Promise<number> {
     none: `You are not logged in at ${origin}.`,
     revoked: `You are logged out of ${origin}.`,
     kept: `The token for ${origin} is forgotten here. It works until it is revoked on the server's site.`,
-    not_told: `The login at ${origin} is forgotten here, but the server could not be told` +
+    not_told: `The login at ${origin} was deleted here, but the server could not be notified` +
       (ended.end === "not_told" ? `: ${ended.reason}. Revoke it on the server's site.` : "."),
   };
   teller.tell("logout", { server: origin, ...ended }, [lines[ended.end]]);

@@ -7,7 +7,7 @@ import type { Teller } from "../terminal/mod.ts";
 import type { ViewRecord } from "../views/mod.ts";
 import { withTeller } from "./with_teller.ts";
 
-/** `--views-list`: prints the account's views with numbers. A typed number shows that view's details. */
+/** Runs `--views-list`: prints the account's views with numbers; typing a number shows that view. */
 export async function listViews(context: ActionContext): Promise<number> {
   return await withTeller(context, async ({ teller, ...options }) => {
     const { api } = await openApi(options);
@@ -27,7 +27,7 @@ const listOne = (view: ViewRecord, at: number) => [
   `     ${view.captureUrl}`,
 ];
 
-/** Repeats until a line without a number. */
+/** Shows views until a line without a number. */
 async function showDetails(views: readonly ViewRecord[], teller: Teller): Promise<void> {
   for (;;) {
     const line = (await askLine("Number of a view for its details, or Enter: "))?.trim() ?? "";

@@ -4,7 +4,7 @@ import { openBrowser } from "../login/mod.ts";
 import { openApi } from "../open_api.ts";
 import { withTeller } from "./with_teller.ts";
 
-/** `--views-open`: opens a view in the browser, and prints its address. */
+/** Runs `--views-open`: opens a view in the browser and prints its address. */
 export async function openView(context: ActionContext): Promise<number> {
   return await withTeller(context, async ({ teller, ...options }) => {
     const { api } = await openApi(options);

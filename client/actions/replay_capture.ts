@@ -8,7 +8,7 @@ import { NotDelivered, parseCapture } from "../views/mod.ts";
 import { withTeller } from "./with_teller.ts";
 
 /**
- * `--views-replay`: sends one captured call to the service of `--forward` again.
+ * Runs `--views-replay`: sends one captured call to the `--forward` service again.
  * @returns the exit code
  * @throws OptionError without `--forward`; LoginNeeded, ApiRefused, ApiUnreachable
  */

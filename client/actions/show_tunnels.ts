@@ -5,7 +5,7 @@ import { detailTunnel, fetchTunnels, type ListedTunnel, listTunnels } from "../p
 import { alignFields } from "../terminal/mod.ts";
 import { type TellingContext, withTeller } from "./with_teller.ts";
 
-/** `--tunnels-list`: the persistent tunnels of the account, and at a terminal all of those whose number is typed. */
+/** Runs `--tunnels-list`: prints the account's persistent tunnels; at a terminal, typing a number shows that tunnel. */
 export async function showTunnels(context: ActionContext): Promise<number> {
   return await withTeller(context, run);
 }

@@ -4,7 +4,7 @@ import { fetchWhoami, type Whoami } from "../login/mod.ts";
 import { openApi } from "../open_api.ts";
 import { alignFields, type Teller } from "../terminal/mod.ts";
 
-/** `--whoami`: who is logged in, where, and in which account. */
+/** Runs `--whoami`: shows the user, the server and the account. */
 export async function showWhoami(context: ActionContext): Promise<number> {
   return await withTeller(context, run);
 }
@@ -15,7 +15,7 @@ async function run(options: TellingContext): Promise<number> {
   return 0;
 }
 
-/** Shows who someone is at a server. */
+/** Shows a user's identity at a server. */
 function tellWhoami(teller: Teller, server: URL, whoami: Whoami, event: string): void {
   const { user, account, accounts, scopes } = whoami;
   const others = accounts.filter(({ id }) => id !== account.id).map(({ name }) => name);

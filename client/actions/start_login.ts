@@ -16,7 +16,7 @@ import type { Teller } from "../terminal/mod.ts";
 
 const STOPPED = 1;
 
-/** `--login`: makes this machine one that a user of the server has authorized. */
+/** Runs `--login`: authorizes this machine for a user. */
 export async function startLogin(context: ActionContext): Promise<number> {
   return await withTeller(context, run);
 }
@@ -90,7 +90,7 @@ function warnOfPlainHttp({ protocol, hostname, origin }: URL, teller: Teller): v
   teller.note(`${origin} is not encrypted: everyone on the way to it can use this login.`);
 }
 
-/** From whoever is asked at the terminal, else from what is piped in. */
+/** Reads a token from the terminal, or from a pipe. */
 async function readToken(): Promise<string> {
   const given = process.stdin.isTTY ? await askSecret("Token: ") : await text(process.stdin);
   const token = given.trim();

@@ -36,7 +36,7 @@ interface Display {
   back(): void;
 }
 
-/** `--views-tail`: shows calls as they are captured, until Ctrl+C. */
+/** Runs `--views-tail`: shows calls as they are captured, until Ctrl+C. */
 export async function tailView(context: ActionContext): Promise<number> {
   const { config, log } = context;
   const { api } = await openApi(context);

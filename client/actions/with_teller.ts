@@ -2,12 +2,12 @@ import { openLineWriter, openOutput } from "../../common/output/mod.ts";
 import type { ActionContext } from "../action.ts";
 import { createTeller, type Teller } from "../terminal/mod.ts";
 
-/** An action that ends by itself, and where it says what came of it. */
+/** The context for an action that ends by itself, with its output. */
 export interface TellingContext extends ActionContext {
   teller: Teller;
 }
 
-/** Carries out an action that ends by itself, with all it said written when it has ended. */
+/** Runs an action that ends by itself, then writes the rest of its output. */
 export async function withTeller(
   context: ActionContext,
   carryOut: (context: TellingContext) => Promise<number>,

@@ -3,18 +3,18 @@ import type { OpenedPersistent, Screen, Summary } from "../terminal/mod.ts";
 import { type CarriedTunnel, runTunnel, type Target, type TunnelEnd, type TunnelEvents } from "../tunnel/mod.ts";
 import { exitCodeOf, explainEnd } from "./tunnel_end.ts";
 
-/** A port of a persistent tunnel, and where it leads. */
+/** A port of a persistent tunnel with its target. */
 export interface CarriedPort {
   port: number;
-  /** Whether it is the tunnel's default one, which sessions do not name. */
+  /** Whether it is the tunnel's default port, which sessions do not name. */
   isDefault: boolean;
   url: string;
   target: Target;
-  /** The path of what is exposed, which visitors should open; nothing for the root. */
+  /** The exposed path, which visitors should open; empty for the root. */
   path: string;
 }
 
-/** A persistent tunnel, its ports that are exposed here, and where all that is shown. */
+/** Options for the exposed ports of a persistent tunnel. */
 export interface CarryPortsOptions {
   connect: Connect;
   server: URL;
@@ -23,15 +23,15 @@ export interface CarryPortsOptions {
   usage: OpenedPersistent["usage"];
   /** At least one. */
   ports: readonly CarriedPort[];
-  /** Stops all of them. */
+  /** Stops all ports. */
   signal: AbortSignal;
   screen: Screen;
 }
 
 /**
- * Carries ports of one tunnel, a session each, until the last of them has ended, and shows all in one screen.
+ * Carries ports of one tunnel, one session each, until the last one has ended. All share one screen.
  * @returns the exit code
- * @throws ApiRefused, ApiUnreachable, LoginNeeded when one of them cannot be opened in the first place
+ * @throws ApiRefused, ApiUnreachable, LoginNeeded when one cannot be opened for the first time
  */
 export async function carryPorts(options: CarryPortsOptions): Promise<number> {
   const { ports, screen } = options;
@@ -61,17 +61,17 @@ export async function carryPorts(options: CarryPortsOptions): Promise<number> {
   }
 }
 
-/** What several sessions have to say, told as if they were one where they say the same. */
+/** Shows several sessions on one screen, and equal events only once. */
 class SharedScreen {
   readonly summary: Summary = { requests: 0, bytes: 0 };
-  /** How the one that was last ended. */
+  /** The end of the last port. */
   lastEnd: TunnelEnd | null = null;
   readonly #options: CarryPortsOptions;
-  /** Ports that wait for their first session, and those that lost theirs. */
+  /** Ports without a first session, and ports that lost theirs. */
   readonly #awaited: Set<CarriedPort>;
   readonly #lost = new Set<CarriedPort>();
   readonly #running: Set<CarriedPort>;
-  /** Told by every session. */
+  /** Notices so far, because every session receives each one. */
   readonly #noticed = new Set<string>();
 
   constructor(options: CarryPortsOptions) {
@@ -91,13 +91,13 @@ class SharedScreen {
         this.summary.bytes += request.bytes;
       },
       onReconnecting: (reason, delayMs) => {
-        // One network, and one server: what takes one session takes them all.
+        // All sessions share one network and one server, so they are lost together.
         if (this.#lost.size === 0) screen.reconnecting(reason, delayMs);
         this.#lost.add(port);
       },
       onDraining: (active, ms) =>
         screen.note(
-          `Letting ${active} ${active === 1 ? "answer" : "answers"}${this.#name(port)} end, ${ms / 1000} s at most. ` +
+          `Finishing ${active} ${active === 1 ? "request" : "requests"}${this.#name(port)}, ${ms / 1000} s at most. ` +
             "Press Ctrl+C again to cut.",
         ),
       onNotice: (text) => {
@@ -126,6 +126,6 @@ class SharedScreen {
     if (this.#lost.delete(port) && this.#lost.size === 0) screen.reconnected();
   }
 
-  /** Tells ports apart where there are several. */
+  /** Names the port if there are several. */
   #name = ({ port }: CarriedPort) => this.#options.ports.length > 1 ? ` on port ${port}` : "";
 }

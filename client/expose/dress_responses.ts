@@ -1,30 +1,30 @@
 import type { FetchTarget } from "../../common/fetch_target.ts";
 
-/** What `--cors` and `--header` add to the answers of a share or a site. */
+/** Fields that `--cors` and `--header` add to responses of a share or site. */
 export interface DressOptions {
-  /** Let pages of other sites read the answers, and send every method that the target takes. */
+  /** Lets pages of other sites read responses and use every method. */
   cors: boolean;
-  /** Fields of every answer; they replace those of the same name. */
+  /** Fields for every response; they replace fields with the same name. */
   headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** How long a browser need not ask again, in seconds. */
+/** Lifetime of a preflight response in a browser's cache, in seconds. */
 const PREFLIGHT_SECONDS = "7200";
 
-/** Puts fields on every answer of a target. The target itself when there are none to put. */
+/** Adds fields to every response of a target. Returns the target itself without any. */
 export function dressResponses(target: FetchTarget, { cors, headers }: DressOptions): FetchTarget {
   if (!cors && headers.length === 0) return target;
   return {
     async fetch(request, info) {
       const isPreflight = cors && request.method === "OPTIONS" &&
         request.headers.has("origin") && request.headers.has("access-control-request-method");
-      // A browser asks without a passphrase, and what it asks tells nothing of the target.
+      // Browsers send preflights without a passphrase, and the response reveals no content.
       const answer = isPreflight ? answerPreflight(request) : await target.fetch(request, info);
-      // Some answers are made by the runtime and cannot be changed, so all are made anew.
+      // Responses made by the runtime cannot be changed, so all are copied.
       const dressed = new Headers(answer.headers);
       if (cors) {
         dressed.set("access-control-allow-origin", "*");
-        // All but those that each browser shows anyway; `*` would leave out Authorization alone.
+        // Lists all fields except those that browsers always expose; `*` would exclude Authorization only.
         dressed.set("access-control-expose-headers", "*");
       }
       for (const [name, value] of headers) dressed.set(name, value);

@@ -27,28 +27,28 @@ import {
   type Target,
 } from "../tunnel/mod.ts";
 
-/** What an ephemeral tunnel leads to, and what of it outlives the process. */
+/** Options for an ephemeral tunnel from the command line. */
 export interface ExposeOptions {
   config: ClientConfig;
   env: Readonly<Record<string, string | undefined>>;
-  /** Where it leads, for `--resume` alone to find again; null for what the command line must name again. */
+  /** The target's URL, which `--resume` finds again; null for a target that the command line must name again. */
   targetUrl: string | null;
-  /** Makes what the tunnel leads to. With `--resume`, `resumed` says where it led before. */
+  /** Creates the target. With `--resume`, `resumed` holds the former one. */
   createTarget(note: Note, resumed: SavedTunnel | null): Target;
   startEmbeddedRelay: StartEmbeddedRelay;
-  /** Whether the tunnel, and what a relay inside this process knows of it, is kept for `--resume`. */
+  /** Whether the tunnel, and the state of a relay inside this process, are saved for `--resume`. */
   isKept: boolean;
   log: Logger;
 }
 
-/** Tells the user something, on standard error. */
+/** Shows the user a sentence on standard error. */
 export type Note = (text: string) => void;
 
-/** The exit code of who was stopped before there was a tunnel. */
+/** The exit code after a stop before the tunnel was open. */
 const STOPPED_EARLY = 1;
 
 /**
- * Opens a tunnel, shows what passes through it until it ends, and prints the summary.
+ * Opens a tunnel, shows its requests until it ends, and prints the summary.
  * @returns the exit code
  * @throws CommandError, ApiRefused, ApiUnreachable, OptionError
  */
@@ -87,7 +87,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
     const path = pathOf(leadsTo.target);
     return await carry({ connect, server, tunnel, target, signal, resumed: resumed !== null, path, isKept }, screen);
   } catch (error) {
-    // Whoever gave up waiting for the server knows why it was not reached.
+    // The user stopped the attempt, so an error message would be redundant.
     if (stop.signal.aborted && error instanceof ApiUnreachable) return STOPPED_EARLY;
     throw error;
   } finally {
@@ -98,7 +98,7 @@ export async function expose(options: ExposeOptions): Promise<number> {
   }
 }
 
-/** The path that a URL names, without a slash at its end. */
+/** Returns a URL's path without a trailing slash. */
 function pathOf(url: string | null): string {
   return url === null ? "" : new URL(url).pathname.replace(/\/+$/, "");
 }
@@ -110,7 +110,7 @@ function findSaved(saved: SavedTunnels | null, server: URL | null): SavedTunnel 
   throw new CommandError(`there is no tunnel to resume: none that was opened here${where} is still running its time`);
 }
 
-/** Whether it was kept. A tunnel works without: a folder that cannot be written to costs `--resume` and nothing else. */
+/** Saves a tunnel. Returns false if the folder is not writable, which disables only `--resume`. */
 function keepForResume(saved: SavedTunnels, tunnel: SavedTunnel, note: Note): boolean {
   try {
     saved.save(tunnel, Date.now());
@@ -144,9 +144,9 @@ interface CarryOptions {
   target: Target;
   signal: AbortSignal;
   resumed: boolean;
-  /** The path of what is exposed, which visitors should open; nothing for the root. */
+  /** The exposed path, which visitors should open; empty for the root. */
   path: string;
-  /** Whether `--resume` finds it. */
+  /** Whether `--resume` finds the tunnel. */
   isKept: boolean;
 }
 
@@ -171,7 +171,7 @@ async function carry({ resumed, isKept, ...run }: CarryOptions, screen: Screen):
       onReconnecting: (reason, delayMs) => screen.reconnecting(reason, delayMs),
       onDraining: (active, ms) =>
         screen.note(
-          `Letting ${active} ${active === 1 ? "answer" : "answers"} end, ${ms / 1000} s at most. ` +
+          `Finishing ${active} ${active === 1 ? "request" : "requests"}, ${ms / 1000} s at most. ` +
             "Press Ctrl+C again to cut.",
         ),
     },
@@ -183,7 +183,7 @@ async function carry({ resumed, isKept, ...run }: CarryOptions, screen: Screen):
 
 const HOW_TO_RESUME = "--resume takes it back until it expires.";
 
-/** Where this run shows itself, by its options. */
+/** Returns the screen that the options select. */
 export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
   const errors = openLineWriter(openOutput("stderr"));
   const out = openLineWriter(openOutput("stdout"), {
@@ -197,7 +197,7 @@ export function openScreen({ json, noColor, showQr }: ClientConfig): Screen {
     color: !noColor && process.stdout.isTTY === true,
     colorErrors: !noColor && process.stderr.isTTY === true,
     showQr,
-    // Some pseudo-terminals say 0 for "not known".
+    // Some pseudo-terminals report 0 for an unknown width.
     columns: process.stdout.columns || undefined,
   });
 }

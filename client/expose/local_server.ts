@@ -6,41 +6,41 @@ import { errorResponse, HttpError } from "../../common/http_error.ts";
 import { type Logger, silentLogger } from "../../common/log.ts";
 import { listLanAddresses } from "./lan_addresses.ts";
 
-/** What is served on a port of this machine, and to whom. */
+/** Options for a server on the local network. */
 export interface LocalServerOptions {
   target: FetchTarget;
-  /** Address to bind. Default 0.0.0.0: everyone on the network by IPv4; `::` takes IPv6 as well. */
+  /** The address to bind. Default 0.0.0.0: all IPv4 interfaces; `::` adds IPv6. */
   hostname?: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   port: number;
   log?: Logger;
-  /** Told of every request when its answer begins. */
+  /** Called for every request when its response begins. */
   onRequest?(request: LocalRequest): void;
 }
 
-/** What a request to a share on the local network is shown by. */
+/** A request as the log shows it. */
 export interface LocalRequest {
   method: string;
-  /** Path and query; no secret is ever in them. */
+  /** Path and query; they never contain a secret. */
   path: string;
   status: number;
   durationMs: number;
-  /** Length of the two bodies as announced. */
+  /** The announced length of both bodies. */
   bytes: number;
 }
 
-/** A share or site that others on the local network reach. Whoever opened it closes it. */
+/** A share or site on the local network. The caller closes it. */
 export interface LocalServer {
-  /** The addresses it can be reached at, this machine's own first. */
+  /** The server's URLs, this machine's own first. */
   readonly urls: readonly string[];
   readonly port: number;
-  /** Ends the listener and the target. */
+  /** Closes the listener and the target. */
   close(): Promise<void>;
 }
 
 /**
  * Serves a target on the local network, without a relay.
- * @throws whatever the system says when the port cannot be had
+ * @throws the system's error when the port is not available
  */
 export async function serveLocally(options: LocalServerOptions): Promise<LocalServer> {
   const { target, hostname = "0.0.0.0", port, log = silentLogger } = options;
@@ -77,8 +77,8 @@ function describe({ path, remoteAddress }: Exchange): FetchInfo {
 }
 
 /**
- * Whether a Host header names this machine: an address, `localhost` or its own name. A page of a stranger whose name
- * leads here (DNS rebinding) would otherwise be of the same origin as the share.
+ * Whether a Host header names this machine: an address, `localhost` or its own name. Otherwise a foreign page whose
+ * name resolves to this machine (DNS rebinding) would have the share's origin.
  */
 function isOwnHost(host: string): boolean {
   const name = host.replace(/:\d+$/, "").toLowerCase();
@@ -92,17 +92,17 @@ function refuseHost(exchange: Exchange): Response {
   return errorResponse(error, exchange.header("accept"));
 }
 
-/** The addresses that something bound to `hostname` can be reached at, this machine's own name first. */
+/** Returns the addresses where a server bound to `hostname` is reachable, this machine's own name first. */
 function listAddresses(hostname: string): string[] {
   const families = FAMILIES.get(hostname);
   if (families === undefined) return [hostname];
   return ["localhost", ...listLanAddresses(os.networkInterfaces(), families)];
 }
 
-/** What stands for every address of the machine, and the kinds it stands for. */
+/** Wildcard addresses with the families that they include. */
 const FAMILIES: ReadonlyMap<string, readonly string[]> = new Map([["0.0.0.0", ["IPv4"]], ["::", ["IPv4", "IPv6"]]]);
 
-/** Host and port as they stand in a URL. */
+/** Returns host and port as a URL writes them. */
 export function formatAuthority(address: string, port: number): string {
   return `${address.includes(":") ? `[${address}]` : address}:${port}`;
 }

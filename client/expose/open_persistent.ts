@@ -22,12 +22,12 @@ import type { Shared } from "./shared.ts";
 import type { Screen } from "../terminal/mod.ts";
 import { createHandlerTarget, exposeSeveral, type Target } from "../tunnel/mod.ts";
 
-/** The exit code of who was stopped before there was a tunnel. */
+/** The exit code after a stop before the tunnel was open. */
 const STOPPED_EARLY = 1;
 
 /**
- * Carries a persistent tunnel until it ends: its default port, the ports of `-e`, or what is shared.
- * @param name of the tunnel, or the beginning of its name
+ * Carries a persistent tunnel until it ends: its default port, the ports of `-e`, or a share.
+ * @param name the tunnel's name or its beginning
  * @returns the exit code
  * @throws TunnelUnusable, LoginNeeded, ApiRefused, ApiUnreachable, OptionError
  */
@@ -66,13 +66,13 @@ export async function openPersistent(context: ActionContext, name: string, share
   }
 }
 
-/** A port of the tunnel, and the local service behind it. */
+/** A tunnel's port and the local service behind it. */
 interface PlannedPort {
   port: number;
   url: URL;
 }
 
-/** Which ports are carried. @throws TunnelUnusable for one that is not allowed, OptionError for one given twice */
+/** Returns the ports to carry. @throws TunnelUnusable for a port that is not allowed, OptionError for a duplicate */
 function planPorts(tunnel: ListedTunnel, { config }: ActionContext): PlannedPort[] {
   const { defaultPort } = tunnel;
   if (config.expose.length === 0) return [{ port: defaultPort, url: new URL(`http://localhost:${defaultPort}`) }];
@@ -95,7 +95,7 @@ function openPort(
 ): CarriedPort {
   if (shared !== null && shared.note !== null) note(shared.note);
   const { defaultPort } = tunnel;
-  // With -e nothing else is exposed.
+  // With -e, only the given ports are exposed.
   const allowed = expose.length === 0 ? tunnel.allowedPorts : expose.map(portOf);
   const rewrite = localhostRewrite ? exposeSeveral({ defaultPort, allowed }) : null;
   const target: Target = shared === null

@@ -2,40 +2,41 @@ import { describeError } from "../../common/log.ts";
 import { CommandError } from "../command_error.ts";
 import type { SavedTunnel } from "../tunnel/mod.ts";
 
-/** A relay inside this process, for who has no other. */
+/** A relay inside this process, for users without a server. */
 export interface EmbeddedRelay {
   url: URL;
   close(): Promise<void>;
 }
 
-/** Starts a relay on a port of this machine, 0 for a free one. It keeps its data in `dataDir`, or nothing with null. */
+/** Starts a relay on a local port, 0 for a free one. It stores data in `dataDir`, or in memory for null. */
 export type StartEmbeddedRelay = (port: number, dataDir: string | null) => Promise<EmbeddedRelay>;
 
-/** The relay that a tunnel runs through. */
+/** A tunnel's relay. */
 export interface OpenRelay {
   url: URL;
-  /** Where a later run finds it, with the tunnel; null when it knows the tunnel no longer than it runs. */
+  /** The address where a later run finds the tunnel again; null if the relay forgets it at exit. */
   place: Pick<SavedTunnel, "server" | "embeddedPort"> | null;
-  /** Ends what runs in this process. */
+  /** Closes a relay inside this process. */
   close(): Promise<void>;
 }
 
-/** Which relay a tunnel gets, and how one inside this process is started. */
+/** Options for choosing and starting a relay. */
 export interface OpenRelayOptions {
-  /** None for a relay inside this process. */
+  /** Null for a relay inside this process. */
   server: URL | null;
-  /** The tunnel to take back, which only the relay that knows it can give. */
+  /** The tunnel to resume, which only its own relay knows. */
   resumed: SavedTunnel | null;
-  /** Where a relay inside this process keeps its data; null to keep nothing. */
+  /** The data folder for a relay inside this process; null for memory. */
   dataDir: string | null;
   start: StartEmbeddedRelay;
-  /** Tells the user something. */
+  /** Shows the user a sentence. */
   note(text: string): void;
 }
 
 /**
- * The server that is configured, or one inside this process. A folder that cannot be used costs that one its memory.
- * @throws CommandError when none can run here, or a tunnel is resumed and its data cannot be had
+ * Returns the configured server, or starts one inside this process. If its folder is not usable, that one stores no
+ * data.
+ * @throws CommandError when none can run here, or the data of a resumed tunnel is not available
  */
 export async function openRelay(options: OpenRelayOptions): Promise<OpenRelay> {
   const { server, dataDir, note } = options;
@@ -54,12 +55,12 @@ export async function openRelay(options: OpenRelayOptions): Promise<OpenRelay> {
   };
 }
 
-/** What it costs that a tunnel could not be kept, in words for the user. */
+/** Returns the consequence of an unsaved tunnel, for the user. */
 export function explainNotKept(problem: unknown): string {
   return `--resume will not find this tunnel: ${describeError(problem)}`;
 }
 
-/** With the problem that made it one without a memory, if there was one. */
+/** Starts the relay, in memory if `problem` is not null. */
 async function startEmbedded(
   { start, dataDir, resumed }: OpenRelayOptions,
 ): Promise<{ relay: EmbeddedRelay; problem: unknown }> {

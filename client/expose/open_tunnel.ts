@@ -8,9 +8,10 @@ import { openShared } from "./shared.ts";
 import { createHandlerTarget, exposeOne, type SavedTunnel } from "../tunnel/mod.ts";
 
 /**
- * Gives a local service, a folder or a site a public URL until Ctrl+C, or an address in the local network.
+ * Exposes a local service, a folder or a site until Ctrl+C, on a public URL or on the local network.
  * @returns the exit code
- * @throws OptionError for options that do not go together, and what `expose`, `carryPersistent` and `shareLocally` throw
+ * @throws OptionError for options that exclude each other, and errors from `expose`, `carryPersistent` and
+ * `shareLocally`
  */
 export async function openTunnel(context: ActionContext): Promise<number> {
   const { config, flags, env, startEmbeddedRelay, isKept, log } = context;

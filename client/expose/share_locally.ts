@@ -9,9 +9,9 @@ import type { Shared } from "./shared.ts";
 import type { Screen, Summary } from "../terminal/mod.ts";
 
 /**
- * Serves what is shared on the local network until Ctrl+C, without a relay.
+ * Serves a share on the local network until Ctrl+C, without a relay.
  * @returns the exit code
- * @throws CommandError when the port cannot be had
+ * @throws CommandError when the port is not available
  */
 export async function shareLocally(config: ClientConfig, shared: Shared, screen: Screen, log: Logger): Promise<number> {
   const summary: Summary = { requests: 0, bytes: 0 };

@@ -11,22 +11,22 @@ import { CommandError } from "../command_error.ts";
 import { askSecret } from "../ask_secret.ts";
 import { dressResponses } from "./dress_responses.ts";
 
-/** What the command line says is shared: a folder, a file or a site. */
+/** The folder, file or site that the command line shares. */
 export interface Shared {
-  /** Shown to the user. */
+  /** The name for the user. */
   readonly name: string;
   readonly target: FetchTarget;
-  /** What the user should know before visitors come; null for nothing. */
+  /** A warning for the user before visitors come; null for none. */
   readonly note: string | null;
 }
 
-/** The flags that say what is carried; one of them at most. */
+/** Flags that select the target; at most one may be given. */
 const KINDS = ["expose", "files", "filesWrite", "web"] as const;
 
 /**
- * Opens what `-f`, `-fw` or `-w` name; null when none of them is given.
- * @param flags as given: what they do not say is the default, or comes from the environment for other runs
- * @throws OptionError for flags that do not go together, CommandError when it cannot be shared
+ * Opens the target of `-f`, `-fw` or `-w`; null without these flags.
+ * @param flags the given flags; absent ones have their default, or a value from the environment
+ * @throws OptionError for flags that exclude each other, CommandError when the target cannot be shared
  */
 export async function openShared(
   config: ClientConfig,
@@ -39,7 +39,7 @@ export async function openShared(
   if (path !== null) {
     const writable = config.filesWrite !== null;
     const { hidden, maxUpload, drop, cors, header } = config;
-    // Loaded when wanted: a tunnel to a port does without their memory.
+    // Loaded on demand, because a tunnel to a port does not need this code.
     const { createFileShare }: typeof import("../files/mod.ts") = await import(later("../files/mod.ts"));
     const share = open(
       path,
@@ -56,7 +56,7 @@ export async function openShared(
   return { name: `${web} (website)`, target, note: site.hasIndex ? null : explainNoIndex(web) };
 }
 
-/** The environment as it counts for a run: a passphrase in it, were it an empty one, is for runs that share something. */
+/** Returns the environment for a run: a passphrase in it, even an empty one, applies only to runs that share files. */
 export function selectEnv(flags: FlagTexts, env: Env): Env {
   const isShared = flags.files !== undefined || flags.filesWrite !== undefined || flags.web !== undefined;
   return isShared ? env : { ...env, [clientOptions.passphrase.env]: undefined };
@@ -72,9 +72,9 @@ function checkTogether(config: ClientConfig, flags: FlagTexts): void {
   if (config.web === null && (config.spa !== null || config.live)) throw new OptionError("--spa and --live go with -w");
   if (config.filesWrite === null && config.maxUpload !== null) throw new OptionError("--max-upload goes with -fw");
   if (config.filesWrite === null && config.drop) throw new OptionError("--drop goes with -fw");
-  // Nobody must believe that what has no gate has one.
+  // A passphrase without effect would suggest protection that does not exist.
   if (!isShared && flags.passphrase !== undefined) {
-    throw new OptionError("-p goes with -f, -fw and -w: nothing else asks for it");
+    throw new OptionError("-p needs -f, -fw or -w");
   }
   if (!isShared && config.hidden) throw new OptionError("--hidden goes with -f, -fw or -w");
   if (!isShared && config.cors) throw new OptionError("--cors goes with -f, -fw or -w");
@@ -92,7 +92,7 @@ function checkTogether(config: ClientConfig, flags: FlagTexts): void {
 function checkLocal({ local, resume }: ClientConfig, { localHost }: FlagTexts, isShared: boolean): void {
   if (local !== null && !isShared) throw new OptionError("--local goes with -f, -fw or -w");
   if (local !== null && resume) throw new OptionError("--resume goes with a tunnel, and --local has none");
-  // Without --local the share would be public, which is not what an address of this machine asks for.
+  // Without --local the share would be public, although its user names a local address.
   if (local === null && localHost !== undefined) throw new OptionError("--local-host goes with --local");
 }
 
@@ -104,13 +104,13 @@ function open<T extends FetchTarget>(path: string, create: () => T): T {
   try {
     return create();
   } catch (cause) {
-    // A TypeError is ours and says it all; what the system says needs to be put into words.
+    // Portway's own TypeError is complete; a system error needs an explanation.
     const reason = explainError(cause);
     throw new CommandError(cause instanceof TypeError ? reason : `cannot share "${path}": ${reason}`, { cause });
   }
 }
 
-/** The passphrase of the flag or the environment; asked for when the flag has none. */
+/** Returns the passphrase from the flag or the environment, or asks for it if the flag has no value. */
 async function readPassphrase({ passphrase }: ClientConfig, flags: FlagTexts): Promise<string | undefined> {
   if (passphrase === null) return undefined;
   const given = flags.passphrase === ASK ? await ask() : passphrase;
@@ -123,5 +123,5 @@ async function ask(): Promise<string> {
   return (await text(process.stdin)).replace(/\r?\n$/, "");
 }
 
-/** Stands for `-p` without a value. No value of a flag begins with a dash; one of the environment may. */
+/** Represents `-p` without a value. A flag's value never begins with a dash; the environment's may. */
 const ASK = clientOptions.passphrase.bare;

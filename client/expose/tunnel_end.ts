@@ -12,17 +12,17 @@ const REASONS: Readonly<Record<EndCause, string>> = {
   loggedOut: "The login has ended.",
 };
 
-/** The causes of which what the relay or the login says tells more than we know. */
+/** Causes for which the relay or the login sends a better explanation. */
 const TOLD: ReadonlySet<EndCause> = new Set(["disabled", "allowance", "loggedOut"]);
 
-/** Why a tunnel ended, in a sentence for its user. */
+/** Returns the reason for a tunnel's end as a sentence. */
 export function explainEnd({ cause, text }: TunnelEnd): string {
   if (!TOLD.has(cause) || text === "") return REASONS[cause];
   return `${text[0].toUpperCase()}${text.slice(1)}`.replace(/\.?$/, ".");
 }
 
-/** The causes that no user meant, and no time brought. */
+/** Causes that neither the user nor time brought about. */
 const LOST: ReadonlySet<EndCause> = new Set(["refused", "disabled", "allowance", "removed", "loggedOut"]);
 
-/** The exit code of a run whose tunnel ended so: 1 for who lost one that was theirs. */
+/** Returns the exit code after a tunnel's end: 1 if its owner lost it. */
 export const exitCodeOf = ({ cause }: TunnelEnd): number => LOST.has(cause) ? 1 : 0;

@@ -2,14 +2,14 @@ import { formatBytes } from "../../common/format.ts";
 import { TunnelUnusable } from "./choose_tunnel.ts";
 import type { MonthUsage } from "./tunnels.ts";
 
-/** `1.20 GB of 25.0 GB this month`. */
+/** Returns a text such as `1.20 GB of 25.0 GB this month`. */
 export function describeUsage({ bytes, bytesLimit }: MonthUsage): string {
   const limit = bytesLimit === null ? "" : ` of ${formatBytes(bytesLimit)}`;
   return `${formatBytes(bytes)}${limit} this month`;
 }
 
 /**
- * Refuses to begin with no traffic left.
+ * Checks that traffic is left.
  * @throws TunnelUnusable
  */
 export function checkAllowance(usage: MonthUsage): void {

@@ -1,12 +1,12 @@
 import type { ListedTunnel } from "./tunnels.ts";
 
-/** A tunnel, or a port of one, that cannot be used. The message is a line for the user. */
+/** Thrown for a tunnel or port that cannot be used. The message is one line for the user. */
 export class TunnelUnusable extends Error {
   override name = "TunnelUnusable";
 }
 
 /**
- * The tunnel that the user means: by its name, or by a beginning that only one name has.
+ * Finds a tunnel by its name, or by the beginning of exactly one name.
  * @throws TunnelUnusable
  */
 export function chooseTunnel(tunnels: readonly ListedTunnel[], given: string): ListedTunnel {
@@ -23,7 +23,7 @@ export function chooseTunnel(tunnels: readonly ListedTunnel[], given: string): L
 }
 
 /**
- * Refuses a tunnel that the server would carry nothing through.
+ * Checks that the server would carry a tunnel.
  * @throws TunnelUnusable
  */
 export function checkUsable({ name, enabled, suspended }: ListedTunnel): void {
@@ -32,7 +32,7 @@ export function checkUsable({ name, enabled, suspended }: ListedTunnel): void {
 }
 
 /**
- * Refuses a port that a tunnel does not allow.
+ * Checks that a tunnel allows a port.
  * @throws TunnelUnusable
  */
 export function checkPort({ name, defaultPort, allowedPorts }: ListedTunnel, port: number): void {
@@ -41,7 +41,7 @@ export function checkPort({ name, defaultPort, allowedPorts }: ListedTunnel, por
   throw new TunnelUnusable(`the tunnel "${name}" does not allow port ${port}, only ${allowed}`);
 }
 
-/** Where a port of a tunnel is reached: those other than the default one have their number in the name. */
+/** Returns the URL of a tunnel's port. Ports other than the default one appear in the host name. */
 export function urlOfPort({ url, defaultPort }: ListedTunnel, port: number): string {
   return port === defaultPort ? url : url.replace(/^(https?:\/\/[^./:]+)/, `$1--${port}`);
 }

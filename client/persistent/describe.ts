@@ -1,6 +1,6 @@
 import type { ListedTunnel } from "./tunnels.ts";
 
-/** A line a tunnel, with numbers from 1. */
+/** Returns one line per tunnel, numbered from 1. */
 export function listTunnels(tunnels: readonly ListedTunnel[]): string[] {
   const digits = String(tunnels.length).length;
   const names = Math.max(...tunnels.map(({ name }) => name.length));
@@ -12,7 +12,7 @@ export function listTunnels(tunnels: readonly ListedTunnel[]): string[] {
   );
 }
 
-/** All of one tunnel, by the names that its page on the server's site has too. */
+/** Returns all fields of a tunnel, named as on the server's page. */
 export function detailTunnel(tunnel: ListedTunnel): [name: string, value: string][] {
   const { name, defaultPort, allowedPorts, enabled, suspended, url, live } = tunnel;
   return [

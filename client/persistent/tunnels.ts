@@ -4,28 +4,28 @@ import { type ApiClient, asRecord, notPortway } from "../api/mod.ts";
 export interface ListedTunnel {
   id: string;
   name: string;
-  /** Of its default port. */
+  /** The default port's URL. */
   url: string;
   defaultPort: number;
-  /** The local ports that may be carried, the default one besides. */
+  /** The local ports that may be carried beside the default one. */
   allowedPorts: "all" | number[];
   enabled: boolean;
-  /** By an admin of the server. */
+  /** Whether an admin suspended it. */
   suspended: boolean;
-  /** What is carried now. */
+  /** The sessions that carry it now. */
   live: { port: number; since: string | null }[];
 }
 
-/** The traffic of a user in this month. */
+/** A user's traffic in this month. */
 export interface MonthUsage {
   bytes: number;
   /** Null for no limit. */
   bytesLimit: number | null;
-  /** When it starts again, as an ISO date; null when that is not told. */
+  /** The reset date (ISO); null if the server does not send it. */
   resetsAt: string | null;
 }
 
-/** The persistent tunnels of the account in use. Throws what the client throws. */
+/** Fetches the persistent tunnels of the current account. Throws the client's errors. */
 export async function fetchTunnels(api: ApiClient): Promise<ListedTunnel[]> {
   const { tunnels } = asRecord(await api.get("/api/v1/tunnels"));
   if (!Array.isArray(tunnels)) throw notPortway(api.server);
@@ -36,7 +36,7 @@ export async function fetchTunnels(api: ApiClient): Promise<ListedTunnel[]> {
   });
 }
 
-/** The traffic of the user who asks. Throws what the client throws. */
+/** Fetches the caller's traffic. Throws the client's errors. */
 export async function fetchUsage(api: ApiClient): Promise<MonthUsage> {
   const { bytes, bytesLimit, resetsAt } = asRecord(await api.get("/api/v1/usage"));
   if (typeof bytes !== "number") throw notPortway(api.server);
@@ -52,7 +52,7 @@ function toIsoDate(time: string | number): string | null {
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
-/** Null for what is no tunnel. A URL that could steer a terminal is none. */
+/** Parses a tunnel; returns null for invalid values, such as a URL that could control a terminal. */
 function parseTunnel(value: unknown): ListedTunnel | null {
   const { id, name, url, defaultPort, allowedPorts, enabled, suspended, live } = asRecord(value);
   if (typeof id !== "string" || typeof name !== "string" || typeof url !== "string" || !isPlainUrl(url)) return null;

@@ -1,13 +1,13 @@
 import type { LineWriter } from "../../common/output/mod.ts";
 import type { Screen } from "./screen.ts";
 
-/** The event that stands for events which were left out because they are read too slowly. */
+/** Returns the event that replaces dropped events when the reader is too slow. */
 export const describeDroppedEvents = (count: number): string => serializeEvent("dropped", { count });
 
 const serializeEvent = (event: string, fields: Record<string, unknown>) => JSON.stringify({ event, ...fields });
 
 /**
- * One JSON object a line, for scripts.
+ * Creates a screen that writes one JSON object per line, for scripts.
  * @param errors is flushed along with `out`
  */
 export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
@@ -26,7 +26,7 @@ export function createJsonScreen(out: LineWriter, errors: LineWriter): Screen {
       print("serving", { target, url: urls[0], urls });
       return Promise.resolve();
     },
-    // An upgrade is told of twice: when it was granted, and as a request when it has ended.
+    // An upgrade appears twice: when it was granted, and as a request when it has ended.
     request: ({ method, path, status, durationMs, bytes, upgrade, port, reason }) =>
       print(upgrade === "open" ? "upgrade" : "request", {
         time: new Date().toISOString(),

@@ -1,25 +1,25 @@
-/** What is shown of a tunnel that opened. */
+/** An open tunnel as the screen shows it. */
 export interface OpenedTunnel {
   id: string;
   url: string;
-  /** The local service, or what is shared. */
+  /** The local service, or the shared path. */
   target: string;
   /** Unix milliseconds. */
   expiresAt: number;
   resumed: boolean;
 }
 
-/** What is shown of a persistent tunnel that opened. */
+/** An open persistent tunnel as the screen shows it. */
 export interface OpenedPersistent {
   id: string;
   name: string;
   /** At least one. */
   ports: readonly { port: number; url: string; target: string }[];
-  /** What the user has used of the month's traffic, in words and in bytes. */
+  /** The user's traffic this month, as text and in bytes. */
   usage: { text: string; bytes: number; bytesLimit: number | null };
 }
 
-/** What is shown of one request. */
+/** A request as the screen shows it. */
 export interface CarriedLine {
   method: string;
   /** Path and query. */
@@ -27,34 +27,34 @@ export interface CarriedLine {
   status: number;
   durationMs: number;
   bytes: number;
-  /** Of an upgrade that was granted, as of a WebSocket: whether it begins or has ended; null for all else. */
+  /** Beginning or end for a granted upgrade, such as a WebSocket; null for other requests. */
   upgrade: "open" | "closed" | null;
-  /** Where several are carried. */
+  /** The port, if the tunnel has several. */
   port?: number;
   /** The reason for a missing or incomplete response. */
   reason?: string | null;
 }
 
-/** What went through a tunnel, for its last line. */
+/** The sums for a tunnel's last line. */
 export interface Summary {
   requests: number;
-  /** Heads and bodies, both directions. */
+  /** Heads and bodies in both directions. */
   bytes: number;
 }
 
-/** Where a running tunnel shows itself: lines for people or JSON for scripts. */
+/** The output for a running tunnel: lines for people, or JSON for scripts. */
 export interface Screen {
   opened(tunnel: OpenedTunnel): Promise<void>;
   openedPersistent(tunnel: OpenedPersistent): Promise<void>;
-  /** Something is served on the local network, at these addresses. */
+  /** A target is available on the local network, at these addresses. */
   served(target: string, urls: readonly string[]): Promise<void>;
   request(line: CarriedLine): void;
   reconnecting(reason: string, delayMs: number): void;
   reconnected(): void;
-  /** A sentence for people, on standard error. */
+  /** Shows a sentence for people on standard error. */
   note(text: string): void;
-  /** Why the tunnel is over, and its sums. */
+  /** Shows the reason for the tunnel's end, and its sums. */
   closed(reason: string, summary: Summary): void;
-  /** Resolves when everything has been written. */
+  /** Resolves when all output is written. */
   flush(): Promise<void>;
 }

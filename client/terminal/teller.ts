@@ -1,17 +1,17 @@
 import { printable } from "../../common/format.ts";
 import type { LineWriter } from "../../common/output/mod.ts";
 
-/** Where a command that ends by itself says what came of it: lines for people or JSON for scripts. */
+/** The output for a command that ends by itself: lines for people, or JSON for scripts. */
 export interface Teller {
-  /** @param lines for people; what they say of strangers is made safe for a terminal here */
+  /** @param lines text for people; untrusted characters in it are made safe for a terminal here */
   tell(event: string, fields: Readonly<Record<string, unknown>>, lines: readonly string[]): void;
-  /** A sentence for people, on standard error where they read. */
+  /** Shows a sentence for people, on standard error. */
   note(text: string): void;
-  /** Resolves when everything has been written. */
+  /** Resolves when all output is written. */
   flush(): Promise<void>;
 }
 
-/** Tells in lines, or with `json` in one object a line. */
+/** Creates an output that writes lines, or with `json` one object per line. */
 export function createTeller(out: LineWriter, errors: LineWriter, json: boolean): Teller {
   const event = (name: string, fields: Readonly<Record<string, unknown>>) =>
     out.write(JSON.stringify({ event: name, ...fields }));
@@ -28,7 +28,7 @@ export function createTeller(out: LineWriter, errors: LineWriter, json: boolean)
   };
 }
 
-/** Two columns, the first as wide as its widest cell. */
+/** Returns two columns, the first as wide as its widest cell. */
 export function alignFields(fields: readonly (readonly [name: string, value: string])[]): string[] {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);

@@ -3,22 +3,22 @@ import { later } from "../../common/later.ts";
 import type { LineWriter } from "../../common/output/mod.ts";
 import type { CarriedLine, OpenedPersistent, OpenedTunnel, Screen, Summary } from "./screen.ts";
 
-/** Where lines for people go, and what may be in them. */
+/** Options for text output. */
 export interface TextScreenOptions {
   out: LineWriter;
-  /** Standard error, for what is no data. */
+  /** Standard error, for messages that are not data. */
   errors: LineWriter;
   color: boolean;
-  /** Whether standard error takes colours, which may lead elsewhere. */
+  /** Whether standard error supports colors; it may lead elsewhere. */
   colorErrors: boolean;
   showQr: boolean;
-  /** How many characters a line of `out` has room for; any number when it is no terminal. */
+  /** Characters per line on `out`; unlimited outside a terminal. */
   columns?: number;
   /** Unix milliseconds. */
   now?: () => number;
 }
 
-/** Lines for people. */
+/** Creates a screen that writes lines for people. */
 export function createTextScreen(options: TextScreenOptions): Screen {
   return new TextScreen(options);
 }
@@ -32,9 +32,9 @@ class TextScreen implements Screen {
   readonly #showQr: boolean;
   readonly #columns: number;
   readonly #now: () => number;
-  /** What lines say of answers, by their status. */
+  /** Formatted statuses, by number. */
   readonly #answers: string[] = [];
-  /** The time of the last line about a connection that is lost, or null while there is none. */
+  /** Time of the last line about a lost connection, or null while connected. */
   #reportedLossAt: number | null = null;
 
   constructor(
@@ -73,7 +73,7 @@ class TextScreen implements Screen {
     this.#out.write("");
     this.#field("Shared", target);
     urls.forEach((url, index) => this.#field(index === 0 ? "Addresses" : "", this.#paint(BOLD, url)));
-    // The one that a phone can reach, which the first is not when there are several.
+    // A phone can reach the second address; the first names this machine.
     await this.#beginToWait(urls[1] ?? urls[0]);
   }
 
@@ -142,7 +142,7 @@ class TextScreen implements Screen {
       this.#out.write("\n" + code);
       return true;
     }
-    // What breaks into other lines no camera can read.
+    // A camera cannot read a code with wrapped lines.
     const text = `The QR code needs a terminal of ${width} columns, and this one has ${this.#columns}.`;
     this.#errors.write(this.#paintError(YELLOW, text));
     return false;
@@ -156,13 +156,13 @@ type Paint = (code: number, text: string) => string;
 
 const createPaint = (color: boolean): Paint => (code, text) => color ? `\x1b[${code}m${text}\x1b[0m` : text;
 
-/** What the server says of itself is a sentence already. */
+/** The server's own reasons are sentences already. */
 const describeReason = (reason: string) => printable(reason).replace(/\.?$/, ".");
 
 const MINUTE_MS = 60_000;
 const MINUTES_A_DAY = 24 * 60;
 
-/** The time of day says enough for a day; beyond it the date comes before it. */
+/** Returns the time for one day; beyond that, the date before it. */
 function describeExpiry(expiresAt: number, now: number): string {
   const time = new Date(expiresAt), minutes = Math.max(0, Math.ceil((expiresAt - now) / MINUTE_MS));
   if (minutes <= MINUTES_A_DAY) return `${formatTime(time)}, in ${minutes} ${minutes === 1 ? "minute" : "minutes"}`;
@@ -178,11 +178,11 @@ function colorOf(status: number): number {
   return status >= 300 ? CYAN : GREEN;
 }
 
-/** What a visitor sends must not steer the terminal: everything but visible ASCII is shown escaped. */
+/** Escapes all characters except visible ASCII, so that a visitor cannot control the terminal. */
 function escapePath(path: string): string {
   let visible = 0;
   while (visible < path.length && isVisible(path.charCodeAt(visible))) visible++;
-  // Nearly none has any other, and to look takes less than to replace nothing.
+  // Nearly all paths are plain, and the test is faster than a replacement without matches.
   if (visible === path.length) return path;
   return path.replace(
     /[^\x21-\x7e]/g,
@@ -195,7 +195,7 @@ const isVisible = (code: number) => code > 0x20 && code < 0x7f;
 let lastTime = 0;
 let lastTimestamp = "";
 
-/** ISO 8601 in UTC. Lines that come fast share a millisecond, so its text is kept. */
+/** Returns ISO 8601 in UTC. Lines in quick succession share a millisecond, so its text is cached. */
 function timestamp(time: number): string {
   if (time !== lastTime) {
     lastTime = time;
@@ -204,7 +204,7 @@ function timestamp(time: number): string {
   return lastTimestamp;
 }
 
-/** Characters of the longest line, without the codes that colour it. */
+/** Returns the length of the longest line, without color codes. */
 function widthOf(text: string): number {
   // deno-lint-ignore no-control-regex -- what is left out
   const lines = text.replace(/\x1b\[[\d;]*m/g, "").split("\n");

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A server of somebody else, on a port of loopback. */
+/** A third-party server on a loopback port. */
 export interface RealServer {
   port: number;
   stop(): Promise<void>;
@@ -110,13 +110,13 @@ print(server.server_address[1], flush=True)
 server.serve_forever()
 `;
 
-/** Starts an HTTP server of Node's. Whoever starts it ends it. */
+/** Starts an HTTP server in Node. The caller stops it. */
 export const startNode = (): Promise<RealServer> => startChild("node", ["-e", NODE_SERVER]);
 
-/** Starts an HTTP server of Python's. Whoever starts it ends it. */
+/** Starts an HTTP server in Python. The caller stops it. */
 export const startPython = (): Promise<RealServer> => startChild("python3", ["-c", PYTHON_SERVER]);
 
-/** A port that is free now: nginx takes no 0. */
+/** Returns a free port, because nginx does not accept 0. */
 async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -127,7 +127,7 @@ async function findFreePort(): Promise<number> {
   return address.port;
 }
 
-/** nginx in front of a folder with files, and of `backendPort` below `/backend/`. */
+/** Starts nginx in front of a folder, and of `backendPort` below `/backend/`. */
 export async function startNginx(backendPort: number): Promise<RealServer> {
   const folder = mkdtempSync(join(tmpdir(), "portway-nginx-"));
   const port = await findFreePort();
@@ -165,7 +165,7 @@ http {
   };
 }
 
-/** nginx does not say when it listens: ask until it answers. */
+/** Polls until nginx responds, because nginx does not report that it listens. */
 async function waitForServer(port: number, failure: () => string | null): Promise<void> {
   for (;;) {
     const why = failure();

@@ -11,34 +11,34 @@ import { readRequestHead } from "./session.ts";
 import { encodeLatin1, RequestHead } from "../../net/http1/mod.ts";
 import type { Target } from "./target.ts";
 
-/** What a visitor of a target has got so far. */
+/** A visitor's view during its exchange. */
 export interface Visit {
   stream: RequestStream;
   status: number;
   /** Reason phrase, CRLF, field lines. */
   head: string;
-  /** One character a byte. */
+  /** One character per byte. */
   body: string;
   /** `open`, `end` or `reset <reason>: <text>`. */
   state: string;
-  /** Interim answers: status and block. */
+  /** Interim responses: status and block. */
   interims: string[];
   trailers: string;
-  /** Body bytes seen, also those not kept in `body`. */
+  /** Body bytes so far, including those not kept in `body`. */
   size: number;
-  /** Resolves when `state` is not `open` any more, or a condition holds. */
+  /** Resolves when `state` is no longer `open`, or a condition holds. */
   until(condition?: (visit: Visit) => boolean): Promise<Visit>;
 }
 
-/** A target behind a session in memory: visitors ask here, the target answers there. */
+/** A target behind a session in memory. */
 export interface RelayEnd {
   relay: Mux;
   client: Mux;
-  /** Sends a request; `body` stays open when it is null. */
+  /** Sends a request. */
   visit(head: string, opening?: StreamOpening, keepBody?: boolean): Visit;
 }
 
-/** The relay's end of a session with a client that serves `target`, without a socket between them. */
+/** Creates the relay's end in a session with a client that serves `target`, without a socket. */
 export function createRelayEnd(target: Target): RelayEnd {
   const fail = (side: string) => (_reason: number, text: string) => {
     if (text !== "done") throw new Error(`the ${side} ended: ${text}`);
@@ -59,7 +59,7 @@ export function createRelayEnd(target: Target): RelayEnd {
       if (kind === "raw") return target.accept!(stream, frame.subarray(start, end));
       readRequestHead(head, frame, start, end);
       const handler = target.handle({ stream, head, bodyless, upgrade: kind === "upgrade" });
-      // As in a session, whose memory is used again for what comes next.
+      // A real session reuses this buffer for the next frame.
       frame.fill(0xee, start, end);
       return handler;
     },
@@ -128,7 +128,7 @@ function visit(relay: Mux, head: string, opening: StreamOpening, keepBody: boole
   return result;
 }
 
-/** What goes through the upgrade that a visitor was granted, as a connection. */
+/** Returns the bytes in a granted upgrade as a connection. */
 export function connectionOf(visit: Visit): Connection {
   let taken = 0;
   return {

@@ -1,4 +1,4 @@
-/** Saves tunnels as a client of its own would, once its input ends: `<folder> <tunnels as JSON>`. */
+/** Saves tunnels like a separate client once its input ends: `<folder> <tunnels as JSON>`. */
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import { type SavedTunnel, SavedTunnels } from "./saved_tunnels.ts";

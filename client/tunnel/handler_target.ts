@@ -194,12 +194,12 @@ function checkChunk(chunk: unknown): Uint8Array {
 
 const NOTHING = new Uint8Array(0);
 
-/** The field lines of a head that was checked, as pairs; characters stand for bytes (Latin-1). */
+/** Returns field lines as pairs with lower-case names; each character is one byte (Latin-1). */
 function parseFields(head: RequestHead): [string, string][] {
   return Array.from({ length: head.fieldCount }, (_, field) => [head.name(field).toLowerCase(), head.value(field)]);
 }
 
-/** Reason phrase and field lines as bytes: both are byte strings already. */
+/** Returns reason phrase and field lines as bytes: both are byte strings already. */
 function serializeBlock({ statusText, headers }: Response): Uint8Array {
   let text = `${statusText}\r\n`;
   for (const [name, value] of headers) text += `${name}: ${value}\r\n`;

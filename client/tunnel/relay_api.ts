@@ -10,18 +10,18 @@ import {
   parseRefusal,
 } from "../api/mod.ts";
 
-/** An ephemeral tunnel as its owner knows it. */
+/** An ephemeral tunnel with its secret. */
 export interface OwnedTunnel {
   id: string;
-  /** Proves ownership: for resuming, and for every session. */
+  /** Proof of ownership, for resuming and for every session. */
   secret: string;
   url: string;
-  /** Unix milliseconds, by this machine's clock. */
+  /** Unix milliseconds by this machine's clock. */
   expiresAt: number;
 }
 
 /**
- * Makes an ephemeral tunnel.
+ * Creates an ephemeral tunnel.
  * @throws ApiUnreachable, ApiRefused
  */
 export async function createEphemeralTunnel(
@@ -34,8 +34,8 @@ export async function createEphemeralTunnel(
 }
 
 /**
- * Looks up a tunnel of ours, to resume it.
- * @throws ApiUnreachable, ApiRefused (404 and 410 when it is gone)
+ * Fetches an existing tunnel to resume it.
+ * @throws ApiUnreachable, ApiRefused (404 and 410 when it is over)
  */
 export async function fetchEphemeralTunnel(
   connect: Connect,
@@ -57,7 +57,7 @@ async function ask(connect: Connect, request: HttpCall): Promise<Record<string, 
   throw parseRefusal(request.url, answer.status, answer.text);
 }
 
-/** Difference of two clocks, and the time an answer travels, for which the relay's own time is shown as it is. */
+/** Tolerance for clock differences and network time, within which the relay's own time is shown unchanged. */
 const CLOCK_TOLERANCE_MS = 5000;
 
 function parseTunnel(answer: Record<string, unknown>, server: URL, now: number): OwnedTunnel {
@@ -66,10 +66,10 @@ function parseTunnel(answer: Record<string, unknown>, server: URL, now: number):
   if (typeof id !== "string" || typeof secret !== "string" || typeof url !== "string" || !isPlainUrl(url) || !time) {
     throw notPortway(server);
   }
-  // With a clock that is wrong by an hour a tunnel would seem to be over before it began.
+  // If this machine's clock is wrong by an hour, the relay's time would end the tunnel at once.
   const remaining = typeof remainingSeconds === "number" ? now + remainingSeconds * 1000 : time;
   return { id, secret, url, expiresAt: Math.abs(remaining - time) > CLOCK_TOLERANCE_MS ? remaining : time };
 }
 
-/** A URL that is shown as it is: nothing in it steers a terminal. */
+/** A printable URL, which cannot control a terminal. */
 const isPlainUrl = (url: string) => /^https?:\/\/[\x21-\x7e]+$/.test(url) && URL.canParse(url);

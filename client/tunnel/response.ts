@@ -5,28 +5,27 @@ import { type ChunkedDecoder, createChunkedDecoder, type ResponseHead } from "..
 import { ConnectionBroken, type UpstreamConnection } from "../../net/upstream/mod.ts";
 
 /**
- * How long the rest of a body with a known length is waited for, in the hope that it travels whole in one frame; after
- * that its beginning goes ahead. A body without a length may be a stream: it gets one turn of the event loop.
+ * Wait for the rest of a body with a known length, so that it can travel in one frame; then its beginning goes ahead. A
+ * body without a length may be a live stream and gets one event loop iteration.
  */
 const GRACE_MS = 2;
 const ONE_TURN = 0;
-/** Bytes read at a time once an answer turned out to be long. */
+/** Read size once a response turned out to be long. */
 const BULK = LARGE;
 
-/** An answer's head, and the block that travels: reason phrase, CRLF, field lines. */
+/** A response's head, and its block for the frame: reason phrase, CRLF, field lines. */
 export interface ServiceResponse {
   readonly head: ResponseHead;
-  /** The connection's buffer, or memory of its own where it was changed: `block[blockStart, blockEnd)`. */
+  /** The connection's buffer, or a separate one for a changed head: `block[blockStart, blockEnd)`. */
   readonly block: Uint8Array;
   readonly blockStart: number;
   readonly blockEnd: number;
 }
 
 /**
- * Carries an answer from the local service into its stream: head and body in one frame when the whole answer is there
- * within a moment, else piece by piece as it comes.
- * Beside `ResponseBody` of net/upstream, which the proxy reads at its own pace, this one sends out of the connection's
- * buffer, so that a whole answer costs no memory of its own.
+ * Carries a service's response into its stream: in one frame if it is complete within a moment, otherwise in chunks.
+ * `ResponseBody` in net/upstream serves the proxy, which reads at its own pace; this one sends directly from the
+ * connection's buffer, so that a complete response needs no other buffer.
  * @returns whether the connection can carry another request
  * @throws ConnectionBroken, ResponseSyntaxError, StreamEnded
  */
@@ -49,7 +48,7 @@ export async function pumpResponse(
   }
 }
 
-/** Sends the head with what there is of the body, `buffer[bodyStart, bodyEnd)`: as much of it as may be sent at once. */
+/** Sends the head with the first body bytes, as many from `buffer[bodyStart, bodyEnd)` as may be sent now. */
 async function respond(
   stream: RequestStream,
   buffer: Uint8Array,
@@ -99,7 +98,7 @@ async function pumpChunked(
   answer: ServiceResponse,
 ): Promise<boolean> {
   const { head } = answer, decoder = createChunkedDecoder();
-  // What has been decoded is gathered in place, right behind the head: data is never longer than its chunks.
+  // Decoded data is collected in place, right after the head, because it is never longer than its chunks.
   let gathered = head.end, taken = head.end, reading: Reading | null = null;
   const gather = (data: Uint8Array) => {
     connection.buffer.set(data, gathered);
@@ -119,7 +118,7 @@ async function pumpChunked(
   return await pumpChunks(stream, connection, decoder, await takeRead(connection, reading)) && head.keepAlive;
 }
 
-/** The rest of a chunked body. Returns whether nothing came behind it. */
+/** Carries the rest of a chunked body. Returns whether no byte followed it. */
 async function pumpChunks(
   stream: RequestStream,
   connection: UpstreamConnection,
@@ -155,7 +154,7 @@ async function pumpToClose(
   return false;
 }
 
-/** Gives the memory back however reading ends; not by `using`, which Node 22 cannot parse. */
+/** Releases the buffer however reading ends, without `using`, which Node 22 cannot parse. */
 async function readBulk<T>(bulk: Bulk, read: (bulk: Bulk) => Promise<T>): Promise<T> {
   try {
     return await read(bulk);
@@ -165,14 +164,14 @@ async function readBulk<T>(bulk: Bulk, read: (bulk: Bulk) => Promise<T>): Promis
 }
 
 /**
- * Reads a body that goes on, only while its visitor takes it: thousands who stall hold no memory here. A body that
- * trickles, as events do, is read into little.
+ * Reads a long body only while its visitor takes it, so that thousands of stalled visitors hold no buffer. A trickling
+ * body, such as server-sent events, gets a small buffer.
  */
 class Bulk {
   readonly #stream: RequestStream;
   readonly #connection: UpstreamConnection;
   #memory: Uint8Array<ArrayBuffer> | null = null;
-  /** Bytes read at a time: all that come, once a read has filled it. */
+  /** Bytes per read; grows once a read has filled the buffer. */
   #size: number;
 
   constructor(stream: RequestStream, connection: UpstreamConnection, size = SMALL) {
@@ -182,8 +181,8 @@ class Bulk {
   }
 
   /**
-   * The next piece, or null at the end of the connection. It is good until the next is asked for.
-   * @param limit bytes it may have at most
+   * Returns the next chunk, or null at the connection's end. It is valid until the next call.
+   * @param limit bytes at most
    * @throws ConnectionBroken, StreamEnded
    */
   async read(limit = Infinity): Promise<Uint8Array | null> {
@@ -195,7 +194,7 @@ class Bulk {
     const into = limit < memory.length ? memory.subarray(0, limit) : memory;
     const count = await this.#connection.readInto(into).catch(cut);
     if (count === memory.length && count < BULK) {
-      // What was read is still to be sent: it is left behind, and more room taken for the next.
+      // The caller still sends these bytes, so this buffer is left to it and the next read gets a larger one.
       this.#size = BULK;
       this.#memory = null;
     }
@@ -212,26 +211,26 @@ const LATER = -1;
 
 type Reading = Promise<number | null>;
 
-/** How many bytes a read brings, or LATER when it takes longer than `ms`, 0 for a turn of the event loop. */
+/** Returns the byte count of a read, or LATER if it takes longer than `ms`; 0 means one event loop iteration. */
 async function soon(reading: Reading, ms: number): Promise<number> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const later = new Promise<typeof LATER>((resolve) => {
     if (ms === ONE_TURN) setImmediate(resolve, LATER);
     else timer = setTimeout(resolve, ms, LATER);
   });
-  // Whoever gives up on a read takes its result later, a failure too.
+  // An abandoned read is awaited later, including its failure.
   reading.catch(() => {});
   const count = await Promise.race([reading, later]).catch(cut);
   clearTimeout(timer);
   return count ?? cut(null);
 }
 
-/** What a read that was given up on has brought; nothing if there was none. */
+/** Returns the bytes from an abandoned read; empty if there was none. */
 async function takeRead(connection: UpstreamConnection, reading: Reading | null): Promise<Uint8Array> {
   const count = reading === null ? 0 : await reading.catch(cut) ?? cut(null);
   return connection.buffer.subarray(connection.end - count, connection.end);
 }
 
 function cut(cause: unknown): never {
-  throw new ConnectionBroken("it closed the connection in the middle of its answer", { cause });
+  throw new ConnectionBroken("it closed the connection before its response was complete", { cause });
 }

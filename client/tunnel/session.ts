@@ -31,33 +31,33 @@ import {
 } from "../api/mod.ts";
 import type { Target } from "./target.ts";
 
-/** Requests that one session answers at a time, and upgrades besides; the relay has limits of its own. */
+/** Simultaneous requests in one session, and upgrades beside them; the relay has its own limits. */
 const MAX_STREAMS = 4096;
 const MAX_UPGRADES = 8192;
 const BEAT_MS = 1000;
 
-/** Which tunnel a session carries, where what comes is sent to, and who hears of it. */
+/** Options for one session. */
 export interface SessionOptions {
   connect: Connect;
   server: URL;
   tunnel: CarriedTunnel;
   target: Target;
-  /** The port that is exposed, for a persistent tunnel; its default one when left out. */
+  /** The exposed port of a persistent tunnel; its default port if absent. */
   port?: number;
-  /** Gives the opening up. */
+  /** Cancels the opening. */
   signal: AbortSignal;
-  /** For the opening; default 10 seconds. */
+  /** Time for the opening; 10 seconds by default. */
   timeoutMs?: number;
   events: SessionEvents;
-  /** The relay says that this session will end. */
+  /** The relay announces the session's end. */
   onGoAway(reason: GoAwayReason, text: string): void;
-  /** It has ended. */
+  /** The session has ended. */
   onEnd(reason: GoAwayReason, text: string): void;
 }
 
-/** Listeners for the events of a session. */
+/** Listeners for session events. */
 export interface SessionEvents {
-  /** A request has ended, or an upgrade was granted, which is reported again at its end. It may be set later. */
+  /** A request has ended, or an upgrade was granted, which is reported again at its end. May be set later. */
   onRequest?: ((request: CarriedRequest) => void) | undefined;
   /** The relay has a message for the user. */
   onNotice?(text: string): void;
@@ -65,36 +65,36 @@ export interface SessionEvents {
   onDefect?(error: unknown): void;
 }
 
-/** What the log and the summary know of a request. */
+/** A request as log and summary show it. */
 export interface CarriedRequest {
   method: string;
   /** Path and query. */
   path: string;
   status: number;
   durationMs: number;
-  /** Heads and bodies, both directions. */
+  /** Heads and bodies in both directions. */
   bytes: number;
-  /** Of an upgrade that was granted: whether this is its beginning or its end; null for all else. */
+  /** Beginning or end for a granted upgrade; null for other requests. */
   upgrade: "open" | "closed" | null;
-  /** The reason that the visitor got no response, or no complete one; null for all others. */
+  /** The reason for a missing or incomplete response; null otherwise. */
   reason: string | null;
 }
 
-/** The client's end of a running connection to the relay. */
+/** The client's end in a running session. */
 export interface ClientSession {
-  /** Requests being answered now, without upgrades that were granted. */
+  /** Open requests, without granted upgrades. */
   readonly active: number;
   /**
-   * Asks the relay for no more, and resolves when what was being answered has been, or when `signal` aborts. Upgrades may
-   * last for hours, and nobody waits for them.
+   * Announces that the client stops. Resolves when all open requests have ended, or when `signal` aborts. Upgrades may
+   * last for hours, so they do not count.
    */
   drain(signal: AbortSignal): Promise<void>;
-  /** Says goodbye and ends it. */
+  /** Announces the end to the relay and ends the session. */
   close(): void;
 }
 
 /**
- * Connects to the relay and answers what comes through the tunnel until the session ends.
+ * Connects to the relay and handles requests until the session ends.
  * @throws ApiUnreachable, ApiRefused, and for a user's tunnel LoginNeeded
  */
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
@@ -148,21 +148,21 @@ class WebSocketSession implements ClientSession {
   readonly #options: SessionOptions;
   readonly #socket: FrameSocket;
   readonly #mux: Mux;
-  /** Of one request after the other. */
+  /** Reused for each request. */
   readonly #head = new RequestHead();
   readonly #beat: ReturnType<typeof setInterval>;
-  /** Told when nothing is being answered. */
+  /** Called when no request is open. */
   #onIdle: (() => void) | null = null;
 
   constructor({ connection, rest }: UpgradedCall, options: SessionOptions) {
     this.#options = options;
     const { protocol, hostname } = options.server;
-    // A small answer waits behind what the system has of large ones.
+    // Keeps the system's send buffer short, because small responses wait behind its bytes.
     connection.limitUnsent?.();
     this.#socket = new FrameSocket({
       connection,
       rest,
-      // Inside TLS, and on this machine, nobody in between could be confused by what we send.
+      // Inside TLS and on this machine no intermediary can misread the payload, so a constant mask is safe.
       masking: protocol === "http:" && !isLoopbackHost(hostname) ? "random" : "zero",
       peer: "the server",
       onPayload: (bytes, start, end) => this.#mux.receive(bytes, start, end),
@@ -187,7 +187,7 @@ class WebSocketSession implements ClientSession {
     });
     this.#beat = setInterval(() => this.#mux.beat(), BEAT_MS);
     this.#socket.start();
-    // While the line is quiet; bulk would lengthen it.
+    // Measure now, while the connection is quiet.
     this.#mux.measureRoundTrip();
   }
 
@@ -244,7 +244,7 @@ class WebSocketSession implements ClientSession {
   ): void {
     const { onRequest } = this.#options.events;
     if (onRequest === undefined) return;
-    // A visitor who disconnects amid a response got no complete one, although its status was sent.
+    // A visitor who disconnects early got no complete response, although its status was sent.
     const isCut = stream.status === 0 || (upgrade === null && isGone(stream.ended));
     onRequest({
       method,
@@ -258,7 +258,7 @@ class WebSocketSession implements ClientSession {
   }
 }
 
-/** Receives the remaining events of a stream that was reset. */
+/** Ignores the remaining events after a reset. */
 const IGNORE: StreamHandler = { onData() {}, onReset() {} };
 
 function statusOfReset(reason: ResetReason | null): number {
@@ -277,7 +277,7 @@ function statusOfReset(reason: ResetReason | null): number {
 
 const isGone = (reason: ResetReason | null) => reason === ResetReason.cancelled || reason === ResetReason.sessionLost;
 
-/** Returns the reason for a missing or incomplete response, in the words that the relay shows the visitor. */
+/** Returns the reason for a missing or incomplete response in the relay's words. */
 function explainReset(reason: ResetReason | null, text: string): string | null {
   if (reason === null || reason === ResetReason.none) return null;
   if (reason === ResetReason.cancelled) return "the visitor disconnected";
@@ -296,28 +296,28 @@ const RESET_REASONS: Readonly<Record<Exclude<ResetReason, 0 | 1>, string>> = {
   [ResetReason.internal]: "The client failed.",
 };
 
-/** No status of HTTP: what logs show for a visitor who left before the answer. */
+/** A status outside HTTP's range that logs use for a visitor who disconnected early. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /**
- * Reads `frame[start, end)` into `head`, which must be one whole head as a relay writes it and nothing else: HTTP/1.1, a
- * path, `host` first of the fields. Whatever two readers could read differently goes no further, whoever sent it.
+ * Reads `frame[start, end)` into `head`. It must be exactly one head as a relay writes it: HTTP/1.1, a path, `host` as
+ * the first field. Any ambiguity is refused, whoever sent it.
  * @throws RequestSyntaxError for all else, and for more than {@link MAX_FIELDS} fields
  */
 export function readRequestHead(head: RequestHead, frame: Uint8Array, start: number, end: number): void {
   const isWhole = head.parse(frame, start, end, MAX_FIELDS);
   if (!isWhole) throw new RequestSyntaxError("The head is cut short.");
   if (head.end !== end) throw new RequestSyntaxError("There are bytes after the blank line.");
-  if (head.minorVersion !== 1) throw new RequestSyntaxError("HTTP/1.1 is wanted.", 505);
+  if (head.minorVersion !== 1) throw new RequestSyntaxError("HTTP/1.1 is expected.", 505);
   if (head.targetStart !== head.methodEnd + 1) throw new RequestSyntaxError("The request target must be a path.");
   if (!head.isNamed(0, "host")) throw new RequestSyntaxError("The first field must be the host.");
 }
 
-/** A tunnel that sessions carry, and what proves the right to it. */
+/** A tunnel and the proof that this client may carry it. */
 export interface CarriedTunnel {
   readonly id: string;
-  /** The secret of an ephemeral tunnel, or where a user's token comes from: it ends sooner than a persistent tunnel. */
+  /** The secret for an ephemeral tunnel; the token source for a persistent one, because a token expires earlier. */
   readonly secret: string | TokenSource;
-  /** Unix milliseconds, by this machine's clock; null for a tunnel that lasts. */
+  /** Unix milliseconds by this machine's clock; null for a persistent tunnel. */
   readonly expiresAt: number | null;
 }

@@ -3,17 +3,20 @@ import { WriteQueue } from "../../net/upstream/mod.ts";
 import { yieldToEventLoop } from "../../common/event_loop.ts";
 import { type RequestStream, ResetReason } from "../../protocol/mod.ts";
 
-/** What an idle connection reads into: most messages of a WebSocket fit many times. */
+/** Buffer for an idle connection: most WebSocket messages are much smaller. */
 const SMALL = 4 * 1024;
 const LARGE = 64 * 1024;
-/** After so many small reads in a row it holds the small memory again. */
+/** Small reads in a row before the small buffer returns. */
 const QUIET_READS = 8;
-/** How long a service may take over what is left, once both sides have ended: the session tells no more of the stream. */
+/**
+ * Time for a service to read the rest after both directions ended, because the session reports no more about the
+ * stream.
+ */
 const LAST_WORDS_MS = 60_000;
 
 /**
- * Joins a stream and a connection that was upgraded: bytes go both ways as they are, each way ends on its own, and
- * either stops reading when the other side does not take what it has.
+ * Connects a stream and an upgraded connection. Bytes pass unchanged, each direction ends separately, and each stops
+ * reading while the other side does not take its bytes.
  */
 export class Splice {
   readonly #stream: RequestStream;
@@ -21,13 +24,13 @@ export class Splice {
   readonly #queue: WriteQueue;
   #memory = new Uint8Array(SMALL);
   #quietReads = 0;
-  /** The visitor's direction has ended, and all of it was written. */
+  /** The visitor's direction has ended, and all its bytes were written. */
   #sentAll = false;
   #visitorEnded = false;
   #serviceEnded = false;
   #lastWords: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param connection from the first byte behind the 101 on */
+  /** @param connection positioned at the first byte after the 101 */
   constructor(stream: RequestStream, connection: Connection) {
     this.#stream = stream;
     this.#connection = connection;
@@ -48,7 +51,7 @@ export class Splice {
         const sent = this.#stream.send(this.#memory, 0, count);
         if (sent < count) await this.#pass(sent, count);
         this.#fitMemory(count);
-        // What more comes while this leaves is read at once: a read costs more than the message it brings.
+        // Let more bytes arrive before the next read, because a read costs more than a small message.
         if (count < SMALL) await yieldToEventLoop();
       }
       this.#serviceEnded = true;
@@ -56,12 +59,12 @@ export class Splice {
       if (this.#sentAll) this.#connection.close();
       else if (this.#visitorEnded) this.#lastWords = setTimeout(() => this.abort(), LAST_WORDS_MS);
     } catch {
-      // A service that broke off, or a stream that ended; the latter has nobody left to tell.
+      // The service broke off, or the stream has ended and the reset has no effect.
       this.#break();
     }
   }
 
-  /** What the visitor sent. */
+  /** Passes bytes from the visitor to the service. */
   push(piece: Uint8Array, end: boolean): void {
     if (piece.length > 0) this.#queue.push(piece, piece.length);
     if (!end) return;
@@ -69,14 +72,14 @@ export class Splice {
     if (this.#queue.isEmpty) this.#onDrained();
   }
 
-  /** The stream was reset. */
+  /** Handles a reset. */
   abort(): void {
     clearTimeout(this.#lastWords);
     this.#queue.stop();
     this.#connection.close();
   }
 
-  /** Sends the rest of what was read, as fast as the visitor takes it. */
+  /** Sends the rest of a read as fast as the visitor takes it. */
   async #pass(start: number, end: number): Promise<void> {
     for (let at = start; at < end;) {
       if (this.#stream.room === 0 || this.#stream.ended !== null) await this.#stream.whenRoom();

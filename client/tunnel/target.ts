@@ -1,28 +1,28 @@
 import type { RequestHead } from "../../net/http1/mod.ts";
 import type { RequestStream, Stream, StreamHandler } from "../../protocol/mod.ts";
 
-/** One visitor request as it arrived in a session. */
+/** One visitor request in a session. */
 export interface TunnelRequest {
   readonly stream: RequestStream;
-  /** Its first field is the host. It is there, and so are its bytes, until `handle` returns. */
+  /** The head; its first field is the host. It is valid until `handle` returns, like its bytes. */
   readonly head: RequestHead;
   /** No body follows. */
   readonly bodyless: boolean;
-  /** It asks for an upgrade of its connection: after a 101 bytes go both ways. */
+  /** The request asks for an upgrade: after a 101 both directions carry bytes. */
   readonly upgrade: boolean;
 }
 
-/** What a tunnel leads to. */
+/** Handles the requests of a tunnel. */
 export interface Target {
-  /** Shown to the user: `http://localhost:3000`, or what is shared. */
+  /** The name for the user: `http://localhost:3000`, or the shared path. */
   readonly name: string;
-  /** Answers one request. Returns the handler of what follows on its stream. */
+  /** Handles one request. Returns the handler for later events on its stream. */
   handle(request: TunnelRequest): StreamHandler;
   /**
    * Accepts a raw stream, whose opening is valid during the call only. Returns the handler of its bytes. Without this
    * method the session refuses raw streams.
    */
   accept?(stream: Stream, opening: Uint8Array): StreamHandler;
-  /** Ends idle connections and whatever else it holds. */
+  /** Closes idle connections and other resources. */
   close(): Promise<void>;
 }

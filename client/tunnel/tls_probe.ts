@@ -1,12 +1,12 @@
 import type { Connect } from "../../net/connection/mod.ts";
 
-/** How long a handshake may take before the service is taken to speak something else. */
+/** Time for a handshake, after which the service is assumed to speak another protocol. */
 const PROBE_MS = 3000;
 
 /**
- * Finds out whether a service that does not answer HTTP speaks TLS, which is what people overlook.
- * @param found called once when it does
- * @returns asks, unless it was found out or is being asked
+ * Tests whether a service without HTTP responses speaks TLS, which users often overlook.
+ * @param found called once if it does
+ * @returns starts the test, unless one is running or has succeeded
  */
 export function createTlsProbe(connect: Connect, hostname: string, port: number, found: () => void): () => void {
   let isDone = false;
@@ -19,7 +19,7 @@ export function createTlsProbe(connect: Connect, hostname: string, port: number,
       connection.close();
       found();
     } catch {
-      // It does not; it may be another service by the next time.
+      // No TLS now; another service may listen there next time.
       isDone = false;
     }
   };

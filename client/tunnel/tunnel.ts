@@ -7,63 +7,66 @@ import { ApiRefused, LoginNeeded } from "../api/mod.ts";
 import { type CarriedTunnel, type ClientSession, openSession, type SessionEvents } from "./session.ts";
 import type { Target } from "./target.ts";
 
-/** How long answers under way may take to their end once the tunnel is stopped. */
+/** Time for open requests to end after the tunnel is stopped. */
 const DRAIN_MS = 5000;
 
-/** What happens to a running tunnel, for whoever shows it. */
+/** Listeners for tunnel events. */
 export interface TunnelEvents extends SessionEvents {
   onConnected(): void;
-  /** The session broke, or the relay restarts; the next attempt comes after `delayMs`. */
+  /** The session broke, or the relay restarts; the next attempt starts after `delayMs`. */
   onReconnecting(reason: string, delayMs: number): void;
-  /** It was stopped, and waits for as many answers under way, `ms` at the most. */
+  /** The tunnel was stopped and waits for `active` open requests, at most `ms`. */
   onDraining(active: number, ms: number): void;
 }
 
-/** How a tunnel ended. */
+/** The end of a tunnel. */
 export interface TunnelEnd {
   cause: EndCause;
-  /** What the relay, or the login, says of it; may be empty. */
+  /** The relay's or the login's explanation; may be empty. */
   text: string;
 }
 
-/** Why a tunnel ended. */
+/** Causes of a tunnel's end. */
 export type EndCause =
   | "stopped"
   | "expired"
   | "exhausted"
   | "replaced"
   | "refused"
-  /** Switched off, suspended, or its user may not use it any more. */
+  /** The tunnel is switched off or suspended, or its user may not use it any more. */
   | "disabled"
-  /** The traffic of the user's month is used up. */
+  /** The user's traffic for this month is used up. */
   | "allowance"
   | "removed"
   /** The login has ended. */
   | "loggedOut";
 
-/** Which tunnel is carried, over as many sessions as it takes, and who hears of it. */
+/** Options for a tunnel that runs over consecutive sessions. */
 export interface RunTunnelOptions {
   connect: Connect;
   server: URL;
   tunnel: CarriedTunnel;
   target: Target;
-  /** The port that is exposed, for a persistent tunnel; its default one when left out. */
+  /** The exposed port of a persistent tunnel; its default port if absent. */
   port?: number;
-  /** Stops it. */
+  /** Stops the tunnel. */
   signal: AbortSignal;
-  /** For each attempt to connect; default 10 seconds. */
+  /** Time for each connection attempt; 10 seconds by default. */
   timeoutMs?: number;
   events: TunnelEvents;
 }
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5000;
-/** The relay's clock decides while it can be reached; ours, which may be a little ahead, ends it only after that. */
+/**
+ * The relay's clock decides while it is reachable. This machine's clock may be slightly ahead, so it ends the tunnel
+ * only after this time.
+ */
 const EXPIRY_GRACE_MS = 5000;
 
 /**
- * Keeps a tunnel connected under its URL until it is over: reconnects after every loss, and moves to a new session
- * when the relay drains while the old one finishes what it carries.
+ * Keeps a tunnel connected under its URL until it is over. It reconnects after every loss, and moves to a new session
+ * when the relay drains while the old session finishes its requests.
  * @throws ApiRefused, ApiUnreachable or LoginNeeded when the first attempt fails
  */
 export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
@@ -94,7 +97,7 @@ export async function runTunnel(options: RunTunnelOptions): Promise<TunnelEnd> {
   }
 }
 
-/** Lets the answers under way end. */
+/** Lets open requests end. */
 async function drain(sessions: ReadonlySet<ClientSession>, events: TunnelEvents): Promise<void> {
   const active = [...sessions].reduce((sum, session) => sum + session.active, 0);
   if (active === 0) return;
@@ -105,15 +108,15 @@ async function drain(sessions: ReadonlySet<ClientSession>, events: TunnelEvents)
   clearTimeout(timer);
 }
 
-/** How one session, or the attempt at one, came to its end. */
+/** The result after a session, or after a failed attempt. */
 interface Lost {
   reason: string;
   connected: boolean;
-  /** Set when there is no use in another attempt. */
+  /** Set if another attempt is useless. */
   end: EndCause | null;
 }
 
-/** Opens a session and resolves when a new one is wanted, which for a relay that drains is before the old one ended. */
+/** Opens a session and resolves when another one is needed: at its end, or already when the relay drains. */
 async function connectOnce(
   options: RunTunnelOptions,
   sessions: Set<ClientSession>,
@@ -132,7 +135,7 @@ async function connectOnce(
       signal: stop,
       onGoAway: end,
       onEnd: (reason, text) => {
-        // It may end before its opening has come back to us.
+        // The session may end before `openSession` resolves.
         isOver = true;
         if (session !== null) sessions.delete(session);
         end(reason, text);
@@ -153,9 +156,9 @@ async function connectOnce(
   }
 }
 
-/** Statuses after which the tunnel will not come back. */
+/** Statuses after which the tunnel cannot return. */
 const GONE: ReadonlySet<number> = new Set([401, 403, 404, 410, 426]);
-/** What a client learns by them that missed the relay's word, as one may whose session broke off. */
+/** Error codes that a client receives if its session broke before the relay could send the reason. */
 const ENDS: ReadonlyMap<string, EndCause> = new Map<string, EndCause>([
   ["tunnel_expired", "expired"],
   ["tunnel_traffic_exhausted", "exhausted"],

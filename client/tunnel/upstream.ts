@@ -44,32 +44,32 @@ import {
 import { createTlsProbe } from "./tls_probe.ts";
 import { Splice } from "./splice.ts";
 
-/** Where the local service is, and how it is spoken to. */
+/** Options for a local service. */
 export interface UpstreamOptions {
-  /** Where the local service is, e.g. `http://localhost:3000`. Certificates of `https:` are not checked. */
+  /** The service's URL, for example `http://localhost:3000`. Certificates are not checked. */
   url: URL;
   connect: Connect;
-  /** The Host that the service sees; `null` keeps the one the visitor asked for, and all addresses as they are. */
+  /** The Host that the service receives; `null` keeps the visitor's Host and leaves all addresses unchanged. */
   hostHeader: string | null;
-  /** Makes links to these ports of this machine public in what the service answers; null leaves bodies as they are. */
+  /** Local ports whose links become public URLs in responses; null leaves bodies unchanged. */
   rewrite?: PublicPorts | null;
-  /** The service was found to be up or down: told when that changes. */
+  /** Called when the service becomes reachable or unreachable. */
   onReachable?(reachable: boolean, reason: string): void;
-  /** The service was found to speak TLS, although its URL says `http:`. Told once. */
+  /** Called once if the service speaks TLS although its URL starts with `http:`. */
   onTls?(): void;
 }
 
 /**
- * Of a burst of requests most can go out on a connection that another is done with: to open one for each costs more than
- * the requests, here and at the service, which has room for few that it has not accepted yet.
+ * Connections that may be opening simultaneously. In a burst most requests can reuse a connection; opening one each
+ * costs more than the requests, and the service's accept queue is short.
  */
 const DIALING = 16;
 /**
- * And no more than the service takes: 2,000 that its system opened at once, before it has accepted any, are 0.3 s that a
- * newcomer waits behind them. What a page asks for at once finds room; a slow service gets as many again each time.
+ * Connections without a first response. 2,000 connections that the system opened before the service accepts any delay a
+ * new one by 0.3 s. A page's requests fit; a slow service gets another batch after this time.
  */
 const UNHEARD = 64, UNHEARD_MS = 20;
-/** How many requests there are at a time is the session's to limit; each may have a connection. */
+/** The session limits simultaneous requests, and each may have a connection. */
 const LIMITS: PoolLimits = {
   perKey: Infinity,
   dialing: DIALING,
@@ -79,13 +79,13 @@ const LIMITS: PoolLimits = {
   idlePerKey: 256,
   idleMs: 30_000,
 };
-/** All connections lead to one service. */
+/** All connections lead to the same service. */
 const KEY = "";
 
-/** What all requests to one service share. */
+/** Shared state for all requests to one service. */
 interface Service {
   readonly pool: UpstreamPool;
-  /** @throws ConnectError when the service cannot be reached */
+  /** @throws ConnectError when the service is unreachable */
   connect(signal: AbortSignal): Promise<Connection>;
   readonly heads: RequestHeadWriter;
   readonly addresses: Addresses | null;
@@ -94,7 +94,7 @@ interface Service {
   onNoHttp(): void;
 }
 
-/** A service on this machine, over keep-alive connections that carry heads and bodies as they are. */
+/** Creates a target for a service on this machine. Keep-alive connections carry heads and bodies unchanged. */
 export function createUpstream(options: UpstreamOptions): Target {
   const { url, connect, hostHeader, rewrite = null, onReachable, onTls } = options;
   const isTls = url.protocol === "https:";
@@ -123,20 +123,20 @@ export function createUpstream(options: UpstreamOptions): Target {
   };
 }
 
-/** The visitor's address, as the relay tells it. */
-function whoseIs(head: RequestHead): string {
+/** Returns the visitor's address that the relay reports. */
+function readVisitor(head: RequestHead): string {
   const field = head.find("x-forwarded-for");
   return field < 0 ? "" : head.value(field);
 }
 
 /**
- * The same in a head as the service gets it, for the few requests that are sent once more: the head that came is not there
- * any more. Nobody's where that cannot be read again, with a Host of the user's own making.
+ * Returns the visitor's address from a written head, for the few requests that are sent again after their own head was
+ * overwritten. Returns an empty text if the user's own Host makes the head unreadable.
  */
-function whoseWas(written: Uint8Array): string {
+function rereadVisitor(written: Uint8Array): string {
   const head = new RequestHead();
   try {
-    return head.parse(written, 0, written.length, MAX_FIELDS) ? whoseIs(head) : "";
+    return head.parse(written, 0, written.length, MAX_FIELDS) ? readVisitor(head) : "";
   } catch (error) {
     if (error instanceof RequestSyntaxError) return "";
     throw error;
@@ -145,16 +145,16 @@ function whoseWas(written: Uint8Array): string {
 
 const CONTINUE = 100;
 
-/** One request on its way through the local service. */
+/** Carries one request to the local service and its response back. */
 class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts {
   readonly method: string;
   readonly upgrade: boolean;
   readonly #stream: RequestStream;
   readonly #service: Service;
   readonly #body: BodyWriter | null;
-  /** The connection whose answer is complete while the end of this request is being written. */
+  /** The connection whose response is complete while the request's last bytes are being written. */
   #leaving: UpstreamConnection | null = null;
-  /** The head as the service gets it. */
+  /** The head as the service receives it. */
   readonly #head: Uint8Array;
   readonly #base: PublicBase | null;
   readonly #rewriting: RewrittenExchange | null;
@@ -176,16 +176,16 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     if (this.#body !== null) stream.expect(head.length);
     const idle = service.pool.take(KEY);
     this.#head = service.heads.write(request, idle?.scratch ?? null, this.#rewriting?.edits);
-    if (idle === null) this.#connect(whoseIs(head));
+    if (idle === null) this.#connect(readVisitor(head));
     else this.#send(idle);
   }
 
-  /** Only what is written gives credit back to the relay. */
+  /** Only written bytes give credit to the relay. */
   onBodyWritten(bytes: number): void {
     this.#stream.consumed(bytes);
   }
 
-  /** A service may answer and close before it has read the body: its answer, or the lack of one, is what counts. */
+  /** A service may respond and close before it reads the whole body. Its response decides, or the missing response. */
   onBodyFailed(error: Error): void {
     this.#leaving?.close();
     if (error instanceof BodyLengthError) this.#fail(error);
@@ -214,12 +214,12 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     this.#connection?.close();
   }
 
-  /** @param whose request it is */
-  async #connect(whose: string): Promise<void> {
+  /** @param visitor the visitor's address, for fair queueing */
+  async #connect(visitor: string): Promise<void> {
     const { signal } = this.#connecting = new AbortController();
     try {
       const ending = new SignalEnding(signal, () => signal.reason);
-      const connection = await this.#service.pool.open(KEY, () => this.#service.connect(signal), ending, whose);
+      const connection = await this.#service.pool.open(KEY, () => this.#service.connect(signal), ending, visitor);
       this.#service.setReachable(true, "");
       if (this.#stream.ended === null) this.#send(connection);
       else connection.close();
@@ -228,7 +228,10 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     }
   }
 
-  /** From here to {@link onRead} there is no `await`: most requests are small, and each costs as much as parsing one. */
+  /**
+   * There is no `await` from here to {@link onRead}: most requests are small, and each await costs as much as parsing
+   * one.
+   */
   #send(connection: UpstreamConnection): void {
     this.#connection = connection;
     if (this.#body === null) connection.send(this.#head);
@@ -247,7 +250,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     }
   }
 
-  /** The final head as far as it is there; those of 1xx before it are passed on. */
+  /** Returns the final head if it is complete, and passes on the interim responses before it. */
   #parseHead(connection: UpstreamConnection): ResponseHead | null {
     for (;;) {
       const head = connection.parseHead(this);
@@ -257,7 +260,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     }
   }
 
-  /** `100 Continue` is between the service and us; and there is an end to what a visitor is told in between. */
+  /** `100 Continue` concerns only this connection, and the number of interim responses is limited. */
   #inform(buffer: Uint8Array, head: ResponseHead): void {
     if (head.status === CONTINUE || ++this.#interims > MAX_INTERIM) return;
     const { block, blockStart, blockEnd } = this.#toResponse(buffer, head);
@@ -292,7 +295,7 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     pump.then((clean) => this.#finish(connection, clean)).catch((error) => this.#fail(error));
   }
 
-  /** Returns the answer to send when its body passes as it is; null when it is on its way, rewritten. */
+  /** Returns the response to send if its body stays unchanged; null if a rewritten one is on its way. */
   #rewrite(
     connection: UpstreamConnection,
     answer: ServiceResponse,
@@ -310,29 +313,32 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     return null;
   }
 
-  /** From here on both directions are bytes. */
+  /** From here on both directions carry bytes. */
   #switch(connection: UpstreamConnection, { head, block, blockStart, blockEnd }: ServiceResponse): void {
     connection.start = head.end;
-    // The visitor may answer at once: what comes then must find its way.
+    // The visitor may send bytes at once, so the splice must exist before the response.
     this.#splice = new Splice(this.#stream, connection.detach());
     this.#stream.respond(head.status, block, blockStart, blockEnd, NOTHING, 0, 0, false);
     void this.#splice.run();
   }
 
-  /** An idle connection may end just as a request goes out: what can be sent twice is (RFC 9110, section 9.2.2). */
+  /**
+   * An idle connection may close just as a request goes out. Idempotent requests are sent again (RFC 9110, section
+   * 9.2.2).
+   */
   onBroken(connection: UpstreamConnection, cause?: unknown): void {
     const mayRetry = connection.isKept && this.#body === null && this.#stream.ended === null &&
       this.#interims === 0 && IDEMPOTENT.has(this.method);
     connection.close();
-    if (mayRetry) this.#connect(whoseWas(this.#head));
+    if (mayRetry) this.#connect(rereadVisitor(this.#head));
     else this.#fail(new ConnectionBroken("it closed the connection", { cause }));
   }
 
-  /** The answer is complete. The connection goes on only when nothing of this request is left on it. */
+  /** The response is complete. The connection is reused only if no byte from this exchange remains on it. */
   #finish(connection: UpstreamConnection, clean: boolean): void {
     const isSent = this.#body === null || this.#body.complete;
     this.#connection = null;
-    // A service on this machine often answers before its read of the body's end has come back to us as written.
+    // A local service often responds before this side learns that the body's last bytes were written.
     if (clean && this.#body?.isLeaving) {
       this.#leaving = connection;
       return;

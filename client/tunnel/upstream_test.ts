@@ -86,7 +86,7 @@ for (const framing of ["content-length: 100", "transfer-encoding: chunked"]) {
     assert.equal(visitor.state, "open");
     connections[0].end();
     const { state } = await visitor.until();
-    assert.equal(state, `reset ${ResetReason.broken}: it closed the connection in the middle of its answer`);
+    assert.equal(state, `reset ${ResetReason.broken}: it closed the connection before its response was complete`);
     await stop();
   });
 }

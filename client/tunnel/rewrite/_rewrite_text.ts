@@ -4,33 +4,33 @@ import { LinkRewriter } from "./link_rewriter.ts";
 import { Links } from "./links.ts";
 import { exposeSeveral } from "./public_ports.ts";
 
-/** For the tests: a service on port 3000 of `https://app-x1.t.example`, whose ports 4000, 80 and 443 are public too. */
+/** A test service on port 3000 behind `https://app-x1.t.example`, whose ports 4000, 80 and 443 are public too. */
 const PORTS = exposeSeveral({ defaultPort: 3000, allowed: [4000, 80, 443] });
 const OWN = { port: 3000, scheme: "http", authorities: new Set(["shop.test:3000"]) };
 const GRAMMAR = new LinkGrammar(["shop.test"]);
 
-/** Where the visitor is that links are written for. */
+/** The visitor that links are written for. */
 export interface RewriteTextOptions {
-  /** What visitors come to; `app-x1.t.example`, by https, when not given. */
+  /** The visitor's host; `app-x1.t.example` with https by default. */
   base?: string;
   isSecure?: boolean;
 }
 
-/** A rewriter as one answer gets it, for the ports of the tests. */
+/** Returns a rewriter for one response and the test ports. */
 export function createTestRewriter(
   { base = "app-x1.t.example", isSecure = true }: RewriteTextOptions = {},
 ): LinkRewriter {
   return new LinkRewriter(GRAMMAR, new Links(PORTS, OWN, base, isSecure));
 }
 
-/** The text, one character a byte, rewritten whole. */
+/** Returns the rewritten text; each character is one byte. */
 export function rewriteText(text: string, options?: RewriteTextOptions): string {
   const rewriter = createTestRewriter(options);
   const passed = rewriter.push(encodeLatin1(text)), last = rewriter.end();
   return decodeLatin1(passed, 0, passed.length) + decodeLatin1(last, 0, last.length);
 }
 
-/** The same in pieces, and the most bytes that were held. */
+/** Rewrites a text in chunks. Returns the result and the largest number of held bytes. */
 export function rewritePieces(pieces: readonly string[]): { text: string; mostHeld: number } {
   const rewriter = createTestRewriter();
   let text = "", mostHeld = 0;

@@ -10,43 +10,43 @@ interface WrittenRequest {
   readonly upgrade: boolean;
 }
 
-/** Where the value of a field lies, without the white space around it. */
+/** The value in a field line, without the white space around it. */
 export interface ValueAt {
   readonly start: number;
   readonly end: number;
 }
 
-/** A value of a request's head that gives way to another: `frame[start, end)`. */
+/** A replacement for `frame[start, end)` in a request's head. */
 export interface Edit extends ValueAt {
   readonly bytes: Uint8Array;
 }
 
 /**
- * Keeps the public URL and the local service's own address apart, in both directions, when the service sees its own
- * Host: what a request says of where it comes from must agree with that, or frameworks take it for a foreign one; and
- * where an answer sends a browser must be where the browser can go.
+ * Translates between the public URL and the local service's address, in both directions, when the service receives its
+ * own Host. A request must name one origin consistently, or frameworks reject it; a response must send the browser to
+ * an address that it can reach.
  */
 export class Addresses {
-  /** Host names, with a port or without, that mean the service, lower case. */
+  /** Lower-case names for the service, with and without a port. */
   readonly #authorities: ReadonlySet<string>;
   readonly #hostnames: ReadonlySet<string>;
   readonly #origin: Uint8Array;
   readonly #host: Uint8Array;
   readonly #proto: Uint8Array;
   readonly #findOther: FindOther;
-  /** The public host seen last, and its base as text: nearly always there is one. */
+  /** The last public host and its base as text: nearly always there is only one. */
   #lastHost: Uint8Array = new Uint8Array(0);
   #lastBases: PublicBase | null = null;
 
   /**
-   * @param service where the service is
-   * @param hostHeader the Host that it sees
-   * @param findOther finds what is public besides the service
+   * @param service the service's URL
+   * @param hostHeader the Host that the service receives
+   * @param findOther finds the public origin for another local address
    */
   constructor(service: URL, hostHeader: string, findOther: FindOther = () => null) {
     const { port } = service, hostname = hostHeader.replace(/:\d+$/, "");
     this.#hostnames = new Set([...LOCAL_NAMES, service.hostname, hostname].map((name) => name.toLowerCase()));
-    // A service behind a port mapping does not know the port it is reached at, and leaves it out.
+    // A service behind a port mapping does not know its port and omits it.
     const withPort = (name: string) => port === "" ? [name, `${name}:80`, `${name}:443`] : [name, `${name}:${port}`];
     this.#authorities = new Set([...[...this.#hostnames].flatMap(withPort), hostHeader.toLowerCase()]);
     const proto = service.protocol.slice(0, -1);
@@ -57,16 +57,16 @@ export class Addresses {
   }
 
   /**
-   * What must change in a request so that it agrees with its new Host: an Origin or a Referer that names the public
-   * URL. Frameworks hold an Origin to Host, or to X-Forwarded-Host and -Proto where they believe those, so beside such an
-   * Origin those name the service too.
-   * @returns null when nothing must
+   * Returns the changes that make a request agree with its new Host: an Origin or Referer that names the public URL.
+   * Frameworks compare an Origin with Host, or with X-Forwarded-Host and X-Forwarded-Proto if they trust those, so
+   * beside such an Origin these fields name the service too.
+   * @returns null if none is needed
    */
   editRequest(head: RequestHead): Edit[] | null {
     const { bytes } = head;
     const origin = findValue(head, "origin"), referer = findValue(head, "referer");
     if (origin === null && referer === null) return null;
-    // A relay puts the host first.
+    // A relay writes the host first.
     const host = readValue(head, 0);
     const edits: Edit[] = [];
     const originEnd = origin === null ? -1 : publicEnd(bytes, origin, host);
@@ -81,7 +81,7 @@ export class Addresses {
     return edits.length === 0 ? null : edits.sort((one, other) => one.start - other.start);
   }
 
-  /** The public URL that the request came to, for {@link editResponse}. */
+  /** Returns the request's public URL, for {@link editResponse}. */
   readBase(head: RequestHead): PublicBase {
     const { bytes } = head, host = readValue(head, 0), forwardedProto = findValue(head, "x-forwarded-proto");
     const isSecure = forwardedProto !== null && forwardedProto.end - forwardedProto.start === "https".length;
@@ -95,9 +95,9 @@ export class Addresses {
   }
 
   /**
-   * An answer's head with the public URL in the places of the service's.
+   * Returns a response's head in which the public URL replaces the service's address.
    * @param block reason phrase, CRLF, field lines: `block[start, end)`
-   * @returns null when it names the service nowhere, as most do
+   * @returns null if it does not name the service, as for most
    */
   editResponse(block: Uint8Array, start: number, end: number, base: PublicBase): Uint8Array | null {
     let edits: Edit[] | null = null;
@@ -111,7 +111,7 @@ export class Addresses {
   }
 
   #editLine(block: Uint8Array, start: number, end: number, base: PublicBase): Edit | null {
-    // The first letter tells most fields apart without a look at the rest.
+    // The first letter rules out most fields without further comparison.
     const candidates = NAMES[block[start] | 0x20];
     const name = candidates?.find((name) => isField(block, start, end, name));
     if (name === undefined) return null;
@@ -138,7 +138,7 @@ export class Addresses {
   }
 }
 
-/** The public URL of a request. */
+/** A request's public URL. */
 export interface PublicBase {
   readonly isSecure: boolean;
   /** Scheme, host and port, without a slash. */
@@ -148,27 +148,27 @@ export interface PublicBase {
   readonly hostname: string;
 }
 
-/** The public origin of `host:port`, when it is one that this machine's other services are known by; else null. */
+/** Returns the public origin for `host:port` if another local service has one; otherwise null. */
 export type FindOther = (authority: string, base: PublicBase) => string | null;
 
-/** Every name of this machine that a service may call itself by. */
+/** Names for this machine that a service may use for itself. */
 const LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
 
-/** Where a field can name the service: what comes before, then the authority of a URL. */
+/** Patterns for values that can name the service: a prefix, then a URL's authority. */
 const URL_AUTHORITY = String.raw`(?:https?:)?//([^/?#<>"'\\\s;,]+)`;
 const AT_START = new RegExp(`^([ \t]*)${URL_AUTHORITY}`, "i");
 const PLACES = {
   location: AT_START,
   "content-location": AT_START,
   "access-control-allow-origin": AT_START,
-  // Only the URL that is gone to: one in its query is the service's own affair.
+  // Only the redirect URL counts: a URL in its query belongs to the service.
   refresh: new RegExp(`(url[ \t]*=[ \t]*["']?)${URL_AUTHORITY}`, "i"),
   link: new RegExp(`(<)${URL_AUTHORITY}`, "gi"),
 };
 const COOKIE_DOMAIN = /(;[ \t]*domain[ \t]*=[ \t]*\.?)([^;\s]+)/i;
 type FieldName = keyof typeof PLACES | "set-cookie";
 
-/** The fields by the code of their first letter. */
+/** Field names by their first letter's code. */
 const NAMES: Readonly<Record<number, readonly FieldName[]>> = {
   [0x61]: ["access-control-allow-origin"],
   [0x63]: ["content-location"],
@@ -187,19 +187,19 @@ function isField(block: Uint8Array, start: number, end: number, name: string): b
   return true;
 }
 
-/** Where the value of the last field of that name lies. */
+/** Returns the value's position in the last field with this name. */
 function findValue(head: RequestHead, name: string): ValueAt | null {
   const field = head.find(name);
   return field < 0 ? null : readValue(head, field);
 }
 
-/** Where the value of the field line with that number lies. */
+/** Returns the value's position in the field line with this number. */
 export function readValue(head: RequestHead, field: number): ValueAt {
   const end = head.valueEnd(field), start = skipSpace(head.bytes, head.nameEnd(field) + 1, end);
   return { start, end: trimSpace(head.bytes, start, end) };
 }
 
-/** Offset behind the line's LF. */
+/** Returns the offset after the line's LF. */
 function lineEnd(block: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && block[at] !== LF) at++;
@@ -208,7 +208,7 @@ function lineEnd(block: Uint8Array, start: number, end: number): number {
 
 const SCHEMES = ["https://", "http://"];
 
-/** Offset behind scheme and host of a URL that names the public host, or -1 when it names another. */
+/** Returns the offset after scheme and host if a URL names the public host; otherwise -1. */
 function publicEnd(frame: Uint8Array, { start, end }: ValueAt, host: ValueAt): number {
   const scheme = SCHEMES.find((scheme) => startsWith(frame, start, end, scheme));
   if (scheme === undefined) return -1;
@@ -237,7 +237,7 @@ function isSame(frame: Uint8Array, { start, end }: ValueAt, bytes: Uint8Array): 
   return true;
 }
 
-/** A copy of `block[start, end)` with edits, which come in order. */
+/** Returns a copy of `block[start, end)` with edits, which must be in order. */
 export function applyEdits(block: Uint8Array, start: number, end: number, edits: readonly Edit[]): Uint8Array {
   const size = edits.reduce((sum, edit) => sum + edit.bytes.length - (edit.end - edit.start), end - start);
   const edited = new Uint8Array(size);
@@ -256,15 +256,15 @@ export function applyEdits(block: Uint8Array, start: number, end: number, edits:
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder();
 
-/** What of a visitor's head the service sees changed. */
+/** Options for the heads that the service receives. */
 export interface RequestHeadWriterOptions {
-  /** The Host that the service sees, or null for the visitor's own. */
+  /** The Host that the service receives, or null for the visitor's. */
   hostHeader: string | null;
-  /** What else must agree with it. */
+  /** Adapts the other fields to the Host. */
   addresses: Addresses | null;
 }
 
-/** Rewrites the few lines of a request's head that change on the way to the local service; the rest stays as it is. */
+/** Rewrites the few lines in a request's head that change on the way to the local service. */
 export class RequestHeadWriter {
   readonly #hostLine: Uint8Array | null;
   readonly #addresses: Addresses | null;
@@ -275,8 +275,8 @@ export class RequestHeadWriter {
   }
 
   /**
-   * @param scratch memory for the head, used when it is large enough; it must not change until it has been sent
-   * @param more values that change besides; of others than those that must agree with the Host
+   * @param scratch buffer for the head, used if it is large enough; it must not change until it was sent
+   * @param more additional edits, for values that {@link Addresses} does not change
    */
   write(request: WrittenRequest, scratch: Uint8Array | null, more: readonly Edit[] = NO_EDITS): Uint8Array {
     const { bytes, start, end, fieldsStart } = request.head;
@@ -285,7 +285,7 @@ export class RequestHeadWriter {
     const added = addedLine(request);
     const hostLine = this.#hostLine, hostEnd = hostLineEnd(request.head);
     const hostSize = hostLine === null ? hostEnd - fieldsStart : hostLine.length;
-    // The blank line at the end goes behind the added line.
+    // The blank line at the end moves after the added line.
     const fieldsEnd = end - 2;
     const lineSize = fieldsStart - start, fieldsAt = lineSize + hostSize;
     const size = fieldsAt + fieldsEnd - hostEnd + added.length + 2;
@@ -312,7 +312,7 @@ export class RequestHeadWriter {
   }
 }
 
-/** Offset behind the `host` line, which is the first one. */
+/** Returns the offset after the `host` line, which is the first. */
 function hostLineEnd(head: RequestHead): number {
   return head.valueEnd(0) + 2;
 }
@@ -321,7 +321,7 @@ const NOTHING = new Uint8Array(0);
 const NO_EDITS: readonly Edit[] = [];
 const CHUNKED = ENCODER.encode("transfer-encoding: chunked\r\n");
 
-/** A body without a length travels in chunks. */
+/** Returns the line that announces chunks for a body without a length. */
 function addedLine({ bodyless, upgrade, head }: WrittenRequest): Uint8Array {
   return bodyless || upgrade || head.hasLength || head.framing === "chunked" ? NOTHING : CHUNKED;
 }

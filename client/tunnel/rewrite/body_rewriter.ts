@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { CountedTexts } from "./flight.ts";
 import type { LinkRewriter } from "./link_rewriter.ts";
 
-/** Rewrites a body in pieces, but for texts in it that are counted. */
+/** Rewrites a body in chunks, except counted texts. */
 export class BodyRewriter {
   readonly #links: LinkRewriter;
   readonly #counted: CountedTexts | null;
@@ -12,7 +12,7 @@ export class BodyRewriter {
     this.#counted = counted;
   }
 
-  /** What can go on after these bytes: a part of them, where there is nothing to change, or memory of its own. */
+  /** Returns the bytes that can pass now: a view for unchanged bytes, otherwise a new array. */
   push(bytes: Uint8Array): Uint8Array {
     if (this.#counted === null) return this.#links.push(bytes);
     let isCounted = this.#counted.isCounted, from = 0;
@@ -26,7 +26,7 @@ export class BodyRewriter {
     return passed.length === 1 ? passed[0] : Buffer.concat(passed);
   }
 
-  /** What was held, once there is no more. */
+  /** Returns the held bytes at the end of the body. */
   end(): Uint8Array {
     return this.#links.end();
   }

@@ -1,34 +1,37 @@
 import { Buffer } from "node:buffer";
 
 /**
- * Finds counted texts in the stream of React server components ("flight"), on its own or inside of a page of Next. A row
- * `4:T4e2,…` says how many bytes follow: were a link in them changed, all that comes behind would be read wrongly, so
- * these bytes must stay as they are.
+ * Finds counted texts in a stream with React server components ("flight"), alone or inside a Next page. A row
+ * `4:T4e2,…` announces its byte count. A changed link in it would shift all later rows, so these bytes must stay
+ * unchanged.
  */
 export interface CountedTexts {
-  /** The offsets at which the next bytes change from free to counted, or back; they begin as {@link isCounted} says. */
+  /**
+   * Returns the offsets where bytes change from free to counted, or back; the first bytes are as {@link isCounted}
+   * reports.
+   */
   scan(bytes: Uint8Array): number[];
-  /** Whether the next byte is one of a counted text. */
+  /** Whether the next byte belongs to a counted text. */
   readonly isCounted: boolean;
 }
 
-/** Of an answer with that type; null where there can be none. */
+/** Returns a finder for a response with this type; null if the type has no counted texts. */
 export function findCountedTexts(contentType: string): CountedTexts | null {
   const type = contentType.split(";", 1)[0].trim().toLowerCase();
   return type === "text/x-component" ? new Flight() : type === "text/html" ? new FlightInPage() : null;
 }
 
 const LF = 0x0a, QUOTE = 0x22, COMMA = 0x2c, COLON = 0x3a, BACKSLASH = 0x5c;
-/** Tags of rows that are counted: a text, and typed arrays. */
+/** Tags for counted rows: texts and typed arrays. */
 const COUNTED = new Set([..."TAOobUSsLlGgMmV"].map((tag) => tag.charCodeAt(0)));
-/** Hexadecimal digits of a length: no more than a number holds exactly. */
+/** Hexadecimal digits in a length, as many as a number holds exactly. */
 const MAX_DIGITS = 12;
 
-/** The rows of a stream, byte by byte. */
+/** Reads a stream's rows byte by byte. */
 class Rows {
   #state: "id" | "tag" | "length" | "line" = "id";
   #digits = "";
-  /** Bytes that the counted text still has. */
+  /** Remaining bytes in the counted text. */
   left = 0;
 
   take(byte: number): void {
@@ -47,7 +50,7 @@ class Rows {
 
   #count(): void {
     this.left = /^[\da-f]+$/.test(this.#digits) ? parseInt(this.#digits, 16) : 0;
-    // No line end comes behind such a row.
+    // No line end follows such a row.
     this.#state = "id";
     this.#digits = "";
   }
@@ -71,13 +74,13 @@ class Flight implements CountedTexts {
   }
 }
 
-/** Behind this a page has the next part of the stream, as a string of JSON. */
+/** A page holds the next part of the stream after this prefix, as a JSON string. */
 const PUSH = 'self.__next_f.push([1,"';
 
 class FlightInPage implements CountedTexts {
   readonly #rows = new Rows();
   #isInside = false;
-  /** Outside: the end of what came, which may be the beginning of a {@link PUSH}. Inside: an escape that is not whole. */
+  /** Outside a string: the last characters, which may begin a {@link PUSH}. Inside: an incomplete escape. */
   #rest = "";
 
   get isCounted(): boolean {
@@ -93,7 +96,7 @@ class FlightInPage implements CountedTexts {
     return changes;
   }
 
-  /** Returns the offset behind the next push, or the end. */
+  /** Returns the offset after the next push, or the end. */
   #findPush(text: string, at: number, changes: number[]): number {
     const known = this.#rest, ahead = known === "" && at === 0 ? text : known + text.slice(at);
     const found = ahead.indexOf(PUSH);
@@ -108,7 +111,7 @@ class FlightInPage implements CountedTexts {
     return end;
   }
 
-  /** Returns the offset behind the string, or the end. */
+  /** Returns the offset after the string, or the end. */
   #scanString(text: string, start: number, changes: number[]): number {
     for (let at = start; at < text.length; at++) {
       const code = text.charCodeAt(at), was = this.isCounted;
@@ -127,7 +130,7 @@ class FlightInPage implements CountedTexts {
     if (this.#rest.length < (isUnicode ? "\\u0000".length : 2)) return;
     const code = isUnicode ? parseInt(this.#rest.slice(2), 16) : this.#rest === "\\n" ? LF : 0;
     this.#rest = "";
-    // What counts is its length in UTF-8.
+    // A length counts UTF-8 bytes.
     const size = code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
     for (let index = 0; index < size; index++) this.#rows.take(code);
   }

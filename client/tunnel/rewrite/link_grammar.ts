@@ -1,17 +1,17 @@
 /**
- * What a link to the local host looks like, in every way that the text of an answer may spell it: `http://localhost:3000`,
+ * The grammar for links to the local host in every spelling that a response may use: `http://localhost:3000`,
  * `ws://127.0.0.1:3000`, `//[::1]:3000`, and the same inside JSON, HTML attributes and query strings, where `:` and `/`
- * are escaped. Texts have one character a byte; letters of both cases are alike.
+ * are escaped. A text has one character per byte; case is ignored.
  */
 
-/** `\x2f` and its like, behind so many backslashes: text inside of text doubles them. */
+/** `\x2f` and similar escapes with several backslashes, because text inside text doubles them. */
 const escaped = (hex: string) => [`\\\\u00${hex}`, `\\u00${hex}`, `\\\\x${hex}`, `\\x${hex}`];
-/** Percent-encoded, also twice, as in a URL within the query of a URL. */
+/** Percent-encoded once or twice, as in a URL inside a URL's query. */
 const percent = (hex: string) => [`%${hex}`, `%25${hex}`];
 
 /**
- * Every spelling, in lower case. A text has one reading: of a list none is the beginning of another, but for schemes and
- * hosts, where the longer one comes first; and what ends with another comes before it.
+ * All spellings in lower case. A text has only one reading: in a list no entry begins another, except schemes and
+ * hosts, where the longer one comes first; an entry that ends with another comes before it.
  */
 const COLONS = [":", ...percent("3a"), ...escaped("3a"), "&#x3a;", "&#58;"];
 const SLASHES = ["\\\\\\/", "\\\\/", "\\/", "/", ...percent("2f"), ...escaped("2f"), "&#x2f;", "&#47;"];
@@ -26,49 +26,49 @@ const LOCAL_HOSTS = [
   "%255b%253a%253a1%255d",
 ];
 const MAX_DIGITS = 5;
-/** Characters behind a link that tell whether it ends there. */
+/** Characters after a link that decide whether it ends there. */
 const LOOK_AHEAD = 3;
-/** Characters before a link that tell whether it begins there: `%2522`, `\u0022`. */
+/** Characters before a link that decide whether it begins there: `%2522`, `\u0022`. */
 export const LOOK_BEHIND = 6;
 
-/** A link up to its host and port, in a text: `text[start, end)`. */
+/** A link up to its host and port in a text: `text[start, end)`. */
 export interface Link {
   readonly start: number;
   readonly end: number;
-  /** In lower case; "" where it is left to the page: `//localhost:3000`, or to code: `scheme + "://localhost:3000"`. */
+  /** Lower case; "" if the page decides: `//localhost:3000`, or code: `scheme + "://localhost:3000"`. */
   readonly scheme: string;
   readonly hostStart: number;
-  /** In lower case, as spelled. */
+  /** Lower case, as spelled. */
   readonly host: string;
   readonly port: number | null;
-  /** How a colon is spelled there. */
+  /** The colon's spelling. */
   readonly colon: string;
 }
 
-/** The text ends before it can be told whether there is a link. */
+/** The text ends before the decision whether there is a link. */
 const CUT = -1;
 
 /** Finds links to the local host and to a service's own names. */
 export class LinkGrammar {
-  /** Finds each place where the host of a link may be: one character, which ends a slash, and the host. */
+  /** Matches every possible position for a link's host: one character, which ends a slash, and the host. */
   readonly anchor: RegExp;
-  /** Characters of the longest link, with what must be known behind it. */
+  /** Length of the longest link with the characters after it. */
   readonly maxLength: number;
   readonly #hosts: readonly string[];
 
-  /** @param ownHosts names besides those of the local host, in lower case */
+  /** @param ownHosts lower-case names beside those for the local host */
   constructor(ownHosts: readonly string[] = []) {
     this.#hosts = [...LOCAL_HOSTS, ...ownHosts].sort((one, other) => other.length - one.length);
-    // With a first character that few texts have often, the search runs at gigabytes a second.
+    // The first character is rare in most texts, so the search reaches gigabytes per second.
     this.anchor = new RegExp(`[/f;](?:${this.#hosts.map(quoteRegExp).join("|")})`, "gi");
     this.maxLength = [SCHEMES, COLONS, SLASHES, SLASHES, this.#hosts, COLONS].map(longest)
       .reduce((sum, length) => sum + length, MAX_DIGITS + LOOK_AHEAD);
   }
 
   /**
-   * The link with that host, `text[hostStart, hostEnd)`, which an {@link anchor} found; null when it is none, leads
-   * elsewhere, or begins before `from`.
-   * @param isFinal whether the text ends for good where it ends; else a link at its end is not whole
+   * Returns the link with the host `text[hostStart, hostEnd)` that an {@link anchor} found; null if it is no link,
+   * leads elsewhere, or begins before `from`.
+   * @param isFinal whether no more text follows; otherwise a link at its end is incomplete
    */
   read(text: string, from: number, hostStart: number, hostEnd: number, isFinal: boolean): Link | null {
     const second = spellingBefore(text, hostStart, SLASHES), secondAt = hostStart - second.length;
@@ -91,7 +91,7 @@ export class LinkGrammar {
     };
   }
 
-  /** Whether the text ends within what may become a link that begins at `at`. */
+  /** Whether the text ends inside a possible link that begins at `at`. */
   isCut(text: string, at: number): boolean {
     const scheme = tryRead(text, at, SCHEMES);
     if (scheme !== null && !mayBegin(text, at, true, true)) return false;
@@ -112,7 +112,7 @@ export class LinkGrammar {
   }
 }
 
-/** Whether a host is one of the local host's names, and not a service's own. */
+/** Whether a host names the local host, and not a service. */
 export function isLocalHost(host: string): boolean {
   return LOCAL_HOSTS.includes(host);
 }
@@ -122,10 +122,10 @@ const quoteRegExp = (text: string) => text.replace(/[.[\]]/g, "\\$&");
 
 const COLON = 0x3a, SLASH = 0x2f, BACKSLASH = 0x5c;
 
-/** What of the spellings ends before `end`, as it stands there; "" when none does. */
+/** Returns the spelling that ends before `end`; "" if there is none. */
 function spellingBefore(text: string, end: number, spellings: readonly string[]): string {
   const last = text.charCodeAt(end - 1);
-  // Nearly all are plain.
+  // Nearly all spellings are plain.
   if (last === COLON) return spellings === COLONS ? ":" : "";
   if (last === SLASH && text.charCodeAt(end - 2) !== BACKSLASH) return spellings === SLASHES ? "/" : "";
   const before = text.slice(Math.max(0, end - LONGEST_SPELLING), end).toLowerCase();
@@ -135,9 +135,9 @@ function spellingBefore(text: string, end: number, spellings: readonly string[])
 
 const LONGEST_SPELLING = longest([...COLONS, ...SLASHES, ...SCHEMES]);
 
-/** The length of the spelling that stands at `at`, CUT when the text ends within one, or null. */
+/** Returns the spelling's length at `at`, CUT if the text ends inside one, or null. */
 function tryRead(text: string, at: number, spellings: readonly string[]): number | null {
-  // Most of what follows a host is nothing of the kind.
+  // Most characters after a host are no colon.
   if (spellings === COLONS && !MAY_BE_COLON.test(text.charAt(at)) && at < text.length) return null;
   const here = text.slice(at, at + LONGEST_NAME).toLowerCase();
   for (const spelling of spellings) {
@@ -148,10 +148,10 @@ function tryRead(text: string, at: number, spellings: readonly string[]): number
 }
 
 const MAY_BE_COLON = /[:%\\&]/;
-/** Names of hosts have no more characters. */
+/** Longest host name in characters. */
 const LONGEST_NAME = 255;
 
-/** The character before a place, as it is meant: what an escape stands for. "" at the beginning of the text. */
+/** Returns the character before a position, decoded from an escape; "" at the beginning. */
 function charBefore(text: string, at: number): string {
   const code = text.charCodeAt(at - 1) | 0x20;
   const isHexOrLetter = (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a);
@@ -169,27 +169,27 @@ function mayBegin(text: string, at: number, hasScheme: boolean, hasColon: boolea
   return !(hasScheme ? NOT_BEFORE_SCHEME : hasColon ? NOT_BEFORE_COLON : NOT_BEFORE_SLASH).test(char);
 }
 
-/** A letter makes it another scheme; so does a plus: `git+http`. */
+/** A letter or a plus makes another scheme: `git+http`. */
 const NOT_BEFORE_SCHEME = /^[\da-z+]$/i;
-/** What can end a scheme, so that `redis://localhost:6379` is one of another kind. */
+/** Characters that can end another scheme, as in `redis://localhost:6379`. */
 const NOT_BEFORE_COLON = /^[\da-z+.-]$/i;
-/** What can end a scheme or a path, where two slashes begin no link. */
+/** Characters that can end a scheme or a path, after which two slashes begin no link. */
 const NOT_BEFORE_SLASH = /^[\da-z+.\-_~:/\\%@]$/i;
 
-/** How a colon is spelled where slashes are spelled like that. */
+/** Returns the colon's spelling that matches a slash's. */
 function colonLike(slash: string): string {
   const colon = slash.replace(/2f/i, (hex) => hex === "2F" ? "3A" : "3a").replace("47", "58");
   return colon.endsWith("/") ? ":" : colon;
 }
 
-/** What follows a host: the port and its colon, or neither. */
+/** The port after a host with its colon, or neither. */
 interface Port {
   readonly end: number;
   readonly number: number | null;
   readonly colon: string;
 }
 
-/** The port behind a host, CUT, or null where a colon has none behind it. */
+/** Returns the port after a host, CUT, or null for a colon without a port. */
 function readPort(text: string, hostEnd: number, isFinal: boolean): Port | typeof CUT | null {
   const colon = text.charCodeAt(hostEnd) === COLON ? 1 : tryRead(text, hostEnd, COLONS);
   if (colon === CUT && !isFinal) return CUT;
@@ -206,8 +206,8 @@ function readPort(text: string, hostEnd: number, isFinal: boolean): Port | typeo
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
 /**
- * Whether a link ends there, and does not go on and so lead elsewhere: `localhost:3000.example.com`, `localhost:30001`,
- * `localhost:3000@host`; null when that cannot be told yet.
+ * Whether a link ends there, and does not continue to another host: `localhost:3000.example.com`, `localhost:30001`,
+ * `localhost:3000@host`; null if more text is needed.
  */
 function endsThere(text: string, end: number, isFinal: boolean): boolean | null {
   const next = text.charAt(end);

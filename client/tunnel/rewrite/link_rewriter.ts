@@ -5,13 +5,13 @@ import { type Link, type LinkGrammar, LOOK_BEHIND } from "./link_grammar.ts";
 import type { Links } from "./links.ts";
 
 /**
- * Makes links to the local host public ones, in text that passes in pieces. What cannot be the beginning of a link goes
- * on at once; what can is held, less than a hundred bytes. Wherever the text is cut, the result is the same.
+ * Makes links to the local host public in text that arrives in chunks. A possible beginning of a link is held, less
+ * than a hundred bytes; all other text passes at once. The result does not depend on the chunk boundaries.
  */
 export class LinkRewriter {
   readonly #grammar: LinkGrammar;
   readonly #links: Links;
-  /** The last characters that went on, which tell where a link may begin. */
+  /** The last passed characters, which decide where a link may begin. */
   #before = "";
   #held = "";
 
@@ -20,22 +20,22 @@ export class LinkRewriter {
     this.#links = links;
   }
 
-  /** Bytes that wait for what comes. */
+  /** Bytes that wait for more text. */
   get held(): number {
     return this.#held.length;
   }
 
-  /** What can go on after these bytes: a part of them, where there is nothing to change, or memory of its own. */
+  /** Returns the bytes that can pass now: a view for unchanged text, otherwise a new array. */
   push(bytes: Uint8Array): Uint8Array {
     return this.#run(bytes, false);
   }
 
-  /** What was held, once there is no more. */
+  /** Returns the held bytes at the end of the text. */
   end(): Uint8Array {
     return this.#run(NOTHING, true);
   }
 
-  /** Passes bytes on as they are, behind what was held. */
+  /** Passes bytes unchanged, after the held ones. */
   pass(bytes: Uint8Array): Uint8Array {
     if (this.held === 0) return this.#remember(bytes);
     const held = this.end();
@@ -63,7 +63,7 @@ export class LinkRewriter {
     return output.join();
   }
 
-  /** Writes up to the last link that changed. Returns the offset behind it. */
+  /** Writes up to the last changed link. Returns the offset after it. */
   #rewrite(text: string, output: Pieces, isFinal: boolean): number {
     const { anchor } = this.#grammar;
     let at = this.#before.length;
@@ -85,7 +85,7 @@ export class LinkRewriter {
     return publicScheme + between + (portAt < 0 ? host : host.slice(0, portAt) + colon + host.slice(portAt + 1));
   }
 
-  /** Where what must be held begins: the end of the text, mostly. */
+  /** Returns the offset where text must be held, mostly its end. */
   #findCut(text: string, from: number): number {
     const first = Math.max(from, text.length - this.#grammar.maxLength);
     const base = Math.max(0, first - LOOK_BEHIND);
@@ -99,23 +99,23 @@ export class LinkRewriter {
 
 const NOTHING = new Uint8Array(0);
 
-/** Whether a link can begin with that character: a letter of a scheme, or a spelling of a colon or a slash. */
+/** Whether a link can begin with that character: a scheme's letter, or a spelling for a colon or slash. */
 function mayStart(code: number): boolean {
   const lower = code | 0x20;
   return lower === 0x68 || lower === 0x77 || code === 0x2f || code === 0x3a || code === 0x5c || code === 0x25 ||
     code === 0x26;
 }
 
-/** What goes on: parts of a text, of which most lies in `bytes`, and what is new. */
+/** Collects output: parts of a text, mostly from `bytes`, and new text. */
 class Pieces {
   readonly #text: string;
   readonly #bytesAt: number;
   readonly #bytes: Uint8Array;
-  /** Where each part of `bytes` begins and ends, or a text and -1. */
+  /** Start and end for each part in `bytes`, or a text and -1. */
   readonly #parts: [from: number | string, to: number][] = [];
   #size = 0;
 
-  /** @param bytesAt where in the text `bytes` begins */
+  /** @param bytesAt the text offset where `bytes` begins */
   constructor(text: string, bytesAt: number, bytes: Uint8Array) {
     this.#text = text;
     this.#bytesAt = bytesAt;

@@ -1,22 +1,22 @@
 import { isLocalHost, type Link } from "./link_grammar.ts";
 import type { PublicPorts } from "./public_ports.ts";
 
-/** What a service is known by besides the local host's names. */
+/** A service's names beside those of the local host. */
 export interface OwnHosts {
-  /** Its port. */
+  /** The service's port. */
   readonly port: number;
-  /** Its scheme, where a link leaves that to the page. */
+  /** The scheme for links that inherit the page's scheme. */
   readonly scheme: string;
-  /** Hosts as it names itself, with a port or without, in lower case: where it is, and the Host that it sees. */
+  /** Lower-case names for the service, with and without a port: its address and the Host that it receives. */
   readonly authorities: ReadonlySet<string>;
 }
 
-/** Where links lead, for the visitors of one public URL. */
+/** Finds link targets for visitors to one public URL. */
 export class Links {
   readonly isSecure: boolean;
   readonly #ports: PublicPorts;
   readonly #own: OwnHosts;
-  /** The host that visitors came to, with its port. */
+  /** The visitors' host with its port. */
   readonly #base: string;
   readonly #hosts = new Map<number, string | null>();
 
@@ -27,18 +27,18 @@ export class Links {
     this.isSecure = isSecure;
   }
 
-  /** The host, with its port, where a link leads; null when it stays as it is. */
+  /** Returns the public host and port for a link; null if it stays unchanged. */
   find({ host, port, scheme }: Link): string | null {
     if (isLocalHost(host)) return this.hostOf(port ?? this.defaultPort(scheme));
     return this.#own.authorities.has(port === null ? host : `${host}:${port}`) ? this.hostOf(this.#own.port) : null;
   }
 
-  /** The host at which a port of this machine is public, or null. */
+  /** Returns the public host for a local port, or null. */
   hostOf(port: number): string | null {
     const known = this.#hosts.get(port);
     if (known !== undefined) return known;
     const host = this.#ports.toPublic(port, this.#base);
-    // A stranger may write any number into a page.
+    // An untrusted page may contain any number, so the cache is limited.
     if (this.#hosts.size < MAX_HOSTS) this.#hosts.set(port, host);
     return host;
   }
@@ -47,12 +47,12 @@ export class Links {
     return this.#ports.known;
   }
 
-  /** The port of a URL that names none. */
+  /** Returns the port for a URL without one. */
   defaultPort(scheme: string): number {
     return DEFAULT_PORTS[scheme === "" ? this.#own.scheme : scheme];
   }
 
-  /** The scheme that visitors need in the place of a local one. */
+  /** Returns the public scheme that replaces a local one. */
   toPublicScheme(scheme: string): string {
     return `${scheme.startsWith("h") ? "http" : "ws"}${this.isSecure ? "s" : ""}`;
   }

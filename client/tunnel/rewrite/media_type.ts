@@ -1,6 +1,6 @@
 /**
- * Whether answers of a type are text that links can be rewritten in: HTML, CSS, scripts, JSON, XML, event streams,
- * manifests, plain text. Only where bytes below 0x80 are ASCII: UTF-16 and a few others pass as they are.
+ * Whether responses with a type are text whose links can be rewritten: HTML, CSS, scripts, JSON, XML, event streams,
+ * manifests, plain text. Bytes below 0x80 must be ASCII, so UTF-16 and a few others pass unchanged.
  * @param contentType the field's value
  */
 export function isRewritable(contentType: string): boolean {
@@ -9,12 +9,12 @@ export function isRewritable(contentType: string): boolean {
   return TEXT.test(type) && (charset === undefined || ASCII_BASED.test(charset.replace(/^"(.*)"$/, "$1")));
 }
 
-/** Whether a Content-Type is that of server-sent events, whose pieces must not wait for the next. */
+/** Whether a Content-Type names server-sent events, whose chunks must not wait for the next one. */
 export function isEventStream(contentType: string): boolean {
   return /^text\/event-stream\s*(?:;|$)/i.test(contentType);
 }
 
-/** `application/vnd.apple.mpegurl` and its like are playlists, whose entries are links. */
+/** `application/vnd.apple.mpegurl` and similar types are playlists, whose entries are links. */
 const TEXT = new RegExp(
   "^(?:text/.+|.+\\+(?:json|xml|yaml)|application/(?:(?:x-)?(?:json|javascript|ecmascript|yaml|ndjson|toml|mpegurl)|" +
     "xml|jsonl|json-seq|typescript|graphql|manifest|vnd\\.apple\\.mpegurl|x-www-form-urlencoded)|audio/(?:x-)?mpegurl|" +

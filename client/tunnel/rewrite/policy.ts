@@ -1,12 +1,12 @@
 import type { Links } from "./links.ts";
 
-/** A source of a Content-Security-Policy that names the local host: its scheme, host and port, which may be any. */
+/** Matches a source in a Content-Security-Policy that names the local host with any scheme, host and port. */
 const SOURCE =
   /(^|[\s;,])((?:https?|wss?):\/\/)?(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(\d{1,5}|\*))?(?=[\s;,/]|$)/gi;
 
 /**
- * A Content-Security-Policy in which the local host is public. A source for any port becomes one for each that is known
- * by its number.
+ * Returns a Content-Security-Policy in which the local host is public. A source for any port becomes one source per
+ * known port.
  */
 export function rewritePolicy(policy: string, links: Links): string {
   return policy.replace(SOURCE, (whole: string, before: string, prefix: string = "", _host: string, port = "") => {

@@ -1,14 +1,14 @@
-/** Which ports of this machine visitors reach, and under which host. Hosts have their port with them: `a.example:8443`. */
+/** Maps public local ports to hosts. A host includes its port: `a.example:8443`. */
 export interface PublicPorts {
-  /** Those that can be listed: all of them, but for a tunnel that allows any port. */
+  /** The ports that can be listed: all, unless the tunnel allows any port. */
   readonly known: readonly number[];
-  /** The host of a port, for who came to the host `base` of the same tunnel; null when the port is not public. */
+  /** Returns a port's host for a visitor to the host `base`; null if the port is not public. */
   toPublic(port: number, base: string): string | null;
-  /** The port that a host leads to, for who came to the host `base`; null when it is no host of the tunnel. */
+  /** Returns the port that a host leads to for a visitor to the host `base`; null for a host outside the tunnel. */
   toLocal(host: string, base: string): number | null;
 }
 
-/** Of a tunnel that leads to one port, whatever its host. */
+/** Returns the map for a tunnel that leads to one port, whatever its host. */
 export function exposeOne(port: number): PublicPorts {
   return {
     known: [port],
@@ -17,15 +17,18 @@ export function exposeOne(port: number): PublicPorts {
   };
 }
 
-/** Which ports of this machine visitors reach through a tunnel. */
+/** The local ports that a tunnel exposes. */
 export interface TunnelPorts {
-  /** What the tunnel's own host leads to. */
+  /** The port at the tunnel's own host. */
   defaultPort: number;
-  /** What else is reached, at `<label>--<port>`. */
+  /** The ports at `<label>--<port>`. */
   allowed: "all" | readonly number[];
 }
 
-/** Of a tunnel whose first label says the port: `<label>` the default one, `<label>--<port>` another. */
+/**
+ * Returns the map for a tunnel whose first label names the port: `<label>` for the default one, `<label>--<port>` for
+ * others.
+ */
 export function exposeSeveral({ defaultPort, allowed }: TunnelPorts): PublicPorts {
   const known = [...new Set([defaultPort, ...(allowed === "all" ? [] : allowed)])];
   const isPublic = (port: number) => known.includes(port) || (allowed === "all" && port >= 1 && port <= 65_535);
@@ -45,7 +48,7 @@ export function exposeSeveral({ defaultPort, allowed }: TunnelPorts): PublicPort
   };
 }
 
-/** A host of a tunnel: its label less the port in it, that port, and what comes behind the first label. */
+/** Splits a tunnel's host: its label without the port, the port, and the part after the first label. */
 function split(host: string): { label: string; port: number | null; rest: string } {
   const [, label, port, rest] = /^([^.:]*?)(?:--([1-9]\d{0,4}))?((?:[.:].*)?)$/.exec(host) ?? [, host, undefined, ""];
   return { label, port: port === undefined ? null : Number(port), rest };

@@ -10,7 +10,7 @@ import type { RewrittenExchange, RewrittenResponse } from "./rewriting.ts";
 
 const NOTHING = new Uint8Array(0);
 
-/** An answer that is being rewritten, and where it comes from. */
+/** A response that is being rewritten, with its source. */
 export interface RewritingResponse {
   readonly stream: RequestStream;
   readonly connection: UpstreamConnection;
@@ -20,9 +20,8 @@ export interface RewritingResponse {
 }
 
 /**
- * Sends an answer in one frame, with the length that it has now, when all of it is there and may be sent.
- * @returns whether it did; else {@link pumpRewritten} does
- * @throws ResponseSyntaxError when the head is too large
+ * Sends a response in one frame with its new length, if it is complete and may be sent now.
+ * @returns whether it was sent; otherwise call {@link pumpRewritten}
  */
 export function sendRewritten({ stream, connection, head, exchange, rewritten }: RewritingResponse): boolean {
   if (!connection.isWhole(head)) return false;
@@ -38,7 +37,7 @@ export function sendRewritten({ stream, connection, head, exchange, rewritten }:
 }
 
 /**
- * Carries an answer as it comes, rewritten, into its stream. How long it will be nobody knows.
+ * Carries a response into its stream, rewritten as it arrives. Its final length is unknown.
  * @returns whether the connection can carry another request
  * @throws ConnectionBroken, ResponseSyntaxError, StreamEnded
  */
@@ -72,14 +71,14 @@ async function pumpBody(
     }
     return await stream.write(rewriter.end());
   }
-  // Who waits for more of what is broken already may wait for long.
+  // Close at once, because more bytes for a broken body may take long to arrive.
   const recoding = { coding, rewriter, onBroken: () => connection.close() };
   await recode(readPieces(body), recoding, (bytes) => stream.write(bytes)).catch((error) => {
     throw isKnown(error) ? error : new ConnectionBroken(`what it sends is not ${coding}`, { cause: error });
   });
 }
 
-/** Bytes that are searched at a time: as text, larger ones cost the garbage collector more than all else. */
+/** Bytes per search: longer texts cost the garbage collector more than the search. */
 const SLICE = 64 * 1024;
 
 async function* readPieces(body: ResponseBody): AsyncGenerator<Uint8Array, void> {
@@ -100,5 +99,5 @@ const isKnown = (error: unknown) =>
 function explainBroken(error: unknown): unknown {
   return isKnown(error)
     ? error
-    : new ConnectionBroken("it closed the connection in the middle of its answer", { cause: error });
+    : new ConnectionBroken("it closed the connection before its response was complete", { cause: error });
 }

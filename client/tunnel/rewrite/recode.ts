@@ -6,30 +6,30 @@ import { type ContentEncoding, decodeLenient, isZlib } from "../../../net/body/c
 import { ByteSource } from "../../../net/body/gunzip.ts";
 import type { BodyRewriter } from "./body_rewriter.ts";
 
-/** Bytes that are coded at a time. */
+/** Output buffer for compression in bytes. */
 const CHUNK = 64 * 1024;
 const { constants } = zlib;
-/** What has been written can be read by the visitor at once. */
+/** Flushes, so that the visitor can read all bytes written so far. */
 const GZIP_FLUSH = { chunkSize: CHUNK, flush: constants.Z_SYNC_FLUSH };
 const BROTLI_FLUSH = {
   chunkSize: CHUNK,
   flush: constants.BROTLI_OPERATION_FLUSH,
-  // As quick as gzip's usual level and smaller; the usual level of brotli is made for files that are packed once.
+  // As fast as gzip's default level and smaller. Brotli's default level suits files that are compressed once.
   params: { [constants.BROTLI_PARAM_QUALITY]: 4 },
 };
 
-/** A coded body: how it is coded, and what rewrites its text. */
+/** A compressed body: its content encoding, and the rewriter for its text. */
 export interface Recoding {
   readonly coding: ContentEncoding;
   readonly rewriter: Pick<BodyRewriter, "push" | "end">;
-  /** The body is not of that coding: nobody needs the rest. */
+  /** The body does not have that content encoding, so its rest is useless. */
   onBroken(): void;
 }
 
 /**
- * Rewrites a coded body: takes the coding off and puts it on again, as it comes. Ends with the last of `pieces`, and asks
- * for more of them only as `write` resolves.
- * @throws what either end throws, and an error of zlib when the body is not of that coding
+ * Rewrites a compressed body: decompresses, rewrites and compresses it as it arrives. It ends with the last chunk in
+ * `pieces`, and reads more only when `write` resolves.
+ * @throws errors of both ends, and a zlib error if the body does not have that content encoding
  */
 export async function recode(
   pieces: AsyncIterable<Uint8Array>,

@@ -4,18 +4,17 @@ import { type Edit, readValue } from "./addresses.ts";
 import { findCoding } from "../../../net/body/content_encoding.ts";
 import { restoreTags } from "./tags.ts";
 
-/** The public hosts of a tunnel, as its other ports' requests name them. */
+/** The tunnel's public hosts for its other ports. */
 export interface Origins {
-  /** The local origin behind a public host of this tunnel other than the request's own; null for all else. */
+  /** Returns the local origin behind another public host in this tunnel; otherwise null. */
   toLocal(host: string): string | null;
 }
 
 /**
- * What must change in a request so that its answer can be rewritten, and so that the service knows what it is told:
- * codings that we cannot take off are not asked for, tags are its own, and what another port of the tunnel sends says so
- * by its local origin.
- * @param origins null when the service sees public addresses as they are
- * @param restored takes each tag that became the service's own
+ * Returns the changes that let a response be rewritten: unsupported content encodings are removed, entity tags become
+ * the service's own, and requests from the tunnel's other ports name their local origin.
+ * @param origins null if the service receives public addresses unchanged
+ * @param restored receives each tag that became the service's own
  */
 export function editRequest(head: RequestHead, origins: Origins | null, restored: Set<string>): Edit[] {
   const edits: Edit[] = [];
@@ -30,7 +29,7 @@ export function editRequest(head: RequestHead, origins: Origins | null, restored
 
 type Change = (value: string) => string;
 
-/** The length of a name tells most fields apart. */
+/** The name's length rules out most fields. */
 function findChange(
   head: RequestHead,
   field: number,
@@ -55,7 +54,7 @@ function findChange(
   }
 }
 
-/** Leaves the codings that can be taken off and put on again. */
+/** Returns the content encodings that this program can decode and encode again. */
 function narrowCodings(value: string): string {
   const items = value.split(",");
   const kept = items.filter((item) => {

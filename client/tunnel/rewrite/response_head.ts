@@ -5,7 +5,7 @@ import { rewritePolicy } from "./policy.ts";
 import { type ContentEncoding, findCoding } from "../../../net/body/content_encoding.ts";
 import { markTag, type RestoredTags } from "./tags.ts";
 
-/** A head as it travels, reason phrase, CRLF, field lines, to be looked through and changed. */
+/** A parsed head as it travels (reason phrase, CRLF, field lines) that can be changed. */
 export class RewrittenHead {
   readonly #lines: string[];
 
@@ -13,17 +13,20 @@ export class RewrittenHead {
     this.#lines = decodeLatin1(block, start, end).split(CRLF);
   }
 
-  /** "" when there is none. */
+  /** Empty without that field. */
   get contentType(): string {
     return this.#values("content-type")[0] ?? "";
   }
 
-  /** The coding of a body whose links can be rewritten, "identity" for none; null when it must pass as it is. */
+  /**
+   * Returns the content encoding for a body whose links can be rewritten, "identity" for none; null if it must pass
+   * unchanged.
+   */
   findRewritableCoding(status: number): ContentEncoding | "identity" | null {
     if (status === PARTIAL_CONTENT) return null;
     const type = this.#values("content-type");
     if (type.length !== 1 || !isRewritable(type[0])) return null;
-    // Event streams say it so that nobody on the way holds them back, which we do not.
+    // Event streams set this so that intermediaries do not buffer; rewriting does not buffer.
     const noTransform = this.#values("cache-control").some((value) =>
       /(?:^|[\s,])no-transform(?:[\s,]|$)/i.test(value)
     );
@@ -33,14 +36,14 @@ export class RewrittenHead {
     return codings.length === 1 ? findCoding(codings[0]) : null;
   }
 
-  /** Makes hosts in what a browser is told of the page public; whatever the body is. */
+  /** Makes hosts in fields that browsers read public, whatever the body is. */
   rewriteFields(links: Links): void {
     this.#replace(/^content-security-policy(?:-report-only)?$/, (_name, value) => rewritePolicy(value, links));
   }
 
   /**
-   * Leaves out what is true only of the body as the service made it.
-   * @param length of the body as it will be, where that is known
+   * Removes fields that hold only for the service's own body.
+   * @param length the new body's length, if known
    */
   describeRewritten(length: number | null): void {
     this.#replace(OF_THE_BODY, (name) => name === "content-length" && length !== null ? String(length) : null);
@@ -62,7 +65,7 @@ export class RewrittenHead {
     return values;
   }
 
-  /** Gives fields another value, or none. */
+  /** Replaces or removes fields. */
   #replace(names: RegExp, change: (name: string, value: string) => string | null): void {
     for (const { index, name, value } of this.#fields().toReversed()) {
       const changed = names.test(name) ? change(name, value) : value;
@@ -72,7 +75,7 @@ export class RewrittenHead {
   }
 
   #fields(): { index: number; name: string; value: string }[] {
-    // The first line is the reason phrase, and behind the last CRLF there is nothing.
+    // The first line is the reason phrase, and no text follows the last CRLF.
     return this.#lines.slice(1, -1).map((line, index) => {
       const colon = line.indexOf(":");
       return { index: index + 1, name: line.slice(0, colon).toLowerCase(), value: line.slice(colon + 1).trim() };
@@ -82,10 +85,10 @@ export class RewrittenHead {
 
 const CRLF = "\r\n";
 const PARTIAL_CONTENT = 206;
-/** Its length, its digests, and that parts of it can be asked for. */
+/** Length, digests, and support for ranges. */
 const OF_THE_BODY = /^(?:content-length|content-md5|digest|content-digest|repr-digest|accept-ranges)$/;
 
-/** Trailer fields without those that are true only of the body as the service made it. */
+/** Returns trailer fields without those that hold only for the service's own body. */
 export function dropDigests(trailers: Uint8Array): Uint8Array {
   if (trailers.length === 0) return trailers;
   const lines = decodeLatin1(trailers, 0, trailers.length).split(CRLF);

@@ -10,22 +10,22 @@ import type { PublicPorts } from "./public_ports.ts";
 import type { ContentEncoding } from "../../../net/body/content_encoding.ts";
 import { editRequest } from "./request_edits.ts";
 
-/** Where the service is that answers, and which links to it become public. */
+/** A service, and the links to it that become public. */
 export interface RewritingOptions {
-  /** Where the service is. */
+  /** The service's URL. */
   readonly service: URL;
-  /** The Host that it sees; null when that is the visitor's own. */
+  /** The Host that the service receives; null for the visitor's. */
   readonly hostHeader: string | null;
   readonly ports: PublicPorts;
 }
 
-/** Makes links to the local host in the answers of one service public. */
+/** Makes local links in a service's responses public. */
 export class Rewriting {
   readonly #grammar: LinkGrammar;
   readonly #own: OwnHosts;
   readonly #ports: PublicPorts;
   readonly #isTranslated: boolean;
-  /** Of the public URL that was seen last: nearly always there is one. */
+  /** Links for the last public URL: nearly always there is only one. */
   #last: { base: PublicBase; links: Links } | null = null;
 
   constructor({ service, hostHeader, ports }: RewritingOptions) {
@@ -47,7 +47,7 @@ export class Rewriting {
     return new RewrittenExchange(this.#grammar, this.#linksOf(base), edits, restored);
   }
 
-  /** The public origin of another local port that an answer's head names; null for all else. */
+  /** Returns the public origin for another local port that a response's head names; otherwise null. */
   findOrigin(authority: string, base: PublicBase): string | null {
     const [, host, port] = AUTHORITY.exec(authority.toLowerCase()) ?? [];
     if (host === undefined || !isLocalHost(host)) return null;
@@ -72,13 +72,13 @@ export class Rewriting {
 
 const NOT_MODIFIED = 304;
 
-/** `localhost:4000` and its like. */
+/** Matches `localhost:4000` and similar names. */
 const AUTHORITY = /^(.+):(\d{1,5})$/;
 
-/** How an answer is rewritten. */
+/** A response's rewritten head. */
 export interface RewrittenResponse {
   readonly head: RewrittenHead;
-  /** Of its body; null when that passes as it is, and the head has changed as far as it does. */
+  /** The body's content encoding; null if the body passes unchanged. */
   readonly coding: ContentEncoding | "identity" | null;
 }
 
@@ -89,9 +89,9 @@ export function isBodyRewritten(
   return answer.coding !== null;
 }
 
-/** One request and its answer. */
+/** One request and its response. */
 export class RewrittenExchange {
-  /** What changes in the request, in order. */
+  /** Changes to the request, in order. */
   readonly edits: readonly Edit[];
   readonly #grammar: LinkGrammar;
   readonly #links: Links;
@@ -104,7 +104,7 @@ export class RewrittenExchange {
     this.#restored = restored;
   }
 
-  /** @param block of a final answer: reason phrase, CRLF, field lines, `block[start, end)` */
+  /** @param block a final response's reason phrase, CRLF, field lines: `block[start, end)` */
   readHead(status: number, block: Uint8Array, start: number, end: number): RewrittenResponse {
     const head = new RewrittenHead(block, start, end);
     head.rewriteFields(this.#links);
@@ -113,7 +113,7 @@ export class RewrittenExchange {
     return { head, coding: status === NOT_MODIFIED ? null : coding };
   }
 
-  /** @param contentType of the body */
+  /** @param contentType the body's type */
   createRewriter(contentType: string): BodyRewriter {
     return new BodyRewriter(new LinkRewriter(this.#grammar, this.#links), findCountedTexts(contentType));
   }
