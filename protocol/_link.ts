@@ -6,7 +6,7 @@ import type { GoAwayReason } from "./reasons.ts";
 import type { MuxStream } from "./stream.ts";
 import { type HeadWriter, Opening, type StreamHandler, type Transport } from "./types.ts";
 
-/** One direction of a session in memory: messages wait here until the test delivers them. */
+/** One session direction in memory: messages wait here until the test delivers them. */
 class Wire implements Transport {
   /** Messages that were sent and not delivered, oldest first. */
   readonly messages: Uint8Array[] = [];
@@ -33,7 +33,7 @@ class Wire implements Transport {
   }
 }
 
-/** Options of a test session. */
+/** Options for a test session. */
 export interface LinkOptions {
   slow?: boolean;
   maxStreams?: number;
@@ -53,7 +53,7 @@ export class Link {
   readonly relay: Mux;
   readonly client: Mux;
   readonly overdraft: ByteBudget;
-  /** Every `onEnd` of both sides. */
+  /** Every `onEnd` from both sides. */
   readonly ends: { side: "relay" | "client"; reason: GoAwayReason; text: string }[] = [];
 
   constructor(options: LinkOptions = {}) {
@@ -77,7 +77,7 @@ export class Link {
     });
   }
 
-  /** Delivers the oldest message of one direction. Returns whether there was one. */
+  /** Delivers the oldest message in one direction. Returns whether there was one. */
   deliver(direction: "toClient" | "toRelay"): boolean {
     const message = this[direction].take();
     if (message === undefined) return false;

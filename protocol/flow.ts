@@ -9,11 +9,11 @@ import {
 } from "./limits.ts";
 
 /**
- * The rules of flow control, without I/O and without a clock: methods take the time and return the credit that their
- * caller must send. docs/protocol.md, section 6, describes them.
+ * The flow-control rules, without I/O and without a clock: methods take the time and return the credit that their
+ * caller must send. docs/reference/protocol.md, section 6, describes them.
  */
 
-/** A number of bytes to take from and give back to, inside a larger budget. */
+/** A byte count to take from and give back to, inside a larger budget. */
 export class ByteBudget {
   #left: number;
   readonly #above: ByteBudget | null;
@@ -35,7 +35,7 @@ export class ByteBudget {
     return taken;
   }
 
-  /** Takes all of `bytes` or none. Returns whether it took them. */
+  /** Takes all `bytes` or none. Returns whether it took them. */
   takeAll(bytes: number): boolean {
     const taken = this.take(bytes);
     if (taken < bytes) this.giveBack(taken);
@@ -49,36 +49,36 @@ export class ByteBudget {
   }
 }
 
-/** Window growth for all sessions of this process. */
+/** Window growth for all sessions in this process. */
 export const growthOfProcess = new ByteBudget(PROCESS_GROWTH);
-/** The overdraft for clients of all relay sessions of this process. */
+/** The overdraft for the clients in all relay sessions in this process. */
 export const overdraftOfProcess = new ByteBudget(PROCESS_OVERDRAFT);
 
-/** The budgets that the streams of one session share. */
+/** The budgets that one session's streams share. */
 export class SessionFlow {
-  /** Window growth of all streams. */
+  /** Window growth for all streams. */
   readonly growth: ByteBudget;
-  /** Bytes that streams of this side may still send beyond their credit. */
+  /** Bytes that this side's streams may still send beyond their credit. */
   overdraft = OVERDRAFT;
-  /** Bytes of the peer beyond the credit of their streams, less those paid back. */
+  /** The peer's bytes beyond its streams' credit, less those paid back. */
   peerOverdrawn = 0;
-  /** Upper bound of {@link peerOverdrawn}. */
+  /** Upper bound for {@link peerOverdrawn}. */
   #peerOverdraft: number;
   /** The budget that the peer's overdraft comes from while requests allow it; null if the peer always has it. */
   readonly #shared: ByteBudget | null;
   /** Open requests whose response may be overdrawn. */
   #overdrawing = 0;
-  /** Overdrawn bytes of streams that ended, by id: the peer pays them back later. */
+  /** Overdrawn bytes by stream id for ended streams: the peer pays them back later. */
   readonly #debts = new Map<number, number>();
 
-  /** @param shared null on a client, which has one relay; a relay has thousands of clients and needs a bound for all */
+  /** @param shared null on a client, which has one relay; a relay has many clients and needs a common bound */
   constructor(growth: ByteBudget, shared: ByteBudget | null) {
     this.growth = growth;
     this.#shared = shared;
     this.#peerOverdraft = shared === null ? OVERDRAFT : 0;
   }
 
-  /** Allows the response of a new request to be overdrawn, if the shared budget has enough. Returns whether it may. */
+  /** Allows a new request's response to be overdrawn, if the shared budget has enough. Returns whether it may. */
   allowOverdraft(): boolean {
     if (this.#peerOverdraft === 0 && !this.#shared!.takeAll(OVERDRAFT)) return false;
     this.#peerOverdraft = OVERDRAFT;
@@ -184,18 +184,18 @@ export class ReceiveWindow {
   #ungranted = 0;
   /** Bytes that arrived and were not passed on. */
   #waiting = 0;
-  /** Time of the last grant, or of the first byte; 0 before. */
+  /** Time at the last grant, or at the first byte; 0 before. */
   #grantedAt = 0;
   /** Nearly all arrived bytes were passed on at some time since the last grant. */
   #hasKeptUp = false;
-  /** The stream ended with all of the peer's bytes here: credit pays back the overdrawn ones. */
+  /** The stream ended after all the peer's bytes arrived: credit pays back the overdrawn ones. */
   #paysBack = false;
 
   constructor(session: SessionFlow) {
     this.#session = session;
   }
 
-  /** Bytes of the session's growth budget that this window holds. */
+  /** Bytes in this window from the session's growth budget. */
   get growth(): number {
     return this.#size - INITIAL_WINDOW;
   }
@@ -216,7 +216,7 @@ export class ReceiveWindow {
   pass(bytes: number, now: number, roundTripMs: number, isComplete: boolean): number {
     this.#waiting = Math.max(0, this.#waiting - bytes);
     this.#ungranted += bytes;
-    // Bytes arrive in bursts: half of a burst can wait here while the other half was passed on.
+    // Bytes arrive in bursts: half a burst can wait here while the other half was passed on.
     this.#hasKeptUp ||= this.#waiting <= this.#size / 4;
     if ((isComplete && this.#allowance >= 0) || this.#ungranted < this.#size / 2) return 0;
     const sinceMs = now - this.#grantedAt;
@@ -234,8 +234,8 @@ export class ReceiveWindow {
   }
 
   /**
-   * Grows at once for a body of `bytes`, up to `EASY_WINDOW`. Part of the session's growth stays reserved for streams whose
-   * readers have already read bytes.
+   * Grows at once for a body with `bytes`, up to `EASY_WINDOW`. Some growth stays reserved for streams whose readers
+   * have already read bytes.
    * @returns the credit to send
    */
   expect(bytes: number): number {
@@ -248,7 +248,7 @@ export class ReceiveWindow {
 
   /**
    * The stream has ended.
-   * @param isWhole whether all bytes of the peer arrived: those that wait count until they are passed on, and are paid back
+   * @param isWhole whether all the peer's bytes arrived: waiting ones count until they are passed on, and are paid back
    * @param keepsWaiting whether they stay here for their reader
    * @returns the credit to send
    */
@@ -287,7 +287,7 @@ export class ReceiveWindow {
     return credit;
   }
 
-  /** Fits the window to a reader who took half of it in `sinceMs`. Returns the change in bytes. */
+  /** Fits the window to a reader who took half the window in `sinceMs`. Returns the change in bytes. */
   #resize(sinceMs: number, roundTripMs: number): number {
     const { growth } = this.#session;
     if (sinceMs > SHRINK_AFTER_MS) {
@@ -296,7 +296,7 @@ export class ReceiveWindow {
       growth.giveBack(less);
       return -less;
     }
-    // If much of the window always waits here, the reader is the bottleneck, and a larger window would only hold more.
+    // If much data always waits here, the reader is the bottleneck, and a larger window would only hold more.
     if (sinceMs > GROW_WITHIN_MS || !this.#hasKeptUp || this.#size >= MAX_WINDOW) return 0;
     this.wantsRoundTrip = true;
     const isEasy = this.#size < EASY_WINDOW;
@@ -318,10 +318,10 @@ export class ReceiveWindow {
 const GROW_WITHIN_MS = 250;
 /** A window reaches its bound within a few round trips: 40 KiB, 200 KiB, 1000 KiB, 5000 KiB, 15 MiB. */
 const GROW_BY = 4;
-/** A window holds the bytes of this many round trips. One would suffice if each byte gave credit at once. */
+/** A window holds the bytes for this many round trips. One would suffice if each byte gave credit at once. */
 const ROUND_TRIPS = 3;
 const BURST_MS = 20;
 /** Up to this size, two steps, a window grows for any reader that keeps up, without a measured need. */
 const EASY_WINDOW = 25 * INITIAL_WINDOW;
-/** A reader that takes longer than this for half a window does not need a window of that size. */
+/** A reader that takes longer than this for half a window does not need that size. */
 const SHRINK_AFTER_MS = 2000;

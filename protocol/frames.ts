@@ -1,11 +1,11 @@
-/** Types and flags of frames. docs/reference/protocol.md describes them. */
+/** Frame types and flags. docs/reference/protocol.md describes them. */
 
 export const FrameType = {
   /** Relay to client: opens a stream. Payload: request line, field lines, blank line; any bytes on a raw stream. */
   request: 1,
   /** Client to relay: status (2), block length (2), block (reason phrase, CRLF, field lines), then body. */
   response: 2,
-  /** A chunk of a body, of an upgraded connection or of a raw stream. */
+  /** A chunk from a body, an upgraded connection or a raw stream. */
   data: 3,
   /** Field lines after a body. They end this direction. */
   trailers: 4,
@@ -24,9 +24,9 @@ export const FrameType = {
 /** A value of {@link FrameType}; any other value from a peer ends the session. */
 export type FrameType = typeof FrameType[keyof typeof FrameType];
 
-/** The last frame of this direction (REQUEST, RESPONSE, DATA). */
+/** The last frame in this direction (REQUEST, RESPONSE, DATA). */
 export const END = 1;
-/** The request asks for an upgrade of its connection (REQUEST). */
+/** The request asks for an upgrade (REQUEST). */
 export const UPGRADE = 2;
 /** The response may begin with bytes beyond its credit (REQUEST). */
 export const OVERDRAW = 4;

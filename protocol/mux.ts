@@ -33,14 +33,16 @@ import {
   type Transport,
 } from "./types.ts";
 
-/** One end of a session: its transport, its limits, and its listeners. */
+/** A session end's transport, limits and listeners. */
 export interface MuxOptions {
   transport: Transport;
   /** Called once when the session is over, after every stream was reset. */
   onEnd(reason: GoAwayReason, text: string): void;
-  /** The peer announces the end of the session. Open streams continue. */
+  /** The peer announces the session's end. Open streams continue. */
   onGoAway?(reason: GoAwayReason, text: string): void;
-  /** The relay has a message for the client's user. The code is a {@link NoticeCode} or one of a newer relay. */
+  /**
+   * The relay has a message for the client's user. A newer relay may send codes that {@link NoticeCode} does not have.
+   */
   onNotice?(code: number, text: string): void;
   /** The peer opened a stream: client only. The head is `frame[start, end)`; the handler gets the rest. */
   onOpen?(stream: MuxStream, frame: Uint8Array, start: number, end: number, opening: StreamOpening): StreamHandler;
@@ -55,18 +57,18 @@ export interface MuxOptions {
   maxUpgrades: number;
   /** Returns milliseconds; `performance.now()` by default. */
   now?: () => number;
-  /** The budget for window growth; by default a part of the process's. */
+  /** The budget for window growth; by default a share in the process's budget. */
   growth?: ByteBudget;
   /** The budget that clients may overdraw while requests are open: relay only. By default the process's. */
   overdraft?: ByteBudget;
-  /** The id before the first stream's, so that tests reach the end of the range. */
+  /** The id before the first stream's, so that tests reach the highest ids. */
   lastId?: number;
 }
 
 /**
- * One end of a session: many streams over one message transport. The relay opens streams and the client accepts them; both
- * ends are this class. It parses frames, looks up the rules in `state.ts` and `flow.ts`, and performs their effects. A frame
- * that breaks the protocol ends this session; an error of one stream's handler ends this stream.
+ * One end in a session: many streams over one message transport. The relay opens streams and the client accepts them;
+ * both ends are this class. It parses frames, looks up the rules in `state.ts` and `flow.ts`, and performs their
+ * effects. A frame that breaks the protocol ends this session; an error in a stream's handler ends this stream.
  */
 export class Mux implements StreamSession {
   readonly outbox: Outbox;
@@ -76,11 +78,11 @@ export class Mux implements StreamSession {
   readonly #streams: StreamTable<MuxStream>;
   readonly #heartbeat: Heartbeat;
   #state: SessionState = "open";
-  /** Frames of the peer without content since the last beat. */
+  /** The peer's frames without content since the last beat. */
   #emptyFrames = 0;
-  /** The number of the message that holds the last PONG, by {@link Outbox.messages}. */
+  /** The message that holds the last PONG, by {@link Outbox.messages}. */
   #pongIn = -1;
-  /** Received bytes of streams' frames that the peer does not know about yet. */
+  /** Received bytes in streams' frames that the peer does not know about yet. */
   #unacknowledged = 0;
 
   constructor(options: MuxOptions) {
@@ -103,7 +105,7 @@ export class Mux implements StreamSession {
     return this.#state === "over";
   }
 
-  /** Time of the peer's last message, by {@link now}. */
+  /** Time at the peer's last message, by {@link now}. */
   get heardAt(): number {
     return this.#heartbeat.heardAt;
   }
@@ -124,8 +126,8 @@ export class Mux implements StreamSession {
   /**
    * Opens a stream. Relay only.
    * @param head the request's head; any bytes, or null for none, on a raw stream
-   * @returns the stream, or null if too many of its kind are open, too many bytes wait to be sent, the peer has announced
-   * the session's end, or the session is over
+   * @returns the stream, or null if too many such streams are open, too many bytes wait to be sent, the peer has
+   * announced the session's end, or the session is over
    * @throws RangeError when the head is larger than `MAX_HEAD`
    */
   open(opening: StreamOpening, head: HeadWriter | null, handler: StreamHandler): MuxStream | null {
@@ -149,9 +151,10 @@ export class Mux implements StreamSession {
   }
 
   /**
-   * Reads the whole frames at the beginning of `bytes[start, end)`. Handlers get views into it. A frame that breaks the
-   * protocol ends the session.
-   * @returns the offset after the last whole frame: the rest, less than the largest frame, must come again with more bytes
+   * Reads the whole frames from `bytes[start, end)`. Handlers get views into it. A frame that breaks the protocol ends
+   * the session.
+   * @returns the offset after the last whole frame: the rest, less than the largest frame, must come again with more
+   * bytes
    */
   receive(bytes: Uint8Array, start: number, end: number): number {
     this.#heartbeat.heardAt = this.now();
@@ -166,12 +169,12 @@ export class Mux implements StreamSession {
     return end;
   }
 
-  /** Announces the end of this session to the peer; open streams continue. */
+  /** Announces this session's end to the peer; open streams continue. */
   sendGoAway(reason: GoAwayReason, text: string): void {
     if (!this.over) this.outbox.putReason(FrameType.goAway, 0, reason, text);
   }
 
-  /** Sends the client's user a message, by a code of {@link NoticeCode}. Only for clients that accept notices. */
+  /** Sends the client's user a message, by a {@link NoticeCode}. Only for clients that accept notices. */
   sendNotice(code: number, text: string): void {
     if (!this.over) this.outbox.putReason(FrameType.notice, 0, code, text);
   }
@@ -195,7 +198,7 @@ export class Mux implements StreamSession {
     this.#options.onEnd(reason, text);
   }
 
-  /** The clock of a session, about once a second: pings a silent peer, ends a dead session, and informs the streams. */
+  /** The session's clock, about once a second: pings a silent peer, ends a dead session, and informs the streams. */
   beat(): void {
     this.#emptyFrames = 0;
     for (const stream of this.#streams.entries()) {
@@ -207,8 +210,9 @@ export class Mux implements StreamSession {
   }
 
   /**
-   * One tick of the idle clock: resets streams without a frame for `ticks` of them. Streams of bytes are exempt while both
-   * directions are open, because they may be quiet for hours, and their two ends must detect a dead peer themselves.
+   * One tick on the idle clock: resets streams without a frame for `ticks` ticks. Upgraded and raw streams are exempt
+   * while both directions are open, because they may be quiet for hours, and their two ends must detect a dead peer
+   * themselves.
    */
   endIdle(ticks: number): void {
     for (const stream of this.#streams.entries()) {
@@ -232,7 +236,7 @@ export class Mux implements StreamSession {
     return this.#streams.count(isHttp) < (isHttp ? maxStreams : maxUpgrades);
   }
 
-  /** Performs a step of the session's table and returns its effect. */
+  /** Performs a step from the session's table and returns its effect. */
   #apply(event: SessionEvent): SessionEffect {
     const [next, effect] = SESSION_TABLE[this.#state][event];
     this.#state = next;
@@ -378,7 +382,7 @@ export class Mux implements StreamSession {
     stream.handler = onOpen(stream, bytes, start, end, opening);
   }
 
-  /** A frame of a stream that is not open: legal if it crossed the stream's reset on the way. */
+  /** Handles a frame for a closed stream: legal if it crossed the stream's reset on the way. */
   #onLateFrame(type: number, id: number, bytes: Uint8Array, start: number, end: number): void {
     if (!this.#streams.wasOpen(id)) throw new ProtocolError(`stream ${id} was never opened`);
     if (!STREAM_TYPES.has(type)) throw new ProtocolError(`a frame of type ${type} is unknown`);
@@ -451,11 +455,11 @@ export class Mux implements StreamSession {
 const MAX_WAITING = 4 * 1024 * 1024;
 
 /**
- * Bytes on the way before bodies wait: this number, and the bytes of a fast line in one round trip. All of them are ahead of
- * the next small frame, in a queue that a busy peer reads slowly.
+ * Bytes on the way before bodies wait: this number, and a fast line's bytes in one round trip. All are ahead of the
+ * next small frame, in a queue that a busy peer reads slowly.
  */
 const UNDER_WAY = 256 * 1024;
-/** Bytes per millisecond on a line of 2.4 Gbit/s. */
+/** Bytes per millisecond on a 2.4 Gbit/s line. */
 const LINE = 300_000;
 
 const DEFECT = "a defect in this program ended the request";
@@ -470,9 +474,9 @@ const STREAM_TYPES: ReadonlySet<number> = new Set([
   FrameType.credit,
 ]);
 
-/** The handler of a refused stream, which has no further events. */
+/** The handler for a refused stream, which has no further events. */
 const REFUSED: StreamHandler = { onData() {}, onReset() {} };
-/** The empty opening of a raw stream. */
+/** The empty opening for a raw stream. */
 const NO_HEAD: HeadWriter = { headSize: 0, writeHead: (_into, at) => at };
 
 function toEndEvent(reason: GoAwayReason): SessionEvent {

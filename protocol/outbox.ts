@@ -4,16 +4,16 @@ import { END, FrameType } from "./frames.ts";
 import type { HeadWriter, Transport } from "./types.ts";
 
 /**
- * Free bytes before every message, so that a transport can write its own header there without copying. The number is a
- * multiple of four, because masking works by 32-bit words.
+ * Free bytes before every message, so that a transport can write its own header there without copying. A multiple of
+ * four, because masking works by 32-bit words.
  */
 export const HEADROOM = 16;
 
-/** Size in bytes at which a message is sent without waiting for the end of the event loop iteration. */
+/** Size in bytes at which a message is sent before the event loop iteration ends. */
 export const SEND_NOW = 128 * 1024;
 /**
- * Number of frames at which a message is sent. Larger batches leave the receiver idle while they fill, and the sender
- * idle afterwards; smaller ones cost more system calls.
+ * Frames at which a message is sent. Larger batches leave the receiver idle while they fill, and the sender idle
+ * afterwards; smaller ones cost more system calls.
  */
 const SEND_NOW_FRAMES = 64;
 /**
@@ -26,21 +26,21 @@ const BULK = 16 * 1024;
 const BUFFER_SIZE = HEADROOM + SEND_NOW + FRAME_HEAD + 64 * 1024;
 /** Size for a heartbeat or a credit: thousands of idle sessions beat in one iteration, each with a buffer. */
 const SMALL_BUFFER = 256;
-/** Writers woken in one iteration at most: two messages of the largest chunks. */
+/** Writers woken in one iteration at most, for two messages with the largest chunks. */
 const WOKEN = 4;
-/** Idle buffers kept for all sessions of this process. An idle session holds no buffer. */
+/** Idle buffers kept for all sessions in this process. An idle session holds no buffer. */
 const MAX_SPARE = 8;
 const spare: Uint8Array<ArrayBuffer>[] = [];
 
 /**
- * Collects the frames of one event loop iteration, at most {@link SEND_NOW_FRAMES}, and sends them as one message: one
+ * Collects the frames in one event loop iteration, at most {@link SEND_NOW_FRAMES}, and sends them as one message: one
  * system call for many frames.
  */
 export class Outbox {
   /** Receives frames from {@link used} on. Empty while no frame waits. */
   buffer: Uint8Array<ArrayBuffer> = NO_BUFFER;
   used = HEADROOM;
-  /** Unacknowledged bytes of streams' frames before bodies wait. */
+  /** Unacknowledged bytes in streams' frames before bodies wait. */
   mayBeUnderWay = Infinity;
   #underWay = 0;
   /** Messages passed to the transport so far. */
@@ -51,7 +51,7 @@ export class Outbox {
   #sending = false;
   #closed = false;
   /**
-   * Writers that wait for room, the oldest first. Those that have sent few bytes have a queue of their own and go
+   * Writers that wait for room, the oldest first. Writers that have sent few bytes are in their own queue, which goes
    * first.
    */
   readonly #early: (() => void)[] = [];
@@ -132,7 +132,7 @@ export class Outbox {
 
   /**
    * Writes a REQUEST.
-   * @returns the size of the head
+   * @returns the head's size
    * @throws RangeError when the head is larger than `MAX_HEAD`; no frame is written then
    */
   putRequest(flags: number, stream: number, head: HeadWriter): number {
@@ -233,7 +233,7 @@ export class Outbox {
     setImmediate(this.#wake);
   };
 
-  /** Returns the number of writers that have room. A woken writer without room goes to the end of its queue. */
+  /** Returns the number of writers that have room. A woken writer without room joins its queue's end. */
   #countRoom(): number {
     return Math.min(WOKEN, Math.max(1, Math.ceil((this.mayBeUnderWay - this.#underWay) / MAX_PIECE)));
   }

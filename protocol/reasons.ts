@@ -1,6 +1,6 @@
-/** Reasons for the reset of a stream. The numbers appear on the wire. */
+/** Reasons for a stream's reset. The numbers appear on the wire. */
 export const ResetReason = {
-  /** The response is complete and the rest of the request is not wanted. */
+  /** The response is complete and the request's rest is not wanted. */
   none: 0,
   /** The other side closed its connection: the visitor disconnected, or the local service closed early. */
   cancelled: 1,
@@ -12,7 +12,7 @@ export const ResetReason = {
   notHttp: 4,
   /** No frame moved for too long. */
   idle: 5,
-  /** The session of the stream ended. Never on the wire. */
+  /** The stream's session ended. Never on the wire. */
   sessionLost: 6,
   /** This side reached a limit. */
   limit: 7,
@@ -21,16 +21,16 @@ export const ResetReason = {
   /** A defect on the side that sent it. */
   internal: 9,
 } as const;
-/** A value of {@link ResetReason}; unknown values of a newer peer count as `cancelled`. */
+/** A {@link ResetReason} value; a newer peer's unknown values count as `cancelled`. */
 export type ResetReason = typeof ResetReason[keyof typeof ResetReason];
 
-/** Reasons for the end of a session. The numbers appear on the wire. */
+/** Reasons for a session's end. The numbers appear on the wire. */
 export const GoAwayReason = {
   /** The owner closed it on purpose. */
   closed: 0,
   /** The relay restarts: open streams finish, new ones need another connection. */
   draining: 1,
-  /** A newer session of the same owner carries the tunnel now. */
+  /** The same owner's newer session carries the tunnel now. */
   replaced: 2,
   /** The tunnel's time is over. */
   expired: 3,
@@ -47,13 +47,13 @@ export const GoAwayReason = {
   /** The tunnel was deleted. */
   removed: 9,
 } as const;
-/** A value of {@link GoAwayReason}; unknown values of a newer peer count as `closed`. */
+/** A {@link GoAwayReason} value; a newer peer's unknown values count as `closed`. */
 export type GoAwayReason = typeof GoAwayReason[keyof typeof GoAwayReason];
 
 /** Messages for the client's user during a session. The numbers appear on the wire. */
 export const NoticeCode = {
-  /** Most of the traffic for this month is used up. */
+  /** Most traffic for this month is used up. */
   allowanceLow: 1,
 } as const;
-/** A value of {@link NoticeCode}; a newer relay may send others. */
+/** A {@link NoticeCode} value; a newer relay may send others. */
 export type NoticeCode = typeof NoticeCode[keyof typeof NoticeCode];

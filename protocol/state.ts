@@ -1,15 +1,15 @@
 /**
- * The states of a stream and of a session as tables. `stream.ts` and `mux.ts` look up every event here before they act on
- * it, so an event without a row changes nothing: from the peer it ends the session, from this side it throws.
+ * The states of a stream and of a session as tables. `stream.ts` and `mux.ts` look up every event here before they act
+ * on it. An event without a row changes no state: from the peer it ends the session, from this side it throws.
  */
 
-/** States of a stream. "Up" is the relay's direction, "down" the client's. Both ends run the same table. */
+/** Stream states. "Up" is the relay's direction, "down" the client's. Both ends run the same table. */
 export const StreamState = {
   /** HTTP: the request's body is open and no final response was sent. */
   request: 0,
   /** HTTP: the request is complete and no final response was sent. */
   waiting: 1,
-  /** HTTP: the bodies of request and response are open. */
+  /** HTTP: both bodies are open. */
   both: 2,
   /** HTTP: the request is complete and the response's body is open. */
   response: 3,
@@ -26,10 +26,10 @@ export const StreamState = {
   /** Both directions have ended, or the stream was reset. */
   closed: 9,
 } as const;
-/** A value of {@link StreamState}. */
+/** A {@link StreamState} value. */
 export type StreamState = typeof StreamState[keyof typeof StreamState];
 
-/** Events of a stream. Each is one frame, sent or received. */
+/** Stream events. Each is one frame, sent or received. */
 export const StreamEvent = {
   upData: 0,
   upEnd: 1,
@@ -47,10 +47,10 @@ export const StreamEvent = {
   downTrailers: 10,
   reset: 11,
 } as const;
-/** A value of {@link StreamEvent}. */
+/** A {@link StreamEvent} value. */
 export type StreamEvent = typeof StreamEvent[keyof typeof StreamEvent];
 
-/** The effect of a row on the end that receives the frame; the end that sends it writes the frame instead. */
+/** A row's effect on the end that receives the frame; the end that sends it writes the frame instead. */
 export type StreamEffect =
   /** The handler receives the frame. */
   | "deliver"
@@ -65,7 +65,7 @@ export type StreamRow = readonly [
   effect: StreamEffect,
 ];
 
-/** Every legal step of a stream. All other pairs of state and event are errors. */
+/** Every legal step for a stream. All other pairs of state and event are errors. */
 export const STREAM_TABLE: readonly StreamRow[] = [
   ["request", "upData", "request", "deliver"],
   ["request", "upEnd", "waiting", "deliver"],
@@ -112,9 +112,9 @@ export const STREAM_TABLE: readonly StreamRow[] = [
   ["down", "reset", "closed", "deliver, close"],
 ];
 
-/** Number of events: the next state is `NEXT_STATE[state * EVENT_COUNT + event]`. */
+/** The event count: the next state is `NEXT_STATE[state * EVENT_COUNT + event]`. */
 export const EVENT_COUNT = Object.keys(StreamEvent).length;
-/** {@link NEXT_STATE} of a pair without a row. */
+/** The {@link NEXT_STATE} value for a pair without a row. */
 export const ILLEGAL = -1;
 /** {@link STREAM_TABLE} for the hot path. */
 export const NEXT_STATE: Int8Array = new Int8Array(Object.keys(StreamState).length * EVENT_COUNT).fill(ILLEGAL);
@@ -154,16 +154,16 @@ export function explainIllegal(state: StreamState, event: StreamEvent): string {
     : "a body after its end";
 }
 
-/** States of a session. */
+/** Session states. */
 export type SessionState = "open" | "draining" | "over";
 
-/** Events of a session. */
+/** Session events. */
 export type SessionEvent =
   /** The owner opens a stream. */
   | "openStream"
   /** A frame arrives. */
   | "frame"
-  /** The peer announces the end of the session. */
+  /** The peer announces the session's end. */
   | "goAway"
   /** No message arrived for `HEARTBEAT_MS`. */
   | "quiet"
@@ -176,10 +176,10 @@ export type SessionEvent =
   /** The connection broke. */
   | "lost";
 
-/** The effect of a row of {@link SESSION_TABLE}. `end` resets all streams, then notifies the owner once. */
+/** The effect in a {@link SESSION_TABLE} row. `end` resets all streams, then notifies the owner once. */
 export type SessionEffect = "send" | "deliver" | "notify" | "ping" | "goAway, end" | "end" | "refuse" | "ignore";
 
-/** Every step of a session: state, event, next state, effect. Each pair of state and event has a row. */
+/** Every step for a session: state, event, next state, effect. Each pair of state and event has a row. */
 export const SESSION_TABLE: Readonly<
   Record<SessionState, Readonly<Record<SessionEvent, readonly [next: SessionState, effect: SessionEffect]>>>
 > = {

@@ -50,11 +50,11 @@ export class MuxStream implements RequestStream {
   carried = 0;
   /** Interim responses so far. */
   interims = 0;
-  /** Ticks of the session's idle clock since the last frame. */
+  /** Ticks on the session's idle clock since the last frame. */
   idleTicks = 0;
   onFinish: (() => void) | null = null;
   onUpgrade: (() => void) | null = null;
-  /** The next stream in the same bucket of the session's table. */
+  /** The next stream in the same bucket. */
   next: MuxStream | null = null;
   /** The response may be overdrawn: relay only. */
   readonly mayBeOverdrawn: boolean;
@@ -91,7 +91,7 @@ export class MuxStream implements RequestStream {
     return this.#session.outbox.full ? 0 : Math.min(this.#credit.available, MAX_PIECE);
   }
 
-  /** Bytes of window growth that this stream holds. */
+  /** Bytes in this stream's window growth. */
   get growth(): number {
     return this.#window?.growth ?? 0;
   }
@@ -211,9 +211,9 @@ export class MuxStream implements RequestStream {
   }
 
   /**
-   * A frame of the peer arrived.
+   * The peer's frame arrived.
    * @param bytes body bytes in it
-   * @param now when it arrived
+   * @param now the arrival time
    * @throws ProtocolError when the state has no such event, or the peer had no credit for the bytes
    */
   step(event: StreamEvent, bytes: number, now: number): void {
@@ -245,7 +245,7 @@ export class MuxStream implements RequestStream {
     this.onFinish?.();
   }
 
-  /** Returns the state after an event of this side. @throws Error when there is none, which is a defect of the caller */
+  /** Returns the state after this side's event. @throws Error when there is none, which is a defect in the caller */
   #check(event: StreamEvent): StreamState {
     const next = NEXT_STATE[this.state * EVENT_COUNT + event];
     if (next === ILLEGAL) throw new Error(`cannot send on stream ${this.id}: ${explainIllegal(this.state, event)}`);
@@ -273,20 +273,20 @@ export class MuxStream implements RequestStream {
   }
 }
 
-/** The state of a stream after its opening without END. */
+/** A stream's state after an opening without END. */
 const INITIAL_STATES = {
   http: StreamState.request,
   upgrade: StreamState.asking,
   raw: StreamState.joined,
 } as const;
 
-/** Returns the event of a final response. */
+/** Returns the event for a final response. */
 export function toResponseEvent(isGranted: boolean, end: boolean): StreamEvent {
   if (isGranted) return end ? StreamEvent.grantedEnd : StreamEvent.granted;
   return end ? StreamEvent.responseEnd : StreamEvent.response;
 }
 
-/** Returns the event of body bytes. */
+/** Returns the event for body bytes. */
 export function toDataEvent(isUp: boolean, end: boolean): StreamEvent {
   if (isUp) return end ? StreamEvent.upEnd : StreamEvent.upData;
   return end ? StreamEvent.downEnd : StreamEvent.downData;
@@ -309,7 +309,7 @@ const HALF_OF_IDS = 0x80000000;
 const FIRST_BUCKETS = 16;
 const MAX_BUCKETS = 4096;
 
-/** An entry of {@link StreamTable}. */
+/** An entry in {@link StreamTable}. */
 export interface TableEntry<T> {
   readonly id: number;
   readonly kind: StreamOpening["kind"];
@@ -318,7 +318,7 @@ export interface TableEntry<T> {
 }
 
 /**
- * The open streams of a session, by id, and the ids that were used.
+ * A session's open streams by id, and the ids that were used.
  *
  * Linked entries in buckets, and no `Map`: a map whose entries change all the time is rebuilt again and again, and each
  * old copy keeps the newer one alive until the next full garbage collection. That took a third of a busy relay's time.
@@ -341,7 +341,7 @@ export class StreamTable<T extends TableEntry<T>> {
     return this.#size;
   }
 
-  /** Open streams of one kind of slot: HTTP requests, or upgrades with raw streams. */
+  /** Open streams in one kind of slot: HTTP requests, or upgrades with raw streams. */
   count(isHttp: boolean): number {
     return isHttp ? this.#httpCount : this.#size - this.#httpCount;
   }
@@ -355,7 +355,7 @@ export class StreamTable<T extends TableEntry<T>> {
     return this.#lastId;
   }
 
-  /** Accepts an id of the peer's choice. @throws ProtocolError when it is open or not ahead of the last one */
+  /** Accepts an id that the peer chose. @throws ProtocolError when it is open or not ahead of the last one */
   acceptId(id: number): void {
     if (this.has(id)) throw new ProtocolError(`stream ${id} is open already`);
     if (((id - this.#lastId - 1) >>> 0) >= HALF_OF_IDS) throw new ProtocolError(`stream ${id} is out of order`);

@@ -1,6 +1,6 @@
 import type { ResetReason } from "./reasons.ts";
 
-/** The use of a stream, and whether its opener sends bytes after the opening. */
+/** A stream's use, and whether its opener sends bytes after the opening. */
 export interface StreamOpening {
   /** `http`: one request and its response. `upgrade`: a request for another protocol. `raw`: bytes without HTTP. */
   readonly kind: "http" | "upgrade" | "raw";
@@ -8,7 +8,7 @@ export interface StreamOpening {
   readonly end: boolean;
 }
 
-/** Every opening of a stream. */
+/** All openings. */
 export const Opening: Readonly<Record<"bodyless" | "withBody" | "upgrade" | "raw", StreamOpening>> = {
   /** An HTTP request without a body. */
   bodyless: { kind: "http", end: true },
@@ -20,14 +20,14 @@ export const Opening: Readonly<Record<"bodyless" | "withBody" | "upgrade" | "raw
   raw: { kind: "raw", end: false },
 };
 
-/** Status of a granted upgrade. */
+/** The status that grants an upgrade. */
 export const SWITCHING_PROTOCOLS = 101;
 
 /** A two-way byte channel inside a session. Each direction ends separately and has its own flow control. */
 export interface Stream {
   /** The reason for the end, or null while the stream is open. */
   readonly ended: ResetReason | null;
-  /** Bytes of heads and bodies so far, both directions. */
+  /** Bytes in heads and bodies so far, both directions. */
   readonly carried: number;
   /** Called once when the stream has ended, for any reason. */
   onFinish: (() => void) | null;
@@ -39,8 +39,8 @@ export interface Stream {
    */
   whenRoom(): Promise<void>;
   /**
-   * Copies as much of `bytes[start, end)` as fits into {@link room} and sends it.
-   * @param last whether this direction ends with it; the direction ends only if all bytes fit
+   * Copies as many bytes from `bytes[start, end)` as fit into {@link room} and sends them.
+   * @param last whether this direction ends with them; the direction ends only if all bytes fit
    * @returns the offset after the sent bytes: `start` if there is no room or the stream has ended
    */
   send(bytes: Uint8Array, start: number, end: number, last?: boolean): number;
@@ -60,22 +60,22 @@ export interface Stream {
 
 /** A stream that carries one HTTP request and its response. */
 export interface RequestStream extends Stream {
-  /** Status of the final response; 0 before it. */
+  /** The final response's status; 0 before it. */
   readonly status: number;
-  /** The text of the reset that ended the stream, of either side; empty otherwise. */
+  /** The text in the reset that ended the stream, from either side; empty otherwise. */
   readonly resetText: string;
   /** Called when {@link respond} grants an upgrade. */
   onUpgrade: (() => void) | null;
   /**
-   * Sends an interim response, at most `MAX_INTERIM` of them and before {@link respond}. Client only. No effect if the
+   * Sends an interim response, at most `MAX_INTERIM` times and before {@link respond}. Client only. No effect if the
    * stream has ended.
    * @param block reason phrase, CRLF, field lines: `block[start, end)`, at most `MAX_SMALL_BLOCK` bytes
    */
   inform(status: number, block: Uint8Array, start: number, end: number): void;
   /**
-   * Sends the head of the response and the first bytes of its body in one frame. Client only. No effect if the stream
-   * has ended. The body must fit {@link room}; wait for {@link whenRoom} while that is 0. After a response other than
-   * 101 to a request for an upgrade the relay sends nothing more.
+   * Sends the response's head and its first body bytes in one frame. Client only. No effect if the stream has ended.
+   * The body must fit {@link room}; wait for {@link whenRoom} while that is 0. If the response to an upgrade request is
+   * not 101, the relay sends no more bytes.
    * @param block reason phrase, CRLF, field lines: `block[blockStart, blockEnd)`; likewise the body
    * @param end whether the body is complete with this
    */
@@ -89,25 +89,25 @@ export interface RequestStream extends Stream {
     bodyEnd: number,
     end: boolean,
   ): void;
-  /** Whether {@link respond} may send a body of `bytes` whole: small bodies do not wait for large ones. */
+  /** Whether {@link respond} may send `bytes` body bytes at once: small bodies do not wait for large ones. */
   mayRespond(bytes: number): boolean;
   /**
    * Ends this direction. No effect if it has ended.
    * @param trailers field lines, each with its CRLF, at most `MAX_SMALL_BLOCK` bytes; not on an upgrade
    */
   end(trailers?: Uint8Array): void;
-  /** Announces that a body of `bytes` will arrive, so that the receive window can grow before the body fills it. */
+  /** Announces that a body with `bytes` will arrive, so that the receive window can grow before the body fills it. */
   expect(bytes: number): void;
 }
 
 /**
- * Receives the events of a stream. Byte views, and offsets into `frame`, are valid during the call only, because the
- * buffer is reused right after it.
+ * Receives a stream's events. Byte views, and offsets into `frame`, are valid during the call only, because the buffer
+ * is reused right after it.
  */
 export interface StreamHandler {
   /**
-   * The final response, or 101. Its block (reason phrase, CRLF, field lines) is `frame[start, blockEnd)`, the first bytes
-   * of its body are `frame[blockEnd, payloadEnd)`. Relay only.
+   * The final response, or 101. Its block (reason phrase, CRLF, field lines) is `frame[start, blockEnd)`, its first
+   * body bytes are `frame[blockEnd, payloadEnd)`. Relay only.
    */
   onResponse?(
     status: number,
@@ -119,7 +119,7 @@ export interface StreamHandler {
   ): void;
   /** An interim response (1xx except 101) with its block. Relay only. */
   onInterim?(status: number, frame: Uint8Array, start: number, end: number): void;
-  /** A chunk of a body, an upgraded or a raw stream. Call {@link Stream.consumed} when it has been passed on. */
+  /** A chunk from a body, an upgraded or a raw stream. Call {@link Stream.consumed} when it has been passed on. */
   onData(chunk: Uint8Array, end: boolean): void;
   /** Field lines that end a body. If absent, `onData` receives the end. */
   onTrailers?(frame: Uint8Array, start: number, end: number): void;
@@ -140,24 +140,24 @@ export class StreamEnded extends Error {
   }
 }
 
-/** Where messages go. */
+/** The connection that sends messages. */
 export interface Transport {
   /**
    * Sends `buffer[start, end)` as one binary message. The {@link HEADROOM} bytes before `start` are free to use, and
-   * the message may be changed in place. Returns nothing when the bytes have been taken, else a promise: until it
-   * resolves the buffer stays in use and nothing else is sent. It never throws or rejects; a broken transport says so
-   * through its owner.
+   * the message may be changed in place. Returns undefined if the bytes were copied, otherwise a promise: until it
+   * resolves, the buffer stays in use and no other message is sent. It never throws or rejects; a broken transport is
+   * reported through its owner.
    */
   send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): void | Promise<void>;
 }
 
 /**
- * Writes a request's head straight into the message that leaves: request line, `host` line, other field lines, blank
- * line, each with its CRLF.
+ * Writes a request's head directly into the outgoing message: request line, `host` line, other field lines, blank line,
+ * each with its CRLF.
  */
 export interface HeadWriter {
-  /** The most that {@link writeHead} writes, in bytes. */
+  /** The most bytes that {@link writeHead} writes. */
   readonly headSize: number;
-  /** Writes the head from `into[at]` on. Returns the offset behind it. */
+  /** Writes the head at `into[at]`. Returns the offset after it. */
   writeHead(into: Uint8Array, at: number): number;
 }

@@ -3,19 +3,19 @@ import type { ActionContext } from "../action.ts";
 import { askLine, isAttended } from "./ask_line.ts";
 import { describeView, fetchViews } from "./find_view.ts";
 import { openApi } from "../open_api.ts";
-import type { Teller } from "../terminal/mod.ts";
+import type { Reporter } from "../terminal/mod.ts";
 import type { ViewRecord } from "../views/mod.ts";
-import { withTeller } from "./with_teller.ts";
+import { withReporter } from "./with_reporter.ts";
 
 /** Runs `--views-list`: prints the account's views with numbers; typing a number shows that view. */
 export async function listViews(context: ActionContext): Promise<number> {
-  return await withTeller(context, async ({ teller, ...options }) => {
+  return await withReporter(context, async ({ reporter, ...options }) => {
     const { api } = await openApi(options);
     const views = await fetchViews(api);
-    teller.tell("views", { views }, views.length === 0 ? NONE : views.flatMap(listOne));
+    reporter.report("views", { views }, views.length === 0 ? NONE : views.flatMap(listOne));
     if (context.config.json || views.length === 0 || !isAttended()) return 0;
-    await teller.flush();
-    await showDetails(views, teller);
+    await reporter.flush();
+    await showDetails(views, reporter);
     return 0;
   });
 }
@@ -28,14 +28,14 @@ const listOne = (view: ViewRecord, at: number) => [
 ];
 
 /** Shows views until a line without a number. */
-async function showDetails(views: readonly ViewRecord[], teller: Teller): Promise<void> {
+async function showDetails(views: readonly ViewRecord[], reporter: Reporter): Promise<void> {
   for (;;) {
     const line = (await askLine("Number of a view for its details, or Enter: "))?.trim() ?? "";
     if (line === "") return;
     const view = views[Number(line) - 1];
-    if (view === undefined) teller.note(`There is no number ${line} in the list.`);
-    else teller.tell("view", { ...view }, describeView(view, stateOf(view)));
-    await teller.flush();
+    if (view === undefined) reporter.note(`There is no number ${line} in the list.`);
+    else reporter.report("view", { ...view }, describeView(view, stateOf(view)));
+    await reporter.flush();
   }
 }
 

@@ -5,7 +5,7 @@ import { findView } from "./find_view.ts";
 import { describeDelivery, openForwarder, reportDelivery } from "./forward_capture.ts";
 import { openApi } from "../open_api.ts";
 import { NotDelivered, parseCapture } from "../views/mod.ts";
-import { withTeller } from "./with_teller.ts";
+import { withReporter } from "./with_reporter.ts";
 
 /**
  * Runs `--views-replay`: sends one captured call to the `--forward` service again.
@@ -18,7 +18,7 @@ export async function replayCapture(context: ActionContext): Promise<number> {
   if (config.forward === null) {
     throw new OptionError("--views-replay needs the service to send to: --forward <port|url>");
   }
-  return await withTeller(context, async ({ teller, ...options }) => {
+  return await withReporter(context, async ({ reporter, ...options }) => {
     const { api } = await openApi(options);
     const view = await findView(api, given);
     const path = `/api/v1/views/${view.id}/captures/${encodeURIComponent(captureId)}`;
@@ -29,7 +29,7 @@ export async function replayCapture(context: ActionContext): Promise<number> {
       if (forwarder === null) return 1;
       const delivered = await forwarder.forward(capture);
       const { event, ...fields } = { event: "", ...reportDelivery(capture.id, forwarder.name, delivered) };
-      teller.tell(event, fields, describeDelivery(capture.id, forwarder.name, delivered));
+      reporter.report(event, fields, describeDelivery(capture.id, forwarder.name, delivered));
       return delivered instanceof NotDelivered ? 1 : 0;
     } finally {
       stop.release();

@@ -7,27 +7,27 @@ import { listenForStop } from "../../common/stop_signal.ts";
 import { ApiUnreachable, isToken } from "../api/mod.ts";
 import { askSecret } from "../ask_secret.ts";
 import type { ActionContext } from "../action.ts";
-import { type TellingContext, withTeller } from "./with_teller.ts";
+import { type ReportingContext, withReporter } from "./with_reporter.ts";
 import { CommandError } from "../command_error.ts";
 import { type DeviceCode, logIn, LoginFailed, logInWithToken, type Whoami } from "../login/mod.ts";
 import { openLogins, TOKEN_VARIABLE } from "../open_api.ts";
 import { openServerConnector } from "../server_connector.ts";
-import type { Teller } from "../terminal/mod.ts";
+import type { Reporter } from "../terminal/mod.ts";
 
 const STOPPED = 1;
 
 /** Runs `--login`: authorizes this machine for a user. */
 export async function startLogin(context: ActionContext): Promise<number> {
-  return await withTeller(context, run);
+  return await withReporter(context, run);
 }
 
-async function run(options: TellingContext): Promise<number> {
-  const { config, env, teller } = options;
+async function run(options: ReportingContext): Promise<number> {
+  const { config, env, reporter } = options;
   const logins = openLogins(options);
   const server = config.server ?? logins.findLastServer();
   if (config.token && config.noBrowser) throw new OptionError("--no-browser: --token opens no browser anyway");
   if (server === null) throw new OptionError("--login: name the server to log in to, with --server <URL>");
-  warnOfPlainHttp(server, teller);
+  warnOfPlainHttp(server, reporter);
   const connect = await openServerConnector(options);
   if (config.token) {
     const whoami = await logInWithToken({ server, connect, logins }, await readToken());
@@ -43,9 +43,9 @@ async function run(options: TellingContext): Promise<number> {
       port: config.loginPort,
       isBrowserWanted: !config.noBrowser,
       signal: stop.signal,
-      onPage: (url) => tellPage(teller, url),
-      onCode: (code) => tellCode(teller, code),
-      note: teller.note,
+      onPage: (url) => tellPage(reporter, url),
+      onCode: (code) => tellCode(reporter, code),
+      note: reporter.note,
     });
     return greet(whoami, server, options);
   } catch (error) {
@@ -56,8 +56,8 @@ async function run(options: TellingContext): Promise<number> {
   }
 }
 
-function tellPage(teller: Teller, url: string): void {
-  teller.tell("authorize", { url }, [
+function tellPage(reporter: Reporter, url: string): void {
+  reporter.report("authorize", { url }, [
     "Your browser opens to log in. If it does not, open this address on this machine:",
     "",
     `  ${url}`,
@@ -65,9 +65,9 @@ function tellPage(teller: Teller, url: string): void {
   ]);
 }
 
-function tellCode(teller: Teller, { page, pageWithCode, userCode, expiresAt }: DeviceCode): void {
+function tellCode(reporter: Reporter, { page, pageWithCode, userCode, expiresAt }: DeviceCode): void {
   const fields = { page, pageWithCode, userCode, expiresAt: new Date(expiresAt).toISOString() };
-  teller.tell("code", fields, [
+  reporter.report("code", fields, [
     `To log in, open ${page} in any browser and enter the code`,
     "",
     `  ${userCode}`,
@@ -77,17 +77,17 @@ function tellCode(teller: Teller, { page, pageWithCode, userCode, expiresAt }: D
   ]);
 }
 
-function greet({ user, account, scopes }: Whoami, server: URL, { env, teller }: TellingContext): number {
-  teller.tell("login", { server: server.origin, user, account, scopes }, [
+function greet({ user, account, scopes }: Whoami, server: URL, { env, reporter }: ReportingContext): number {
+  reporter.report("login", { server: server.origin, user, account, scopes }, [
     `Hello, ${user.name}! You are logged in to the account ${account.name} at ${server.origin}.`,
   ]);
-  if (env[TOKEN_VARIABLE]) teller.note(`${TOKEN_VARIABLE} is set, and is used in place of this login.`);
+  if (env[TOKEN_VARIABLE]) reporter.note(`${TOKEN_VARIABLE} is set, and is used in place of this login.`);
   return 0;
 }
 
-function warnOfPlainHttp({ protocol, hostname, origin }: URL, teller: Teller): void {
+function warnOfPlainHttp({ protocol, hostname, origin }: URL, reporter: Reporter): void {
   if (protocol === "https:" || isLoopbackHost(hostname)) return;
-  teller.note(`${origin} is not encrypted: everyone on the way to it can use this login.`);
+  reporter.note(`${origin} is not encrypted: everyone on the way to it can use this login.`);
 }
 
 /** Reads a token from the terminal, or from a pipe. */

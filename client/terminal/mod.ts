@@ -1,4 +1,4 @@
 export { createJsonScreen, describeDroppedEvents } from "./json_screen.ts";
 export type { CarriedLine, OpenedPersistent, OpenedTunnel, Screen, Summary } from "./screen.ts";
 export { createTextScreen } from "./text_screen.ts";
-export { alignFields, createTeller, type Teller } from "./teller.ts";
+export { alignFields, createReporter, type Reporter } from "./reporter.ts";

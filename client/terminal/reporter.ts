@@ -2,9 +2,9 @@ import { printable } from "../../common/format.ts";
 import type { LineWriter } from "../../common/output/mod.ts";
 
 /** The output for a command that ends by itself: lines for people, or JSON for scripts. */
-export interface Teller {
+export interface Reporter {
   /** @param lines text for people; untrusted characters in it are made safe for a terminal here */
-  tell(event: string, fields: Readonly<Record<string, unknown>>, lines: readonly string[]): void;
+  report(event: string, fields: Readonly<Record<string, unknown>>, lines: readonly string[]): void;
   /** Shows a sentence for people, on standard error. */
   note(text: string): void;
   /** Resolves when all output is written. */
@@ -12,11 +12,11 @@ export interface Teller {
 }
 
 /** Creates an output that writes lines, or with `json` one object per line. */
-export function createTeller(out: LineWriter, errors: LineWriter, json: boolean): Teller {
+export function createReporter(out: LineWriter, errors: LineWriter, json: boolean): Reporter {
   const event = (name: string, fields: Readonly<Record<string, unknown>>) =>
     out.write(JSON.stringify({ event: name, ...fields }));
   return {
-    tell(name, fields, lines) {
+    report(name, fields, lines) {
       if (json) return event(name, fields);
       for (const line of lines) out.write(printable(line));
     },
