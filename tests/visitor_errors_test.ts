@@ -1,6 +1,6 @@
 /** What a visitor gets when a tunnel cannot work, and the limits of what a visitor may take. */
 import assert from "node:assert/strict";
-import { openRaw, startRecorder, startServer, startSite, startTunnel, visit, type Visited } from "./kit.ts";
+import { openRaw, startRecorder, startServer, startSite, startTunnel, toBytes, visit, type Visited } from "./kit.ts";
 
 interface Expected {
   status: number;
@@ -53,6 +53,35 @@ const FAILURES: [what: string, answer: string | null, code: string][] = [
   ["folds a field", "HTTP/1.1 200 OK\r\nx: a\r\n b\r\ncontent-length: 0\r\n\r\n", "service_not_http"],
   ["closes in the middle of a head", "HTTP/1.1 200 OK\r\nx: a", "service_broke_off"],
 ];
+
+/** Responses that cannot be passed on, and the reason that the visitor reads. */
+const REASONS: [response: string, reason: RegExp][] = [
+  ["HTTP/1.1 600 X\r\ncontent-length: 0\r\n\r\n", /status 600 is not within 100 to 599/i],
+  ["HTTP/1.1 999 X\r\ncontent-length: 0\r\n\r\n", /status 999 is not within 100 to 599/i],
+  ["HTTP/1.1 200 OK\ncontent-length: 0\n\n", /a bare LF/i],
+  [`HTTP/1.1 200 OK\r\n${"x: y\r\n".repeat(300)}\r\n`, /more than 256 fields/i],
+  ["HTTP/1.1 200 OK\r\ncontent-length: 2, 2\r\n\r\nhi", /the length "2, 2"/i],
+  ["HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nhi", /two Content-Length/i],
+  ["\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x64\0\x04\0\0\xff\xff\0\x05\0\0\x40\0", /speaks HTTP\/2 only/i],
+];
+
+Deno.test("a response that cannot be passed on gives 502 with its real reason", async () => {
+  let response = "";
+  await using recorder = await startRecorder({ answer: (_, socket) => (socket.end(toBytes(response)), null) });
+  await using server = await startServer();
+  await using tunnel = await startTunnel({ server, target: recorder });
+  for (const [sent, reason] of REASONS) {
+    response = sent;
+    const refused = await visit(tunnel.url);
+    const { error } = await refused.json() as { error: { code: string; message: string; details: string } };
+    assert.deepEqual([refused.status, error.code], [502, "service_not_http"]);
+    assert.match(error.details, reason);
+    assert.doesNotMatch(error.message, /does not speak HTTP/);
+  }
+  response = "HTTP/1.1 200 OK\r\nContent-Length : 2\r\nX-A\t: b\r\n\r\nhi";
+  const passed = await visit(tunnel.url);
+  assert.deepEqual([passed.status, passed.headers["x-a"], await passed.text()], [200, "b", "hi"]);
+});
 
 for (const [what, answer, code] of FAILURES) {
   Deno.test(`a local service that ${what} gives 502`, async () => {

@@ -416,7 +416,7 @@ Deno.test("a service whose head does not end is given up, with no more of it hel
     connections[0].send("a: ".padEnd(1000, "b"));
     await settle();
   }
-  assert.match(visitor.state, /^reset \d: the head is longer than 65536 bytes/);
+  assert.match(visitor.state, /^reset \d: The head is longer than 65536 bytes/);
   assert(connections[0].closed);
   await stop();
 });

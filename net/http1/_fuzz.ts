@@ -6,6 +6,7 @@ import { createChunkedDecoder } from "./chunked.ts";
 import { decodeLatin1, encodeLatin1 } from "./field_lines.ts";
 import { RequestHead, RequestSyntaxError } from "./request_head.ts";
 import { ResponseSyntaxError } from "./response_head.ts";
+import { dropForbiddenTrailers } from "./trailer_fields.ts";
 
 /** Field lines of a head. */
 export const MOST_FIELDS = 250;
@@ -214,7 +215,12 @@ export function assertChunkedAsReference(text: string, sizes: readonly number[])
     ok(error instanceof ResponseSyntaxError, String(error));
     reading = null;
   }
-  deepEqual(reading, readChunked(text), JSON.stringify(text));
+  const expected = readChunked(text);
+  if (typeof expected === "object" && expected !== null) {
+    const kept = dropForbiddenTrailers(encodeLatin1(expected.trailers));
+    expected.trailers = decodeLatin1(kept, 0, kept.length);
+  }
+  deepEqual(reading, expected, JSON.stringify(text));
 }
 
 /** What a connection may carry: requests with their bodies, now and then a broken one. */

@@ -67,10 +67,11 @@ const trim = (value: string) => value.replace(/^[ \t]+|[ \t]+$/g, "");
 const listOf = (values: string[]) => values.join(",").toLowerCase().split(",").map(trim);
 
 function readTarget(method: string, sent: string): { host: string | null; target: string } | null {
+  if (method === "CONNECT") return null;
   if (sent.startsWith("/")) return { host: null, target: sent };
   if (sent === "*" && method === "OPTIONS") return { host: null, target: "*" };
   const [, host, path] = ABSOLUTE.exec(sent) ?? [];
-  if (host === undefined || method === "CONNECT") return null;
+  if (host === undefined) return null;
   return { host, target: path.startsWith("/") ? path : `/${path}` };
 }
 

@@ -1,5 +1,6 @@
-import { CR, describeByte, LF, TOKEN_BYTES, VALUE_BYTES } from "./field_lines.ts";
+import { COLON, CR, describeByte, LF, TOKEN_BYTES, VALUE_BYTES } from "./field_lines.ts";
 import { ResponseSyntaxError } from "./response_head.ts";
+import { dropForbiddenTrailers } from "./trailer_fields.ts";
 
 /** Bytes of a chunk's size with its extensions. Nobody is known to use extensions; this is room for a signature. */
 export const MAX_CHUNK_LINE = 4 * 1024;
@@ -18,7 +19,7 @@ export interface ChunkedDecoder {
   push(bytes: Uint8Array, emit: (data: Uint8Array) => void): number;
   /** The whole body has been taken, trailers included. */
   readonly done: boolean;
-  /** The field lines behind the body, each with its CRLF; to be used when {@link done}. */
+  /** The field lines after the body that a trailer section may contain, each with its CRLF. Complete once {@link done}. */
   readonly trailers: Uint8Array<ArrayBuffer>;
 }
 
@@ -44,7 +45,6 @@ type State =
 
 const NOTHING = new Uint8Array(0);
 const SEMICOLON = 0x3b;
-const COLON = 0x3a;
 
 class Decoder implements ChunkedDecoder {
   #state: State = "size";
@@ -55,7 +55,7 @@ class Decoder implements ChunkedDecoder {
   #trailers: number[] | null = null;
 
   get trailers(): Uint8Array<ArrayBuffer> {
-    return this.#trailers === null ? NOTHING : Uint8Array.from(this.#trailers);
+    return this.#trailers === null ? NOTHING : dropForbiddenTrailers<ArrayBuffer>(Uint8Array.from(this.#trailers));
   }
 
   get done(): boolean {

@@ -199,3 +199,10 @@ Deno.test("random, broken and cut bodies are read as a slow reader reads them, i
   const broken = fc.tuple(chunkedBody, mutations()).map(([text, mutate]) => mutate(text));
   fc.assert(fc.property(fc.oneof(chunkedBody, broken, soup), pieceSizes, assertChunkedAsReference), { numRuns: 5_000 });
 });
+
+Deno.test("ChunkedDecoder drops trailers that would change the request after its check", () => {
+  const decoder = createChunkedDecoder();
+  const text = "0\r\nHost: b\r\nX-Sum: 1\r\nTransfer-Encoding: chunked\r\nAuthorization: x\r\n\r\n";
+  decoder.push(Uint8Array.from(text, (char) => char.charCodeAt(0)), () => {});
+  assert.equal(String.fromCharCode(...decoder.trailers), "X-Sum: 1\r\n");
+});

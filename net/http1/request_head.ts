@@ -43,6 +43,7 @@ const FIRST_FIELDS = 32;
 /** Offsets are kept in 16 bits. */
 export const MAX_REQUEST_HEAD = 0xffff;
 
+const CONNECT = "CONNECT";
 const SPACE = 0x20;
 const SLASH = 0x2f;
 const STAR = 0x2a;
@@ -228,9 +229,13 @@ export class RequestHead {
     return true;
   }
 
-  /** The four forms of RFC 9112, section 3.2; CONNECT is for proxies of another kind. */
+  /** Reads the target in the forms of RFC 9112, section 3.2, other than that of CONNECT. */
   #readTarget(): void {
     const { bytes, targetStart, targetEnd } = this;
+    // RFC 9112, section 3.2.3: CONNECT names a host and a port, and only a forward proxy can serve it.
+    if (this.methodEnd - this.start === CONNECT.length && this.method === CONNECT) {
+      throw new RequestSyntaxError("CONNECT is for forward proxies, and this server is none.");
+    }
     if (bytes[targetStart] === SLASH) return;
     if (bytes[targetStart] === STAR && targetEnd === targetStart + 1 && this.method === "OPTIONS") return;
     const scheme = isWord(bytes, targetStart, targetStart + 7, "http://")
@@ -238,7 +243,7 @@ export class RequestHead {
       : isWord(bytes, targetStart, targetStart + 8, "https://")
       ? 8
       : 0;
-    if (scheme === 0 || this.method === "CONNECT") throw new RequestSyntaxError("The request target must be a path.");
+    if (scheme === 0) throw new RequestSyntaxError("The request target must be a path.");
     let at = targetStart + scheme;
     this.#authorityStart = at;
     while (at < targetEnd && bytes[at] !== SLASH && bytes[at] !== 0x3f && bytes[at] !== 0x23) at++;

@@ -145,6 +145,8 @@ const refused: [name: string, text: string, status: number][] = [
   ["a line that ends with LF", "GET / HTTP/1.1\nHost: a\n\n", 400],
   ["a line that ends with CR", "GET / HTTP/1.1\rHost: a\r\r", 400],
   ["CONNECT to an authority", get("CONNECT b:443 HTTP/1.1"), 400],
+  ["CONNECT to a path", get("CONNECT /a HTTP/1.1"), 400],
+  ["CONNECT to the whole server", get("CONNECT * HTTP/1.1"), 400],
   ["CONNECT to a URL", get("CONNECT http://b/ HTTP/1.1"), 400],
   ["an authority as target", get("GET b:80 HTTP/1.1"), 400],
   ["a relative path", get("GET x HTTP/1.1"), 400],

@@ -1,4 +1,6 @@
 import {
+  closeFieldName,
+  COLON,
   CR,
   describeByte,
   FieldSyntaxError,
@@ -11,6 +13,7 @@ import {
   scanFieldName,
   scanValue,
   skipSpace,
+  TOKEN_BYTES,
   trimSpace,
 } from "./field_lines.ts";
 
@@ -90,7 +93,7 @@ function scanHead(buffer: Uint8Array, start: number, end: number, request: Reque
   const fields = createFramingFields();
   let at = fieldsStart, count = 0;
   while (at < end && buffer[at] !== CR) {
-    const colon = scanFieldName(buffer, at, end);
+    const colon = scanName(buffer, at, end);
     const valueEnd = colon < 0 ? -1 : scanValue(buffer, colon + 1, end);
     if (++count > MAX_FIELDS) throw new ResponseSyntaxError(`the head has more than ${MAX_FIELDS} fields`);
     if (valueEnd < 0) return null;
@@ -100,6 +103,14 @@ function scanHead(buffer: Uint8Array, start: number, end: number, request: Reque
   if (at + 1 >= end) return null;
   if (buffer[at + 1] !== LF) throw new ResponseSyntaxError("a bare CR inside a line");
   return createHead(buffer, start, fieldsStart, at, fields, request);
+}
+
+/** {@link scanFieldName} without white space before the colon, which some services send. */
+function scanName(buffer: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && TOKEN_BYTES[buffer[at]] === 1) at++;
+  if (at === end || (buffer[at] !== COLON && closeFieldName(buffer, start, at, end) < 0)) return -1;
+  return scanFieldName(buffer, start, end);
 }
 
 const MAX_STATUS = 599;
@@ -128,13 +139,20 @@ function scanStatusLine(buffer: Uint8Array, start: number, end: number, maxStatu
 }
 
 function statusLineError(buffer: Uint8Array, start: number, end: number): ResponseSyntaxError {
-  // A server of HTTP/2 begins with a SETTINGS frame: its length, below 256, type 4, no ACK, stream 0.
-  if (buffer[start] === 0 && buffer[start + 1] === 0 && buffer[start + 3] === 4 && buffer[start + 4] === 0) {
+  if (startsWithHttp2(buffer, start, end)) {
     return new ResponseSyntaxError("the service speaks HTTP/2 only, and HTTP/1.1 is needed");
   }
   return new ResponseSyntaxError(
     `the answer does not start with an HTTP/1.1 status line but with ${quote(buffer, start, end)}`,
   );
+}
+
+/** Whether a peer began with frames: SETTINGS, or GOAWAY, on stream 0 (RFC 9113, sections 3.4 and 6.5). */
+function startsWithHttp2(buffer: Uint8Array, start: number, end: number): boolean {
+  if (end - start < 9) return false;
+  const type = buffer[start + 3];
+  const isOnConnection = buffer.subarray(start + 5, start + 9).every((byte) => byte === 0);
+  return buffer[start] === 0 && isOnConnection && (type === 4 || type === 7);
 }
 
 function parseStatus(buffer: Uint8Array, start: number): number {
@@ -168,7 +186,8 @@ function readField(fields: FramingFields, buffer: Uint8Array, start: number, col
       break;
     case 14:
       if (!isWord(buffer, start, colon, "content-length")) break;
-      fields.contentLength = parseContentLength(buffer, colon + 1, end, fields.contentLength);
+      if (fields.contentLength >= 0) throw new ResponseSyntaxError("two Content-Length fields are given");
+      fields.contentLength = parseContentLength(buffer, colon + 1, end);
       break;
     case 17:
       if (isWord(buffer, start, colon, "transfer-encoding")) readTransferEncoding(fields, buffer, colon + 1, end);

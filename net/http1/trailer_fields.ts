@@ -35,7 +35,9 @@ function isForbiddenTrailer(name: string): boolean {
  * @param lines field lines that were checked, each with its CRLF
  * @returns `lines` itself if every field is allowed
  */
-export function dropForbiddenTrailers(lines: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+export function dropForbiddenTrailers<Memory extends ArrayBufferLike>(
+  lines: Uint8Array<Memory>,
+): Uint8Array<Memory | ArrayBuffer> {
   if (lines.length === 0) return lines;
   const kept: number[] = [];
   let isComplete = true;

@@ -1,4 +1,4 @@
-import { checkFieldLines, FieldSyntaxError } from "../http1/mod.ts";
+import { checkFieldLines, dropForbiddenTrailers, FieldSyntaxError } from "../http1/mod.ts";
 import { BodyLengthError, ConnectionBroken, type OutgoingFraming } from "./types.ts";
 import { acquireBuffer, MEDIUM, releaseBuffer } from "../../common/buffers/buffer_pool.ts";
 
@@ -68,7 +68,7 @@ export class BodyWriter {
     this.#ended = true;
     if (this.#chunked) {
       this.#queue.push(LAST_CHUNK, 0);
-      this.#queue.push(trailers, 0);
+      this.#queue.push(dropForbiddenTrailers(trailers), 0);
       this.#queue.push(LINE_END, 0);
     } else if (this.#queue.isEmpty) this.#onDrained();
   }

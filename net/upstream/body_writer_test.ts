@@ -126,6 +126,11 @@ Deno.test("BodyWriter sends trailers behind the last chunk, and none that could 
   writer.start(connection, HEAD);
   await settle();
   assert.equal(connection.text, "HEAD5\r\nhello\r\n0\r\na: b\r\n\r\n");
+  const { connection: other, writer: filtering } = createWriter("chunked");
+  filtering.finish(latin1("Content-Length: 5\r\nHost: b\r\na: b\r\nX-Forwarded-For: 10.0.0.1\r\n"));
+  filtering.start(other, HEAD);
+  await settle();
+  assert.equal(other.text, "HEAD0\r\na: b\r\n\r\n");
   for (const trailers of ["a: b\r\n\r\nGET / HTTP/1.1\r\n", "a: b"]) {
     const { writer, told } = createWriter("chunked");
     writer.finish(latin1(trailers));

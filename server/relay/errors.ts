@@ -62,7 +62,9 @@ export function fromReset(reason: ResetReason, text: string): HttpError {
     case ResetReason.refused:
       return new HttpError(502, "service_unreachable", "The local service cannot be reached.", { details });
     case ResetReason.notHttp:
-      return new HttpError(502, "service_not_http", "The local service does not speak HTTP.", { details });
+      return new HttpError(502, "service_not_http", "The local service's response cannot be read as HTTP/1.1.", {
+        details,
+      });
     case ResetReason.idle:
       return new HttpError(504, "service_timeout", "The local service took too long to answer.", { details });
     case ResetReason.sessionLost:

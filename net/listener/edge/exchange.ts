@@ -1,4 +1,4 @@
-import type { RequestHead } from "../../http1/mod.ts";
+import { dropForbiddenTrailers, type RequestHead } from "../../http1/mod.ts";
 import { createRequest, isWebSocketHandshake, Leavable, listHeaders, streamBody } from "../_exchange.ts";
 import type { ListenerTraffic } from "../traffic.ts";
 import type { Exchange, ResponseWriter } from "../types.ts";
@@ -229,7 +229,7 @@ class EdgeResponseWriter implements ResponseWriter {
     if (this.#framing === "chunked") {
       const out = acquireBuffer(trailers.length + AROUND_CHUNK);
       let at = put(out, 0, LAST_CHUNK);
-      at = put(out, at, trailers);
+      at = put(out, at, dropForbiddenTrailers(trailers));
       this.#write(out, put(out, at, CRLF), true);
     } else this.#finish();
   }
