@@ -125,3 +125,17 @@ Deno.test("metrics count what views keep and refuse, what that takes, and who fo
   stop.abort();
   await tail.body?.cancel().catch(() => {});
 });
+
+Deno.test("metrics on a loopback address refuse the names that a page could have resolve to it", async () => {
+  await using server = await startServer({ args: ["--metrics", "0"] });
+  const [{ metrics }] = server.events.all();
+  const { port } = new URL(String(metrics));
+  const read = async (host: string) =>
+    (await rawRequest(Number(port), `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).status;
+  for (const host of [`127.0.0.1:${port}`, "localhost", `localhost:${port}`, "[::1]", `[::1]:${port}`, "192.0.2.1"]) {
+    assert.equal(await read(host), 200, host);
+  }
+  for (const host of ["rebound.example", `rebound.example:${port}`, "127.0.0.1.rebound.example", "localhost.example"]) {
+    assert.equal(await read(host), 421, host);
+  }
+});

@@ -73,7 +73,8 @@ async function answer(exchange: Exchange, { target, onRequest }: LocalServerOpti
 }
 
 function describe({ path, remoteAddress }: Exchange): FetchInfo {
-  return { path, remoteAddress, isDirect: true };
+  // `OPTIONS *` asks about the whole target (RFC 9110, section 9.3.7).
+  return { path: path === "*" ? "/" : path, remoteAddress, isDirect: true };
 }
 
 /**

@@ -18,6 +18,8 @@ import { LiveReload } from "./live_reload.ts";
 import { type Redirect, RULE_FILES, SiteRuleFiles, type SiteRules } from "./site_rules.ts";
 import { sendPage } from "./send_page.ts";
 
+const METHODS = "GET, HEAD, OPTIONS";
+
 /** Site options. */
 export interface SiteOptions {
   /** The site's folder. */
@@ -90,8 +92,9 @@ class FolderSite implements WebSite {
 
   async #answerOpen(request: Request, info: FetchInfo, rules: SiteRules): Promise<Response> {
     const { path: target, isDirect } = info;
+    if (request.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow: METHODS } });
     if (request.method !== "GET" && request.method !== "HEAD") {
-      throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: "GET, HEAD" } });
+      throw new HttpError(405, "method_not_allowed", "This site is read-only.", { headers: { allow: METHODS } });
     }
     const answered = this.#live?.answer(request, target);
     if (answered) return answered;

@@ -27,8 +27,12 @@ function dispatch(handlers: readonly Handler[], exchange: Exchange, log: Logger)
     const answer = tryHandler(handler, exchange, log);
     if (answer !== undefined) return answer;
   }
+  if (exchange.path === "*") return new Response(null, { status: 204, headers: { allow: METHODS } });
   return errorResponse(nothingHere(), exchange.header("accept"));
 }
+
+/** The response to `OPTIONS *`, which asks about the server in general (RFC 9110, section 9.3.7). */
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 function tryHandler(handler: Handler, exchange: Exchange, log: Logger): Answer | Promise<Answer> | undefined {
   try {

@@ -1,8 +1,11 @@
+import { isIP } from "node:net";
 import process from "node:process";
+import { bareHostname } from "../../common/bare_hostname.ts";
 import { explainError } from "../../common/explain_error.ts";
 import { listen, type Listener, type ListenerTraffic, sendText } from "../../net/listener/mod.ts";
 import type { Logger } from "../../common/log.ts";
 import type { ListenAddress } from "../../common/options.ts";
+import { isLoopbackAddress } from "../../common/loopback.ts";
 import { RELEASE } from "../../common/release.ts";
 import type { CaptureFigures } from "../captures/mod.ts";
 import type { Lazy } from "../http/mod.ts";
@@ -133,7 +136,12 @@ export async function openMetrics(
   log: Logger,
   read: () => Promise<readonly Metric[]>,
 ): Promise<MetricsServer> {
+  const isLocal = isLoopbackAddress(hostname);
   const listener = await listen("edge", { hostname, port, limits: LIMITS, log }, async (exchange) => {
+    if (isLocal && !isDirectHost(exchange.host)) {
+      sendText(exchange, 421, [["content-type", "text/plain"]], "read metrics at the IP address or at localhost\n");
+      return null;
+    }
     const isThere = exchange.path === "/metrics" && /^(GET|HEAD)$/.test(exchange.method);
     const headers = [["content-type", isThere ? CONTENT_TYPE : "text/plain"]] as const;
     sendText(
@@ -151,6 +159,15 @@ export async function openMetrics(
     url: new URL(`http://${host}:${listener.port}/metrics`),
     abort: () => listener.abort(),
   };
+}
+
+/**
+ * Whether a Host header names this machine directly. A page whose name resolves to a loopback address (DNS rebinding) sends
+ * its own name.
+ */
+function isDirectHost(host: string): boolean {
+  const name = bareHostname(host.replace(/:\d*$/, ""));
+  return isLoopbackAddress(name) || isIP(name) !== 0;
 }
 
 /** Descriptors that are kept from strangers are not taken by whoever reads this. */
