@@ -27,28 +27,38 @@ class HandlerExchange implements StreamHandler {
   readonly #report: (error: unknown) => void;
   readonly #abort = new AbortController();
   #body: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | null = null;
+  /** Chunks of the body that the handler has not read. */
+  readonly #chunks: Uint8Array<ArrayBuffer>[] = [];
+  #hasEnded = false;
+  #wake: () => void = () => {};
+  /** Whether the relay waits for `100 Continue` before it sends the body. */
+  #owesContinue: boolean;
 
   constructor(request: TunnelRequest, target: FetchTarget, report: (error: unknown) => void) {
     this.#stream = request.stream;
+    this.#owesContinue = request.head.expectation === "continue";
     this.#report = report;
     void this.#run(request, target);
   }
 
   onData(piece: Uint8Array, end: boolean): void {
-    if (piece.length > 0) this.#body?.enqueue(piece.slice());
-    if (end) this.#body?.close();
-    if (end) this.#body = null;
+    if (piece.length > 0 && this.#body !== null) this.#chunks.push(piece.slice());
+    if (end) this.#hasEnded = true;
+    this.#wake();
   }
 
   onReset(): void {
-    const body = this.#body;
-    this.#body = null;
-    body?.error(new DOMException("the visitor left", "AbortError"));
+    // A body that was received completely stays readable.
+    if (!this.#hasEnded) {
+      this.#body?.error(new DOMException("the visitor disconnected", "AbortError"));
+      this.#body = null;
+    }
+    this.#wake();
     this.#abort.abort();
   }
 
   async #run({ head, bodyless, upgrade }: TunnelRequest, target: FetchTarget): Promise<void> {
-    const fields = parseFields(head), { method, path } = head;
+    const fields = parseFields(head), { method } = head, path = toPath(head);
     const header = (name: string) => fields.find(([known]) => known === name)?.[1] ?? "";
     const hasBody = !bodyless && !upgrade && method !== "GET" && method !== "HEAD";
     const info = { path, remoteAddress: header("x-forwarded-for"), publicHost: header("x-forwarded-host") };
@@ -101,24 +111,30 @@ class HandlerExchange implements StreamHandler {
       start: (controller) => {
         this.#body = controller;
       },
+      pull: (controller) => this.#pull(controller),
       cancel: () => {
         this.#body = null;
+        this.#chunks.length = 0;
       },
-    }, { highWaterMark: 0, size: () => 0 }).pipeThrough(this.#creditOnRead());
+    }, { highWaterMark: 0 });
   }
 
-  /** Gives credit back as the handler takes pieces, not as they arrive. */
-  #creditOnRead(): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
-    return new TransformStream(
-      {
-        transform: (piece, controller) => {
-          controller.enqueue(piece);
-          this.#stream.consumed(piece.length);
-        },
-      },
-      undefined,
-      { highWaterMark: 0 },
-    );
+  /** Gives credit back as the handler takes chunks, not as they arrive. */
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
+    this.#continue();
+    while (this.#chunks.length === 0 && !this.#hasEnded) await new Promise<void>((resolve) => this.#wake = resolve);
+    const chunk = this.#chunks.shift();
+    if (this.#body === null) return;
+    if (chunk === undefined) return controller.close();
+    controller.enqueue(chunk);
+    this.#stream.consumed(chunk.length);
+  }
+
+  /** Asks for the body when the handler first reads it, so that a refusal can come before it. */
+  #continue(): void {
+    if (!this.#owesContinue) return;
+    this.#owesContinue = false;
+    this.#stream.inform(100, CONTINUE, 0, CONTINUE.length);
   }
 
   async #send(response: Response, isHead: boolean): Promise<void> {
@@ -193,6 +209,11 @@ function checkChunk(chunk: unknown): Uint8Array {
 }
 
 const NOTHING = new Uint8Array(0);
+/** Reason phrase of `100 Continue`, without fields. */
+const CONTINUE = new TextEncoder().encode("Continue\r\n");
+
+/** The path of a request; `OPTIONS *` asks about the whole target (RFC 9110, section 9.3.7). */
+const toPath = ({ path }: RequestHead): string => path === "*" ? "/" : path;
 
 /** Returns field lines as pairs with lower-case names; each character is one byte (Latin-1). */
 function parseFields(head: RequestHead): [string, string][] {

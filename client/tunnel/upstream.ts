@@ -162,11 +162,13 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
   #connecting: AbortController | null = null;
   #splice: Splice | null = null;
   #interims = 0;
+  readonly #expectsContinue: boolean;
 
   constructor(request: TunnelRequest, service: Service) {
     const { stream, head, bodyless, upgrade } = request;
     this.method = head.method;
     this.upgrade = upgrade;
+    this.#expectsContinue = head.expectation === "continue";
     this.#stream = stream;
     this.#service = service;
     this.#base = service.addresses?.readBase(head) ?? null;
@@ -260,9 +262,10 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
     }
   }
 
-  /** `100 Continue` concerns only this connection, and the number of interim responses is limited. */
+  /** Passes an interim response on, up to a limit. `100 Continue` goes to the relay only if it forwarded the expectation. */
   #inform(buffer: Uint8Array, head: ResponseHead): void {
-    if (head.status === CONTINUE || ++this.#interims > MAX_INTERIM) return;
+    if (head.status === CONTINUE && !this.#expectsContinue) return;
+    if (++this.#interims > MAX_INTERIM) return;
     const { block, blockStart, blockEnd } = this.#toResponse(buffer, head);
     if (blockEnd - blockStart <= MAX_SMALL_BLOCK) this.#stream.inform(head.status, block, blockStart, blockEnd);
   }
@@ -364,9 +367,14 @@ class UpstreamExchange implements StreamHandler, Reader, BodyOwner, RequestFacts
       return { reason: ResetReason.refused, text };
     }
     if (this.#connection?.hasResponded !== true || error instanceof ResponseSyntaxError) this.#service.onNoHttp();
-    if (error instanceof ResponseSyntaxError) return { reason: ResetReason.notHttp, text: error.message };
+    if (error instanceof ResponseSyntaxError) return { reason: ResetReason.notHttp, text: toSentence(error.message) };
     return { reason: ResetReason.broken, text: describeError(error) };
   }
+}
+
+/** Returns a message as a sentence, for visitors. */
+function toSentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }
 
 function ignore(): void {}

@@ -20,6 +20,7 @@ const STAR = 0x2a;
 const SPACE = 0x20;
 const VERSION = encodeLatin1(" HTTP/1.1\r\n");
 const CONNECTION_UPGRADE = encodeLatin1("connection: Upgrade\r\n");
+const EXPECT_CONTINUE = encodeLatin1("expect: 100-continue\r\n");
 /** For what is written beside the bytes of a head that came and the fields added. */
 const ROOM = 64;
 
@@ -77,11 +78,17 @@ export class VisitorHead implements HeadWriter {
       run = head.valueEnd(field) + 2;
     }
     at = put(into, at, bytes, run, head.end - 2);
+    if (expectsContinue(head)) at = put(into, at, EXPECT_CONTINUE, 0, EXPECT_CONTINUE.length);
     if (!this.#isUpgrade) return at;
     const field = head.upgradeField;
     at = put(into, at, CONNECTION_UPGRADE, 0, CONNECTION_UPGRADE.length);
     return put(into, at, bytes, head.nameStart(field), head.valueEnd(field) + 2);
   }
+}
+
+/** Whether the visitor waits for `100 Continue` before it sends the body (RFC 9110, section 10.1.1). */
+export function expectsContinue({ expectation, framing, minorVersion }: RequestHead): boolean {
+  return expectation === "continue" && framing !== "none" && minorVersion === 1;
 }
 
 function put(into: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): number {

@@ -78,7 +78,10 @@ Deno.test("what a visitor may not say stays behind, and what Connection names", 
     ["X-OTHER", "2"],
     ["accept", "*/*"],
   ];
-  assert.equal(write({ fields }), `GET / HTTP/1.1\r\nhost: a.try.example:8443\r\naccept: */*\r\n${OURS}`);
+  const kept = "accept: */*\r\nexpect: 100-continue\r\n";
+  assert.equal(write({ fields }), `GET / HTTP/1.1\r\nhost: a.try.example:8443\r\n${kept}${OURS}`);
+  const [, bodyless] = write({ fields: [["expect", "100-continue"]] }).split("\r\n");
+  assert.equal(bodyless, "host: a.try.example:8443", "an expectation without a body means nothing");
 });
 
 Deno.test("a body keeps its length, even when Connection names it", () => {

@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../../../common/event_loop.ts";
 import { type RequestStream, ResetReason, StreamEnded, type StreamHandler } from "../../../protocol/mod.ts";
 import type { SessionHandle } from "../../cluster/mod.ts";
 import { FieldEdits } from "./edits.ts";
-import { ResponseBlock } from "./heads.ts";
+import { expectsContinue, ResponseBlock } from "./heads.ts";
 import { badResponse, fromReset } from "../errors.ts";
 import type { Endpoint, Visit } from "../tunnel/endpoint.ts";
 import { OutQueue } from "./out_queue.ts";
@@ -49,6 +49,8 @@ export class Visitor implements Visit, StreamHandler {
   /** Directions of the upgraded connection that have not ended. */
   #directions = 2;
   #isOver = false;
+  /** Runs while the service may still respond before the body is sent. */
+  #continueTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(exchange: Exchange, host: TunnelHost) {
     this.exchange = exchange;
@@ -79,11 +81,27 @@ export class Visitor implements Visit, StreamHandler {
   start(): void {
     const exchange = this.exchange;
     exchange.onLeave = () => this.#breakOff("the visitor left");
-    if (exchange.hasBody) void this.#sendBody();
+    if (!exchange.hasBody) return;
+    if (expectsContinue(exchange.head)) this.#continueTimer = setTimeout(() => this.#continue(), CONTINUE_MS);
+    else void this.#sendBody();
+  }
+
+  /** Sends the body, which asks a visitor that waits for `100 Continue` for it. */
+  #continue(): void {
+    if (this.#continueTimer === undefined) return;
+    this.#dropBody();
+    void this.#sendBody();
+  }
+
+  /** The service responded, or the stream ended, before the body was wanted. */
+  #dropBody(): void {
+    clearTimeout(this.#continueTimer);
+    this.#continueTimer = undefined;
   }
 
   onInterim(status: number, frame: Uint8Array, start: number, end: number): void {
     this.endpoint.meter(end - start);
+    if (status === CONTINUE) return this.#continue();
     if (!this.#isOver && this.#readBlock(status, frame, start, end)) {
       this.exchange.response.inform(status, block.bytes);
     }
@@ -98,6 +116,7 @@ export class Visitor implements Visit, StreamHandler {
     end: boolean,
   ): void {
     this.endpoint.meter(payloadEnd - start);
+    this.#dropBody();
     // Counting may have ended the session, and the visitor has been told.
     if (this.#isOver || !this.#readBlock(status, frame, start, blockEnd)) return;
     if (status === SWITCHING_PROTOCOLS) return this.#upgrade(frame.subarray(blockEnd, payloadEnd), end);
@@ -145,6 +164,7 @@ export class Visitor implements Visit, StreamHandler {
   }
 
   onReset(reason: ResetReason, text: string): void {
+    this.#dropBody();
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#out !== null) {
@@ -247,4 +267,7 @@ export class Visitor implements Visit, StreamHandler {
   }
 }
 
+const CONTINUE = 100;
+/** Milliseconds for a service to respond to an expectation. Services without support for it wait for the body. */
+const CONTINUE_MS = 1000;
 const SWITCHING_PROTOCOLS = 101;
