@@ -122,7 +122,9 @@ class HandlerExchange implements StreamHandler {
   /** Gives credit back as the handler takes chunks, not as they arrive. */
   async #pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
     this.#continue();
-    while (this.#chunks.length === 0 && !this.#hasEnded) await new Promise<void>((resolve) => this.#wake = resolve);
+    while (this.#body !== null && this.#chunks.length === 0 && !this.#hasEnded) {
+      await new Promise<void>((resolve) => this.#wake = resolve);
+    }
     const chunk = this.#chunks.shift();
     if (this.#body === null) return;
     if (chunk === undefined) return controller.close();
