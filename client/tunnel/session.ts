@@ -227,15 +227,15 @@ class WebSocketSession implements ClientSession {
     }
     const { method, path } = head;
     const upgrade = opening.kind === "upgrade";
-    if (upgrade) stream.onUpgrade = () => this.#tell(stream, method, path, heardAt, "open");
+    if (upgrade) stream.onUpgrade = () => this.#report(stream, method, path, heardAt, "open");
     stream.onFinish = () => {
-      this.#tell(stream, method, path, heardAt, stream.status === SWITCHING_PROTOCOLS ? "closed" : null);
+      this.#report(stream, method, path, heardAt, stream.status === SWITCHING_PROTOCOLS ? "closed" : null);
       if (this.#onIdle !== null && this.active === 0) this.#onIdle();
     };
     return target.handle({ stream, head, bodyless: opening.end, upgrade });
   }
 
-  #tell(
+  #report(
     stream: RequestStream,
     method: string,
     path: string,
