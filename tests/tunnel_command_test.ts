@@ -113,7 +113,7 @@ Deno.test("what -t cannot carry is refused in one line before anything is opened
     1,
     'the tunnel "shop" does not allow port 5000, only 3000, 4000',
   ]);
-  assert.deepEqual(await fail(server, ["-t", "x"]), [1, 'there is no tunnel "x" in this account, only shop']);
+  assert.deepEqual(await fail(server, ["-t", "x"]), [1, 'no tunnel matches "x": this account has shop']);
   assert.deepEqual(await fail(server, ["-t", "shop", "-e", "4000", "-e", "4000"]), [2, "-e: port 4000 is given twice"]);
   assert.deepEqual(await fail(server, ["-e", "3000", "-e", "4000"]), [
     2,
@@ -130,7 +130,7 @@ Deno.test("what -t cannot carry is refused in one line before anything is opened
   await callApi(server, "ann", "PATCH", `/tunnels/${tunnel.id}`, { enabled: false });
   assert.deepEqual(await fail(server, ["-t", "shop"]), [
     1,
-    'the tunnel "shop" is switched off: switch it on on the server\'s site',
+    'the tunnel "shop" is disabled: enable it on the server\'s website',
   ]);
   await callApi(server, "ann", "PATCH", `/tunnels/${tunnel.id}`, { enabled: true });
   server.members.add("ann", { plan: "free" });

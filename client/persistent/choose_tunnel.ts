@@ -18,8 +18,8 @@ export function chooseTunnel(tunnels: readonly ListedTunnel[], given: string): L
     throw new TunnelUnusable("this account has no persistent tunnel: make one on the server's site");
   }
   const names = (some: readonly ListedTunnel[]) => some.map(({ name }) => name).join(", ");
-  if (begin.length > 1) throw new TunnelUnusable(`"${given}" is more than one tunnel: ${names(begin)}`);
-  throw new TunnelUnusable(`there is no tunnel "${given}" in this account, only ${names(tunnels)}`);
+  if (begin.length > 1) throw new TunnelUnusable(`"${given}" matches more than one tunnel: ${names(begin)}`);
+  throw new TunnelUnusable(`no tunnel matches "${given}": this account has ${names(tunnels)}`);
 }
 
 /**
@@ -28,7 +28,7 @@ export function chooseTunnel(tunnels: readonly ListedTunnel[], given: string): L
  */
 export function checkUsable({ name, enabled, suspended }: ListedTunnel): void {
   if (suspended) throw new TunnelUnusable(`the tunnel "${name}" was suspended by an admin of the server`);
-  if (!enabled) throw new TunnelUnusable(`the tunnel "${name}" is switched off: switch it on on the server's site`);
+  if (!enabled) throw new TunnelUnusable(`the tunnel "${name}" is disabled: enable it on the server's website`);
 }
 
 /**

@@ -22,9 +22,11 @@ Deno.test("chooseTunnel takes a whole name before a beginning, and says what the
   assert.equal(chooseTunnel(tunnels, "shop").name, "shop");
   assert.equal(chooseTunnel(tunnels, "shop-").name, "shop-admin");
   assert.equal(chooseTunnel(tunnels, "b").name, "blog");
-  assert.throws(() => chooseTunnel(tunnels, "sho"), { message: '"sho" is more than one tunnel: shop, shop-admin' });
+  assert.throws(() => chooseTunnel(tunnels, "sho"), {
+    message: '"sho" matches more than one tunnel: shop, shop-admin',
+  });
   assert.throws(() => chooseTunnel(tunnels, "x"), {
-    message: 'there is no tunnel "x" in this account, only shop, shop-admin, blog',
+    message: 'no tunnel matches "x": this account has shop, shop-admin, blog',
   });
   assert.throws(() => chooseTunnel([], "x"), {
     message: "this account has no persistent tunnel: make one on the server's site",
@@ -33,7 +35,7 @@ Deno.test("chooseTunnel takes a whole name before a beginning, and says what the
 
 Deno.test("a tunnel that is off, suspended or does not allow a port is refused in one line", () => {
   assert.throws(() => checkUsable(tunnel("a", { enabled: false })), {
-    message: 'the tunnel "a" is switched off: switch it on on the server\'s site',
+    message: 'the tunnel "a" is disabled: enable it on the server\'s website',
   });
   assert.throws(() => checkUsable(tunnel("a", { suspended: true })), {
     message: 'the tunnel "a" was suspended by an admin of the server',
