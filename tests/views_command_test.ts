@@ -169,22 +169,33 @@ Deno.test("a tail delivers captures byte for byte to a local service, and one ca
   }
 });
 
+interface Holding extends AsyncDisposable {
+  port: number;
+  /** Paths in the order in which requests arrived. */
+  order: string[];
+  /** Resolves when a request for the path has arrived, with a function that answers it. */
+  held(path: string): Promise<() => void>;
+}
+
 /** A service that holds each request until the test releases it. */
-async function startHolding(): Promise<
-  AsyncDisposable & { port: number; held: Map<string, () => void>; order: string[] }
-> {
-  const held = new Map<string, () => void>(), order: string[] = [];
+async function startHolding(): Promise<Holding> {
+  const waiting = new Map<string, PromiseWithResolvers<() => void>>(), order: string[] = [];
+  const find = (path: string) => {
+    const found = waiting.get(path) ?? Promise.withResolvers<() => void>();
+    waiting.set(path, found);
+    return found;
+  };
   const service = createServer((request, response) => {
     const path = request.url ?? "";
     order.push(path);
-    held.set(path, () => response.end("done"));
     request.resume();
+    find(path).resolve(() => void response.end("done"));
   }).listen(0, "127.0.0.1");
   await new Promise<void>((resolve) => service.on("listening", resolve));
   return {
     port: (service.address() as AddressInfo).port,
-    held,
     order,
+    held: (path) => find(path).promise,
     async [Symbol.asyncDispose]() {
       service.closeAllConnections();
       await new Promise((resolve) => service.close(resolve));
@@ -205,16 +216,14 @@ Deno.test("a slow service delays no display: calls are shown at once, and delive
     ok(last);
     const paths = ["a", "b", "c"].map((name) => `/hook/${name}?key=1&n=${name}`);
     if (concurrency === 1) {
-      deepEqual(service.order, paths.slice(0, 1), "one at a time");
       for (const [at, path] of paths.entries()) {
-        while (!service.held.has(path)) await new Promise((resolve) => setTimeout(resolve, 5));
-        deepEqual(service.order, paths.slice(0, at + 1));
-        service.held.get(path)?.();
+        const release = await service.held(path);
+        deepEqual(service.order, paths.slice(0, at + 1), "one at a time");
+        release();
         await tail.events.waitFor("delivered");
       }
     } else {
-      while (service.held.size < 3) await new Promise((resolve) => setTimeout(resolve, 5));
-      for (const path of paths) service.held.get(path)?.();
+      for (const release of await Promise.all(paths.map((path) => service.held(path)))) release();
       await tail.events.waitFor("delivered");
     }
     tail.kill("SIGINT");
