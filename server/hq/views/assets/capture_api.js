@@ -67,9 +67,14 @@ export class CaptureApi {
     return { bytes: bytes.slice(0, maxBytes), isWhole: isWhole && size <= maxBytes };
   }
 
-  /** Deletes a capture, also while the page closes. @param {string} id */
+  /** @param {string} id */
   async remove(id) {
-    await this.#ask(`/captures/${id}`, { method: "DELETE", keepalive: true });
+    await this.#ask(`/captures/${id}`, { method: "DELETE" });
+  }
+
+  /** Restores a capture that was deleted within the last ten minutes. @param {string} id */
+  async restore(id) {
+    await this.#ask(`/captures/${id}/restore`, { method: "POST" });
   }
 
   /**

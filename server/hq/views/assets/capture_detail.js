@@ -24,7 +24,7 @@ const RECEIVED = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeS
  * @property {CaptureApi} api
  * @property {string} captureUrl
  * @property {(capture: Capture, loadBody: () => Promise<Uint8Array<ArrayBuffer>>) => void} onReplay
- * @property {(capture: Capture) => void} onRemove
+ * @property {(capture: Capture) => Promise<void>} onRemove
  */
 
 /** One capture's details. */
@@ -133,10 +133,7 @@ export class CaptureDetail {
     });
     const raw = button("Download body", async () => saveFile(`capture-${capture.id}`, [await this.#loadBody()]));
     raw.disabled = capture.bodySize === 0;
-    const remove = button("Delete", () => {
-      this.#options.onRemove(capture);
-      return Promise.resolve();
-    });
+    const remove = button("Delete", () => this.#options.onRemove(capture));
     remove.classList.add("risky");
     const actions = h("div", { class: "capture-actions" }, [replay, copy, raw, remove, said]);
     for (const one of [copy, raw, remove]) {

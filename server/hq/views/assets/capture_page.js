@@ -19,8 +19,8 @@ const MAX_EXPORTED_BODY = 4 * 1024 * 1024;
 /** Most captures in the list while a page stays open for days. Scrolling down loads older ones again. */
 const MAX_LISTED = 20_000;
 const TYPING_MS = 250;
-/** How long a deletion can be undone. */
-const UNDO_MS = 10_000;
+/** How long the page offers to restore a call. The server can restore it for ten minutes. */
+const UNDO_MS = 60_000;
 /** As in the stylesheet: list and details replace each other. */
 const NARROW = matchMedia("(max-width: 48rem)");
 
@@ -52,7 +52,7 @@ let newest = Number(root.dataset.after);
 /** The view's captures, shown or hidden by the filter. */
 let total = Number(root.dataset.total);
 let stopFollowing = () => {};
-/** The deleted capture, until the server deletes it. @type {{ capture: Capture, timer: ReturnType<typeof setTimeout> } | null} */
+/** The deleted call that Undo restores. @type {{ capture: Capture, timer: ReturnType<typeof setTimeout> } | null} */
 let removed = null;
 
 /** @returns {Filter} */
@@ -91,7 +91,7 @@ async function loadMore() {
     if (next !== Infinity) more.before = String(next);
     const page = await api.list(readFilter(), more);
     if (asked !== turn) return;
-    captures.push(...page.captures.filter(({ id }) => id !== removed?.capture.id));
+    captures.push(...page.captures);
     next = page.next;
     // Captures that arrived during the request are in front already.
     captures = [...new Map(captures.map((capture) => [capture.cursor, capture])).values()]
@@ -189,12 +189,13 @@ function backToList() {
 }
 
 /**
- * Removes a call from the list. The server deletes it when it can no longer be undone.
+ * Deletes a call, and offers to restore it.
  * @param {Capture} capture
  */
-function remove(capture) {
-  commitRemoval();
-  removed = { capture, timer: setTimeout(commitRemoval, UNDO_MS) };
+async function remove(capture) {
+  await api.remove(capture.id);
+  clearTimeout(removed?.timer);
+  removed = { capture, timer: setTimeout(endUndo, UNDO_MS) };
   captures = captures.filter(({ id }) => id !== capture.id);
   total--;
   list.show(captures);
@@ -204,16 +205,10 @@ function remove(capture) {
   showCount();
 }
 
-function commitRemoval() {
-  if (removed === null) return;
-  const { capture, timer } = removed;
-  clearTimeout(timer);
+function endUndo() {
+  clearTimeout(removed?.timer);
   removed = null;
   undo.hidden = true;
-  api.remove(capture.id).catch((error) => {
-    restore(capture);
-    complain(error);
-  });
 }
 
 /** @param {Capture} capture */
@@ -281,15 +276,14 @@ find("#capture-back", HTMLButtonElement).addEventListener("click", () => {
 });
 find("#capture-undo-button", HTMLButtonElement).addEventListener("click", () => {
   if (removed === null) return;
-  const { capture, timer } = removed;
-  clearTimeout(timer);
-  removed = null;
-  undo.hidden = true;
-  restore(capture);
-  onChosen(capture, false);
+  const { capture } = removed;
+  endUndo();
+  api.restore(capture.id).then(() => {
+    restore(capture);
+    onChosen(capture, false);
+  }).catch(complain);
 });
 addEventListener("popstate", showAddress);
-addEventListener("pagehide", commitRemoval);
 detail.clear();
 if (chosen !== "") show(chosen);
 void reload().then(() => {
