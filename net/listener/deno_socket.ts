@@ -54,7 +54,7 @@ export class DenoSocketConnection implements Connection {
       masked: false,
       maxMessageBytes: MAX_MESSAGE_BYTES,
       listener: {
-        onPiece: (bytes, start, end, text, last) => this.#takePiece(bytes.slice(start, end), text, last),
+        onData: (bytes, start, end, text, last) => this.#takePiece(bytes.slice(start, end), text, last),
         onControl: (opcode, payload) => this.#takeControl(opcode, payload),
       },
     });

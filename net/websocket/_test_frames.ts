@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { Masking, Opcode } from "./frames.ts";
 
-/** A frame as a plain reading of RFC 6455, section 5.2, writes it: by hand, so that nothing checks itself. */
+/** Builds a frame by hand from RFC 6455, section 5.2, so that the tested code does not check itself. */
 export function writeFrame(
   opcode: Opcode,
   payload: Uint8Array,
@@ -18,7 +18,7 @@ export function writeFrame(
   return join([head, key, payload.map((byte, index) => byte ^ key[index & 3])]);
 }
 
-/** A client's frame taken apart and unmasked, as a server does it (RFC 6455, section 5.3). */
+/** Parses and unmasks a client's frame (RFC 6455, section 5.3). */
 export function readMasked(frame: Uint8Array): { first: number; key: number; payload: Uint8Array } {
   if ((frame[1] & 0x80) === 0) throw new Error("a client's frames have the mask bit");
   const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
@@ -30,14 +30,14 @@ export function readMasked(frame: Uint8Array): { first: number; key: number; pay
   return { first: frame[0], key: view.getUint32(at), payload };
 }
 
-/** All parts, one after the other. */
+/** Joins all parts. */
 export function join(parts: readonly ArrayLike<number>[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
   return whole;
 }
 
-/** Resolves when what is due now has been done. */
+/** Resolves after all pending callbacks. */
 export async function settle(): Promise<void> {
   for (let count = 0; count < 10; count++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { join, writeFrame } from "./_test_frames.ts";
-import { FrameReader } from "./frame_reader.ts";
+import { FrameReader } from "./frames.ts";
 import { Opcode, WebSocketError } from "./frames.ts";
 
-/** What a reader makes of bytes that come in pieces which end at `cuts`, where what it does not take comes again. */
+/** Reads bytes in chunks that end at `cuts`, and passes unread bytes again. */
 function read(bytes: Uint8Array, cuts: number[], masked = false, maxMessageBytes?: number) {
   const messages: { text: boolean; bytes: number[] }[] = [], controls: unknown[] = [];
   let current: number[] = [];
@@ -12,7 +12,7 @@ function read(bytes: Uint8Array, cuts: number[], masked = false, maxMessageBytes
     masked,
     maxMessageBytes,
     listener: {
-      onPiece(memory, start, end, text, last) {
+      onData(memory, start, end, text, last) {
         current.push(...memory.subarray(start, end));
         if (!last) return;
         messages.push({ text, bytes: current });
@@ -72,11 +72,11 @@ Deno.test("FrameReader reads every frame byte by byte", () => {
   assert.equal(read(bytes, []).messages.length, 2);
 });
 
-Deno.test("FrameReader hands on what is there of a message that has no end", () => {
+Deno.test("FrameReader passes on the received part of an endless message", () => {
   const pieces: number[] = [];
   const reader = new FrameReader({
     masked: false,
-    listener: { onPiece: (_bytes, start, end, _text, last) => pieces.push(end - start, Number(last)), onControl() {} },
+    listener: { onData: (_bytes, start, end, _text, last) => pieces.push(end - start, Number(last)), onControl() {} },
   });
   assert.equal(reader.push(writeFrame(2, new Uint8Array(100)).slice(0, 52), 0, 52), 52);
   assert.deepEqual(pieces, [50, 0]);
@@ -111,7 +111,7 @@ Deno.test("FrameReader refuses a message beyond its limit at the head of the fra
   assert.equal(read(two, [], false, 200).messages.length, 2);
 });
 
-Deno.test("FrameReader meets random bytes with WebSocketError or patience", () => {
+Deno.test("FrameReader either reads random bytes or throws WebSocketError", () => {
   const bytes = fc.uint8Array({ maxLength: 40 });
   fc.assert(
     fc.property(fc.array(bytes, { maxLength: 5 }), fc.boolean(), (pieces, masked) => {

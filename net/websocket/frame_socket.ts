@@ -4,52 +4,51 @@ import {
   createClosePayload,
   createFrame,
   frameInPlace,
+  FrameReader,
   type Masking,
   Opcode,
   WebSocketError,
 } from "./frames.ts";
-import { FrameReader } from "./frame_reader.ts";
 
-/** A connection behind a WebSocket handshake whose messages are one run of bytes. */
+/** Options of a {@link FrameSocket}. */
 export interface FrameSocketOptions {
-  /** Its own from here on: it closes it. */
+  /** The connection after its handshake. The socket closes it. */
   connection: Connection;
-  /** How what is sent is masked; `bare` makes this the server's end. */
+  /** The mask for sent frames. `bare` makes this the server's end. */
   masking: Masking;
-  /** What has been read behind the handshake. */
+  /** Bytes that were read after the handshake. */
   rest?: Uint8Array;
-  /** What the peer is called in reasons: `the server`, `the client`. */
+  /** The peer's name in reasons: `the server`, `the client`. */
   peer: string;
   /**
-   * Takes payload. The payloads of all binary messages, one after the other, are one run of bytes for its owner, and
-   * come as they arrive, whether a message is complete or not.
-   * @returns the offset behind what was taken; the rest comes again with what follows it, and must not be as much as 128
-   * KiB and some
+   * Receives payload as it arrives. All binary messages together are one byte stream; their bounds have no meaning.
+   * @returns the offset after the processed bytes. The rest, which must be smaller than 128 KiB, is passed again with the
+   * bytes that follow.
    */
   onPayload(bytes: Uint8Array, start: number, end: number): number;
-  /** The peer closed, the connection broke, or what came was no WebSocket. Called once, and not after `close`. */
+  /** Reports that the peer closed, the connection broke, or a frame was invalid. Called once, and not after `close`. */
   onEnd(reason: string): void;
-  /** `onPayload` threw. */
+  /** Reports an error that `onPayload` threw. */
   onDefect(error: unknown): void;
 }
 
-/** Enough for a heartbeat or a small request: what an idle session holds. */
+/** The buffer of an idle session: enough for a heartbeat or a small request. */
 const SMALL = 2 * 1024;
-/** Holds the largest frame of a session and as much again. */
+/** The largest buffer: twice the largest session frame. */
 const LARGE = 256 * 1024;
 const GROWTH = 4;
-/** After so many small reads in a row it holds the small memory again. */
+/** Consecutive small reads until the buffer becomes small again. */
 const QUIET_READS = 3;
-/** Idle large memory kept for all sockets of this process. */
+/** Large buffers that all sockets of this process keep for reuse. */
 const MAX_SPARE = 4;
-/** What was sent last still gets this long to leave, and the peer to close. */
+/** The time after `close` for the last bytes to leave and for the peer to close. */
 const GOODBYE_MS = 200;
-/** The most that is read, and thrown away, in that time. */
+/** Bytes that are read and dropped in that time at most. */
 const MAX_GOODBYE_BYTES = 4 * LARGE;
 
 /**
- * Frames that carry nothing (pings, empty messages, ...) a peer may send within {@link IDLE_FRAMES_MS}. Each costs more
- * than its six bytes.
+ * Frames without payload, such as pings and empty messages, that a peer may send within {@link IDLE_FRAMES_MS}. Each
+ * costs more than its six bytes.
  */
 const MAX_IDLE_FRAMES = 1000;
 const IDLE_FRAMES_MS = 5000;
@@ -57,28 +56,28 @@ const IDLE_FRAMES_MS = 5000;
 const spare: Uint8Array<ArrayBuffer>[] = [];
 
 /**
- * One end of a WebSocket that carries a run of bytes in binary messages: a session. Sends from the memory that it is
- * given, reads into one memory that grows while reads fill it and shrinks when they do not, and answers pings.
+ * One end of a WebSocket that carries a byte stream in binary messages: a session. It sends from the caller's buffer,
+ * reads into a buffer that grows while reads fill it and shrinks afterwards, and responds to pings.
  */
 export class FrameSocket {
   readonly #options: FrameSocketOptions;
   readonly #connection: Connection;
   readonly #masking: Masking;
   readonly #reader: FrameReader;
-  /** Payload that nobody took yet is `[#start, #end)`, what was read and not looked at yet `[#rawStart, #rawEnd)`. */
+  /** Unprocessed payload is in `[#start, #end)`, unread frames are in `[#rawStart, #rawEnd)`. */
   #inbox: Uint8Array<ArrayBuffer>;
   #start = 0;
   #end = 0;
   #rawStart = 0;
   #rawEnd = 0;
-  /** How much could be read at most. */
+  /** Size of the current read. */
   #space = 0;
   #quietReads = 0;
   #writing: Promise<void> | null = null;
-  /** Waits for its turn to be written; a newer one takes its place. */
+  /** A pong that waits for the current write. A newer pong replaces it. */
   #pong: Uint8Array | null = null;
   #over = false;
-  /** Frames that carried nothing, since {@link #idleSince}. */
+  /** Frames without payload since {@link #idleSince}. */
   #idleFrames = 0;
   #idleSince = -Infinity;
   #goodbye: ReturnType<typeof setTimeout> | undefined;
@@ -95,28 +94,28 @@ export class FrameSocket {
     this.#reader = new FrameReader({
       masked: masking === "bare",
       listener: {
-        onPiece: (_bytes, start, end, text) => this.#onPiece(start, end, text),
+        onData: (_bytes, start, end, text) => this.#onData(start, end, text),
         onControl: (opcode, payload) => this.#onControl(opcode, payload),
       },
     });
   }
 
-  /** Begins to read. */
+  /** Starts reading. */
   start(): void {
-    if (this.#rawEnd > 0) this.#take();
-    this.#readOn();
+    if (this.#rawEnd > 0) this.#process();
+    this.#readMore();
   }
 
   /**
-   * Sends `buffer[start, end)` as one binary message, changed in place, with its head in the {@link FRAME_SPACE} bytes
-   * before. One at a time. It never rejects: a connection that broke tells `onEnd`.
+   * Sends `buffer[start, end)` as one binary message. Masks it in place and writes the head into the {@link FRAME_SPACE}
+   * bytes before. The caller waits for each call. Never rejects: `onEnd` reports a broken connection.
    */
   send(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): Promise<void> {
     const bytes = buffer.subarray(frameInPlace(buffer, start, end, Opcode.binary, true, this.#masking), end);
     return this.#writing === null ? this.#write(bytes) : this.#writing.then(() => this.#write(bytes));
   }
 
-  /** Ends it: what is being sent still leaves, and a close frame behind it. */
+  /** Closes the socket after the current write and a close frame. */
   close(): void {
     if (this.#over) return;
     this.#over = true;
@@ -137,22 +136,22 @@ export class FrameSocket {
   #drop(): void {
     clearTimeout(this.#goodbye);
     this.#connection.close();
-    keepSpare(this.#inbox);
+    releaseSpare(this.#inbox);
     this.#inbox = NOTHING;
   }
 
-  // Callbacks made once a socket, not a promise chain a read.
+  // One callback for each socket costs less than a promise chain for each read.
   readonly #onRead = (count: number | null): void => {
     if (count === null) return this.#lose(`${this.#options.peer} closed the connection`);
     if (this.#over) {
       this.#goodbyeBytes += count;
       this.#rawEnd = 0;
-      return this.#goodbyeBytes > MAX_GOODBYE_BYTES ? this.#drop() : this.#readOn();
+      return this.#goodbyeBytes > MAX_GOODBYE_BYTES ? this.#drop() : this.#readMore();
     }
     this.#rawEnd += count;
-    this.#take();
+    this.#process();
     this.#fitInbox(count);
-    this.#readOn();
+    this.#readMore();
   };
 
   readonly #onReadBroken = (error: unknown): void => {
@@ -180,29 +179,29 @@ export class FrameSocket {
     return this.#writing;
   }
 
-  #readOn(): void {
-    // Dropped: nobody reads any more.
+  #readMore(): void {
+    // After drop no read follows.
     if (this.#inbox.length === 0) return;
     const into = this.#rawEnd === 0 ? this.#inbox : this.#inbox.subarray(this.#rawEnd);
     this.#space = into.length;
     this.#connection.read(into).then(this.#onRead, this.#onReadBroken);
   }
 
-  #take(): void {
+  #process(): void {
     try {
       this.#rawStart = this.#reader.push(this.#inbox, this.#rawStart, this.#rawEnd);
     } catch (error) {
       if (error instanceof WebSocketError) {
-        return this.#lose(`${this.#options.peer}'s framing is wrong: ${error.message}`);
+        return this.#lose(`${this.#options.peer}'s framing is invalid: ${error.message}`);
       }
       this.#options.onDefect(error);
     }
   }
 
-  #onPiece(start: number, end: number, text: boolean): void {
-    if (text) throw new WebSocketError("a message is no binary one");
+  #onData(start: number, end: number, text: boolean): void {
+    if (text) throw new WebSocketError("a message is not binary");
     if (start === end) this.#countIdle();
-    // What was left of the piece before goes on here: the head of a frame in between is taken out.
+    // The rest of the payload before continues here: moving these bytes removes the frame head between both.
     if (this.#start === this.#end) this.#start = start;
     else if (this.#end !== start) this.#inbox.copyWithin(this.#end, start, end);
     this.#end = this.#start === start ? end : this.#end + end - start;
@@ -221,12 +220,12 @@ export class FrameSocket {
   #countIdle(): void {
     if (++this.#idleFrames < MAX_IDLE_FRAMES) return;
     const now = performance.now();
-    if (now - this.#idleSince < IDLE_FRAMES_MS) throw new WebSocketError("too many frames that carry nothing");
+    if (now - this.#idleSince < IDLE_FRAMES_MS) throw new WebSocketError("too many frames without payload");
     this.#idleSince = now;
     this.#idleFrames = 0;
   }
 
-  /** Makes room for the next read: `count` is what the last one brought. */
+  /** Makes room for the next read. @param count bytes of the last read */
   #fitInbox(count: number): void {
     if (this.#over) return void (this.#rawEnd = 0);
     const isEmpty = this.#start === this.#end && this.#rawStart === this.#rawEnd;
@@ -234,22 +233,22 @@ export class FrameSocket {
     const size = this.#inbox.length;
     if (size > SMALL && this.#quietReads >= QUIET_READS) return this.#moveTo(new Uint8Array(SMALL));
     const isFilled = count === this.#space && size < LARGE;
-    if (isFilled) return this.#moveTo(takeSpare(Math.min(size * GROWTH, LARGE)));
+    if (isFilled) return this.#moveTo(acquireSpare(Math.min(size * GROWTH, LARGE)));
     if (isEmpty || size - this.#rawEnd < size / 4) this.#moveTo(this.#inbox);
-    if (size - this.#rawEnd < size / 4) this.#moveTo(takeSpare(Math.max(LARGE, size)));
+    if (size - this.#rawEnd < size / 4) this.#moveTo(acquireSpare(Math.max(LARGE, size)));
   }
 
-  /** Moves what is there to the beginning of `memory`, which may be the same. */
-  #moveTo(memory: Uint8Array<ArrayBuffer>): void {
+  /** Moves all bytes to the beginning of `buffer`, which may be the current one. */
+  #moveTo(buffer: Uint8Array<ArrayBuffer>): void {
     const from = this.#inbox, kept = this.#end - this.#start, raw = this.#rawEnd - this.#rawStart;
-    if (memory === from) {
+    if (buffer === from) {
       if (kept > 0) from.copyWithin(0, this.#start, this.#end);
       if (raw > 0) from.copyWithin(kept, this.#rawStart, this.#rawEnd);
     } else {
-      memory.set(from.subarray(this.#start, this.#end));
-      memory.set(from.subarray(this.#rawStart, this.#rawEnd), kept);
-      this.#inbox = memory;
-      keepSpare(from);
+      buffer.set(from.subarray(this.#start, this.#end));
+      buffer.set(from.subarray(this.#rawStart, this.#rawEnd), kept);
+      this.#inbox = buffer;
+      releaseSpare(from);
     }
     this.#start = 0;
     this.#end = this.#rawStart = kept;
@@ -259,10 +258,10 @@ export class FrameSocket {
 
 const NOTHING = new Uint8Array(0);
 
-function takeSpare(size: number): Uint8Array<ArrayBuffer> {
+function acquireSpare(size: number): Uint8Array<ArrayBuffer> {
   return (size === LARGE ? spare.pop() : undefined) ?? new Uint8Array(size);
 }
 
-function keepSpare(memory: Uint8Array<ArrayBuffer>): void {
-  if (memory.length === LARGE && spare.length < MAX_SPARE) spare.push(memory);
+function releaseSpare(buffer: Uint8Array<ArrayBuffer>): void {
+  if (buffer.length === LARGE && spare.length < MAX_SPARE) spare.push(buffer);
 }

@@ -5,7 +5,7 @@ import { join, settle, writeFrame } from "./_test_frames.ts";
 import { FrameSocket } from "./frame_socket.ts";
 import { FRAME_SPACE, FrameReader, Opcode } from "./mod.ts";
 
-/** An end whose owner takes lengths: a byte that says how many follow. */
+/** Opens an end whose owner reads strings, each after a byte with its length. */
 function createEnd(masking: "bare" | "zero" | "random" = "bare") {
   const [connection, peer] = createConnectionPair();
   const reads: number[] = [];
@@ -39,7 +39,7 @@ const unit = fc.uint8Array({ maxLength: 255 });
 
 for (const masking of ["bare", "random", "zero"] as const) {
   const from = masking === "bare" ? "random" : "bare";
-  Deno.test(`FrameSocket gives its owner one run of bytes however messages are cut up and read, mask ${from}`, async () => {
+  Deno.test(`FrameSocket passes one byte stream however messages are cut and read, mask ${from}`, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(unit, { maxLength: 40 }),
@@ -75,7 +75,7 @@ for (const masking of ["bare", "random", "zero"] as const) {
   });
 }
 
-Deno.test("FrameSocket holds no more of a message without an end than its owner left", async () => {
+Deno.test("FrameSocket keeps only the unprocessed bytes of an endless message", async () => {
   const { socket, peer, reads, units, largest } = createEnd();
   socket.start();
   const part = new Uint8Array(235 * 256).fill(255);
@@ -87,7 +87,7 @@ Deno.test("FrameSocket holds no more of a message without an end than its owner 
   peer.close();
 });
 
-Deno.test("FrameSocket reads into little memory while it is idle, into more in bulk, and into little again", async () => {
+Deno.test("FrameSocket has a small buffer while idle, a large one in bulk, and a small one again", async () => {
   const { socket, peer, reads } = createEnd();
   socket.start();
   assert.deepEqual(reads, [2048]);
@@ -103,13 +103,13 @@ Deno.test("FrameSocket reads into little memory while it is idle, into more in b
   peer.close();
 });
 
-/** Messages and control frames that an end sends. */
+/** Collects the messages and control frames that an end sends. */
 async function readSent(peer: Connection, count: number): Promise<string[]> {
   const seen: string[] = [];
   const reader = new FrameReader({
     masked: false,
     listener: {
-      onPiece: (bytes, start, end) => seen.push(`message ${bytes.subarray(start, end)}`),
+      onData: (bytes, start, end) => seen.push(`message ${bytes.subarray(start, end)}`),
       onControl: (opcode, payload) => seen.push(`${opcode} ${payload}`),
     },
   });
@@ -123,7 +123,7 @@ async function readSent(peer: Connection, count: number): Promise<string[]> {
   return seen;
 }
 
-Deno.test("FrameSocket answers pings between messages, one waiting at a time", async () => {
+Deno.test("FrameSocket responds to pings between messages, and at most one pong waits", async () => {
   const { socket, peer } = createEnd();
   socket.start();
   const buffer = new Uint8Array(FRAME_SPACE + 1).fill(7);
@@ -143,12 +143,12 @@ for (
     ["empty messages", writeFrame(Opcode.binary, new Uint8Array(0), true, "random")],
   ] as const
 ) {
-  Deno.test(`FrameSocket ends at a flood of ${name}, which cost more than they weigh`, async () => {
+  Deno.test(`FrameSocket ends at a flood of ${name}`, async () => {
     const { socket, peer, ends } = createEnd();
     socket.start();
     await assert.rejects(peer.write(join(Array<Uint8Array>(50_000).fill(frame))), /closed/);
     await settle();
-    assert.deepEqual(ends, ["the other's framing is wrong: too many frames that carry nothing"]);
+    assert.deepEqual(ends, ["the other's framing is invalid: too many frames without payload"]);
   });
 }
 
@@ -163,7 +163,7 @@ Deno.test("FrameSocket.send waits for the pong that is being written", async () 
   peer.close();
 });
 
-Deno.test("FrameSocket.close lets what is being sent leave, says goodbye, and reads no more for its owner", async () => {
+Deno.test("FrameSocket.close finishes the current write, sends a close frame, and passes no more payload", async () => {
   const { socket, peer, units, ends } = createEnd();
   socket.start();
   void socket.send(new Uint8Array(FRAME_SPACE + 1).fill(7), FRAME_SPACE, FRAME_SPACE + 1);
@@ -177,8 +177,8 @@ Deno.test("FrameSocket.close lets what is being sent leave, says goodbye, and re
 
 const ends: [name: string, bytes: Uint8Array, reason: RegExp][] = [
   ["a close frame", writeFrame(Opcode.close, new Uint8Array(0), true, "zero"), /the other closed the connection/],
-  ["a text message", writeFrame(Opcode.text, Uint8Array.of(65), true, "zero"), /framing is wrong/],
-  ["a bare frame", writeFrame(Opcode.binary, Uint8Array.of(0)), /framing is wrong/],
+  ["a text message", writeFrame(Opcode.text, Uint8Array.of(65), true, "zero"), /framing is invalid/],
+  ["a bare frame", writeFrame(Opcode.binary, Uint8Array.of(0)), /framing is invalid/],
 ];
 
 for (const [name, bytes, reason] of ends) {
@@ -192,7 +192,7 @@ for (const [name, bytes, reason] of ends) {
   });
 }
 
-Deno.test("FrameSocket takes what came behind the handshake", async () => {
+Deno.test("FrameSocket reads the bytes that followed the handshake", async () => {
   const [connection, peer] = createConnectionPair();
   const seen: number[] = [];
   const socket = new FrameSocket({

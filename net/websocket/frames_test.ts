@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { readMasked } from "./_test_frames.ts";
 import {
-  acceptFor,
   applyMask,
   createClosePayload,
   createFrame,
@@ -12,8 +11,9 @@ import {
   parseClosePayload,
   WebSocketError,
 } from "./frames.ts";
+import { acceptFor } from "./handshake.ts";
 
-Deno.test("acceptFor is what RFC 6455 gives as its example", () => {
+Deno.test("acceptFor returns the example of RFC 6455", () => {
   assert.equal(acceptFor("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
 });
 
@@ -45,14 +45,14 @@ Deno.test("frameInPlace writes a server's frames without a mask", () => {
   );
 });
 
-Deno.test("frameInPlace takes a fresh key for each frame with a random mask", () => {
+Deno.test("frameInPlace uses a new key for each frame with a random mask", () => {
   const keys = new Set(
     Array.from({ length: 20 }, () => readMasked(createFrame(Opcode.ping, new Uint8Array(4), "random")).key),
   );
   assert(keys.size > 1);
 });
 
-Deno.test("applyMask masks by the payload's place, wherever it lies and wherever it is cut", () => {
+Deno.test("applyMask uses the key bytes for the payload offset, wherever the bytes lie or are cut", () => {
   const key = fc.uint8Array({ minLength: 4, maxLength: 4 });
   fc.assert(
     fc.property(
@@ -75,7 +75,7 @@ Deno.test("applyMask masks by the payload's place, wherever it lies and wherever
   );
 });
 
-Deno.test("createClosePayload is code and reason, cut between characters, or empty for none", () => {
+Deno.test("createClosePayload returns code and reason, cut between characters, or nothing", () => {
   assert.deepEqual(createClosePayload(1000, "bye"), Uint8Array.of(3, 232, 98, 121, 101));
   assert.deepEqual(createClosePayload(1005, "x"), new Uint8Array(0));
   const cut = createClosePayload(4000, "x" + "€".repeat(60));

@@ -6,40 +6,40 @@ import {
   decodeUtf8,
   FRAME_SPACE,
   frameInPlace,
+  FrameReader,
   type Masking,
   mayBeSent,
   Opcode,
   parseClosePayload,
   WebSocketError,
 } from "./frames.ts";
-import { FrameReader } from "./frame_reader.ts";
 
-/** A connection behind a WebSocket handshake whose messages are told one by one. */
+/** Options of a {@link MessageSocket}. */
 export interface MessageSocketOptions {
-  /** Its own from here on: it closes it. */
+  /** The connection after its handshake. The socket closes it. */
   connection: Connection;
-  /** How what is sent is masked; `bare` makes this the server's end. */
+  /** The mask for sent frames. `bare` makes this the server's end. */
   masking: Masking;
-  /** The largest message that is taken, in bytes; a larger one closes the socket with 1009 as soon as it shows. */
+  /** The largest message in bytes. A larger one closes the socket with 1009 at its first excessive frame head. */
   maxMessageBytes: number;
-  /** Nothing more is read until what this returns resolves. */
+  /** Receives a message. Reading continues when the returned promise resolves. */
   onMessage(data: string | Uint8Array<ArrayBuffer>): void | Promise<void>;
-  /** Called once: the peer's code and reason, 1005 for a close without a code, 1006 when the connection broke. */
+  /** Reports the end once: the peer's code and reason, 1005 for a close without a code, 1006 for a broken connection. */
   onClose(code: number, reason: string): void;
 }
 
 const READ_SIZE = 16 * 1024;
-/** How long the peer's own close frame is waited for. */
+/** The time for the peer to send its close frame. */
 const CLOSE_MS = 2000;
 
-/** A WebSocket of whole messages over a connection whose handshake is done: for code in this process. */
+/** A WebSocket with whole messages, for code in this process. */
 export class MessageSocket {
   readonly #options: MessageSocketOptions;
   readonly #connection: Connection;
   readonly #reader: FrameReader;
-  readonly #pieces: Uint8Array<ArrayBuffer>[] = [];
+  readonly #chunks: Uint8Array<ArrayBuffer>[] = [];
   #size = 0;
-  /** Whole messages that came in one read, of which the owner takes one at a time. */
+  /** Complete messages from one read. The owner receives one at a time. */
   readonly #messages: (string | Uint8Array<ArrayBuffer>)[] = [];
   #closeFrame: { code: number; reason: string } | null = null;
   readonly #frames: Uint8Array[] = [];
@@ -57,19 +57,19 @@ export class MessageSocket {
       masked: options.masking === "bare",
       maxMessageBytes: options.maxMessageBytes,
       listener: {
-        onPiece: (bytes, start, end, text, last) => this.#onPiece(bytes.slice(start, end), text, last),
+        onData: (bytes, start, end, text, last) => this.#onData(bytes.slice(start, end), text, last),
         onControl: (opcode, payload) => this.#onControl(opcode, payload),
       },
     });
     this.#read();
   }
 
-  /** Bytes handed to {@link send} that the connection has not taken yet. */
+  /** Bytes from {@link send} that are not written yet. */
   get bufferedAmount(): number {
     return this.#buffered;
   }
 
-  /** Sends one message; `data` is copied. No effect once it is closed. */
+  /** Sends a copy of `data` as one message. Has no effect after the close. */
   send(data: string | Uint8Array): void {
     if (this.#closeSent) return;
     const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
@@ -79,7 +79,7 @@ export class MessageSocket {
     this.#push(frame.subarray(frameInPlace(frame, FRAME_SPACE, frame.length, opcode, true, this.#options.masking)));
   }
 
-  /** Closes it behind what was sent. A code that may not be sent becomes 1000; the reason is cut to 123 bytes. */
+  /** Closes the socket after all sent messages. An invalid code becomes 1000; the reason is cut to 123 bytes. */
   close(code: number = CloseCode.none, reason = ""): void {
     if (this.#closeSent) return;
     this.#closeSent = true;
@@ -90,19 +90,19 @@ export class MessageSocket {
 
   async #read(): Promise<void> {
     const { masking } = this.#options;
-    let memory = new Uint8Array(READ_SIZE), have = 0;
+    let buffer = new Uint8Array(READ_SIZE), have = 0;
     try {
       while (!this.#over) {
-        const count = await this.#connection.read(have === 0 ? memory : memory.subarray(have));
+        const count = await this.#connection.read(have === 0 ? buffer : buffer.subarray(have));
         if (count === null) break;
         have += count;
-        const taken = this.#reader.push(memory, 0, have);
-        memory.copyWithin(0, taken, have);
+        const taken = this.#reader.push(buffer, 0, have);
+        buffer.copyWithin(0, taken, have);
         have -= taken;
         for (let next = this.#messages.shift(); next !== undefined; next = this.#messages.shift()) {
           await this.#options.onMessage(next);
         }
-        if (this.#closeFrame !== null) return this.#answerClose(this.#closeFrame);
+        if (this.#closeFrame !== null) return this.#respondToClose(this.#closeFrame);
       }
     } catch (error) {
       if (error instanceof WebSocketError && !this.#closeSent) {
@@ -110,12 +110,12 @@ export class MessageSocket {
         this.#closeSent = true;
       }
     } finally {
-      memory = NOTHING;
+      buffer = NOTHING;
     }
     this.#end(CloseCode.broken, "");
   }
 
-  #answerClose({ code, reason }: { code: number; reason: string }): void {
+  #respondToClose({ code, reason }: { code: number; reason: string }): void {
     if (!this.#closeSent) {
       this.#closeSent = true;
       this.#push(createFrame(Opcode.close, createClosePayload(code, reason), this.#options.masking));
@@ -123,12 +123,12 @@ export class MessageSocket {
     this.#end(code, reason);
   }
 
-  #onPiece(piece: Uint8Array<ArrayBuffer>, text: boolean, last: boolean): void {
-    if (piece.length > 0) this.#pieces.push(piece);
-    this.#size += piece.length;
+  #onData(chunk: Uint8Array<ArrayBuffer>, text: boolean, last: boolean): void {
+    if (chunk.length > 0) this.#chunks.push(chunk);
+    this.#size += chunk.length;
     if (!last) return;
-    const whole = this.#pieces.length === 1 ? this.#pieces[0] : join(this.#pieces, this.#size);
-    this.#pieces.length = this.#size = 0;
+    const whole = this.#chunks.length === 1 ? this.#chunks[0] : join(this.#chunks, this.#size);
+    this.#chunks.length = this.#size = 0;
     this.#messages.push(text ? decodeUtf8(whole) : whole);
   }
 
@@ -139,7 +139,7 @@ export class MessageSocket {
     }
     if (opcode !== Opcode.ping || this.#closeSent) return;
     const pong = createFrame(Opcode.pong, payload, this.#options.masking);
-    // One waits at most: a peer that pings without reading must not fill memory.
+    // At most one pong waits, so a peer that pings and does not read cannot fill buffer.
     if (this.#writing) this.#pong = pong;
     else this.#push(pong);
   }
@@ -179,7 +179,7 @@ export class MessageSocket {
     this.#over = true;
     clearTimeout(this.#closeTimer);
     if (!this.#writing || code === CloseCode.broken && !this.#closeSent) this.#finish();
-    // A peer that does not take our close frame does not keep the connection.
+    // A peer that does not read the close frame cannot keep the connection open.
     else this.#closeTimer = setTimeout(() => this.#connection.close(), CLOSE_MS);
     this.#options.onClose(code, reason);
   }
@@ -193,12 +193,12 @@ export class MessageSocket {
 const ENCODER = new TextEncoder();
 const NOTHING = new Uint8Array(0);
 
-function join(pieces: Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+function join(chunks: Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(size);
   let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
   }
   return whole;
 }

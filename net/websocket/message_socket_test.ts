@@ -3,7 +3,7 @@ import { createConnectionPair } from "../connection/mod.ts";
 import { join, settle, writeFrame } from "./_test_frames.ts";
 import { acceptWebSocket, MessageSocket, Opcode } from "./mod.ts";
 
-/** Two ends that tell what they get. */
+/** Opens two ends that record their messages. */
 function createSockets(maxMessageBytes = 1000) {
   const [one, other] = createConnectionPair();
   const told: string[] = [];
@@ -31,7 +31,7 @@ Deno.test("MessageSocket carries texts and bytes both ways, in order, empty ones
 });
 
 for (const by of ["server", "client"] as const) {
-  Deno.test(`MessageSocket tells code and reason of a close by the ${by}, behind what was sent, once`, async () => {
+  Deno.test(`MessageSocket reports code and reason of a close by the ${by} once, after all messages`, async () => {
     const sockets = createSockets();
     const other = by === "server" ? "client" : "server";
     sockets[by].send("last");
@@ -44,7 +44,7 @@ for (const by of ["server", "client"] as const) {
   });
 }
 
-Deno.test("MessageSocket says 1005 for a close without a code, 1006 for a connection that broke", async () => {
+Deno.test("MessageSocket reports 1005 for a close without a code, 1006 for a broken connection", async () => {
   const { client, told } = createSockets();
   client.close();
   await settle();
@@ -55,7 +55,7 @@ Deno.test("MessageSocket says 1005 for a close without a code, 1006 for a connec
   assert.deepEqual(broken, ["closed 1006"]);
 });
 
-/** A server's end whose peer is the test. */
+/** Opens a server's end whose peer is the test. */
 function createServer(maxMessageBytes = 100, onMessage?: () => Promise<void>) {
   const [connection, peer] = createConnectionPair();
   const told: string[] = [];
@@ -71,7 +71,7 @@ function createServer(maxMessageBytes = 100, onMessage?: () => Promise<void>) {
 
 const masked = (opcode: Opcode, payload: Uint8Array, fin = true) => writeFrame(opcode, payload, fin, "random");
 
-Deno.test("MessageSocket puts fragments together, pings between them or not", async () => {
+Deno.test("MessageSocket joins fragments, with or without pings between them", async () => {
   const { peer, told } = createServer();
   await peer.write(join([
     masked(Opcode.text, Uint8Array.of(65), false),
@@ -119,7 +119,7 @@ Deno.test("MessageSocket queues one pong at most for a peer that pings and does 
   peer.close();
 });
 
-Deno.test("MessageSocket reads on only when its owner has taken a message", async () => {
+Deno.test("MessageSocket continues reading only after its owner has processed a message", async () => {
   let take = () => {};
   const { peer, told } = createServer(100, () => new Promise((resolve) => take = resolve));
   await peer.write(masked(Opcode.text, Uint8Array.of(65)));
@@ -136,7 +136,7 @@ Deno.test("MessageSocket reads on only when its owner has taken a message", asyn
   take();
 });
 
-Deno.test("acceptWebSocket answers a handshake with its proof and the protocol", () => {
+Deno.test("acceptWebSocket responds to a handshake with its proof and the protocol", () => {
   const [connection] = createConnectionPair();
   let block = "";
   const exchange = {
