@@ -23,29 +23,29 @@ import { EphemeralRegistry } from "./tunnel/ephemeral_registry.ts";
 import { PersistentRegistry } from "./tunnel/persistent_registry.ts";
 import { UsageSaver } from "./tunnel/usage_saver.ts";
 
-/** What the relay needs of the server, and its limits. Names that end in `Ms` are milliseconds. */
+/** The relay's dependencies and limits. Names that end in `Ms` are milliseconds. */
 export interface RelayOptions extends AccountChecks {
   store: Store;
   presence: Presence;
   authenticate: Authenticate;
   log: Logger;
   readOrigin: OriginReader;
-  /** The names that this server itself has, lower case. */
+  /** The server's own host names, in lower case. */
   ownHosts: readonly string[];
-  /** Where ephemeral tunnels appear; scheme and port are part of their URLs. */
+  /** The URL below whose host ephemeral tunnels appear, with their scheme and port. */
   ephemeralUrl: URL;
   ephemeralLifetimeMs: number;
   ephemeralBytes: number;
-  /** Where persistent tunnels appear, likewise. */
+  /** The same for persistent tunnels. */
   tunnelUrl: URL;
-  /** Bytes that each user of an account may carry a month through persistent tunnels. */
+  /** Bytes that each user may carry a month through an account's persistent tunnels. */
   monthlyBytes: number;
-  /** Persistent tunnels of one account. */
+  /** Persistent tunnels that one account may have. */
   maxTunnelsPerAccount: number;
   tunnelsPerMinute: number;
-  /** Ephemeral tunnels altogether. */
+  /** Ephemeral tunnels that the server may have. */
   maxTunnels: number;
-  /** Requests at a time of one visitor over HTTP/2 or behind a trusted proxy, where connections say nothing of them. */
+  /** Open requests for each visitor over HTTP/2 or behind a trusted proxy, where connections do not bound them. */
   maxRequestsPerVisitor: number;
   maxStreams: number;
   maxUpgrades: number;
@@ -57,12 +57,12 @@ export interface RelayOptions extends AccountChecks {
   now?: () => number;
 }
 
-/** Twice a second, so that what is lost with a process that is killed was carried in its last second. */
+/** Twice a second: a killed process loses at most the counts from its last second. */
 const SWEEP_MS = 500;
 
-/** The public side of tunnels. */
+/** The public side of tunnels: visitors, sessions, and the tunnels in memory. */
 export class Relay implements Area {
-  /** Visitors, below the hosts of tunnels, and then clients that open a session or make an ephemeral tunnel. */
+  /** Handlers for tunnel visitors, then for clients that open a session or create an ephemeral tunnel. */
   readonly handlers: readonly Handler[];
   readonly #options: RelayOptions;
   readonly #hosts: TunnelHosts;
@@ -102,18 +102,18 @@ export class Relay implements Area {
     this.#sweeper = setInterval(() => this.#sweepSoon(), SWEEP_MS);
   }
 
-  /** Whether a host, with or without port, is below a domain of tunnels. */
+  /** Whether a host, with or without port, is below a tunnel domain. */
   isTunnelHost(host: string): boolean {
     return this.#hosts.find(host) !== null;
   }
 
-  /** Whether there is a tunnel at a host. Throws what the store throws. */
+  /** Whether a tunnel exists at a host. @throws StoreUnavailable */
   async hasTunnelAt(host: string): Promise<boolean> {
     const found = this.#hosts.find(host);
     return found !== null && await this.#sources()[found.kind].findEndpoint(found.label) !== null;
   }
 
-  /** Loads what members of accounts do with their tunnels. */
+  /** Loads the service by which members manage their tunnels. */
   async openService(): Promise<TunnelService> {
     const { openService }: typeof import("./service.ts") = await import(later("./service.ts"));
     const { maxTunnelsPerAccount: maxPerAccount, tunnelUrl, now = Date.now } = this.#options;
@@ -121,19 +121,19 @@ export class Relay implements Area {
     return openService({ ...this.#options, registry: this.#persistents, urlOf, maxPerAccount, now });
   }
 
-  /** Why nothing can be stored now, or null. Tunnels that are open go on. */
+  /** Returns why the store fails, or null. Open tunnels continue to work meanwhile. */
   fault(): string | null {
     return this.#options.store.failing();
   }
 
-  /** What is open now; returns to zero when nobody is there. */
+  /** Counts the open sessions and streams. */
   count(): { sessions: number; streams: number } {
     return this.#sessions.count();
   }
 
   /**
-   * Ends at once what is open on this server of who may not go on. Other servers find out for themselves in some seconds
-   * who was suspended. Sessions of a login whose place another one took go on, as of that one.
+   * Ends the sessions on this server that lost their permission. Other servers check suspensions themselves within
+   * seconds. If a new login replaced the ended one, its sessions continue under the new login.
    */
   endSessionsOf(ended: Ended): void {
     for (const session of this.#sessions.ofMembers()) {
@@ -147,7 +147,7 @@ export class Relay implements Area {
   }
 
   /**
-   * Takes no new sessions and visitors, and tells clients to connect elsewhere. Resolves when no request is in flight,
+   * Refuses new sessions and visitors, and tells clients to connect elsewhere. Resolves when all requests have finished,
    * or when `signal` aborts.
    */
   drain(signal: AbortSignal): Promise<void> {
@@ -155,7 +155,7 @@ export class Relay implements Area {
     return this.#sessions.drain(signal);
   }
 
-  /** Ends every session and stores what is not stored yet. */
+  /** Ends every session and stores the remaining counts. */
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
     this.#sessions.close();
@@ -207,7 +207,7 @@ export class Relay implements Area {
     return null;
   }
 
-  /** Tells the clients of a user who has little left. */
+  /** Sends a notice to a user's clients when most of the allowance is used. */
   #warn(allowance: Allowance): void {
     const { accountId, userId } = allowance.user;
     for (const session of this.#sessions.ofMembers()) {
@@ -217,7 +217,7 @@ export class Relay implements Area {
     }
   }
 
-  /** A store that is slow must not gather sweeps that wait for it. */
+  /** Starts a sweep unless one is running, so that a slow store does not accumulate sweeps. */
   #sweepSoon(): void {
     this.#noteFault();
     this.#sweeping ??= this.#sweep().finally(() => this.#sweeping = null);
@@ -234,8 +234,11 @@ export class Relay implements Area {
     const { log } = this.#options;
     const before = this.#fault, reason = this.#fault = this.fault();
     if (reason === before) return;
-    if (reason === null) return log.info("storage_works");
-    log.error("storage_failed", { reason, hint: "tunnels go on, but nothing is kept and none can be made" });
+    if (reason === null) return log.info("storage_recovered");
+    log.error("storage_failed", {
+      reason,
+      hint: "open tunnels continue, but the server stores nothing and creates no tunnels",
+    });
   }
 }
 
@@ -243,13 +246,13 @@ function isSession({ path }: Exchange): boolean {
   return path === SESSION_PATH || path.startsWith(`${SESSION_PATH}?`);
 }
 
-/** The URL of a label below a domain. */
+/** Returns a URL with a label before its host. */
 function urlBelow({ protocol, host }: URL, label: string): string {
   return `${protocol}//${label}.${host}`;
 }
 
 function isOf(ended: Ended, { userId, accountId, login }: SessionUser): boolean {
-  // A login that switched to another account keeps its tunnels: its user is still a member of the first.
+  // A login that switched to another account keeps its tunnels: its user is still a member there.
   if ("leftAccountId" in ended) return false;
   if ("login" in ended) return login === ended.login;
   return userId === ended.userId && (ended.accountId === null || accountId === ended.accountId);

@@ -4,14 +4,14 @@ import { TUNNELS_API } from "./api/open_api.ts";
 import { createTunnelRoutes } from "./api/tunnel_routes.ts";
 import { TunnelManagement, type TunnelManagementOptions } from "./management/management.ts";
 
-/** Where members of accounts manage their tunnels. */
+/** The service by which members manage their tunnels. */
 export interface TunnelService {
   readonly api: ApiArea;
-  /** For pages. */
+  /** The same operations for pages. */
   readonly management: TunnelManagement;
 }
 
-/** The API of tunnels, and what stands behind it. */
+/** Creates the tunnels' API and the management behind it. */
 export function openService(options: TunnelManagementOptions & { authenticate: Authenticate }): TunnelService {
   const management = new TunnelManagement(options);
   return { management, api: { routes: createTunnelRoutes(management, options.authenticate), describe: TUNNELS_API } };

@@ -11,27 +11,27 @@ import type { EphemeralRegistry } from "../tunnel/ephemeral_registry.ts";
 import { createSecret, hashSecret } from "../../../common/secret.ts";
 import { createLabel } from "../tunnel/secrets.ts";
 
-/** What making ephemeral tunnels works with. Lifetime in milliseconds, `bytesLimit` for both directions together. */
+/** Relay parts and limits for ephemeral tunnels. `bytesLimit` counts both directions together. */
 export interface EphemeralHandlerOptions {
   ephemerals: EphemeralRegistry;
   sessions: Pick<Sessions, "draining">;
   limiter: RateLimiter;
   readOrigin: OriginReader;
-  /** Public URL of a label. */
+  /** Returns a label's public URL. */
   urlOf(label: string): string;
   lifetimeMs: number;
   bytesLimit: number;
-  /** Tunnels that have not expired, altogether. */
+  /** Unexpired tunnels that the server may have. */
   maxTunnels: number;
   now(): number;
 }
 
 const NO_PARAMETERS: ReadonlySet<string> = new Set();
 
-/** Behind it the id of a tunnel, to look that up. */
+/** The path, with an optional tunnel id. */
 const PATH = /^\/api\/v1\/tunnels\/ephemeral(?:\/([^/?]+))?(?:\?|$)/;
 
-/** Makes ephemeral tunnels and looks them up: what a client without an account begins with, so that it waits for nothing. */
+/** Creates the handler that makes ephemeral tunnels and looks them up. It loads with the server, for a quick start. */
 export function createEphemeralHandler(options: EphemeralHandlerOptions): Handler {
   return {
     prefix: "/api/v1/tunnels/ephemeral",
@@ -48,7 +48,7 @@ export function createEphemeralHandler(options: EphemeralHandlerOptions): Handle
 
 async function create(exchange: Exchange, options: EphemeralHandlerOptions): Promise<Response> {
   const { sessions, limiter, readOrigin } = options;
-  // Nobody could open a session to it here.
+  // A draining server accepts no session for the tunnel.
   if (sessions.draining) throw serverRestarting();
   const waitMs = limiter.take(networkOf(readOrigin(exchange).address));
   if (waitMs > 0) throw tooManyTunnels(waitMs);
@@ -100,8 +100,8 @@ async function addTunnel(options: EphemeralHandlerOptions, secretHash: string): 
 }
 
 const serverFull = (): HttpError =>
-  new HttpError(503, "no_tunnels_left", "This server has as many tunnels as it may.", {
-    details: "Some will expire. Try again later.",
+  new HttpError(503, "no_tunnels_left", "This server has too many tunnels.", {
+    details: "Try again later, when some have expired.",
     headers: { "retry-after": "60" },
   });
 

@@ -6,7 +6,7 @@ const EPHEMERAL_TUNNEL: ApiObject = {
   required: ["id", "url", "createdAt", "expiresAt", "remainingSeconds", "bytesUsed", "bytesLimit"],
   properties: {
     id: { type: "string", format: "uuid" },
-    url: { type: "string", format: "uri", description: "where visitors reach it" },
+    url: { type: "string", format: "uri", description: "its public address" },
     createdAt: { type: "string", format: "date-time" },
     expiresAt: { type: "string", format: "date-time" },
     remainingSeconds: { type: "integer", minimum: 0 },
@@ -15,9 +15,9 @@ const EPHEMERAL_TUNNEL: ApiObject = {
   },
 };
 
-/** What the OpenAPI document says of the relay's routes. */
+/** The OpenAPI description for the relay's routes. */
 export const TUNNELS_API: ApiPart = {
-  tag: { name: "tunnels", description: "public URLs for what runs on a client's machine" },
+  tag: { name: "tunnels", description: "public URLs for local services" },
   paths: {
     ...TUNNEL_PATHS,
     "/api/v1/tunnels/ephemeral": {
@@ -25,7 +25,7 @@ export const TUNNELS_API: ApiPart = {
         tags: ["tunnels"],
         operationId: "createEphemeralTunnel",
         security: [],
-        summary: "Make a tunnel for a while; needs no account",
+        summary: "Create an ephemeral tunnel, without an account",
         responses: {
           201: jsonResponseOf("OwnedEphemeralTunnel", "it is there, and waits for its client"),
           429: toErrorResponse("too many from this address"),
@@ -37,7 +37,7 @@ export const TUNNELS_API: ApiPart = {
       get: {
         tags: ["tunnels"],
         operationId: "getEphemeralTunnel",
-        summary: "Look one up, to resume it",
+        summary: "Get an ephemeral tunnel, to resume it",
         security: [{ tunnelSecret: [] }],
         parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
         responses: {

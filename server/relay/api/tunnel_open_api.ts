@@ -8,10 +8,10 @@ const count: ApiObject = { type: "integer", minimum: 0 };
 const port: ApiObject = { type: "integer", minimum: 1, maximum: 65535 };
 const name: ApiObject = { ...text, pattern: NAME_PATTERN, minLength: 1, maxLength: MAX_NAME };
 const allowedPorts: ApiObject = {
-  description: "local ports that may be exposed: any, or those of a list, which has the default one",
+  description: "local ports that may be exposed: all, or a list that has the default port",
   anyOf: [{ const: "all" }, { type: "array", items: port, minItems: 1, maxItems: MAX_ALLOWED_PORTS }],
 };
-const enabled: ApiObject = { type: "boolean", description: "off: visitors get 403, and sessions end" };
+const enabled: ApiObject = { type: "boolean", description: "if false, visitors get 403 and sessions end" };
 
 const TUNNEL: ApiObject = {
   type: "object",
@@ -30,12 +30,12 @@ const TUNNEL: ApiObject = {
   properties: {
     id: { type: "string", format: "uuid" },
     name,
-    label: { ...text, description: "its host below the tunnels' domain; of another port it is <label>--<port>" },
-    url: { type: "string", format: "uri", description: "where visitors reach the default port" },
+    label: { ...text, description: "its host below the tunnel domain; other ports have <label>--<port>" },
+    url: { type: "string", format: "uri", description: "the public address for the default port" },
     defaultPort: port,
     allowedPorts,
     enabled,
-    suspended: { type: "boolean", description: "switched off by the operator of the server" },
+    suspended: { type: "boolean", description: "switched off by the server's operator" },
     createdAt: time,
     live: {
       type: "array",
@@ -79,11 +79,11 @@ const ALLOWANCE: ApiObject = {
     bytes: count,
     bytesLimit: { type: "integer", minimum: 1 },
     resetsAt: time,
-    warning: { type: "boolean", description: "80 % or more are used" },
+    warning: { type: "boolean", description: "80 % or more of it is used" },
   },
 };
 
-/** Schemas of persistent tunnels. */
+/** Schemas for persistent tunnels. */
 export const TUNNEL_SCHEMAS: Readonly<Record<string, ApiObject>> = {
   Tunnel: TUNNEL,
   Tunnels: list("tunnels", { $ref: "#/components/schemas/Tunnel" }),
@@ -97,7 +97,7 @@ export const TUNNEL_SCHEMAS: Readonly<Record<string, ApiObject>> = {
     type: "object",
     additionalProperties: false,
     properties: {
-      name: { ...text, description: "only the present one" },
+      name: { ...text, description: "the present name; it cannot change" },
       defaultPort: port,
       allowedPorts,
       enabled,
@@ -114,8 +114,8 @@ const bodyOf = (schema: string): ApiObject => ({
   content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } },
 });
 
-/** A route for members of an account: what it may be refused with besides `refusals`. */
-function describe(operationId: string, summary: string, some: ApiObject, answers: ApiObject): ApiObject {
+/** Describes a route for account members. @param responses the ones besides the common refusals */
+function describe(operationId: string, summary: string, some: ApiObject, responses: ApiObject): ApiObject {
   return {
     tags: ["tunnels"],
     operationId,
@@ -123,7 +123,7 @@ function describe(operationId: string, summary: string, some: ApiObject, answers
     security: ACCOUNT_SECURITY,
     ...some,
     responses: {
-      ...answers,
+      ...responses,
       401: toErrorResponse("nobody is logged in"),
       403: toErrorResponse("the token lacks the scope, or the account's plan or limits forbid it"),
     },
@@ -136,7 +136,7 @@ const unusable: ApiObject = {
   413: toErrorResponse("too long"),
 };
 
-/** Routes of persistent tunnels. */
+/** Routes for persistent tunnels. */
 export const TUNNEL_PATHS: Readonly<Record<string, ApiObject>> = {
   "/api/v1/tunnels": {
     get: describe("listTunnels", "Persistent tunnels of the account", {}, {
@@ -160,7 +160,7 @@ export const TUNNEL_PATHS: Readonly<Record<string, ApiObject>> = {
       { 200: jsonResponseOf("Tunnel", "as it is now"), ...unusable, ...missing },
     ),
     delete: describe("deleteTunnel", "Delete it, and end its sessions", { parameters: [id] }, {
-      204: { description: "it is gone" },
+      204: { description: "The tunnel is deleted." },
       ...missing,
     }),
   },

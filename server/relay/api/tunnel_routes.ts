@@ -7,7 +7,7 @@ import type { TunnelManagement } from "../management/management.ts";
 
 const NO_STORE = { "cache-control": "no-store" };
 
-/** The routes of persistent tunnels. {@link TunnelManagement} knows who may do what. */
+/** Creates the routes for persistent tunnels. {@link TunnelManagement} checks permissions. */
 export function createTunnelRoutes(management: TunnelManagement, authenticate: Authenticate): Hono<ExchangeEnv> {
   const routes = new Hono<ExchangeEnv>();
 
@@ -15,7 +15,7 @@ export function createTunnelRoutes(management: TunnelManagement, authenticate: A
     return json({ tunnels: await management.list(await authenticate(env.exchange)) }, 200, NO_STORE);
   });
   routes.post("/api/v1/tunnels", async ({ env, json }) => {
-    // Nobody's bodies are read.
+    // Check the caller before reading the body.
     const asking = requireScope(await authenticate(env.exchange), "tunnels:write");
     return json(await management.create(asking, await readJsonBody(env.exchange)), 201, NO_STORE);
   });

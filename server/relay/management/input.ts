@@ -3,7 +3,7 @@ import { badField, checkInput } from "../../http/mod.ts";
 import type { AllowedPorts, PersistentTunnel } from "../../store/mod.ts";
 import { MAX_ALLOWED_PORTS, MAX_DAYS, MAX_NAME } from "./limits.ts";
 
-/** Lower-case letters and digits, and single dashes between them. */
+/** Lower-case letters and digits, with single dashes between them. */
 export const NAME_PATTERN = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
 
 const port = z.int().min(1).max(65535);
@@ -28,16 +28,16 @@ const change = z.strictObject({
   enabled: z.boolean().optional(),
 });
 
-/** Checks the name of a new tunnel. @throws HttpError 400 with the field */
+/** Checks the name for a new tunnel. @throws HttpError 400 with the field */
 export function checkTunnelName(name: string): void {
   checkInput(z.strictObject({ name: tunnelName }), { name });
 }
 
-/** What an owner says of a tunnel. */
+/** The settings that an owner chooses for a tunnel. */
 export type TunnelSettings = Pick<PersistentTunnel, "defaultPort" | "allowedPorts" | "enabled">;
 
 /**
- * Checks what a new tunnel is to be: all ports and switched on when that is left out.
+ * Checks the settings for a new tunnel. By default it allows all ports and is switched on.
  * @throws HttpError 400 with the field
  */
 export function parseNewTunnel(input: unknown): TunnelSettings & Pick<PersistentTunnel, "name"> {
@@ -46,7 +46,7 @@ export function parseNewTunnel(input: unknown): TunnelSettings & Pick<Persistent
 }
 
 /**
- * Checks what is to change of a tunnel. Its name stays, as its address has it.
+ * Checks changes to a tunnel. The name cannot change, because the address has it.
  * @throws HttpError 400 with the field
  */
 export function parseTunnelChange(
@@ -59,7 +59,7 @@ export function parseTunnelChange(
   return checkPorts({ defaultPort, allowedPorts, enabled, ...withoutGaps(wanted) });
 }
 
-/** The days that usage is asked for: 30 when left out. @throws HttpError 400 with the field */
+/** Returns the requested number of days; 30 by default. @throws HttpError 400 with the field */
 export function parseDays(text: string | undefined): number {
   const days = text === undefined ? 30 : /^\d{1,3}$/.test(text) ? Number(text) : 0;
   if (days < 1 || days > MAX_DAYS) throw badField("days", `must be from 1 to ${MAX_DAYS}`);
@@ -78,7 +78,7 @@ function sortPorts(ports: AllowedPorts): AllowedPorts {
   return ports === "all" ? ports : [...new Set(ports)].sort((one, two) => one - two);
 }
 
-/** Fields that were left out leave what there is. */
+/** Adds the present values for fields that the change leaves out. */
 function withoutGaps<T extends object>(values: T): Partial<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -1,8 +1,8 @@
-/** Ports that a list may name. */
+/** Ports that a list may have. */
 export const MAX_ALLOWED_PORTS = 100;
 
-/** With what is generated, and a port, it has to fit into a host label of 63 characters. */
+/** A name, its random suffix and a port share one host label with at most 63 characters. */
 export const MAX_NAME = 40;
 
-/** Days that usage is asked for: it is kept a little longer. */
+/** Days of usage that a request may read. The store keeps a little more. */
 export const MAX_DAYS = 366;

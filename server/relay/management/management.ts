@@ -17,53 +17,53 @@ import type { RecentRequest } from "../tunnel/request_log.ts";
 import { createNamedLabel } from "../tunnel/secrets.ts";
 import { checkTunnelName, parseNewTunnel, parseTunnelChange } from "./input.ts";
 
-/** A persistent tunnel as its account's members see it. Times are in ISO 8601. */
+/** A persistent tunnel as account members see it. Times are in ISO 8601. */
 export interface TunnelInfo {
   readonly id: string;
   readonly name: string;
   readonly label: string;
-  /** Where visitors reach the default port. */
+  /** The public address for the default port. */
   readonly url: string;
   readonly defaultPort: number;
   readonly allowedPorts: AllowedPorts;
   readonly enabled: boolean;
   readonly suspended: boolean;
   readonly createdAt: string;
-  /** Ports that clients expose now, as far as this server knows. */
+  /** Ports that clients expose through this server. */
   readonly live: readonly { readonly port: number; readonly since: string }[];
 }
 
-/** A visitor's request as the account's members see it. */
+/** A visitor's request as account members see it. */
 export interface RequestInfo extends Omit<RecentRequest, "at"> {
   readonly at: string;
 }
 
-/** What a user of an account may carry this month. */
+/** A user's monthly allowance in an account. */
 export interface AllowanceInfo {
-  /** Such as 2026-11, in UTC. */
+  /** In UTC, for instance 2026-11. */
   readonly month: string;
   readonly bytes: number;
   readonly bytesLimit: number;
   readonly resetsAt: string;
-  /** Whether so much is used that the user should know. */
+  /** Whether the user should get a warning. */
   readonly warning: boolean;
 }
 
 /** A tunnel as the operator sees it. */
 export interface OwnedTunnelInfo extends TunnelInfo {
   readonly accountId: string;
-  /** Whose allowance it counts on. */
+  /** The user whose allowance it counts on. */
   readonly userId: string;
 }
 
-/** Who asks; null for nobody. */
+/** The caller; null without a login. */
 type Asking = Principal | null;
 
-/** What members' changes to persistent tunnels work with. */
+/** Relay parts and limits for {@link TunnelManagement}. */
 export interface TunnelManagementOptions {
   store: Pick<Store, "persistentTunnels" | "usage">;
   registry: PersistentRegistry;
-  /** Public URL of a label. */
+  /** Returns a label's public URL. */
   urlOf(label: string): string;
   /** Tunnels that an account may have. */
   maxPerAccount: number;
@@ -71,14 +71,14 @@ export interface TunnelManagementOptions {
   now(): number;
 }
 
-/** Rows of {@link TunnelManagement.listAll}. */
+/** Rows in a page from {@link TunnelManagement.listAll}. */
 const PAGE = 50;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * What members of accounts do with persistent tunnels, for the API and for pages alike: the same checks, the same
- * refusals. Every method but those for the operator throws HttpError 401 for nobody, 403 `scope_missing`, and 404
- * `tunnel_not_found` for what is not there or another account's.
+ * Operations that account members have on persistent tunnels, with the same checks for the API and for pages. Each method
+ * that is not for the operator throws HttpError 401 without a login, 403 `scope_missing`, and 404 `tunnel_not_found` for
+ * unknown tunnels and other accounts' tunnels.
  */
 export class TunnelManagement {
   readonly #options: TunnelManagementOptions;
@@ -92,19 +92,19 @@ export class TunnelManagement {
     checkTunnelName(name);
   }
 
-  /** The account's tunnels, by name. */
+  /** Returns the account's tunnels by name. */
   async list(asking: Asking): Promise<TunnelInfo[]> {
     const { account } = requireScope(asking, "tunnels:use");
     return (await this.#options.store.persistentTunnels.list(account.id)).map((record) => this.#describe(record));
   }
 
-  /** One tunnel of the account. */
+  /** Returns one of the account's tunnels. */
   async get(asking: Asking, id: string): Promise<TunnelInfo> {
     return this.#describe(await this.#find(requireScope(asking, "tunnels:use"), id));
   }
 
   /**
-   * Makes a tunnel of `{name, defaultPort, allowedPorts, enabled}`.
+   * Creates a tunnel from `{name, defaultPort, allowedPorts, enabled}`.
    * @throws HttpError 400 with the field, 403 `plan_required` or `too_many_tunnels`, 409 `name_taken`
    */
   async create(asking: Asking, input: unknown): Promise<TunnelInfo> {
@@ -134,7 +134,7 @@ export class TunnelManagement {
   }
 
   /**
-   * Changes `{defaultPort, allowedPorts, enabled}`, or some of them. Sessions that may not go on end at once.
+   * Changes some of `{defaultPort, allowedPorts, enabled}`. Sessions end where this closes an endpoint.
    * @throws HttpError 400 with the field
    */
   async update(asking: Asking, id: string, input: unknown): Promise<TunnelInfo> {
@@ -142,7 +142,7 @@ export class TunnelManagement {
     return await this.#change(id, parseTunnelChange(input, present));
   }
 
-  /** Deletes a tunnel with its usage by day, and ends its sessions. */
+  /** Deletes a tunnel and its daily usage, and ends its sessions. */
   async remove(asking: Asking, id: string): Promise<void> {
     await this.#find(requireScope(asking, "tunnels:write"), id);
     const { store, registry } = this.#options;
@@ -150,7 +150,7 @@ export class TunnelManagement {
     registry.drop(id);
   }
 
-  /** The last requests that this server has seen, newest first. */
+  /** Returns the latest requests that this server carried, newest first. */
   async requests(asking: Asking, id: string): Promise<RequestInfo[]> {
     await this.#find(requireScope(asking, "tunnels:use"), id);
     return this.#options.registry.recentRequests(id).map((request) => ({
@@ -159,14 +159,14 @@ export class TunnelManagement {
     }));
   }
 
-  /** Usage of the last days, oldest first; days without visitors have zeros. @param days from 1 to 366 */
+  /** Returns the daily usage, oldest first, with zeros for days without visitors. @param days from 1 to 366 */
   async usage(asking: Asking, id: string, days: number): Promise<UsageDay[]> {
     await this.#find(requireScope(asking, "tunnels:use"), id);
     const wanted = lastDays(this.#options.now(), days);
     return fillDays(wanted, await this.#options.store.usage.ofTunnel(id, wanted[0]));
   }
 
-  /** What the asking user has carried this month in this account. */
+  /** Returns the caller's allowance in this account. */
   async allowance(asking: Asking): Promise<AllowanceInfo> {
     const { account, user } = requireScope(asking, "tunnels:use");
     const who: AccountUser = { accountId: account.id, userId: user.id };
@@ -181,7 +181,7 @@ export class TunnelManagement {
     };
   }
 
-  /** For the operator, whom the caller has made sure of: all tunnels, newest first. @param page from 1 on */
+  /** Returns a page from all tunnels, newest first. The caller checks that it acts for the operator. @param page from 1 on */
   async listAll({ search = "", page = 1 }: { search?: string; page?: number } = {}): Promise<
     { tunnels: OwnedTunnelInfo[]; total: number }
   > {
@@ -193,12 +193,12 @@ export class TunnelManagement {
     return { tunnels: tunnels.map(describe), total };
   }
 
-  /** For the operator: suspends a tunnel, which ends its sessions at once, or lets it go on. @throws HttpError 404 */
+  /** Suspends a tunnel for the operator, which ends its sessions, or permits it again. @throws HttpError 404 */
   async setSuspended(id: string, suspended: boolean): Promise<TunnelInfo> {
     return await this.#change(id, { suspended });
   }
 
-  /** For the operator: what all tunnels carried in the last days, oldest first. @param days from 1 to 366 */
+  /** Returns the daily usage that all tunnels have together, for the operator, oldest first. @param days from 1 to 366 */
   async usageOfAll(days: number): Promise<UsageDay[]> {
     const wanted = lastDays(this.#options.now(), days);
     return fillDays(wanted, await this.#options.store.usage.ofAll(wanted[0]));
@@ -236,7 +236,7 @@ export class TunnelManagement {
   }
 }
 
-/** The days up to today, oldest first. */
+/** Returns the last days in UTC, oldest first. */
 function lastDays(now: number, count: number): string[] {
   return Array.from({ length: count }, (_, at) => dayOf(now - (count - 1 - at) * DAY_MS));
 }
@@ -247,7 +247,7 @@ function fillDays(wanted: readonly string[], known: readonly UsageDay[]): UsageD
 }
 
 function nameTaken(name: string): HttpError {
-  const message = `This account has a tunnel called "${name}".`;
+  const message = `This account already has a tunnel "${name}".`;
   return new HttpError(409, "name_taken", message, { body: { error: { code: "name_taken", message, field: "name" } } });
 }
 

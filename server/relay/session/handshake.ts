@@ -13,7 +13,7 @@ import type { PersistentRegistry } from "../tunnel/persistent_registry.ts";
 import { isSecretOf } from "../tunnel/secrets.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** What opening a session works with. */
+/** Relay parts that a handshake uses. */
 export interface HandshakeOptions {
   ephemerals: EphemeralRegistry;
   persistents: PersistentRegistry;
@@ -24,8 +24,8 @@ export interface HandshakeOptions {
 }
 
 /**
- * Turns an owner's WebSocket handshake into the session that carries their tunnel, or one port of it.
- * @throws HttpError when it is none, or not theirs, or may not be opened now
+ * Turns an owner's WebSocket handshake into the session that carries the tunnel, or one port.
+ * @throws HttpError for a malformed handshake, a wrong secret or token, and a closed tunnel
  */
 export async function acceptSession(exchange: Exchange, options: HandshakeOptions): Promise<void> {
   checkHandshake(exchange);
@@ -39,7 +39,7 @@ export async function acceptSession(exchange: Exchange, options: HandshakeOption
   sessions.accept(exchange, endpoint, { address: readOrigin(exchange).address, user: null, tunnel: id });
 }
 
-/** What a client exposes of a persistent tunnel. Who is no member of its account is told that there is none. */
+/** Opens a session for a persistent tunnel. Another account's client gets `tunnel_not_found`. */
 async function openPersistent(exchange: Exchange, tunnel: Persistent, options: HandshakeOptions): Promise<void> {
   const { account, user, login = null } = requireScope(await options.authenticate(exchange), "tunnels:use");
   const { record } = tunnel;
@@ -61,7 +61,7 @@ async function openPersistent(exchange: Exchange, tunnel: Persistent, options: H
   if (allowance.isLow) session.notify(NoticeCode.allowanceLow, describeUse(allowance));
 }
 
-/** From here on it counts on the allowance of who carries it. */
+/** Counts the tunnel on the allowance that its present user has. */
 async function assign(
   tunnel: Persistent,
   { userId }: AccountUser,
@@ -75,13 +75,13 @@ async function assign(
   tunnel.allowance = allowance;
 }
 
-/** How much of an allowance is used, for its user. */
+/** Describes an allowance's used part for its user. */
 export function describeUse({ used, limit }: Allowance): string {
   return `${Math.min(100, Math.floor(used / limit * 100))} % of this month's traffic is used`;
 }
 
 /**
- * Lets through whoever shows the secret of an ephemeral tunnel. An unknown one and a wrong secret answer alike.
+ * Returns the ephemeral tunnel if the request shows its secret. An unknown tunnel and a wrong secret get the same error.
  * @throws HttpError 401 without a secret, 404
  */
 export function checkSecret(tunnel: Ephemeral | null, exchange: Exchange): Ephemeral {
@@ -92,7 +92,7 @@ export function checkSecret(tunnel: Ephemeral | null, exchange: Exchange): Ephem
 }
 
 const secretWanted = (): HttpError =>
-  new HttpError(401, "unauthorized", "The tunnel's secret, or an access token, is wanted as a Bearer token.");
+  new HttpError(401, "unauthorized", "This request needs the tunnel's secret or an access token as a Bearer token.");
 
 function readPort(exchange: Exchange): number | null {
   const text = exchange.header(PORT_HEADER);
@@ -113,7 +113,7 @@ function checkHandshake(exchange: Exchange): void {
     "unsupported_version",
     `This server speaks ${SUBPROTOCOL}, the client ${offered.join(", ")}.`,
     {
-      details: "Update whichever of the two is older.",
+      details: "Update the older one.",
       headers: { "sec-websocket-protocol": SUBPROTOCOL },
     },
   );

@@ -5,14 +5,14 @@ import type { SessionEnd } from "../tunnel/endpoint.ts";
 import type { PersistentRegistry } from "../tunnel/persistent_registry.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** What is asked of accounts while sessions last. */
+/** Account checks while sessions are open. */
 export interface AccountChecks {
   planOf(accountId: string): Promise<"free" | "paid">;
-  /** Whether a user may do nothing for the time being. */
+  /** Whether a user is suspended. */
   isSuspended(userId: string): Promise<boolean>;
 }
 
-/** What looks now and then whether open sessions may still be. */
+/** Relay parts that {@link Recheck} uses. */
 export interface RecheckOptions {
   sessions: Sessions;
   registry: PersistentRegistry;
@@ -26,8 +26,8 @@ export interface RecheckOptions {
 const EVERY_MS = 5000;
 
 /**
- * Looks now and then whether persistent tunnels, and the sessions that carry them, may go on: what was changed through
- * another server is seen only in the store, and requests ask nobody.
+ * Checks open sessions again, and the persistent tunnels that they carry. Changes through another server appear only in
+ * the store, and requests do not read it.
  */
 export class Recheck {
   readonly #options: RecheckOptions;
@@ -38,7 +38,7 @@ export class Recheck {
     this.#ranAt = options.now();
   }
 
-  /** Call it about once a second: it does its work every five. */
+  /** Checks every five seconds. Call it about once a second. */
   async run(): Promise<void> {
     const { now, log } = this.#options;
     if (now() - this.#ranAt < EVERY_MS) return;
@@ -47,7 +47,7 @@ export class Recheck {
       await this.#checkTunnels();
       await this.#checkAccounts();
     } catch (error) {
-      // Sessions go on while the store fails; its own fault is told once, by whoever watches it.
+      // Sessions continue while the store fails. The relay logs that failure once.
       if (!(error instanceof StoreUnavailable)) log.error("recheck_failed", { reason: describeError(error) });
     }
   }
@@ -81,7 +81,7 @@ export class Recheck {
 const USER_SUSPENDED: SessionEnd = { reason: GoAwayReason.disabled, text: "your user was suspended" };
 const NOT_PAID: SessionEnd = { reason: GoAwayReason.disabled, text: "persistent tunnels need a paid account" };
 
-/** Those of the ids, each asked about once, for which it is so. */
+/** Returns the ids that pass a test, which runs once for each. */
 async function findAll(ids: readonly string[], isSo: (id: string) => Promise<boolean>): Promise<Set<string>> {
   const found = new Set<string>();
   for (const id of new Set(ids)) if (await isSo(id)) found.add(id);

@@ -4,35 +4,35 @@ import { GoAwayReason, Mux, type NoticeCode } from "../../../protocol/mod.ts";
 import type { SessionHandle } from "../../cluster/mod.ts";
 import type { AccountUser } from "../../store/mod.ts";
 
-/** Who opened a session of a persistent tunnel. */
+/** The user who opened a session for a persistent tunnel. */
 export interface SessionUser extends AccountUser {
-  /** The login or token that they came by, or that has taken its place. */
+  /** The login or token that opened it, or its successor. */
   login: string | null;
 }
 
-/** A client's session: whose it is, its bounds, and who hears of its end. */
+/** A session's owner, limits and listeners. */
 export interface RelaySessionOptions {
-  /** Address the client connected from. */
+  /** The client's address. */
   address: string;
-  /** Who opened it; null for the holder of an ephemeral tunnel's secret. */
+  /** The user who opened it; null for an ephemeral tunnel. */
   user: SessionUser | null;
-  /** Whether the client takes notices. */
+  /** Whether the client accepts notices. */
   takesNotices: boolean;
-  /** Plain requests that may be open at a time. */
+  /** Requests that may be open at a time. */
   maxStreams: number;
-  /** Upgrades that may be open at a time, besides those. */
+  /** Upgrades that may be open at the same time as these requests. */
   maxUpgrades: number;
-  /** The client stops: what is in flight ends, and no more should come its way. */
+  /** Called when the client stops: open requests finish, and it gets no new ones. */
   onDrain(session: Session): void;
-  /** Called once, whatever ended it. The text is for people. */
+  /** Called once at the end, with a text for people. */
   onEnd(session: Session, reason: GoAwayReason, text: string): void;
   /** A defect: the stream that caused it was reset, or the session ended if no stream is known. */
   onDefect(error: unknown): void;
 }
 
 /**
- * The relay's end of one running client connection, whose WebSocket handshake was accepted; the connection is its own
- * from there on. It reads only once the caller has put it where it belongs.
+ * The relay's end for a client connection after the WebSocket handshake. It owns the connection, and starts to read in the
+ * next microtask, when the caller has registered it.
  */
 export class Session implements SessionHandle {
   readonly mux: Mux;
@@ -76,7 +76,7 @@ export class Session implements SessionHandle {
     this.open = this.mux.open.bind(this.mux);
     queueMicrotask(() => {
       socket.start();
-      // While the line is quiet; bulk would lengthen it.
+      // Bulk data would lengthen the round trip, so measure before any.
       this.mux.measureRoundTrip();
     });
   }
@@ -85,7 +85,7 @@ export class Session implements SessionHandle {
     return this.mux.over;
   }
 
-  /** Tells the client's user something, if the client can. */
+  /** Sends a notice for the client's user, if the client accepts notices. */
   notify(code: NoticeCode, text: string): void {
     if (this.#takesNotices) this.mux.sendNotice(code, text);
   }

@@ -8,21 +8,21 @@ import { GoAwayReason, NOTICES_HEADER, SUBPROTOCOL } from "../../../protocol/mod
 import type { Endpoint } from "../tunnel/endpoint.ts";
 import { Session, type SessionUser } from "./session.ts";
 
-/** Bounds of all sessions of this server. */
+/** Limits for this server's sessions. */
 export interface SessionsOptions {
   maxStreams: number;
   maxUpgrades: number;
   maxPerAddress: number;
-  /** Milliseconds after which a stream on which nothing moves is ended. */
+  /** Milliseconds after which an idle stream ends. */
   streamIdleMs: number;
   log: Logger;
 }
 
-/** Whose session it is. */
+/** A session's owner. */
 export interface SessionOwner {
-  /** Address the client connected from. */
+  /** The client's address. */
   readonly address: string;
-  /** Null for the holder of an ephemeral tunnel's secret. */
+  /** Null for an ephemeral tunnel. */
   readonly user: SessionUser | null;
   /** The tunnel's id, for the log. */
   readonly tunnel: string;
@@ -30,10 +30,10 @@ export interface SessionOwner {
 
 const BEAT_MS = 1000;
 const DRAIN_POLL_MS = 20;
-/** Turns of the idle clock in one idle time: streams end between one and 1 + 1/IDLE_TURNS of it. */
+/** Checks in one idle time: streams end after the idle time, at most 1/IDLE_TURNS later. */
 const IDLE_TURNS = 4;
 
-/** Every session this process carries. */
+/** Every session in this process. */
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Set<Session>();
@@ -52,14 +52,14 @@ export class Sessions {
     ];
   }
 
-  /** Whether {@link drain} was called: visitors are sent away. */
+  /** Whether {@link drain} was called. */
   get draining(): boolean {
     return this.#draining;
   }
 
   /**
-   * Turns an owner's handshake into the session that carries their endpoint.
-   * @throws HttpError when nobody may pass there, the address holds too many, or the server drains
+   * Turns an owner's handshake into the session that carries the endpoint.
+   * @throws HttpError if the endpoint is closed, the address has too many sessions, or the server drains
    */
   accept(exchange: Exchange, endpoint: Endpoint, owner: SessionOwner): Session {
     if (this.#draining) throw serverRestarting();
@@ -68,7 +68,7 @@ export class Sessions {
     const { maxStreams, maxUpgrades, log } = this.#options;
     const { address, user, tunnel } = owner;
     const network = networkOf(address);
-    this.#checkPlace(network, endpoint);
+    this.#checkLimit(network, endpoint);
     const session = new Session(acceptWebSocket(exchange, SUBPROTOCOL), {
       address,
       user,
@@ -91,14 +91,14 @@ export class Sessions {
     return session;
   }
 
-  /** Sessions and streams open now. */
+  /** Counts the open sessions and streams. */
   count(): { sessions: number; streams: number } {
     let streams = 0;
     for (const { mux } of this.#sessions) streams += mux.size;
     return { sessions: this.#sessions.size, streams };
   }
 
-  /** Those that members of accounts have opened. */
+  /** Returns the sessions that account members opened. */
   ofMembers(): (Session & { readonly user: SessionUser })[] {
     return [...this.#sessions].filter((session): session is Session & { readonly user: SessionUser } =>
       session.user !== null
@@ -106,7 +106,7 @@ export class Sessions {
   }
 
   /**
-   * Accepts no more and tells every client to connect elsewhere. Resolves when no stream is open any more, or when
+   * Refuses new sessions and tells every client to connect elsewhere. Resolves when all streams have ended, or when
    * `signal` aborts.
    */
   async drain(signal: AbortSignal): Promise<void> {
@@ -115,17 +115,17 @@ export class Sessions {
     while (this.count().streams > 0 && !signal.aborted) await delay(DRAIN_POLL_MS, signal);
   }
 
-  /** Ends all of them. */
+  /** Ends all sessions. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
     for (const session of this.#sessions) session.end(GoAwayReason.draining, RESTARTING);
   }
 
-  /** A session that takes over from its own predecessor frees that one's place. */
-  #checkPlace(network: string, { session }: Endpoint): void {
+  /** Checks an address's limit. A session may exceed it if it replaces one from the same network. */
+  #checkLimit(network: string, { session }: Endpoint): void {
     if ((this.#perNetwork.get(network) ?? 0) < this.#options.maxPerAddress) return;
     if (session instanceof Session && !session.over && networkOf(session.address) === network) return;
-    throw new HttpError(429, "too_many_sessions", "This address holds as many sessions as it may.", {
+    throw new HttpError(429, "too_many_sessions", "This address has too many sessions.", {
       headers: { "retry-after": "10" },
     });
   }

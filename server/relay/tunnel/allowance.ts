@@ -4,7 +4,7 @@ import { Traffic } from "./gates/traffic.ts";
 /** The part of an allowance at which its user gets a warning. */
 const LOW = 0.8;
 
-/** The bytes that one user of one account may carry a month, through all of their tunnels and in both directions. */
+/** Bytes that a user may carry a month in one account, through all tunnels and in both directions. */
 export class Allowance extends Traffic {
   readonly user: AccountUser;
   /** Whether the user got this month's warning. */
@@ -13,7 +13,7 @@ export class Allowance extends Traffic {
 
   /**
    * @param limit bytes a month
-   * @param used bytes of the month that the store counted
+   * @param used bytes that the store counted this month
    */
   constructor(user: AccountUser, limit: number, month: string, used: number) {
     super(limit, used);

@@ -35,13 +35,13 @@ export interface Tunnel {
   readonly traffic: Limited & { readonly limit: number; add(bytes: number): void };
   /** The latest requests, or null for tunnels that keep none. */
   readonly requests: RequestLog | null;
-  /** The end of an ephemeral tunnel in Unix milliseconds, or null. */
+  /** When an ephemeral tunnel expires, in Unix milliseconds; null for other tunnels. */
   readonly expiresAt: number | null;
   /** The owner's and the operator's settings for a persistent tunnel, or null. Each change replaces the object. */
   readonly settings: TunnelSettings | null;
-  /** The monthly allowance of a persistent tunnel's user, or null. */
+  /** The monthly allowance that a persistent tunnel's user has, or null. */
   readonly allowance: Limited | null;
-  /** Called when this node first sees a session for one of the tunnel's endpoints. */
+  /** Called when this node first sees a session for a tunnel's endpoint. */
   onCarried?(endpoint: Endpoint): void;
 }
 
@@ -60,7 +60,7 @@ export interface Visit {
   readonly visitor: Origin;
   /** Whether the visit waited for a session. Its gates run a second time after that. */
   readonly wasHeld: boolean;
-  /** Replaces a header field of the forwarded request. The name is in lower case; null removes the field. */
+  /** Replaces a header field in the forwarded request. The name is in lower case; null removes the field. */
   setField(name: string, value: string | null): void;
   /** Calls `listener` once when the request is over, also if a later gate refuses it. */
   onEnd(listener: () => void): void;
@@ -77,7 +77,7 @@ export interface Closure {
   readonly end: SessionEnd;
 }
 
-/** A gate at one endpoint: give `close` for a condition of the tunnel, else `admit`. */
+/** A gate at one endpoint: give `close` for a tunnel's condition, else `admit`. */
 export interface Check {
   /** Decides about one visitor's request, before it waits for a session and before a byte reaches the client. */
   admit?(visit: Visit): Verdict | Promise<Verdict>;
@@ -90,12 +90,12 @@ export interface Check {
   close?(claimant?: Limited): Closure | null;
 }
 
-/** Returns the check of one endpoint, or null where the gate cannot refuse. Runs again after a change of settings. */
+/** Returns the check for one endpoint, or null where the gate cannot refuse. Runs again when settings change. */
 export type Gate = (endpoint: Endpoint, context: Pick<RelayContext, "now">) => Check | null;
 
-/** The ordered list of a relay's gates. */
+/** A relay's gates in order. */
 export class Gates {
-  /** Grows with each change of the list. */
+  /** Grows with each change. */
   version = 1;
   readonly #gates: Gate[];
 
@@ -109,16 +109,16 @@ export class Gates {
     this.version++;
   }
 
-  /** Returns the checks of an endpoint, in the order of the list. */
+  /** Returns an endpoint's checks in list order. */
   compile(endpoint: Endpoint, context: RelayContext): readonly Check[] {
     return this.#gates.map((gate) => gate(endpoint, context)).filter((check) => check !== null);
   }
 }
 
-/** Visitors that wait for the session of one endpoint. */
+/** Visitors that may wait for one endpoint's session. */
 const MAX_HELD = 256;
 
-/** One public address of a tunnel, the session that carries it, and the checks that its visitors pass. */
+/** A tunnel's public address, the session that carries it, and the checks that its visitors pass. */
 export class Endpoint<T extends Tunnel = Tunnel> {
   readonly tunnel: T;
   /** The port on the client's machine; 0 for a tunnel with a single address. */
@@ -131,7 +131,7 @@ export class Endpoint<T extends Tunnel = Tunnel> {
   droppedAt: number;
   readonly #key: string;
   readonly #context: RelayContext;
-  /** The session of this node that carries the endpoint. Visitors need no look-up then. */
+  /** The session on this node that carries the endpoint. Visitors need no look-up then. */
   #own: SessionHandle | null = null;
   #held = 0;
   #checks: readonly Check[] = [];
@@ -182,7 +182,7 @@ export class Endpoint<T extends Tunnel = Tunnel> {
     return this.#own ?? this.#context.presence.find(this.#key);
   }
 
-  /** Makes a session of this node carry the endpoint. Presence ends the session that carried it before. */
+  /** Makes a session on this node carry the endpoint. Presence ends the session that carried it before. */
   attach(session: SessionHandle): void {
     this.#see(session);
     this.#own = session;
@@ -196,7 +196,7 @@ export class Endpoint<T extends Tunnel = Tunnel> {
     if (this.#context.presence.release(this.#key, session)) this.droppedAt = this.#context.now();
   }
 
-  /** Ends the session that carries the endpoint, on whichever node. */
+  /** Ends the session that carries the endpoint, on any node. */
   end({ reason, text }: SessionEnd): void {
     const found = this.connect();
     if (found instanceof Promise) void found.then((session) => session?.end(reason, text));
@@ -244,7 +244,7 @@ export class Endpoint<T extends Tunnel = Tunnel> {
   #see(session: SessionHandle | null): SessionHandle | null {
     if (session === null || session === this.session) return session;
     this.session = session;
-    // This node gets no notice when a session of another node ends: the session exists at least now.
+    // This node gets no notice when another node's session ends. The session exists at least now.
     this.since = this.droppedAt = this.#context.now();
     this.tunnel.onCarried?.(this);
     return session;

@@ -5,7 +5,7 @@ import { Ephemeral } from "./ephemeral.ts";
 
 /** How long an unused tunnel stays in memory. */
 const FORGET_MS = 60_000;
-/** How long the address of an expired tunnel returns 410. Afterwards it is unknown. */
+/** How long an expired tunnel's address returns 410. Afterwards it is unknown. */
 const KEEP_EXPIRED_MS = 24 * 60 * 60 * 1000;
 const PURGE_EVERY_MS = 10 * 60 * 1000;
 
@@ -25,7 +25,7 @@ export class EphemeralRegistry {
     this.#log = log;
   }
 
-  /** Returns the endpoint of a label, for a day after its expiry too. @throws StoreUnavailable */
+  /** Returns a label's endpoint, for a day after its expiry too. @throws StoreUnavailable */
   async findEndpoint(label: string): Promise<Endpoint<Ephemeral> | null> {
     return this.#endpoints.get(label) ?? this.#keepFound(await this.#store.findByLabel(label))?.endpoint ?? null;
   }
@@ -89,7 +89,7 @@ export class EphemeralRegistry {
     }
   }
 
-  /** Logs an error of this registry. The relay logs a store that is unavailable. */
+  /** Logs an error. The relay logs a store that is unavailable. */
   #report(event: string, error: unknown): void {
     if (!(error instanceof StoreUnavailable)) this.#log.error(event, { reason: describeError(error) });
   }

@@ -7,7 +7,7 @@ import { RequestLog } from "./request_log.ts";
 /** How long an endpoint without a session is kept, in milliseconds. */
 const KEEP_MS = 60_000;
 
-/** A persistent tunnel in memory: one address for each port, and the allowance of the user who carries it. */
+/** A persistent tunnel in memory: one address for each port, and its user's allowance. */
 export class Persistent implements Tunnel {
   /** The tunnel as the store has it. Each change replaces the object. */
   record: PersistentTunnel;
@@ -33,7 +33,7 @@ export class Persistent implements Tunnel {
     return this.record;
   }
 
-  /** The allowance of {@link PersistentTunnel.userId}. */
+  /** The user's allowance. */
   get allowance(): Allowance {
     return this.#allowance;
   }
@@ -42,7 +42,7 @@ export class Persistent implements Tunnel {
     this.#allowance = this.traffic.parent = allowance;
   }
 
-  /** Returns the endpoint of a port. The tunnel keeps it only while a session carries it, since there are many ports. */
+  /** Returns a port's endpoint. The tunnel keeps it only while a session carries it, since there are many ports. */
   endpointOf(port: number): Endpoint<Persistent> {
     return this.#endpoints.get(port) ?? new Endpoint(this, port, `${this.record.id}:${port}`, this.#context);
   }
@@ -51,7 +51,7 @@ export class Persistent implements Tunnel {
     this.#endpoints.set(endpoint.port, endpoint);
   }
 
-  /** Whether the tunnel keeps the endpoint of a port. */
+  /** Whether the tunnel keeps a port's endpoint. */
   keeps(port: number): boolean {
     return this.#endpoints.has(port);
   }
@@ -61,7 +61,7 @@ export class Persistent implements Tunnel {
     return [...this.#endpoints.values()].filter(({ isLive }) => isLive).sort((one, two) => one.port - two.port);
   }
 
-  /** Ends the sessions of endpoints that are closed. */
+  /** Ends sessions where the endpoint is closed. */
   endIfClosed(): void {
     for (const endpoint of [...this.#endpoints.values()]) endpoint.endIfClosed();
   }

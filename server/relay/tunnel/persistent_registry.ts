@@ -6,25 +6,25 @@ import type { Endpoint, RelayContext, SessionEnd } from "./endpoint.ts";
 import { Persistent } from "./persistent.ts";
 import { KeptLogs, type RecentRequest } from "./request_log.ts";
 
-/** How long a tunnel that nobody uses stays in memory. */
+/** How long an unused tunnel stays in memory. */
 const FORGET_MS = 60_000;
 
-/** Where persistent tunnels and their usage are kept, and what a month may carry. */
+/** The stores for persistent tunnels and usage, and the monthly allowance. */
 export interface PersistentRegistryOptions {
   store: PersistentTunnels;
   usage: Pick<UsageRecords, "ofUser">;
   context: RelayContext;
-  /** Bytes that each user of an account may carry a month. */
+  /** Bytes that each user may carry a month in an account. */
   monthlyBytes: number;
 }
 
-/** Persistent tunnels in memory, in front of the store, and the allowances that they live on. */
+/** Persistent tunnels in memory, in front of the store, and their users' allowances. */
 export class PersistentRegistry {
   readonly #options: PersistentRegistryOptions;
   readonly #byId = new Map<string, Persistent>();
   readonly #idOfLabel = new Map<string, string>();
   readonly #hosts = new Map<string, Endpoint>();
-  /** The endpoints with a session by the part of the host before the domain, for the fast path. */
+  /** The endpoints with a session by the host's part before the domain, for the fast path. */
   readonly endpoints: ReadonlyMap<string, Endpoint> = this.#hosts;
   readonly #allowances = new Map<string, Allowance>();
   readonly #logs = new KeptLogs();
@@ -33,7 +33,7 @@ export class PersistentRegistry {
     this.#options = options;
   }
 
-  /** The endpoint at an address: `<label>` for a tunnel's default port, `<label>--<port>` for any. */
+  /** Returns the endpoint at `<label>` for a tunnel's default port, or at `<label>--<port>`. @throws StoreUnavailable */
   async findEndpoint(host: string): Promise<Endpoint | null> {
     const parts = /^(.*?)(?:--([1-9]\d{0,4}))?$/.exec(host);
     if (parts === null) return null;
@@ -46,23 +46,23 @@ export class PersistentRegistry {
     return endpoint;
   }
 
-  /** The one in memory. */
+  /** Returns a tunnel that is in memory. */
   getById(id: string): Persistent | undefined {
     return this.#byId.get(id);
   }
 
-  /** Returns the latest requests of a tunnel, newest first, also for a while after its last use. */
+  /** Returns a tunnel's latest requests, newest first, also for a while after its last use. */
   recentRequests(id: string): RecentRequest[] {
     return (this.#byId.get(id)?.requests ?? this.#logs.get(id))?.list() ?? [];
   }
 
-  /** From memory, or from the store; null for none. @throws StoreUnavailable */
+  /** Returns a tunnel from memory or from the store, or null. @throws StoreUnavailable */
   async findById(id: string): Promise<Persistent | null> {
     const known = this.#byId.get(id);
     return known ?? await this.#load(await this.#options.store.findById(id));
   }
 
-  /** The allowance of a user in an account, one object however many ask. */
+  /** Returns a user's allowance in an account, one object for all callers. @throws StoreUnavailable */
   async findAllowance(user: AccountUser): Promise<Allowance> {
     const { usage, context, monthlyBytes } = this.#options;
     const key = `${user.accountId} ${user.userId}`;
@@ -76,7 +76,7 @@ export class PersistentRegistry {
     return allowance;
   }
 
-  /** Takes a record as it has become: what may not go on ends at once. */
+  /** Applies a changed record, which ends sessions where it closes an endpoint. @throws StoreUnavailable */
   async apply(record: PersistentTunnel): Promise<void> {
     const tunnel = this.#byId.get(record.id);
     if (tunnel === undefined) return;
@@ -86,12 +86,12 @@ export class PersistentRegistry {
     tunnel.endIfClosed();
   }
 
-  /** Ends and forgets a tunnel that is in the store no more. */
+  /** Ends a tunnel that was deleted from the store, and removes it from memory. */
   drop(id: string): void {
     const tunnel = this.#byId.get(id);
     if (tunnel === undefined) return;
     tunnel.end(REMOVED);
-    // Whoever is on the way to it already finds it closed.
+    // Visitors that wait for it find it closed.
     tunnel.record = { ...tunnel.record, enabled: false };
     this.#forget(tunnel);
     this.#logs.take(id);
@@ -105,7 +105,7 @@ export class PersistentRegistry {
     return this.#allowances.values();
   }
 
-  /** Ends what may not go on, and forgets what is idle and stored. */
+  /** Removes tunnels and allowances from memory that are unused and stored. */
   sweep(): void {
     const now = this.#options.context.now();
     const used = new Set<Allowance>();
@@ -127,7 +127,7 @@ export class PersistentRegistry {
     return known ?? await this.#load(await this.#options.store.findByLabel(label));
   }
 
-  /** One object a record, however many ask at once. */
+  /** Keeps one object for each record, also if several callers load it at once. */
   async #load(record: PersistentTunnel | null): Promise<Persistent | null> {
     if (record === null) return null;
     const allowance = await this.findAllowance(record);

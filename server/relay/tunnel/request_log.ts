@@ -1,12 +1,12 @@
 /** A visitor's request as the tunnel's owner sees it. */
 export interface RecentRequest {
-  /** The time of its head in Unix milliseconds. */
+  /** The time when its head arrived, in Unix milliseconds. */
   readonly at: number;
   readonly method: string;
   /** Path and query, cut at 2,000 characters. */
   readonly path: string;
   readonly status: number;
-  /** Milliseconds from its head to the end of the response. */
+  /** Milliseconds from its head to the response's end. */
   readonly ms: number;
   /** Heads and bodies in both directions. */
   readonly bytes: number;
@@ -17,13 +17,13 @@ export interface RecentRequest {
 /** Requests that a log keeps. */
 const MAX_REQUESTS = 100;
 const MAX_PATH = 2000;
-/** Memory of a request besides its path. */
+/** Memory for a request besides its path. */
 const REQUEST_BYTES = 200;
-/** Memory for the logs of tunnels that nobody uses. */
+/** Memory for the logs that unused tunnels have. */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
-/** The last 100 requests of a tunnel. They stay in memory, because paths can contain secrets. */
+/** A tunnel's last 100 requests. They stay in memory, because paths can contain secrets. */
 export class RequestLog {
   readonly #requests: RecentRequest[] = [];
   #uncounted = 0;
@@ -53,7 +53,7 @@ export class RequestLog {
     this.#uncounted += count;
   }
 
-  /** Bytes of memory, about. */
+  /** Approximate memory in bytes. */
   get size(): number {
     return this.#requests.reduce((sum, { path }) => sum + path.length + REQUEST_BYTES, 0);
   }
@@ -65,8 +65,8 @@ export class RequestLog {
 }
 
 /**
- * The logs of tunnels that left memory, by id, so that their owners can read them after the client has disconnected. The
- * oldest ones are removed after a day, or earlier if all of them need more than 8 MiB.
+ * Logs by tunnel id, for tunnels that left memory, so that their owners can read them after the client has disconnected. The
+ * oldest ones are removed after a day, or earlier if all logs need more than 8 MiB.
  */
 export class KeptLogs {
   readonly #logs = new Map<string, { readonly log: RequestLog; readonly size: number; readonly until: number }>();
@@ -82,12 +82,12 @@ export class KeptLogs {
     this.#removeOld(now);
   }
 
-  /** Returns the log of a tunnel, or undefined. */
+  /** Returns a tunnel's log, or undefined. */
   get(id: string): RequestLog | undefined {
     return this.#logs.get(id)?.log;
   }
 
-  /** Returns the log of a tunnel and stops keeping it. */
+  /** Returns a tunnel's log and stops keeping it. */
   take(id: string): RequestLog | undefined {
     const kept = this.#logs.get(id);
     if (kept === undefined) return undefined;

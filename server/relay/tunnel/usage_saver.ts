@@ -5,22 +5,22 @@ import type { Allowance } from "./allowance.ts";
 import type { Persistent } from "./persistent.ts";
 import type { PersistentRegistry } from "./persistent_registry.ts";
 
-/** How long the usage of a day is kept. */
+/** How long the store keeps daily usage. */
 const KEEP_DAYS_MS = 400 * 24 * 60 * 60 * 1000;
 const PURGE_EVERY_MS = 60 * 60 * 1000;
 
-/** Where usage is written to, and who hears when little is left. */
+/** The store for usage, and the listener for low allowances. */
 export interface UsageSaverOptions {
   usage: UsageRecords;
   registry: PersistentRegistry;
   /** Unix milliseconds. */
   now(): number;
-  /** Most of an allowance is used, for the first time this month. */
+  /** Called when most of an allowance is used, once a month. */
   onLow(allowance: Allowance): void;
   log: Logger;
 }
 
-/** Tells the store what persistent tunnels carried, and learns what they carried elsewhere. */
+/** Stores persistent tunnels' traffic, and learns totals that include other servers. */
 export class UsageSaver {
   readonly #options: UsageSaverOptions;
   #purgedAt: number;
@@ -30,7 +30,7 @@ export class UsageSaver {
     this.#purgedAt = options.now();
   }
 
-  /** Stores what is not stored, in one transaction: call it about once a second. */
+  /** Stores the new counts in one transaction. Call it about once a second. */
   async save(): Promise<void> {
     const { usage, registry, now } = this.#options;
     const day = dayOf(now()), taken = takeUnsaved(registry);
@@ -41,7 +41,7 @@ export class UsageSaver {
           tunnels: taken.tunnels.map(({ tunnel, ...some }) => ({ id: tunnel.record.id, ...some })),
           users: taken.users.map(({ allowance, bytes }) => ({ ...allowance.user, bytes })),
         });
-        // Counted for the month that is stored; a new one begins below.
+        // The totals are for the stored month; a new month begins below.
         taken.users.forEach(({ allowance }, at) => allowance.learn(totals[at]));
       }
     } catch (error) {
@@ -73,7 +73,7 @@ export class UsageSaver {
     }
   }
 
-  /** The store's own fault is told once, by whoever watches it. */
+  /** Logs an error. The relay logs a store that is unavailable. */
   #report(event: string, error: unknown): void {
     if (!(error instanceof StoreUnavailable)) this.#options.log.error(event, { reason: describeError(error) });
   }

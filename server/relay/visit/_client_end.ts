@@ -2,26 +2,26 @@ import { setImmediate } from "node:timers";
 import { encodeLatin1 } from "../../../net/http1/mod.ts";
 import { type HeadWriter, Mux, type RequestStream, type StreamHandler } from "../../../protocol/mod.ts";
 
-/** Both ends, and what the client was told. */
+/** Both ends, and the client's events. */
 export interface Pair {
   relay: Mux;
   client: Mux;
-  /** Streams that the client was asked on. */
+  /** Streams that the client received. */
   streams: RequestStream[];
-  /** Heads of the requests. */
+  /** Heads that the client received. */
   heads: string[];
   told: string[];
-  /** Pieces of request bodies, and of what goes through upgrades. */
+  /** Chunks from request bodies and upgrades. */
   body: Uint8Array[];
 }
 
-/** How the client behaves that a test is joined to. */
+/** Options for the client's behaviour. */
 export interface PairOptions {
-  /** The client gives no credit back, as if its service read nothing. */
+  /** The client returns no credit, as if its service read nothing. */
   stalls?: boolean;
 }
 
-/** A relay's mux whose client is in the same process, and answers by the test's hand. */
+/** Creates a relay's mux with a client in this process. The test sends the client's responses. */
 export function createPair({ stalls = false }: PairOptions = {}): Pair {
   const streams: RequestStream[] = [];
   const heads: string[] = [];
@@ -54,7 +54,7 @@ export function createPair({ stalls = false }: PairOptions = {}): Pair {
       send: (buffer, start, end) => {
         const message = buffer.slice(start, end);
         relay.receive(message, 0, message.length);
-        // What handlers keep of a message beyond the call reads this.
+        // A handler that keeps a view of the message beyond the call reads these bytes.
         message.fill(0xee);
       },
     },
@@ -68,12 +68,12 @@ export function createPair({ stalls = false }: PairOptions = {}): Pair {
   return { relay, client, streams, heads, told, body };
 }
 
-/** Resolves when both ends have sent what they had. */
+/** Resolves when both ends have sent their frames. */
 export async function settle(): Promise<void> {
   for (let count = 0; count < 6; count++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Answers a stream. `block` is the reason phrase, CRLF, field lines. */
+/** Responds on a stream. @param block the reason phrase, CRLF, and field lines */
 export function respond(stream: RequestStream, status: number, block: string, body: string, end: boolean): void {
   const bytes = encodeLatin1(block + body);
   stream.respond(status, bytes, 0, block.length, bytes, block.length, bytes.length, end);
@@ -97,7 +97,7 @@ export function inform(stream: RequestStream, status: number, block: string): vo
   stream.inform(status, bytes, 0, bytes.length);
 }
 
-/** A head of Latin-1 text. */
+/** Creates a head from Latin-1 text. */
 export function writeText(text: string): HeadWriter {
   const bytes = encodeLatin1(text);
   return {

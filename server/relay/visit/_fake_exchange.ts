@@ -3,16 +3,16 @@ import type { Connection } from "../../../net/connection/mod.ts";
 import { decodeLatin1, encodeLatin1, RequestHead } from "../../../net/http1/mod.ts";
 import { BodyCut, type Exchange, type ResponseWriter } from "../../../net/listener/mod.ts";
 
-/** What the visitor gets, as far as tests look at it. */
+/** The response as tests check it. */
 export interface Replied {
-  /** Status and block of each interim answer. */
+  /** Status and block of each interim response. */
   informs: string[];
-  /** 0 before the answer has begun. */
+  /** 0 before the response begins. */
   status: number;
   block: string;
   length: number | null;
   body: string;
-  /** How it ended, or null. */
+  /** The kind of end, or null. */
   end: "complete" | "cut" | null;
   trailers: string;
 }
@@ -20,41 +20,41 @@ export interface Replied {
 /** A visitor's request without a listener. */
 export interface FakeExchange extends Exchange {
   readonly replied: Replied;
-  /** The other side of the connection that was upgraded. */
+  /** The visitor's end of an upgraded connection. */
   readonly visitorEnd: Connection | null;
-  /** Whether the upgraded connection was closed in the middle of a write. */
+  /** Whether the upgraded connection was closed during a write. */
   readonly wasCutShort: boolean;
-  /** Resolves when the answer has ended. */
+  /** Resolves when the response has ended. */
   readonly answered: Promise<Replied>;
-  /** The visitor goes away. */
+  /** Disconnects the visitor. */
   leave(): void;
-  /** The visitor takes what waits to be written, when it was made to wait by `stalls`. */
+  /** Lets a write finish that `stalls` holds. */
   take(): void;
 }
 
-/** A visitor's request as a test has it; `GET /` of HTTP/1.1 when left out. */
+/** Options for a visitor's request; `GET /` over HTTP/1.1 by default. */
 export interface FakeExchangeOptions {
   method?: string;
   target?: string;
   host?: string;
   version?: "1.0" | "1.1";
   remoteAddress?: string;
-  /** Fields as they were sent, `host` not among them. */
+  /** Fields as sent, without `host`. */
   fields?: [string, string][];
-  /** Pieces of the body; an error is what reading it fails with. */
+  /** Chunks of the body. If the iterator throws, reading fails with that error. */
   body?: AsyncIterable<Uint8Array>;
   trailers?: string;
-  /** The visitor takes nothing of the answer until {@link FakeExchange.take}. */
+  /** Holds writes until {@link FakeExchange.take}. */
   stalls?: boolean;
 }
 
-/** A request as a listener gives it: the head is read by the reader that the listener has. */
+/** Creates a request as a listener does, with the listener's head parser. */
 export function createExchange(options: FakeExchangeOptions = {}): FakeExchange {
   const { method = "GET", target = "/", host = "a.try.localhost", version = "1.1", fields = [], body = null } = options;
   const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const bytes = encodeLatin1(`${method} ${target} HTTP/${version}\r\nHost: ${host}\r\n${lines}\r\n`);
   const head = new RequestHead();
-  if (!head.parse(bytes, 0, bytes.length, 1000)) throw new Error("the head is not whole");
+  if (!head.parse(bytes, 0, bytes.length, 1000)) throw new Error("the head is incomplete");
   const abort = new AbortController();
   const source = body?.[Symbol.asyncIterator]();
   const response = new FakeResponseWriter(options.stalls ?? false);
@@ -70,10 +70,10 @@ export function createExchange(options: FakeExchangeOptions = {}): FakeExchange 
     rawHeaders: fields.flat(),
     hasBody: body !== null,
     get body(): never {
-      throw new Error("the relay reads bodies as they come");
+      throw new Error("the relay reads bodies by readBody");
     },
     async readBody() {
-      if (response.replied.end !== null) throw new BodyCut("the answer is complete");
+      if (response.replied.end !== null) throw new BodyCut("the response is complete");
       const next = await source?.next();
       return next?.value ?? null;
     },

@@ -16,7 +16,7 @@ export class FieldEdits {
     this.#edits.set(name, value);
   }
 
-  /** The names of fields that stay behind. */
+  /** The edited fields' names, which the forwarded head drops. */
   get names(): ReadonlySet<string> {
     return new Set(this.#edits.keys());
   }

@@ -21,12 +21,12 @@ const SPACE = 0x20;
 const VERSION = encodeLatin1(" HTTP/1.1\r\n");
 const CONNECTION_UPGRADE = encodeLatin1("connection: Upgrade\r\n");
 const EXPECT_CONTINUE = encodeLatin1("expect: 100-continue\r\n");
-/** For what is written beside the bytes of a head that came and the fields added. */
+/** Space for the version, the separators and the upgrade lines. */
 const ROOM = 64;
 
 /**
- * The head that a visitor's request travels with (docs/reference/protocol.md): request line, `host` first of the field lines,
- * then what the visitor sent less what stays behind, byte for byte, then where it came from, then a blank line.
+ * The forwarded head for a visitor's request (docs/reference/protocol.md): the request line, `host`, the visitor's other
+ * fields byte for byte without the dropped ones, the fields about the visitor, and a blank line.
  */
 export class VisitorHead implements HeadWriter {
   readonly headSize: number;
@@ -54,7 +54,7 @@ export class VisitorHead implements HeadWriter {
     at = put(into, at, bytes, head.start, head.methodEnd);
     into[at++] = SPACE;
     const first = bytes[head.targetStart];
-    // Of a target that named its host what is left may be a query, or nothing.
+    // A target in absolute form may leave only a query, or nothing.
     if (first !== SLASH && !(first === STAR && head.targetEnd - head.targetStart === 1)) into[at++] = SLASH;
     at = put(into, at, bytes, head.targetStart, head.targetEnd);
     at = put(into, at, VERSION, 0, VERSION.length);
@@ -64,7 +64,7 @@ export class VisitorHead implements HeadWriter {
     return put(into, at, this.#added.tail, 0, this.#added.tail.length);
   }
 
-  /** Copies runs of field lines between those that stay behind. */
+  /** Copies the runs of field lines between dropped ones. */
   #writeFields(into: Uint8Array, at: number): number {
     const head = this.#head, { bytes } = head;
     const named = joinNames(namedByRequest(head), this.#edits?.names ?? null);
@@ -96,7 +96,7 @@ function put(into: Uint8Array, at: number, bytes: Uint8Array, start: number, end
   return at + end - start;
 }
 
-/** The lines of one visitor, which those of the next are likely to be too. */
+/** The lines about a visitor. Consecutive requests often have equal ones. */
 interface AddedLines {
   readonly host: Uint8Array;
   readonly tail: Uint8Array;
@@ -111,7 +111,7 @@ function addedLines(host: string, { address, proto }: Pick<Origin, "address" | "
   return last.lines;
 }
 
-/** The Host that led to this tunnel counts: proxies that do not set X-Forwarded-Host pass a visitor's own on. */
+/** Creates the lines from the Host that found the tunnel, since a visitor may send its own X-Forwarded-Host. */
 function createAddedLines(host: string, address: string, proto: string): AddedLines {
   const node = address.includes(":") ? `"[${address}]"` : address;
   return {
@@ -124,30 +124,30 @@ function createAddedLines(host: string, address: string, proto: string): AddedLi
 }
 
 /**
- * The block of an answer's head on its way to a visitor: checked, and less what belongs to one connection. One serves
- * all answers: {@link bytes} is good until the next is read.
+ * A response head's block for a visitor: checked, and without connection fields. One object serves all responses:
+ * {@link bytes} is valid until the next read.
  */
 export class ResponseBlock {
-  /** Bytes that the block's Content-Length states, or -1. */
+  /** The Content-Length in bytes, or -1. */
   length = -1;
   readonly #memory = new Uint8Array(MAX_HEAD + ROOM);
   #size = 0;
 
-  /** Reason phrase, CRLF, field lines. */
+  /** The reason phrase, CRLF, and the field lines. */
   get bytes(): Uint8Array {
     return this.#memory.subarray(0, this.#size);
   }
 
   /**
-   * Reads `frame[start, end)`, the block of an answer with that status.
-   * @throws FieldSyntaxError for what is no field line (RFC 9112, section 5), and for more than 256 of them
+   * Reads `frame[start, end)`, a response block with that status.
+   * @throws FieldSyntaxError for a malformed field line (RFC 9112, section 5), and for too many lines
    */
   read(status: number, frame: Uint8Array, start: number, end: number): void {
     const named = this.#read(status, frame, start, end, null);
     if (named !== null) this.#read(status, frame, start, end, named);
   }
 
-  /** Leaves out the fields in `named`, and returns those that Connection fields among the lines name: seldom any. */
+  /** Drops the fields in `named`. Returns the names that the block's own Connection fields list, which are rare. */
   #read(status: number, frame: Uint8Array, start: number, end: number, named: Names): Names {
     const keepsLength = status >= 200 && status !== 204;
     this.length = -1;
@@ -177,7 +177,7 @@ export class ResponseBlock {
     return found;
   }
 
-  /** States the length of a body that came whole without one. */
+  /** Adds the length for a complete body whose head has none. */
   addLength(length: number): void {
     const line = encodeLatin1(`content-length: ${length}\r\n`);
     this.#copy(line, 0, line.length);
@@ -201,14 +201,14 @@ const UPGRADE = "upgrade";
 
 type Names = ReadonlySet<string> | null;
 
-/** Several Connection fields count as one. */
+/** Joins two sets of names. */
 function joinNames(some: Names, more: Names): Names {
   return some === null || more === null ? some ?? more : new Set([...some, ...more]);
 }
 
 /**
- * Fields of a request that only we may set, and others that frameworks take for a proxy's word: what a visitor claims
- * in them has no effect.
+ * Request fields that only the relay sets, and others that frameworks trust as a proxy's. A visitor's values have no
+ * effect.
  */
 const OURS = [
   "expect",
@@ -229,13 +229,13 @@ const OURS = [
   "x-real-ip",
 ];
 
-/** Names that CGI and WSGI, to which "-" and "_" are the same, would take for the length that was checked. */
+/** Names that CGI and WSGI treat as the checked Content-Length, because they replace "-" by "_". */
 const MISSPELT = ["content_length"];
 
 /** A power of two. */
 const SLOTS = 1024;
 
-/** A test of a field's name, `bytes[start, end)`, letters of either case alike. */
+/** Tests a field name, `bytes[start, end)`, in any case. */
 export type NameTest = (bytes: Uint8Array, start: number, end: number) => boolean;
 
 const isOfConnectionOrOurs = createNameTest([...CONNECTION_FIELDS, ...OURS], MISSPELT);
@@ -243,20 +243,20 @@ const isOfConnection = createNameTest([...CONNECTION_FIELDS, "portway-error"]);
 
 const OWN_PREFIX = "portway-";
 
-/** Whether a visitor's field stays behind; fields of our own protocol mean nothing from outside. */
+/** Whether the relay drops a visitor's field. A visitor cannot set Portway's own fields. */
 export function isDroppedFromRequest(bytes: Uint8Array, start: number, end: number): boolean {
   return isOfConnectionOrOurs(bytes, start, end) ||
     (end - start > OWN_PREFIX.length && isSpelt(bytes, start, start + OWN_PREFIX.length, OWN_PREFIX));
 }
 
-/** Whether a local service's field stays behind. */
+/** Whether the relay drops a local service's field. */
 export const isDroppedFromResponse: NameTest = isOfConnection;
 
 /**
- * A test for membership by first letter and length, on bytes: hardly a name that browsers send shares both with one of
- * ours, and no text is made.
- * @param names CGI and WSGI know no difference between "-" and "_", so both spellings count
- * @param exact names that count only as they are spelt
+ * Creates a test by first letter and length, on bytes. Few names from browsers share both with a listed name, and the
+ * test creates no text.
+ * @param names with "-" or "_", since CGI and WSGI treat both alike
+ * @param exact names without that substitution
  */
 function createNameTest(names: readonly string[], exact: readonly string[] = []): NameTest {
   const slots: (string[] | undefined)[] = new Array(SLOTS).fill(undefined);
@@ -276,7 +276,7 @@ function slotOf(first: number, length: number): number {
 const DASH = 0x2d;
 const UNDERSCORE = 0x5f;
 
-/** Whether the bytes spell `name`, of which a "-" may also be "_". */
+/** Whether the bytes spell `name`, with "_" accepted for "-". */
 function isSpelt(bytes: Uint8Array, start: number, end: number, name: string): boolean {
   if (end - start !== name.length) return false;
   for (let index = 0; index < name.length; index++) {
@@ -288,14 +288,14 @@ function isSpelt(bytes: Uint8Array, start: number, end: number, name: string): b
   return true;
 }
 
-/** The fields that a request's Connection lists, in lower case, or null for none but the usual ones. */
+/** Returns the unusual names that a request's Connection lists, in lower case, or null. */
 function namedByRequest(head: RequestHead): ReadonlySet<string> | null {
   return head.namesFields ? namedByConnection(head.values("connection") ?? "") : null;
 }
 
 /**
- * The names that a Connection field lists, in lower case, or null when there are none but the usual ones. The length is
- * never one of them: a body would lose its end.
+ * Returns the unusual names that a Connection field lists, in lower case, or null. Content-Length never counts, because a
+ * body without it would have no end.
  */
 export function namedByConnection(value: string): ReadonlySet<string> | null {
   if (/^(?:keep-alive|close|upgrade|keep-alive, *upgrade)$/i.test(value)) return null;

@@ -17,7 +17,7 @@ export class OutQueue {
 
   /**
    * @param write sends bytes; one call at a time
-   * @param written receives the number of bytes after each write
+   * @param written receives the byte count after each write
    * @param failed called when a write rejects
    */
   constructor(
@@ -30,7 +30,7 @@ export class OutQueue {
     this.#failed = failed;
   }
 
-  /** Adds a copy of a chunk; `end` makes it the last. */
+  /** Copies a chunk into the queue; `end` makes it the last. */
   push(chunk: Uint8Array, end: boolean): void {
     if (this.#isDropped) return;
     this.#waiting.push(chunk);
@@ -38,7 +38,7 @@ export class OutQueue {
     this.#runSoon();
   }
 
-  /** Calls `finished` after the last write, in place of a last chunk. */
+  /** Calls `finished` after the last write, without a last chunk. */
   finish(finished: () => void): void {
     this.#finished = finished;
     if (this.#isWriting) return;
@@ -52,7 +52,7 @@ export class OutQueue {
     this.#waiting.drop();
   }
 
-  /** Waits for a microtask, so that all chunks of one session message leave in one write. */
+  /** Waits for a microtask, so that all chunks from one session message leave in one write. */
   #runSoon(): void {
     if (this.#isWriting) return;
     this.#isWriting = true;

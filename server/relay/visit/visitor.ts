@@ -13,24 +13,24 @@ import { badResponse, fromReset } from "../errors.ts";
 import type { Endpoint, Visit } from "../tunnel/endpoint.ts";
 import { OutQueue } from "./out_queue.ts";
 
-/** The public address of a tunnel, from a Host header. */
+/** A tunnel's public address, from a Host header. */
 export interface TunnelHost {
-  /** The kind of tunnel whose domain it is below. */
+  /** The tunnel's kind, from the domain. */
   readonly kind: "ephemeral" | "persistent";
   /** The part before the domain, in lower case; "" if no tunnel can have it. */
   readonly label: string;
 }
 
-/** The block of the answer that is being handled: what is done with it is done at once. */
+/** The response block that is being handled. All visitors share it, because each use ends before the next begins. */
 const block = new ResponseBlock();
 
 /**
- * One visitor's request on its way through a session. Gates see it as a {@link Visit}; afterwards it handles the
- * request's stream: it sends the body and writes the response to the exchange.
+ * One visitor's request. Gates see it as a {@link Visit}. Afterwards it handles the request's stream: it sends the body
+ * and writes the response to the exchange.
  */
 export class Visitor implements Visit, StreamHandler {
   readonly exchange: Exchange;
-  /** The address of the tunnel that the visitor asks for. */
+  /** The requested tunnel's address. */
   readonly host: TunnelHost;
   /** Set by the route phase, like {@link endpoint}. */
   visitor!: Origin;
@@ -46,7 +46,7 @@ export class Visitor implements Visit, StreamHandler {
   /** Response bytes that the visitor has not taken yet. Null until a streamed response begins. */
   #out: OutQueue | null = null;
   #upgraded: Connection | null = null;
-  /** Directions of the upgraded connection that have not ended. */
+  /** Directions in which the upgraded connection is still open. */
   #directions = 2;
   #isOver = false;
   /** Runs while the service may still respond before the body is sent. */
@@ -70,7 +70,7 @@ export class Visitor implements Visit, StreamHandler {
     return this.#listeners !== null;
   }
 
-  /** Calls the listeners of {@link onEnd}, once. */
+  /** Calls the {@link onEnd} listeners, once. */
   end(): void {
     const listeners = this.#listeners ?? [];
     this.#listeners = null;
@@ -117,7 +117,7 @@ export class Visitor implements Visit, StreamHandler {
   ): void {
     this.endpoint.meter(payloadEnd - start);
     this.#dropBody();
-    // Counting may have ended the session, and the visitor has been told.
+    // The count may have ended the session, and the visitor then has an error.
     if (this.#isOver || !this.#readBlock(status, frame, start, blockEnd)) return;
     if (status === SWITCHING_PROTOCOLS) return this.#upgrade(frame.subarray(blockEnd, payloadEnd), end);
     const { response, method } = this.exchange;
@@ -125,7 +125,7 @@ export class Visitor implements Visit, StreamHandler {
     const isBodiless = method === "HEAD" || status === 204 || status === 304;
     if (block.length < 0 && end && !isBodiless) block.addLength(size);
     this.#isOver = end;
-    // What is left of the request is nobody's, and the stream with it where nothing more is to come.
+    // The exchange may be reused after a complete response, so nothing may use it afterwards.
     response.begin(
       status,
       block.bytes,
@@ -145,7 +145,7 @@ export class Visitor implements Visit, StreamHandler {
 
   onData(piece: Uint8Array, end: boolean): void {
     this.endpoint.meter(piece.length);
-    if (this.#out === null) return this.#breakOff("a body where the answer can have none");
+    if (this.#out === null) return this.#breakOff("a body where the response can have none");
     this.#isOver ||= end && this.#upgraded === null;
     this.#out.push(piece, end);
   }
@@ -175,12 +175,12 @@ export class Visitor implements Visit, StreamHandler {
     const { response } = this.exchange;
     if (this.#upgraded !== null) return;
     if (response.begun) return response.cut();
-    // A session is also lost when the tunnel's traffic or time runs out.
+    // The session also ends when the tunnel reaches its traffic limit or expires.
     const closure = reason === ResetReason.sessionLost ? this.endpoint.findClosure() : null;
     this.#refuse(closure?.refuse() ?? fromReset(reason, text));
   }
 
-  /** Checks the head of an answer, and reads it into {@link block}. Says whether it can be passed on. */
+  /** Checks a response head and reads it into {@link block}. Returns whether it can be forwarded. */
   #readBlock(status: number, frame: Uint8Array, start: number, end: number): boolean {
     try {
       if (status < 100 || status > 599) throw new FieldSyntaxError(`status ${status}`);
@@ -195,7 +195,7 @@ export class Visitor implements Visit, StreamHandler {
     }
   }
 
-  /** Both directions are bytes from here on, each with an end of its own. */
+  /** Takes the connection over: both directions carry bytes, and each has its own end. */
   #upgrade(early: Uint8Array, end: boolean): void {
     const connection = this.#upgraded = this.exchange.response.switchProtocols(block.bytes);
     const write = async (bytes: Uint8Array, isLast: boolean) => {
@@ -209,7 +209,7 @@ export class Visitor implements Visit, StreamHandler {
     void this.#sendUpgraded(connection);
   }
 
-  /** Sends what the visitor says through an upgrade. Memory follows what they say at a time. */
+  /** Sends the bytes that an upgraded visitor writes. The buffer grows with the reads. */
   async #sendUpgraded(connection: Connection): Promise<void> {
     let memory = acquireBuffer(SMALL);
     try {
@@ -219,7 +219,7 @@ export class Visitor implements Visit, StreamHandler {
         this.endpoint.meter(count);
         const sent = this.stream.send(memory, 0, count);
         if (sent < count) await this.stream.write(memory.subarray(sent, count));
-        // What more comes while this leaves is read at once: a read costs more than the message it brings.
+        // Wait for one event loop iteration: a larger read costs less than two small ones.
         if (count < SMALL) await yieldToEventLoop();
         if (count < memory.length || memory.length === LARGE) continue;
         releaseBuffer(memory);
@@ -234,14 +234,14 @@ export class Visitor implements Visit, StreamHandler {
     }
   }
 
-  /** One direction of an upgrade has ended, with all that was said in it: the visitor may be slower than the stream. */
+  /** Counts a direction that ended, after its last byte was written. The second end closes the connection. */
   #endUpgraded(): void {
     if (--this.#directions > 0) return;
     this.#isOver = true;
     this.#upgraded?.close();
   }
 
-  /** Sends the request's body as it arrives. A visitor who leaves in the middle ends the stream. */
+  /** Sends the request's body as it arrives. A visitor who disconnects ends the stream. */
   async #sendBody(): Promise<void> {
     const exchange = this.exchange, stream = this.stream;
     try {
@@ -260,7 +260,7 @@ export class Visitor implements Visit, StreamHandler {
     void sendResponse(this.exchange, errorResponse(error, this.exchange.header("accept")));
   }
 
-  /** Ends the stream from here, where nobody else tells this side of it. */
+  /** Resets the stream and handles the reset on this side too, since the mux reports only the peer's resets. */
   #breakOff(text: string): void {
     this.stream.reset(ResetReason.cancelled, text);
     this.onReset(ResetReason.cancelled, text);

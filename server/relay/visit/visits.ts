@@ -8,29 +8,29 @@ import type { Check, Endpoint, Verdict } from "../tunnel/endpoint.ts";
 import { VisitorHead } from "./heads.ts";
 import { type TunnelHost, Visitor } from "./visitor.ts";
 
-/** The tunnels of one kind by their hosts' labels. */
+/** Finds tunnels by host label, for one kind. */
 export interface EndpointSource {
   /** The endpoints in memory, for the fast path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
-  /** Returns the endpoint of a label, or null. @throws StoreUnavailable */
+  /** Returns a label's endpoint, or null. @throws StoreUnavailable */
   findEndpoint(label: string): Promise<Endpoint | null>;
 }
 
-/** The parts of the relay that visits use. */
+/** Relay parts that visits use. */
 export interface VisitsOptions {
   hosts: Pick<TunnelHosts, "find">;
-  /** The tunnels of each kind. */
+  /** The tunnels by kind. */
   sources: Readonly<Record<TunnelHost["kind"], EndpointSource>>;
   readOrigin: OriginReader;
   /** How long a visitor waits for a client that disconnected, in milliseconds. */
   holdMs: number;
 }
 
-/** The result of a phase: undefined continues with the next phase, an answer ends the visit. */
+/** A phase's result: undefined continues with the next phase, a response ends the visit. */
 type Outcome = Answer | undefined;
 
 /**
- * Handles visitors of tunnels. HTTP, upgrades, held visitors, and every port of every tunnel go through the same phases.
+ * Handles tunnel visitors. HTTP, upgrades, held visitors and all ports go through the same phases.
  */
 export class Visits implements Handler {
   readonly #options: VisitsOptions;
@@ -117,7 +117,7 @@ export class Visits implements Handler {
   }
 }
 
-/** Runs the endpoint's checks in order, until one of them refuses the visit or responds. */
+/** Runs the endpoint's checks in order, until one refuses the visit or responds. */
 function admit(visit: Visitor): Outcome | Promise<Outcome> {
   return runChecks(visit, visit.endpoint.checks, 0);
 }
@@ -138,7 +138,7 @@ function decide(check: Check, visit: Visitor): Verdict | Promise<Verdict> {
   return closure === null ? check.admit?.(visit) ?? null : closure.refuse();
 }
 
-/** Whether the visitor's connection carries requests of others, or several requests at a time. */
+/** Whether the visitor's connection carries other visitors' requests, or several requests at a time. */
 function isShared({ exchange, visitor }: Visitor): boolean {
   return visitor.isProxied === true || exchange.httpVersion === "2";
 }
@@ -165,7 +165,7 @@ function request(visit: Visitor): Outcome {
   return undefined;
 }
 
-/** The opening of the stream that carries a visitor's request. */
+/** Returns the opening for a visitor's stream. */
 export function toOpening({ upgrade, hasBody }: Pick<Exchange, "upgrade" | "hasBody">): StreamOpening {
   if (upgrade !== null) return Opening.upgrade;
   return hasBody ? Opening.withBody : Opening.bodyless;
@@ -177,11 +177,11 @@ function respond(visit: Visitor): Outcome {
   return undefined;
 }
 
-/** Reports the end of the request to the tunnel's log and to gates, if they listen. */
+/** Reports the request's end to the tunnel's log and to gates, if they listen. */
 function log(visit: Visitor): Outcome {
   const { exchange, stream, endpoint } = visit, { requests } = endpoint.tunnel;
   if (requests === null && !visit.hasListeners) return undefined;
-  // The head's buffer holds the next request by the end of this one.
+  // The head's buffer may hold the next request when this one ends.
   const { method, path } = exchange, at = Date.now();
   const finish = () => {
     visit.end();
@@ -204,18 +204,18 @@ function refusal(exchange: Exchange, error: HttpError): Response {
   return errorResponse(error, exchange.header("accept"));
 }
 
-/** The two domains of tunnels, and the server's own names, which are never a tunnel's; lower case, without port. */
+/** The tunnel domains and the server's own host names, in lower case and without port. */
 export interface TunnelDomains {
   ephemeral: string;
-  /** May be the other one: labels of persistent tunnels have a dash, others have none. */
+  /** May equal the other domain, since only persistent tunnels have a dash in their labels. */
   persistent: string;
   ownHosts: readonly string[];
 }
 
-/** Finds the tunnel's address in a Host header, whatever its port, its case, or a trailing dot. */
+/** Parses tunnel addresses from Host headers, with any port, any case and a trailing dot. */
 export class TunnelHosts {
   readonly #domains: TunnelDomains;
-  // Visitors in a row tend to ask for the same host.
+  // Consecutive requests often name the same host.
   #lastHost = "";
   #last: TunnelHost | null = null;
 
@@ -223,7 +223,7 @@ export class TunnelHosts {
     this.#domains = domains;
   }
 
-  /** The address, or null when the host is below none of our domains. */
+  /** Returns the address, or null for a host outside the tunnel domains. */
   find(host: string): TunnelHost | null {
     if (host === this.#lastHost) return this.#last;
     this.#last = this.#parse(normalizeHost(host));
@@ -236,7 +236,7 @@ export class TunnelHosts {
     if (ownHosts.includes(name)) return null;
     const ephemeralLabel = labelBelow(name, ephemeral), persistentLabel = labelBelow(name, persistent);
     if (ephemeralLabel === null && persistentLabel === null) return null;
-    // One domain may be below the other: then only one of the two finds a label.
+    // If one domain is below the other, only the lower one finds a label.
     if (persistentLabel && (persistent !== ephemeral || persistentLabel.includes("-"))) {
       return { kind: "persistent", label: persistentLabel };
     }
@@ -244,7 +244,7 @@ export class TunnelHosts {
   }
 }
 
-/** The label before a domain, "" when what stands there is none, or null when the name is not below that domain. */
+/** Returns the label before a domain, "" for an invalid one, or null for a name outside the domain. */
 function labelBelow(name: string, domain: string): string | null {
   if (!name.endsWith(domain) || name.at(-domain.length - 1) !== ".") return null;
   const label = name.slice(0, -domain.length - 1);
@@ -254,7 +254,7 @@ function labelBelow(name: string, domain: string): string | null {
 /** One DNS label (RFC 1035, section 2.3.1; a digit may come first by RFC 1123, section 2.1). */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** A Host header's name: without port and trailing dot, in lower case. */
+/** Returns a Host header's name without port and trailing dot, in lower case. */
 export function normalizeHost(host: string): string {
   const colon = host.lastIndexOf(":");
   const name = colon > host.lastIndexOf("]") ? host.slice(0, colon) : host;

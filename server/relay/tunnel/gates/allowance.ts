@@ -2,7 +2,7 @@ import { GoAwayReason } from "../../../../protocol/mod.ts";
 import { allowanceExhausted } from "../../errors.ts";
 import type { Check, Closure, Endpoint, Limited, RelayContext } from "../endpoint.ts";
 
-/** Closes a persistent tunnel while the monthly allowance of its user is used up. */
+/** Closes a persistent tunnel while its user's monthly allowance is used up. */
 export function allowanceGate({ tunnel }: Endpoint, { now }: Pick<RelayContext, "now">): Check | null {
   if (tunnel.allowance === null) return null;
   const exhausted: Closure = {

@@ -8,7 +8,7 @@ import { suspendedGate } from "./suspended.ts";
 import { trafficGate } from "./traffic.ts";
 
 /**
- * Returns every gate of a relay in the order in which visitors pass them. A new gate is one file and one line here. The
+ * Returns a relay's gates in the order in which visitors pass them. A new gate is one file and one line here. The
  * relay adds the draining gate itself when it drains.
  */
 export function createGates({ maxRequestsPerVisitor }: { maxRequestsPerVisitor: number }): Gate[] {

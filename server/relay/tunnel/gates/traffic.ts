@@ -19,7 +19,7 @@ export class Traffic {
     this.#used = used;
   }
 
-  /** Bytes that were carried, including those that are not stored yet. */
+  /** Carried bytes, stored or not. */
   get used(): number {
     return this.#used;
   }
