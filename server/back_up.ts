@@ -8,10 +8,10 @@ import { IN_MEMORY } from "./open/store.ts";
 import { backUp } from "./store/mod.ts";
 
 /**
- * Copies the embedded database of a server, which may run.
- * @param args with the file to write
+ * Copies the embedded database, also while a server uses it.
+ * @param args the operand names the new file
  * @returns the exit code
- * @throws OptionError when there is no such database to copy, and what {@link backUp} throws
+ * @throws OptionError without an embedded database; errors from {@link backUp}
  */
 export async function runBackUp({ flags, operands: [target] }: Arguments): Promise<number> {
   const config = resolveOptions(backUpOptions, { flags, env: process.env });
@@ -19,7 +19,7 @@ export async function runBackUp({ flags, operands: [target] }: Arguments): Promi
     const source = nameSource(backUpOptions, config, "databaseUrl");
     throw new OptionError(`${source}: only the embedded database is copied; PostgreSQL has pg_dump for that`);
   }
-  if (config.dataDir === IN_MEMORY) throw new OptionError(`${IN_MEMORY}: nothing is kept there`);
+  if (config.dataDir === IN_MEMORY) throw new OptionError(`${IN_MEMORY}: it has no file to copy`);
   const { source, bytes } = backUp(config.dataDir, target);
   const line = config.json
     ? JSON.stringify({ event: "backed_up", source, file: target, bytes })

@@ -22,28 +22,28 @@ import type { Store } from "./store/mod.ts";
 
 export type { RunningServer };
 
-/** What a server may be given instead of its own. */
+/** Parts that replace the server's own. */
 export interface ServerParts {
-  /** Which session carries what; a server that stands alone when left out. */
+  /** Presence for sessions; a single server's if left out. */
   presence?: Presence;
-  /** Who may use persistent tunnels; the server's own accounts when left out. */
+  /** The accounts that may use persistent tunnels; the server's own if left out. */
   members?: Members;
   /**
-   * Whether other servers may have the same data folder, as relays inside clients do, of which each carries its own
-   * tunnels; not when left out, as what one server carries another could not reach.
+   * Whether other servers may use the same data folder; false if left out, since one server cannot reach another's
+   * sessions. Relays inside clients share it, because each carries only its own tunnels.
    */
   sharesFolder?: boolean;
-  /** Gates that visitors of tunnels pass after the server's own. */
+  /** Gates that tunnel visitors pass after the server's own. */
   gates?: readonly Gate[];
 }
 
-/** What tunnels ask of accounts. */
+/** The account checks that tunnels need. */
 type Members = Pick<RelayOptions, "authenticate" | "planOf" | "isSuspended">;
 
 /**
  * Opens the store, listens and serves.
- * @throws Error with a line for the operator when a file cannot be read, the data folder or the database cannot be
- * used or the folder is another server's, or the address cannot be had
+ * @throws Error with a line for the operator, for an unreadable file, an unusable or locked data folder, an unusable
+ * database, or an address that is in use
  */
 export async function startServer(
   config: ServerConfig,
@@ -61,8 +61,8 @@ export async function startServer(
 }
 
 /**
- * What a whole server consists of. Tunnels come first: below their hosts every path is their own. What they do not need
- * is loaded when somebody asks for it, or soon after the start: the proxy, and what is there for members.
+ * Opens the areas of a complete server. The relay comes first, because all paths below tunnel hosts belong to tunnels.
+ * The proxy and the areas for members load with their first request, or soon after the start.
  */
 async function openAreas(
   config: ServerConfig,
@@ -74,7 +74,7 @@ async function openAreas(
 ): Promise<Opened> {
   const { url } = place;
   if (!isLoopbackAddress(config.host)) warnAboutStrangers(config, url, log);
-  // First, since it refuses options: a first start that fails must not have told of its set-up link before.
+  // This can refuse options, and a start that fails must not log a set-up link.
   await checkAllowLists(config, ["proxyAllow", "viewReplayAllow"]);
   const cors = openCors(config, url, log);
   const hqUrl = config.hqUrl ?? url, ephemeralUrl = domainUrl(url, domains.ephemeral);
@@ -120,7 +120,7 @@ function putOffProxy(options: Omit<OpenProxyOptions, "alone">): Lazy<LoadedAreas
   });
 }
 
-/** @param options are asked for when it is loaded, as the relay, which they have, asks accounts */
+/** @param options called at loading, because the options contain the relay, which itself needs the accounts */
 function putOffOwnAreas(options: () => OwnAreasOptions, log: Logger): Lazy<OwnAreas> {
   return new Lazy({
     name: "own areas",
@@ -132,7 +132,7 @@ function putOffOwnAreas(options: () => OwnAreasOptions, log: Logger): Lazy<OwnAr
   });
 }
 
-/** Who may use persistent tunnels, as the server's own accounts say. */
+/** Creates the account checks from the server's own accounts. */
 function membersOf(own: Lazy<OwnAreas>): Members {
   return {
     authenticate: async (exchange) => await (await own.load()).accounts.authenticate(exchange),
@@ -168,37 +168,37 @@ function openRelay(config: ServerConfig, { members, ...parts }: RelayParts): Rel
   });
 }
 
-/** What an operator easily overlooks when others can reach the server. */
+/** Warns about options that operators often forget on a public server. */
 function warnAboutStrangers(config: ServerConfig, url: URL, log: Logger): void {
   if (config.url === null) {
-    const hint = `others cannot use tunnels below ${url.host}; --url says how they reach this server`;
+    const hint = `other machines cannot use tunnels below ${url.host}; set --url to the public URL`;
     log.warn("url_not_set", { hint });
   }
   if (config.listener === "deno" && config.trustedProxies.length === 0) {
     const hint =
-      "--listener deno has no time limits, and reads uploads ahead without bound: put a proxy in front, or " +
-      "leave it out";
-    log.warn("listener_unfit", { hint });
+      "--listener deno has no time limits and buffers uploads without a limit; put a proxy in front or remove " +
+      "the option";
+    log.warn("listener_without_limits", { hint });
   }
 }
 
-/** Below which tunnels of either kind appear. */
+/** The domains for both kinds of tunnels. */
 interface Domains {
   ephemeral: string;
   persistent: string;
 }
 
-/** Tunnels are names below a domain, and an address has none below it. */
+/** Chooses the tunnel domains. Tunnels need host names, and an IP address has no names below it. */
 function chooseDomains({ tunnelDomains, url }: ServerConfig): Domains {
   const hostname = url?.hostname ?? "localhost";
   const isName = !hostname.startsWith("[") && isIP(hostname) === 0;
   const [ephemeral, persistent = ephemeral] = tunnelDomains;
   if (ephemeral !== undefined) return { ephemeral, persistent };
   if (isName) return { ephemeral: `try.${hostname}`, persistent: `tunnel.${hostname}` };
-  throw new OptionError(`--url: tunnels need a domain, which ${hostname} is not: give one with --tunnel-domains`);
+  throw new OptionError(`--url: tunnels need a domain, and ${hostname} is an address; set --tunnel-domains`);
 }
 
-/** The server's URL with the host of a domain of tunnels. */
+/** Returns the server's URL with a tunnel domain as its host. */
 function domainUrl(url: URL, domain: string): URL {
   const result = new URL(url);
   result.hostname = domain;

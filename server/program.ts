@@ -3,24 +3,24 @@ import { later } from "../common/later.ts";
 import { PROJECT } from "../common/release.ts";
 import type { RunningServer } from "./main.ts";
 
-/** The server's commands. What they run is loaded only when it is wanted: the client starts faster without. */
+/** The server's commands. They load their modules when they run, so that the client starts faster. */
 export const serverCommands: readonly Command[] = [
   {
     name: "server",
     summary: "run the server: relay, API and proxy",
     examples: [
-      ["portway server", "a server for this machine, at http://localhost:8787"],
-      ["portway server --host 0.0.0.0 --url https://tunnel.example.com", "one that others reach, behind a TLS proxy"],
+      ["portway server", "start a server for this machine at http://localhost:8787"],
+      ["portway server --host 0.0.0.0 --url https://tunnel.example.com", "start a public server behind a TLS proxy"],
     ],
     loadOptions: async () => (await loadConfig()).serverOptions,
     run: async ({ flags }) => await (await loadRun()).runServer(flags),
   },
   {
     name: "server backup",
-    summary: "copy the embedded database of a server, running or not, to a new file",
+    summary: "copy the embedded database to a new file, even while the server runs",
     operands: ["FILE"],
     examples: [
-      ["portway server backup tuesday.db", "a copy that a server starts from when it is its folder's portway.db"],
+      ["portway server backup tuesday.db", "back up; to restore, copy the file to portway.db in the data folder"],
     ],
     loadOptions: async () => (await loadConfig()).backUpOptions,
     run: async (args) => await (await loadBackUp()).runBackUp(args),
@@ -30,24 +30,24 @@ export const serverCommands: readonly Command[] = [
     summary: "run the CORS proxy alone",
     examples: [
       ["portway proxy", "for pages on this machine, at http://localhost:8787/proxy/request"],
-      ["portway proxy --open-paths", "URLs may stand right behind its address"],
+      ["portway proxy --open-paths", "accept URLs directly after the address"],
     ],
     loadOptions: async () => (await loadConfig()).proxyOnlyOptions,
     run: async ({ flags }) => await (await loadRun()).runProxy(flags),
   },
 ];
 
-/** A relay for the process of a client that has no other: on loopback only, quiet, in memory without a data folder. */
+/** Starts a relay inside a client: on loopback, without a log, and in memory without a data folder. */
 export async function loadEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
   return await (await loadRun()).startEmbeddedRelay(port, dataDir);
 }
 
-/** A server in the process of who embeds it, with options by their names. Throws as `startServer` does. */
+/** Starts a server for embedding code. @param options by their names @throws as `startServer` does */
 export async function startServerWith(options: Readonly<Record<string, unknown>>): Promise<RunningServer> {
   return await (await loadRun()).startServerWith(options);
 }
 
-/** The server as a program of its own: what stands behind `portway server` stands behind its name. */
+/** The server as a separate program, with the subcommands of `portway server` as its commands. */
 export const serverProgram: Program = {
   name: "server.ts",
   about: `${PROJECT}: the server`,

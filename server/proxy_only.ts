@@ -10,7 +10,7 @@ import { proxyApi } from "./proxy/mod.ts";
 import { type RunningServer, serve } from "./serving/serve.ts";
 
 /**
- * Listens and serves the proxy alone: no tunnels, nothing stored.
+ * Listens and serves the proxy alone, without tunnels and storage.
  * @throws as `startServer` does
  */
 export async function startProxyOnly(config: ProxyOnlyConfig, log: Logger): Promise<RunningServer> {

@@ -14,7 +14,7 @@ import type { RunningServer } from "./serving/serve.ts";
 
 /**
  * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.
- * @param flags texts of the flags given on the command line
+ * @param flags texts from the command line
  * @returns the exit code
  * @throws OptionError, and what {@link startServer} throws
  */
@@ -23,7 +23,7 @@ export async function runServer(flags: FlagTexts): Promise<number> {
   return await runUntilStopped(config, (log) => startServer(config, log));
 }
 
-/** {@link runServer} for a server that is only a proxy. */
+/** Runs a server that is only a proxy, like {@link runServer}. */
 export async function runProxy(flags: FlagTexts): Promise<number> {
   const config = resolveOptions(proxyOnlyOptions, { flags, env: process.env });
   return await runUntilStopped(config, async (log) => {
@@ -65,20 +65,20 @@ async function serveUntil(
   return 0;
 }
 
-/** A defect in one request must not end all others: it is logged and the server goes on. */
+/** Logs unexpected errors, so that a defect in one request does not end the others. */
 function surviveDefects(log: Logger): void {
   const report = (error: unknown) => log.error("defect", { reason: describeError(error), stack: stackOf(error) });
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
 }
 
-/** A relay for the process of a client that has no other: on loopback only, quiet, in memory without a data folder. */
+/** Starts a relay inside a client: on loopback, without a log, and in memory without a data folder. */
 export async function startEmbeddedRelay(port: number, dataDir: string | null): Promise<RunningServer> {
   const flags = { host: "127.0.0.1", port: String(port), dataDir: dataDir ?? IN_MEMORY, drainSeconds: "0" };
   return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger, { sharesFolder: true });
 }
 
-/** A server for code that embeds it: options by their names, and no log. */
+/** Starts a server for embedding code, without a log. @param options by their names */
 export async function startServerWith(options: Readonly<Record<string, unknown>>): Promise<RunningServer> {
   const flags = readConfigValues(serverOptions, options, "options of the server");
   return await startServer(resolveOptions(serverOptions, { flags, env: {} }), silentLogger);

@@ -2,13 +2,13 @@ import type { z } from "zod";
 import { bodyTooLarge, HttpError } from "../../common/http_error.ts";
 import type { Exchange } from "../../net/listener/mod.ts";
 
-/** Bytes of a JSON body that describes something of ours. */
+/** Bytes that a JSON body may have by default. */
 const MAX_BODY = 64 * 1024;
 
 /**
  * Reads a request's body as JSON.
- * @param maxBytes 64 KiB when left out
- * @throws HttpError 400 `bad_request` when it is none, 413 `body_too_large` when it is longer
+ * @param maxBytes 64 KiB by default
+ * @throws HttpError 400 `bad_request` for malformed JSON, 413 `body_too_large` for a longer body
  */
 export async function readJsonBody(exchange: Pick<Exchange, "readBody">, maxBytes = MAX_BODY): Promise<unknown> {
   const decoder = new TextDecoder();
@@ -26,8 +26,8 @@ export async function readJsonBody(exchange: Pick<Exchange, "readBody">, maxByte
 }
 
 /**
- * Checks what a caller sent, every field of it.
- * @throws HttpError 400 `bad_request` that names the first field which cannot be used; never with a value in it
+ * Checks every field that a caller sent.
+ * @throws HttpError 400 `bad_request` with the first unusable field's name, never with its value
  */
 export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const parsed = schema.safeParse(input);
@@ -38,9 +38,9 @@ export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
 
 /**
  * Checks the names in a request's query: a misspelled filter would otherwise select everything.
- * @param path path and query of the request
- * @param known the parameters that the operation has
- * @throws HttpError 400 `bad_request` for a parameter that is not known or is given twice
+ * @param path the request's path and query
+ * @param known the operation's parameters
+ * @throws HttpError 400 `bad_request` for an unknown or repeated parameter
  */
 export function checkQuery(path: string, known: ReadonlySet<string>): void {
   const mark = path.indexOf("?");
@@ -54,18 +54,18 @@ export function checkQuery(path: string, known: ReadonlySet<string>): void {
   }
 }
 
-/** 400 `bad_request` for one field; "" is the input as a whole. */
+/** 400 `bad_request` for one field; "" means the whole input. */
 export function badField(field: string, reason: string): HttpError {
   if (field === "") return new HttpError(400, "bad_request", `The body ${reason}.`);
   return fieldRefused(field, `Field "${field}" ${reason}.`);
 }
 
-/** 400 `bad_request` that names a field of a form or of a body. @param message a whole sentence, never with a value */
+/** 400 `bad_request` that names a field in a form or a body. @param message a sentence without the value */
 export function fieldRefused(field: string, message: string): HttpError {
   return new HttpError(400, "bad_request", message, { body: { error: { code: "bad_request", message, field } } });
 }
 
-/** Which field an input fails for ("" for all of it), and why, as the end of a sentence. */
+/** Returns the failing field ("" for the whole input) and the reason as the end of a sentence. */
 export function findFault(error: z.ZodError, input: unknown): { field: string; reason: string } {
   const issue = deepestIssue(error.issues[0]);
   const field = issue.path.join(".");
@@ -77,12 +77,11 @@ export function findFault(error: z.ZodError, input: unknown): { field: string; r
   return { field: field.slice(0, MAX_FIELD), reason: describeIssue(issue) };
 }
 
-/** Characters of a field's name that a caller made up. */
+/** Characters that an error repeats from an unknown field's name. */
 const MAX_FIELD = 100;
 
 /**
- * Of the alternatives of a union, the one that fits best is the one whose complaint lies deepest, or is about more than
- * its type.
+ * Chooses the best alternative in a union: the one with the deepest issue, or with an issue beyond its type.
  */
 function deepestIssue(issue: z.core.$ZodIssue, base: PropertyKey[] = []): z.core.$ZodIssue {
   const path = [...base, ...issue.path];
@@ -93,7 +92,7 @@ function deepestIssue(issue: z.core.$ZodIssue, base: PropertyKey[] = []): z.core
 
 function fitness({ path, code }: z.core.$ZodIssue): number {
   if (code === "invalid_type" || code === "invalid_union") return 2 * path.length;
-  // Another word than the wanted one may be meant for another alternative.
+  // A wrong word may belong to another alternative.
   return 2 * path.length + (code === "invalid_value" ? 0.5 : 1);
 }
 

@@ -1,20 +1,20 @@
 import type { Exchange } from "../../net/listener/mod.ts";
 import { HttpError } from "../../common/http_error.ts";
 
-/** Which pages may use the proxy, and read some answers of the server besides. */
+/** The pages that may use the proxy and read some other responses. */
 export interface CorsOptions {
-  /** Origins in lower case such as `https://app.example`, `null` among them for pages without one, or `*` for all. */
+  /** Origins in lower case, for instance `https://app.example`; `null` for pages without an origin; `*` for all. */
   origins: readonly string[];
-  /** The origin that a request was made to, as its Host says. */
+  /** Returns the request's own origin, from its Host. */
   requestOrigin: (exchange: Exchange) => string;
   /**
-   * Whether an origin can only be this server, whose own pages may always ask. A Host alone does not tell: whoever owns
-   * a name can have it lead here once their page is open.
+   * Whether an origin can only be this server, whose own pages always have access. The Host alone is no proof, because an
+   * attacker can point another name to this server after its page has loaded.
    */
   isOwnOrigin: (origin: string) => boolean;
 }
 
-/** Headers in which a streamed answer tells what a buffered one has in its JSON. */
+/** Fields in streamed responses for the facts that buffered responses have in JSON. */
 const STREAM_HEADERS = [
   "portway-status",
   "portway-status-text",
@@ -24,7 +24,7 @@ const STREAM_HEADERS = [
   "portway-timings",
 ] as const;
 
-/** Lets a page read the headers of ours that an answer has, for answers that have any. */
+/** Lets a page read Portway's own fields in a response. */
 export const EXPOSE_HEADERS: [string, string] = [
   "access-control-expose-headers",
   [...STREAM_HEADERS, "portway-error", "retry-after", "etag", "content-range", "accept-ranges", "content-length"].join(
@@ -33,15 +33,15 @@ export const EXPOSE_HEADERS: [string, string] = [
 ];
 
 const PREFLIGHT_SECONDS = 7200;
-/** Those that pages ask for most; any other is answered with itself. */
+/** The usual request fields. A preflight for other names allows them as requested. */
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const ALLOW_CREDENTIALS: [string, string] = ["access-control-allow-credentials", "true"];
 const VARY: [string, string] = ["vary", "Origin"];
 const allowOrigin = (origin: string): [string, string] => ["access-control-allow-origin", origin];
-// Without an Origin there is no page to tell; `*` is said all the same, for caches that serve several.
+// A request without Origin needs no field, but caches may serve the response to pages, so `*` is always sent.
 const FOR_ANY: readonly [string, string][] = [allowOrigin("*")];
 
-/** Answers what browsers ask about pages of other origins (https://fetch.spec.whatwg.org/#http-cors-protocol). */
+/** The CORS protocol for this server (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export class Cors {
   readonly #any: boolean;
   readonly #listed: ReadonlySet<string>;
@@ -53,25 +53,25 @@ export class Cors {
     this.#listed = new Set(options.origins.filter((origin) => origin !== "*"));
   }
 
-  /** What makes an answer readable for the page that asked, if it may read it. */
+  /** Returns the fields that let the requesting page read a response, if it may. */
   headers(exchange: Exchange): readonly [string, string][] {
     if (this.#any && this.#listed.size === 0) return FOR_ANY;
     const origin = exchange.header("origin");
     if (origin === null || !this.#isAllowed(exchange, origin)) return this.#any ? [VARY, ...FOR_ANY] : [VARY];
-    // Pages without an origin of their own are anybody's: they are listed without what a browser knows of its user.
+    // Any site can create a page without an origin, so such pages get no credentials.
     if (this.#listed.has(origin.toLowerCase()) && origin !== "null") {
       return [VARY, allowOrigin(origin), ALLOW_CREDENTIALS];
     }
     return [VARY, allowOrigin(this.#any ? "*" : origin)];
   }
 
-  /** Marks an answer as readable for the page that asked, if it may read it. */
+  /** Adds the fields that let the requesting page read a response, if it may. */
   mark(exchange: Exchange, response: Response): Response {
     for (const [name, value] of [...this.headers(exchange), EXPOSE_HEADERS]) response.headers.append(name, value);
     return response;
   }
 
-  /** The answer to a preflight, or null when this is none. */
+  /** Returns the response to a preflight, or null for other requests. */
   preflight(exchange: Exchange): Response | null {
     if (exchange.method !== "OPTIONS") return null;
     const wanted = exchange.header("access-control-request-method");
@@ -83,7 +83,7 @@ export class Cors {
       "access-control-max-age": String(PREFLIGHT_SECONDS),
       "allow": METHODS,
     });
-    // A page of the Internet that asks for a proxy on the visitor's own machine (Private Network Access).
+    // An Internet page requests a proxy on the visitor's machine (Private Network Access).
     if (exchange.header("access-control-request-private-network") === "true") {
       headers.set("access-control-allow-private-network", "true");
     }
@@ -94,12 +94,12 @@ export class Cors {
       : new Response(null, { status: 403 });
   }
 
-  /** @throws HttpError 403 `origin_forbidden` when a page of an origin that is not allowed asks. */
+  /** Checks the page's origin. @throws HttpError 403 `origin_forbidden` for an origin that is not allowed */
   check(exchange: Exchange): void {
     if (this.#any) return;
     const origin = exchange.header("origin") ?? this.#silentOrigin(exchange);
     if (origin === null || this.#isAllowed(exchange, origin)) return;
-    throw new HttpError(403, "origin_forbidden", "Pages of this origin may not use this proxy.", {
+    throw new HttpError(403, "origin_forbidden", "This page's origin may not use this proxy.", {
       details: "Whoever runs this server can allow origins with --proxy-origins, and name its own with --url.",
     });
   }
@@ -110,8 +110,8 @@ export class Cors {
   }
 
   /**
-   * Pages that read from where they came from do not say so: any request to read may be one of theirs. And a page of
-   * another origin that has something loaded, as an image, says no more than that it is another and, mostly, which.
+   * Browsers send no Origin when a page reads from its own origin, so a read without it may come from such a page. For a
+   * load such as an image, Sec-Fetch-Site reports another site and Referer usually names it.
    */
   #silentOrigin(exchange: Exchange): string | null {
     if (exchange.method !== "GET" && exchange.method !== "HEAD") return null;

@@ -1,49 +1,49 @@
 import { HttpError, serverRestarting } from "../../common/http_error.ts";
 import { describeError, type Logger, stackOf } from "../../common/log.ts";
 
-/** What is put off, and who hears when it cannot be had. */
+/** A part's name and loader, and the log for failures. */
 export interface LazyOptions<T> {
-  /** For the log, in a word or two. */
+  /** The part's name in the log. */
   name: string;
   /** Imports it by `later` and opens it. */
   load(): Promise<T>;
   log: Logger;
 }
 
-/** A part of the server that is loaded when it is first wanted, once for all who want it. */
+/** A server part that loads once, with its first use. */
 export class Lazy<T extends object> {
   readonly #options: LazyOptions<T>;
   #loading: Promise<T> | null = null;
   #loaded: T | null = null;
   #isClosed = false;
-  /** Why it could not be loaded last. */
+  /** The reason for the last failure. */
   #reason: string | null = null;
 
   constructor(options: LazyOptions<T>) {
     this.#options = options;
   }
 
-  /** What is there now; null before it is loaded. */
+  /** The loaded part, or null. */
   get loaded(): T | null {
     return this.#loaded;
   }
 
   /**
-   * Loads it, unless it is there or about to be.
-   * @throws HttpError 500 `internal_error` when that fails, of which the log hears once a reason: who asks next has it
-   * tried again; 503 `server_restarting` when it was not wanted before {@link close}
+   * Loads the part, unless it is loaded or loading. The next call tries again after a failure.
+   * @throws HttpError 500 `internal_error` if loading fails, which the log reports once for each reason; 503
+   * `server_restarting` after {@link close}
    */
   load(): Promise<T> {
     if (this.#isClosed && this.#loading === null) return Promise.reject(serverRestarting());
     return this.#loading ??= this.#load();
   }
 
-  /** Does something with it: now when it is there, else once it is loaded. @throws as {@link load} does */
+  /** Calls `action` with the part, at once or after loading. @throws as {@link load} does */
   use<R>(action: (part: T) => R | Promise<R>): R | Promise<R> {
     return this.#loaded === null ? this.load().then(action) : action(this.#loaded);
   }
 
-  /** Begins to load nothing any more. @returns what was loaded or just about to be, for its end; null for nothing */
+  /** Prevents further loads. @returns the loaded or loading part, for its end, or null */
   async close(): Promise<T | null> {
     this.#isClosed = true;
     return await this.#loading?.catch(() => null) ?? null;
@@ -56,10 +56,10 @@ export class Lazy<T extends object> {
     } catch (cause) {
       this.#loading = null;
       const reason = describeError(cause);
-      // Whoever asks has it tried again: strangers must not fill the log.
+      // Every request tries again, and visitors must not fill the log.
       if (reason !== this.#reason) log.error("not_loaded", { part: name, reason, stack: stackOf(cause) });
       this.#reason = reason;
-      throw new HttpError(500, "internal_error", "This part of the server could not be loaded.", { cause });
+      throw new HttpError(500, "internal_error", "The server could not load this part.", { cause });
     }
   }
 }

@@ -3,21 +3,21 @@ import type { Exchange } from "../../net/listener/mod.ts";
 import type { Cors } from "./cors.ts";
 import type { Handler } from "./types.ts";
 
-/** A face of the server's own paths that the proxy's callers see: pages of other origins may read them. */
-export function shareWithPages(cors: Cors, face: Handler): Handler {
+/** Wraps a handler so that pages from other origins may read `/`, `/health` and the OpenAPI document. */
+export function shareWithPages(cors: Cors, handler: Handler): Handler {
   const isShared = ({ path }: Exchange) => /^\/(?:health|api\/v1\/openapi\.json)?(?:\?|$)/.test(path);
   return {
-    prefix: face.prefix,
+    prefix: handler.prefix,
     handle(exchange) {
-      if (!isShared(exchange)) return face.handle(exchange);
+      if (!isShared(exchange)) return handler.handle(exchange);
       const preflight = cors.preflight(exchange);
       if (preflight !== null) return preflight;
-      const answer = face.handle(exchange);
-      if (answer === undefined) return undefined;
-      return Promise.resolve(answer).then((response) => response && cors.mark(exchange, response));
+      const response = handler.handle(exchange);
+      if (response === undefined) return undefined;
+      return Promise.resolve(response).then((sent) => sent && cors.mark(exchange, sent));
     },
     refuse(error, exchange) {
-      const response = face.refuse?.(error, exchange) ?? errorResponse(error, exchange.header("accept"));
+      const response = handler.refuse?.(error, exchange) ?? errorResponse(error, exchange.header("accept"));
       return isShared(exchange) ? cors.mark(exchange, response) : response;
     },
   };

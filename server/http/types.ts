@@ -3,39 +3,39 @@ import type { HttpError } from "../../common/http_error.ts";
 import type { Exchange, ExchangeEnv } from "../../net/listener/mod.ts";
 import type { ApiPart } from "../../common/open_api.ts";
 
-/** What a handler gives back: a response, or null when it answers by the exchange's own reply, now or later. */
+/** A handler's result: a response, or null if it responds through `exchange.response`, now or later. */
 export type Answer = Response | null;
 
 /**
- * One face of the server: what answers at hosts or paths of its own. A server asks its handlers in their order,
- * and the first that takes a request answers it.
+ * Handles requests for some hosts or paths. A server offers each request to its handlers in order, and the first that
+ * takes it responds.
  */
 export interface Handler {
-  /** The beginning of every path that the handler takes. It sees no other requests; all of them if left out. */
+  /** The beginning of every path that the handler takes. The handler sees all requests if left out. */
   readonly prefix?: string;
   /**
-   * Answers a request, or says at once, with undefined, that it is another face's.
-   * @throws HttpError, at once or by its promise, for what {@link refuse} tells the visitor
+   * Handles a request, or returns undefined at once for a request that it does not take.
+   * @throws HttpError, directly or by the promise, which {@link refuse} turns into a response
    */
   handle(exchange: Exchange): Answer | Promise<Answer> | undefined;
-  /** Makes an answer of what {@link handle} threw; JSON, or a plain page for browsers, when left out. */
+  /** Turns an error from {@link handle} into a response; JSON, or a plain page for browsers, by default. */
   refuse?(error: HttpError, exchange: Exchange): Response;
 }
 
-/** One part of a server: the handlers it answers with, and its end. */
+/** One part of a server, with its handlers. */
 export interface Area {
   readonly handlers: readonly Handler[];
-  /** Loads what it has put off. Rejects when that fails, which the log knows by then. */
+  /** Loads its lazy parts. Rejects if that fails, after logging the reason. */
   load?(): Promise<void>;
-  /** Takes nothing new. Resolves when what is in flight is over, or when `signal` aborts. */
+  /** Refuses new work. Resolves when open requests have finished, or when `signal` aborts. */
   drain?(signal: AbortSignal): Promise<void>;
-  /** Ends what it still has, and keeps what is to be kept. */
+  /** Ends open requests and stores the remaining data. */
   close(): void | Promise<void>;
 }
 
-/** What one area adds to the API below `/api/v1/`. */
+/** An area's routes below `/api/v1/`. */
 export interface ApiArea {
   routes?: Hono<ExchangeEnv>;
-  /** What the OpenAPI document says of them. */
+  /** Their OpenAPI description. */
   describe: ApiPart;
 }

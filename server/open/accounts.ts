@@ -4,7 +4,7 @@ import type { ServerConfig } from "../config.ts";
 import { openOriginReader } from "./origin_reader.ts";
 import type { Store } from "../store/mod.ts";
 
-/** Accounts as the options want them. @param url of HQ */
+/** Opens accounts by the options. @param url HQ's URL */
 export function openAccounts(config: ServerConfig, store: Store, url: URL, log: Logger): Accounts {
   const { mailFrom, signup, smtpUrl, defaultPlan } = config;
   const mail = smtpUrl === null ? null : { url: smtpUrl, from: mailFrom ?? `Portway <portway@${url.hostname}>` };

@@ -3,16 +3,16 @@ import { createLocalArrivals } from "../cluster/mod.ts";
 import type { ServerConfig } from "../config.ts";
 import { openOriginReader } from "./origin_reader.ts";
 
-/** Bytes of calls that wait in memory for a slow disk, before more are turned away. */
+/** Bytes that calls may hold in memory while they wait for a slow disk. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
-/** Small captures count as this much, which bounds the rows of a view. */
+/** Small captures count as this much, which bounds a view's rows. */
 const LEAST_CAPTURE_BYTES = 16 * 1024;
 
 /** The largest number that PostgreSQL's `integer` column holds. */
 const MOST_CAPTURES = 2 ** 31 - 1;
 
-/** Request views as the options want them. @param url where the server is reached */
+/** Opens request views by the options. @param url the server's public URL */
 export function openCaptures(
   config: ServerConfig,
   parts: Pick<CapturesOptions, "store" | "authenticate" | "onEnded" | "log" | "send" | "note">,

@@ -3,8 +3,8 @@ import { nameSource, OptionError } from "../../common/options.ts";
 import { serverOptions } from "../config.ts";
 
 /**
- * Refuses what cannot be read of lists of what may be reached, before anything that uses them is loaded.
- * @throws OptionError that names the entry
+ * Checks the lists of allowed hosts before the modules that use them load.
+ * @throws OptionError for a malformed entry
  */
 export async function checkAllowLists<List extends "proxyAllow" | "viewReplayAllow">(
   config: Readonly<Record<List, readonly string[]>>,

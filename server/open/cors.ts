@@ -7,15 +7,15 @@ import { Cors } from "../http/mod.ts";
 import { openOriginReader } from "./origin_reader.ts";
 
 /**
- * Which pages may use the proxy, as the options want it.
- * @param url where this server is reached
- * @throws OptionError for an entry of `--trusted-proxies` that cannot be read
+ * Creates the CORS rules by the options.
+ * @param url the server's public URL
+ * @throws OptionError for a malformed entry in `--trusted-proxies`
  */
 export function openCors(config: ProxyConfig, url: URL, log: Logger): Cors {
   const origins = config.proxyOrigins.length > 0 ? config.proxyOrigins : isLoopbackAddress(config.host) ? ["*"] : [];
   const readOrigin = openOriginReader(config);
   if (origins.includes("*") && (config.proxyAllow.length > 0 || config.proxyFiles !== null) && !config.proxyToken) {
-    log.warn("proxy_open", { hint: "any page you visit can use it; set --proxy-origins or --proxy-token" });
+    log.warn("proxy_open", { hint: "any page that you visit can use the proxy; set --proxy-origins or --proxy-token" });
   }
   return new Cors({
     origins,
@@ -27,7 +27,7 @@ export function openCors(config: ProxyConfig, url: URL, log: Logger): Cors {
   });
 }
 
-/** Whether an origin has an address or localhost for its host, which nobody can have lead elsewhere. */
+/** Whether an origin's host is an address or localhost, which DNS cannot redirect. */
 function isAddressOrigin(origin: string): boolean {
   const url = URL.parse(origin);
   return url !== null && (isLoopbackHost(url.hostname) || isIP(bareHostname(url.hostname)) !== 0);

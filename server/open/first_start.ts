@@ -6,10 +6,10 @@ import { type ServerConfig, serverOptions } from "../config.ts";
 import { SET_UP, type Store } from "../store/mod.ts";
 
 /**
- * Prepares the making of the first user. While there is none and the options name none, each start logs a new link that
- * makes one; the store keeps the hash of the latest link's token, which works once.
- * @returns the admin whom the options name, to be made; null where there are users, or the link makes the first
- * @throws OptionError for an admin without a password, or the other way round
+ * Prepares the creation of the first user. Without users, and without an admin in the options, each start logs a new
+ * set-up link. The store keeps the latest token's hash, and the token works once.
+ * @returns the admin that the options name, to be created; null if users exist or the link creates the first
+ * @throws OptionError for an admin without a password, and for a password without an admin
  */
 export async function beginFirstStart(
   config: Pick<ServerConfig, "adminEmail" | "adminPassword">,
@@ -22,7 +22,7 @@ export async function beginFirstStart(
   if (admin !== null) return admin;
   const token = createSecret();
   await settings.set(SET_UP, hashSecret(token));
-  log.info("set_up", { link: `${origin}/setup?token=${token}`, hint: "makes the first user, who is an admin" });
+  log.info("set_up", { link: `${origin}/setup?token=${token}`, hint: "creates the first user, an admin" });
   return null;
 }
 
@@ -32,5 +32,5 @@ function readAdmin(config: Parameters<typeof beginFirstStart>[0]): FirstAdmin | 
   if (email === null && password === null) return null;
   const given = nameSource(serverOptions, config, email === null ? "adminPassword" : "adminEmail");
   const missing = email === null ? "PORTWAY_ADMIN_EMAIL" : "PORTWAY_ADMIN_PASSWORD";
-  throw new OptionError(`${given}: ${missing} is wanted too`);
+  throw new OptionError(`${given}: ${missing} is required too`);
 }

@@ -4,18 +4,18 @@ import { portOf } from "../../common/url_port.ts";
 import type { ServerConfig } from "../config.ts";
 import { createOwnAddressCheck, type GuardOptions } from "../guard/mod.ts";
 
-/** By what a server knows that a request would lead back to it. */
+/** The facts by which a server recognises its own addresses. */
 export interface KnowOwnOptions {
   config: Pick<ServerConfig, "trustedProxies">;
-  /** Where this server is reached. */
+  /** The server's public URL. */
   url: URL;
-  /** The port it listens on. */
+  /** The port that it listens on. */
   port: number;
-  /** Whether a host name is one of this server's tunnels. */
+  /** Whether a host name belongs to this server's tunnels. */
   isTunnelHost: (hostname: string) => boolean;
 }
 
-/** What tells a guard that a request would lead back to this very server. */
+/** Returns the checks by which a guard refuses requests to this server itself. */
 export function knowOwn(
   { config, url, port, isTunnelHost }: KnowOwnOptions,
 ): Required<Pick<GuardOptions, "isOwnHost" | "isOwnAddress">> {
@@ -26,7 +26,7 @@ export function knowOwn(
       otherPort === port && isLoopbackAddress(hostname),
     isOwnAddress: createOwnAddressCheck({
       port,
-      // A reverse proxy serves other hosts at that address too, which are told from ours by their names.
+      // A reverse proxy serves other hosts at that address too, so only the host name counts.
       outside: config.trustedProxies.length > 0 ? undefined : { hostname: bareHostname(url.hostname), port: ownPort },
     }),
   };

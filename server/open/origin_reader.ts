@@ -3,16 +3,16 @@ import { nameSource, OptionError } from "../../common/options.ts";
 import { type ProxyConfig, proxyOnlyOptions } from "../config.ts";
 
 /**
- * The reader that believes the proxies of `--trusted-proxies`.
- * @throws OptionError for an entry that is no address or range
+ * Creates the reader that trusts the proxies in `--trusted-proxies`.
+ * @throws OptionError for an entry that is neither an address nor a range
  */
 export function openOriginReader(config: ProxyConfig): OriginReader {
   return nameOption(config, () => createOriginReader(config.trustedProxies));
 }
 
 /**
- * The test of whether an address is one of `--trusted-proxies`.
- * @throws OptionError for an entry that is no address or range
+ * Creates the test for addresses in `--trusted-proxies`.
+ * @throws OptionError for an entry that is neither an address nor a range
  */
 export function openTrustCheck(config: ProxyConfig): (address: string) => boolean {
   return nameOption(config, () => createTrustCheck(config.trustedProxies));

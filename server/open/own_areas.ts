@@ -12,27 +12,27 @@ import type { Replays } from "./replays.ts";
 import type { Relay } from "../relay/mod.ts";
 import type { Store } from "../store/mod.ts";
 
-/** What {@link OwnAreas} stand on. */
+/** The dependencies of {@link OwnAreas}. */
 export interface OwnAreasOptions extends KnowOwnOptions {
   config: ServerConfig;
   store: Store;
   relay: Relay;
   cors: Cors;
-  /** Of HQ. */
+  /** HQ's URL. */
   hqUrl: URL;
-  /** Names of this server's own hosts. */
+  /** The server's own host names. */
   ownHosts: readonly string[];
-  /** Below whose host ephemeral tunnels appear. */
+  /** The URL below whose host ephemeral tunnels appear. */
   ephemeralUrl: URL;
   log: Logger;
 }
 
-/** What answers at the server's own hosts, besides the proxy. Whoever opens them closes them. */
+/** The areas on the server's own hosts, without the proxy. The caller closes them. */
 export interface OwnAreas {
-  /** In the order in which their handlers are asked. */
+  /** In the order in which their handlers see a request. */
   readonly areas: readonly Area[];
   readonly accounts: Accounts;
-  /** What became of calls to views. */
+  /** Reads the counters for captured calls. */
   readFigures(): CaptureFigures;
 }
 
@@ -78,15 +78,15 @@ export async function openOwnAreas(options: OwnAreasOptions): Promise<OwnAreas> 
   };
 }
 
-/** Between modules that are loaded, in milliseconds, for requests that came meanwhile. */
+/** Milliseconds between module loads, for requests that arrived meanwhile. */
 const PAUSE_MS = 2;
 
 /**
- * One after the other: visitors of tunnels must not wait for all of it. And before anything is opened: what cannot be
- * loaded leaves nothing behind.
+ * Loads the modules one after the other, so that tunnel visitors wait for one module at most. No area opens before all
+ * modules have loaded, so a failure leaves no open resources.
  */
 async function loadModules(relay: Relay) {
-  // The largest library of all has a turn of its own.
+  // The largest library loads alone.
   await import("zod");
   await delay(PAUSE_MS);
   const desk = await relay.openService();

@@ -7,23 +7,23 @@ import { knowOwn, type KnowOwnOptions } from "./know_own.ts";
 import { openOriginReader } from "./origin_reader.ts";
 import { CorsProxy } from "../proxy/mod.ts";
 
-/** What the CORS proxy needs of the server that it runs in. */
+/** The CORS proxy's dependencies. */
 export interface OpenProxyOptions extends KnowOwnOptions {
   config: ProxyConfig;
   cors: Cors;
-  /** Set where the server is nothing but the proxy. */
+  /** Set for `portway proxy`, a server without other areas. */
   alone: { openPaths: boolean } | null;
   log: Logger;
 }
 
-/** Descriptions are parsed in memory, whatever responses may have. */
+/** The limit for descriptions, which are parsed in memory, if responses may be larger. */
 const MAX_DESCRIPTION_BYTES = 2 ** 29;
-/** Used where anybody can call. */
+/** The default on addresses that others can reach. */
 const DEFAULT_REQUESTS_PER_MINUTE = 300;
 
 /**
- * The proxy as the options want it. It answers its own errors: pages of other origins may read them.
- * @throws SyntaxError for an entry of `--proxy-allow` that cannot be read
+ * Opens the proxy by the options. It creates its own error responses, which pages from other origins may read.
+ * @throws SyntaxError for a malformed entry in `--proxy-allow`
  */
 export function openProxy(options: OpenProxyOptions): Area {
   const { alone, config, cors, log } = options;
@@ -48,6 +48,6 @@ export function openProxy(options: OpenProxyOptions): Area {
     timeoutMs: config.proxyTimeoutSeconds * 1000,
     streamIdleMs: config.streamIdleSeconds * 1000,
   });
-  const face: Handler = { handle: (exchange) => proxy.takes(exchange) ? proxy.handle(exchange) : undefined };
-  return { handlers: [face], close: () => proxy.close() };
+  const handler: Handler = { handle: (exchange) => proxy.takes(exchange) ? proxy.handle(exchange) : undefined };
+  return { handlers: [handler], close: () => proxy.close() };
 }

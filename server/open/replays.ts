@@ -4,21 +4,21 @@ import { Guard } from "../guard/mod.ts";
 import { knowOwn, type KnowOwnOptions } from "./know_own.ts";
 import { Upstream } from "../proxy/mod.ts";
 
-/** Sends captures again. Whoever opened it closes it. */
+/** Sends captures again. The caller closes it. */
 export interface Replays {
   send: CapturesOptions["send"];
   close(): void;
 }
 
-/** Each address that a name has is given so long. */
+/** Milliseconds for each address of a name. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Nothing is kept for a next request; more than may be sent at a time need no connection. */
+/** No idle connections, and as many open ones as captures may be sent at a time. */
 const LIMITS = { perKey: 16, total: 16, idlePerKey: 0 };
 
 /**
- * What sends captures to where members want them: to the public Internet and what `--view-replay-allow` adds, which is
- * not what the proxy may reach, as that may be for others.
- * @throws SyntaxError for an entry of `--view-replay-allow` that cannot be read
+ * Opens the sender for captures. It reaches the public Internet and the hosts in `--view-replay-allow`. The proxy has
+ * its own list, because other users may have access to the proxy.
+ * @throws SyntaxError for a malformed entry in `--view-replay-allow`
  */
 export function openReplays(options: KnowOwnOptions & { config: Pick<ServerConfig, "viewReplayAllow"> }): Replays {
   const allow = options.config.viewReplayAllow;

@@ -3,19 +3,19 @@ import { nameSource, OptionError } from "../../common/options.ts";
 import { type ServerConfig, serverOptions } from "../config.ts";
 import { openStore, parsePostgresAddress, type PostgresAddress, type Store } from "../store/mod.ts";
 
-/** The data folder of a server that keeps nothing. */
+/** The data folder's name for a server that stores in memory only. */
 export const IN_MEMORY = ":memory:";
 
 /** Connections to PostgreSQL at a time. Transactions are short, so more of them gain nothing. */
 const MAX_CONNECTIONS = 10;
 
-/** What of the configuration says where things are kept. */
+/** The storage options. */
 export type StoreConfig = Pick<ServerConfig, "dataDir" | "databaseUrl">;
 
 /**
- * Opens the store that the configuration names.
- * @param sharesFolder whether others may have the same data folder meanwhile; a PostgreSQL is always shared
- * @throws OptionError when the address of a database is of no use, and what {@link openStore} throws
+ * Opens the configured store.
+ * @param sharesFolder whether other servers may use the same data folder; PostgreSQL is always shared
+ * @throws OptionError for an unusable database address; errors from {@link openStore}
  */
 export async function openConfiguredStore(config: StoreConfig, sharesFolder: boolean): Promise<Store> {
   const { dataDir, databaseUrl } = config;
@@ -30,7 +30,7 @@ function readAddress(config: StoreConfig, databaseUrl: string): PostgresAddress 
   const source = nameSource(serverOptions, config, "databaseUrl");
   const address = parseAddress(source, databaseUrl);
   if (source === option.flag && address.password !== "") {
-    const reason = `everybody on this machine could see its password: give it as ${option.env}`;
+    const reason = `other users of this machine could see its password; set ${option.env}`;
     throw new OptionError(`${source}: ${reason}`);
   }
   return address;

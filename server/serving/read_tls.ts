@@ -5,15 +5,15 @@ import { nameSource, OptionError } from "../../common/options.ts";
 import { decodeText } from "../../common/platform/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions } from "../config.ts";
 
-/** PEM texts that a listener ends TLS with. */
+/** PEM texts for a TLS listener. */
 export interface TlsFiles {
   cert: string;
   key: string;
 }
 
 /**
- * Reads what `--tls-cert` and `--tls-key` name; undefined when neither is given.
- * @throws OptionError when they cannot be used. A listener may say so only to its first visitor.
+ * Reads the files of `--tls-cert` and `--tls-key`; undefined without these options.
+ * @throws OptionError for unusable files, which a listener might report only to its first visitor
  */
 export function readTls(config: ProxyConfig): TlsFiles | undefined {
   const { tlsCert, tlsKey } = config;

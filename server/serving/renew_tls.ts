@@ -8,10 +8,9 @@ import { readTls, type TlsFiles } from "./read_tls.ts";
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Looks after the files of the certificate, which somebody renews every few weeks: what has changed is used from then
- * on, without a restart. A pair that is no pair, as while only one of them has been replaced, is told of, and the one
- * of before stays.
- * @returns ends it
+ * Watches the certificate files and uses a renewed pair without a restart. If the two files do not match, for instance
+ * between two replacements, the watch logs a warning and keeps the present pair.
+ * @returns a function that ends the watch
  */
 export function watchTls(config: ProxyConfig, listener: Listener, log: Logger): () => void {
   const { tlsCert, tlsKey } = config;
@@ -26,7 +25,7 @@ class TlsWatch {
   readonly #read: () => TlsFiles | undefined;
   readonly #listener: Listener;
   readonly #log: Logger;
-  /** What the files were at the last look, and when they were last used or told of. */
+  /** The files at the last look, and the files that were last used or reported. */
   #seen: string | null = null;
   #settled: string | null = null;
   #isLooking = false;
@@ -39,7 +38,7 @@ class TlsWatch {
     void this.look();
   }
 
-  /** What changed is used at the second look that finds it so: then nobody is writing any more. */
+  /** Uses a change when two looks find the same files, since a writer may still be active at the first. */
   async look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -57,23 +56,26 @@ class TlsWatch {
       const files = this.#read();
       if (files === undefined) return;
       checkPair(files);
-      if (this.#listener.setCertificate === undefined) throw new Error("--listener deno takes it at the next start");
+      if (this.#listener.setCertificate === undefined) throw new Error("--listener deno uses it after a restart");
       this.#listener.setCertificate(files);
       this.#log.info("certificate_renewed", { until: new X509Certificate(files.cert).validTo });
     } catch (error) {
-      this.#log.warn("certificate_not_renewed", { reason: describeError(error), hint: "the one of before stays" });
+      this.#log.warn("certificate_not_renewed", {
+        reason: describeError(error),
+        hint: "the server keeps the present certificate",
+      });
     }
   }
 }
 
-/** By time and identity, as a renewed file may lie behind a link that was changed. */
+/** Describes files by time and identity, since a renewal may only change a link. */
 async function describeFiles(paths: readonly string[]): Promise<string> {
   const described = paths.map(async (path) => {
     try {
       const { mtimeMs, ino, size } = await stat(path);
       return `${mtimeMs} ${ino} ${size}`;
     } catch {
-      // Between the old one and the new one there may be none.
+      // A renewal may remove the old file first.
       return "missing";
     }
   });
@@ -82,6 +84,6 @@ async function describeFiles(paths: readonly string[]): Promise<string> {
 
 function checkPair({ cert, key }: TlsFiles): void {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
-    throw new Error("the private key is not that of the certificate");
+    throw new Error("the private key does not match the certificate");
   }
 }

@@ -10,7 +10,7 @@ import { describeProcess, describeTraffic, type Metric, openMetrics } from "./me
 import { readTls } from "./read_tls.ts";
 import { watchTls } from "./renew_tls.ts";
 
-/** Where a server is, as its areas want to know when they open. */
+/** The server's address, which areas need when they open. */
 export interface Place {
   /** Its public URL. */
   url: URL;
@@ -18,38 +18,37 @@ export interface Place {
   port: number;
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface RunningServer {
   /** Its public URL. */
   url: URL;
-  /** Where it listens. */
+  /** The address that it listens on. */
   address: { hostname: string; port: number };
-  /** Where its metrics are, when they are told. */
+  /** The URL for metrics, or null without `--metrics`. */
   metricsUrl: URL | null;
   /**
-   * Takes nothing new, tells clients, waits for what is in flight up to the configured time, stores what is not
-   * stored, and ends.
+   * Shuts down: refuses new work, notifies clients, waits up to the configured time for open requests, and stores the
+   * remaining data.
    */
   drain(): Promise<void>;
-  /** {@link drain} without the waiting. */
+  /** Shuts down without waiting. */
   close(): Promise<void>;
 }
 
-/** What a server consists of. */
+/** A server's areas and their common resources. */
 export interface Opened {
-  /** In the order in which their handlers are asked. */
+  /** In the order in which their handlers see a request. */
   areas: readonly Area[];
-  /** Figures of theirs for whoever watches the server. */
+  /** Reads the areas' metrics. */
   readMetrics?(): Promise<readonly Metric[]>;
-  /** Closes what the areas stand on, after all of them. */
+  /** Closes the common resources after all areas. */
   close(): Promise<void>;
 }
 
 /**
- * Listens, opens the areas, and serves them: every kind of server starts here.
- * @param open is called once it is known where the server is
- * @throws Error with a line for the operator when a file cannot be read or the address cannot be had, and what `open`
- * throws
+ * Listens, opens the areas, and serves them. Every kind of server starts here.
+ * @param open opens the areas, once the address is known
+ * @throws Error with a line for the operator if a file or the address is unusable; errors from `open`
  */
 export async function serve(
   config: ProxyConfig,
@@ -86,7 +85,7 @@ export async function serve(
     clearTimeout(loading);
     await Promise.all(areas.map((area) => area.drain?.(timeUp)));
     for (const area of areas.toReversed()) await area.close();
-    // Behind the areas: closing the listener cuts every WebSocket, and with the sessions all that they carry.
+    // After the areas, because closing the listener cuts sessions and their requests.
     await Promise.race([listener.close(), aborted(timeUp)]);
     listener.abort();
     metrics?.abort();
@@ -98,12 +97,12 @@ export async function serve(
   return { url, address: { hostname, port }, metricsUrl, drain, close: () => end(0) };
 }
 
-/** In milliseconds: the server is at work by then, and whoever asks first for what was put off need not wait. */
+/** Milliseconds after the start: the server then works, and later requests need not wait for a load. */
 const LOAD_AFTER_MS = 1000;
 
-/** Loads what the areas have put off, one after the other. */
+/** Loads the areas' lazy parts, one after the other. */
 async function loadAreas(areas: readonly Area[]): Promise<void> {
-  // What cannot be loaded is in the log, and told to whoever asks for it.
+  // The log has the failure, and a request for that part gets an error.
   for (const area of areas) await area.load?.().catch(() => {});
 }
 
