@@ -34,7 +34,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "bench",
   "client",
   "client/files",
-  "deploy",
   "docs",
   "net",
   "net/body",
@@ -45,12 +44,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "net/listener",
   "net/upstream",
   "net/websocket",
-  "server",
-  "server/guard",
-  "server/http",
-  "server/open",
-  "server/relay",
-  "server/serving",
   "the root",
 ]);
 

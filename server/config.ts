@@ -51,11 +51,11 @@ function optionalSmtpUrl(value: string): string | null {
 function optionalSender(value: string): string | null {
   if (value === "") return null;
   const address = /^[^<>\r\n]*<([^<>]+)>$/.exec(value)?.[1] ?? value;
-  if (parseEmail(address) === null) throw new SyntaxError("an email address is wanted, or Name <address>");
+  if (parseEmail(address) === null) throw new SyntaxError("expected an email address, or Name <address>");
   return value;
 }
 
-/** Every option of the server. Flags, environment, help and docs/reference/configuration.md come from this table alone. */
+/** The server's options. Flags, variables, help and docs/reference/configuration.md come from this table. */
 export const serverOptions = {
   host: {
     heading: "Addresses",
@@ -64,7 +64,7 @@ export const serverOptions = {
     metavar: "ADDRESS",
     parse: text,
     fallback: "127.0.0.1",
-    help: "address to listen on; 0.0.0.0 or :: for all",
+    help: "listen on this address; 0.0.0.0 or :: for all",
   },
   port: {
     flag: "--port",
@@ -72,7 +72,7 @@ export const serverOptions = {
     metavar: "PORT",
     parse: integer(0, 65535),
     fallback: "8787",
-    help: "port to listen on; 0 takes a free one",
+    help: "listen on this port; 0 for any free one",
   },
   url: {
     flag: "--url",
@@ -80,7 +80,7 @@ export const serverOptions = {
     metavar: "URL",
     parse: optionalOrigin,
     fallback: "",
-    help: "public URL of this server; http://localhost:<port> when not set",
+    help: "set the server's public URL; http://localhost:<port> by default",
   },
   apiUrl: {
     flag: "--api-url",
@@ -88,7 +88,7 @@ export const serverOptions = {
     metavar: "URL",
     parse: optionalOrigin,
     fallback: "",
-    help: "public URL of what request views capture; that of the server when not set",
+    help: "set the public URL for request views; --url by default",
   },
   hqUrl: {
     flag: "--hq-url",
@@ -96,7 +96,7 @@ export const serverOptions = {
     metavar: "URL",
     parse: optionalOrigin,
     fallback: "",
-    help: "public URL of the management site; that of the server when not set",
+    help: "set the management site's public URL; --url by default",
   },
   tunnelDomains: {
     flag: "--tunnel-domains",
@@ -105,7 +105,7 @@ export const serverOptions = {
     parse: domains,
     fallback: "",
     help:
-      "domain below which tunnels appear; or two, for ephemeral and for persistent tunnels, separated by a comma; try.<host> and tunnel.<host> of the URL by default",
+      "set the tunnel domain, or two for ephemeral and persistent tunnels, separated by a comma; try.<host> and tunnel.<host> from --url by default",
   },
   tlsCert: {
     flag: "--tls-cert",
@@ -113,8 +113,7 @@ export const serverOptions = {
     metavar: "FILE",
     parse: optionalText,
     fallback: "",
-    help:
-      "PEM file of the certificate chain; with --tls-key the server ends TLS itself, and takes up a renewed pair without a restart",
+    help: "read the certificate chain from this PEM file and serve TLS, with --tls-key; renewed files need no restart",
   },
   tlsKey: {
     flag: "--tls-key",
@@ -122,7 +121,7 @@ export const serverOptions = {
     metavar: "FILE",
     parse: optionalText,
     fallback: "",
-    help: "PEM file of the private key",
+    help: "read the private key from this PEM file",
   },
   trustedProxies: {
     flag: "--trusted-proxies",
@@ -130,7 +129,7 @@ export const serverOptions = {
     metavar: "ADDRESSES",
     parse: list,
     fallback: "",
-    help: "addresses or ranges of reverse proxies whose X-Forwarded-* headers are believed, separated by commas",
+    help: "trust X-Forwarded-* fields from these reverse proxies, addresses or ranges separated by commas",
   },
   listener: {
     flag: "--listener",
@@ -138,7 +137,8 @@ export const serverOptions = {
     metavar: "KIND",
     parse: choice<ListenerKind>("edge", "deno"),
     fallback: "edge",
-    help: "edge is our own and fit for the Internet; deno is the runtime's, without time limits: only behind a proxy",
+    help:
+      "choose the HTTP engine: edge for the Internet, or deno, the runtime's, without time limits and only behind a proxy",
   },
   metrics: {
     flag: "--metrics",
@@ -147,7 +147,7 @@ export const serverOptions = {
     parse: optionalListenAddress,
     fallback: "",
     help:
-      "tell metrics for Prometheus at http://<ADDRESS>/metrics, as 127.0.0.1:9090 or a port alone for this machine only; nobody is asked who they are there",
+      "serve Prometheus metrics at http://<ADDRESS>/metrics, for instance 127.0.0.1:9090, or a port alone; the address needs no login, so keep it private",
   },
   dataDir: {
     heading: "Storage",
@@ -156,7 +156,7 @@ export const serverOptions = {
     metavar: "FOLDER",
     parse: text,
     fallback: "portway-data",
-    help: "folder of the database, of this server alone; made when missing",
+    help: "store the database in this folder, which belongs to this server alone",
   },
   databaseUrl: {
     flag: "--database-url",
@@ -165,7 +165,7 @@ export const serverOptions = {
     parse: optionalDatabaseUrl,
     fallback: "",
     help:
-      "PostgreSQL that takes the place of the database in the folder, as postgres://user@host/name; with a password in it only as variable, since flags can be seen by everybody on the machine",
+      "use this PostgreSQL database, for instance postgres://user@host/name; set a password only in the variable, because other users can read flags",
     secret: true,
   },
   logFormat: {
@@ -175,7 +175,7 @@ export const serverOptions = {
     metavar: "FORMAT",
     parse: choice<LogFormat>("text", "json"),
     fallback: "text",
-    help: "text or json",
+    help: "choose the log format: text or json",
   },
   logLevel: {
     flag: "--log-level",
@@ -183,13 +183,13 @@ export const serverOptions = {
     metavar: "LEVEL",
     parse: choice<LogLevel>("debug", "info", "warn", "error"),
     fallback: "info",
-    help: "least level that is written: debug, info, warn or error",
+    help: "log this level and above: debug, info, warn or error",
   },
   json: {
     flag: "--json",
     parse: boolean,
     fallback: "false",
-    help: "print events on standard output as one JSON object a line",
+    help: "print events as JSON objects, one in each line",
   },
   adminEmail: {
     heading: "Accounts",
@@ -198,7 +198,7 @@ export const serverOptions = {
     metavar: "ADDRESS",
     parse: optionalEmail,
     fallback: "",
-    help: "email address of the first user, an admin, who is made when there is none; else the log has a link for that",
+    help: "create the first user, an admin, with this email address; otherwise the log has a set-up link",
   },
   adminPassword: {
     flag: "--admin-password",
@@ -206,7 +206,7 @@ export const serverOptions = {
     metavar: "PASSWORD",
     parse: optionalPassword,
     fallback: "",
-    help: "their password; the variable is safer, as other users of the machine can read flags",
+    help: "set the first user's password; prefer the variable, because other users can read flags",
     secret: true,
   },
   signup: {
@@ -215,7 +215,7 @@ export const serverOptions = {
     metavar: "POLICY",
     parse: choice("open", "invitation", "closed"),
     fallback: "invitation",
-    help: "who may become a user: anybody (open), who was invited to an account (invitation), or nobody (closed)",
+    help: "choose the sign-up policy: open, invitation (only invited people) or closed",
   },
   defaultPlan: {
     flag: "--default-plan",
@@ -223,7 +223,7 @@ export const serverOptions = {
     metavar: "PLAN",
     parse: choice("free", "paid"),
     fallback: "free",
-    help: "plan of new accounts: free, or paid, which persistent tunnels need",
+    help: "choose the plan for new accounts: free, or paid with persistent tunnels; the first admin's account is paid",
   },
   smtpUrl: {
     flag: "--smtp-url",
@@ -232,7 +232,7 @@ export const serverOptions = {
     parse: optionalSmtpUrl,
     fallback: "",
     help:
-      "mail server for invitations and new passwords, smtp://user:password@host:587, or smtps: for TLS from the start; without one, links are shown to whoever may pass them on",
+      "send invitations and password links through this mail server, smtp://user:password@host:587 or smtps://; without it the site shows the links",
     secret: true,
   },
   mailFrom: {
@@ -241,7 +241,7 @@ export const serverOptions = {
     metavar: "ADDRESS",
     parse: optionalSender,
     fallback: "",
-    help: "sender of mails; Portway <portway@<host of the URL>> when not set",
+    help: "set the mail sender; Portway <portway@<host>> by default",
   },
   ephemeralSeconds: {
     heading: "Ephemeral tunnels",
@@ -250,7 +250,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 60 * 60 * 24 * 365),
     fallback: "3600",
-    help: "lifetime of an ephemeral tunnel",
+    help: "end an ephemeral tunnel after this time",
   },
   ephemeralBytes: {
     flag: "--ephemeral-bytes",
@@ -258,7 +258,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1, Number.MAX_SAFE_INTEGER),
     fallback: "1000000000",
-    help: "traffic of an ephemeral tunnel, both directions together",
+    help: "limit an ephemeral tunnel's traffic, both directions together",
   },
   tunnelsPerMinute: {
     flag: "--tunnels-per-minute",
@@ -266,7 +266,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "10",
-    help: "ephemeral tunnels that one address, or IPv6 network of 64 bits, may make a minute",
+    help: "limit ephemeral tunnels that an address, or a /64 IPv6 network, creates a minute",
   },
   maxTunnels: {
     flag: "--max-tunnels",
@@ -274,7 +274,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "10000",
-    help: "ephemeral tunnels altogether that have not expired; more are answered with 503",
+    help: "limit unexpired ephemeral tunnels in total; more get 503",
   },
   monthlyBytes: {
     heading: "Persistent tunnels",
@@ -283,7 +283,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1, Number.MAX_SAFE_INTEGER),
     fallback: "25000000000",
-    help: "traffic a month (UTC) of each user of an account through persistent tunnels, both directions together",
+    help: "limit each user's monthly traffic (UTC) through an account's persistent tunnels, both directions together",
   },
   maxTunnelsPerAccount: {
     flag: "--max-tunnels-per-account",
@@ -291,7 +291,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "100",
-    help: "persistent tunnels that one account may have",
+    help: "limit an account's persistent tunnels",
   },
   maxStreams: {
     heading: "Sessions",
@@ -300,7 +300,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, 65_536),
     fallback: "4096",
-    help: "requests that one session carries at a time, and WebSockets and other upgrades; more get 503",
+    help: "limit a session's open requests, and its open WebSockets and other upgrades; more get 503",
   },
   maxSessionsPerAddress: {
     flag: "--max-sessions-per-address",
@@ -308,7 +308,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "32",
-    help: "sessions that one address, or IPv6 network of 64 bits, may hold at a time; more are answered with 429",
+    help: "limit open sessions from an address, or from a /64 IPv6 network; more get 429",
   },
   holdSeconds: {
     flag: "--hold-seconds",
@@ -316,7 +316,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(0, 60),
     fallback: "5",
-    help: "how long visitors wait for a client that has just dropped off before they get 503",
+    help: "hold visitors this long for a client that disconnected; then they get 503",
   },
   viewBodyBytes: {
     heading: "Request views",
@@ -325,7 +325,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1024, 2 ** 40),
     fallback: "33554432",
-    help: "body of a call that a view captures; more is answered with 413",
+    help: "limit a captured call's body; longer ones get 413",
   },
   viewBytes: {
     flag: "--view-bytes",
@@ -333,8 +333,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1024, Number.MAX_SAFE_INTEGER),
     fallback: "268435456",
-    help:
-      "total size of the captures that a view keeps, 16 KiB or more for each; a new capture replaces the oldest ones",
+    help: "limit a view's captures in total, counting 16 KiB or more for each; a new capture replaces the oldest ones",
   },
   viewRetentionDays: {
     flag: "--view-retention-days",
@@ -342,7 +341,7 @@ export const serverOptions = {
     metavar: "DAYS",
     parse: integer(1, 36500),
     fallback: "30",
-    help: "days after which captures are deleted, at most and at first",
+    help: "delete captures after this time; the maximum and default for each view",
   },
   viewsPerAccount: {
     flag: "--views-per-account",
@@ -350,7 +349,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(0, MAX_INT),
     fallback: "100",
-    help: "views that an account may have",
+    help: "limit an account's views",
   },
   viewCallsPerMinute: {
     flag: "--view-calls-per-minute",
@@ -358,7 +357,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, MAX_INT),
     fallback: "6000",
-    help: "calls a minute to one view, and from one address, or IPv6 network of 64 bits, to all views; more get 429",
+    help: "limit calls a minute to a view, and to all views from an address or a /64 IPv6 network; more get 429",
   },
   viewReplaysPerMinute: {
     flag: "--view-replays-per-minute",
@@ -366,7 +365,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(0, MAX_INT),
     fallback: "30",
-    help: "captures that members of an account may have this server send again a minute; 0 for none",
+    help: "limit captures that an account sends again a minute; 0 for none",
   },
   viewReplayAllow: {
     flag: "--view-replay-allow",
@@ -374,7 +373,7 @@ export const serverOptions = {
     metavar: "HOSTS",
     parse: list,
     fallback: "",
-    help: "host names, addresses and ranges that captures may be sent to although they are not public",
+    help: "allow sending captures to these private hosts: names, addresses and ranges, separated by commas",
   },
   maxHeadBytes: {
     heading: "Connections",
@@ -383,7 +382,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1024, MAX_REQUEST_HEAD),
     fallback: String(DEFAULT_LIMITS.maxHeadBytes),
-    help: "size of a request's head (line and headers); more is answered with 431",
+    help: "limit a request's head; longer ones get 431",
   },
   maxConnections: {
     flag: "--max-connections",
@@ -391,7 +390,8 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: optionalCount,
     fallback: "",
-    help: "connections altogether; as many as the system has descriptors for when not set; the longest idle go first",
+    help:
+      "limit connections in total; the system's file descriptors by default; the longest idle connections close first",
   },
   maxConnectionsPerAddress: {
     flag: "--max-connections-per-address",
@@ -400,7 +400,7 @@ export const serverOptions = {
     parse: integer(1, MAX_INT),
     fallback: String(DEFAULT_LIMITS.maxConnectionsPerAddress),
     help:
-      "connections of one address, or IPv6 network of 64 bits, the longest idle go first; requests at a time of a visitor over HTTP/2, or behind a trusted proxy, which itself has no limit",
+      "limit connections from an address or a /64 IPv6 network, and a visitor's open requests over HTTP/2 or behind a trusted proxy",
   },
   headSeconds: {
     flag: "--head-seconds",
@@ -408,7 +408,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 3600),
     fallback: String(DEFAULT_LIMITS.headSeconds),
-    help: "time for a request's head to arrive, and for a TLS handshake",
+    help: "limit the time for a request's head, and for a TLS handshake",
   },
   idleSeconds: {
     flag: "--idle-seconds",
@@ -416,7 +416,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 86_400),
     fallback: String(DEFAULT_LIMITS.idleSeconds),
-    help: "time a connection is kept between two requests",
+    help: "close idle connections after this time",
   },
   bodyRate: {
     flag: "--body-rate",
@@ -424,7 +424,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(0, MAX_INT),
     fallback: String(DEFAULT_LIMITS.bodyRate),
-    help: "minimum bytes a second of a request's body that the server waits for, on average over 30 seconds",
+    help: "close connections whose request body is slower than this many bytes a second, on average over 30 seconds",
   },
   stallSeconds: {
     flag: "--stall-seconds",
@@ -432,7 +432,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 86_400),
     fallback: String(DEFAULT_LIMITS.stallSeconds),
-    help: "time for which a visitor may take nothing of an answer",
+    help: "close connections whose visitor reads no response bytes for this time",
   },
   streamIdleSeconds: {
     flag: "--stream-idle-seconds",
@@ -440,7 +440,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 86_400),
     fallback: "300",
-    help: "a request on which nothing moves for this long is ended; its total time has no limit, nor has a WebSocket",
+    help: "end requests without any bytes for this time; WebSockets have no limit",
   },
   drainSeconds: {
     flag: "--drain-seconds",
@@ -448,7 +448,7 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(0, 3600),
     fallback: "30",
-    help: "how long requests in flight may still run after SIGTERM",
+    help: "wait this long for open requests after SIGTERM",
   },
   proxyAllow: {
     heading: "Proxy",
@@ -457,7 +457,7 @@ export const serverOptions = {
     metavar: "HOSTS",
     parse: list,
     fallback: "",
-    help: "host names, addresses and ranges the proxy may reach although they are not public, separated by commas",
+    help: "allow these private hosts for the proxy: names, addresses and ranges, separated by commas",
   },
   proxyOrigins: {
     flag: "--proxy-origins",
@@ -466,7 +466,7 @@ export const serverOptions = {
     parse: pageOrigins,
     fallback: "",
     help:
-      "origins whose pages may use the proxy, separated by commas, or *; * on loopback and none elsewhere when not set",
+      "allow pages from these origins to use the proxy, separated by commas, or *; * on loopback and none elsewhere by default",
   },
   proxyToken: {
     flag: "--proxy-token",
@@ -474,7 +474,7 @@ export const serverOptions = {
     metavar: "TOKEN",
     parse: optionalText,
     fallback: "",
-    help: "access token that callers of the proxy must show",
+    help: "require this access token from the proxy's callers",
     secret: true,
   },
   proxyRequestsPerMinute: {
@@ -483,8 +483,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: optionalCount,
     fallback: "",
-    help:
-      "requests that one address may have the proxy make a minute, 0 for any; 0 on loopback, 300 elsewhere when not set",
+    help: "limit proxy requests from an address a minute; 0 for no limit; 0 on loopback and 300 elsewhere by default",
   },
   proxyMaxRequests: {
     flag: "--proxy-max-requests",
@@ -492,7 +491,7 @@ export const serverOptions = {
     metavar: "COUNT",
     parse: integer(1, 65_536),
     fallback: "1024",
-    help: "requests that the proxy carries out at a time; more are answered with 503",
+    help: "limit the proxy's open requests; more get 503",
   },
   proxyMaxBytes: {
     flag: "--proxy-max-bytes",
@@ -500,7 +499,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1, Number.MAX_SAFE_INTEGER),
     fallback: "33554432",
-    help: "size of a response in JSON, and of a request's description; streamed responses have no limit",
+    help: "limit a JSON response and a request's description; streamed responses have no limit",
   },
   proxyMaxUploadBytes: {
     flag: "--proxy-max-upload-bytes",
@@ -508,7 +507,7 @@ export const serverOptions = {
     metavar: "BYTES",
     parse: integer(1024, Number.MAX_SAFE_INTEGER),
     fallback: "10737418240",
-    help: "size of a form that the proxy streams on",
+    help: "limit a form that the proxy streams",
   },
   proxyTimeoutSeconds: {
     flag: "--proxy-timeout-seconds",
@@ -516,14 +515,14 @@ export const serverOptions = {
     metavar: "SECONDS",
     parse: integer(1, 86_400),
     fallback: "60",
-    help: "time an upstream has to answer, from the end of an upload on; a streamed answer has to begin in it",
+    help: "limit the time for an upstream's response after the upload; a streamed response must begin in this time",
   },
   proxySkipTlsVerify: {
     flag: "--proxy-skip-tls-verify",
     env: "PORTWAY_PROXY_SKIP_TLS_VERIFY",
     parse: boolean,
     fallback: "false",
-    help: "callers of the proxy may have the certificate of an upstream left unchecked, by skipTlsVerify",
+    help: "let callers skip the upstream's certificate check with skipTlsVerify",
   },
   proxyFiles: {
     flag: "--proxy-files",
@@ -531,7 +530,7 @@ export const serverOptions = {
     metavar: "FOLDER",
     parse: optionalFolder,
     fallback: "",
-    help: "folder that /proxy/files/ serves and file: references of forms may name; none when not set",
+    help: "serve this folder at /proxy/files/ and for file: references in forms",
   },
   [REMOVED]: {
     ephemeralDomain: {
@@ -588,14 +587,14 @@ export const serverOptions = {
   },
 } satisfies OptionTable;
 
-/** The options that say which database is copied, and how that is told. */
+/** The options for copying the database. */
 export const backUpOptions = {
   dataDir: serverOptions.dataDir,
   databaseUrl: serverOptions.databaseUrl,
   json: { ...serverOptions.json, heading: "Output" },
 } satisfies OptionTable;
 
-/** The options that concern a server that is only a proxy. */
+/** The options for `portway proxy`. */
 export const proxyOnlyOptions = {
   host: serverOptions.host,
   port: serverOptions.port,
@@ -632,16 +631,16 @@ export const proxyOnlyOptions = {
     env: "PORTWAY_OPEN_PATHS",
     parse: boolean,
     fallback: "false",
-    help: "URLs may stand right behind this server's address too, as in http://localhost:8787/https://example.com/",
+    help: "accept URLs directly after the server's address too, as in http://localhost:8787/https://example.com/",
   },
   [REMOVED]: serverOptions[REMOVED],
 } satisfies OptionTable;
 
-/** The options of `portway proxy`, read and checked. */
+/** The parsed options for `portway proxy`. */
 export type ProxyOnlyConfig = OptionValues<typeof proxyOnlyOptions>;
 
-/** The options of `portway server`, read and checked. */
+/** The parsed options for `portway server`. */
 export type ServerConfig = OptionValues<typeof serverOptions>;
 
-/** What a server and one that is only a proxy have in common. */
+/** The options that both commands have. */
 export type ProxyConfig = Pick<ServerConfig, keyof ServerConfig & keyof ProxyOnlyConfig>;

@@ -3,7 +3,7 @@ import { later } from "../common/later.ts";
 import { PROJECT } from "../common/release.ts";
 import type { RunningServer } from "./main.ts";
 
-/** The server's commands. They load their modules when they run, so that the client starts faster. */
+/** The server's commands. Modules load when a command runs, so that the client starts faster. */
 export const serverCommands: readonly Command[] = [
   {
     name: "server",

@@ -16,7 +16,7 @@ import type { RunningServer } from "./serving/serve.ts";
  * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.
  * @param flags texts from the command line
  * @returns the exit code
- * @throws OptionError, and what {@link startServer} throws
+ * @throws OptionError; errors from {@link startServer}
  */
 export async function runServer(flags: FlagTexts): Promise<number> {
   const config = resolveOptions(serverOptions, { flags, env: process.env });
@@ -65,7 +65,7 @@ async function serveUntil(
   return 0;
 }
 
-/** Logs unexpected errors, so that a defect in one request does not end the others. */
+/** Logs unexpected errors, so that a defect in one request leaves the others running. */
 function surviveDefects(log: Logger): void {
   const report = (error: unknown) => log.error("defect", { reason: describeError(error), stack: stackOf(error) });
   process.on("uncaughtException", report);

@@ -161,7 +161,7 @@ Deno.test("a port that is taken: the server says which, exit code 1", async () =
 Deno.test("a server that others can reach says what its operator overlooked", async () => {
   await using careless = await startServer({ args: ["--host", "0.0.0.0", "--listener", "deno"] });
   await careless.errors.waitFor(/warn +url_not_set .*--url/);
-  await careless.errors.waitFor(/warn +listener_unfit .*--listener deno/);
+  await careless.errors.waitFor(/warn +listener_without_limits .*--listener deno/);
   const args = ["--host", "0.0.0.0", "--url", "http://tunnel.example"];
   await using careful = startProgram({
     entry: "server.ts",

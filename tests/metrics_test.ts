@@ -52,8 +52,9 @@ for (const listener of ["edge", "deno"]) {
     await (await visit(`${tunnel.url}/noise?size=1000000`)).bytes();
     const after = await readMetrics(url);
     const grown = (key: string) => (after.get(key) ?? NaN) - (before.get(key) ?? NaN);
-    const classes = ["2xx", "4xx", "5xx"].map((name) => grown(`portway_answers_total{class="${name}"}`));
+    const classes = ["2xx", "4xx", "5xx"].map((name) => grown(`portway_responses_total{class="${name}"}`));
     assert.deepEqual(classes, [3, 1, 1]);
+    assert.equal(grown('portway_answers_total{class="2xx"}'), 3, "the former name stays for a release");
     if (listener === "edge") {
       assert.ok(grown("portway_sent_bytes_total") > 1_000_000 && grown("portway_received_bytes_total") > 1_000_000);
       assert.ok((after.get("portway_connections") ?? 0) >= 1);

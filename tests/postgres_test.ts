@@ -36,7 +36,7 @@ Deno.test({
 
     await postgres.start();
     await server.whenHealth(({ status }) => status === "ok");
-    await server.errors.waitFor((line) => line.includes("storage_works"));
+    await server.errors.waitFor((line) => line.includes("storage_recovered"));
     assert.equal((await createTunnel(server.url)).status, 201);
     server.kill("SIGTERM");
     assert.equal((await server.ended).code, 0);

@@ -28,7 +28,7 @@ Deno.test("a server whose database is deleted refuses new tunnels and says so un
   await rename(`${database}.gone`, database);
   await server.whenHealth(({ status }) => status === "ok");
   assert.equal((await createTunnel(server.url)).status, 201);
-  await server.errors.waitFor((text) => text.includes("storage_works"));
+  await server.errors.waitFor((text) => text.includes("storage_recovered"));
   assert.equal(server.errors.text.split("storage_failed").length, 2, "one line about it");
 });
 

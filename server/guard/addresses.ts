@@ -1,11 +1,11 @@
 import ipaddr from "ipaddr.js";
 
-/** An IP address range: the network and how many of its bits count. */
+/** An IP address range: a network and its prefix length. */
 export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /**
- * Ranges nobody outside may be sent to that `ipaddr.js` takes for ordinary unicast, each with the reason.
- * IPv6 forms that carry an IPv4 address are refused whole: a gateway may turn any of them into a private one.
+ * Forbidden ranges that `ipaddr.js` treats as ordinary unicast, each with the reason. The list has all IPv6 forms that
+ * contain an IPv4 address, because a gateway may translate them to a private address.
  */
 const REFUSED_RANGES: readonly AddressRange[] = [
   "::/96", // IPv4-compatible (RFC 4291, section 2.5.5.1): ::127.0.0.1
@@ -30,7 +30,7 @@ const REFUSED_RANGES: readonly AddressRange[] = [
   "168.63.129.16/32", // a cloud's host agent on a public number
 ].map(parseAddressRange);
 
-/** An address or a CIDR range. Throws `SyntaxError` for anything else. */
+/** Parses an address or a CIDR range. @throws SyntaxError */
 export function parseAddressRange(text: string): AddressRange {
   if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
   if (!ipaddr.isValid(text)) throw new SyntaxError(`"${text}" is neither an IP address nor a CIDR range`);
@@ -39,21 +39,21 @@ export function parseAddressRange(text: string): AddressRange {
 }
 
 /**
- * `::1.2.3.4`, which `ipaddr.js` reads as the IPv4-mapped `::ffff:1.2.3.4`, and which is how systems print an
- * IPv4-compatible address: nothing routes those.
+ * Matches `::1.2.3.4`, an IPv4-compatible address, which no network routes. `ipaddr.js` reads it as the IPv4-mapped
+ * `::ffff:1.2.3.4`.
  */
 const isCompatibleForm = (address: string): boolean => /^[0:]+:\d+\.\d/.test(address);
 
-/** Whether an address lies in one of the ranges; an IPv4-mapped IPv6 address counts as the IPv4 one. */
+/** Whether a range contains an address. An IPv4-mapped IPv6 address counts as IPv4. */
 export function isAddressIn(address: string, ranges: readonly AddressRange[]): boolean {
   if (!ipaddr.isValid(address) || isCompatibleForm(address)) return false;
   const parsed = ipaddr.process(address);
   return ranges.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits));
 }
 
-/** Whether an address is one that everybody on the Internet can reach: not private, local, reserved or translated. */
+/** Whether an address is public: not private, local, reserved or translated. */
 export function isPublicAddress(address: string): boolean {
-  // A zone (fe80::1%eth0) only exists for addresses of this machine's own links.
+  // Only link-local addresses have a zone (fe80::1%eth0).
   if (!ipaddr.isValid(address) || address.includes("%") || isCompatibleForm(address)) return false;
   return ipaddr.process(address).range() === "unicast" && !isAddressIn(address, REFUSED_RANGES);
 }

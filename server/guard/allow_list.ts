@@ -1,18 +1,18 @@
 import { type AddressRange, isAddressIn, parseAddressRange } from "./addresses.ts";
 
-/** What may be reached although it is not public. */
+/** The allowed hosts that are not public. */
 export interface AllowList {
-  /** By name: whatever that name resolves to may be dialled, whichever port. */
+  /** Host names, which allow all their addresses and ports. */
   allowsHost(hostname: string): boolean;
-  /** By number, whatever name led there. */
+  /** Address ranges, which allow any host name. */
   allowsAddress(address: string): boolean;
 }
 
 const HOST_NAME = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 
 /**
- * Reads host names (`nas.lan`, `*.lan` for all below), addresses and CIDR ranges.
- * @throws SyntaxError naming the entry that is none of them.
+ * Parses host names (`nas.lan`, or `*.lan` for all names below it), addresses and CIDR ranges.
+ * @throws SyntaxError with the malformed entry
  */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const ranges: AddressRange[] = [];

@@ -10,37 +10,37 @@ import {
 import { portOf } from "../../common/url_port.ts";
 import type { Guard } from "./guard.ts";
 
-/** A connection to an upstream, and how long it took to get. */
+/** A connection to an upstream, and its connect time. */
 export interface DialedConnection {
   connection: Connection;
   dnsMs: number;
-  /** TCP and TLS together. */
+  /** Milliseconds for TCP and TLS together. */
   connectMs: number;
 }
 
-/** What one connection to an upstream is for, and how its certificate is checked. */
+/** Options for one connection to an upstream. */
 export interface DialOptions {
   signal: AbortSignal;
-  /** The connection is for a body that is sent while it is read from a request to this server. */
+  /** Whether the connection sends a body while this server still receives it. */
   carriesUpload: boolean;
-  /** Take any certificate, of any name. */
+  /** Accepts any certificate. */
   skipTlsVerify: boolean;
 }
 
-/** Which addresses may be dialled, and how. */
+/** The guard, the timeout and the drivers. */
 export interface DialerOptions {
   guard: Guard;
-  /** For each address tried. */
+  /** Milliseconds for each address. */
   timeoutMs: number;
-  /** PEM texts trusted besides the usual ones. */
+  /** PEM texts of additional trusted authorities. */
   caCerts?: readonly string[];
-  /** By default the runtime's own, and the Node driver for TLS and uploads. */
+  /** The connectors; by default the runtime's, and Node's for TLS and uploads. */
   driver?: Driver;
 }
 
 /**
- * Resolves a name once, has all its addresses checked by the guard and dials exactly those. A name that resolves to
- * something else a moment later changes nothing; SNI and certificate stay the name's.
+ * Resolves a name once, checks all addresses with the guard, and dials exactly those. A later DNS change has no effect.
+ * SNI and the certificate check use the name.
  */
 export class Dialer {
   readonly #guard: Guard;
@@ -53,7 +53,7 @@ export class Dialer {
     this.#connect = openConnector({ caCerts, driver });
   }
 
-  /** Connects to the host and port of an http or https URL. @throws HttpError of the guard, or ConnectError */
+  /** Connects to the host and port in an http or https URL. @throws HttpError from the guard, ConnectError */
   async dial(url: URL, options: DialOptions): Promise<DialedConnection> {
     const startedAt = performance.now();
     const addresses = await abortable(this.#guard.resolve(url), options.signal);
@@ -62,7 +62,7 @@ export class Dialer {
     return { connection, dnsMs: resolvedAt - startedAt, connectMs: performance.now() - resolvedAt };
   }
 
-  /** Dials one address after the other until one answers. Rejects with what tells most of why none did. */
+  /** Dials the addresses in order until one connects. Rejects with the most informative error if none does. */
   async #dialFirst(addresses: readonly string[], url: URL, options: DialOptions): Promise<Connection> {
     let failure: unknown = new ConnectError("not_found", `"${url.hostname}" has no address`);
     for (const address of addresses) {
@@ -90,9 +90,9 @@ export class Dialer {
         address,
         port: portOf(url),
         tls: isTls ? { allowSelfSigned: skipTlsVerify } : undefined,
-        // Deno keeps a socket open whose handshake is given up: upstreams that never answer one would pile up.
-        // And a write of its takes a turn of the event loop, in each of which its server may take in more of a chunked
-        // body than is read from it, and has all of that moved at every read: 300 MB took 20 s instead of one.
+        // Deno keeps the socket open after an abandoned TLS handshake, so silent upstreams would accumulate. Its writes
+        // also take an event loop iteration each, while its server buffers more of a chunked body and moves the buffer
+        // at every read: 300 MB took 20 s instead of one.
         viaNode: isTls || carriesUpload,
         signal: limit.signal,
       });
@@ -103,14 +103,14 @@ export class Dialer {
   }
 }
 
-/** An address that was reached and is not trusted: another one of the same name is not what was asked for. */
+/** Whether the error is an untrusted certificate. The dialer then tries no other address. */
 const isFinal = (error: unknown): boolean => error instanceof ConnectError && error.failure === "tls";
 
-/** A machine without IPv6 fails oddly there: what a host did, or left undone, tells more. */
+/** Ranks errors. A machine without IPv6 has odd errors there, so errors from the host itself rank higher. */
 const TELLING: readonly ConnectFailure[] = ["refused", "timeout"];
 const tells = (error: unknown): number => error instanceof ConnectError ? TELLING.indexOf(error.failure) : -1;
 
-/** A promise that nothing can stop, given up when the signal says so. */
+/** Stops waiting for an unstoppable promise when the signal aborts. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(signal.reason);

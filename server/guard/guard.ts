@@ -8,15 +8,15 @@ import type { OwnAddressCheck } from "./own_addresses.ts";
 import { isBadPort } from "./ports.ts";
 import { resolveBySystem, type Resolver } from "./resolve.ts";
 
-/** What the guard lets through although it would not, and how it knows this server. */
+/** The guard's exceptions, and its checks for this server's own addresses. */
 export interface GuardOptions {
-  /** Host names, addresses and CIDR ranges that may be reached although they are not public. */
+  /** Allowed host names, addresses and CIDR ranges that are not public. */
   allow?: readonly string[];
-  /** The option that they are given by; `--proxy-allow` when left out. */
+  /** The option with this list; `--proxy-allow` if left out. */
   allowOption?: string;
-  /** Whether a host and port are served by this very server, as far as the name tells. */
+  /** Whether a host name and port belong to this server. */
   isOwnHost?: (hostname: string, port: number) => boolean;
-  /** The same for an address that is about to be dialled, whatever name led there. */
+  /** Whether an address belongs to this server, for any host name. */
   isOwnAddress?: OwnAddressCheck;
   resolver?: Resolver;
 }
@@ -24,8 +24,8 @@ export interface GuardOptions {
 const MAX_REMEMBERED = 1000;
 
 /**
- * Decides where requests that this server makes for others may go. Two checks make one: {@link checkUrl} for what
- * the URL says, on the first hop and on each redirect, and {@link resolve} for the addresses that are then dialled.
+ * Decides which targets a caller may reach through this server. {@link checkUrl} checks the URL, on the first hop and on
+ * each redirect. {@link resolve} checks the addresses before the dialer connects.
  */
 export class Guard {
   readonly #allowed: AllowList;
@@ -33,10 +33,10 @@ export class Guard {
   readonly #isOwnHost: (hostname: string, port: number) => boolean;
   readonly #isOwnAddress: OwnAddressCheck;
   readonly #resolver: Resolver;
-  /** What a URL's origin says does not change, and most requests go where others went before. */
+  /** Origins that passed. The verdict cannot change, and most requests repeat an origin. */
   readonly #passed = new Set<string>();
 
-  /** @throws SyntaxError for an entry of `allow` that cannot be read. */
+  /** @throws SyntaxError for a malformed entry in `allow` */
   constructor(options: GuardOptions = {}) {
     this.#allowed = parseAllowList(options.allow ?? []);
     this.#allowOption = options.allowOption ?? "--proxy-allow";
@@ -45,10 +45,10 @@ export class Guard {
     this.#resolver = options.resolver ?? resolveBySystem;
   }
 
-  /** @throws HttpError 400 `url_invalid`, 403 `own_host_forbidden`, `port_forbidden` or `address_forbidden`. */
+  /** Checks a URL. @throws HttpError 400 `url_invalid`, 403 `own_host_forbidden`, `port_forbidden` or `address_forbidden`. */
   checkUrl(url: URL): void {
     if (url.username !== "" || url.password !== "") {
-      throw new HttpError(400, "url_invalid", "The URL carries a user name or password: give them as auth instead.");
+      throw new HttpError(400, "url_invalid", "The URL has a user name or password: send them as auth instead.");
     }
     const key = `${url.protocol}${url.host}`;
     if (this.#passed.has(key)) return;
@@ -58,15 +58,15 @@ export class Guard {
   }
 
   /**
-   * The addresses that may be dialled for a URL's host; dial these and nothing else.
-   * @throws HttpError 403 `own_host_forbidden` or `address_forbidden` when any of them may not be, 502 `host_not_found`.
+   * Returns the addresses for a URL's host. The caller must dial only these.
+   * @throws HttpError 403 `own_host_forbidden` or `address_forbidden` if any address is forbidden, 502 `host_not_found`
    */
   async resolve(url: URL): Promise<string[]> {
     const hostname = bareHostname(url.hostname);
     const port = portOf(url);
     const addresses = isIP(hostname) === 0 ? await lookUp(hostname, this.#resolver) : [hostname];
     for (const address of addresses) if (await this.#isOwnAddress(address, port)) throw ownHostForbidden(url);
-    // One forbidden address refuses the name: whoever mixes them is after the forbidden one.
+    // One forbidden address refuses the name, because attackers mix it with public ones.
     const may = this.#allowed.allowsHost(hostname) || addresses.every((address) => this.#mayDial(address));
     if (may) return addresses;
     throw this.#addressForbidden(hostname);
@@ -74,7 +74,7 @@ export class Guard {
 
   #checkOrigin(url: URL): void {
     if (url.protocol !== "http:" && url.protocol !== "https:") {
-      throw new HttpError(400, "url_invalid", `Only http and https URLs can be requested, not "${url.protocol}".`);
+      throw new HttpError(400, "url_invalid", `Only http and https URLs are supported, not "${url.protocol}".`);
     }
     const hostname = bareHostname(url.hostname);
     const port = portOf(url);
@@ -108,9 +108,9 @@ async function lookUp(hostname: string, resolver: Resolver): Promise<string[]> {
 }
 
 function hostNotFound(hostname: string, cause: unknown): HttpError {
-  return new HttpError(502, "host_not_found", `The name "${hostname}" cannot be resolved.`, { cause });
+  return new HttpError(502, "host_not_found", `Cannot resolve the name "${hostname}".`, { cause });
 }
 
 function ownHostForbidden({ host }: URL): HttpError {
-  return new HttpError(403, "own_host_forbidden", `"${host}" is served by this server itself.`);
+  return new HttpError(403, "own_host_forbidden", `"${host}" is this server itself.`);
 }

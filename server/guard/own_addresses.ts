@@ -2,31 +2,31 @@ import ipaddr from "ipaddr.js";
 import { networkInterfaces } from "node:os";
 import { resolveBySystem, type Resolver } from "./resolve.ts";
 
-/** Whether this server itself is what answers at an address and port. Never rejects. */
+/** Whether this server itself listens at an address and port. Never rejects. */
 export type OwnAddressCheck = (address: string, port: number) => boolean | Promise<boolean>;
 
-/** By what a server recognises its own addresses. */
+/** The facts by which a server recognises its own addresses. */
 export interface OwnAddressOptions {
   /** The port that this server listens on. */
   port: number;
   /**
-   * Where others reach it, when nothing in front of it serves other hosts there too: an address translator gives it an
-   * address that no interface of this machine has.
+   * The public host and port, if no reverse proxy serves other hosts there too. Behind an address translator, no local
+   * interface has the public address.
    */
   outside?: { hostname: string; port: number };
   resolver?: Resolver;
-  /** Addresses of this machine's interfaces. */
+  /** Returns the addresses of local interfaces. */
   readInterfaces?: () => string[];
 }
 
-/** Interfaces and names change, if seldom; strangers must not have us read them for every request. */
+/** Interfaces and names change rarely, so requests share one look-up for this time. */
 const REFRESH_MS = 10_000;
 
-/** Creates the check for a server that listens on any of its machine's addresses. */
+/** Creates the check for a server that listens on local addresses. */
 export function createOwnAddressCheck(options: OwnAddressOptions): OwnAddressCheck {
   const { port, outside, resolver = resolveBySystem, readInterfaces = readSystemInterfaces } = options;
   const inner = refreshed(() => new Set(readInterfaces().map(normalize)));
-  // A name that does not resolve leads nobody here.
+  // A name without addresses does not lead to this server.
   const outer = refreshed(() =>
     resolver(outside?.hostname ?? "").then((all) => new Set(all.map(normalize)), () => NONE)
   );
@@ -41,7 +41,7 @@ export function createOwnAddressCheck(options: OwnAddressOptions): OwnAddressChe
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A value that is read again when it is asked for and has become old. */
+/** Caches a value and reads it again when it is too old. */
 function refreshed<T>(read: () => T): () => T {
   let value: { readonly of: T; readonly at: number } | null = null;
   return () => {
@@ -55,13 +55,13 @@ function readSystemInterfaces(): string[] {
   return Object.values(networkInterfaces()).flatMap((all) => all ?? []).map(({ address }) => address);
 }
 
-/** One spelling for one address: no zone, an IPv4-mapped one as IPv4. */
+/** Normalizes an address: no zone, and IPv4 for an IPv4-mapped one. */
 function normalize(address: string): string {
   const text = address.replace(/%.*$/, "");
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : text;
 }
 
-/** Loopback, and the unspecified addresses, which systems dial as loopback. */
+/** Whether an address is loopback or unspecified, which systems dial as loopback. */
 function meansThisMachine(address: string): boolean {
   return ipaddr.isValid(address) && ["loopback", "unspecified"].includes(ipaddr.parse(address).range());
 }

@@ -1,6 +1,6 @@
 /**
- * Ports of services that a line of HTTP could be mistaken for a command of (mail, FTP, IRC, ...): the list of bad
- * ports of the Fetch standard, https://fetch.spec.whatwg.org/#port-blocking.
+ * Ports whose services could take an HTTP line for a command (mail, FTP, IRC, ...): the bad ports from the Fetch
+ * standard, https://fetch.spec.whatwg.org/#port-blocking.
  */
 // deno-fmt-ignore
 const BAD_PORTS = new Set([
@@ -10,5 +10,5 @@ const BAD_PORTS = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-/** Whether HTTP to this port could be taken for another protocol. */
+/** Whether another protocol's service could accept HTTP on this port. */
 export const isBadPort = (port: number): boolean => BAD_PORTS.has(port);

@@ -37,7 +37,7 @@ export function checkInput<T>(schema: z.ZodType<T>, input: unknown): T {
 }
 
 /**
- * Checks the names in a request's query: a misspelled filter would otherwise select everything.
+ * Checks the names in a request's query: a misspelled filter would otherwise select all rows.
  * @param path the request's path and query
  * @param known the operation's parameters
  * @throws HttpError 400 `bad_request` for an unknown or repeated parameter

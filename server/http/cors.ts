@@ -100,7 +100,7 @@ export class Cors {
     const origin = exchange.header("origin") ?? this.#silentOrigin(exchange);
     if (origin === null || this.#isAllowed(exchange, origin)) return;
     throw new HttpError(403, "origin_forbidden", "This page's origin may not use this proxy.", {
-      details: "Whoever runs this server can allow origins with --proxy-origins, and name its own with --url.",
+      details: "The operator can allow origins with --proxy-origins, and set this server's own origin with --url.",
     });
   }
 

@@ -115,7 +115,7 @@ const ACTING = new RegExp(
 );
 
 /**
- * Whether a response of this server may carry a field that somebody else wrote: an upstream or the owner of a view.
+ * Whether a response of this server may carry a field from an upstream or a view's owner.
  * The list names every field that may pass. All others, also those that browsers will invent later, could act on this
  * server's origin (`WWW-Authenticate`, `Set-Login`, `Speculation-Rules`) or on a front server (`X-Accel-Redirect`).
  * @param name in lower case

@@ -6,7 +6,7 @@ import { openStore, parsePostgresAddress, type PostgresAddress, type Store } fro
 /** The data folder's name for a server that stores in memory only. */
 export const IN_MEMORY = ":memory:";
 
-/** Connections to PostgreSQL at a time. Transactions are short, so more of them gain nothing. */
+/** Connections to PostgreSQL at a time. Transactions are short, so more connections add no speed. */
 const MAX_CONNECTIONS = 10;
 
 /** The storage options. */

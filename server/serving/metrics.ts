@@ -10,23 +10,23 @@ import { RELEASE } from "../../common/release.ts";
 import type { CaptureFigures } from "../captures/mod.ts";
 import type { Lazy } from "../http/mod.ts";
 
-/** One figure of the server, as Prometheus knows it. */
+/** A metric in Prometheus' model. */
 export interface Metric {
-  /** By the conventions of Prometheus: with its unit, and `_total` for what only grows. */
+  /** The name with its unit, and with `_total` for counters. */
   name: string;
   help: string;
   type: "counter" | "gauge";
-  /** With labels from a fixed set, never with what a stranger sends: each makes a series that is kept for ever. */
+  /** Values with labels from a fixed set. Prometheus stores each label set for ever, so no visitor may choose labels. */
   values: readonly { labels?: Readonly<Record<string, string>>; value: number }[];
 }
 
-/** One metric without labels. */
+/** Creates a metric without labels. */
 function metric(name: string, type: Metric["type"], help: string, value: number): Metric {
   return { name, help, type, values: [{ value }] };
 }
 
 /**
- * The text that Prometheus reads, format 0.0.4
+ * Serializes metrics in the text format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format).
  */
 function renderMetrics(metrics: readonly Metric[]): string {
@@ -43,60 +43,63 @@ function renderLabels(labels: Readonly<Record<string, string>> = {}): string {
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-/** What passes the public listener. */
+/** Returns the public listener's metrics. */
 export function describeTraffic(traffic: ListenerTraffic, { connections }: Listener): Metric[] {
   const classes = [1, 2, 3, 4, 5] as const;
   const { received, sent } = traffic;
+  const responses = classes.map((kind) => ({ labels: { class: `${kind}xx` }, value: traffic.answers(kind) }));
   const bytes = [
-    metric("portway_connections", "gauge", "Connections open, to visitors and clients.", connections),
+    metric("portway_connections", "gauge", "Open connections to visitors and clients.", connections),
     metric("portway_received_bytes_total", "counter", "Bytes from visitors and clients, inside TLS.", received),
     metric("portway_sent_bytes_total", "counter", "Bytes to visitors and clients, inside TLS.", sent),
   ];
   return [
-    // The runtime's listener tells neither.
+    // The runtime's listener counts neither.
     ...connections < 0 ? [] : bytes,
+    { name: "portway_responses_total", help: "Responses by status class.", type: "counter", values: responses },
+    // Dashboards of release 0.1 read the former name. Remove it in release 0.3.
     {
       name: "portway_answers_total",
-      help: "Requests answered, by the class of the status.",
+      help: "Deprecated, use portway_responses_total.",
       type: "counter",
-      values: classes.map((kind) => ({ labels: { class: `${kind}xx` }, value: traffic.answers(kind) })),
+      values: responses,
     },
   ];
 }
 
-/** What is carried, and whether what is to be kept is kept. */
+/** Returns the metrics of tunnels and of the store. */
 export function describeRelay(
   { sessions, streams }: { sessions: number; streams: number },
   isFailing: boolean,
 ): Metric[] {
   return [
-    metric("portway_sessions", "gauge", "Clients that carry a tunnel now.", sessions),
-    metric("portway_streams", "gauge", "Requests and upgrades that go through tunnels now.", streams),
-    metric("portway_store_failing", "gauge", "1 while nothing can be kept.", isFailing ? 1 : 0),
+    metric("portway_sessions", "gauge", "Sessions that carry a tunnel.", sessions),
+    metric("portway_streams", "gauge", "Open requests and upgrades through tunnels.", streams),
+    metric("portway_store_failing", "gauge", "1 while the store fails.", isFailing ? 1 : 0),
   ];
 }
 
-/** What request views keep and refuse, and what that takes. */
+/** Returns the metrics of request views. */
 export function describeCaptures({ kept, bytes, refused, commits, commitMs, tails }: CaptureFigures): Metric[] {
   return [
-    metric("portway_captures_total", "counter", "Calls that request views have kept.", kept),
-    metric("portway_captured_bytes_total", "counter", "Bytes of the bodies of those.", bytes),
+    metric("portway_captures_total", "counter", "Calls that request views stored.", kept),
+    metric("portway_captured_bytes_total", "counter", "Body bytes of stored calls.", bytes),
     {
       name: "portway_captures_refused_total",
-      help: "Calls to request views that were refused, by the reason.",
+      help: "Refused calls to request views, by reason.",
       type: "counter",
       values: Array.from(refused, ([reason, value]) => ({ labels: { reason }, value })),
     },
-    metric("portway_capture_commits_total", "counter", "Commits that kept them.", commits),
-    metric("portway_capture_commit_seconds_total", "counter", "Time that those took, together.", commitMs / 1000),
-    metric("portway_view_tails", "gauge", "Streams that follow a request view now.", tails),
+    metric("portway_capture_commits_total", "counter", "Transactions that stored calls.", commits),
+    metric("portway_capture_commit_seconds_total", "counter", "Total time of these transactions.", commitMs / 1000),
+    metric("portway_view_tails", "gauge", "Open streams that follow a request view.", tails),
   ];
 }
 
 /**
- * Figures of what is loaded late: none when that cannot be had now, as the log has said why, and whoever watches the
- * server wants all others all the more.
- * @throws what `describe` throws
+ * Returns the metrics of a lazy part, or none if loading fails, so that the other metrics stay available. The log has the
+ * reason.
+ * @throws errors from `describe`
  */
 export async function describeLate<T extends object>(
   late: Lazy<T>,
@@ -106,30 +109,30 @@ export async function describeLate<T extends object>(
   return loaded === null ? [] : describe(loaded);
 }
 
-/** The process, by the names that Prometheus has for it. */
+/** Returns the process metrics under Prometheus' standard names. */
 export function describeProcess(): Metric[] {
   const { rss, heapUsed } = process.memoryUsage(), { user, system } = process.cpuUsage();
   const startedAt = Date.now() / 1000 - process.uptime();
   const release = { labels: { version: RELEASE }, value: 1 };
   return [
-    { name: "portway_build_info", help: "The release that runs.", type: "gauge", values: [release] },
-    metric("process_resident_memory_bytes", "gauge", "Memory of the process.", rss),
-    metric("portway_heap_used_bytes", "gauge", "Memory of objects in use.", heapUsed),
-    metric("process_cpu_seconds_total", "counter", "Time of processors.", (user + system) / 1e6),
-    metric("process_start_time_seconds", "gauge", "When the process began, since 1970.", Math.round(startedAt)),
+    { name: "portway_build_info", help: "The running release.", type: "gauge", values: [release] },
+    metric("process_resident_memory_bytes", "gauge", "Resident memory.", rss),
+    metric("portway_heap_used_bytes", "gauge", "Heap memory in use.", heapUsed),
+    metric("process_cpu_seconds_total", "counter", "CPU time.", (user + system) / 1e6),
+    metric("process_start_time_seconds", "gauge", "Start time since 1970.", Math.round(startedAt)),
   ];
 }
 
-/** Where metrics are read. */
+/** The listener for metrics. */
 export interface MetricsServer {
   readonly url: URL;
   abort(): void;
 }
 
 /**
- * Tells metrics at `/metrics`, on an address of their own: whoever reaches the server's public one learns none of them.
+ * Serves metrics at `/metrics` on a separate address, which visitors cannot reach through the public one.
  * @param read called for each request
- * @throws Error with a line for the operator when the address cannot be had
+ * @throws Error with a line for the operator if the address is in use
  */
 export async function openMetrics(
   { hostname, port }: ListenAddress,
@@ -161,15 +164,12 @@ export async function openMetrics(
   };
 }
 
-/**
- * Whether a Host header names this machine directly. A page whose name resolves to a loopback address (DNS rebinding) sends
- * its own name.
- */
+/** Whether a Host header has an address or localhost. In a DNS rebinding attack, the header has the attacker's name. */
 function isDirectHost(host: string): boolean {
   const name = bareHostname(host.replace(/:\d*$/, ""));
   return isLoopbackAddress(name) || isIP(name) !== 0;
 }
 
-/** Descriptors that are kept from strangers are not taken by whoever reads this. */
+/** Few connections, so that the public listener keeps its file descriptors. */
 const LIMITS = { maxConnections: 64 };
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
