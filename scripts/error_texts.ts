@@ -88,6 +88,7 @@ export const ERROR_TEXTS: readonly (readonly [heading: string, texts: readonly E
     ],
     ["unsupported_version", "Client and server speak different protocol versions.", "Update the older of the two."],
     ["upgrade_required", "The session address accepts WebSockets only.", "Use a Portway client."],
+    ["upgrade_not_supported", "A function serves this tunnel, and it accepts no WebSocket.", "Use an HTTP request."],
   ]],
   ["Requests", [
     ["bad_request", "The request or one of its fields is invalid.", "The message names the field and the rule."],

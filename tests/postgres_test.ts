@@ -72,7 +72,7 @@ Deno.test("a password of the database among the flags is refused, for everybody 
   assert.equal(code, 2);
   assert.equal(
     errors,
-    "portway: --database-url: everybody on this machine could see its password: give it as PORTWAY_DATABASE_URL",
+    "portway: --database-url: other users of this machine could see its password; set PORTWAY_DATABASE_URL",
   );
 });
 

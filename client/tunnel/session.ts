@@ -287,12 +287,12 @@ function explainReset(reason: ResetReason | null, text: string): string | null {
 
 const RESET_REASONS: Readonly<Record<Exclude<ResetReason, 0 | 1>, string>> = {
   [ResetReason.refused]: "The local service cannot be reached.",
-  [ResetReason.broken]: "The local service broke off before it answered.",
+  [ResetReason.broken]: "The local service closed the connection before it responded.",
   [ResetReason.notHttp]: "The local service does not speak HTTP.",
-  [ResetReason.idle]: "The local service took too long to answer.",
+  [ResetReason.idle]: "The local service took too long to respond.",
   [ResetReason.sessionLost]: "The connection to the server was lost.",
-  [ResetReason.limit]: "This tunnel carries as many requests as it may at a time.",
-  [ResetReason.forbidden]: "This port may not be reached through the tunnel.",
+  [ResetReason.limit]: "This tunnel has too many open requests.",
+  [ResetReason.forbidden]: "The tunnel does not allow this port.",
   [ResetReason.internal]: "The client failed.",
 };
 

@@ -38,7 +38,7 @@ Deno.test("all who wait for a part that cannot be loaded are told, the log once 
     await rejects(Promise.resolve(one), {
       status: 500,
       code: "internal_error",
-      message: "This part of the server could not be loaded.",
+      message: "The server could not load this part.",
     });
   }
   deepEqual(errors.map(([event, fields]) => [event, fields?.part, fields?.reason]), [
