@@ -45,7 +45,7 @@ function tryHandler(handler: Handler, exchange: Exchange, log: Logger): Answer |
 
 /** Turns an error into a response. Details that visitors must not read stay in the log. */
 function refuse(handler: Handler, error: unknown, exchange: Exchange, log: Logger): Answer {
-  // The visitor left or broke its body off: the server has not failed, and has no one to respond to.
+  // The visitor disconnected or sent an incomplete body. The server has not failed, and cannot respond.
   if (error instanceof BodyCut) {
     exchange.response.cut();
     return null;
