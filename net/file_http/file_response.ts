@@ -161,7 +161,7 @@ function planResponse(request: FileRequest, file: FileSource, options: FileRespo
   }
   headers["accept-ranges"] = "bytes";
   // GET alone has ranges (RFC 9110, section 14.2).
-  const ranges = isPlain && request.method === "GET" && isRangeCurrent(request.headers, current)
+  const ranges = isPart && isRangeCurrent(request.headers, current)
     ? parseByteRanges(request.headers.get("range"), size)
     : null;
   if (ranges === "unsatisfiable") throw rangeNotSatisfiable(size);
@@ -193,8 +193,8 @@ function describeType(file: FileSource, name: string): string {
 const readSample = (file: FileSource) => readBytes(file, 0, Math.min(file.stat.size, CHARSET_SAMPLE));
 
 /** Returns the beginning of a text whose charset is still unknown, or null. */
-function findUnknownText(plan: Plan, file: FileSource, { coded, name }: FileResponseOptions): Uint8Array | null {
-  if (plan.status === 304 || file.type !== getMediaType(name) || !isTextType(file.type)) return null;
+function findUnknownText({ status }: Plan, file: FileSource, { coded }: FileResponseOptions): Uint8Array | null {
+  if (status === 304 || file.type === undefined || file.type.includes(";") || !isTextType(file.type)) return null;
   return file.isCharsetUnknown === true ? null : readSample(coded?.plain ?? file);
 }
 

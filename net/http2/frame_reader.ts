@@ -1,7 +1,7 @@
 import { ConnectionError, ErrorCode, Flag, FRAME_HEAD, FrameType, MAX_FRAME, PREFACE, readU31 } from "./frames.ts";
 import { INPUT, type InputEvent, type InputState } from "./states.ts";
 
-/** The reasons why a state rejects a frame. */
+/** The reason in each state for rejecting a frame. */
 const REJECTIONS: Readonly<Record<InputState, string>> = {
   preface: "no preface",
   settings: "the first frame is not SETTINGS",
@@ -10,9 +10,9 @@ const REJECTIONS: Readonly<Record<InputState, string>> = {
   discard: "",
 };
 
-/** The user of a frame reader. */
+/** The receiver of complete frames. */
 export interface FrameSink {
-  /** Whether HEADERS frames must wait. Other frames may cancel begun streams, so these do not wait. */
+  /** Whether HEADERS frames must wait. Other frames continue, because they may cancel begun streams. */
   readonly isPaused: boolean;
   /** Processes a frame whose payload is `bytes[start, end)`. @throws ConnectionError to end the session */
   onFrame(type: number, flags: number, id: number, bytes: Uint8Array, start: number, end: number): void;
@@ -21,10 +21,10 @@ export interface FrameSink {
 /** Splits received bytes into frames and checks their order: the input of `states.ts`. */
 export class FrameReader {
   #state: InputState = "preface";
-  /** Bytes of the incomplete frame, its head included; 0 if its head is incomplete. */
+  /** Size of the incomplete frame with its head, in bytes; 0 if the head is incomplete. */
   frameSize = 0;
   #prefaceRead = 0;
-  /** The stream of the incomplete field block. */
+  /** The stream whose field block is incomplete. */
   #blockId = 0;
 
   /** Whether received bytes are dropped. */
@@ -32,7 +32,7 @@ export class FrameReader {
     return this.#state === "discard";
   }
 
-  /** Whether the client must send the rest of the preface, its SETTINGS or the rest of a field block. */
+  /** Whether the client must complete the preface, its first SETTINGS or a field block. */
   get isWaiting(): boolean {
     return this.#state === "preface" || this.#state === "settings" || this.#state === "block";
   }

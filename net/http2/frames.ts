@@ -1,6 +1,6 @@
-/** What the frames of HTTP/2 are made of (RFC 9113, sections 4 and 6). */
+/** HTTP/2 frame constants and helpers (RFC 9113, sections 4 and 6). */
 
-/** Types of frames. */
+/** Frame types. */
 export const FrameType = {
   data: 0,
   headers: 1,
@@ -14,7 +14,7 @@ export const FrameType = {
   continuation: 9,
 } as const;
 
-/** Flags; which types have them is in the name's comment. */
+/** Flags. The comments name the frame types that have them. */
 export const Flag = {
   /** DATA, HEADERS. */
   endStream: 0x1,
@@ -28,7 +28,7 @@ export const Flag = {
   priority: 0x20,
 } as const;
 
-/** What SETTINGS are about (RFC 9113, section 6.5.2). */
+/** SETTINGS identifiers (RFC 9113, section 6.5.2). */
 export const Setting = {
   enablePush: 2,
   maxConcurrentStreams: 3,
@@ -37,7 +37,7 @@ export const Setting = {
   maxHeaderListSize: 6,
 } as const;
 
-/** Why a stream or a connection ends (RFC 9113, section 7). */
+/** Error codes (RFC 9113, section 7). */
 export const ErrorCode = {
   none: 0,
   protocol: 1,
@@ -53,22 +53,22 @@ export const ErrorCode = {
 /** A value of {@link ErrorCode}. */
 export type ErrorCode = typeof ErrorCode[keyof typeof ErrorCode];
 
-/** Bytes of a frame's head: length (3), type (1), flags (1), stream (4). */
+/** Frame head size in bytes: length (3), type (1), flags (1), stream (4). */
 export const FRAME_HEAD = 9;
-/** Bytes of a SETTINGS entry: identifier (2), value (4). */
+/** SETTINGS entry size in bytes: identifier (2), value (4). */
 export const SETTING_SIZE = 6;
-/** Largest payload that is taken, and sent: what everybody takes (RFC 9113, section 4.2). */
+/** Largest payload in both directions: every peer accepts it (RFC 9113, section 4.2). */
 export const MAX_FRAME = 16_384;
-/** Bytes of a stream, and of a connection, that may be sent before the peer has said more (RFC 9113, section 6.9.2). */
+/** First window of a stream and of a connection in bytes (RFC 9113, section 6.9.2). */
 export const FIRST_WINDOW = 65_535;
 /** Largest window (RFC 9113, section 6.9.1). */
 export const MAX_WINDOW = 2 ** 31 - 1;
 
 const PREFACE_TEXT = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/** What a visitor sends first (RFC 9113, section 3.4). */
+/** The first bytes from a client (RFC 9113, section 3.4). */
 export const PREFACE: readonly number[] = [...PREFACE_TEXT].map((char) => char.charCodeAt(0));
 
-/** What ends a connection. */
+/** An error that ends the connection. */
 export class ConnectionError extends Error {
   override name = "ConnectionError";
   readonly code: ErrorCode;
@@ -79,7 +79,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** What ends a stream, and nothing else. */
+/** An error that ends one stream only. */
 export class StreamError extends Error {
   override name = "StreamError";
   readonly code: ErrorCode;
@@ -90,17 +90,17 @@ export class StreamError extends Error {
   }
 }
 
-/** Unsigned 32 bits, big-endian. */
+/** Reads a big-endian 32-bit number. */
 export function readU32(bytes: Uint8Array, at: number): number {
   return (bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]) >>> 0;
 }
 
-/** 31 bits, big-endian, behind one that means nothing. */
+/** Reads a big-endian 31-bit number after one reserved bit. */
 export function readU31(bytes: Uint8Array, at: number): number {
   return readU32(bytes, at) & 0x7fffffff;
 }
 
-/** Writes a frame's head at `at`. @returns the offset behind it */
+/** Writes a frame head at `at`. @returns the offset after it */
 export function writeFrameHead(
   to: Uint8Array,
   at: number,
@@ -117,7 +117,7 @@ export function writeFrameHead(
   return writeU32(to, at + 5, stream);
 }
 
-/** Writes unsigned 32 bits, big-endian. @returns the offset behind them */
+/** Writes a big-endian 32-bit number. @returns the offset after it */
 export function writeU32(to: Uint8Array, at: number, value: number): number {
   to[at] = value >>> 24;
   to[at + 1] = value >>> 16;
@@ -131,7 +131,7 @@ export function unpaddedSize(flags: number, bytes: Uint8Array, start: number, en
   return (flags & Flag.padded) === 0 ? end - start : Math.max(0, end - start - 1 - bytes[start]);
 }
 
-/** The payload `bytes[start, end)` without its padding (RFC 9113, section 6.1). */
+/** Returns the payload `bytes[start, end)` without padding (RFC 9113, section 6.1). @throws ConnectionError */
 export function unpad(flags: number, bytes: Uint8Array, start: number, end: number): Uint8Array {
   if ((flags & Flag.padded) === 0) return bytes.subarray(start, end);
   const padding = bytes[start];

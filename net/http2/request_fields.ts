@@ -2,9 +2,9 @@ import { CR, decodeLatin1, dropForbiddenTrailers, LF, TOKEN_BYTES, VALUE_BYTES }
 import { ConnectionError, ErrorCode, Flag, readU31, StreamError, unpad } from "./frames.ts";
 import { HpackDecoder, HpackError, type OnField } from "./hpack/mod.ts";
 
-/** Bytes of a field block in all its frames. */
+/** Largest field block in bytes, over all frames. */
 const MAX_BLOCK = 64 * 1024;
-/** Bytes of the priority in HEADERS, which precede the block. */
+/** Priority size in HEADERS, in bytes. The priority precedes the block. */
 const PRIORITY_SIZE = 5;
 
 /** A complete field block. */
@@ -15,8 +15,8 @@ export interface Block {
 }
 
 /**
- * Collects the field blocks of one connection from HEADERS and CONTINUATION frames (RFC 9113, section 4.3) and decodes
- * them in their order, because each may change the meaning of later ones.
+ * Collects field blocks from HEADERS and CONTINUATION frames (RFC 9113, section 4.3) and decodes them in their order,
+ * because each may change the meaning of later ones.
  */
 export class BlockReader {
   readonly #decoder = new HpackDecoder();
@@ -74,10 +74,10 @@ export class BlockReader {
   }
 }
 
-/** What stands for a request's line (RFC 9113, section 8.3.1). */
+/** The pseudo-header fields of a request (RFC 9113, section 8.3.1). */
 type Pseudo = ":method" | ":scheme" | ":authority" | ":path";
 const PSEUDO: ReadonlySet<string> = new Set(["method", "scheme", "authority", "path"].map((name) => `:${name}`));
-/** Fields of a connection, of which HTTP/2 has none (RFC 9113, section 8.2.2). */
+/** Connection fields, which HTTP/2 forbids (RFC 9113, section 8.2.2). */
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -86,21 +86,21 @@ const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 const COLON = 0x3a, SPACE = 0x20, TAB = 0x09;
-/** A head that is larger cannot be read: its fields' offsets have 16 bits. */
+/** Largest head in bytes: field offsets have 16 bits. */
 const MAX_HEAD = 0xffff;
-/** What a list of fields counts for each besides its bytes (RFC 9113, section 6.5.2). */
+/** Size of a field in a field list, apart from its bytes (RFC 9113, section 6.5.2). */
 const PER_FIELD = 32;
 
 /**
- * Gathers a request's fields into a head as it would have come over HTTP/1.1, so that what passes heads on needs to know
- * one form only. Used for one block at a time, of all connections.
+ * Converts request fields into an HTTP/1.1 head, so that all code after it knows one form only. One object serves all
+ * connections, one block at a time.
  */
 export class RequestFields {
   method = "";
-  /** `:authority`, else the Host field's value; "" where there is neither. */
+  /** `:authority`, otherwise the Host value, otherwise "". */
   host = "";
   path = "";
-  /** What the fields came to is more than what is taken; the rest was passed over. */
+  /** Whether the fields exceed the limit, so that the rest was ignored. */
   isTooLarge = false;
   readonly #out = new Uint8Array(MAX_HEAD + 1);
   #used = 0;
@@ -111,22 +111,22 @@ export class RequestFields {
   #hasFields = false;
   #hostField: string | null = null;
   #cookies = "";
-  /** What is wrong with the block, which is read to its end all the same: the next ones build on it. */
-  #fault: string | null = null;
+  /** The reason why the block is malformed. Decoding continues, because later blocks depend on it. */
+  #rejection: string | null = null;
 
-  /** Begins a block. @param maxSize bytes of the fields that are taken, as HTTP/1.1 would have them */
+  /** Begins a block. @param maxSize largest size of the fields in HTTP/1.1 form, in bytes */
   begin(isTrailers: boolean, maxSize: number): void {
     this.#used = this.#size = 0;
     this.#maxSize = Math.min(maxSize, MAX_HEAD);
     this.#isTrailers = isTrailers;
     this.#pseudo.clear();
     this.#hasFields = this.isTooLarge = false;
-    this.#hostField = this.#fault = null;
+    this.#hostField = this.#rejection = null;
     this.#cookies = "";
   }
 
   readonly add = (name: Uint8Array, value: Uint8Array): void => {
-    if (this.#fault !== null || this.isTooLarge) return;
+    if (this.#rejection !== null || this.isTooLarge) return;
     this.#size += name.length + value.length + 4;
     if (this.#size > this.#maxSize) this.isTooLarge = true;
     else if (name[0] === COLON) this.#addPseudo(toText(name), value);
@@ -134,8 +134,8 @@ export class RequestFields {
   };
 
   /**
-   * The head of a request, with its blank line; of one that {@link isTooLarge} as much as was taken.
-   * @throws StreamError when the block is no request's
+   * Returns the request's head with its blank line, or its beginning if it {@link isTooLarge}.
+   * @throws StreamError when the block describes no request
    */
   takeHead(): Uint8Array<ArrayBuffer> {
     this.#check();
@@ -145,7 +145,7 @@ export class RequestFields {
     this.method = method;
     this.path = path;
     this.host = authority ?? this.#hostField ?? "";
-    // A host without a name is what nobody can pass on; whoever asks for it hears of that.
+    // A head needs a host. Users of the request see the empty one.
     const start = `${method} ${path} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
     const end = this.#cookies === "" ? "\r\n" : `cookie: ${this.#cookies}\r\n\r\n`;
     const head = new Uint8Array(start.length + this.#used + end.length);
@@ -155,7 +155,7 @@ export class RequestFields {
     return head;
   }
 
-  /** Whether a Host field names another host than the request. */
+  /** Whether the Host field and `:authority` differ. */
   get hasTwoHosts(): boolean {
     return this.#hostField !== null && this.#hostField !== this.host;
   }
@@ -167,7 +167,7 @@ export class RequestFields {
   }
 
   #check(): void {
-    if (this.#fault !== null) throw new StreamError(ErrorCode.protocol, this.#fault);
+    if (this.#rejection !== null) throw new StreamError(ErrorCode.protocol, this.#rejection);
   }
 
   /**
@@ -181,7 +181,7 @@ export class RequestFields {
     return this.#need(":authority", "localhost:0");
   }
 
-  /** @param passedOver what stands for one that did not fit */
+  /** @param passedOver the value for an ignored field */
   #need(name: Pseudo, passedOver: string): string {
     const value = this.#pseudo.get(name) ?? (this.isTooLarge ? passedOver : "");
     if (value === "") throw new StreamError(ErrorCode.protocol, `no ${name}`);
@@ -189,20 +189,20 @@ export class RequestFields {
   }
 
   #addPseudo(name: string, value: Uint8Array): void {
-    if (this.#isTrailers || this.#hasFields) this.#fault = `${name} where fields are`;
-    else if (!PSEUDO.has(name) || this.#pseudo.has(name)) this.#fault = `${name} is unknown, or comes twice`;
-    else if (!isValue(value)) this.#fault = `a value of ${name} that is none`;
+    if (this.#isTrailers || this.#hasFields) this.#rejection = `${name} after other fields`;
+    else if (!PSEUDO.has(name) || this.#pseudo.has(name)) this.#rejection = `${name} is unknown or repeated`;
+    else if (!isValue(value)) this.#rejection = `an invalid value for ${name}`;
     else this.#pseudo.set(name, toText(value));
   }
 
   #addField(name: Uint8Array, value: Uint8Array): void {
     this.#hasFields = true;
-    if (!isName(name) || !isValue(value)) return void (this.#fault = "a field that is none");
+    if (!isName(name) || !isValue(value)) return void (this.#rejection = "an invalid field");
     const text = SPECIAL_SIZES.has(name.length) ? toText(name) : "";
     if (OF_THE_CONNECTION.has(text) || (text === "te" && toText(value).toLowerCase() !== "trailers")) {
-      this.#fault = `a field ${text}`;
+      this.#rejection = `a field ${text}`;
     } else if (text === "host" && !this.#isTrailers) {
-      if (this.#hostField !== null && this.#hostField !== toText(value)) this.#fault = "two hosts";
+      if (this.#hostField !== null && this.#hostField !== toText(value)) this.#rejection = "two hosts";
       this.#hostField = toText(value);
     } else if (text === "cookie") {
       // RFC 9113, section 8.2.3.
@@ -225,13 +225,13 @@ export class RequestFields {
   }
 }
 
-/** Lengths of the names that are not just passed on: connection, host, te, cookie, upgrade, ... */
+/** Lengths of the names that need a check: connection, host, te, cookie, upgrade and others. */
 const SPECIAL_SIZES: ReadonlySet<number> = new Set([...OF_THE_CONNECTION, "host", "te", "cookie"].map((n) => n.length));
 
-/** What {@link RequestFields} is told a list may be at most, for SETTINGS. */
+/** Returns MAX_HEADER_LIST_SIZE for limits in HTTP/1.1 form. */
 export const listSizeOf = (maxHeadBytes: number, maxFields: number): number => maxHeadBytes + maxFields * PER_FIELD;
 
-/** A token without capitals (RFC 9113, section 8.2.1). */
+/** Returns whether a name is a token without capitals (RFC 9113, section 8.2.1). */
 function isName(name: Uint8Array): boolean {
   for (let at = 0; at < name.length; at++) {
     const byte = name[at];
@@ -240,7 +240,7 @@ function isName(name: Uint8Array): boolean {
   return name.length > 0;
 }
 
-/** No control bytes, and no white space around it. */
+/** Returns whether a value has no control bytes and no surrounding white space. */
 function isValue(value: Uint8Array): boolean {
   for (let at = 0; at < value.length; at++) if (VALUE_BYTES[value[at]] === 0) return false;
   return !isSpace(value[0]) && !isSpace(value[value.length - 1]);
@@ -248,7 +248,7 @@ function isValue(value: Uint8Array): boolean {
 
 const isSpace = (byte: number | undefined) => byte === SPACE || byte === TAB;
 
-/** A character a byte. */
+/** Converts each byte to a character. */
 function toText(bytes: Uint8Array): string {
   return decodeLatin1(bytes, 0, bytes.length);
 }

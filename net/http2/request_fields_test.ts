@@ -18,7 +18,7 @@ const AUTHORITY: Field = [":authority", "a.test"];
 const LINE = [METHOD, SCHEME, PATH, AUTHORITY];
 const headOf = (list: readonly Field[]) => Buffer.from(gather(list).takeHead()).toString("latin1");
 
-Deno.test("RequestFields: a head is as it would have come over HTTP/1.1", () => {
+Deno.test("RequestFields: a head has the form of HTTP/1.1", () => {
   const list: Field[] = [...LINE, ["x-a", "1"], ["x-a", ""], ["x-latin", "caf\xe9"], ["te", "Trailers"]];
   equal(
     headOf(list),
@@ -26,7 +26,7 @@ Deno.test("RequestFields: a head is as it would have come over HTTP/1.1", () => 
   );
 });
 
-Deno.test("RequestFields: cookies are one, and a host may be a field", () => {
+Deno.test("RequestFields: cookie fields are joined, and a host may be a field", () => {
   equal(
     headOf([METHOD, SCHEME, PATH, ["cookie", "a=1"], ["host", "b.test"], ["cookie", "b=2"], ["x-b", "2"]]),
     "GET /a?b HTTP/1.1\r\nhost: b.test\r\nx-b: 2\r\ncookie: a=1; b=2\r\n\r\n",
@@ -40,14 +40,14 @@ Deno.test("RequestFields: cookies are one, and a host may be a field", () => {
   equal(same.hasTwoHosts, false);
 });
 
-const FAULTS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
+const MALFORMED: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["no method", [SCHEME, PATH]],
   ["no scheme", [METHOD, PATH]],
   ["no path", [METHOD, SCHEME]],
   ["an empty path", [METHOD, SCHEME, [":path", ""]]],
   ["two methods", [METHOD, ...LINE]],
-  ["what stands for a status", [...LINE, [":status", "200"]]],
-  ["a path behind fields", [METHOD, SCHEME, ["x-a", "1"], PATH]],
+  ["a status", [...LINE, [":status", "200"]]],
+  ["a path after fields", [METHOD, SCHEME, ["x-a", "1"], PATH]],
   ["capitals in a name", [...LINE, ["X-a", "1"]]],
   ["no name", [...LINE, ["", "1"]]],
   ["a colon in a name", [...LINE, ["x:a", "1"]]],
@@ -58,7 +58,7 @@ const FAULTS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["NUL in a value", [...LINE, ["x-a", "1\0"]]],
   ["NUL in a cookie", [...LINE, ["cookie", "a=\0"]]],
   ["space before a value", [...LINE, ["x-a", " 1"]]],
-  ["space behind a value", [...LINE, ["x-a", "1\t"]]],
+  ["space after a value", [...LINE, ["x-a", "1\t"]]],
   ["two hosts", [METHOD, SCHEME, PATH, ["host", "a"], ["host", "b"]]],
   ["connection", [...LINE, ["connection", "close"]]],
   ["keep-alive", [...LINE, ["keep-alive", "1"]]],
@@ -72,13 +72,13 @@ const FAULTS: readonly (readonly [name: string, fields: readonly Field[]])[] = [
   ["te other than trailers", [...LINE, ["te", "gzip"]]],
 ];
 
-for (const [name, fields] of FAULTS) {
-  Deno.test(`RequestFields: ${name} is a fault of the stream`, () => {
+for (const [name, fields] of MALFORMED) {
+  Deno.test(`RequestFields: ${name} is a stream error`, () => {
     throws(() => gather(fields).takeHead(), StreamError);
   });
 }
 
-Deno.test("RequestFields: trailers are field lines, without what stands for a request's line", () => {
+Deno.test("RequestFields: trailers are field lines and have no pseudo-header fields", () => {
   const fields = gather([["x-sum", "3"], ["x-b", "a"]], true);
   equal(Buffer.from(fields.takeTrailers()).toString("latin1"), "x-sum: 3\r\nx-b: a\r\n");
   throws(() => gather([[":path", "/"]], true).takeTrailers(), StreamError);
@@ -91,7 +91,7 @@ Deno.test("RequestFields: trailers that change a checked request are dropped", (
   equal(Buffer.from(fields.takeTrailers()).toString("latin1"), "x-sum: 3\r\n");
 });
 
-Deno.test("RequestFields: of a head that is too large the beginning is taken, at the exact edge of the limit", () => {
+Deno.test("RequestFields: a head that exceeds the limit by one byte keeps its beginning", () => {
   const size = LINE.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
   const fits: Field = ["x-a", "v".repeat(1000 - size - 7)];
   equal(gather([...LINE, fits], false, 1000).isTooLarge, false);

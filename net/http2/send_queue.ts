@@ -6,20 +6,20 @@ import type { Stream } from "./stream.ts";
 const MAX_WAITING = 16 * 1024;
 const NOTHING = new Uint8Array(0);
 
-/** The two signals of a send queue. */
+/** The signals that a send queue gives. */
 export interface SendQueueOptions {
   /** Called when frames wait to be written. */
   onReady(): void;
-  /** Called when the last frame of a stream's response was queued. */
+  /** Called when a stream's last frame was queued. */
   onStreamEnd(stream: Stream): void;
 }
 
 /**
- * Collects the frames of one connection into writes. DATA follows the windows, one frame of each stream in turn; control
- * frames precede it. The driver calls {@link take}, writes the bytes and calls {@link wrote}.
+ * Collects frames into writes. DATA follows the windows, one frame from each stream in turn; control frames precede it. The
+ * driver calls {@link take}, writes the bytes and calls {@link wrote}.
  */
 export class SendQueue {
-  /** The window of a new stream, from the client's SETTINGS. */
+  /** The first window for each new stream, from the client's SETTINGS. */
   initialWindow: number = FIRST_WINDOW;
   /** DATA bytes that the client accepts on the connection. */
   window: number = FIRST_WINDOW;
@@ -31,7 +31,7 @@ export class SendQueue {
   #taken: Uint8Array<ArrayBuffer> = NOTHING;
   /** Streams that have bytes and a window for them. */
   #queue: Stream[] = [];
-  /** Resolves the writes whose last bytes are in {@link #buffer}, and those of {@link #taken}. */
+  /** Callbacks for finished writes: in {@link #buffer}, and in {@link #taken}. */
   #copied: (() => void)[] = [];
   #copiedTaken: (() => void)[] = [];
   #isClosed = false;

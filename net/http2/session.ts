@@ -26,17 +26,17 @@ const LINGER_SECONDS = 2;
 const LINGER_BYTES = 1024 * 1024;
 const ENCODER = new TextEncoder();
 
-/** Limits of a session. */
+/** Session limits. */
 export interface SessionLimits {
-  /** Bytes of a request's head. */
+  /** Largest request head in bytes. */
   maxHeadBytes: number;
-  /** Fields of a request's head. */
+  /** Most fields in a request head. */
   maxFields: number;
   /** Seconds for the preface, and for a field block from its first frame to its last. */
   headSeconds: number;
 }
 
-/** The effects of a session. Its driver performs them. */
+/** The effects that a session requests from its driver. */
 export interface SessionDriver extends Pick<StreamsOwner, "openStream" | "startStream" | "onChange"> {
   /** Reports that {@link Session.output} has bytes to write. */
   onReady(): void;
@@ -47,8 +47,8 @@ export interface SessionDriver extends Pick<StreamsOwner, "openStream" | "startS
 }
 
 /**
- * The rules of an HTTP/2 server session (RFC 9113), without I/O or a clock: received bytes, commands and the time go in,
- * frames in {@link output} and calls of the {@link SessionDriver} come out. `states.ts` has the states.
+ * The rules for an HTTP/2 server session (RFC 9113), without I/O or a clock. Received bytes, commands and the time go in;
+ * frames in {@link output} and calls to the {@link SessionDriver} come out. `states.ts` has the states.
  */
 export class Session {
   /** Frames to write. */
@@ -90,12 +90,12 @@ export class Session {
     return this.streams.isPaused;
   }
 
-  /** Bytes of the incomplete frame, its head included; 0 if its head is incomplete. */
+  /** Size of the incomplete frame with its head, in bytes; 0 if the head is incomplete. */
   get frameSize(): number {
     return this.#reader.frameSize;
   }
 
-  /** Sends this side's SETTINGS and the window of the connection. */
+  /** Sends SETTINGS and the connection window. */
   start(): void {
     const payload = new Uint8Array(2 * SETTING_SIZE), { maxHeadBytes, maxFields } = this.#limits;
     payload[1] = Setting.maxConcurrentStreams;
@@ -169,7 +169,7 @@ export class Session {
     }
   }
 
-  /** Applies an event of the lifetime and performs its effect. */
+  /** Applies a lifetime event and performs its effect. */
   #apply(event: LifeEvent, error?: ConnectionError): void {
     const { next, effect } = LIFE[this.#state][event];
     this.#state = next;

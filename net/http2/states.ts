@@ -1,7 +1,7 @@
 /**
  * The HTTP/2 states as tables. A session is three small machines: the input decides which frame may come next, the
- * lifetime decides whether requests still begin, and each stream has the states of RFC 9113, section 5.1. Every state
- * has exactly one row for every event, so no input leaves the tables. `states_test.ts` walks each row.
+ * lifetime decides whether requests still begin, and each stream follows RFC 9113, section 5.1. Every state has exactly
+ * one row for every event, so no input leaves the tables. `states_test.ts` walks each row.
  */
 
 /** One row: the state, the events, the next state and the effect. */
@@ -13,12 +13,12 @@ export interface Transition<State, Effect> {
   readonly effect: Effect;
 }
 
-/** A table that is ready for lookups. One object per transition exists, so a lookup allocates nothing. */
+/** A table for lookups. Each transition is one object, so a lookup allocates nothing. */
 export type Table<State extends string, Event extends string, Effect> = Readonly<
   Record<State, Readonly<Record<Event, Transition<State, Effect>>>>
 >;
 
-/** States of the input: which frame may come next. */
+/** Input states: they decide which frame may come next. */
 export type InputState =
   /** The client preface is incomplete. */
   | "preface"
@@ -30,7 +30,7 @@ export type InputState =
   | "block"
   /** Received bytes are counted and dropped. */
   | "discard";
-/** Events of the input. `finish` means that this side sends nothing more. */
+/** Input events. `finish`: this side sends no more frames. */
 export type InputEvent =
   | "prefaceEnd"
   | "settings"
@@ -45,7 +45,7 @@ export type InputEffect = "take" | "reject" | "drop";
 
 const FRAMES = ["settings", "headers", "headersPart", "continuation", "continuationEnd", "otherFrame"] as const;
 
-/** The rows of the input. */
+/** The input rows. */
 export const INPUT_ROWS: readonly Row<InputState, InputEvent, InputEffect>[] = [
   ["preface", ["prefaceEnd"], "settings", "take"],
   ["preface", FRAMES, "discard", "reject"],
@@ -65,17 +65,17 @@ export const INPUT_ROWS: readonly Row<InputState, InputEvent, InputEffect>[] = [
   ["discard", ["prefaceEnd", ...FRAMES, "finish"], "discard", "drop"],
 ];
 
-/** States of the lifetime. */
+/** Lifetime states. */
 export type LifeState =
   /** Requests begin. */
   | "open"
   /** GOAWAY was sent: running streams finish, and new ones are refused. */
   | "draining"
-  /** Everything was sent: this side closes its direction and waits for the client. */
+  /** All frames were sent: this side closes its direction and waits for the client. */
   | "finishing"
   /** The connection has ended. */
   | "closed";
-/** Events of the lifetime. `idle`: the last stream has ended. `failure`: a connection error. */
+/** Lifetime events. `idle`: the last stream has ended. `failure`: a connection error. */
 export type LifeEvent = "request" | "retire" | "idle" | "failure" | "close";
 /**
  * `begin`/`refuse`: open the stream or refuse it. `goAway`: announce the end. `finish`: close this direction once all
@@ -83,7 +83,7 @@ export type LifeEvent = "request" | "retire" | "idle" | "failure" | "close";
  */
 export type LifeEffect = "begin" | "refuse" | "goAway" | "finish" | "abort" | "release" | "none";
 
-/** The rows of the lifetime. */
+/** The lifetime rows. */
 export const LIFE_ROWS: readonly Row<LifeState, LifeEvent, LifeEffect>[] = [
   ["open", ["request"], "open", "begin"],
   ["open", ["retire"], "draining", "goAway"],
@@ -103,11 +103,11 @@ export const LIFE_ROWS: readonly Row<LifeState, LifeEvent, LifeEffect>[] = [
 ];
 
 /**
- * States of a stream (RFC 9113, section 5.1). This side pushes nothing, so the reserved states do not occur. "closed" has
- * two forms, because the client may still send frames for a stream that this side reset.
+ * Stream states (RFC 9113, section 5.1). The reserved states do not occur, because this side never pushes. "closed" has two
+ * forms, because the client may still send frames for a stream that this side reset.
  */
 export type StreamState = "idle" | "open" | "halfClosedLocal" | "halfClosedRemote" | "closed" | "reset";
-/** Events of a stream: received frames, where `End` is the END_STREAM flag, and the two ways in which this side ends. */
+/** Stream events: received frames, where `End` is the END_STREAM flag, and the last frames that this side sends. */
 export type StreamEvent =
   | "headers"
   | "headersEnd"
@@ -118,7 +118,7 @@ export type StreamEvent =
   | "sentEnd"
   | "sentReset";
 /**
- * `request`, `body`, `trailers`, `cancel` and `credit` reach the stream, `ignore` nobody. `sent`: the response is
+ * `request`, `body`, `trailers`, `cancel` and `credit` reach the stream; `ignore` has no effect. `sent`: the response is
  * complete. `abort`: the stream ends before its time. The other effects are errors: `protocolError` and `streamClosed`
  * end the session, `malformed` and `afterEnd` end the stream.
  */
@@ -136,7 +136,7 @@ export type StreamEffect =
   | "malformed"
   | "afterEnd";
 
-/** The rows of a stream. */
+/** The stream rows. */
 export const STREAM_ROWS: readonly Row<StreamState, StreamEvent, StreamEffect>[] = [
   ["idle", ["headers"], "open", "request"],
   ["idle", ["headersEnd"], "halfClosedRemote", "request"],
@@ -170,11 +170,11 @@ export const STREAM_ROWS: readonly Row<StreamState, StreamEvent, StreamEffect>[]
   ["reset", ["rstStream", "windowUpdate", "sentEnd", "sentReset"], "reset", "ignore"],
 ];
 
-/** The input as a table. */
+/** The input table. */
 export const INPUT: Table<InputState, InputEvent, InputEffect> = compile(INPUT_ROWS);
-/** The lifetime as a table. */
+/** The lifetime table. */
 export const LIFE: Table<LifeState, LifeEvent, LifeEffect> = compile(LIFE_ROWS);
-/** A stream as a table. */
+/** The stream table. */
 export const STREAM: Table<StreamState, StreamEvent, StreamEffect> = compile(STREAM_ROWS);
 
 /** Builds a table. @throws TypeError when two rows describe the same event */

@@ -1,37 +1,37 @@
 import { FIRST_WINDOW } from "./frames.ts";
 import type { StreamState } from "./states.ts";
 
-/** Largest receive window of a stream in bytes: the connection's window. A window grows while its reader keeps up. */
+/** Largest receive window in bytes, as large as the connection window. A window grows while its reader keeps up. */
 const LARGEST_WINDOW = 1024 * 1024;
 const GROW_BY = 4;
 /** A reader that consumes half a window in this time waits for the window, so the window grows. */
 const GROW_WITHIN_MS = 250;
 const NOTHING = new Uint8Array(0);
 
-/** The user of a stream. The session calls it and never waits for it. */
+/** The receiver of stream events. The session never waits for it. */
 export interface StreamReceiver {
   /**
    * Receives body bytes, which are valid during the call only.
-   * @param size flow-control bytes of the frame, padding included
+   * @param size flow-control bytes, padding included
    * @param end no more body follows
    * @throws StreamError to reset the stream
    */
   onData(bytes: Uint8Array, size: number, end: boolean): void;
   /** Receives the trailer section, which ends the body. @throws StreamError to reset the stream */
   onTrailers(lines: Uint8Array<ArrayBuffer>): void;
-  /** Reports that the last frame of the response was queued. */
+  /** Reports that the last response frame was queued. */
   onSent(): void;
-  /** Reports the end of the stream: both directions ended, a reset, or the end of the connection. */
+  /** Reports that the stream ended: both directions, by a reset, or with the connection. */
   onClosed(): void;
   /** Runs once a second: ends the exchange when its client is too slow. */
   onTick(): void;
 }
 
-/** One stream: its state, the window in each direction, and the bytes that wait to be sent. */
+/** One stream: its state, its two windows and its unsent bytes. */
 export class Stream {
   readonly id: number;
   state: StreamState = "idle";
-  /** The user, which exists from the request's HEADERS on. */
+  /** The receiver, which exists after HEADERS. */
   receiver: StreamReceiver | null = null;
   /** Bytes that the client may still send. */
   allowance = FIRST_WINDOW;
@@ -48,7 +48,7 @@ export class Stream {
   written: (() => void) | null = null;
   /** Whether the send queue contains the stream. */
   isQueued = false;
-  /** Seconds in which no byte could be sent. The user counts them. */
+  /** Seconds without a sent byte. The receiver counts them. */
   waited = 0;
   #receiveWindow = FIRST_WINDOW;
   /** Consumed bytes that no WINDOW_UPDATE has returned yet. */
@@ -80,7 +80,7 @@ export class Stream {
   /**
    * Counts consumed body bytes.
    * @param waiting bytes that are received and not consumed yet
-   * @returns the increment of a WINDOW_UPDATE, or 0 while it is too small to send
+   * @returns the increment for a WINDOW_UPDATE, or 0 while it is too small to send
    */
   consume(bytes: number, waiting: number, now: number): number {
     this.#unacknowledged += bytes;

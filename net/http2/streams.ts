@@ -7,26 +7,26 @@ import { Stream, type StreamReceiver } from "./stream.ts";
 
 /** Streams that one client may have open. */
 export const MAX_STREAMS = 200;
-/** Body bytes that may arrive on a connection before a stream's user reads. Streams have smaller windows. */
+/** The connection window: body bytes that may arrive before a handler reads. Streams have smaller windows. */
 export const CONNECTION_WINDOW = 1024 * 1024;
 /** Requests that begin before other connections get a turn. */
 const MAX_BEGUN = 16;
-/** Streams reset by this side for which frames may still arrive. The session remembers the newest. */
+/** Streams that this side reset and that may still get frames. Only the newest are stored. */
 const MAX_RESET = 256;
 
-/** The fields of the block that is read now. One object serves all sessions, because each block is read at once. */
+/** The fields in the current block. One object serves all sessions, because decoding a block is synchronous. */
 const fields = new RequestFields();
 
 /** The session as its streams see it. */
 export interface StreamsOwner {
   readonly output: SendQueue;
   readonly flood: Flood;
-  /** Bytes of a request's head. */
+  /** Largest request head in bytes. */
   readonly maxHeadBytes: number;
   /** Whether the session accepts another request. */
   acceptsRequest(): boolean;
   /**
-   * Creates the user of a new stream.
+   * Creates the receiver for a new stream.
    * @param fields the request's fields, valid during the call only
    * @throws StreamError when they describe no request
    */
@@ -39,7 +39,7 @@ export interface StreamsOwner {
   onIdle(): void;
 }
 
-/** The streams of one session: their states, their field blocks and all flow control. */
+/** All streams in a session: states, field blocks and flow control. */
 export class Streams {
   readonly #owner: StreamsOwner;
   readonly #output: SendQueue;
@@ -47,7 +47,7 @@ export class Streams {
   readonly #streams = new Map<number, Stream>();
   /** Streams that the current bytes began. */
   readonly #begun: Stream[] = [];
-  /** Identifiers of streams that this side reset, oldest first. */
+  /** Identifiers of reset streams, oldest first. */
   readonly #reset = new Set<number>();
   /** The highest stream identifier, 0 before the first stream. */
   lastId = 0;
@@ -57,7 +57,7 @@ export class Streams {
   #begunCount = 0;
   #canceledCount = 0;
   #allowance = CONNECTION_WINDOW;
-  /** Consumed bytes that no WINDOW_UPDATE of the connection has returned yet. */
+  /** Consumed bytes that no WINDOW_UPDATE has returned yet. */
   #unacknowledged = 0;
 
   constructor(owner: StreamsOwner) {
@@ -80,7 +80,7 @@ export class Streams {
     return this.#canceledCount > MAX_BEGUN / 2;
   }
 
-  /** Begins a round: one call of the session with received bytes. */
+  /** Begins a round: one call with received bytes. */
   startRound(now: number): void {
     this.#begunCount = 0;
     this.now = now;
@@ -106,7 +106,7 @@ export class Streams {
     for (const { receiver } of this.#streams.values()) receiver?.onTick();
   }
 
-  /** Queues a field block of a response. @param end no body follows */
+  /** Queues a response field block. @param end no body follows */
   sendBlock(stream: Stream, block: Uint8Array, end: boolean): void {
     this.#output.putBlock(stream.id, block, end);
     if (end) this.endResponse(stream);
@@ -114,7 +114,7 @@ export class Streams {
 
   /**
    * Returns consumed body bytes to the windows of a stream and the connection.
-   * @param waiting bytes of the stream that are received and not consumed yet
+   * @param waiting stream bytes that are received and not consumed yet
    */
   consume(stream: Stream, bytes: number, waiting: number, now: number): void {
     const more = stream.canReceive ? stream.consume(bytes, waiting, now) : 0;
@@ -172,7 +172,7 @@ export class Streams {
     this.#applyToStream(id, "rstStream", "RST_STREAM");
   }
 
-  /** Processes a WINDOW_UPDATE frame of a stream or, with identifier 0, of the connection. */
+  /** Processes a WINDOW_UPDATE frame for a stream or, with identifier 0, for the connection. */
   onWindowUpdate(id: number, bytes: Uint8Array, start: number, end: number): void {
     if (end - start !== 4) throw new ConnectionError(ErrorCode.frameSize, "WINDOW_UPDATE has another size");
     const more = readU31(bytes, start), output = this.#output;
@@ -202,7 +202,7 @@ export class Streams {
     }
   }
 
-  /** Ends the stream of a frame that caused a stream error. */
+  /** Ends a stream after a stream error. */
   onStreamError(id: number, code: ErrorCode): void {
     const stream = this.#streams.get(id);
     if (stream === undefined) this.#sendReset(id, code);

@@ -1,26 +1,26 @@
 import { decodeHuffman, sizeOfDecoded } from "./huffman.ts";
 import { STATIC_TABLE, type TableField } from "./static_table.ts";
 
-/** A field block that breaks RFC 7541: nothing behind it on the connection can be read. */
+/** A field block that violates RFC 7541. No later block on the connection can be decoded. */
 export class HpackError extends Error {
   override name = "HpackError";
 }
 
-/** Told of a block's fields in their order. The bytes are good during the call only. */
+/** Receives the fields of a block in their order. The bytes are valid during the call only. */
 export type OnField = (name: Uint8Array, value: Uint8Array) => void;
 
-/** What a field costs in the table besides its bytes (RFC 7541, section 4.1). */
+/** Size of a table entry apart from its bytes (RFC 7541, section 4.1). */
 const OVERHEAD = 32;
-/** No integer needs more: lengths are those of bytes that are here, and indexes those of some hundred fields. */
+/** The largest useful integer: lengths refer to received bytes, indexes to a few hundred fields. */
 const MAX_INTEGER = 2 ** 28;
 
-/** Reads the field blocks of one connection, which must come in their order: each may change what the next ones mean. */
+/** Decodes the field blocks of one connection in their order, because each may change the meaning of later ones. */
 export class HpackDecoder {
-  /** What the peer was told that the dynamic table may hold, in bytes. */
+  /** Largest dynamic table in bytes, as announced to the peer. */
   readonly #allowed: number;
   #maxSize: number;
   #size = 0;
-  /** The dynamic table, the field that came last at the end. */
+  /** The dynamic table with the newest field at the end. */
   readonly #fields: TableField[] = [];
   #bytes: Uint8Array = NOTHING;
   #at = 0;
@@ -28,14 +28,14 @@ export class HpackDecoder {
   #scratch = NOTHING;
   #used = 0;
 
-  /** @param tableSize what the peer may have the dynamic table hold, in bytes; 4096 where it is told of nothing else */
+  /** @param tableSize largest dynamic table in bytes; 4096 unless another size was announced */
   constructor(tableSize = 4096) {
     this.#allowed = this.#maxSize = tableSize;
   }
 
   /**
-   * Reads the block `bytes[start, end)`, which is whole.
-   * @throws HpackError; the connection is of no use then
+   * Decodes the complete block `bytes[start, end)`.
+   * @throws HpackError, after which the connection must end
    */
   decode(bytes: Uint8Array, start: number, end: number, onField: OnField): void {
     this.#bytes = bytes;
@@ -48,7 +48,7 @@ export class HpackDecoder {
     while (this.#at < end) {
       const first = bytes[this.#at];
       if ((first & 0xe0) === 0x20) {
-        if (!isFirst) throw new HpackError("a table size behind a field");
+        if (!isFirst) throw new HpackError("a table size after a field");
         this.#resize(this.#readInteger(0x1f));
         continue;
       }
@@ -65,7 +65,7 @@ export class HpackDecoder {
       if (isKept) this.#keep(name, value);
     }
     this.#bytes = NOTHING;
-    // What a long block needed is not held by a connection that is idle.
+    // An idle connection keeps no large buffer.
     if (this.#scratch.length > KEPT_SCRATCH) this.#scratch = NOTHING;
   }
 
@@ -87,7 +87,7 @@ export class HpackDecoder {
     const size = name.length + value.length + OVERHEAD;
     this.#evict(Math.max(0, this.#maxSize - size));
     if (size > this.#maxSize) return;
-    // One piece of memory for both, as what they are read from is used again.
+    // A copy, because the source buffer is used again. One buffer holds both.
     const both = new Uint8Array(name.length + value.length);
     both.set(name);
     both.set(value, name.length);
@@ -95,7 +95,7 @@ export class HpackDecoder {
     this.#size += size;
   }
 
-  /** Drops the oldest until the table holds no more than `size` bytes. */
+  /** Drops the oldest fields until the table has at most `size` bytes. */
   #evict(size: number): void {
     let dropped = 0;
     for (; this.#size > size; dropped++) {
@@ -105,7 +105,7 @@ export class HpackDecoder {
     if (dropped > 0) this.#fields.splice(0, dropped);
   }
 
-  /** An integer whose first bits are those of `mask` (RFC 7541, section 5.1). */
+  /** Reads an integer whose first bits are in `mask` (RFC 7541, section 5.1). */
   #readInteger(mask: number): number {
     let value = this.#next() & mask;
     if (value < mask) return value;
@@ -122,15 +122,15 @@ export class HpackDecoder {
     return this.#bytes[this.#at++];
   }
 
-  /** A text (RFC 7541, section 5.2). */
+  /** Reads a string (RFC 7541, section 5.2). */
   #readText(): Uint8Array {
     const isCoded = (this.#bytes[this.#at] & 0x80) !== 0, length = this.#readInteger(0x7f);
     const start = this.#at, end = start + length;
-    if (end > this.#end) throw new HpackError("a text is cut short");
+    if (end > this.#end) throw new HpackError("a string is cut short");
     this.#at = end;
     if (!isCoded) return this.#bytes.subarray(start, end);
     const from = this.#used, to = decodeHuffman(this.#bytes, start, end, this.#scratch, from);
-    if (to < 0) throw new HpackError("a text is no Huffman code");
+    if (to < 0) throw new HpackError("a string has an invalid Huffman code");
     this.#used = to;
     return this.#scratch.subarray(from, to);
   }

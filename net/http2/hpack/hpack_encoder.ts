@@ -1,10 +1,10 @@
 /**
- * Writes field blocks that name no table but the static one and keep nothing (RFC 7541, section 6.2.2): whoever writes
- * them remembers nothing of a connection, and no field's length tells of another's.
+ * Encodes fields with the static table only and stores none (RFC 7541, section 6.2.2). The encoder needs no state for a
+ * connection, and no encoded length reveals another field.
  */
 
 const SPACE = 0x20, TAB = 0x09;
-/** Indexes of the static table that stand for a whole field. */
+/** Static table indexes for complete status fields. */
 const STATUSES: ReadonlyMap<number, number> = new Map([
   [200, 8],
   [204, 9],
@@ -14,14 +14,14 @@ const STATUSES: ReadonlyMap<number, number> = new Map([
   [404, 13],
   [500, 14],
 ]);
-/** The first of them, by its name alone. */
+/** Static table index for the name alone. */
 const STATUS_NAME = 8;
-/** What {@link writeStatus} writes at most. */
+/** Bytes that {@link writeStatus} writes at most. */
 export const STATUS_SIZE = 5;
-/** What {@link writeField} writes besides name and value at most. */
+/** Bytes that {@link writeField} writes at most, apart from name and value. */
 export const FIELD_OVERHEAD = 13;
 
-/** Writes the pseudo-header field of an answer at `at`. @returns the offset behind it */
+/** Writes the `:status` of a response at `at`. @returns the offset after it */
 export function writeStatus(to: Uint8Array, at: number, status: number): number {
   const index = STATUSES.get(status);
   if (index !== undefined) {
@@ -37,8 +37,8 @@ export function writeStatus(to: Uint8Array, at: number, status: number): number 
 }
 
 /**
- * Writes a field of `from` at `at`, its name `from[nameStart, nameEnd)` in lower case and its value without the white space
- * around it. @returns the offset behind it
+ * Writes a field at `at`: the name `from[nameStart, nameEnd)` in lower case and the value without surrounding white space.
+ * @returns the offset after the field
  */
 export function writeField(
   to: Uint8Array,
@@ -64,7 +64,7 @@ export function writeField(
 
 const isSpace = (byte: number) => byte === SPACE || byte === TAB;
 
-/** The length of a text that is not coded (RFC 7541, section 5.1). */
+/** Writes the length of a plain string (RFC 7541, section 5.1). */
 function writeLength(to: Uint8Array, at: number, length: number): number {
   if (length < 0x7f) {
     to[at++] = length;

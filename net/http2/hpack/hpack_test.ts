@@ -5,7 +5,7 @@ import { FIELD_OVERHEAD, HpackDecoder, HpackError, STATUS_SIZE, writeField, writ
 
 const toText = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
 
-/** The fields of a block in hexadecimal digits, a line each. */
+/** Decodes a hexadecimal block and returns one line for each field. */
 function decode(decoder: HpackDecoder, hex: string): string[] {
   const bytes = Buffer.from(hex.replaceAll(" ", ""), "hex"), lines: string[] = [];
   decoder.decode(bytes, 0, bytes.length, (name, value) => lines.push(`${toText(name)}: ${toText(value)}`));
@@ -43,11 +43,11 @@ Deno.test("HpackDecoder drops the oldest fields of a small table, as in RFC 7541
     "content-encoding: gzip",
     "set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1",
   ]);
-  // Those of the first block are gone: there are three, and this is the fourth.
+  // The table has three fields, and this index refers to a fourth.
   throws(() => decode(decoder, "c1"), HpackError);
 });
 
-/** All bytes in their order, as another implementation codes them. */
+/** All bytes in order, encoded by another implementation. */
 const ALL_BYTES =
   "ffc7fffd8fffffe2fffffe3fffffe4fffffe5fffffe6fffffe7fffffe8ffffeafffffff3fffffa7fffffabffffffdfffffeb" +
   "fffffecfffffedfffffeefffffefffffff0ffffff1ffffff2fffffffbfffffcffffffd3fffffd7fffffdbfffffdffffffe3f" +
@@ -64,7 +64,7 @@ const ALL_BYTES =
 
 Deno.test("HpackDecoder knows the Huffman code of every byte", () => {
   const coded = ALL_BYTES.length / 2;
-  // A name of one byte, and a length of two bytes more than its prefix holds.
+  // A name with one byte, and a length that needs two more bytes than its prefix.
   const length = Buffer.of(0xff, (coded - 127) & 0x7f | 0x80, (coded - 127) >> 7).toString("hex");
   const [line] = decode(new HpackDecoder(), `000161${length}${ALL_BYTES}`);
   equal(line, `a: ${String.fromCharCode(...Array(256).keys())}`);
@@ -72,16 +72,16 @@ Deno.test("HpackDecoder knows the Huffman code of every byte", () => {
 
 const MALFORMED: readonly (readonly [name: string, hex: string])[] = [
   ["index 0", "80"],
-  ["an index that nothing has", "be"],
+  ["an index without a field", "be"],
   ["an index far beyond", "ffffffff7f"],
   ["an integer without end", "ffffffffffffffffffffff"],
-  ["a text that is cut short", "0003612e"],
+  ["a string that is cut short", "0003612e"],
   ["a field without a value", "000161"],
   ["a table larger than allowed", "3fe21f"],
-  ["a table size behind a field", "8220"],
-  ["padding of a whole byte", "00016181ff"],
-  ["padding of zeros", "0001618118"],
-  ["the end of a text in it", "00016184ffffffff"],
+  ["a table size after a field", "8220"],
+  ["a whole byte as padding", "00016181ff"],
+  ["zeros as padding", "0001618118"],
+  ["an end-of-string code", "00016184ffffffff"],
 ];
 
 for (const [name, hex] of MALFORMED) {
@@ -90,7 +90,7 @@ for (const [name, hex] of MALFORMED) {
   });
 }
 
-Deno.test("HpackDecoder takes a smaller table, keeps nothing that does not fit, and grows it again", () => {
+Deno.test("HpackDecoder accepts a smaller table, stores no field that is too large, and grows the table again", () => {
   const decoder = new HpackDecoder();
   const field = "40 0161 0162";
   deepEqual(decode(decoder, `${field} be`), ["a: b", "a: b"]);
@@ -100,7 +100,7 @@ Deno.test("HpackDecoder takes a smaller table, keeps nothing that does not fit, 
   deepEqual(decode(decoder, `20 3fe11f ${field} be`), ["a: b", "a: b"]);
 });
 
-Deno.test("HpackDecoder: whatever comes, it reads fields or says that it cannot", () => {
+Deno.test("HpackDecoder: any bytes are either decoded or rejected", () => {
   const decoder = new HpackDecoder();
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
@@ -110,14 +110,14 @@ Deno.test("HpackDecoder: whatever comes, it reads fields or says that it cannot"
       } catch (error) {
         ok(error instanceof HpackError);
       }
-      // A byte may stand for a field of the table, which has 4096 bytes at most.
+      // One byte may refer to a table field with up to 4096 bytes.
       ok(size <= bytes.length * 4096);
     }),
     { numRuns: 2000 },
   );
 });
 
-Deno.test("HpackDecoder: a table of ten thousand fields that come and go costs no more for each", () => {
+Deno.test("HpackDecoder: ten thousand replaced fields cost the same time each", () => {
   const decoder = new HpackDecoder();
   const block = Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.of(0x40, 0, 0)));
   let count = 0;
@@ -125,7 +125,7 @@ Deno.test("HpackDecoder: a table of ten thousand fields that come and go costs n
   equal(count, 10_000);
 });
 
-Deno.test("what is written is read again, names in lower case and values without the space around them", () => {
+Deno.test("written fields are decoded again, with names in lower case and trimmed values", () => {
   const token = fc.stringMatching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}$/);
   const value = fc.stringMatching(/^[\x21-\x7e\x80-\xff]{0,400}$/), space = fc.stringMatching(/^[ \t]{0,3}$/);
   fc.assert(

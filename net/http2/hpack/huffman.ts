@@ -1,6 +1,6 @@
-/** Huffman's coding of HPACK (RFC 7541, appendix B). Codes are canonical, so that their lengths say all. */
+/** The Huffman code in HPACK (RFC 7541, appendix B). Codes are canonical: their lengths define them. */
 
-/** Bits of each byte's code. Behind them comes the end of a text, of 30 bits, which must never be sent. */
+/** Bits in the code for each byte. The end-of-string code has 30 bits and must never be sent. */
 // deno-fmt-ignore
 const LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -22,9 +22,9 @@ const LENGTHS: readonly number[] = [
 ];
 
 /**
- * Tables of 256 entries, one behind the other: what the next eight bits mean, in the first one at the start of a code. An
- * entry is 0 where there is no such code, `1 | byte << 1 | bits << 9` where one ends with so many of them, and else the
- * place of the table that knows more, doubled.
+ * Consecutive tables with 256 entries, indexed by the next eight bits. The first table is for the start of a code. An entry
+ * is 0 for no code, `1 | byte << 1 | bits << 9` for a code that ends after `bits` bits, and otherwise twice the offset of
+ * the table for the bits that follow.
  */
 const TABLES = createTables();
 
@@ -52,12 +52,12 @@ function createTables(): Int32Array {
 }
 
 /**
- * Decodes `from[start, end)` into `to`, from `at` on. A byte's code has five bits at least: so much room must be there.
- * @returns the offset behind the text in `to`, or -1 when these are no codes, or what fills the last byte is not ones
+ * Decodes `from[start, end)` into `to` at the offset `at`. The caller provides {@link sizeOfDecoded} bytes.
+ * @returns the offset after the decoded string, or -1 for an invalid code or invalid padding
  */
 export function decodeHuffman(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number {
   let bits = 0, have = 0, table = 0;
-  /** Of the code that is not whole. */
+  /** Bits of the incomplete code. */
   let begun = 0;
   for (let index = start; index < end; index++) {
     bits = (bits << 8 | from[index]) & 0xffff;
@@ -89,5 +89,5 @@ export function decodeHuffman(from: Uint8Array, start: number, end: number, to: 
   return isFilled ? at : -1;
 }
 
-/** How much room {@link decodeHuffman} needs for `bytes` of codes. */
+/** Returns the bytes that {@link decodeHuffman} may produce. Each code has at least five bits. */
 export const sizeOfDecoded = (bytes: number): number => Math.ceil(bytes * 8 / 5);

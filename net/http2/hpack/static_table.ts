@@ -1,12 +1,12 @@
 import { encodeLatin1 } from "../../http1/mod.ts";
 
-/** Name and value of a field, one character a byte. */
+/** Name and value of a field, one byte for each character. */
 export interface TableField {
   readonly name: Uint8Array;
   readonly value: Uint8Array;
 }
 
-/** The static table (RFC 7541, appendix A); the first field's index is 1. */
+/** The static table (RFC 7541, appendix A). The first index is 1. */
 export const STATIC_TABLE: readonly TableField[] = [
   ":authority",
   ":method GET",
