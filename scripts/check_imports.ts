@@ -56,6 +56,17 @@ const COMPOSED: ReadonlySet<string> = new Set([
   "client/actions",
   "client/expose",
 ]);
+/**
+ * Rooms inside server areas, in rows from top to bottom: a room imports rooms in rows below its own. Rooms joined by "+"
+ * form one room. Files in the area's own folder are outside the rows.
+ */
+const ROOMS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  "server/relay": [["api"], ["management", "visit"], ["session"], ["tunnel"]],
+  "server/captures": [["api"], ["service+replay"], ["receive"]],
+  "server/proxy": [["form"], ["routes"], ["describe+perform+responses"]],
+  "server/accounts": [["forms"], ["better_auth"]],
+  "server/hq": [["account", "admin", "consent", "docs", "start", "views"], ["entry", "tunnels"], ["ui"]],
+};
 const TOOLS_ROW = 0;
 const ENTRY_ROW = 1;
 
@@ -94,7 +105,8 @@ export function findViolations(files: ReadonlyMap<string, string>): string[] {
       continue;
     }
     for (const target of targets) {
-      const reason = checkDirection(unit, target) ?? checkFrontDoor(file, target, files) ?? checkRoom(file, target);
+      const reason = checkDirection(unit, target) ?? checkFrontDoor(file, target, files) ?? checkRoom(file, target) ??
+        checkServerRooms(file, target);
       if (reason !== null) violations.push(`${file}: imports ${target}: ${reason}`);
     }
     for (const specifier of findUntyped(code)) {
@@ -153,6 +165,28 @@ function checkRoom(file: string, target: string): string | null {
   const [side, area, ...rest] = target.split("/");
   const isRoom = side === "client" && rest.length === 1 && file.split("/").length > 3;
   return isRoom && file.startsWith(`client/${area}/`) ? `it is above the room ${dirname(file)}/` : null;
+}
+
+/** Checks the direction between two rooms of one server area by {@link ROOMS}. */
+function checkServerRooms(file: string, target: string): string | null {
+  const area = file.split("/", 2).join("/"), rows = ROOMS[area];
+  if (rows === undefined || !target.startsWith(`${area}/`)) return null;
+  const from = roomOf(file), to = roomOf(target);
+  if (from === null || to === null || from === to) return null;
+  const find = (room: string) => {
+    const row = rows.findIndex((names) => names.some((name) => name.split("+").includes(room)));
+    return { row, name: rows[row]?.find((name) => name.split("+").includes(room)) };
+  };
+  const one = find(from), other = find(to);
+  if (one.row < 0 || other.row < 0) return `${area}/${one.row < 0 ? from : to} is in no row of ROOMS`;
+  if (one.name === other.name || one.row < other.row) return null;
+  return `the room ${to} is ${one.row === other.row ? "in the row of" : "above"} ${from} in ${area}`;
+}
+
+/** Returns the folder of an area's file, or null for a file in the area's own folder. */
+function roomOf(path: string): string | null {
+  const parts = path.split("/");
+  return parts.length > 3 ? parts[2] : null;
 }
 
 function usesDeno(code: string): boolean {
