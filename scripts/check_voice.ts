@@ -44,7 +44,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "net/listener",
   "net/upstream",
   "net/websocket",
-  "the root",
 ]);
 
 const SKIPPED_FOLDER = /^(?:\.|node_modules$|vendor$|testdata$|dist$)/;
