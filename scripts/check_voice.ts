@@ -12,7 +12,6 @@ import { LIMITS, measure, rankSentences, type Rates } from "./_voice_rules.ts";
 
 /** Each is measured alone, so that a good folder cannot hide a bad one. */
 const FOLDERS = [
-  "bench",
   "client",
   "deploy",
   "docs",
@@ -31,7 +30,6 @@ const FIRST_COMMIT = "a31890b";
 
 /** Folders whose prose is not rewritten yet. Only remove entries. */
 const PENDING: ReadonlySet<string> = new Set([
-  "bench",
   "client",
   "client/files",
   "docs",

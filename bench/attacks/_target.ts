@@ -1,11 +1,11 @@
-// The local service that attacks go through to: on our own listener, as one that lets newcomers wait would be measured
-// with the server. Prints its port.
-//   /                 5 bytes               /large        1 GiB, as fast as it is taken
-//   /whole            1 MiB, likewise
-//   /slow             reads 1 MB a second   /fields/<n>   an answer with n fields
-//   /refuse           403, and reads nothing of the body
-//   any upgrade       101, then sends back what it gets; /ws/sink reads and says nothing, /ws/ping pings without end
-//   all else          reads what is sent, and says how many bytes it was
+// The local service behind the attacked tunnel. It uses Portway's listener, because a service that lets new visitors wait
+// would be measured with the server. Prints its port.
+//
+//   /                 5 bytes               /large        1 GiB at full speed
+//   /whole            1 MiB                 /slow         reads 1 MB per second
+//   /fields/<n>       n response fields     /refuse       403 without reading the body
+//   any upgrade       101, then an echo; /ws/sink reads only, /ws/ping pings without end
+//   other paths       read the body and return its size
 import process from "node:process";
 import { type Connection, setForAccepted } from "../../net/connection/mod.ts";
 import { delay } from "../../common/delay.ts";
@@ -20,7 +20,7 @@ const SLOW_BYTES_PER_SECOND = 1_000_000;
 /** From asm-generic/socket.h of Linux. */
 const SOL_SOCKET = 1, SO_SNDBUF = 7;
 const SEND_BUFFER = 64 * 1024;
-/** What one address may have elsewhere is not what a tunnel's client may have. */
+/** The limits per address do not apply to a tunnel's client. */
 const LIMITS = { maxConnectionsPerAddress: Infinity, stallSeconds: Infinity, bodySeconds: Infinity };
 
 async function answer(exchange: Exchange): Promise<null> {
@@ -67,7 +67,7 @@ async function sendLarge(exchange: Exchange, bytes: number): Promise<void> {
   }
 }
 
-/** Reads a body, so many bytes a second. Returns how many there were. */
+/** Reads a body at a byte rate. Returns its size. */
 async function drink(exchange: Exchange, rate: number): Promise<number> {
   let size = 0;
   for (let piece = await exchange.readBody(); piece !== null; piece = await exchange.readBody()) {
@@ -99,7 +99,7 @@ async function pingWithoutEnd(connection: Connection): Promise<never> {
 
 const options = { hostname: "127.0.0.1", port: 0, limits: LIMITS, log: silentLogger };
 const { port } = await listen("edge", options, answer);
-// In earnest the service is on another machine. Here 2,000 answers that nobody reads would have 1.6 GB of this one's
-// TCP memory in its own send buffers, and all connections, the server's too, would wait for some to come free.
+// Usually the service runs on another machine. Here 2,000 unread responses would hold 1.6 GB TCP memory in its send
+// buffers, and all connections on this machine would wait.
 setForAccepted(port, SOL_SOCKET, SO_SNDBUF, SEND_BUFFER);
 process.stdout.write(`port ${port}\n`);

