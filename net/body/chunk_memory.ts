@@ -1,15 +1,15 @@
-/** Gives the memory of chunks back as soon as they are sent. */
+/** Frees the buffers of sent chunks. */
 export interface ChunkMemory {
-  /** Told of chunks, in their order, once the listener has taken them over. */
+  /** Receives chunks in their order after the listener has copied them. */
   giveBack(chunks: readonly Uint8Array[]): void;
 }
 
-/** Below this a buffer may be part of a pool that others use too. */
+/** Smaller buffers may belong to a shared pool. */
 const LEAST_BYTES = 32 * 1024;
 
 /**
- * Left to the garbage collector, chunks of a fast body pile up to a hundred megabytes before it looks for them.
- * The last buffer is kept until a chunk of another one comes: several chunks in a row may be parts of one.
+ * Creates a tracker that frees buffers at once, because the garbage collector lets a fast body fill a hundred megabytes.
+ * The last buffer stays until a chunk in another buffer follows: consecutive chunks may share a buffer.
  */
 export function createChunkMemory(): ChunkMemory {
   let last: ArrayBufferLike | null = null;
@@ -24,7 +24,7 @@ export function createChunkMemory(): ChunkMemory {
   };
 }
 
-/** The same chunks, for a reader that copies each before it asks for the next: their memory is given back then. */
+/** Yields the same chunks and frees each buffer after the reader has requested the next chunk. */
 export async function* giveBackTaken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const memory = createChunkMemory();
   for await (const chunk of chunks) {

@@ -1,22 +1,22 @@
 import { acquireBuffer, LARGE, releaseBuffer, SMALL } from "../../common/buffers/buffer_pool.ts";
 
-/** Memory of the pool with `bytes[0, used)` in it. Whoever takes it gives it back. */
+/** A pool buffer with the content `bytes[0, used)`. The caller releases it. */
 export interface Piece {
   bytes: Uint8Array<ArrayBuffer>;
   used: number;
 }
 
-/** Bytes that wait for whoever takes them, as copies: what comes in many small pieces waits in few. */
+/** A queue of copied bytes. Many small chunks share a few buffers. */
 export class PieceQueue {
   readonly #pieces: Piece[] = [];
   #size = 0;
 
-  /** Bytes that wait. */
+  /** Queued bytes. */
   get size(): number {
     return this.#size;
   }
 
-  /** Adds a copy, which is behind all that waits. */
+  /** Adds a copy at the end. */
   push(piece: Uint8Array): void {
     if (piece.length === 0) return;
     this.#size += piece.length;
@@ -26,21 +26,21 @@ export class PieceQueue {
       last.used += piece.length;
       return;
     }
-    // While something waits already more is likely to come before it is taken.
+    // A queue that is not empty will probably grow further.
     const room = last === undefined ? SMALL : Math.min(2 * last.bytes.length, LARGE);
     const bytes = acquireBuffer(Math.max(piece.length, room));
     bytes.set(piece);
     this.#pieces.push({ bytes, used: piece.length });
   }
 
-  /** What has waited longest, or undefined where nothing does. */
+  /** Removes the oldest chunk. Returns undefined when the queue is empty. */
   shift(): Piece | undefined {
     const next = this.#pieces.shift();
     if (next !== undefined) this.#size -= next.used;
     return next;
   }
 
-  /** Drops what waits. @returns how many bytes it was */
+  /** Drops all bytes. @returns their number */
   drop(): number {
     const dropped = this.#size;
     for (const { bytes } of this.#pieces) releaseBuffer(bytes);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { releaseBuffer } from "../../common/buffers/buffer_pool.ts";
 import { PieceQueue } from "./chunk_queue.ts";
 
-Deno.test("PieceQueue gives out in order what was put in, whatever its pieces, and counts what waits", () => {
+Deno.test("PieceQueue returns all bytes in order, whatever their chunks, and counts them", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.uint8Array({ maxLength: 5000 }), fc.constant(null))), (steps) => {
       const queue = new PieceQueue(), put: Uint8Array[] = [], got: Buffer[] = [];
@@ -32,7 +32,7 @@ Deno.test("PieceQueue gives out in order what was put in, whatever its pieces, a
   );
 });
 
-Deno.test("PieceQueue keeps ten thousand pieces of a byte in few, and drops them all", () => {
+Deno.test("PieceQueue stores ten thousand one-byte chunks in few buffers, and drops them all", () => {
   const queue = new PieceQueue();
   for (let count = 0; count < 10_000; count++) queue.push(Uint8Array.of(1));
   equal(queue.drop(), 10_000);

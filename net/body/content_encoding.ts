@@ -4,12 +4,12 @@ import zlib from "node:zlib";
 import { ByteSource, gunzip, runDecoder } from "./gunzip.ts";
 import { HAS_ZSTD, readZstdFrames } from "./zstd.ts";
 
-/** A content coding of HTTP (RFC 9110, section 8.4.1) that can be undone. */
+/** A content encoding that can be decoded (RFC 9110, section 8.4.1). */
 export type ContentEncoding = "gzip" | "deflate" | "br" | "zstd";
 
 const CODINGS: readonly ContentEncoding[] = HAS_ZSTD ? ["gzip", "deflate", "br", "zstd"] : ["gzip", "deflate", "br"];
 
-/** The coding that a name in lower case stands for; null for one that is not known. */
+/** Returns the content encoding for a lower-case name, or null for an unknown one. */
 export function findCoding(name: string): ContentEncoding | null {
   return name === "x-gzip" ? "gzip" : CODINGS.find((coding) => coding === name) ?? null;
 }
@@ -17,9 +17,9 @@ export function findCoding(name: string): ContentEncoding | null {
 const MAX_CODINGS = 4;
 
 /**
- * The codings of a body, in the order in which they were applied; null when one of them is not known, as then nothing can
- * be undone, and when there are more than any sender has a reason for.
- * @param fields values of its Content-Encoding fields
+ * Returns the content encodings in the order in which they were applied. Returns null for an unknown one, because nothing
+ * can be decoded then, and for more than {@link MAX_CODINGS}.
+ * @param fields Content-Encoding values
  */
 export function parseEncodings(fields: readonly string[]): ContentEncoding[] | null {
   const names = fields.flatMap((value) => value.toLowerCase().split(",").map((name) => name.trim()));
@@ -29,15 +29,15 @@ export function parseEncodings(fields: readonly string[]): ContentEncoding[] | n
 }
 
 const { constants } = zlib;
-/** Bytes of plain text that are made of the coded ones at a time. */
+/** Bytes in each decoded chunk. */
 const CHUNK = 64 * 1024;
-/** A sender of zstd keeps to windows of 8 MiB (RFC 9659), and one that does not would have us keep 128 MiB. */
+/** The largest zstd window, 8 MiB (RFC 9659). A sender that ignores it could require 128 MiB. */
 const WINDOW_LOG = 23;
 
 /**
- * Undoes a coding.
- * @param first the beginning of the body, of one byte at least
- * @param endsEarly whether a body that is cut is taken for one that ends there, where its coding lets that be told
+ * Creates a decoder.
+ * @param first the beginning of the body, at least one byte
+ * @param endsEarly whether to accept a body that is cut, if its encoding permits
  */
 export function createDecoder(
   coding: ContentEncoding,
@@ -65,73 +65,73 @@ export function createDecoder(
 }
 
 /**
- * Whether a body of "deflate" begins with zlib's head, as it should (RFC 9110, section 8.4.1.2): some servers leave it out.
- * @param first its beginning, of one byte at least
+ * Returns whether a "deflate" body has the required zlib head (RFC 9110, section 8.4.1.2). Some servers omit it.
+ * @param first the beginning of the body, at least one byte
  */
 export function isZlib(first: Uint8Array): boolean {
   return (first[0] & 0x0f) === 8;
 }
 
-/** A body is not what its Content-Encoding says, or has more in it than its reader takes. */
+/** A body that differs from its Content-Encoding, or is too large when decoded. */
 export class NotDecoded extends Error {
   override name = "NotDecoded";
 }
 
 /**
- * Undoes the codings of a body as its pieces come, which are asked for only as the result is. What is cut is decoded as
- * far as it goes.
- * @param maxBytes of what comes out, of each coding
- * @throws NotDecoded, maybe behind a beginning, and what `pieces` throw
+ * Decodes a body while it arrives, and reads the source only when the result is read. A body that is cut is decoded as far
+ * as possible.
+ * @param maxBytes limit for the output of each encoding
+ * @throws NotDecoded, possibly after a beginning, and the error of the source
  */
 export async function* decodeBody(
-  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   codings: readonly ContentEncoding[],
   maxBytes: number,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
-  let plain = pieces;
+  let plain = chunks;
   for (const coding of codings.toReversed()) plain = decodeOnce(plain, coding, maxBytes);
-  for await (const piece of plain) yield new Uint8Array(piece);
+  for await (const chunk of plain) yield new Uint8Array(chunk);
 }
 
 /**
- * What the beginning of a body is under its codings, as far as that can be undone.
- * @param maxBytes of what comes out, of each coding
- * @returns null where nothing of it is what it says it is; `isWhole` is whether all that is there was undone
+ * Decodes the beginning of a body as far as possible.
+ * @param maxBytes limit for the output of each encoding
+ * @returns null if no byte could be decoded; `isWhole` reports whether all given bytes were decoded
  */
 export async function decodeBeginning(
   beginning: Uint8Array,
   codings: readonly ContentEncoding[],
   maxBytes: number,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; isWhole: boolean } | null> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let isWhole = true;
   try {
-    for await (const piece of decodeBody([beginning], codings, maxBytes)) pieces.push(piece);
+    for await (const chunk of decodeBody([beginning], codings, maxBytes)) chunks.push(chunk);
   } catch (error) {
     if (!(error instanceof NotDecoded)) throw error;
-    if (pieces.length === 0) return null;
+    if (chunks.length === 0) return null;
     isWhole = false;
   }
-  return { bytes: Uint8Array.from(Buffer.concat(pieces)), isWhole };
+  return { bytes: Uint8Array.from(Buffer.concat(chunks)), isWhole };
 }
 
 async function* decodeOnce(
-  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   coding: ContentEncoding,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void> {
-  const source = new ByteSource(pieces);
+  const source = new ByteSource(chunks);
   let size = 0;
   try {
-    for await (const piece of undo(source, coding)) {
-      size += piece.length;
-      if (size > maxBytes) throw new NotDecoded(`There is more in the body than ${maxBytes} bytes.`);
-      yield piece;
+    for await (const chunk of undo(source, coding)) {
+      size += chunk.length;
+      if (size > maxBytes) throw new NotDecoded(`The body has more than ${maxBytes} bytes.`);
+      yield chunk;
     }
-    if (await source.peek() !== null) throw new NotDecoded(`Bytes follow behind what is ${coding} in the body.`);
+    if (await source.peek() !== null) throw new NotDecoded(`Other bytes follow the ${coding} data in the body.`);
   } catch (cause) {
-    if (cause === source.fault || cause instanceof NotDecoded) throw cause;
-    throw new NotDecoded(`The body is not ${coding}, as its Content-Encoding says.`, { cause });
+    if (cause === source.error || cause instanceof NotDecoded) throw cause;
+    throw new NotDecoded(`The body is not ${coding}, but its Content-Encoding names it.`, { cause });
   } finally {
     source.end();
   }
@@ -147,7 +147,7 @@ async function* undo(source: ByteSource, coding: ContentEncoding, endsEarly = tr
 /**
  * Decodes one content encoding and ignores bytes after its end, as curl and browsers do. A body that is cut is decoded
  * as far as possible if its encoding is gzip or deflate; the other encodings cannot distinguish it from a broken one.
- * @throws what the source throws, and an error of the decoder
+ * @throws the error of the source or the decoder
  */
 export async function* decodeLenient(source: ByteSource, coding: ContentEncoding): AsyncGenerator<Uint8Array, void> {
   const encoded = coding === "zstd" ? new ByteSource(readZstdFrames(source)) : source;

@@ -26,12 +26,12 @@ async function read(pieces: AsyncIterable<Uint8Array>): Promise<string> {
 
 for (const [name, coding, code] of CODERS) {
   for (const size of [7, 4096, 1e9]) {
-    Deno.test(`decodeBody undoes ${name} that comes in pieces of ${size} bytes`, async () => {
+    Deno.test(`decodeBody decodes ${name} in chunks of ${size} bytes`, async () => {
       equal(await read(decodeBody(cut(code(TEXT), size), [coding], 1e9)), TEXT);
     });
   }
 
-  Deno.test(`decodeBody undoes ${name} that is cut as far as it goes`, async () => {
+  Deno.test(`decodeBody decodes cut ${name} as far as possible`, async () => {
     const coded = code(TEXT), read = decodeBody(cut(coded.subarray(0, coded.length - 10), 4096), [coding], 1e9);
     const first = await read.next();
     equal(first.done, false);
@@ -39,7 +39,7 @@ for (const [name, coding, code] of CODERS) {
     for await (const piece of read) equal(TEXT.includes(Buffer.from(piece).toString()), true);
   });
 
-  Deno.test(`decodeBody ends a bomb of ${name} at the limit, and what it comes from`, async () => {
+  Deno.test(`decodeBody ends a ${name} bomb at the limit, and its source`, async () => {
     const ended = Promise.withResolvers<void>();
     async function* pieces() {
       try {
@@ -56,19 +56,19 @@ for (const [name, coding, code] of CODERS) {
     await ended.promise;
   });
 
-  Deno.test(`decodeBody gives all of ${name} that has bytes behind it, and then says so`, async () => {
+  Deno.test(`decodeBody yields all ${name} data and then reports other bytes`, async () => {
     const all = Buffer.concat([code(TEXT), Buffer.from("other bytes")]), short = code("hello");
     for (const bytes of [cut(all, 1e9), cut(all, 4096), cut(Buffer.concat([short, Buffer.from([1])]), 1e9)]) {
       const told: Uint8Array[] = [];
       await rejects(async () => {
         for await (const piece of decodeBody(bytes, [coding], 1e9)) told.push(piece);
-      }, { name: "NotDecoded", message: `Bytes follow behind what is ${coding} in the body.` });
+      }, { name: "NotDecoded", message: `Other bytes follow the ${coding} data in the body.` });
       equal([TEXT, "hello"].includes(Buffer.concat(told).toString()), true);
     }
   });
 
   if (name === "deflate without zlib's head") continue;
-  Deno.test(`decodeBody refuses what is not ${name}`, async () => {
+  Deno.test(`decodeBody rejects a body that is not ${name}`, async () => {
     for (const times of [1, 10_000]) {
       const other = Buffer.from("no such thing".repeat(times));
       for (const pieces of [cut(other, 100), cut(other, 1e9), [other]]) {
@@ -78,18 +78,18 @@ for (const [name, coding, code] of CODERS) {
   });
 }
 
-Deno.test("decodeBody undoes codings that were applied one over the other, each with the limit", async () => {
+Deno.test("decodeBody decodes nested encodings, each with the limit", async () => {
   const twice = zlib.brotliCompressSync(zlib.gzipSync(TEXT));
   equal(await read(decodeBody(cut(twice, 1000), ["gzip", "br"], 1e9)), TEXT);
   const bomb = zlib.gzipSync(zlib.gzipSync(Buffer.alloc(50_000_000), { level: 0 }));
   await rejects(read(decodeBody(cut(bomb, 1000), ["gzip", "gzip"], 1_000_000)), NotDecoded);
 });
 
-Deno.test("decodeBody of nothing is nothing", async () => {
+Deno.test("decodeBody yields nothing for an empty body", async () => {
   equal(await read(decodeBody(cut(new Uint8Array(0), 1), ["br"], 1)), "");
 });
 
-Deno.test("decodeBody gives on what its source throws, and ends a source that is needed no more", async () => {
+Deno.test("decodeBody passes on the error of its source, and ends an unneeded source", async () => {
   const fault = new Error("gone");
   async function* broken() {
     yield await Promise.resolve(zlib.gzipSync(TEXT).subarray(0, 1000));
@@ -109,7 +109,7 @@ Deno.test("decodeBody gives on what its source throws, and ends a source that is
 });
 
 Deno.test({
-  name: "decodeBody keeps no window of zstd that is larger than HTTP allows",
+  name: "decodeBody rejects a zstd window that is larger than HTTP allows",
   ignore: !HAS_ZSTD,
   async fn() {
     const params = { [zlib.constants.ZSTD_c_windowLog]: 27 };
@@ -122,7 +122,7 @@ Deno.test({
   },
 });
 
-Deno.test("parseEncodings reads fields in any form, and gives up where one is not known", () => {
+Deno.test("parseEncodings reads fields in any form, and returns null for an unknown encoding", () => {
   deepEqual(parseEncodings([]), []);
   deepEqual(parseEncodings(["identity", ""]), []);
   deepEqual(parseEncodings(["X-GZip , br", "Deflate"]), ["gzip", "br", "deflate"]);
@@ -131,7 +131,7 @@ Deno.test("parseEncodings reads fields in any form, and gives up where one is no
   equal(parseEncodings(["gzip, gzip, gzip", "gzip, gzip"]), null);
 });
 
-Deno.test("decodeBeginning undoes what it can, and says whether that was all", async () => {
+Deno.test("decodeBeginning decodes as far as possible and reports whether that was all", async () => {
   const decode = async (bytes: Uint8Array, maxBytes = 1e9) => {
     const plain = await decodeBeginning(bytes, ["gzip"], maxBytes);
     return plain && [Buffer.from(plain.bytes).toString() === TEXT.slice(0, plain.bytes.length), plain.isWhole];

@@ -2,23 +2,23 @@ import { Buffer } from "node:buffer";
 import { pipeline, Readable, type Transform } from "node:stream";
 import zlib from "node:zlib";
 
-/** Pieces of bytes as they come, of which some can be given back. Whoever makes it ends it. */
+/** A chunk source whose chunks can be returned. The creator ends it. */
 export class ByteSource {
-  readonly #pieces: AsyncIterator<Uint8Array> | Iterator<Uint8Array>;
-  /** Given back, or looked at: what comes first. */
+  readonly #chunks: AsyncIterator<Uint8Array> | Iterator<Uint8Array>;
+  /** Returned or peeked chunks, which come first. */
   #front: Uint8Array[] = [];
-  #fault: unknown = null;
+  #error: unknown = null;
 
-  constructor(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
-    this.#pieces = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
+  constructor(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+    this.#chunks = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
   }
 
-  /** What the pieces threw; null while they have not. */
-  get fault(): unknown {
-    return this.#fault;
+  /** The error that the source threw, or null. */
+  get error(): unknown {
+    return this.#error;
   }
 
-  /** The next piece, of one byte at least; null behind the last. @throws what the pieces throw */
+  /** Returns the next chunk with at least one byte, or null at the end. @throws the error of the source */
   async next(): Promise<Uint8Array | null> {
     const given = this.#front.shift();
     if (given !== undefined) return given;
@@ -29,86 +29,86 @@ export class ByteSource {
     }
   }
 
-  /** The next piece, which stays. @throws what the pieces throw */
+  /** Returns the next chunk without removing it. @throws the error of the source */
   async peek(): Promise<Uint8Array | null> {
-    const piece = await this.next();
-    if (piece !== null) this.#front.unshift(piece);
-    return piece;
+    const chunk = await this.next();
+    if (chunk !== null) this.#front.unshift(chunk);
+    return chunk;
   }
 
-  /** So many bytes, or as many as there are. @throws what the pieces throw */
+  /** Removes `count` bytes, or fewer at the end. @throws the error of the source */
   async take(count: number): Promise<Uint8Array> {
     const taken: Uint8Array[] = [];
     for (let left = count; left > 0;) {
-      const piece = await this.next();
-      if (piece === null) break;
-      taken.push(piece.subarray(0, left));
-      if (piece.length > left) this.giveBack([piece.subarray(left)]);
-      left -= Math.min(left, piece.length);
+      const chunk = await this.next();
+      if (chunk === null) break;
+      taken.push(chunk.subarray(0, left));
+      if (chunk.length > left) this.giveBack([chunk.subarray(left)]);
+      left -= Math.min(left, chunk.length);
     }
     return taken.length === 1 ? taken[0] : Buffer.concat(taken);
   }
 
-  /** Passes over all up to the first byte that `isEnd` takes, which is next then. @throws what the pieces throw */
+  /** Skips bytes until `isEnd` accepts one, which comes next. @throws the error of the source */
   async skipTo(isEnd: (byte: number) => boolean): Promise<void> {
-    for (let piece = await this.next(); piece !== null; piece = await this.next()) {
-      const at = piece.findIndex(isEnd);
-      if (at >= 0) return this.giveBack([piece.subarray(at)]);
+    for (let chunk = await this.next(); chunk !== null; chunk = await this.next()) {
+      const at = chunk.findIndex(isEnd);
+      if (at >= 0) return this.giveBack([chunk.subarray(at)]);
     }
   }
 
-  /** Has pieces, of one byte at least each, come again before all others. */
-  giveBack(pieces: readonly Uint8Array[]): void {
-    this.#front.unshift(...pieces);
+  /** Returns chunks with at least one byte each to the front. */
+  giveBack(chunks: readonly Uint8Array[]): void {
+    this.#front.unshift(...chunks);
   }
 
-  /** Nothing more is wanted. */
+  /** Ends the source. */
   end(): void {
-    // Nobody waits for what the end of it may say.
-    Promise.resolve(this.#pieces.return?.()).catch(() => {});
+    // An error while ending has no effect on the reader.
+    Promise.resolve(this.#chunks.return?.()).catch(() => {});
   }
 
   async #read(): Promise<IteratorResult<Uint8Array, unknown>> {
     try {
-      return await this.#pieces.next();
+      return await this.#chunks.next();
     } catch (error) {
-      throw this.#fault = error;
+      throw this.#error = error;
     }
   }
 }
 
 /**
- * What a decoder of zlib makes of a source, which is asked for more only as the result is. Bytes behind the end of what
- * is coded are given back to it.
- * @throws what the decoder and the source throw
+ * Runs a zlib decoder over a source and reads the source only when the result is read. Bytes after the encoded data return
+ * to the source.
+ * @throws the error of the decoder or the source
  */
 export async function* runDecoder(
   source: ByteSource,
   decoder: Transform & { readonly bytesWritten: number },
 ): AsyncGenerator<Uint8Array, void> {
-  /** What the decoder has got and may not have used, and how much came before. */
+  /** Chunks that the decoder may not have used, and the bytes before them. */
   const held: Uint8Array[] = [];
   let before = 0;
   const read = async () => {
-    const piece = await source.next();
+    const chunk = await source.next();
     while (held.length > 0 && before + held[0].length <= decoder.bytesWritten) before += held.shift()?.length ?? 0;
-    if (piece !== null) held.push(piece);
-    return piece;
+    if (chunk !== null) held.push(chunk);
+    return chunk;
   };
   let reading: Promise<Uint8Array | null> = Promise.resolve(null);
   let isOver = false;
   async function* feed() {
     while (!isOver) {
-      const piece = await (reading = read());
-      if (piece === null) return;
-      yield piece;
+      const chunk = await (reading = read());
+      if (chunk === null) return;
+      yield chunk;
     }
   }
-  // What goes wrong is thrown where the decoder is read.
+  // Reading the decoder throws its error.
   pipeline(Readable.from(feed(), { objectMode: true, highWaterMark: 1 }), decoder, () => {});
   yield* decoder;
   isOver = true;
-  // More may have been asked for than the decoder wanted, and is on its way.
+  // A last read may still be running.
   await reading;
   const unused = (held.length === 1 ? held[0] : Buffer.concat(held)).subarray(decoder.bytesWritten - before);
   if (unused.length > 0) source.giveBack([unused]);
@@ -116,31 +116,30 @@ export async function* runDecoder(
 
 const ID = [0x1f, 0x8b, 8];
 const FIXED_BYTES = 10;
-/** Bits of the flags (RFC 1952, section 2.3.1): what else the header holds. */
+/** Flags for the optional header parts (RFC 1952, section 2.3.1). */
 const HAS_CRC = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16;
 
 /**
- * Undoes gzip. zlib's own way fails where bytes follow that begin no other member, and what it has made of the piece
- * before them is lost; here they are given back to the source, less zeros, with which some fill up. What is cut is
- * undone as far as it goes.
- * @param chunkSize bytes that are made at a time
- * @throws Error for what is no gzip, and what the source throws
+ * Decodes gzip. Unlike zlib, it keeps the output before unexpected bytes: it returns such bytes to the source, without
+ * zeros, because some programs pad with zeros. A body that is cut is decoded as far as possible.
+ * @param chunkSize bytes in each output chunk
+ * @throws Error for another format, and the error of the source
  */
 export async function* gunzip(source: ByteSource, chunkSize: number): AsyncGenerator<Uint8Array, void> {
   const options = { chunkSize, finishFlush: zlib.constants.Z_SYNC_FLUSH };
   await skipHeader(source);
   let crc = 0, size = 0;
-  for await (const piece of runDecoder(source, zlib.createInflateRaw(options))) {
-    crc = zlib.crc32(piece, crc);
-    size = (size + piece.length) % 2 ** 32;
-    yield piece;
+  for await (const chunk of runDecoder(source, zlib.createInflateRaw(options))) {
+    crc = zlib.crc32(chunk, crc);
+    size = (size + chunk.length) % 2 ** 32;
+    yield chunk;
   }
   const trailer = Buffer.from(await source.take(8));
   if (trailer.length < 8) return;
   if (trailer.readUInt32LE(0) !== crc || trailer.readUInt32LE(4) !== size) throw new Error("the checksum is wrong");
   await source.skipTo((byte) => byte !== 0);
   if (!await beginsMember(source)) return;
-  // However many: each with a decoder of its own would take long.
+  // One decoder for all further members: a decoder for each would be slow.
   yield* runDecoder(source, zlib.createGunzip(options));
 }
 
@@ -148,7 +147,7 @@ async function skipHeader(source: ByteSource): Promise<void> {
   // Byte by byte: other data must fail at once, because more may never arrive.
   for (const byte of ID) {
     const [read] = await source.take(1);
-    if (read !== undefined && read !== byte) throw new Error("this is no gzip");
+    if (read !== undefined && read !== byte) throw new Error("the body is not gzip");
   }
   const [flags = 0] = await source.take(FIXED_BYTES - ID.length);
   if (flags & HAS_EXTRA) {

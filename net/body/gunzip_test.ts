@@ -6,7 +6,7 @@ import { ByteSource, gunzip } from "./gunzip.ts";
 
 const CHUNK = 1000;
 
-/** A member with whatever its header may hold (RFC 1952, section 2.3). */
+/** Creates a member with any optional header parts (RFC 1952, section 2.3). */
 function code(text: string, { extra, name, comment, hasCrc }: Header): Buffer {
   const plain = zlib.gzipSync(text);
   const flags = (hasCrc ? 2 : 0) | (extra === null ? 0 : 4) | (name === null ? 0 : 8) | (comment === null ? 0 : 16);
@@ -29,7 +29,7 @@ function* cut(bytes: Uint8Array, size: number): Generator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** What comes out, and what is left in the source. */
+/** Decodes bytes. Returns the text and the rest of the source. */
 async function undo(bytes: Uint8Array, size: number): Promise<{ text: string; left: string }> {
   const source = new ByteSource(cut(bytes, size));
   const told = await Array.fromAsync(gunzip(source, CHUNK));
@@ -41,7 +41,7 @@ const header = fc.record({ extra: fc.option(fc.nat(300)), name: word, comment: w
 const text = fc.string({ maxLength: 3000 });
 const size = fc.integer({ min: 1, max: 2000 });
 
-Deno.test("gunzip undoes a member with any header, and leaves what is no member behind it, however all is cut", async () => {
+Deno.test("gunzip decodes a member with any header and leaves other bytes, however all is cut", async () => {
   const rest = fc.constantFrom("", "x", "\x1f", "\x1f\x8b", "\x1f\x8b\x07", "other bytes");
   await fc.assert(
     fc.asyncProperty(text, header, fc.nat(20), rest, size, async (text, header, zeros, rest, size) => {
@@ -54,7 +54,7 @@ Deno.test("gunzip undoes a member with any header, and leaves what is no member 
   );
 });
 
-Deno.test("gunzip undoes one member after the other", async () => {
+Deno.test("gunzip decodes consecutive members", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(text, header), { minLength: 1, maxLength: 4 }), size, async (members, size) => {
       const { text, left } = await undo(Buffer.concat(members.map(([text, header]) => code(text, header))), size);
@@ -65,7 +65,7 @@ Deno.test("gunzip undoes one member after the other", async () => {
   );
 });
 
-Deno.test("gunzip undoes as much as is there of what is cut, wherever that is", async () => {
+Deno.test("gunzip decodes a member that is cut anywhere as far as possible", async () => {
   const whole = "a text of some words, and of some more words",
     header = { extra: 3, name: "n", comment: "c", hasCrc: true };
   const bytes = code(whole, header);
@@ -76,8 +76,8 @@ Deno.test("gunzip undoes as much as is there of what is cut, wherever that is", 
   }
 });
 
-Deno.test("gunzip refuses what is no gzip, and what has another checksum or length than it says", async () => {
-  await rejects(undo(Buffer.from("no such thing"), 100), /no gzip/);
+Deno.test("gunzip rejects another format, a wrong checksum and a wrong length", async () => {
+  await rejects(undo(Buffer.from("no such thing"), 100), /not gzip/);
   const bytes = zlib.gzipSync("text");
   for (const at of [8, 4]) {
     const wrong = Buffer.from(bytes);
@@ -86,7 +86,7 @@ Deno.test("gunzip refuses what is no gzip, and what has another checksum or leng
   }
 });
 
-Deno.test("gunzip loses nothing of many pieces behind the end of a member", async () => {
+Deno.test("gunzip keeps many chunks after the end of a member", async () => {
   const member = zlib.gzipSync("x"), count = 100_000;
   const { text, left } = await undo(Buffer.concat(Array.from({ length: count }, () => member)), 64 * 1024);
   equal(text, "x".repeat(count));

@@ -4,16 +4,16 @@ import type { ByteSource } from "./gunzip.ts";
 /** Whether this runtime supports zstd. Node does since 22.15. */
 export const HAS_ZSTD: boolean = typeof zlib.createZstdCompress === "function";
 
-/** The numbers that begin a frame, and a skippable frame without its last four bits (RFC 8878, section 3.1). */
+/** The numbers that begin a frame and, without its last four bits, a skippable frame (RFC 8878, section 3.1). */
 const FRAME = 0xfd2fb528, SKIPPABLE = 0x184d2a50;
-/** The type of a block that repeats one byte. */
+/** The block type that repeats one byte. */
 const REPEATED = 1;
 const DICTIONARY_SIZES = [0, 1, 2, 4];
 
 /**
- * Yields the frames of a zstd body and leaves other bytes behind them in the source. The decoder of the runtime fails on
- * such bytes, and its output before them is lost. A body without a frame is yielded whole.
- * @throws what the source throws
+ * Yields all zstd frames and leaves the bytes after them in the source. The runtime's decoder fails on such bytes and loses
+ * its output before them. A body without a frame is yielded whole.
+ * @throws the error of the source
  */
 export async function* readZstdFrames(source: ByteSource): AsyncGenerator<Uint8Array, void> {
   for (let isFirst = true;; isFirst = false) {
@@ -56,7 +56,7 @@ async function* copy(source: ByteSource, count: number): AsyncGenerator<Uint8Arr
   }
 }
 
-/** Reads a little-endian number of up to four bytes. */
+/** Reads a little-endian number with up to four bytes. */
 function readNumber(bytes: Uint8Array): number {
   return bytes.reduceRight((number, byte) => number * 256 + byte, 0);
 }

@@ -45,7 +45,7 @@ export async function recode(
     try {
       yield* decodeLenient(source, coding);
     } catch (error) {
-      if (error !== source.fault) onBroken();
+      if (error !== source.error) onBroken();
       throw error;
     } finally {
       source.end();
