@@ -34,14 +34,10 @@ const PENDING: ReadonlySet<string> = new Set([
   "client/files",
   "docs",
   "net",
-  "net/body",
   "net/connection",
-  "net/file_http",
   "net/http1",
-  "net/http2",
   "net/listener",
   "net/upstream",
-  "net/websocket",
 ]);
 
 const SKIPPED_FOLDER = /^(?:\.|node_modules$|vendor$|testdata$|dist$)/;

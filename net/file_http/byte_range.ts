@@ -60,15 +60,15 @@ function joinRanges(ranges: readonly ByteRange[]): ByteRange[] {
 
 /** A response body with several ranges (RFC 9110, section 14.6). */
 export interface MultipartRanges {
-  /** The Content-Type of the response. */
+  /** The response's Content-Type. */
   type: string;
-  /** Bytes of the body. */
+  /** Body length in bytes. */
   length: number;
   /** Streams the body and closes the file at its end, on failure and on cancel. */
   open(): ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
-/** Plans the body for several ranges of a file. @param type media type of the file */
+/** Plans a body with several file ranges. @param type the file's media type */
 export function createMultipart(file: FileSource, ranges: readonly ByteRange[], type: string): MultipartRanges {
   const boundary = `portway-${randomBytes(12).toString("hex")}`, { size } = file.stat;
   const heads = ranges.map(({ start, end }) =>
@@ -106,13 +106,13 @@ async function* readRange(file: FileSource, start: number, length: number): Asyn
   else yield* readPieces(file, start, length);
 }
 
-/** The Content-Range of a request (RFC 9110, section 14.5). */
+/** The Content-Range in a request (RFC 9110, section 14.5). */
 export interface ContentRange extends ByteRange {
-  /** Length of the whole in bytes. */
+  /** Total length in bytes. */
   total: number;
 }
 
-/** Reads the Content-Range of a partial PUT. Returns null if it is malformed, contradictory or without a total. */
+/** Reads the Content-Range in a partial PUT. Returns null if it is malformed, contradictory or without a total. */
 export function parseContentRange(field: string): ContentRange | null {
   const match = /^bytes[ \t]+(\d{1,15})-(\d{1,15})\/(\d{1,15})$/i.exec(field.trim());
   if (match === null) return null;

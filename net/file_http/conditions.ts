@@ -3,7 +3,7 @@ import { HttpError } from "../../common/http_error.ts";
 import { tagPlain } from "./content_encoding.ts";
 import type { FieldReader, FileRequest } from "./read_file.ts";
 
-/** The result of a request's preconditions: continue, 304 or 412. */
+/** The result when preconditions are evaluated: continue, 304 or 412. */
 export type Verdict = "proceed" | "not_modified" | "failed";
 
 /** The current file, as conditions see it. */
@@ -14,7 +14,7 @@ export interface Representation {
 }
 
 /**
- * Returns the strong entity tag of a file (RFC 9110, section 8.8.3): its inode, its length and the time of its last write.
+ * Returns a file's strong entity tag (RFC 9110, section 8.8.3): its inode, its length and its modification time.
  * A replaced file has another inode, so its tag differs even within one clock tick.
  */
 export function createEntityTag(stat: Pick<Stats, "ino" | "size" | "mtimeMs">): string {
@@ -54,7 +54,7 @@ function stripWeak(tag: string): string {
 
 /**
  * Evaluates If-Match, If-Unmodified-Since, If-None-Match and If-Modified-Since in the order of RFC 9110, section 13.2.2.
- * A malformed If-Match fails, and so does a malformed If-None-Match of a write, because they might not hold.
+ * A malformed If-Match fails, and so does a malformed If-None-Match for a write, because they might not hold.
  * @param current null when no file exists
  */
 export function evaluateConditions(method: string, headers: FieldReader, current: Representation | null): Verdict {
@@ -63,7 +63,7 @@ export function evaluateConditions(method: string, headers: FieldReader, current
 }
 
 /**
- * Checks the conditions of a request that changes a file.
+ * Checks the conditions before a file is changed.
  * @param current null when no file exists
  * @throws HttpError 412
  */
@@ -72,14 +72,14 @@ export function checkConditions(request: FileRequest, current: Representation | 
   if (verdict !== "proceed") throw preconditionFailed(current?.tag ?? null);
 }
 
-/** Replaces tags of compressed forms: a client that has seen such a form has seen the file. */
+/** Replaces tags for compressed forms: a client that has seen such a form has seen the file. */
 function withPlainTags(headers: FieldReader): FieldReader {
   return { get: (name) => headers.get(name)?.replace(/"[^"]*"/g, tagPlain) ?? null };
 }
 
 /** Returns the error 412: the current file is not the expected one. */
 export function preconditionFailed(tag: string | null): HttpError {
-  return new HttpError(412, "precondition_failed", "The current file does not meet the condition of the request.", {
+  return new HttpError(412, "precondition_failed", "The current file does not meet the condition in the request.", {
     headers: tag === null ? {} : { etag: tag },
   });
 }

@@ -4,21 +4,21 @@ import zlib from "node:zlib";
 import { HAS_ZSTD } from "../body/zstd.ts";
 import { streamPieces } from "./read_file.ts";
 
-/** A content coding that we can make. */
+/** A content encoding that this side can apply. */
 export type Coding = "zstd" | "br" | "gzip";
 
-/** Best first: of a listing zstd makes half of what the others make, in a fifth of the time. */
+/** Best first: for a listing, zstd produces half the size and needs a fifth as long as the others. */
 const CODINGS: readonly Coding[] = HAS_ZSTD ? ["zstd", "br", "gzip"] : ["br", "gzip"];
 
-/** As quick as gzip's usual level and smaller; the usual level of brotli is made for files that are packed once. */
+/** As fast as gzip's default level, with a smaller result. Brotli's default level suits files that are compressed once. */
 const BROTLI = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** Below so many bytes a coded answer is hardly shorter, and both ends have work with it. */
+/** Smallest response in bytes that is worth compressing. */
 export const MIN_CODED = 1024;
 
 /**
- * The codings that a visitor takes (RFC 9110, section 12.5.3), by weight and then by our order; those of weight 0 are
- * left out.
+ * Returns the encodings that a client accepts (RFC 9110, section 12.5.3), sorted by weight and then as in
+ * `known`. Weight 0 excludes an encoding.
  */
 export function parseAcceptEncoding<T extends string>(field: string | null, known: readonly T[]): T[] {
   const weights = new Map<string, number>();
@@ -31,12 +31,12 @@ export function parseAcceptEncoding<T extends string>(field: string | null, know
   return known.filter((coding) => weigh(coding) > 0).sort((a, b) => weigh(b) - weigh(a));
 }
 
-/** The coding to make for a visitor; null for none. */
+/** Returns the best encoding for a client, or null. */
 export function chooseEncoding(acceptEncoding: string | null): Coding | null {
   return acceptEncoding === null ? null : parseAcceptEncoding(acceptEncoding, CODINGS)[0] ?? null;
 }
 
-/** Whether what has that type becomes shorter: text does, and a few others that nobody has packed yet. */
+/** Returns whether compression makes files with that type smaller: text, and a few uncompressed formats. */
 export function isCompressible(type: string): boolean {
   const name = type.split(";", 1)[0];
   return /^text\/(?!event-stream$)|[/+](?:json|xml|javascript|yaml|toml|sql)$/.test(name) ||
@@ -44,7 +44,7 @@ export function isCompressible(type: string): boolean {
       .test(name);
 }
 
-/** Codes bytes at once. */
+/** Compresses bytes synchronously. */
 export function compressSync(bytes: Uint8Array, coding: Coding): Uint8Array<ArrayBuffer> {
   if (coding === "zstd") return copy(zlib.zstdCompressSync(bytes));
   return copy(coding === "br" ? zlib.brotliCompressSync(bytes, BROTLI) : zlib.gzipSync(bytes));
@@ -56,26 +56,26 @@ const [gzip, brotli] = [
 ];
 
 async function compress(bytes: Uint8Array, coding: Coding): Promise<Uint8Array<ArrayBuffer>> {
-  // Quick enough to be done at once, a millisecond for 800 kB.
+  // zstd needs a millisecond for 800 kB, so a thread is not worth it.
   if (coding === "zstd") return compressSync(bytes, coding);
   return copy(coding === "br" ? await brotli(bytes, BROTLI) : await gzip(bytes));
 }
 
-/** What comes from the runtime may lie in memory that it shares with others. */
+/** Copies bytes, because the runtime may return a view on a shared buffer. */
 function copy(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }
 
-/** Codes pieces as they come. Ending the stream ends `pieces`. */
+/** Compresses chunks as they arrive. Ending the stream ends `chunks`. */
 export function streamCoded(
-  pieces: AsyncIterable<Uint8Array<ArrayBuffer>>,
+  chunks: AsyncIterable<Uint8Array<ArrayBuffer>>,
   coding: Coding,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return streamPieces(codePieces(pieces, coding));
+  return streamPieces(encodeChunks(chunks, coding));
 }
 
-async function* codePieces(
-  pieces: AsyncIterable<Uint8Array<ArrayBuffer>>,
+async function* encodeChunks(
+  chunks: AsyncIterable<Uint8Array<ArrayBuffer>>,
   coding: Coding,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   const coder = coding === "zstd"
@@ -83,27 +83,27 @@ async function* codePieces(
     : coding === "br"
     ? zlib.createBrotliCompress(BROTLI)
     : zlib.createGzip();
-  // What goes wrong is thrown where the coder is read.
-  pipeline(Readable.from(pieces, { objectMode: true }), coder, () => {});
-  for await (const piece of coder) yield copy(piece);
+  // Reading the encoder throws its error.
+  pipeline(Readable.from(chunks, { objectMode: true }), coder, () => {});
+  for await (const chunk of coder) yield copy(chunk);
 }
 
-/** The strong tag of a coded form, which other bytes than the plain one has. */
+/** Returns the strong entity tag for a compressed form, whose bytes differ from the plain form. */
 export function tagCoded(tag: string, coding: string): string {
   return `${tag.slice(0, -1)}-${coding}"`;
 }
 
-/** The tag of the plain form that a coded one was made of. */
+/** Returns the plain form's entity tag for a compressed form's tag. */
 export function tagPlain(tag: string): string {
   return tag.replace(/-(?:zstd|br|gzip)"$/, '"');
 }
 
-/** Bytes of an answer that are coded in one go; longer ones are coded while they are sent. */
+/** Largest response in bytes that is compressed at once. Larger ones are compressed while they are sent. */
 const MAX_WHOLE = 2 * 1024 * 1024;
 
 /**
- * Codes an answer that is made for one visitor, as a listing is, when it is worth it and the visitor can read it.
- * Files are not for this: they have tags and ranges.
+ * Compresses a generated response, such as a listing, if it is large enough and the client accepts it. Files need
+ * {@link answerFile} instead, because they have entity tags and ranges.
  */
 export async function codeAnswer(acceptEncoding: string | null, response: Response): Promise<Response> {
   const { headers } = response;

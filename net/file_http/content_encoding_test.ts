@@ -7,7 +7,7 @@ import { chooseEncoding, codeAnswer, isCompressible } from "./content_encoding.t
 import { checkConditions } from "./conditions.ts";
 import { answerFile } from "./file_response.ts";
 
-Deno.test("chooseEncoding takes the one that the visitor weighs most, of equals the best, and none that it refuses", () => {
+Deno.test("chooseEncoding returns the encoding with the highest weight, then the best one, and no excluded one", () => {
   const cases: [field: string | null, coding: string | null][] = [
     [null, null],
     ["", null],
@@ -25,7 +25,7 @@ Deno.test("chooseEncoding takes the one that the visitor weighs most, of equals 
   for (const [field, coding] of cases) equal(chooseEncoding(field), coding, String(field));
 });
 
-Deno.test("isCompressible leaves alone what is packed already, and a stream of events", () => {
+Deno.test("isCompressible excludes compressed formats and event streams", () => {
   for (const type of ["text/html; charset=utf-8", "application/json", "image/svg+xml", "application/wasm"]) {
     ok(isCompressible(type), type);
   }
@@ -40,7 +40,7 @@ const DECODE: Record<string, (bytes: Uint8Array) => Uint8Array> = {
   gzip: (bytes) => zlib.gunzipSync(bytes),
 };
 
-/** Answers a request for a file of so many bytes of text. */
+/** Creates a text file with that length, and responds to requests for it. */
 function createResponses(
   length: number,
 ): { ask(headers: HeadersInit, method?: string): Promise<Response>; text: string } & Disposable {
@@ -62,7 +62,7 @@ function createResponses(
 }
 
 for (const length of [1024, 10_000, 1_000_000]) {
-  Deno.test(`a text of ${length} bytes comes in every coding whole, under a tag of its own`, async () => {
+  Deno.test(`a text with ${length} bytes is complete in every encoding, with its own entity tag`, async () => {
     using answers = createResponses(length);
     const plain = await answers.ask({});
     const tags = new Set([plain.headers.get("etag")]);
@@ -88,7 +88,7 @@ for (const length of [1024, 10_000, 1_000_000]) {
   });
 }
 
-Deno.test("a range is a part of the plain form whatever the visitor takes, and If-Range of a coded form gets the whole", async () => {
+Deno.test("a range refers to the plain form, and If-Range with a compressed form returns the whole file", async () => {
   using answers = createResponses(10_000);
   const accepts = { "accept-encoding": "gzip, br, zstd" };
   const part = await answers.ask({ ...accepts, range: "bytes=100-199" });
@@ -101,7 +101,7 @@ Deno.test("a range is a part of the plain form whatever the visitor takes, and I
   deepEqual([whole.status, await whole.text()], [200, answers.text]);
 });
 
-Deno.test("the tag of a coded form stands for its file where the file is to be changed", () => {
+Deno.test("the entity tag of a compressed form permits a change of its file", () => {
   const current = { tag: '"abc"', modified: 0 };
   const put = (headers: HeadersInit) => new Request("http://x/", { method: "PUT", headers });
   checkConditions(put({ "if-match": '"abc-zstd"' }), current);
@@ -116,7 +116,7 @@ Deno.test("the tag of a coded form stands for its file where the file is to be c
   equal(refused, 3);
 });
 
-Deno.test("codeAnswer codes long answers while they are sent and short ones not at all", async () => {
+Deno.test("codeAnswer compresses long responses while they are sent and leaves short ones unchanged", async () => {
   const pieces = Array.from({ length: 100 }, (_, index) => `{"piece":${index}}`.repeat(1000));
   const body = ReadableStream.from(pieces).pipeThrough(new TextEncoderStream());
   const json = { "content-type": "application/json", "vary": "cookie" };
@@ -127,7 +127,7 @@ Deno.test("codeAnswer codes long answers while they are sent and short ones not 
   deepEqual([short.headers.get("content-encoding"), await short.text()], [null, "{}"]);
 });
 
-Deno.test("a coded stream that its reader leaves ends what it is made of", async () => {
+Deno.test("a compressed stream that its reader cancels ends its source", async () => {
   let isEnded = false;
   async function* makePieces() {
     try {

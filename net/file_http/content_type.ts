@@ -17,7 +17,7 @@ const OVERRIDES: Readonly<Record<string, string>> = {
   mkv: "video/x-matroska",
   flac: "audio/flac",
   m3u8: "application/vnd.apple.mpegurl",
-  // A Windows cursor has the format of an icon.
+  // A Windows cursor has the icon format.
   cur: "image/vnd.microsoft.icon",
   tgz: "application/gzip",
   importmap: "application/importmap+json",
@@ -78,7 +78,7 @@ export function getMediaType(name: string): string {
   const override = OVERRIDES[ending];
   if (override !== undefined) return override;
   const type = (types ??= createTypes()).get(ending);
-  // Browsers show text/plain; they download most unregistered types of source code.
+  // Browsers show text/plain; they download most unregistered source code types.
   if (TEXT_ENDINGS.has(ending) && (type === undefined || !isTextType(type) || type.includes("/x-"))) {
     return "text/plain";
   }
@@ -92,7 +92,7 @@ export function isTextType(type: string): boolean {
     type === "image/svg+xml";
 }
 
-/** Bytes of a file that {@link detectUnicode} needs at most. */
+/** Bytes that {@link detectUnicode} needs at most. */
 export const CHARSET_SAMPLE = 4096;
 
 /** Returns the charset of Unicode text from its beginning, by its byte order mark or because it is valid UTF-8. */

@@ -14,15 +14,15 @@ import { createEntityTag, evaluateConditions, isRangeCurrent, preconditionFailed
 import { CHARSET_SAMPLE, detectUnicode, getMediaType, isTextType } from "./content_type.ts";
 import { type FileRequest, type FileSource, readBytes, streamFile } from "./read_file.ts";
 
-/** Properties of a response apart from the file. */
+/** Response properties apart from the file. */
 export interface FileResponseOptions {
   /** The name that decides the media type. */
   name: string;
   /** Further header fields. */
   headers?: Readonly<Record<string, string>>;
-  /** Status of a response with the whole file. Default 200; another status disables ranges and conditions. */
+  /** Status for a response with the whole file. Default 200; another status disables ranges and conditions. */
   status?: number;
-  /** Set if the bytes are a compressed form of another file. */
+  /** Set if the bytes are another file in compressed form. */
   coded?: CodedForm;
   /** Whether to compress text for clients that accept it. Default false. */
   compress?: boolean;
@@ -53,14 +53,14 @@ interface Plan {
   headers: Record<string, string>;
   start: number;
   length: number;
-  /** Several ranges, in place of `start` and `length`. */
+  /** Several ranges, instead of `start` and `length`. */
   ranges: readonly ByteRange[] | null;
 }
 
 /**
  * Responds to GET or HEAD with a file: conditions, ranges, media type, charset and entity tag (RFC 9110). Closes `file` in
  * every case.
- * @returns a promise only if the charset of the text must be guessed
+ * @returns a promise only if the charset must be guessed
  * @throws HttpError 412 and 416
  */
 export function answerFile(
@@ -192,7 +192,7 @@ function describeType(file: FileSource, name: string): string {
 
 const readSample = (file: FileSource) => readBytes(file, 0, Math.min(file.stat.size, CHARSET_SAMPLE));
 
-/** Returns the beginning of a text whose charset is still unknown, or null. */
+/** Returns a sample if the charset is still unknown, or null. */
 function findUnknownText({ status }: Plan, file: FileSource, { coded }: FileResponseOptions): Uint8Array | null {
   if (status === 304 || file.type === undefined || file.type.includes(";") || !isTextType(file.type)) return null;
   return file.isCharsetUnknown === true ? null : readSample(coded?.plain ?? file);

@@ -1,6 +1,6 @@
 import chardet from "chardet";
 
-/** The least confidence, in percent, of a guess that is used. Wrong guesses about short texts have less than 15. */
+/** The least confidence for a guess, in percent. Wrong guesses about short texts have less than 15. */
 const MIN_CONFIDENCE = 50;
 /** A charset that the text declares itself: HTML, XML, or a style sheet. */
 const DECLARATION = /<meta[^>]+charset|<\?xml[^>]+encoding|@charset/i;

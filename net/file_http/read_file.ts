@@ -17,13 +17,13 @@ export interface FileSource {
   close(): void;
 }
 
-/** The parts of a request that decide the response. A `Request` has them. */
+/** The request properties that decide the response. A `Request` has them. */
 export interface FileRequest {
   readonly method: string;
   readonly headers: FieldReader;
 }
 
-/** The fields of a request by name. */
+/** Request fields by name. */
 export interface FieldReader {
   get(name: string): string | null;
 }
@@ -33,10 +33,10 @@ export const IS_DENO: boolean = typeof Deno === "object";
 /** Whether the system provides a usable path for each descriptor. */
 export const HAS_PROC: boolean = process.platform === "linux" && fs.existsSync("/proc/self/fd");
 
-/** Bytes in one read of a stream. Smaller reads cost more steps; larger ones cost memory without effect. */
+/** Bytes in one stream read. Smaller reads cost more steps; larger ones cost memory without effect. */
 const CHUNK = 512 * 1024;
 
-/** Fills `into` with a file's bytes from `position` on. Returns their number, which is smaller at the end of the file. */
+/** Fills `into` with a file's bytes from `position` on. Returns their number, which is smaller at the file's end. */
 export function readFully(fd: number, into: Uint8Array, position: number): number {
   let filled = 0;
   while (filled < into.length) {
@@ -47,7 +47,7 @@ export function readFully(fd: number, into: Uint8Array, position: number): numbe
   return filled;
 }
 
-/** Reads a part of a file at once. The result is shorter if the file has become shorter. */
+/** Reads a file part at once. The result is shorter if the file has become shorter. */
 export function readBytes(file: FileSource, start: number, length: number): Uint8Array<ArrayBuffer> {
   if (file.content !== undefined) return file.content.subarray(start, start + length);
   const bytes = new Uint8Array(length);
@@ -56,7 +56,7 @@ export function readBytes(file: FileSource, start: number, length: number): Uint
 }
 
 /**
- * Streams a part of a file and closes the file at the end, on failure and on cancel. The stream fails if the file has
+ * Streams a file part and closes the file at the end, on failure and on cancel. The stream fails if the file has
  * become shorter, because the response already contains its length.
  * @param isDirect the reader finishes with each chunk before it requests the next, so two buffers are enough
  */
@@ -102,7 +102,7 @@ export function streamFile(
   return new ReadableStream({ pull, cancel }, { highWaterMark: 1 });
 }
 
-/** Yields a part of a file in large chunks and leaves the file open. Ends early if the file has become shorter. */
+/** Yields a file part in large chunks and leaves the file open. Ends early if the file has become shorter. */
 export async function* readPieces(
   file: FileSource,
   start: number,

@@ -141,5 +141,5 @@ function failedExchange(error: unknown, log: Logger): Response {
   if (!(error instanceof BodyCut)) {
     log.error("exchange_failed", { reason: describeError(error), stack: stackOf(error) });
   }
-  return errorResponse(new HttpError(500, "internal_error", "The server failed to answer this request."), null);
+  return errorResponse(new HttpError(500, "internal_error", "The server failed to respond to this request."), null);
 }

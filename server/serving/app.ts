@@ -58,7 +58,7 @@ function toHttpError(error: unknown, { method }: Exchange, log: Logger): HttpErr
   if (error instanceof HttpError) return error;
   if (error instanceof StoreUnavailable) return storageFailed();
   log.error("request_failed", { method, reason: describeError(error), stack: stackOf(error) });
-  return new HttpError(500, "internal_error", "The server failed to answer this request.");
+  return new HttpError(500, "internal_error", "The server failed to respond to this request.");
 }
 
 /** 503 `storage_failed`. The relay logs the failure once. */

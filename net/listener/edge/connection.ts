@@ -328,7 +328,7 @@ export class EdgeConnection implements ExchangeConnection {
       this.#listener.log.error("exchange_failed", { reason: describeError(error), stack: stackOf(error) });
     }
     if (exchange.response.begun || this.#exchange !== exchange) return exchange.response.cut();
-    const failure = new HttpError(500, "internal_error", "The server failed to answer this request.");
+    const failure = new HttpError(500, "internal_error", "The server failed to respond to this request.");
     void this.#send(exchange, errorResponse(failure, null));
   }
 

@@ -1,4 +1,4 @@
-// A visitor who speaks HTTP/2 frame by frame, for tests: what browsers never send can be sent with it.
+// An HTTP/2 client for tests that sends single frames, including frames that browsers never send.
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
@@ -16,16 +16,16 @@ export const Type = {
   continuation: 9,
 } as const;
 
-/** Flag of HEADERS and DATA (RFC 9113, section 6). */
+/** HEADERS and DATA flag (RFC 9113, section 6). */
 export const END_STREAM = 0x1;
-/** Flag of SETTINGS and PING. */
+/** SETTINGS and PING flag. */
 export const ACK = 0x1;
-/** Flag of HEADERS and CONTINUATION. */
+/** HEADERS and CONTINUATION flag. */
 export const END_HEADERS = 0x4;
-/** What a client sends first (RFC 9113, section 3.4). */
+/** The client preface (RFC 9113, section 3.4). */
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/** A frame of HTTP/2, taken apart. */
+/** A parsed HTTP/2 frame. */
 export interface Frame {
   type: number;
   flags: number;
@@ -33,7 +33,7 @@ export interface Frame {
   payload: Buffer;
 }
 
-/** A frame's bytes. */
+/** Serializes a frame. */
 export function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
@@ -43,12 +43,12 @@ export function frame(type: number, flags: number, stream: number, payload: Uint
   return Buffer.concat([head, payload]);
 }
 
-/** Fields as a header block, each as a literal of its own (RFC 7541, section 6.2.2). Characters are bytes. */
+/** Encodes fields as literals (RFC 7541, section 6.2.2). Each character is a byte. */
 export function block(fields: readonly (readonly [string, string])[]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), literal(name), literal(value)]));
 }
 
-/** A string without Huffman's coding (RFC 7541, section 5.2). */
+/** Encodes a string without the Huffman code (RFC 7541, section 5.2). */
 function literal(text: string): Buffer {
   const bytes = Buffer.from(text, "latin1"), size: number[] = [];
   if (bytes.length < 127) size.push(bytes.length);
@@ -61,7 +61,7 @@ function literal(text: string): Buffer {
   return Buffer.concat([Buffer.from(size), bytes]);
 }
 
-/** The fields that begin a request. */
+/** Returns the fields for a request. */
 export const request = (method: string, path: string, ...more: [string, string][]): [string, string][] => [
   [":method", method],
   [":scheme", "https"],
@@ -70,15 +70,15 @@ export const request = (method: string, path: string, ...more: [string, string][
   ...more,
 ];
 
-/** A HEADERS frame that begins the stream. */
+/** Serializes a HEADERS frame that begins a stream. */
 export const headers = (stream: number, fields: readonly (readonly [string, string])[], end = true): Buffer =>
   frame(Type.headers, END_HEADERS | (end ? END_STREAM : 0), stream, block(fields));
 
-/** A connection on which frames are written by hand, and those that came are kept. */
+/** A connection that writes given frames and stores received ones. */
 export class Http2Visitor {
   readonly socket: TLSSocket;
   readonly frames: Frame[] = [];
-  /** The connection has ended, in whichever way. */
+  /** Resolves at the end of the connection, whatever the reason. */
   readonly ended: Promise<void>;
   #unread = Buffer.alloc(0);
   #hasEnded = false;
@@ -96,14 +96,14 @@ export class Http2Visitor {
     });
   }
 
-  /** Connects to a port of this machine, and says `preface`. */
+  /** Connects to a local port and sends `preface`. */
   static async open(port: number, preface: string | Uint8Array = hello()): Promise<Http2Visitor> {
     const socket = connect({ port, host: "127.0.0.1", ALPNProtocols: ["h2"], rejectUnauthorized: false });
     const visitor = new Http2Visitor(socket);
     await once(socket, "secureConnect");
     socket.setNoDelay(true);
     visitor.send(preface);
-    // Not before: the server's settings may be there already, and are acknowledged.
+    // After the preface, because the listener acknowledges SETTINGS that have already arrived.
     socket.on("data", (chunk: Buffer) => visitor.#take(chunk));
     return visitor;
   }
@@ -112,12 +112,12 @@ export class Http2Visitor {
     this.socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
   }
 
-  /** Sends, and waits until the system has taken it or the connection is over. */
+  /** Sends bytes and waits until the system accepts them or the connection ends. */
   async deliver(bytes: Uint8Array): Promise<void> {
     if (!this.#hasEnded && !this.socket.write(bytes)) await Promise.race([once(this.socket, "drain"), this.ended]);
   }
 
-  /** The first frame that `isMeant`, of those that came and those to come. Rejects at the connection's end. */
+  /** Returns the first received or later frame that `isMeant` accepts. Rejects at the end of the connection. */
   async until(isMeant: (frame: Frame) => boolean): Promise<Frame> {
     for (;;) {
       const found = this.frames.find(isMeant);
@@ -127,7 +127,7 @@ export class Http2Visitor {
     }
   }
 
-  /** The body of a stream, once it has ended. */
+  /** Returns the body of a stream after its end. */
   async body(stream: number): Promise<string> {
     await this.until((frame) => frame.stream === stream && isLast(frame));
     const pieces = this.frames.filter((frame) => frame.stream === stream && frame.type === Type.data);
@@ -158,10 +158,10 @@ export class Http2Visitor {
   }
 }
 
-/** Whether nothing follows on the frame's stream. */
+/** Returns whether a frame is the last on its stream. */
 function isLast({ type, flags }: Frame): boolean {
   return type === Type.rstStream || ((type === Type.data || type === Type.headers) && (flags & END_STREAM) !== 0);
 }
 
-/** The preface, and settings without any. */
+/** Returns the preface and an empty SETTINGS frame. */
 export const hello = (): Buffer => Buffer.concat([Buffer.from(PREFACE), frame(Type.settings, 0, 0)]);

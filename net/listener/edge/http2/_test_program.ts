@@ -1,4 +1,4 @@
-// Starts _test_server.ts on one of the runtimes, and visits it with curl.
+// Starts _test_server.ts on one runtime and sends requests with curl.
 import { ok } from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -7,35 +7,35 @@ import process from "node:process";
 import type { ListenerLimits } from "../../limits.ts";
 import type { ListenerKind } from "../../types.ts";
 
-/** What a test program runs on. */
+/** The runtime for a test program. */
 export type Runtime = "deno" | "node";
 
-/** Node strips types by itself since 22.18; an older one on the path is passed over. */
+/** Node strips types since 22.18. An older Node is ignored. */
 const OWN = process.versions.deno === undefined ? process.execPath : undefined;
 const NODES = [OWN, process.env.PORTWAY_NODE, "node"].filter((path) => path !== undefined);
-/** Path of a Node that runs TypeScript (22.18 or later); undefined where there is none. */
+/** Path to a Node that runs TypeScript (22.18 or later), or undefined. */
 export const node: string | undefined = NODES.find((path) => {
   const [major, minor] = spawnSync(path, ["-p", "process.versions.node"]).stdout?.toString().split(".").map(Number) ??
     [];
   return major > 22 || (major === 22 && minor >= 18);
 });
 
-/** A server in a process of its own, which ends with it. */
+/** A server in its own process. */
 export interface TestServer extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
-  /** Resolves when the server has said that line `times` times. */
+  /** Resolves when the server has printed the line `times` times. */
   said(line: string, times?: number): Promise<void>;
-  /** What it counts, asked for over a connection of its own. */
+  /** Fetches the counters over a separate connection. */
   stats(): Promise<{ held: number; left: number; connections: number; sockets: number }>;
-  /** Resolves once what it counts fits. */
+  /** Resolves when `isWanted` accepts the counters. */
   whenStats(isWanted: (stats: { held: number; connections: number; sockets: number }) => boolean): Promise<void>;
-  /** Lets what waits at `/hold` and `/events` go on, or closes the server, which {@link ended} tells the end of. */
+  /** Continues the requests to `/hold` and `/events`, or closes the server, after which {@link ended} resolves. */
   tell(line: "release" | "close"): void;
   readonly ended: Promise<number | null>;
 }
 
-/** Starts a server of that kind with those limits. */
+/** Starts a server with the given listener and limits. */
 export async function startServer(
   runtime: Runtime,
   kind: ListenerKind,
@@ -82,7 +82,7 @@ function readLines(child: ChildProcessWithoutNullStreams) {
   });
   child.stderr.on("data", (chunk) => errors += chunk);
   return {
-    /** The first line that fits, of those that came and those to come. */
+    /** Returns the first printed or later line that `isWanted` accepts. */
     async until(isWanted: (line: string) => boolean): Promise<string> {
       for (let next = 0;; next++) {
         while (next === seen.length) {
@@ -95,19 +95,19 @@ function readLines(child: ChildProcessWithoutNullStreams) {
   };
 }
 
-/** What curl got. */
-export interface CurlAnswer {
+/** A response to curl. */
+export interface CurlResponse {
   status: number;
   /** Fields with names in lower case, in their order, as `name: value`. */
   fields: string[];
-  /** One character a byte. */
+  /** One character for each byte. */
   body: string;
 }
 
-/** One request by curl, certificates unchecked. @throws when curl does not succeed */
-export async function curl(args: string[], body?: Uint8Array): Promise<CurlAnswer> {
+/** Sends a request with curl, without a certificate check. @throws when curl fails */
+export async function curl(args: string[], body?: Uint8Array): Promise<CurlResponse> {
   const child = spawn("curl", ["-sSki", "--max-time", "60", ...args]);
-  // What curl does not wait for any more has nobody to take it.
+  // curl may exit before it has read its whole input.
   child.stdin.on("error", () => {});
   child.stdin.end(body);
   let output = "", errors = "";

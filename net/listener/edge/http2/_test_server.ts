@@ -1,5 +1,5 @@
-// A server that ends TLS, as a program of its own, so that the same tests visit it on Deno and on Node. Its arguments
-// are the kind of listener and its limits as JSON; it tells of itself in lines, and takes `release` and `close`.
+// A TLS server as a separate program, so that the same tests run it on Deno and on Node. Its arguments are the listener
+// kind and its limits as JSON. It prints events as lines and reads the commands `release` and `close`.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -10,24 +10,24 @@ import type { Exchange, Listener, ListenerKind } from "../../types.ts";
 const [kind, limits] = process.argv.slice(2);
 const testdata = new URL("../../../connection/testdata/", import.meta.url);
 const pem = (name: string) => readFileSync(new URL(name, testdata), "utf8");
-const say = (line: string) => void process.stdout.write(`${line}\n`);
+const print = (line: string) => void process.stdout.write(`${line}\n`);
 const ENCODER = new TextEncoder();
 
 let held = new Set<() => void>();
 const counts = { held: 0, left: 0 };
 
-/** Waits for `release`, or until its visitor leaves. */
+/** Waits for `release`, or until the client disconnects. */
 async function hold(exchange: Exchange): Promise<void> {
   counts.held++;
   const waiting = Promise.withResolvers<void>();
   held.add(waiting.resolve);
   exchange.onLeave = () => {
     counts.left++;
-    say(`left ${exchange.path}`);
+    print(`left ${exchange.path}`);
     held.delete(waiting.resolve);
     waiting.resolve();
   };
-  say(`held ${exchange.path}`);
+  print(`held ${exchange.path}`);
   await waiting.promise;
   counts.held--;
 }
@@ -37,10 +37,10 @@ function release(): void {
   held = new Set();
 }
 
-async function answer(exchange: Exchange): Promise<Response | null> {
+async function respond(exchange: Exchange): Promise<Response | null> {
   const { pathname, searchParams } = new URL(exchange.path, "http://a");
   const status = /^\/status\/(\d+)$/.exec(pathname);
-  if (status !== null) return answerStatus(Number(status[1]));
+  if (status !== null) return sendStatus(Number(status[1]));
   switch (pathname) {
     case "/hold":
       await hold(exchange);
@@ -50,7 +50,7 @@ async function answer(exchange: Exchange): Promise<Response | null> {
     case "/early":
       return new Response("no", { status: 413 });
     case "/early-amid":
-      // What waits for the body is cut with the answer.
+      // The response ends the pending read.
       exchange.readBody().catch(() => {});
       return new Response("no", { status: 413 });
     case "/echo":
@@ -62,11 +62,11 @@ async function answer(exchange: Exchange): Promise<Response | null> {
     case "/sized":
       return new Response(big(1_000_000), { headers: { "content-length": "1000000" } });
     case "/events":
-      return answerEvents(exchange);
+      return sendEvents(exchange);
     case "/bytes":
-      return answerBytes(exchange);
+      return sendBytes(exchange);
     case "/whole":
-      return answerWhole(exchange);
+      return sendWhole(exchange);
     case "/cookies":
       return new Response("c", {
         headers: [["set-cookie", "a=1; Path=/"], ["set-cookie", "b=2"], ["x-a", "1"], ["x-latin", "caf\xe9"]],
@@ -78,7 +78,7 @@ async function answer(exchange: Exchange): Promise<Response | null> {
   }
 }
 
-function answerStatus(status: number): Response {
+function sendStatus(status: number): Response {
   const isEmpty = status === 204 || status === 205 || status === 304;
   return new Response(isEmpty ? null : `status ${status}`, { status, headers: { etag: '"a"' } });
 }
@@ -104,8 +104,8 @@ function big(size: number): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** The second event comes with `release`. */
-function answerEvents(exchange: Exchange): Response {
+/** Responds with events. `release` sends the second one. */
+function sendEvents(exchange: Exchange): Response {
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
       controller.enqueue(ENCODER.encode("data: 1\n\n"));
@@ -117,23 +117,23 @@ function answerEvents(exchange: Exchange): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream" } });
 }
 
-/** An answer that is passed on as bytes, as the relay does. */
-function answerBytes({ response }: Exchange): null {
+/** Responds with bytes, as the relay does. */
+function sendBytes({ response }: Exchange): null {
   const block = ENCODER.encode("Fine\r\nX-Case: Kept\r\ncontent-length: 6\r\nx-b: 1\r\nx-b: 2\r\n");
   response.begin(200, block, 6, ENCODER.encode("abc"), false);
   void response.write(ENCODER.encode("def"), true);
   return null;
 }
 
-/** An interim answer, the answer, and trailers. */
-function answerWhole({ response }: Exchange): null {
+/** Sends an interim response, a response and trailers. */
+function sendWhole({ response }: Exchange): null {
   response.inform(103, ENCODER.encode("Early Hints\r\nlink: </a>; rel=preload\r\n"));
   response.begin(200, ENCODER.encode("OK\r\ntrailer: x-sum\r\n"), null, ENCODER.encode("abc"), false);
   response.end(ENCODER.encode("x-sum: 3\r\n"));
   return null;
 }
 
-/** This process's sockets, where the system tells; without those of UNIX, which the runtime opens when it likes. */
+/** Counts the sockets of this process on Linux, without UNIX sockets, which the runtime opens at any time. */
 function countSockets(): number {
   if (process.platform !== "linux") return 0;
   const unix = new Set(readFileSync("/proc/self/net/unix", "utf8").split("\n").map((line) => line.split(/\s+/)[6]));
@@ -144,7 +144,7 @@ function countSockets(): number {
   return readdirSync("/proc/self/fd").filter(isSocket).length;
 }
 
-/** The listing has the descriptor that made the listing, which is closed by now. */
+/** Returns "" for the descriptor that made the listing, because it is closed now. */
 function readLink(path: string): string {
   try {
     return readlinkSync(path);
@@ -158,9 +158,9 @@ const listener: Listener = await listen(kind as ListenerKind, {
   port: 0,
   tls: { cert: pem("leaf.pem"), key: pem("leaf.key") },
   limits: JSON.parse(limits ?? "{}"),
-  log: { ...silentLogger, error: (event) => say(`error ${event}`) },
-}, answer);
-say(`port ${listener.port}`);
+  log: { ...silentLogger, error: (event) => print(`error ${event}`) },
+}, respond);
+print(`port ${listener.port}`);
 createInterface(process.stdin).on("line", async (line) => {
   if (line === "release") return release();
   await listener.close();

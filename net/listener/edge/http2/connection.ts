@@ -22,7 +22,7 @@ const CALM_MS = 100;
 export interface Http2Connection {
   /** Whether exchanges run on it. */
   readonly isBusy: boolean;
-  /** Resolves at the end of the connection. */
+  /** Resolves when the connection has ended. */
   readonly ended: Promise<void>;
   /** Counts a second: ends exchanges whose client is too slow. */
   check(limits: ListenerLimits): void;
@@ -40,7 +40,7 @@ export interface Http2Front {
   abort(): void;
 }
 
-/** The common options of all connections. */
+/** Options for all connections. */
 export interface Http2Options {
   handler: ExchangeHandler;
   limits: ListenerLimits;
@@ -48,7 +48,7 @@ export interface Http2Options {
   log: Logger;
 }
 
-/** Creates the HTTP/2 side of an edge listener. */
+/** Creates the HTTP/2 part for an edge listener. */
 export function openHttp2({ limits, traffic, log }: ListenOptions, handler: ExchangeHandler): Http2Front {
   const options: Http2Options = { handler, limits: { ...DEFAULT_LIMITS, ...limits }, traffic: traffic ?? null, log };
   const drivers = new Set<Http2Driver>();
@@ -70,7 +70,7 @@ export function openHttp2({ limits, traffic, log }: ListenOptions, handler: Exch
   };
 }
 
-/** Owns the socket of one HTTP/2 connection: reads into the {@link Session}, and performs its effects. */
+/** Owns one HTTP/2 socket: reads into the {@link Session} and performs its effects. */
 export class Http2Driver implements Http2Connection, SessionDriver {
   readonly session: Session;
   readonly remoteAddress: string;
@@ -147,7 +147,7 @@ export class Http2Driver implements Http2Connection, SessionDriver {
   onReady(): void {
     if (this.#writing !== null) return;
     this.#writeSeconds = 0;
-    // The microtask collects all frames of this event loop iteration.
+    // The microtask collects all frames that this callback produces.
     this.#writing = Promise.resolve().then(this.#write);
   }
 
@@ -221,7 +221,7 @@ export class Http2Driver implements Http2Connection, SessionDriver {
         log.error("exchange_failed", { reason: describeError(error), stack: stackOf(error) });
       }
       if (exchange.response.begun) return exchange.response.cut();
-      const failure = new HttpError(500, "internal_error", "The server failed to answer this request.");
+      const failure = new HttpError(500, "internal_error", "The server failed to respond to this request.");
       await sendResponse(exchange, errorResponse(failure, exchange.header("accept")));
     }
   }

@@ -23,7 +23,7 @@ import { Http2ResponseWriter } from "./response.ts";
 
 /** Methods whose body may be a stream that waits for the response to begin. */
 const STREAMED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
-/** The part of an upload that is accepted after its response: bytes, and checks, which run once a second. */
+/** Limits for an upload after its response: bytes, and checks, which run once a second. */
 const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_CHECKS = 3;
 const CONTINUE = encodeLatin1("Continue\r\n");
@@ -36,7 +36,7 @@ export interface ExchangeContext {
   readonly options: { readonly limits: ListenerLimits; readonly traffic: ListenerTraffic | null };
 }
 
-/** One HTTP/2 request with its body and its response: the user of a stream. */
+/** One HTTP/2 request with its body and its response: the receiver for a stream. */
 export class Http2Exchange extends Leavable implements Exchange, StreamReceiver {
   readonly method: string;
   readonly path: string;
@@ -75,7 +75,7 @@ export class Http2Exchange extends Leavable implements Exchange, StreamReceiver 
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
 
   /**
-   * @param fields of the block that was just decoded
+   * @param fields the request's fields, valid during the call only
    * @throws StreamError when they describe no request
    */
   constructor(context: ExchangeContext, stream: Stream, fields: RequestFields) {
@@ -205,7 +205,7 @@ export class Http2Exchange extends Leavable implements Exchange, StreamReceiver 
     this.#context.session.streams.consume(this.#stream, bytes, this.#waiting.size, performance.now());
   }
 
-  /** Accepts no more of the body, and ends the pending read with an error. */
+  /** Drops the rest of the body and ends the pending read with an error. */
   #dropBody(): void {
     this.#isDropped = true;
     const dropped = this.#waiting.drop();

@@ -1,4 +1,4 @@
-/** HTTP/2 over TLS, on each listener and runtime that speaks it: the same visitors see the same. */
+/** HTTP/2 over TLS: the same tests for each listener and runtime. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { stdout } from "node:process";
@@ -19,9 +19,9 @@ import {
 import { curl, node, type Runtime, startServer, type TestServer } from "./_test_program.ts";
 import type { ListenerKind } from "../../types.ts";
 
-/** A guard against hanging, not a measure: far above what any of these take. */
+/** A limit against hanging, far above the time of each test. */
 const PATIENCE_MS = 60_000;
-/** Run by Node, these tests have no Deno to start. */
+/** Under Node these tests have no Deno to start. */
 const ON_DENO: readonly [ListenerKind, Runtime][] = "serve" in Deno ? [["edge", "deno"], ["deno", "deno"]] : [];
 const SERVERS: readonly [kind: ListenerKind, runtime: Runtime][] = [...ON_DENO, ["edge", "node"]];
 if (node === undefined) {
@@ -42,7 +42,7 @@ function test(name: string, run: Run, limits: Partial<ListenerLimits> = {}, kind
         await using server = await startServer(runtime, kind, limits);
         let timer: ReturnType<typeof setTimeout> | undefined;
         const late = new Promise<never>((_, reject) => {
-          timer = setTimeout(() => reject(new Error("no end in sight")), PATIENCE_MS);
+          timer = setTimeout(() => reject(new Error("the test did not end")), PATIENCE_MS);
         });
         await Promise.race([run(server, kind, runtime), late]).finally(() => clearTimeout(timer));
       },
@@ -52,17 +52,17 @@ function test(name: string, run: Run, limits: Partial<ListenerLimits> = {}, kind
 
 const BOTH: readonly ListenerKind[] = ["edge", "deno"];
 
-/** A visitor who is gone when the block ends. */
+/** Opens a client that disconnects at the end of the block. */
 async function visitor(server: TestServer, preface?: string | Uint8Array) {
   const opened = await Http2Visitor.open(server.port, preface);
   return Object.assign(opened, { [Symbol.dispose]: () => opened.close() });
 }
 
-/** What differs by the version, or by the second. */
+/** Fields that differ between versions or seconds. */
 const OF_THE_VERSION = /^(connection|keep-alive|transfer-encoding|date|vary):/;
 
 test(
-  "visitors of HTTP/2 and of HTTP/1.1 see the same answers",
+  "HTTP/2 and HTTP/1.1 clients get the same responses",
   async (server, kind) => {
     const requests: string[][] = [
       ["/"],
@@ -70,7 +70,7 @@ test(
       ["-I", "/sized"],
       ["-d", "a=1", "/echo"],
       ["-d", "", "/inspect"],
-      // With Deno's listener a reset may come instead: below.
+      // Deno's listener may reset the stream instead: see below.
       ...(kind === "edge" ? [["-X", "GET", "-d", "a=1", "/inspect"]] : []),
       ["-X", "DELETE", "/inspect"],
       ["-X", "OPTIONS", "/inspect"],
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  "a GET with a body has the answer of HTTP/1.1, unless Deno's reset of that body overtakes it",
+  "a GET with a body gets the HTTP/1.1 response, unless Deno's reset arrives first",
   async (server) => {
     const args = ["-X", "GET", "-d", "a=1", `https://127.0.0.1:${server.port}/inspect`];
     const one = await curl(["--http1.1", ...args]);
@@ -121,11 +121,11 @@ test(
 );
 
 const SEEN = `{"method"`;
-/** What `/inspect` saw is longer where fields were joined, and the length of an echo is told if it is there at once. */
+/** Responses without a fixed length: joined fields change it, and an echo has one only if its body arrives at once. */
 const OF_NO_LENGTH = /^\/(inspect|echo)/;
 const LENGTH = /^content-length:/;
 
-/** Fields of a request come in another order, and those of one name in one, from a listener of Deno's. */
+/** Sorts and joins fields, because Deno's listener changes their order and joins equal names. */
 function parse(body: string): unknown {
   if (!body.startsWith(SEEN)) return body;
   const { headers, ...rest } = JSON.parse(body);
@@ -134,7 +134,7 @@ function parse(body: string): unknown {
   return { ...rest, headers: [...fields] };
 }
 
-test("a GET of which nobody tells how long its body is has it, or has none", async (server) => {
+test("a GET without Content-Length has its body, or none", async (server) => {
   const url = `https://127.0.0.1:${server.port}/inspect`;
   for (const body of ["", "a", "a".repeat(300_000)]) {
     const answer = await curl(["--http2", "-X", "GET", "-T", "-", url], new TextEncoder().encode(body));
@@ -143,9 +143,9 @@ test("a GET of which nobody tells how long its body is has it, or has none", asy
   }
 });
 
-test("a GET has its body wherever in the head its method stands", async (server) => {
+test("a GET has its body wherever its method is in the head", async (server) => {
   using client = await visitor(server);
-  // As Go's client has it: the host first, in full and then by its place in the table that both ends keep.
+  // Go's client sends the host first, literally and later as a dynamic table index.
   const hosts = [Buffer.of(0x41, 6, ...Buffer.from("a.test")), Buffer.of(0xbe)];
   const rest = Buffer.of(0x82, 0x04, 8, ...Buffer.from("/inspect"), 0x87);
   for (const [index, host] of hosts.entries()) {
@@ -160,7 +160,7 @@ test("a GET has its body wherever in the head its method stands", async (server)
 });
 
 test(
-  "an answer to HEAD has no body, whatever becomes of the request",
+  "a response to HEAD has no body, even for a rejected request",
   async (server) => {
     using client = await visitor(server);
     const many = Array.from({ length: 300 }, (_, index): [string, string] => [`x-${index}`, ""]);
@@ -181,7 +181,7 @@ test(
 );
 
 test(
-  "an answer before the end of an upload arrives",
+  "a response before the end of an upload arrives",
   async (server) => {
     const upload = new Uint8Array(12_000_000);
     for (let round = 0; round < 5; round++) {
@@ -213,7 +213,7 @@ test(
 );
 
 test(
-  "parts of an answer arrive as they are made",
+  "parts of a response arrive when they are sent",
   async (server) => {
     using reader = await visitor(server);
     reader.send(headers(1, request("GET", "/events")));
@@ -226,7 +226,7 @@ test(
 );
 
 test(
-  "cookie fields are one, a raw UTF-8 path is the bytes that were sent, and a Host needs no length",
+  "cookie fields are joined, a raw UTF-8 path keeps its bytes, and a body needs no length",
   async (server) => {
     using sender = await visitor(server);
     const path = "/inspect/caf\xc3\xa9?q=\xe2\x82\xac%zz";
@@ -250,7 +250,7 @@ function pairs(list: string[]): [string, string][] {
 }
 
 test(
-  "a visitor who gives a stream up, or leaves, is noticed before there is an answer",
+  "a reset or a disconnect is noticed before the response",
   async (server) => {
     using one = await visitor(server);
     one.send(headers(1, request("GET", "/hold?reset")));
@@ -267,7 +267,7 @@ test(
   BOTH,
 );
 
-/** What the server counts when nobody visits it, once it has opened what it opens with the first visitor. */
+/** Returns the counters of an idle server that has had one client. */
 async function quietStats(server: TestServer) {
   await curl(["--http2", `https://127.0.0.1:${server.port}/`]);
   await server.whenStats(({ connections }) => connections === 1);
@@ -276,7 +276,7 @@ async function quietStats(server: TestServer) {
 
 const REFUSED = Buffer.from([0, 0, 0, 7]);
 
-test("streams that are reset as fast as they are opened end the connection, and nothing is left of them", async (server) => {
+test("streams that are reset as fast as they are opened end the connection and leave no state", async (server) => {
   const before = await quietStats(server);
   for (let round = 0; round < 3; round++) {
     using flood = await visitor(server);
@@ -298,7 +298,7 @@ test("streams that are reset as fast as they are opened end the connection, and 
 const floods: [name: string, frames: () => Buffer][] = [
   ["SETTINGS", () => frame(Type.settings, 0, 0)],
   ["PING", () => frame(Type.ping, 0, 0, Buffer.alloc(8))],
-  ["answers to no PING", () => frame(Type.ping, ACK, 0, Buffer.alloc(8))],
+  ["unexpected PING responses", () => frame(Type.ping, ACK, 0, Buffer.alloc(8))],
   ["PRIORITY", () => frame(Type.priority, 0, 1, Buffer.from([0, 0, 0, 0, 1]))],
   ["empty DATA", () => frame(Type.data, 0, 1)],
   ["empty CONTINUATION", () => frame(Type.continuation, 0, 3)],
@@ -322,7 +322,7 @@ for (const [name, flooded] of floods) {
   });
 }
 
-test("an idle connection is told that it ends, and a busy one is not judged by time", async (server) => {
+test("an idle connection gets GOAWAY, and a busy one has no time limit", async (server) => {
   using busy = await visitor(server);
   busy.send(headers(1, request("GET", "/hold")));
   await server.said("held /hold");
@@ -338,7 +338,7 @@ test("an idle connection is told that it ends, and a busy one is not judged by t
   equal(await busy.body(1), "held");
 }, { idleSeconds: 1 });
 
-test("who stops taking an answer is ended, and of who stops sending a body that stream is", async (server) => {
+test("a stalled response ends its stream, and so does a stalled upload", async (server) => {
   const narrow = Buffer.from([0, 4, 0, 0, 0, 0]);
   using staller = await visitor(server, Buffer.concat([Buffer.from(PREFACE), frame(Type.settings, 0, 0, narrow)]));
   staller.send(headers(1, request("GET", "/big?size=3000000")));
@@ -348,21 +348,21 @@ test("who stops taking an answer is ended, and of who stops sending a body that 
     slow.send(headers(1, request(method, "/echo"), false));
     const types: number[] = [];
     await slow.until(({ type, stream }) => stream === 1 && types.push(type) > 0 && type === Type.rstStream);
-    // The first is answered as it is read, and nobody was asked about the second.
+    // The handler responds while it reads the first body; the second never reaches it.
     equal(types.includes(Type.headers), method === "POST");
     slow.send(headers(3, request("GET", "/")));
     equal(await slow.body(3), "hello");
   }
 }, { stallSeconds: 1, bodySeconds: 1, bodyRate: 1_000_000 });
 
-test("whose body was slow when the answer came is not told that it failed", async (server) => {
+test("a slow upload with an early response ends without an error", async (server) => {
   using slow = await visitor(server);
   slow.send(headers(1, request("POST", "/early-amid"), false));
   const { payload } = await slow.until(({ type, stream }) => stream === 1 && type === Type.rstStream);
   equal(payload.readUInt32BE(0), 0);
 }, { bodySeconds: 1, bodyRate: 1_000_000 });
 
-test("closing tells visitors, waits for what runs and ends the rest", async (server) => {
+test("close sends GOAWAY, waits for running exchanges and ends idle connections", async (server) => {
   using busy = await visitor(server);
   using idle = await visitor(server);
   busy.send(headers(1, request("GET", "/hold?1")));
@@ -382,7 +382,7 @@ test("closing tells visitors, waits for what runs and ends the rest", async (ser
   equal(await server.ended, 0);
 });
 
-test("interim answers and trailers arrive", async (server) => {
+test("interim responses and trailers arrive", async (server) => {
   using reader = await visitor(server);
   reader.send(headers(1, request("GET", "/whole")));
   equal(await reader.body(1), "abc");
@@ -390,7 +390,7 @@ test("interim answers and trailers arrive", async (server) => {
   equal(heads.length, 3);
 });
 
-test("what does not begin with HTTP/2's preface is no HTTP/2", async (server) => {
+test("bytes without the HTTP/2 preface end the connection", async (server) => {
   for (
     const text of [
       "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -408,7 +408,7 @@ test("what does not begin with HTTP/2's preface is no HTTP/2", async (server) =>
   match(await split.body(1), /^hello$/);
 });
 
-test("a head that comes in pieces is one, an upload's empty end is no flood", async (server) => {
+test("a head in several frames is one head, and empty upload ends are no flood", async (server) => {
   using sender = await visitor(server);
   const head = block(request("POST", "/inspect"));
   sender.send(frame(Type.headers, 0, 1, head.subarray(0, 10)));

@@ -15,7 +15,7 @@ const LONGEST_LEFT_OUT = Math.max(...LEFT_OUT_SIZES);
 const DONE = Promise.resolve();
 const NOTHING = new Uint8Array(0);
 
-/** Writes the response of one stream. */
+/** Writes the response on one stream. */
 export class Http2ResponseWriter implements ResponseWriter {
   begun = false;
   /** Whether the response is complete or was cut. */
@@ -84,7 +84,7 @@ export class Http2ResponseWriter implements ResponseWriter {
     return stream.left > 0 && ++stream.waited > stallSeconds + stream.left / bodyRate;
   }
 
-  /** Counts bytes of a body with a length. Returns whether they fit. */
+  /** Counts body bytes against the announced length. Returns whether they fit. */
   #counts(due: number | null, bytes: number, end: boolean): boolean {
     if (due === null) return true;
     this.#left = due - bytes;
@@ -117,14 +117,14 @@ export class Http2ResponseWriter implements ResponseWriter {
   }
 }
 
-/** The field block of an answer whose reason phrase and field lines are `block`. HTTP/2 has no reason phrase. */
+/** Encodes a response head. @param block reason phrase, which HTTP/2 omits, and field lines */
 function encodeHead(status: number, block: Uint8Array): Uint8Array {
   let at = 0;
   while (block[at] !== CR) at++;
   return encodeFields(block, at + 2, status);
 }
 
-/** Codes field lines, which were checked: `lines[start]` and on, behind a status if there is one. */
+/** Encodes checked field lines from `lines[start]` on, after a status if it is not 0. */
 function encodeFields(lines: Uint8Array, start: number, status = 0): Uint8Array {
   let count = 0;
   for (let at = start; at < lines.length; at++) if (lines[at] === CR) count++;

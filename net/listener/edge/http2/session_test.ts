@@ -1,4 +1,4 @@
-/** Sessions of HTTP/2 over a connection in memory: whatever comes, they end what they began. */
+/** HTTP/2 sessions over a connection in memory. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { Buffer } from "node:buffer";
@@ -10,7 +10,7 @@ import type { Exchange, ExchangeHandler } from "../../types.ts";
 import { block, END_HEADERS, END_STREAM, frame, headers, hello, request, Type } from "./_test_client.ts";
 import { Http2Driver } from "./connection.ts";
 
-/** A session whose visitor is the test. */
+/** Opens a session whose client is the test. */
 function open(handler: ExchangeHandler) {
   const [visitor, connection] = createConnectionPair();
   const limits = { ...DEFAULT_LIMITS };
@@ -24,7 +24,7 @@ function open(handler: ExchangeHandler) {
   return { visitor, session };
 }
 
-/** Reads until the session ends its side. */
+/** Reads until the session closes its direction. */
 async function readAll(visitor: ReturnType<typeof open>["visitor"]): Promise<Buffer> {
   const into = new Uint8Array(65_536), pieces: Buffer[] = [];
   for (let count = await visitor.read(into); count !== null; count = await visitor.read(into)) {
@@ -46,7 +46,7 @@ async function readUntil(visitor: ReturnType<typeof open>["visitor"], isDone: (s
   return said;
 }
 
-/** The code of the GOAWAY in what a session said, or null. */
+/** Returns the GOAWAY error code in received bytes, or null. */
 function findGoAway(said: Buffer): number | null {
   for (let at = 0; at + 9 <= said.length; at += 9 + said.readUIntBE(at, 3)) {
     if (said[at + 3] === Type.goAway) return said.readUInt32BE(at + 13);
@@ -54,7 +54,7 @@ function findGoAway(said: Buffer): number | null {
   return null;
 }
 
-/** The payloads of a session's frames of one type on a stream. */
+/** Returns the payloads with one frame type on a stream. */
 function payloads(said: Buffer, type: number, stream: number): Buffer[] {
   const found: Buffer[] = [];
   for (let at = 0; at + 9 <= said.length; at += 9 + said.readUIntBE(at, 3)) {
@@ -64,7 +64,7 @@ function payloads(said: Buffer, type: number, stream: number): Buffer[] {
   return found;
 }
 
-/** Bytes that a session has let come on a stream so far. */
+/** Returns the bytes that a session has permitted on a stream so far. */
 const windowOf = (said: Buffer, stream: number) =>
   payloads(said, Type.windowUpdate, stream).reduce((sum, payload) => sum + payload.readUInt32BE(), 65_535);
 const countResets = (said: Buffer) => payloads(said, Type.rstStream, 1).length;
@@ -89,7 +89,7 @@ const someFrame = fc.record({
   ),
 });
 
-Deno.test("whatever frames come, wherever they are cut, a session ends with its connection, and its exchanges with it", async () => {
+Deno.test("any frames, cut anywhere: a session ends with its connection, and its exchanges end with it", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(someFrame, { maxLength: 30 }),
@@ -121,7 +121,7 @@ Deno.test("whatever frames come, wherever they are cut, a session ends with its 
   );
 });
 
-Deno.test("a visitor who has the session reset streams as fast as they open them is sent away", async () => {
+Deno.test("a client whose stream errors cause a reset for each opened stream gets GOAWAY", async () => {
   let begun = 0, left = 0;
   const { visitor } = open((exchange) => {
     begun++;
@@ -130,7 +130,7 @@ Deno.test("a visitor who has the session reset streams as fast as they open them
   });
   const reading = readAll(visitor);
   await visitor.write(hello());
-  // A window that grows by nothing is a fault of the stream (CVE-2025-8671).
+  // A window increment of 0 is a stream error (CVE-2025-8671).
   for (let stream = 1; stream < 4000; stream += 2) {
     const fault = frame(Type.windowUpdate, 0, stream, new Uint8Array(4));
     await visitor.write(Buffer.concat([headers(stream, request("GET", "/hold")), fault])).catch(() => {});
@@ -140,7 +140,7 @@ Deno.test("a visitor who has the session reset streams as fast as they open them
   equal(left, begun);
 });
 
-Deno.test("a body of one byte a frame is taken in little more memory than it has", async () => {
+Deno.test("a body with one byte in each frame needs little more memory than its bytes", async () => {
   const bytes = 60_000, sent = Promise.withResolvers<void>(), gathered = Promise.withResolvers<number>();
   const { visitor } = open(async (exchange) => {
     await sent.promise;
@@ -159,7 +159,7 @@ Deno.test("a body of one byte a frame is taken in little more memory than it has
   visitor.close();
 });
 
-Deno.test("a piece that a handler holds is nobody else's, though its answer is complete and the visitor has gone on", async () => {
+Deno.test("a chunk that a handler holds is not reused, though its response is complete and the client continues", async () => {
   const size = 10_000, held: Uint8Array[] = [], read = [0, 1, 2].map(() => Promise.withResolvers<void>());
   const { visitor } = open(async (exchange) => {
     held.push(await exchange.readBody() ?? new Uint8Array(0));
@@ -184,7 +184,7 @@ Deno.test("a piece that a handler holds is nobody else's, though its answer is c
   visitor.close();
 });
 
-Deno.test("a visitor who leaves in the middle of an answer is noticed, whatever waits to be sent", async () => {
+Deno.test("a disconnect during a response is noticed, whatever waits to be sent", async () => {
   for (const taken of [0, 1, 200_000]) {
     const left = Promise.withResolvers<void>(), begun = Promise.withResolvers<void>();
     const { visitor, session } = open((exchange) => {
@@ -204,12 +204,12 @@ Deno.test("a visitor who leaves in the middle of an answer is noticed, whatever 
   }
 });
 
-Deno.test("what comes for streams that are ended for a fault is taken, as far as the connection's window is concerned", async () => {
+Deno.test("DATA for streams that ended with an error does not shrink the connection window", async () => {
   const { visitor } = open(() => null);
   const reading = readAll(visitor);
   await visitor.write(hello());
   const piece = Buffer.alloc(16_000);
-  // Each says that its body has 5 bytes. Together they are more than the connection's window.
+  // Each announces a body with 5 bytes. Together they exceed the connection window.
   for (let stream = 1; stream < 2 * 200; stream += 2) {
     await visitor.write(Buffer.concat([
       headers(stream, request("POST", "/", ["content-length", "5"]), false),
@@ -218,11 +218,11 @@ Deno.test("what comes for streams that are ended for a fault is taken, as far as
   }
   await visitor.write(frame(Type.headers, END_HEADERS, 0));
   const said = await reading;
-  // The last frame's fault, and no other.
+  // The error belongs to the last frame.
   equal(findGoAway(said), 1);
 });
 
-Deno.test("of an upload that was read so far as much more is taken once it is answered", async () => {
+Deno.test("an upload that was read so far may continue for a while after its response", async () => {
   const mib = 1024 * 1024, read = 17 * mib;
   const { visitor } = open(async (exchange) => {
     for (let got = 0; got < read;) got += (await exchange.readBody())?.length ?? read;
@@ -257,7 +257,7 @@ Deno.test("of an upload that was read so far as much more is taken once it is an
   equal(countResets(said), 0);
 });
 
-Deno.test("a field block without an end ends the session, and one that stands for far more is a head too large", async () => {
+Deno.test("an endless field block ends the session, and one that expands too far is a head too large", async () => {
   const { visitor } = open(echo);
   const reading = readAll(visitor);
   await visitor.write(Buffer.concat([hello(), frame(Type.headers, 0, 1, Buffer.alloc(16_000))]));
@@ -266,7 +266,7 @@ Deno.test("a field block without an end ends the session, and one that stands fo
   }
   equal(findGoAway(await reading), 11);
   const { visitor: other } = open(echo);
-  // Each byte stands for a field of 4 KiB: 48 MB, were they taken.
+  // Each byte refers to a 4 KiB field: 48 MB in total.
   const field = Buffer.concat([Buffer.of(0x40, 1, 0x61, 0x7f, 0x81, 0x1e), Buffer.alloc(3968, 0x62)]);
   const bomb = Buffer.concat([block(request("GET", "/")), field, Buffer.alloc(12_000, 0xbe)]);
   const sending = other.write(Buffer.concat([hello(), frame(Type.headers, END_HEADERS | END_STREAM, 1, bomb)]));
@@ -307,7 +307,7 @@ Deno.test("the entries of a SETTINGS frame change windows once, by their sum", a
   });
   const reading = readUntil(visitor, (said) => findGoAway(said) !== null || payloads(said, Type.data, 3).length > 0);
   const more = frame(Type.windowUpdate, 0, 1, Buffer.of(0, 0, 0, 1));
-  // The first entry alone would make the window of the first stream larger than any may be.
+  // The first entry alone would exceed the largest window on the first stream.
   const entries = windowSettings([2 ** 31 - 1, 3]);
   await visitor.write(
     Buffer.concat([hello(), windowSettings([0]), headers(1, request("GET", "/hold")), more, entries]),
@@ -341,7 +341,7 @@ Deno.test("CONNECT never reaches the handler: with a path its stream is reset, w
   await visitor.write(Buffer.concat([hello(), headers(1, request("CONNECT", "/")), headers(3, plain, false)]));
   const said = await reading;
   deepEqual(payloads(said, Type.rstStream, 1).map((code) => code.readUInt32BE()), [1]);
-  // An indexed field of the static table: `:status: 400`.
+  // The static table index for `:status: 400`.
   deepEqual(payloads(said, Type.headers, 3).map((payload) => payload[0]), [0x8c]);
   equal(handled, 0);
 });
