@@ -17,7 +17,7 @@ import type { OpenTunnelOptions } from "./client/library_options.ts";
 import type { TailViewOptions } from "./client/library_views.ts";
 import type { CaptureRecord } from "./client/views/mod.ts";
 import { loadEmbeddedRelay, startServerWith } from "./server/program.ts";
-import type { RunningServer } from "./server/main.ts";
+import type { RunningServer } from "./server/running_server.ts";
 
 export type { CaptureRecord, OpenTunnel, OpenTunnelOptions, RunningServer, TailViewOptions };
 export type { TunnelEventMap } from "./client/library.ts";

@@ -17,10 +17,9 @@ import type { OpenProxyOptions } from "./open/proxy.ts";
 import { openConfiguredStore } from "./open/store.ts";
 import type { OwnAreas, OwnAreasOptions } from "./open/own_areas.ts";
 import { type Gate, Relay, type RelayOptions } from "./relay/mod.ts";
-import { type Opened, type Place, type RunningServer, serve } from "./serving/serve.ts";
+import type { RunningServer } from "./running_server.ts";
+import { type Opened, type Place, serve } from "./serving/serve.ts";
 import type { Store } from "./store/mod.ts";
-
-export type { RunningServer };
 
 /** Parts that replace the server's own. */
 export interface ServerParts {

@@ -1,7 +1,7 @@
 import type { Command, Program } from "../common/command_line/mod.ts";
 import { later } from "../common/later.ts";
 import { PROJECT } from "../common/release.ts";
-import type { RunningServer } from "./main.ts";
+import type { RunningServer } from "./running_server.ts";
 
 /** The server's commands. Modules load when a command runs, so that the client starts faster. */
 export const serverCommands: readonly Command[] = [

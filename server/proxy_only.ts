@@ -7,7 +7,8 @@ import { createHealth } from "./api/health.ts";
 import { openCors } from "./open/cors.ts";
 import { openProxy } from "./open/proxy.ts";
 import { proxyApi } from "./proxy/mod.ts";
-import { type RunningServer, serve } from "./serving/serve.ts";
+import type { RunningServer } from "./running_server.ts";
+import { serve } from "./serving/serve.ts";
 
 /**
  * Listens and serves the proxy alone, without tunnels and storage.

@@ -10,7 +10,7 @@ import { writeText } from "../common/output/mod.ts";
 import { type ProxyConfig, proxyOnlyOptions, serverOptions } from "./config.ts";
 import { startServer } from "./main.ts";
 import { IN_MEMORY } from "./open/store.ts";
-import type { RunningServer } from "./serving/serve.ts";
+import type { RunningServer } from "./running_server.ts";
 
 /**
  * Runs the server until SIGTERM or SIGINT, then drains it; a second signal ends it at once.

@@ -288,7 +288,7 @@ function explainReset(reason: ResetReason | null, text: string): string | null {
 const RESET_REASONS: Readonly<Record<Exclude<ResetReason, 0 | 1>, string>> = {
   [ResetReason.refused]: "The local service cannot be reached.",
   [ResetReason.broken]: "The local service closed the connection before it responded.",
-  [ResetReason.notHttp]: "The local service does not speak HTTP.",
+  [ResetReason.notHttp]: "The local service's response cannot be read as HTTP/1.1.",
   [ResetReason.idle]: "The local service took too long to respond.",
   [ResetReason.sessionLost]: "The connection to the server was lost.",
   [ResetReason.limit]: "This tunnel has too many open requests.",

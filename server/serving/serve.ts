@@ -9,6 +9,7 @@ import { openTrustCheck } from "../open/origin_reader.ts";
 import { describeProcess, describeTraffic, type Metric, openMetrics } from "./metrics.ts";
 import { readTls } from "./read_tls.ts";
 import { watchTls } from "./renew_tls.ts";
+import type { RunningServer } from "../running_server.ts";
 
 /** The server's address, which areas need when they open. */
 export interface Place {
@@ -16,23 +17,6 @@ export interface Place {
   url: URL;
   /** The port it listens on. */
   port: number;
-}
-
-/** A running server. */
-export interface RunningServer {
-  /** Its public URL. */
-  url: URL;
-  /** The address that it listens on. */
-  address: { hostname: string; port: number };
-  /** The URL for metrics, or null without `--metrics`. */
-  metricsUrl: URL | null;
-  /**
-   * Shuts down: refuses new work, notifies clients, waits up to the configured time for open requests, and stores the
-   * remaining data.
-   */
-  drain(): Promise<void>;
-  /** Shuts down without waiting. */
-  close(): Promise<void>;
 }
 
 /** A server's areas and their common resources. */
