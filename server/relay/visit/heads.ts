@@ -32,16 +32,19 @@ export class VisitorHead implements HeadWriter {
   readonly headSize: number;
   readonly #head: RequestHead;
   readonly #isUpgrade: boolean;
+  readonly #expectsContinue: boolean;
   readonly #added: AddedLines;
   readonly #edits: { names: Names; lines: Uint8Array } | null;
 
   /** @param edits header fields that gates replace or remove, or null */
   constructor(
-    { head, host, upgrade }: Exchange,
+    exchange: Exchange,
     origin: Pick<Origin, "address" | "proto">,
     edits: FieldEdits | null = null,
   ) {
+    const { head, host, upgrade } = exchange;
     this.#head = head;
+    this.#expectsContinue = expectsContinue(exchange);
     this.#isUpgrade = upgrade !== null;
     this.#added = addedLines(host, origin);
     this.#edits = edits === null ? null : { names: edits.names, lines: edits.serialize() };
@@ -78,7 +81,7 @@ export class VisitorHead implements HeadWriter {
       run = head.valueEnd(field) + 2;
     }
     at = put(into, at, bytes, run, head.end - 2);
-    if (expectsContinue(head)) at = put(into, at, EXPECT_CONTINUE, 0, EXPECT_CONTINUE.length);
+    if (this.#expectsContinue) at = put(into, at, EXPECT_CONTINUE, 0, EXPECT_CONTINUE.length);
     if (!this.#isUpgrade) return at;
     const field = head.upgradeField;
     at = put(into, at, CONNECTION_UPGRADE, 0, CONNECTION_UPGRADE.length);
@@ -87,8 +90,8 @@ export class VisitorHead implements HeadWriter {
 }
 
 /** Whether the visitor waits for `100 Continue` before it sends the body (RFC 9110, section 10.1.1). */
-export function expectsContinue({ expectation, framing, minorVersion }: RequestHead): boolean {
-  return expectation === "continue" && framing !== "none" && minorVersion === 1;
+export function expectsContinue({ head, hasBody }: Pick<Exchange, "head" | "hasBody">): boolean {
+  return head.expectation === "continue" && hasBody && head.minorVersion === 1;
 }
 
 function put(into: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): number {

@@ -78,8 +78,9 @@ Deno.test("what a visitor may not say stays behind, and what Connection names", 
     ["X-OTHER", "2"],
     ["accept", "*/*"],
   ];
+  const body = (async function* () {})();
   const kept = "accept: */*\r\nexpect: 100-continue\r\n";
-  assert.equal(write({ fields }), `GET / HTTP/1.1\r\nhost: a.try.example:8443\r\n${kept}${OURS}`);
+  assert.equal(write({ fields, body }), `GET / HTTP/1.1\r\nhost: a.try.example:8443\r\n${kept}${OURS}`);
   const [, bodyless] = write({ fields: [["expect", "100-continue"]] }).split("\r\n");
   assert.equal(bodyless, "host: a.try.example:8443", "an expectation without a body means nothing");
 });

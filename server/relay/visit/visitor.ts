@@ -82,7 +82,7 @@ export class Visitor implements Visit, StreamHandler {
     const exchange = this.exchange;
     exchange.onLeave = () => this.#breakOff("the visitor left");
     if (!exchange.hasBody) return;
-    if (expectsContinue(exchange.head)) this.#continueTimer = setTimeout(() => this.#continue(), CONTINUE_MS);
+    if (expectsContinue(exchange)) this.#continueTimer = setTimeout(() => this.#continue(), CONTINUE_MS);
     else void this.#sendBody();
   }
 

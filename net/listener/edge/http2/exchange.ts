@@ -90,7 +90,9 @@ export class Http2Exchange extends Leavable implements Exchange, StreamReceiver 
     const { head } = this;
     if (hasEnded) this.#checkLength(true);
     this.hasBody = !hasEnded && (!head.hasLength || head.length > 0);
-    this.mayBeEmpty = this.hasBody && !head.hasLength && !STREAMED.has(this.method);
+    // A client that waits for 100 Continue has a body, and the handler decides when to request it.
+    const isUncertain = this.hasBody && !head.hasLength && head.expectation !== "continue";
+    this.mayBeEmpty = isUncertain && !STREAMED.has(this.method);
     this.response = new Http2ResponseWriter(context.session, stream, this.isHead, context.options.traffic);
   }
 

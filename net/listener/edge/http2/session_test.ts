@@ -359,3 +359,27 @@ Deno.test("trailers that change a checked request do not reach the handler", asy
   equal(await trailers.promise, "x-sum: 3\r\n");
   visitor.close();
 });
+
+Deno.test("a client that expects 100 Continue gets it with the first read, and a refusal without it", async () => {
+  for (const method of ["POST", "DELETE"]) {
+    const { visitor } = open(async (exchange) => {
+      if (exchange.path === "/refuse") return new Response("too large", { status: 413 });
+      equal(Buffer.from(await exchange.readBody() ?? []).toString(), "hello");
+      return new Response("done");
+    });
+    const head = (path: string) => request(method, path, ["expect", "100-continue"]);
+    const statuses = (said: Buffer, stream: number) =>
+      payloads(said, Type.headers, stream).map((payload) => payload.subarray(0, 5).toString("latin1"));
+    const reading = readUntil(visitor, (said) => said.includes("done") && said.includes("too large"));
+    await visitor.write(Buffer.concat([hello(), headers(1, head("/refuse"), false), headers(3, head("/"), false)]));
+    await visitor.write(frame(Type.data, END_STREAM, 3, Buffer.from("hello")));
+    const said = await reading;
+    // Literal statuses with the name at index 8, and the static index for 200.
+    deepEqual(statuses(said, 1), ["\x08\x03413"]);
+    deepEqual([statuses(said, 3).length, statuses(said, 3)[0], statuses(said, 3)[1].charCodeAt(0)], [
+      2,
+      "\x08\x03100",
+      0x88,
+    ]);
+  }
+});
