@@ -56,7 +56,16 @@ export default defineConfig({
   ignoreDeadLinks: ["localhostLinks", /^http:\/\/localhost/, /\.1$/],
   head: [["link", { rel: "icon", type: "image/svg+xml", href: "/docs/mark.svg" }], ["meta", { name: "theme-color", content: "#3b5bdb" }]],
   // Text such as <host> is no HTML.
-  markdown: { html: false, theme: { light: "github-light-high-contrast", dark: "github-dark" } },
+  markdown: {
+    html: false,
+    theme: { light: "github-light-high-contrast", dark: "github-dark" },
+    // Double braces in text are placeholders of Portway, not Vue expressions.
+    config(md) {
+      const text = md.renderer.rules.text ?? ((tokens, at) => md.utils.escapeHtml(tokens[at].content));
+      md.renderer.rules.text = (...args) => text(...args).replaceAll("{{", "<span v-pre>{{</span>");
+      md.renderer.rules.code_inline = (tokens, at) => `<code v-pre>${md.utils.escapeHtml(tokens[at].content)}</code>`;
+    },
+  },
   themeConfig: {
     nav: SECTIONS.map(([text, folders]) => ({ text, link: listPages(folders[0][1])[0]?.link ?? "/" })),
     sidebar,
