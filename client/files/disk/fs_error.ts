@@ -1,19 +1,22 @@
 import { HttpError } from "../../../common/http_error.ts";
 import { isHeldOpen } from "../../../common/platform/mod.ts";
 
-/** The system's name for why a file operation failed, e.g. `ENOENT`; "" when `error` is none. */
+/** Returns the system's error code, such as `ENOENT`, or "" when `error` has none. */
 export function getErrorCode(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : "";
 }
 
-/** Whether an operation failed because the disk, or the user's share of it, is full. */
+/** Checks whether an operation failed because the disk or the user's quota is full. */
 export function isDiskFull(error: unknown): boolean {
   if (error instanceof HttpError) return error.code === "disk_full";
   return ["ENOSPC", "EDQUOT"].includes(getErrorCode(error));
 }
 
-/** 404 for whatever a visitor may not know exists: missing, hidden and outside look the same. */
+/**
+ * Creates the 404 for a missing, hidden or outside entry. All three look alike, so that the response reveals no hidden
+ * entry.
+ */
 export function noSuchEntry(cause?: unknown): HttpError {
   return new HttpError(404, "not_found", "There is no such file or folder.", { cause });
 }
@@ -35,10 +38,10 @@ const ANSWERS: Readonly<Record<string, readonly [number, string, string] | undef
   EINVAL: [409, "not_possible", "This cannot be done here."],
 };
 
-/** A folder could not be removed, nor left as it was: some of what was in it may be gone. */
+/** Signals that a folder was removed only in part, so some entries may be lost. */
 export class RemovedInPart extends Error {
   override name = "RemovedInPart";
-  /** The system's, as of the error that it is about. */
+  /** The system's error code of the cause. */
   readonly code: string;
 
   constructor(cause: unknown) {
@@ -48,8 +51,8 @@ export class RemovedInPart extends Error {
 }
 
 /**
- * Turns whatever was thrown into the answer for it: an error of the system by its code, anything else 500. Windows has
- * one code for what is not permitted and for what another program has open.
+ * Converts any thrown value to an HTTP error: a system error by its code, any other value to 500. Windows uses one code
+ * for missing permission and for a file that another program has open.
  */
 export function toHttpError(error: unknown, platform?: string): HttpError {
   if (error instanceof HttpError) return error;

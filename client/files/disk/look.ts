@@ -2,29 +2,29 @@ import fs from "node:fs";
 import { IS_DENO } from "../../../net/file_http/mod.ts";
 import { type FolderCalls, lookAt, type Looked, openFolderCalls, readNames } from "./deno.ts";
 
-/** A folder that is held open, and the path to work on its entries with. */
+/** An open folder with the path for work on its entries. */
 interface Held {
   readonly fd: number;
   readonly path: string;
 }
 
-/** The ways to what is in a folder that is held open. */
+/** Access to the entries in an open folder. */
 export interface EntryLook {
-  /** What is at a name in a folder, links not followed; null for what is gone or what the system does not show us. */
+  /** Returns the metadata of an entry without following links; null when it is missing or unreadable. */
   lookIn(folder: Held, name: string): Looked | null;
   /**
-   * Reads the beginning of a file in a folder, as much as `into` takes, and returns how many bytes came. Null when it
-   * is a link, when it cannot be read, and where there is no quick way to do this.
+   * Fills `into` from the beginning of a file in a folder and returns the number of bytes read. Returns null for a
+   * link, an unreadable file, or a system without a fast call.
    */
   readIn(folder: Held, name: string, into: Uint8Array<ArrayBuffer>): number | null;
-  /** The names in a folder, in no order. */
+  /** Returns the unsorted names in a folder. */
   listNames(folder: Held): string[];
 }
 
-/** What every runtime and system has. */
+/** The implementation for every runtime and system. */
 export const portableLook: EntryLook = createLook(null);
 
-/** The quickest that this runtime and system have. */
+/** The fastest implementation for this runtime and system. */
 export const systemLook: EntryLook = createLook(IS_DENO ? openFolderCalls() : null);
 
 function createLook(calls: FolderCalls | null): EntryLook {
@@ -52,7 +52,7 @@ function lstatIfPermitted(path: string): fs.Stats | undefined {
   try {
     return fs.lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    // What the system does not let us look at is not there for a visitor.
+    // Visitors get the same response for unreadable and missing entries.
     return undefined;
   }
 }

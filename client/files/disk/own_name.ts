@@ -4,10 +4,10 @@ import { foldName, isShortName } from "../../../common/platform/mod.ts";
 import type { DiskSystem } from "./system.ts";
 
 /**
- * The name that an entry of a folder has, which file systems find by other names too: in another case, with its accents
- * written otherwise, by the short name `ENV~1` that Windows and FAT keep of `.env`. Rules about names hold for this one.
- * @param listNames the names in the folder; asked only when there is no cheaper way
- * @returns `name` itself when nothing is there, null when it cannot be told
+ * Finds the stored name of an entry. File systems also find entries by other case, other Unicode forms, or the short
+ * name `ENV~1` that Windows and FAT keep for `.env`. Name rules apply to the stored name.
+ * @param listNames lists the folder's names; called only without a cheaper way
+ * @returns `name` itself for a missing entry, null when the stored name is unknown
  */
 export function findOwnName(
   folder: string,
@@ -16,7 +16,7 @@ export function findOwnName(
   listNames: () => readonly string[],
 ): string | null {
   const entry = `${folder}/${name}`;
-  // Linux tells cases apart, and asks the disk for the rest: of a stick with FAT it gives a name back as it was asked.
+  // Linux is case-sensitive and delegates other cases to the disk. For FAT it returns the name unchanged.
   if (hasDescriptorPaths) {
     const mayBeOther = isShortName(name) && exists(entry) && mayHaveShortNames(folder);
     return !mayBeOther || listNames().includes(name) ? name : null;

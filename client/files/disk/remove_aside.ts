@@ -4,8 +4,8 @@ import { getErrorCode } from "./fs_error.ts";
 import type { Root } from "./root.ts";
 
 /**
- * Removes what is out of sight of visitors. What the system does not let be removed stays there, and the end of the share
- * tries again.
+ * Removes an entry that visitors can no longer see. An entry that the system refuses to remove stays until the share's
+ * end, which tries again.
  */
 export async function removeAside({ platform }: Pick<Root, "platform">, path: string): Promise<void> {
   try {

@@ -8,80 +8,79 @@ import { findOwnName } from "./own_name.ts";
 import { isMaskedName, OWN_PREFIX } from "./share_path.ts";
 import { type DiskSystem, thisSystem } from "./system.ts";
 
-/** A file opened for reading below the shared root. Whoever opened it closes it. */
+/** A file below the shared root, open for reading. The opener closes it. */
 export interface OpenFile extends FileSource {
   readonly kind: "file";
-  /** Where it really is, as names below the root: symbolic links on the way are resolved. */
+  /** The real path as names below the root, with symbolic links resolved. */
   readonly segments: readonly string[];
 }
 
-/** A folder held open below the shared root, so that it stays the same folder whatever happens to its name. */
+/** An open folder below the shared root. A rename does not change the folder that the handle refers to. */
 export interface Folder {
   readonly kind: "folder";
-  /** Joined with the name of an entry, the path to work on that entry with. */
+  /** A path prefix: append the name of an entry to work on that entry. */
   readonly path: string;
   readonly fd: number;
-  /** Where it really is, as names below the root: the way through symbolic links is resolved. */
+  /** The real path as names below the root, with symbolic links resolved. */
   readonly segments: readonly string[];
   close(): void;
 }
 
 /**
- * The shared folder. Everything that touches a file goes through here, and nothing here leaves the folder.
+ * The shared folder. All file access goes through this interface, which keeps it inside the folder.
  *
- * A path is checked after it was opened, by asking the system where the opened thing is: a symbolic link that is
- * swapped between a check and its use changes nothing. On Linux what is done in a folder is done relative to the
- * descriptor of that folder (`/proc/self/fd/N/name`); elsewhere by its real path, checked before use, which narrows
- * the window for such a swap but cannot close it.
+ * Each path is checked after it was opened, by the real path of the open file. A symbolic link that is swapped between
+ * check and use therefore has no effect. On Linux, operations in a folder are relative to its descriptor
+ * (`/proc/self/fd/N/name`). Other systems use the checked real path, which narrows the window for such a swap but
+ * cannot close it.
  */
 export interface Root {
-  /** Name of the shared folder or file, for people. */
+  /** The name of the shared folder or file, for display. */
   readonly name: string;
   /** Real path of the folder. */
   readonly path: string;
-  /** The one name that may be seen, when a single file is shared. */
+  /** The only visible name, when a single file is shared. */
   readonly only: string | null;
-  /** The system that it lies on, as `process.platform` has it. */
+  /** The operating system, as in `process.platform`. */
   readonly platform: string;
-  /** Whether visitors can write dot files, which get masked names. */
+  /** Whether visitors can write dot files, which are stored under masked names. */
   readonly masksDots: boolean;
   /**
-   * Opens what is there to be read. Throws 404 for missing, hidden, special or outside.
-   * @param areSeen whether all the names were read from folders or opened before, and so are known to be the entries'
-   * own: asking can take a look at a whole folder, which is too much to be done for each of its entries. Default false.
+   * Opens a file or folder for reading. Throws 404 for a missing, hidden, special or outside entry.
+   * @param areSeen whether all names come from an earlier listing or open, so that they are the stored names. A check
+   * of names may read a whole folder, which is too slow per entry. Default false.
    */
   open(segments: readonly string[], areSeen?: boolean): OpenFile | Folder;
-  /** Opens a folder. Throws 404 as {@link open} does, for a file too. */
+  /** Opens a folder. Throws 404 like {@link open}, and also for a file. */
   openFolder(segments: readonly string[], areSeen?: boolean): Folder;
-  /** Opens a folder of the share's own that no visitor sees, in `base`. */
+  /** Opens an internal folder in `base` that visitors cannot see. */
   openOwnFolder(base: Folder, name: string): Folder;
-  /** Whether an entry of that name is shown. */
+  /** Checks whether the entry with this name is visible. */
   isVisible(name: string, segments: readonly string[]): boolean;
   /**
-   * Whether what a visitor has named in a folder is shown by the name that it really has: the file system may know a
-   * hidden entry by another name. True for a visible name that nothing has.
+   * Checks whether the stored name of a requested entry is visible, because the file system may find a hidden entry by
+   * another name. Returns true for a visible name without an entry.
    */
   isSeenBy(folder: Folder, name: string): boolean;
-  /** Opens a file that was seen in a folder which is still open: cheaper than {@link open}. Throws as that does. */
+  /**
+   * Opens a file from a listing of a folder that is still open; cheaper than {@link open}. Throws like {@link open}.
+   */
   openEntry(folder: Folder, name: string): OpenFile;
   /**
-   * Reads the beginning of a file that was seen in a folder which is still open, as much as `into` takes, and returns
-   * how many bytes came. The cheapest way to a small file. Throws as {@link open} does.
+   * Fills `into` from the beginning of a file that was listed in a folder which is still open, and returns the number
+   * of bytes read. This is the cheapest way to read a small file. Throws like {@link open}.
    */
   readEntry(folder: Folder, name: string, into: Uint8Array<ArrayBuffer>): number;
-  /** The names in a folder, in no order, those that are not shown among them. */
+  /** Returns the unsorted names in a folder, including hidden names. */
   listNames(folder: Folder): string[];
-  /**
-   * What `name`, which was seen in `folder`, is once links are followed, or null when it is special, dangling or leads
-   * outside.
-   */
+  /** Returns the metadata of a listed entry with links followed; null when it is special, dangling or outside. */
   statEntry(folder: Folder, name: string): Entry | null;
 }
 
-/** An entry of a folder with links followed. */
+/** An entry in a folder, with links followed. */
 export interface Entry {
   readonly kind: "file" | "folder";
-  /** Whether it is reached through a symbolic link. */
+  /** Whether the path goes through a symbolic link. */
   readonly isLink: boolean;
   /** Bytes. */
   readonly size: number;
@@ -89,30 +88,30 @@ export interface Entry {
   readonly modified: number;
 }
 
-/** What is shared, and which of its names. */
+/** The shared path and its visible names. */
 export interface RootOptions {
   /** A folder, or a single file. */
   path: string;
   /** Show names that begin with a dot. */
   hidden: boolean;
-  /** Names that begin with a dot and are shown all the same. */
+  /** Visible names that begin with a dot, even without `hidden`. */
   shown?: readonly string[];
-  /** Let visitors reach dot files that have masked names. Default false. */
+  /** Let visitors reach dot files with masked names. Default false. */
   masksDots?: boolean;
-  /** How folders are looked into. Default the quickest way there is. */
+  /** The implementation for folder access. Default the fastest. */
   look?: EntryLook;
-  /** What it runs on. Default this system. */
+  /** The operating system. Default this system. */
   system?: DiskSystem;
 }
 
-// Not there on Windows, where opening cannot block either.
+// Windows lacks this flag, and opening a file cannot block there.
 const NO_BLOCK = (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const READ_FILE = constants.O_RDONLY | NO_BLOCK;
 const READ_FOLDER = READ_FILE | (constants.O_DIRECTORY ?? 0);
 
 /**
- * Opens what is to be shared.
- * @throws the system's error when it is not there, TypeError when it is neither a file nor a folder
+ * Opens the folder or file to share.
+ * @throws the system's error when it is missing, TypeError when it is neither a file nor a folder
  */
 export function openRoot(options: RootOptions): Root {
   const { realPath } = options.system ?? thisSystem;
@@ -151,7 +150,7 @@ class SharedRoot implements Root {
 
   open(segments: readonly string[], areSeen = false): OpenFile | Folder {
     const full = this.#find(segments, areSeen);
-    // Looked at before it is opened: opening a FIFO or a device can already have an effect.
+    // Stat before opening: opening a FIFO or a device can already have a side effect.
     const stat = fs.statSync(full, { throwIfNoEntry: false });
     if (stat === undefined) throw noSuchEntry();
     if (stat.isDirectory()) return this.#openFolder(full);
@@ -170,9 +169,9 @@ class SharedRoot implements Root {
   }
 
   isVisible(name: string, segments: readonly string[]): boolean {
-    // What asks may have come by any way: a device or a stream is never looked at.
+    // Reject device and stream names before any disk access, whichever route the request used.
     if (this.#system.platform === "win32" && !isPlainName(name, "win32")) return false;
-    // Whoever shares a single file has named it, dot and all.
+    // The owner chose the single shared file by name, so a leading dot stays visible.
     if (this.only !== null) return segments.length === 0 && name === this.only;
     if (this.masksDots && isMaskedName(name)) return true;
     if (name.startsWith(".") && !this.#hidden && !this.#shown.has(name)) return false;
@@ -208,8 +207,8 @@ class SharedRoot implements Root {
   }
 
   readEntry(folder: Folder, name: string, into: Uint8Array<ArrayBuffer>): number {
-    // It was a file when it was seen. What has been put in its place since then is no link, or it would not have been
-    // opened, and can only be read at a position if it is a file: a pipe or a terminal has none.
+    // The entry was a regular file when listed. A replacement cannot be a link, because the open would fail, and a pipe
+    // or terminal cannot be read at a position.
     const count = this.#look.readIn(folder, name, into);
     if (count !== null) return count;
     const file = this.openEntry(folder, name);
@@ -230,15 +229,15 @@ class SharedRoot implements Root {
         opened.close();
       }
     } catch {
-      // Dangling, outside, special or not permitted: for a visitor it is not there.
+      // Visitors get "missing" for a dangling, outside, special or forbidden entry.
       return null;
     }
   }
 
-  /** The path of what a visitor has named. Throws 404 for a name that is not shown, or is not the entry's own. */
+  /** Returns the path for a requested name. Throws 404 for a name that is hidden or differs from the stored name. */
   #find(segments: readonly string[], areSeen: boolean): string {
     this.#checkVisible(segments);
-    // Elsewhere the real path, which is looked at once it is open, is in names that are the entries' own.
+    // Other systems check the real path after the open, which already uses stored names.
     if (!areSeen && this.#system.hasDescriptorPaths && segments.some(isShortName)) this.#checkShortNames(segments);
     return this.#join(segments);
   }
@@ -276,7 +275,7 @@ class SharedRoot implements Root {
   }
 
   #openFolder(full: string): Folder {
-    // Windows cannot be asked for a folder and nothing else: what was opened is looked at.
+    // Windows has no flag that opens only folders, so the open file is checked.
     const fd = fs.openSync(full, this.#system.platform === "win32" ? READ_FILE : READ_FOLDER);
     try {
       const [realPath, segments] = this.#locate(fd, full);
@@ -288,12 +287,12 @@ class SharedRoot implements Root {
     }
   }
 
-  /** The path to work in an open folder with. */
+  /** Returns the path for work in an open folder. */
   #hold(fd: number, realPath: string): string {
     return this.#system.hasDescriptorPaths ? `/proc/self/fd/${fd}` : realPath;
   }
 
-  /** Where the opened thing is, as a path and as names below the root. Throws 404 when that is not to be seen. */
+  /** Returns the real path of an open file, also as names below the root. Throws 404 for a hidden or outside path. */
   #locate(fd: number, full: string): [string, string[]] {
     const realPath = this.#system.hasDescriptorPaths
       ? fs.readlinkSync(`/proc/self/fd/${fd}`)
@@ -306,7 +305,10 @@ class SharedRoot implements Root {
   }
 }
 
-/** Opens what is no link; null when it is one. Nothing is to be resolved on the way, so it is where it seems to be. */
+/**
+ * Opens a file unless it is a link; returns null for a link. Nothing on the path needs resolving, so the real path is
+ * known.
+ */
 function openPlain(path: string): number | null {
   try {
     return fs.openSync(path, READ_FILE | constants.O_NOFOLLOW);
@@ -322,21 +324,21 @@ function asFile(opened: OpenFile | Folder): OpenFile {
   throw noSuchEntry();
 }
 
-/** What systems say that can be asked for a folder and nothing else. */
+/** Creates the error that systems with a folder-only flag return for a file. */
 function noFolder(full: string): Error {
   return Object.assign(new Error(`ENOTDIR: not a directory, open '${full}'`), { code: "ENOTDIR" });
 }
 
-/** The real path of `full`, if that is what `fd` has open. */
+/** Returns the real path of `full` if `fd` refers to it. */
 function getSamePath(fd: number, full: string, system: DiskSystem): string {
   const realPath = system.realPath(full);
-  // Numbers of files on Windows are longer than a double keeps apart.
+  // File ids on Windows exceed the precision of a double.
   const [opened, there] = [fs.fstatSync(fd, { bigint: true }), fs.lstatSync(realPath, { bigint: true })];
   if (opened.ino !== there.ino || opened.dev !== there.dev) throw noSuchEntry();
   return realPath;
 }
 
-/** A close that can be called again: a number closed twice could by then be someone else's file. */
+/** Returns a close function that is safe to call twice. The system may reuse a closed descriptor for another file. */
 function closeOnce(fd: number): () => void {
   let isOpen = true;
   return () => {

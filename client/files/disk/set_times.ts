@@ -4,8 +4,8 @@ import process from "node:process";
 import type { Folder, OpenFile, Root } from "./root.ts";
 
 /**
- * Sets when an opened file or folder was last read and changed, in seconds since the epoch. Windows takes that only
- * where something is open for writing, which these are not: there it goes by the real path. Throws the system's error.
+ * Sets the access and modification times of an open file or folder, in seconds since the epoch. Windows requires a
+ * handle with write access, so the real path is used there. Throws the system's error.
  */
 export function setTimes(
   root: Pick<Root, "path">,

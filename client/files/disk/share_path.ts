@@ -1,54 +1,57 @@
 import { HttpError } from "../../../common/http_error.ts";
 import { isPlainName } from "../../../common/platform/mod.ts";
 
-/** The path of a request as names below the shared root, every one of them checked. */
+/** A request path as checked names below the shared root. */
 export interface SharePath {
-  /** Decoded names, outermost first; empty for the root. None is `.`, `..` or holds a separator. */
+  /** Decoded names, outermost first; empty for the root. No name is `.` or `..` or contains a separator. */
   readonly segments: readonly string[];
-  /** Whether the path ended in a slash, so names a folder. */
+  /** Whether the path ended in a slash and therefore refers to a folder. */
   readonly isFolder: boolean;
   readonly query: URLSearchParams;
-  /** The query byte for byte with its question mark, for redirects; "" without one. */
+  /** The raw query with its question mark, for redirects; "" without a query. */
   readonly search: string;
 }
 
-/** How strictly the names in a path are read. */
+/** Rules for the names in a path. */
 export interface SharePathOptions {
-  /** Whose names are refused that are none there, as drives, streams and devices on Windows. Default this system's. */
+  /**
+   * The platform whose reserved names are refused, such as drives, streams and devices on Windows. Default this
+   * system's.
+   */
   platform?: string;
-  /** Gives a last name that begins with a dot a name of the share's own on the disk. Default false. */
+  /** Stores a dot file at the end of the path under an internal name. Default false. */
   masksDots?: boolean;
 }
 
-/** Names of the share itself begin so and are never listed. */
+/** Prefix for the share's internal names, which are never listed. */
 export const OWN_PREFIX = ".portway";
-/** Prefix of a masked dot file on the disk. */
+/** Prefix of a masked dot file on disk. */
 const MASK = `${OWN_PREFIX}-dot`;
 
-/** Returns the segments with a last dot name masked, so that the file on the disk has a name of the share's own. */
+/** Returns the segments with a last dot name masked, so that the file on disk has an internal name. */
 export function maskDotName(segments: readonly string[]): readonly string[] {
   const name = segments.at(-1) ?? "";
   const isMasked = name.startsWith(".") && !name.toLowerCase().startsWith(OWN_PREFIX);
   return isMasked ? [...segments.slice(0, -1), MASK + name] : segments;
 }
 
-/** Whether {@link maskDotName} has made a name. */
+/** Checks whether {@link maskDotName} created the name. */
 export function isMaskedName(name: string): boolean {
   return name.startsWith(`${MASK}.`);
 }
 
-/** Returns the name by which visitors know an entry. */
+/** Returns the name that visitors see for an entry. */
 export function unmaskName(name: string): string {
   return isMaskedName(name) ? name.slice(MASK.length) : name;
 }
 
-/** Longest path and query in bytes; no file system of ours takes a path longer than 4 KiB, and each byte may be escaped. */
+/** Longest path and query in bytes. File systems accept paths up to 4 KiB, and each byte may be percent-encoded. */
 const MAX_PATH = 16_384;
 const MAX_DEPTH = 256;
 
 /**
- * Parses path and query as they were sent. The path is decoded exactly once, and what decodes to anything but a plain name
- * is refused rather than repaired.
+ * Parses the raw path and query. The path is decoded exactly once; a segment that does not decode to a plain name is
+ * refused and never repaired.
  * @throws HttpError 400 `bad_path` for a malformed escape, an empty name, `.` or `..`, or a separator or NUL inside a
  * name in any encoding; 414 when it is too long
  */
@@ -62,7 +65,7 @@ export function parseSharePath(raw: string, options: SharePathOptions = {}): Sha
 }
 
 /**
- * Parses an escaped absolute path without a query, as {@link parseSharePath} does.
+ * Parses an escaped absolute path without a query, like {@link parseSharePath}.
  * @throws HttpError 400 `bad_path`
  */
 export function parsePath(path: string, options: SharePathOptions = {}): Pick<SharePath, "segments" | "isFolder"> {
@@ -77,7 +80,7 @@ export function parsePath(path: string, options: SharePathOptions = {}): Pick<Sh
   return { segments: options.masksDots ? maskDotName(segments) : segments, isFolder };
 }
 
-/** The escaped absolute path of a file, or with a slash at the end of a folder. */
+/** Returns the escaped absolute path; a folder's path ends in a slash. */
 export function serializePath(segments: readonly string[], isFolder: boolean): string {
   const path = segments.map((name) => "/" + encodeURIComponent(unmaskName(name))).join("");
   return isFolder ? path + "/" : path;
@@ -91,7 +94,7 @@ function decodeName(escaped: string, platform: string | undefined): string {
 
 function decodeStrictly(escaped: string): string {
   try {
-    // Throws for malformed escapes and for bytes that are not UTF-8, over-long forms of "." and "/" among them.
+    // Throws for malformed escapes and invalid UTF-8, including overlong forms of "." and "/".
     return decodeURIComponent(escaped);
   } catch (cause) {
     throw badPath(cause);

@@ -2,7 +2,10 @@ import fs from "node:fs";
 import { IS_DENO } from "../../../net/file_http/mod.ts";
 import { getDenoStamp } from "./deno.ts";
 
-/** Tells one state of one file from any other: device, inode, size and both times of change; null when it is gone. */
+/**
+ * Returns an identifier for the current state of a file, from device, inode, size and both change times; null for a
+ * missing file.
+ */
 export const getStamp: (path: string) => string | null = IS_DENO ? getDenoStamp : getNodeStamp;
 
 function getNodeStamp(path: string): string | null {

@@ -3,22 +3,22 @@ import process from "node:process";
 import { HAS_PROC } from "../../../net/file_http/mod.ts";
 import { mayHaveShortNames } from "../../../common/platform/mod.ts";
 
-/** What the systems that we run on do differently with what is open and what it is called. */
+/** Differences between operating systems in open files and file names. */
 export interface DiskSystem {
-  /** As `process.platform` has it. */
+  /** The value of `process.platform`. */
   readonly platform: string;
-  /** Whether a descriptor is a path too, `/proc/self/fd/N`, which says where it leads and can be worked on. */
+  /** Whether a descriptor also has a path, `/proc/self/fd/N`, that can be resolved and used in file operations. */
   readonly hasDescriptorPaths: boolean;
-  /**
-   * The path with links resolved, and on Windows and macOS with each name as the file system itself has it, however it
-   * was written. Throws the system's error.
-   */
+  /** Resolves links; on Windows and macOS it also replaces each name by the stored name. Throws the system's error. */
   realPath(path: string): string;
-  /** Whether the file system of a folder may find an entry by a short name that is not its own. */
+  /** Checks whether the folder's file system may find an entry by a short alias. */
   mayHaveShortNames(folder: string): boolean;
 }
 
-/** The system that this runs on. The system's own call is wanted: Node's other one leaves names as they were asked for. */
+/**
+ * The current system. Only the native `realpath` returns stored names; Node's own implementation keeps the requested
+ * names.
+ */
 export const thisSystem: DiskSystem = {
   platform: process.platform,
   hasDescriptorPaths: HAS_PROC,

@@ -1,9 +1,9 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 
-/** How long long work may keep others waiting. */
+/** Longest uninterrupted run of long work, in milliseconds. */
 const SLICE_MS = 4;
 
-/** Cuts long work in this process into slices, so that everything else gets its turn in between. */
+/** Splits long work into slices and lets other work run in between. */
 export class TimeSlice {
   readonly #now: () => number;
   #startedAt: number;
@@ -13,12 +13,12 @@ export class TimeSlice {
     this.#startedAt = now();
   }
 
-  /** Whether it is time for the {@link next}. */
+  /** Whether the slice is used up and {@link next} is due. */
   get isOver(): boolean {
     return this.#now() - this.#startedAt > SLICE_MS;
   }
 
-  /** Lets others work. Throws the reason of `signal` when it is aborted by then. */
+  /** Lets other work run. Throws the reason of `signal` when it is aborted by then. */
   async next(signal?: AbortSignal): Promise<void> {
     await yieldToEventLoop();
     signal?.throwIfAborted();

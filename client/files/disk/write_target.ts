@@ -5,19 +5,18 @@ import { createEntityTag, type Representation } from "../../../net/file_http/mod
 import { getErrorCode } from "./fs_error.ts";
 import type { Folder, Root } from "./root.ts";
 
-/** Where a write would go. */
+/** The destination of a write. */
 export interface WriteTarget {
-  /** The folder it goes into, which may be missing yet, and the name there; links are resolved. */
+  /** The target folder with links resolved, which may not exist yet, and the name in it. */
   parent: readonly string[];
   name: string;
-  /** The file that is there now, or null. */
+  /** The existing file, or null. */
   current: (Representation & { mode: number }) | null;
 }
 
 /**
- * Finds where a write to `segments` goes. A link to a file inside the share is written through.
- * @throws HttpError 403 for a name that is not shown or a link that leads outside, 409 when something other than a
- * file is there
+ * Finds the destination for a write to `segments`. A link to a file inside the share is written through.
+ * @throws HttpError 403 for a hidden name or a link that leads outside, 409 when the existing entry is no file
  */
 export function findWriteTarget(root: Root, segments: readonly string[]): WriteTarget {
   checkWritableNames(root, segments);
@@ -32,13 +31,13 @@ export function findWriteTarget(root: Root, segments: readonly string[]): WriteT
   }
 }
 
-/** Names with a number behind them that are tried before one by chance. */
+/** Numbered names to try before a random name. */
 const MAX_NUMBERED = 20;
 
 /**
- * Finds a name that nothing has yet for a file that would be called as the last of `segments`: that name, else one
- * with a number behind it.
- * @throws HttpError 403 for a name that is not shown
+ * Finds a free name for a file with the requested path `segments`: the last segment, or else the same name with a
+ * number.
+ * @throws HttpError 403 for a hidden name
  */
 export function findFreePlace(root: Root, segments: readonly string[]): WriteTarget {
   const parent = segments.slice(0, -1);
@@ -53,7 +52,7 @@ export function findFreePlace(root: Root, segments: readonly string[]): WriteTar
   }
 }
 
-/** What is left of a name when a number and an ending have to fit behind it, in 255 bytes. */
+/** Shortens a name so that a number and an extension fit into 255 bytes. */
 function cutName(stem: string, ending: string): string {
   const encoder = new TextEncoder();
   const room = 255 - 16 - encoder.encode(ending).length;
@@ -65,7 +64,8 @@ function findIfFree(root: Root, segments: readonly string[]): WriteTarget | null
     const place = findWriteTarget(root, segments);
     return place.current === null ? place : null;
   } catch (error) {
-    // Something has that name which no file replaces: a folder, a link that leads outside, a hidden file by a short name.
+    // The name belongs to an entry that no file may replace: a folder, a link that leads outside, or a hidden file by
+    // its short name.
     if (error instanceof HttpError && TAKEN.includes(error.code)) return null;
     throw error;
   }
@@ -105,7 +105,7 @@ function describe(stat: fs.Stats): WriteTarget["current"] {
 }
 
 /**
- * Refuses to write under a name that would not be shown.
+ * Refuses a write to a hidden name.
  * @throws HttpError 403
  */
 export function checkWritableNames(root: Root, segments: readonly string[]): void {
@@ -120,8 +120,8 @@ function hiddenName(): HttpError {
 }
 
 /**
- * Opens a folder, making it and its parents where they are missing.
- * @throws HttpError 403 when the way leads outside, 409 when a file is in the way
+ * Opens a folder, creating missing folders on the path.
+ * @throws HttpError 403 when the path leads outside, 409 when the path goes through a file
  */
 export function openOrMakeFolder(root: Root, segments: readonly string[]): Folder {
   const there = openIfThere(root, segments);
@@ -138,8 +138,8 @@ export function openOrMakeFolder(root: Root, segments: readonly string[]): Folde
 }
 
 /**
- * Opens a folder that something is to go into.
- * @throws HttpError 409 when it is not there or a file is, 403 when the way leads outside
+ * Opens an existing folder as a write target.
+ * @throws HttpError 409 for a missing folder or a file, 403 when the path leads outside
  */
 export function openTargetFolder(root: Root, segments: readonly string[]): Folder {
   const folder = openIfThere(root, segments);
@@ -151,12 +151,12 @@ function makeFolder(path: string): void {
   try {
     fs.mkdirSync(path);
   } catch (error) {
-    // Someone else may just have made it. If it is something else, opening it will fail.
+    // Another request may have created the folder meanwhile. If the entry is no folder, the open fails.
     if (getErrorCode(error) !== "EEXIST") throw error;
   }
 }
 
-/** A folder of the share, or null when it is missing. Throws as {@link openOrMakeFolder} does. */
+/** Opens a folder, or returns null when it is missing. Throws like {@link openOrMakeFolder}. */
 function openIfThere(root: Root, segments: readonly string[]): Folder | null {
   try {
     return root.openFolder(segments);
