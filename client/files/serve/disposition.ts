@@ -1,4 +1,4 @@
-/** A Content-Disposition (RFC 6266): a plain name for everyone, and where it differs the true one in UTF-8. */
+/** Returns a Content-Disposition header (RFC 6266) with an ASCII name, and the UTF-8 name where it differs. */
 export function describeDisposition(kind: "attachment" | "inline", name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);

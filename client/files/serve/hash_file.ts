@@ -3,7 +3,7 @@ import { readPieces } from "../../../net/file_http/mod.ts";
 import type { OpenFile } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 
-/** The SHA-256 of a file in hexadecimal. Throws the reason of `signal` when it is aborted meanwhile. */
+/** Returns the file's SHA-256 in hexadecimal. Throws the reason of `signal` when it is aborted meanwhile. */
 export async function hashFile(file: OpenFile, signal: AbortSignal): Promise<string> {
   const hash = createHash("sha256");
   if (file.content !== undefined) return hash.update(file.content).digest("hex");

@@ -3,7 +3,7 @@ import type { Folder, Root } from "../disk/root.ts";
 import { isMaskedName } from "../disk/share_path.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 
-/** What a visitor sees of one entry. */
+/** An entry as visitors see it. */
 export interface ListedEntry {
   name: string;
   kind: "file" | "folder";
@@ -13,7 +13,7 @@ export interface ListedEntry {
   modified: number;
 }
 
-/** Lists what may be seen of a folder, by name. The folder stays open and the caller's. */
+/** Lists the visible entries in a folder by name. The caller keeps the open folder. */
 export async function listFolder(root: Root, folder: Folder, signal?: AbortSignal): Promise<ListedEntry[]> {
   const entries: ListedEntry[] = [];
   const slice = new TimeSlice();
@@ -25,9 +25,9 @@ export async function listFolder(root: Root, folder: Folder, signal?: AbortSigna
 }
 
 /**
- * The entries of a folder by name, each looked at when it is asked for; null for one that may not be seen, so that
- * whoever goes through them can let others work in between. The folder must stay open.
- * @param onUnaddressable called for a shown entry whose name no address can carry
+ * Yields the entries in a folder by name and reads each one on demand. Yields null for a hidden entry, so that callers
+ * can let other work run in between. The folder must stay open.
+ * @param onUnaddressable called for a visible entry whose name no URL can express
  */
 export function* listEntries(
   root: Root,
@@ -37,7 +37,7 @@ export function* listEntries(
   for (const name of root.listNames(folder).sort()) yield describeEntry(root, folder, name, onUnaddressable);
 }
 
-/** Stands for bytes that are not UTF-8 in a name that the runtime has decoded. */
+/** Replaces bytes in a decoded name that are not UTF-8. */
 const REPLACEMENT = "\ufffd";
 
 function describeEntry(
@@ -56,31 +56,31 @@ function describeEntry(
   return { name, kind, size: kind === "file" ? size : 0, modified };
 }
 
-/** Lists folders as JSON text, and keeps what it made for a moment. */
+/** Lists folders as JSON text and caches the results briefly. */
 export interface ListingCache {
-  /** The entries of a folder as a JSON array. */
+  /** Returns the folder's entries as a JSON array. */
   listJson(folder: Folder): Promise<string>;
-  /** Forgets everything: something was changed through the share. */
+  /** Clears the cache after a change through the share. */
   clear(): void;
 }
 
-/** How long a listing may be shown again. A change of names shows at once whatever this is, a change of size after it. */
+/** Lifetime of a cached listing, in milliseconds. Changed names show at once; changed sizes show after this time. */
 const KEPT_MS = 1000;
-/** Longer than any tick of a file system's clock. */
+/** Exceeds the clock tick of every file system, in milliseconds. */
 const TICK_MS = 100;
-/** Folders remembered. */
+/** Folders cached at most. */
 const MAX_KEPT = 32;
 
 /**
- * A cache that makes it cheap when many visitors open one large folder: a listing is made once at a time and shown
- * again for a second, unless the folder itself has changed.
+ * Creates a cache for large folders with many visitors. A listing is made once at a time and reused for a second,
+ * unless the folder itself changes.
  */
 export function createListingCache(root: Root, now: () => number = Date.now): ListingCache {
   const kept = new Map<string, { stamp: string; at: number; json: Promise<string> }>();
 
   function listJson(folder: Folder): Promise<string> {
     const { dev, ino, mtimeMs, ctimeMs } = fs.fstatSync(folder.fd);
-    // Too fresh: another change within the same tick of the file system's clock would leave no trace.
+    // The folder is too fresh: another change within the same file-system tick would not alter the timestamp.
     if (now() - mtimeMs < TICK_MS) return makeJson(folder);
     const key = folder.segments.join("/");
     const stamp = `${dev}:${ino}:${mtimeMs}:${ctimeMs}`;
@@ -95,7 +95,7 @@ export function createListingCache(root: Root, now: () => number = Date.now): Li
   }
 
   async function makeJson(folder: Folder): Promise<string> {
-    // Its own handle: the caller that asked first may be gone before the others that wait for the same listing.
+    // Use a separate handle, because the first requester may disconnect before the others that wait for this listing.
     const own = root.openFolder(folder.segments);
     try {
       return JSON.stringify(await listFolder(root, own));

@@ -21,7 +21,7 @@ import { renderPlainPage } from "../page/plain_page.ts";
 import { findArchiveKind, sendArchive } from "../archive/send_archive.ts";
 import { describeDisposition } from "./disposition.ts";
 
-/** What the routes share that only read. */
+/** Shared state for the read-only routes. */
 export interface ReadRoutesOptions {
   root: Root;
   listings: ListingCache;
@@ -29,15 +29,15 @@ export interface ReadRoutesOptions {
 }
 
 /**
- * What keeps a file of the share from acting as a page of the share: no script, an origin of its own.
- * Chromium shows no PDF in a sandbox; its viewer runs nothing of the file on our origin.
+ * Prevents shared files from acting as pages of this origin: no scripts and an opaque origin. Chromium shows no PDF in
+ * a sandbox, and its viewer runs no code from the file on this origin.
  */
 const SHUT_IN = "default-src 'none'; img-src 'self' data:; media-src 'self'; font-src 'self' data:; " +
   "style-src 'self' 'unsafe-inline'; frame-ancestors 'self'";
 const FILE_POLICY = `sandbox; ${SHUT_IN}`;
 const PDF_POLICY = `${SHUT_IN}; object-src 'self'`;
 
-/** Answers GET and HEAD below the share. */
+/** Handles GET and HEAD below the share. */
 export class ReadRoutes {
   readonly #root: Root;
   readonly #listings: ListingCache;
@@ -53,7 +53,7 @@ export class ReadRoutes {
     this.#openHot = createHotFiles(root);
   }
 
-  /** @throws HttpError, or the system's error, for what cannot be shown */
+  /** @throws HttpError or the system's error when the path cannot be shown */
   async answer(request: Request, path: SharePath, info: FetchInfo): Promise<Response> {
     const opened = this.#openHot(path.segments);
     if (opened.kind === "file") {
@@ -74,7 +74,7 @@ export class ReadRoutes {
 
   async #answerOpened(request: Request, path: SharePath, folder: Folder): Promise<Response> {
     const response = await this.#answerFolder(request, path, folder);
-    // How long an archive becomes is not known before it has been made, and it is no text.
+    // An archive's length is unknown in advance, and archives are not text.
     return findArchiveKind(path.query) === null ? await this.#answerTold(request, response) : response;
   }
 
@@ -85,23 +85,23 @@ export class ReadRoutes {
       "content-security-policy": /\.pdf$/i.test(name) ? PDF_POLICY : FILE_POLICY,
     };
     if (path.query.has("download")) headers["content-disposition"] = describeDisposition("attachment", name);
-    // Whoever saves a file saves it under its name; an address that spells it out has said so already.
+    // Saved files keep their name. A plain URL already contains it.
     else if (!/^[\w.-]+$/.test(name)) headers["content-disposition"] = describeDisposition("inline", name);
     return answerFile(request, file, { name, headers, compress: true, isDirect });
   }
 
-  /** Sends what was made for this visitor, coded where that is worth it. */
+  /** Sends generated content, compressed where that saves bytes. */
   async #answerTold({ method, headers }: Request, told: Response): Promise<Response> {
     const response = await codeAnswer(headers.get("accept-encoding"), told);
     return method === "HEAD" ? await withoutBody(response) : response;
   }
 
-  /** What is known of a file, or its hash alone. */
+  /** Sends a file's metadata, or only its hash. */
   async #tellOfFile({ method, signal }: Request, path: SharePath, file: OpenFile): Promise<Response> {
     try {
       const name = path.segments[path.segments.length - 1];
       if (path.query.has("hash")) {
-        // For HEAD the length is enough, which is always the same.
+        // HEAD needs only the length, which is constant.
         const hash = method === "HEAD" ? "0".repeat(64) : await hashFile(file, signal);
         return sendListing(`${hash}\n`, "text/plain; charset=utf-8");
       }
@@ -125,7 +125,7 @@ export class ReadRoutes {
       });
     }
     const format = chooseFormat(request, query);
-    // `q` and `noscript` are what dufs calls them, so that its scripts go on working.
+    // dufs uses the names `q` and `noscript`, so its scripts keep working.
     const search = query.get("search") ?? query.get("q");
     if (search !== null) return await this.#answerSearch(request, path, search, format);
     const listing = await this.#listings.listJson(folder);
@@ -162,10 +162,12 @@ function redirectToFolder({ segments, search }: SharePath): Response {
 
 type Format = "html" | "plain" | "json" | "text";
 
-/** Programs that follow links and run no script. They take anything and would be given names that lead nowhere. */
+/**
+ * Programs that follow links without running scripts. They accept any type and would otherwise get names without links.
+ */
 const LINK_FOLLOWERS = /^(?:wget|httrack|lynx|links|elinks|w3m)\b/i;
 
-/** A page for browsers, JSON for programs that ask for it, plain names for everyone else. */
+/** Chooses a page for browsers, JSON for programs that request it, and plain names otherwise. */
 function chooseFormat(request: Request, query: URLSearchParams): Format {
   if (query.has("json")) return "json";
   if (query.has("simple")) return "text";
@@ -177,7 +179,7 @@ function chooseFormat(request: Request, query: URLSearchParams): Format {
   return accept.includes("application/json") ? "json" : "text";
 }
 
-/** The entries of a listing in the order that is asked for. */
+/** Sorts a listing by the requested order. */
 function sortJson(listing: string, query: URLSearchParams): string {
   return query.has("sort") ? JSON.stringify(sortEntries(JSON.parse(listing), query)) : listing;
 }
@@ -198,11 +200,11 @@ function sendListing(text: string, type: string): Response {
   return new Response(bytes, { headers });
 }
 
-/** What would break a line or control the terminal that it is read in. */
+/** Characters that break a line or control a terminal. */
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
 
-/** One name a line, with a slash behind folders. */
+/** Sends one name a line, with a slash behind folders. */
 function sendNames(entries: readonly ListedEntry[]): Response {
   const text = entries.map(({ name, kind }) => `${name.replace(CONTROLS, "?")}${kind === "folder" ? "/" : ""}\n`).join(
     "",
@@ -210,13 +212,13 @@ function sendNames(entries: readonly ListedEntry[]): Response {
   return sendListing(text, "text/plain; charset=utf-8");
 }
 
-/** Opens files as {@link Root} does, and keeps the bytes of small ones that are asked for again. */
+/** Opens files like {@link Root} and caches the content of small files that are requested repeatedly. */
 export type OpenHot = (segments: readonly string[]) => OpenFile | Folder;
 
-/** A file larger than this is not kept, and no more than so many bytes are. */
+/** Largest cached file and largest cache, in bytes. */
 const MAX_FILE = 64 * 1024;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** A file that was written later than this ago could be written again without a trace in its times. */
+/** A file modified within this many milliseconds may change again without a new timestamp. */
 const SETTLED_MS = 1000;
 
 interface Kept {
@@ -225,9 +227,9 @@ interface Kept {
 }
 
 /**
- * A cache of small files. One is sent from memory only while a look at its path shows the very file that was opened
- * and checked before: same device, inode, size, and times of change. Whatever a link on the way is turned to since is
- * another file, and goes through all checks.
+ * Creates a cache for small files. A cached file is sent only while its path has the same stamp as when it was opened
+ * and checked: device, inode, size and change times. A redirected link yields another stamp and passes through all
+ * checks.
  */
 export function createHotFiles(root: Root, now: () => number = Date.now): OpenHot {
   const kept = new Map<string, Kept>();
@@ -243,7 +245,7 @@ export function createHotFiles(root: Root, now: () => number = Date.now): OpenHo
     if (size > MAX_FILE || now() - Math.max(mtimeMs, ctimeMs) < SETTLED_MS) return file;
     const content = readBytes(file, 0, size);
     const stamp = getStamp(full);
-    // Looked at before and after: what was read is what the stamp stands for.
+    // Compare the stamp before and after the read, so that it matches the content.
     if (stamp === null || content.length !== size || !stamp.startsWith(`${file.stat.dev} ${file.stat.ino} ${size} `)) {
       return file;
     }

@@ -2,22 +2,22 @@ import { type ListedEntry, listEntries } from "./listing.ts";
 import type { Folder, Root } from "../disk/root.ts";
 import { TimeSlice } from "../disk/time_slice.ts";
 
-/** What is searched for, and how much is looked at for it. */
+/** The search words and limits. */
 export interface SearchOptions {
-  /** Every word of it must be part of the path below the folder; case does not matter. */
+  /** Words that must all occur in the path below the folder, in any case. */
   query: string;
   signal: AbortSignal;
   /** Matches returned at most. Default 1,000. */
   maxMatches?: number;
-  /** Entries looked at before the search gives up. Default 200,000. */
+  /** Entries examined at most. Default 200,000. */
   maxEntries?: number;
 }
 
-/** What a search found before one of its limits was reached. */
+/** The matches found within the limits. */
 export interface SearchResult {
   /** `name` is the path below the folder that was searched. */
   matches: ListedEntry[];
-  /** Whether there may be more. */
+  /** Whether more matches may exist. */
   isPartial: boolean;
 }
 
@@ -39,30 +39,30 @@ export async function searchNames(root: Root, start: readonly string[], options:
   return { matches, isPartial: false };
 }
 
-/** Letters of either case, and accents however they are written: Macs have made names of letter and accent apart. */
+/** Folds case and Unicode forms. macOS stores letters and accents separately. */
 function toSearched(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }
 
-/** A name with a backslash or with bytes that are not UTF-8: no path of a request can name such an entry. */
+/** Signals a name with a backslash or invalid UTF-8, which no request path can express. */
 export class UnaddressableName extends Error {
   override name = "UnaddressableName";
 }
 
-/** Something below a folder, with its path from there. */
+/** An entry below a folder, with its relative path. */
 export interface Found {
   path: string;
   entry: ListedEntry;
-  /** The folder that it is in, open until the next folder's turn. */
+  /** The folder that contains the entry; open until the next folder is read. */
   folder: Folder;
 }
 
-/** A folder that is still to be entered. */
+/** A folder to enter later. */
 interface Way {
   names: readonly string[];
-  /** Where it really is if no link leads there. */
+  /** The real path without links. */
   place: string;
-  /** The folders on the way to it. */
+  /** The folders on the path to this one. */
   above: Passed | null;
 }
 
@@ -71,14 +71,14 @@ interface Passed {
   above: Passed | null;
 }
 
-/** Folders that are entered again, through links: without a limit those that link to each other would never end. */
+/** Limits repeated visits of a folder through links. Folders that link to each other would otherwise never end. */
 const MAX_REPEATS = 1000;
 
 /**
- * Everything below a folder; null for what may not be seen, so that whoever walks can let others work in between.
- * First what no link leads to, nearest first, all of it; then what is behind links. A link to a folder that it lies in
- * is not followed, and no more than {@link MAX_REPEATS} folders are entered a second time.
- * @param onSkip told of every folder that was seen and could not be entered, and why
+ * Yields every entry below a folder, and null for a hidden entry so that callers can let other work run in between.
+ * Entries without links come first, nearest first, then entries behind links. A link to an enclosing folder is not
+ * followed, and at most {@link MAX_REPEATS} folders are entered again.
+ * @param onSkip called with each visible folder that could not be opened, and the error
  */
 export function* walk(
   root: Root,
@@ -91,7 +91,7 @@ export function* walk(
   let isOwn = true;
   let way: Way | undefined = { names: [], place: "", above: null };
   for (; way !== undefined; way = take()) {
-    // There can be many folders in a row that are not entered.
+    // Many consecutive folders may be skipped.
     yield null;
     const { names: below } = way;
     const folder = openIfThere(root, start, below, (error) => onSkip(below.join("/"), error));
@@ -134,7 +134,7 @@ function hasPassed(passed: Passed | null, place: string): boolean {
   return false;
 }
 
-/** The folder, or null when it went away or is closed to us meanwhile. */
+/** Opens the folder, or returns null when it was deleted or became unreadable. */
 function openIfThere(
   root: Root,
   start: readonly string[],
@@ -142,7 +142,7 @@ function openIfThere(
   onSkip: (error: unknown) => void,
 ): Folder | null {
   try {
-    // The start is opened by itself first.
+    // The start is opened separately first.
     return root.openFolder([...start, ...below], below.length > 0);
   } catch (error) {
     onSkip(error);

@@ -1,7 +1,7 @@
 import { HttpError } from "../../../common/http_error.ts";
 import type { ListedEntry } from "./listing.ts";
 
-/** What entries are compared by, and `mtime` as dufs calls it. */
+/** Comparison keys; `mtime` is the dufs name. */
 const COMPARE: Readonly<Record<string, (a: ListedEntry, b: ListedEntry) => number>> = {
   name: (a, b) => collator.compare(a.name, b.name),
   size: (a, b) => a.size - b.size,
@@ -9,12 +9,12 @@ const COMPARE: Readonly<Record<string, (a: ListedEntry, b: ListedEntry) => numbe
   mtime: (a, b) => a.modified - b.modified,
 };
 
-/** As people order names: case aside, and numbers by what they count. */
+/** Natural order: ignores case and compares numbers by value. */
 const collator = new Intl.Collator("en", { numeric: true });
 
 /**
- * Orders entries as `?sort=name|size|modified&order=asc|desc` asks; folders come first. Without `sort` they stay.
- * @throws HttpError 400 for another word
+ * Sorts entries by `?sort=name|size|modified&order=asc|desc`, folders first. Without `sort` the order is unchanged.
+ * @throws HttpError 400 for an unknown value
  */
 export function sortEntries(entries: readonly ListedEntry[], query: URLSearchParams): readonly ListedEntry[] {
   const sort = query.get("sort");

@@ -3,11 +3,11 @@ import path from "node:path";
 import { HttpError } from "../../../common/http_error.ts";
 import type { Root } from "../disk/root.ts";
 
-/** Visitors that listen at once. */
+/** Concurrent listeners. */
 const MAX_LISTENERS = 256;
-/** Changes that come together are told once, so long after the first. */
+/** Changes within this many milliseconds after the first are reported together. */
 const GATHER_MS = 300;
-/** How often something is sent, so that nobody on the way takes the connection for dead. */
+/** Interval in milliseconds between heartbeats, which keep proxies from closing an idle connection. */
 const BEAT_MS = 25_000;
 
 type Tell = (text: string) => void;
@@ -15,8 +15,7 @@ type Tell = (text: string) => void;
 const encoder = new TextEncoder();
 
 /**
- * Tells visitors when something in a folder was changed by anybody, as server-sent events: at most 256 streams at once.
- * Whoever creates it closes it.
+ * Notifies visitors about changes in a folder by server-sent events, with at most 256 streams. The creator closes it.
  */
 export class WatchRoutes {
   readonly #root: Root;
@@ -27,7 +26,9 @@ export class WatchRoutes {
     this.#root = root;
   }
 
-  /** A stream with an event `change` whenever entries of a folder changed. Throws 404, 503 when too many listen. */
+  /**
+   * Opens a stream with a `change` event per change in a folder. Throws 404, or 503 when the listener limit is reached.
+   */
   answer(request: Request, segments: readonly string[]): Response {
     if (this.#ends.size >= MAX_LISTENERS) {
       throw new HttpError(503, "too_many_listeners", "Too many visitors listen for changes.", {
@@ -55,14 +56,14 @@ export class WatchRoutes {
     }, { highWaterMark: 16 });
   }
 
-  /** Returns what ends it. */
+  /** Returns a function that removes the listener. */
   #addListener(
     realPath: string,
     controller: ReadableStreamDefaultController<Uint8Array>,
     signal: AbortSignal,
   ): () => void {
     const tell: Tell = (text) => {
-      // Who does not read hears of one change and not of a thousand.
+      // A slow reader receives one event instead of a long queue.
       if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(text));
     };
     const leave = this.#listen(realPath, tell);
@@ -83,7 +84,7 @@ export class WatchRoutes {
     return end;
   }
 
-  /** Returns what leaves again. A folder is watched once for all who listen to it. */
+  /** Returns a function that unsubscribes. All listeners of a folder share one watcher. */
   #listen(realPath: string, tell: Tell): () => void {
     const folder = this.#watched.get(realPath) ?? new WatchedFolder(realPath);
     this.#watched.set(realPath, folder);
@@ -96,7 +97,7 @@ export class WatchRoutes {
     };
   }
 
-  /** Ends all of them. */
+  /** Ends all streams. */
   close(): void {
     for (const end of [...this.#ends]) end();
   }
@@ -122,11 +123,13 @@ class WatchedFolder {
   }
 }
 
-/** Null where the system watches no folder, or no more of them: nothing is told then, and the page looks by itself. */
+/**
+ * Opens a watcher. Returns null where the system cannot watch the folder or has no watchers left; the page then polls.
+ */
 function openWatcher(realPath: string, onchange: () => void): fs.FSWatcher | null {
   try {
     const watcher = fs.watch(realPath, { persistent: false }, onchange);
-    // The folder has gone: that is a change, too.
+    // A deleted folder counts as a change.
     watcher.on("error", onchange);
     return watcher;
   } catch {

@@ -4,31 +4,31 @@ import { HttpError } from "../../../common/http_error.ts";
 import { isPlainName } from "../../../common/platform/mod.ts";
 import type { UploadRequest } from "./put_file.ts";
 
-/** Files in one form. */
+/** Files per form. */
 const MAX_FILES = 1000;
-/** Fields besides, which are passed over, and bytes of each. */
+/** Other fields in a form, which are ignored, and bytes per field. */
 const MAX_FIELDS = 100;
 const MAX_FIELD = 64 * 1024;
 
-/** Whether a request is a form that can have files in it, as of a browser or of `curl -F`. */
+/** Checks whether a request is a form that may contain files, as from a browser or `curl -F`. */
 export function isForm(request: Request): boolean {
   return /^multipart\/form-data\s*;/i.test(request.headers.get("content-type") ?? "");
 }
 
 /**
- * Takes one file: its name, which is a plain one, and its content. Reads the content to its end or throws. Resolves with
- * the name that is told to the sender.
+ * Receives one file by its plain name and content. Reads the content to its end or throws. Resolves with the stored
+ * name for the sender.
  */
 export type TakeFile = (name: string, file: UploadRequest) => Promise<string>;
 
 /**
- * Takes the files of a form one after the other. A browser is led back to the folder, others are told the names.
- * @throws HttpError 400 for a form that cannot be read or a name that is none, 413 for too many files, or as `take`
+ * Takes the files in a form in order. A browser is redirected to the folder; other clients receive the names.
+ * @throws HttpError 400 for a malformed form or file name, 413 for too many files, or the errors from `take`
  */
 export async function answerForm(request: Request, take: TakeFile): Promise<Response> {
   const names: string[] = [];
   for await (const { name, stream } of readFiles(request)) {
-    // A browser sends a file without name or content for a field that was left empty.
+    // Browsers send a file without name or content for an empty field.
     if (name === "") {
       stream.resume();
       continue;
@@ -51,7 +51,10 @@ interface FormFile {
   stream: Readable;
 }
 
-/** The files of a form as they come; each must be read before the next one. Leaving early gives up the rest. */
+/**
+ * Yields a form's files as they arrive; the caller reads each file before the next one. Returning early discards the
+ * rest.
+ */
 async function* readFiles(request: Request): AsyncGenerator<FormFile> {
   if (request.body === null) throw new HttpError(400, "bad_form", "The form cannot be read.");
   const parser = openParser(request);
@@ -61,7 +64,7 @@ async function* readFiles(request: Request): AsyncGenerator<FormFile> {
   let isDone = false;
   const tell = () => wake.resolve();
   parser.on("file", (_field, stream, { filename }) => {
-    // Told to who reads it; without a listener it would end the process.
+    // The reader receives the error. An error event without a listener would end the process.
     stream.on("error", tell);
     waiting.push({ name: filename ?? "", stream });
     tell();
@@ -102,7 +105,7 @@ function openParser(request: Request): busboy.Busboy {
   try {
     return busboy({
       headers: { "content-type": request.headers.get("content-type") ?? "" },
-      // Names as browsers and curl send them.
+      // Browsers and curl send names in UTF-8.
       defParamCharset: "utf8",
       limits: { files: MAX_FILES, fields: MAX_FIELDS, fieldSize: MAX_FIELD, parts: MAX_FILES + MAX_FIELDS },
     });
@@ -111,7 +114,7 @@ function openParser(request: Request): busboy.Busboy {
   }
 }
 
-/** A part of the form as the body of a request; it errors when the form breaks off in it. */
+/** Returns a form part as a request body. The body errors when the form breaks off inside it. */
 function toBody(stream: Readable): ReadableStream<Uint8Array<ArrayBuffer>> {
   const pieces = stream[Symbol.asyncIterator]();
   return new ReadableStream({

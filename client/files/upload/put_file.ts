@@ -16,31 +16,30 @@ import { getErrorCode } from "../disk/fs_error.ts";
 import { removeAside } from "../disk/remove_aside.ts";
 import { OWN_PREFIX } from "../disk/share_path.ts";
 
-/** Where a file that is sent goes, and under which conditions. */
+/** The destination and conditions for an uploaded file. */
 export interface PutFileOptions {
   root: Root;
   uploads: UploadStore;
-  /** Bytes of the largest file taken; null for no limit. */
+  /** Largest accepted file in bytes; null for no limit. */
   maxUpload: number | null;
-  /** Looks where the file is to go; asked before anything is read, and once more right before it gets its name. */
+  /** Finds the destination. Called before the body is read, and again right before the file gets its name. */
   findPlace(): WriteTarget;
   /**
-   * Told what is there before anything is read, and once more right before the file gets its name. Throws when the
-   * request is not for that.
+   * Checks the existing file before the body is read, and again right before the new file gets its name. Throws when
+   * the request's conditions fail.
    */
   check(current: Representation | null): void;
-  /** Whether what came of an upload that is complete is what a new one would replace, so that it need not be sent. */
+  /** Checks whether a completed upload is still the stored file, so that it need not be sent again. */
   isStillThere(done: Completed, place: WriteTarget): boolean;
 }
 
-/** A request with a file, or with a part of one: its body is the file, and nothing else of it counts. */
+/** A request with a file or a part of one. Only its headers and body count. */
 export type UploadRequest = Pick<Request, "headers" | "body">;
 
 /**
- * Answers PUT: a whole file, or with Content-Range the next part of one (RFC 9110, section 14.5).
- * The file appears under its name when all of it has come and is on the disk, and not before.
- * What came of an upload of announced length that is cut off is kept, to be continued.
- * @throws HttpError 409 with `upload-offset` when a part does not begin where the last one ended
+ * Handles PUT: a whole file, or with Content-Range its next part (RFC 9110, section 14.5). The file appears only when
+ * it is complete and on disk. An interrupted upload with a known length is kept for resumption.
+ * @throws HttpError 409 with `upload-offset` when a part does not begin at the current offset
  */
 export async function putFile(
   request: UploadRequest,
@@ -53,12 +52,12 @@ export async function putFile(
   const key = createUploadKey(segments, id);
   const done = id === "" ? undefined : await options.uploads.getCompleted(key);
   const place = options.findPlace();
-  // The sender never heard that its upload is complete and sends it again: it is told now.
+  // The client missed the response to a completed upload and sends it again, so it gets the result now.
   if (done !== undefined && done.size === announced.total && options.isStillThere(done, place)) {
     return describeDone(done, modified !== null);
   }
   options.check(place.current);
-  // Only who sent an id and a part can find it again after a restart.
+  // Only a client with an id and a range can resume after a restart.
   const isKept = id !== "" && announced.range !== null;
   const upload = await openUpload(key, place.parent, announced, isKept, options.uploads);
   await receive(request, key, upload, announced, options);
@@ -72,14 +71,14 @@ export async function putFile(
 
 function describeDone({ tag, isNew }: Completed, isDated: boolean): Response {
   const headers: Record<string, string> = { etag: tag };
-  // What clients of ownCloud and its kin want to hear, or else they send the time again.
+  // Clients for ownCloud and similar servers resend the time without this confirmation.
   if (isDated) headers["x-oc-mtime"] = "accepted";
   return new Response(null, { status: isNew ? 201 : 200, headers });
 }
 
 /**
- * When the sender's file was last changed, in seconds since the epoch; null when it does not tell. `X-OC-Mtime` is
- * what rclone and ownCloud's clients send.
+ * Reads the file's modification time in seconds since the epoch; null without one. rclone and ownCloud clients send
+ * `X-OC-Mtime`.
  */
 function readModified(headers: Headers): number | null {
   const seconds = /^\d{1,11}(?:\.\d{1,9})?$/.exec(headers.get("x-oc-mtime")?.trim() ?? "")?.[0];
@@ -87,7 +86,7 @@ function readModified(headers: Headers): number | null {
 }
 
 /**
- * The name of an upload in the store. A path never holds NUL, so no two can be confused.
+ * Creates the key for an upload in the store. NUL never occurs in a path, so keys are unique.
  * @throws HttpError 400 `bad_upload_id`
  */
 export function createUploadKey(segments: readonly string[], id: string): string {
@@ -97,17 +96,17 @@ export function createUploadKey(segments: readonly string[], id: string): string
   return `${segments.join("/")}\0${id}`;
 }
 
-/** Header that tells how much of an upload is here. */
+/** Returns the header with the number of bytes received so far. */
 export function describeOffset(offset: number): Record<string, string> {
   return { "upload-offset": String(offset), "cache-control": "no-store" };
 }
 
 interface Announcement {
-  /** Which part comes; null when it is the whole. */
+  /** The range in this request; null for a whole file. */
   range: ContentRange | null;
   /** Length of the whole file; null when unknown. */
   total: number | null;
-  /** Bytes this body may have. */
+  /** Maximum length of this body in bytes. */
   bodyLimit: number;
 }
 
@@ -152,7 +151,7 @@ async function openUpload(
   if (range === null || range.start === 0) return await uploads.start(key, toward, total, isKept);
   const upload = uploads.get(key);
   if (upload === undefined || upload.total !== range.total) throw offsetMismatch(0);
-  // A part from beyond what is here is no retry: whoever sends the part in between is left in peace.
+  // A part beyond the current offset is not a retry, so it must not interrupt the writer of the missing part.
   if (range.start <= upload.offset || !upload.isBusy) await upload.interrupt();
   if (upload.isBusy || uploads.get(key) !== upload) throw offsetMismatch(upload.offset);
   if (range.start !== upload.offset) throw offsetMismatch(upload.offset);
@@ -212,20 +211,20 @@ async function commit(
 }
 
 /**
- * Looks where a file is to go and whether it may.
- * @throws HttpError when it may not
+ * Finds and checks the destination.
+ * @throws HttpError when the file is not allowed there
  */
 type FindPlace = () => WriteTarget;
 
-/** A whole file that nobody sees. */
+/** A complete file that visitors cannot see. */
 interface Hidden {
   readonly fd: number;
   readonly path: string;
 }
 
 /**
- * Gives an upload that is whole and on the disk its name. Resolves when the name is on the disk, too.
- * @throws what `findPlace` throws, and the system's errors; the upload stays hidden then
+ * Renames a complete upload that is on disk to its destination. Resolves when the name is on disk as well.
+ * @throws the errors from `findTarget` and the system's errors; the upload then stays hidden
  */
 async function giveName(root: Root, upload: PartialUpload, findPlace: FindPlace): Promise<Completed> {
   try {
@@ -243,7 +242,8 @@ function rename(root: Root, file: Hidden, findPlace: FindPlace): Promise<Omit<Co
 }
 
 async function renameOnce(root: Root, file: Hidden, findPlace: FindPlace): Promise<Omit<Completed, "size">> {
-  // Looked at again, and no turn of the event loop between this and the rename: two writers cannot both be first.
+  // Check the destination again. No event loop iteration may separate this from the rename, or two writers could both
+  // count as first.
   const place = findPlace();
   const folder = openOrMakeFolder(root, place.parent);
   try {
@@ -258,7 +258,10 @@ async function renameOnce(root: Root, file: Hidden, findPlace: FindPlace): Promi
   }
 }
 
-/** A file system that is mounted below the share takes no file from another one: it gets a copy, which is renamed. */
+/**
+ * Copies an upload to a file system mounted below the share and renames the copy, because a rename cannot cross file
+ * systems.
+ */
 async function giveNameToCopy(root: Root, upload: PartialUpload, findPlace: FindPlace): Promise<Completed> {
   const folder = openOrMakeFolder(root, findPlace().parent);
   try {
@@ -289,7 +292,7 @@ async function copyInto(folder: Folder, { path }: Hidden): Promise<Hidden> {
   }
 }
 
-/** Waits until an open file is on the disk. */
+/** Waits until an open file is on disk. */
 function sync(fd: number): Promise<void> {
   return new Promise((resolve, reject) => fs.fsync(fd, (error) => error ? reject(error) : resolve()));
 }

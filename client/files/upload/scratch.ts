@@ -9,45 +9,46 @@ import { getErrorCode, isDiskFull } from "../disk/fs_error.ts";
 import type { Folder, Root } from "../disk/root.ts";
 import { OWN_PREFIX } from "../disk/share_path.ts";
 
-/** A file of an earlier run, open for writing at its end. */
+/** A file from an earlier run, open for appending. */
 export interface AdoptedFile extends ScratchFile {
-  /** What {@link ScratchFile.keep} was told. */
+  /** The note passed to {@link ScratchFile.keep}. */
   readonly note: string;
-  /** Bytes that are in it. */
+  /** Size in bytes. */
   readonly size: number;
-  /** When it was last written to, in milliseconds since the epoch. */
+  /** Last write, in milliseconds since the epoch. */
   readonly modified: number;
 }
 
-/** A file without a name of its own yet. Whoever made it closes it and then removes it or gives it a name. */
+/** A file without a visible name. Its creator closes it and then removes or renames it. */
 export interface ScratchFile {
   readonly fd: number;
   readonly path: string;
-  /** Makes it outlive this run of the share, with a note of what it is. */
+  /** Preserves the file after this run of the share, with a descriptive note. */
   keep(note: string): void;
-  /** Frees space on a full disk. Returns false when there is nothing to remove. */
+  /** Frees space on a full disk. Resolves with false when the trash is empty. */
   reclaim(): Promise<boolean>;
   close(): void;
-  /** Removes the file and its note; no effect on the file when it has got its name. */
+  /** Removes the file and its note; leaves a renamed file alone. */
   remove(): void;
 }
 
-/** Frees space on the disk of a folder. Resolves with false when there is nothing to remove. */
+/** Frees space on a folder's disk. Resolves with false when the trash is empty. */
 type Reclaim = (folder: string) => Promise<boolean>;
 
-/** Ending of the note beside a file that outlives the run. */
+/** Extension of the note beside a preserved file. */
 const NOTE = ".note";
 
-/** Tells machines apart that share one folder over a network: a process id means something only at home. */
+/**
+ * Identifies this machine, because process ids are only unique per machine and a folder may be shared over a network.
+ */
 const HOST = createHash("sha256").update(os.hostname()).digest("hex").slice(0, 8);
 const NOT_PERMITTED = ["EACCES", "EPERM", "EROFS"];
 const PREFIX = `${OWN_PREFIX}-uploads-${HOST}-`;
 
 /**
- * Hidden folders of the share for what is not finished, so that a finished file gets its name in one step. There is
- * one in the share's root; where the system does not let us write there, in the first folder on the way that it does.
- * Visitors make no folders where we may not write, so there are as many as whoever owns the share has made room for.
- * Each is made when it is first needed.
+ * Hidden folders for unfinished files, so that a finished file gets its name in one step. One is in the share's root,
+ * or in the first writable folder on the path. Visitors create no folders below an unwritable one, so the owner's
+ * folders bound their number. Each is created on first use.
  */
 export class Scratch {
   readonly #root: Root;
@@ -66,9 +67,9 @@ export class Scratch {
   }
 
   /**
-   * Runs `work`, and again as long as it fails on a full disk and space can be freed there.
-   * @param folder path on the disk
-   * @throws as `work`
+   * Runs `work`, and repeats it while the disk is full and space can be freed.
+   * @param folder path on disk
+   * @throws the errors from `work`
    */
   async whileFull<T>(folder: string, work: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -81,8 +82,8 @@ export class Scratch {
   }
 
   /**
-   * Makes an empty file for `size` bytes that is to go to a folder or below it, and opens it for writing.
-   * @throws HttpError 507 when there is not enough space even without the trash, the system's errors
+   * Creates and opens an empty file that will hold `size` bytes, for a destination below a folder.
+   * @throws HttpError 507 when the disk lacks space even without the trash, or the system's errors
    */
   async create(toward: readonly string[], size: number): Promise<ScratchFile> {
     return await this.whileFull(this.#root.path, async () => {
@@ -93,7 +94,9 @@ export class Scratch {
     });
   }
 
-  /** Makes sure that `bytes` fit on the disk of a folder. @throws HttpError 507 when they do not even without the trash */
+  /**
+   * Ensures that a folder's disk has room for `bytes`. @throws HttpError 507 when it lacks space even without the trash
+   */
   async makeSpace(folder: string, bytes: number): Promise<void> {
     const isShort = () => {
       const { bavail, bsize } = fs.statfsSync(folder);
@@ -104,12 +107,12 @@ export class Scratch {
     }
   }
 
-  /** A free path, for a thing to be moved to that is in the folder `toward`. Throws the system's errors. */
+  /** Returns a free path for an entry that moves out of the folder `toward`. Throws the system's errors. */
   reserve(toward: readonly string[]): string {
     return `${this.#open(toward, 0).path}/${++this.#count}`;
   }
 
-  /** The scratch folder in `place`, which is on the way to `toward`, or in the first one below it that lets us. */
+  /** Opens the scratch folder at `depth` on the path `toward`, or in the first writable folder below it. */
   #open(toward: readonly string[], depth: number): Folder {
     const place = toward.slice(0, depth);
     const key = place.join("/");
@@ -124,10 +127,7 @@ export class Scratch {
     }
   }
 
-  /**
-   * Takes files that an earlier run left and that may go on: of each its path and the note beside it. What is not
-   * taken is removed.
-   */
+  /** Returns the files from an earlier run that can be resumed, with their notes. Removes all others. */
   adopt(): AdoptedFile[] {
     const adopted: AdoptedFile[] = [];
     for (const left of findLeftovers(this.#root.path)) {
@@ -157,7 +157,7 @@ export class Scratch {
           try {
             fs.rmSync(one, { force: true });
           } catch (error) {
-            // It stays out of sight until the share ends.
+            // The folder stays hidden until the share ends.
             if (!isHeldOpen(error, platform)) throw error;
           }
         }
@@ -165,7 +165,7 @@ export class Scratch {
     };
   }
 
-  /** Moves a file and its note to a new path; null when it cannot be had any more. */
+  /** Moves a file and its note to a new path; returns null when it is no longer available. */
   #adopt(from: string, to: string): AdoptedFile | null {
     try {
       const note = fs.readFileSync(from + NOTE, "utf8");
@@ -180,7 +180,7 @@ export class Scratch {
     }
   }
 
-  /** Removes the folders and all that is in them but files with a note, which a later run of the share may take. */
+  /** Removes the folders except files with a note, which a later run may resume. */
   close(): void {
     for (const [key, folder] of this.#folders) {
       folder.close();
@@ -197,8 +197,8 @@ export class Scratch {
 }
 
 /**
- * Removes a scratch folder. Files with a note stay, where they are looked for at the next start, in a folder that is
- * nobody's: this process may run on.
+ * Removes a scratch folder. Files with a note move to a folder without an owner, because this process may continue to
+ * run and the next start searches there.
  */
 function removeUnkept(folder: string, isAdoptable: boolean): void {
   if (!fs.existsSync(folder)) return;
@@ -216,7 +216,7 @@ function isThere(root: Root, place: readonly string[]): boolean {
     root.openFolder(place).close();
     return true;
   } catch {
-    // It may be there; what matters is that nothing can be made in it.
+    // The folder may exist, but new entries cannot be created in it.
     return false;
   }
 }
@@ -225,7 +225,7 @@ function makeScratchFolder(root: Root, place: readonly string[], name: string): 
   const base = root.openFolder(place);
   try {
     fs.mkdirSync(`${base.path}/${name}`, { mode: 0o700 });
-    // In the root it was done at the start.
+    // The constructor already did this in the root.
     if (place.length > 0) removeLeftovers(root, base.path);
     return root.openOwnFolder(base, name);
   } finally {
@@ -234,8 +234,8 @@ function makeScratchFolder(root: Root, place: readonly string[], name: string): 
 }
 
 /**
- * Removes what shares of this machine left behind in a folder when they were killed.
- * Those of processes that still run are theirs; what may not be removed stays, hidden.
+ * Removes scratch folders that killed shares on this machine left behind. Folders of running processes stay;
+ * undeletable folders stay hidden.
  * @throws the system's other errors
  */
 function removeLeftovers({ platform }: Root, folder: string): void {

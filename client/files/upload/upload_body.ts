@@ -2,21 +2,21 @@ import fs from "node:fs";
 import { isDiskFull } from "../disk/fs_error.ts";
 import { HttpError } from "../../../common/http_error.ts";
 
-/** A request's body, as `fetch` types it. */
+/** A request body as `fetch` types it. */
 export type UploadBody = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** The body of an upload, read in the cheapest way that it offers. */
+/** An upload body, read through its fastest interface. */
 export interface UploadSource {
   /**
-   * Moves what is there to `output`; false at the end.
-   * @param limit bytes that may still come
+   * Moves the available bytes to `output`; resolves with false at the end.
+   * @param limit remaining bytes allowed
    * @throws HttpError 400 `body_too_long`, or `upload_cut` when the body breaks off
    */
   moveTo(output: PieceWriter, limit: number): Promise<boolean>;
   cancel(): Promise<void>;
 }
 
-/** Opens a body. One that is a byte stream fills our buffer itself, at half the cost. */
+/** Opens a body. A byte stream fills our buffer directly, at half the cost. */
 export function openSource(body: UploadBody): UploadSource {
   const reader = openByteReader(body);
   return reader === null ? createPieceSource(body.getReader()) : createByteSource(reader);
@@ -26,7 +26,7 @@ function openByteReader(body: UploadBody): ReadableStreamBYOBReader | null {
   try {
     return body.getReader({ mode: "byob" });
   } catch {
-    // Not a byte stream, which only trying tells.
+    // The body is not a byte stream; only this attempt can detect that.
     return null;
   }
 }
@@ -35,7 +35,7 @@ function createByteSource(reader: ReadableStreamBYOBReader): UploadSource {
   return {
     async moveTo(output, limit) {
       await output.makeRoom();
-      // One byte more than may come shows that there is more.
+      // Request one extra byte to detect a body that exceeds the limit.
       const count = await whole(output.fill(reader, limit + 1));
       if (count !== null && count > limit) throw bodyTooLong();
       return count !== null;
@@ -57,9 +57,9 @@ function createPieceSource(reader: ReadableStreamDefaultReader<Uint8Array<ArrayB
   };
 }
 
-/** Ends a source that is no longer wanted. */
+/** Cancels an unneeded source. */
 export async function cancelQuietly(source: UploadSource | null): Promise<void> {
-  // A body whose visitor has left cannot be cancelled; it has ended all the same.
+  // The body of a disconnected client cannot be cancelled, but it has ended.
   await source?.cancel().catch(() => {});
 }
 
@@ -75,16 +75,16 @@ function bodyTooLong(): HttpError {
   return new HttpError(400, "body_too_long", "The body is longer than it was announced to be.");
 }
 
-/** Bytes collected before they are written: a write of less costs more than what it writes. */
+/** Bytes buffered per write. Smaller writes cost more than the data. */
 const PIECE = 1024 * 1024;
-/** The first buffer, which is all that most files need. */
+/** The first buffer, sufficient for most files. */
 const FIRST_PIECE = 64 * 1024;
-/** Bytes of a slow upload are written after so long, so that a cut loses little. */
+/** Longest delay in milliseconds before buffered bytes are written, so that an interruption loses little. */
 const MAX_WAIT_MS = 500;
 
 const NOTHING = new Uint8Array(0);
 
-/** Writes pieces of a file in order: one buffer is on its way to the disk while the other is filled. */
+/** Writes a file's chunks in order. One buffer is written while the other one is filled. */
 export class PieceWriter {
   readonly #fd: number;
   #sent: number;
@@ -96,21 +96,21 @@ export class PieceWriter {
 
   readonly #reclaim: () => Promise<boolean>;
 
-  /** @param reclaim frees space on a full disk; false when it cannot */
+  /** @param reclaim frees space on a full disk; resolves with false when it cannot */
   constructor(fd: number, start: number, reclaim: () => Promise<boolean>) {
     this.#fd = fd;
     this.#sent = start;
     this.#reclaim = reclaim;
   }
 
-  /** Where the next byte goes. */
+  /** The offset for the next byte. */
   get end(): number {
     return this.#sent + this.#filled;
   }
 
   /**
-   * Takes a copy of `bytes`, and waits where much is being written.
-   * @throws the system's errors, of earlier pieces too
+   * Copies `bytes` into the buffer; waits while both buffers are in use.
+   * @throws the system's errors, including those from earlier chunks
    */
   async add(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length;) {
@@ -122,15 +122,15 @@ export class PieceWriter {
     }
   }
 
-  /** Makes sure that there is room to {@link fill}. */
+  /** Ensures that the buffer has room for {@link fill}. */
   async makeRoom(): Promise<void> {
     const isLate = this.#filled > 0 && performance.now() - this.#sentAt > MAX_WAIT_MS;
     if (isLate || this.#filled === this.#filling.length) await this.#turn();
   }
 
   /**
-   * Reads straight into the buffer, at most `limit` bytes. Returns how many, or null at the end.
-   * A read that fails takes the buffer with it: what was in it does not count as written.
+   * Reads up to `limit` bytes directly into the buffer. Returns their number, or null at the end. A failed read
+   * detaches the buffer, and its bytes do not count as written.
    */
   async fill(reader: ReadableStreamBYOBReader, limit: number): Promise<number | null> {
     const [buffer, filled] = [this.#filling, this.#filled];
@@ -142,19 +142,19 @@ export class PieceWriter {
     return done ? null : value.length;
   }
 
-  /** Resolves when everything has been written. */
+  /** Resolves when all bytes have been written. */
   async flush(): Promise<void> {
     await this.#turn();
     await this.#written;
   }
 
-  /** Waits for what is on its way and forgets the rest. */
+  /** Waits for pending writes and discards the remaining bytes. */
   async settle(): Promise<void> {
     this.#filled = 0;
     await this.#written;
   }
 
-  /** Sends what was collected on its way and goes on with the other buffer. */
+  /** Starts the write of the filled buffer and switches to the other one. */
   async #turn(): Promise<void> {
     await this.#written;
     if (this.#filled === 0) {
@@ -163,7 +163,7 @@ export class PieceWriter {
     }
     const [full, length] = [this.#filling, this.#filled];
     this.#written = this.#writeAll(full.subarray(0, length), this.#sent);
-    // Whoever waits for it next hears of a failure; until then it must not count as unhandled.
+    // The next waiter receives the error. Until then the rejection must count as handled.
     this.#written.catch(() => {});
     this.#filling = this.#resting ?? new Uint8Array(PIECE);
     this.#resting = full.length === PIECE ? full : null;

@@ -2,31 +2,31 @@ import { HttpError } from "../../../common/http_error.ts";
 import type { AdoptedFile, Scratch, ScratchFile } from "./scratch.ts";
 import { cancelQuietly, openSource, PieceWriter, type UploadBody, type UploadSource } from "./upload_body.ts";
 
-/** An upload that has become a file. */
+/** A completed upload. */
 export interface Completed {
   tag: string;
   /** Bytes. */
   size: number;
-  /** Whether there was no file of that name before. */
+  /** Whether the file is new. */
   isNew: boolean;
 }
 
-/** Finished uploads that are remembered, the last ones. */
+/** Completed uploads remembered, newest first. */
 const MAX_COMPLETED = 4096;
-/** Uploads kept at most, and how long one that nobody continues is kept. */
+/** Stored uploads at most, and the lifetime of an idle upload. */
 const MAX_UPLOADS = 512;
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Uploads that are under way or were cut off, each under the path it goes to and the id its sender gave it. There is
- * room for so many: what was cut off longest ago goes first.
+ * Running and interrupted uploads, by destination path and client id. When the store is full, the oldest interrupted
+ * upload is removed.
  */
 export class UploadStore {
   readonly #scratch: Scratch;
   readonly #uploads = new Map<string, PartialUpload>();
   readonly #completed = new Map<string, Promise<Completed | undefined>>();
 
-  /** Goes on with what an earlier run of the share has kept. */
+  /** Restores the uploads that an earlier run preserved. */
   constructor(scratch: Scratch) {
     this.#scratch = scratch;
     for (const file of scratch.adopt()) this.#adopt(file);
@@ -42,9 +42,9 @@ export class UploadStore {
   }
 
   /**
-   * Starts anew under `key`, of a file for the folder `toward`; an older one of that key is interrupted and forgotten.
-   * One that is `kept` outlives this run of the share. Throws 503 when too many run, 507 when there is no space, and the
-   * system's errors.
+   * Starts a new upload under `key` for a file in the folder `toward` and discards an older upload with that key. A
+   * `kept` upload outlives this run of the share. Throws 503 when too many uploads run, 507 when the disk lacks space,
+   * and the system's errors.
    */
   async start(
     key: string,
@@ -72,14 +72,14 @@ export class UploadStore {
     });
   }
 
-  /** The upload under way, or cut off, of that key. */
+  /** Returns the running or interrupted upload with that key. */
   get(key: string): PartialUpload | undefined {
     return this.#uploads.get(key);
   }
 
   /**
-   * Takes an upload whose bytes are all here out of the store and runs `commit`, which gives it its name and returns
-   * the entity tag. What came of it is remembered, for a sender that did not hear of it.
+   * Removes a complete upload from the store and runs `commit`, which renames the file and returns the entity tag. The
+   * result is remembered for a client that missed the response.
    */
   complete(key: string, upload: PartialUpload, commit: () => Promise<Completed>): Promise<Completed> {
     this.#forget(key, upload);
@@ -90,12 +90,12 @@ export class UploadStore {
     return running;
   }
 
-  /** What came of an upload that is complete; waits while it is being completed. */
+  /** Returns the result for a completed upload; waits while it is being completed. */
   async getCompleted(key: string): Promise<Completed | undefined> {
     return await this.#completed.get(key);
   }
 
-  /** Interrupts and removes it. */
+  /** Interrupts and removes the upload. */
   async discard(key: string, upload: PartialUpload): Promise<void> {
     this.#forget(key, upload);
     await upload.discard();
@@ -105,30 +105,30 @@ export class UploadStore {
     if (this.#uploads.get(key) === upload) this.#uploads.delete(key);
   }
 
-  /** Interrupts all, and removes those that are not kept. */
+  /** Interrupts all uploads and removes those that are not kept. */
   async close(): Promise<void> {
     await Promise.all([...this.#uploads.values()].map((upload) => upload.leave()));
     this.#uploads.clear();
   }
 }
 
-/** What is written beside a file that outlives the run. Null for anything else. */
+/** Parses the note beside a preserved file; null when it is invalid. */
 function parseNote(text: string): { key: string; total: number } | null {
   try {
     const { key, total } = JSON.parse(text);
     return typeof key === "string" && Number.isSafeInteger(total) ? { key, total } : null;
   } catch {
-    // Cut off while it was written.
+    // The note was truncated.
     return null;
   }
 }
 
 /**
- * An upload that is not finished: bytes from 0 to `offset` are in a scratch file. One body is written at a time;
- * the newest wins, since after a cut the older one may look alive for minutes.
+ * An unfinished upload: a scratch file holds bytes from 0 to `offset`. One body is written at a time. The newest body
+ * wins, because an interrupted older one may look alive for minutes.
  */
 export class PartialUpload {
-  /** Length of the whole in bytes, or null when it was not announced. */
+  /** Total length in bytes, or null when the client did not announce it. */
   readonly total: number | null;
   readonly #file: ScratchFile;
   #offset = 0;
@@ -136,19 +136,19 @@ export class PartialUpload {
   #usedAt = Date.now();
   #isClosed = false;
 
-  /** An upload in a file that has `offset` bytes of it. The upload owns the file from now on. */
+  /** Creates an upload from a file with `offset` bytes. The upload then owns the file. */
   constructor(file: ScratchFile, total: number | null, offset = 0) {
     this.total = total;
     this.#file = file;
     this.#offset = offset;
   }
 
-  /** Makes it outlive this run of the share, with a note of what it is. Throws the system's errors. */
+  /** Preserves the upload after this run of the share, with a descriptive note. Throws the system's errors. */
   keep(note: string): void {
     this.#file.keep(note);
   }
 
-  /** Bytes that are in the file. */
+  /** Bytes in the file. */
   get offset(): number {
     return this.#offset;
   }
@@ -165,12 +165,12 @@ export class PartialUpload {
     return this.#writer !== null;
   }
 
-  /** When it was last written to, in milliseconds since the epoch. */
+  /** Last write, in milliseconds since the epoch. */
   get usedAt(): number {
     return this.#usedAt;
   }
 
-  /** Ends the body that is being written, if any; what came of it stays. Resolves when nothing is written any more. */
+  /** Stops the active body and keeps its bytes. Resolves when no write is pending. */
   async interrupt(): Promise<void> {
     const writer = this.#writer;
     if (writer === null) return;
@@ -180,14 +180,13 @@ export class PartialUpload {
   }
 
   /**
-   * Appends a body. What has arrived stays when it is cut off; of a body that is longer than announced
-   * nothing stays.
-   * @param start the offset that the body begins at
-   * @param limit bytes the body may have at most
+   * Appends a body. Bytes of an interrupted body stay; a body that exceeds its announced length is discarded.
+   * @param start the offset of the body
+   * @param limit maximum length of the body in bytes
    * @throws HttpError 400 `body_too_long` or `upload_cut`, 409 `upload_taken_over`; the system's errors
    */
   async append(body: UploadBody | null, start: number, limit: number): Promise<void> {
-    // Two requests can get here for the same offset: the first of them is the writer.
+    // Two requests can reach this point for the same offset; the first one becomes the writer.
     if (this.#isClosed || this.#writer !== null || start !== this.#offset) throw takenOver();
     const ended = Promise.withResolvers<void>();
     const source = body === null ? null : openSource(body);
@@ -206,7 +205,7 @@ export class PartialUpload {
     if (writer.isInterrupted) throw takenOver();
   }
 
-  /** Ends a body that is being written, then closes and removes the file. Nothing can be appended from now on. */
+  /** Stops the active body, then closes and removes the file. Later appends are refused. */
   async discard(): Promise<void> {
     this.#isClosed = true;
     await this.interrupt();
@@ -214,14 +213,14 @@ export class PartialUpload {
     this.#file.remove();
   }
 
-  /** Ends a body that is being written and closes the file; one that is kept stays where it is. */
+  /** Stops the active body and closes the file; a kept file stays on disk. */
   async leave(): Promise<void> {
     this.#isClosed = true;
     await this.interrupt();
     this.#file.close();
   }
 
-  /** Closes the file, which has got its name. */
+  /** Closes the renamed file. */
   finish(): void {
     this.#isClosed = true;
     this.#file.close();
