@@ -35,7 +35,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "docs",
   "net",
   "net/connection",
-  "net/http1",
   "net/listener",
   "net/upstream",
 ]);

@@ -1,4 +1,4 @@
-/** Random and broken requests, and what is held to a slow and obvious reader. For tests and for `deno task fuzz`. */
+/** Random and broken requests, compared with a slow and simple parser. For tests and for `deno task fuzz`. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { type BodyReading, readChunked, readRequest, type RequestReading } from "./_reference_request.ts";
@@ -8,12 +8,12 @@ import { RequestHead, RequestSyntaxError } from "./request_head.ts";
 import { ResponseSyntaxError } from "./response_head.ts";
 import { dropForbiddenTrailers } from "./trailer_fields.ts";
 
-/** Field lines of a head. */
+/** Field lines in a head. */
 export const MOST_FIELDS = 250;
-/** One reader for all, as on a connection: nothing of a head may show in the next. */
+/** One parser for all heads, as on a connection: no state of a head may appear in the next. */
 export const head: RequestHead = new RequestHead();
 
-/** Reads a head that lies somewhere in a buffer. */
+/** Parses a head at some offset in a buffer. */
 export function parse(text: string, maxFields = MOST_FIELDS): RequestReading | null {
   const bytes = encodeLatin1(`....${text}`);
   if (!head.parse(bytes, 4, bytes.length, maxFields)) return null;
@@ -30,7 +30,7 @@ function readingOf(head: RequestHead): RequestReading {
   return { method, path, host, minorVersion, fields, framing, length, expectation, close, keepAlive, upgrade };
 }
 
-/** Hosts that a strict reader takes. */
+/** Hosts that a strict parser accepts. */
 export const hosts = [
   "a",
   "a.b-c.test:65535",
@@ -43,14 +43,14 @@ export const hosts = [
 ];
 
 const token = fc.stringMatching(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,12}$/);
-/** Text of bytes that a value can hold. */
+/** Text from bytes that a value can contain. */
 const value = fc.array(fc.integer({ min: 0x20, max: 0xff }).filter((byte) => byte !== 0x7f), { maxLength: 20 })
   .map((bytes) => String.fromCharCode(...bytes).trim().replace(/^[\xa0]+|[\xa0]+$/g, ""));
 const path = fc.array(fc.integer({ min: 0x21, max: 0xff }).filter((byte) => byte !== 0x7f), { maxLength: 20 })
   .map((bytes) => `/${String.fromCharCode(...bytes)}`);
 const host = fc.constantFrom(...hosts);
 const space = fc.constantFrom("", " ", "\t", "  \t ");
-/** Names that mean something to the reader are given to it apart. */
+/** Names with a meaning for the parser are added separately. */
 const SPECIAL = new Set(["host", "expect", "upgrade", "connection", "content-length", "transfer-encoding"]);
 const plainField = fc.tuple(token.filter((name) => !SPECIAL.has(name.toLowerCase())), value);
 const connection = fc.constantFrom("close", "Keep-Alive", "upgrade", "Upgrade, x", "x-y, CLOSE", "keep-alive,upgrade");
@@ -60,20 +60,20 @@ const framing = fc.oneof(
   fc.constantFrom<[string, string]>(["Transfer-Encoding", "chunked"], ["transfer-encoding", "CHUNKED"]),
 );
 
-/** What a request is made of. */
+/** Parts of a request. */
 export interface Made {
   method: string;
   path: string;
-  /** Of an absolute target. */
+  /** For an absolute-form target. */
   authority: string | null;
   host: string;
   fields: [string, string][];
   connection: string | null;
   expect: string | null;
   upgrade: string | null;
-  /** The field that tells of a body. */
+  /** The field that frames the body. */
   framing: [string, string] | null;
-  /** Where among the fields those with a meaning stand. */
+  /** Positions for fields with a meaning. */
   at: number;
   space: string;
 }
@@ -93,7 +93,7 @@ export const request: fc.Arbitrary<Made> = fc.record({
   space,
 });
 
-/** The fields of a request in their order, those with a meaning somewhere among the others. */
+/** The fields in order, with the special ones among the others. */
 export function madeFields({ fields, host, connection, expect, upgrade, framing, at }: Made): [string, string][] {
   const special: [string, string][] = [["hOst", host]];
   if (connection !== null) special.push(["Connection", connection]);
@@ -105,14 +105,14 @@ export function madeFields({ fields, host, connection, expect, upgrade, framing,
   return all;
 }
 
-/** The head of a request. */
+/** Returns a request head. */
 export function write(made: Made): string {
   const lines = madeFields(made).map(([name, value]) => `${name}:${made.space}${value}${made.space}\r\n`);
   const target = made.authority === null ? made.path : `http://${made.authority}${made.path}`;
   return `${made.method} ${target} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
 
-/** What confuses readers. */
+/** Text that confuses parsers. */
 const NASTY = [
   ..."\0\t\n\r :,;/?#*@%xX5+-\"'()\x7f\x80\xff",
   "\r\n",
@@ -134,7 +134,7 @@ const NASTY = [
   "Upgrade: h2c\r\n",
 ];
 
-/** A few edits of a text: something put in, replaced or left out, or a part doubled. */
+/** Edits a text: inserts, replaces, removes or doubles a part. */
 export function mutations(): fc.Arbitrary<(text: string) => string> {
   const edit = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 6 }), fc.oneof(fc.constantFrom(...NASTY), fc.constant("")));
   return fc.tuple(fc.array(edit, { minLength: 1, maxLength: 3 }), fc.boolean()).map(([edits, doubles]) => (text) => {
@@ -147,11 +147,11 @@ export function mutations(): fc.Arbitrary<(text: string) => string> {
   });
 }
 
-/** Nothing but what confuses readers. */
+/** Only text that confuses parsers. */
 export const soup: fc.Arbitrary<string> = fc.array(fc.constantFrom(...NASTY), { maxLength: 30 })
   .map((parts) => parts.join(""));
 
-/** Whether the fast reader and the slow one agree on what begins with `text`. */
+/** Reports whether the fast and the slow parser agree on the beginning of `text`. */
 export function assertAsReference(text: string): void {
   let reading: RequestReading | "refused" | null;
   try {
@@ -174,7 +174,7 @@ const chunk = fc.record({
   capitals: fc.boolean(),
 });
 
-/** Chunked bodies, whole. */
+/** Complete chunked bodies. */
 export const chunkedBody: fc.Arbitrary<string> = fc.tuple(
   fc.array(chunk, { maxLength: 6 }),
   fc.array(plainField, { maxLength: 3 }),
@@ -186,10 +186,10 @@ export const chunkedBody: fc.Arbitrary<string> = fc.tuple(
   return `${parts.join("")}0\r\n${trailers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
 });
 
-/** Sizes of the pieces that something comes in; what is left comes as one. */
+/** Sizes for the parts of an input; the rest is one part. */
 export const pieceSizes: fc.Arbitrary<number[]> = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 30 });
 
-/** The pieces of a text. */
+/** Splits a text into parts. */
 export function* cut(text: string, sizes: readonly number[]): Generator<string> {
   let at = 0;
   for (const size of sizes) {
@@ -199,7 +199,7 @@ export function* cut(text: string, sizes: readonly number[]): Generator<string> 
   if (at < text.length) yield text.slice(at);
 }
 
-/** Whether the decoder of chunked bodies and the slow reader agree on a text, in whatever pieces it comes. */
+/** Reports whether the chunked decoder and the slow parser agree on a text, for any split. */
 export function assertChunkedAsReference(text: string, sizes: readonly number[]): void {
   const decoder = createChunkedDecoder();
   let data = "", taken = 0, reading: BodyReading | "short" | null = "short";
@@ -223,7 +223,7 @@ export function assertChunkedAsReference(text: string, sizes: readonly number[])
   deepEqual(reading, expected, JSON.stringify(text));
 }
 
-/** What a connection may carry: requests with their bodies, now and then a broken one. */
+/** Input for a connection: requests with bodies, sometimes a broken one. */
 export const connectionText: fc.Arbitrary<string> = fc.array(
   fc.tuple(request, chunkedBody, fc.option(mutations(), { freq: 3 })).map(([made, chunks, mutate]) => {
     const [, value] = made.framing ?? [];

@@ -1,6 +1,6 @@
-/** A request's head read the slow and obvious way, to hold the fast reader to. For tests. */
+/** Parses a request head in a slow and simple way, to check the fast parser. For tests. */
 
-/** What a head says, as text of one character a byte. */
+/** A head as text with one character per byte. */
 export interface RequestReading {
   method: string;
   path: string;
@@ -12,7 +12,7 @@ export interface RequestReading {
   expectation: "none" | "continue" | "unknown";
   close: boolean;
   keepAlive: boolean;
-  /** The protocol to upgrade to, or null. */
+  /** The requested protocol for an upgrade, or null. */
   upgrade: string | null;
 }
 
@@ -22,7 +22,7 @@ const FIELD = new RegExp(`^(${TOKEN}):([\\t\\x20-\\x7e\\x80-\\xff]*)$`);
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/is;
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.~!$&'()*+,;=%-]+)(:[0-9]{1,5})?$/;
 
-/** Reads a head that ends with its blank line; null when it is to be refused. */
+/** Parses a head that ends with its blank line. Returns null for a rejected head. */
 export function readRequest(head: string, maxFields: number): RequestReading | null {
   const [line, ...rest] = head.slice(0, -4).split("\r\n");
   const [, method, sentTarget, minor] = LINE.exec(line) ?? [];
@@ -95,14 +95,16 @@ const TRAILERS_BEGUN = new RegExp(
   `^(?:${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n)*(?:\\r|${TOKEN}|${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r?)?$`,
 );
 
-/** A chunked body and how many characters it took. */
+/** A chunked body and its length in characters. */
 export interface BodyReading {
   data: string;
   trailers: string;
   taken: number;
 }
 
-/** Reads a chunked body at the start of a text; "short" when its end is still to come, null when it is to be refused. */
+/**
+ * Parses a chunked body at the start of a text. Returns "short" for an incomplete body, and null for a rejected one.
+ */
 export function readChunked(text: string): BodyReading | "short" | null {
   let data = "", rest = text;
   for (;;) {
@@ -125,13 +127,13 @@ export function readChunked(text: string): BodyReading | "short" | null {
 
 const sizeFits = (line: string) => !(parseInt(line, 16) > Number.MAX_SAFE_INTEGER);
 
-/** One request of a connection, as its handler should see it. */
+/** One request on a connection, as its handler sees it. */
 export interface ConnectionReading {
   request: RequestReading;
   body: string;
 }
 
-/** All whole requests that a connection carries, up to the first that is refused, cut short or the last. */
+/** Returns all complete requests on a connection, up to the first rejected or incomplete one. */
 export function readConnection(text: string, maxFields: number): ConnectionReading[] {
   const requests: ConnectionReading[] = [];
   for (let rest = text;;) {

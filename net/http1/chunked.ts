@@ -2,24 +2,23 @@ import { COLON, CR, describeByte, LF, TOKEN_BYTES, VALUE_BYTES } from "./field_l
 import { ResponseSyntaxError } from "./response_head.ts";
 import { dropForbiddenTrailers } from "./trailer_fields.ts";
 
-/** Bytes of a chunk's size with its extensions. Nobody is known to use extensions; this is room for a signature. */
+/** Limit for a chunk size with its extensions, in bytes. Extensions are rare; a signature fits. */
 export const MAX_CHUNK_LINE = 4 * 1024;
 
-/** Bytes of the trailer section, its last CRLF included. */
+/** Limit for the trailer section with its last CRLF, in bytes. */
 export const MAX_TRAILERS = 16 * 1024;
 
-/** Takes the chunked coding (RFC 9112, section 7.1) off a body that arrives in pieces. */
+/** Decodes the chunked transfer encoding (RFC 9112, section 7.1) for a body that arrives in parts. */
 export interface ChunkedDecoder {
   /**
-   * Takes the next bytes and hands their data on as parts of `bytes`, not copies. Extensions are checked
-   * and dropped.
-   * @returns how many bytes were taken: fewer than given only where the body ends within them
-   * @throws ResponseSyntaxError for anything malformed; the decoder is of no use after that
+   * Takes the next bytes and passes their data on as parts of `bytes`, without copies. Checks and drops extensions.
+   * @returns the number of taken bytes, smaller than the given number only if the body ends within them
+   * @throws ResponseSyntaxError for malformed input; the decoder is unusable afterwards
    */
   push(bytes: Uint8Array, emit: (data: Uint8Array) => void): number;
-  /** The whole body has been taken, trailers included. */
+  /** Whether the whole body has been taken, with trailers. */
   readonly done: boolean;
-  /** The field lines after the body that a trailer section may contain, each with its CRLF. Complete once {@link done}. */
+  /** The allowed field lines after the body, each with its CRLF. Complete once {@link done}. */
   readonly trailers: Uint8Array<ArrayBuffer>;
 }
 
@@ -28,7 +27,7 @@ export function createChunkedDecoder(): ChunkedDecoder {
   return new Decoder();
 }
 
-/** What the next byte must belong to. */
+/** The element that the next byte must belong to. */
 type State =
   | "size"
   | "extension"
@@ -48,9 +47,9 @@ const SEMICOLON = 0x3b;
 
 class Decoder implements ChunkedDecoder {
   #state: State = "size";
-  /** Bytes of data that the chunk still has. */
+  /** Remaining data bytes in the chunk. */
   #left = 0;
-  /** Bytes of the chunk's line, or of the trailers, so far. */
+  /** Bytes so far in the chunk line or the trailers. */
   #taken = 0;
   #trailers: number[] | null = null;
 
@@ -148,7 +147,7 @@ class Decoder implements ChunkedDecoder {
     }
   }
 
-  /** Counts a byte of a line that has a limit. */
+  /** Counts a byte in a line with a limit. */
   #count(limit: number, what: string): void {
     if (++this.#taken > limit) throw new ResponseSyntaxError(`${what} is longer than ${limit} bytes`);
   }
@@ -158,7 +157,7 @@ function expect(byte: number, wanted: number, where: string): void {
   if (byte !== wanted) throw new ResponseSyntaxError(`${describeByte(byte)} ${where}, not CRLF`);
 }
 
-/** Value of a hexadecimal digit, or -1. */
+/** Returns the value of a hexadecimal digit, or -1. */
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;

@@ -1,13 +1,13 @@
 /**
- * The grammar of HTTP/1.1 field lines (RFC 9112, section 5), checked on bytes and without copies. Both ends of a
- * tunnel use it before they believe a head, so it refuses whatever two readers could read differently:
- * line folding, a bare CR or LF, NUL and other control bytes, white space before the colon.
+ * Syntax for HTTP/1.1 field lines (RFC 9112, section 5), checked on bytes without copies. Both ends of a tunnel check
+ * each head, and reject all ambiguous input: line folding, a bare CR or LF, NUL and other control bytes, white space
+ * before the colon.
  */
 
-/** Field lines that a head may have by default. Browsers and services send a dozen or two; each costs every reader work. */
+/** Default limit for field lines in a head. Browsers and services send one or two dozen; each line costs work. */
 export const MAX_FIELDS = 256;
 
-/** A block of field lines, or one line of it, that breaks the grammar. The message says what was wrong. */
+/** An invalid block of field lines. The message names the reason. */
 export class FieldSyntaxError extends SyntaxError {
   override name = "FieldSyntaxError";
 }
@@ -22,22 +22,22 @@ const TAB = 0x09;
 export const COLON = 0x3a;
 const COMMA = 0x2c;
 
-/** 1 for the bytes of a token (RFC 9110, section 5.6.2). */
+/** 1 for token bytes (RFC 9110, section 5.6.2). */
 export const TOKEN_BYTES = createByteTable((byte) => /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte)));
-/** 1 for the bytes of a field value or a reason phrase: printable ASCII, space, tab, and 0x80 to 0xff. */
+/** 1 for bytes in a field value or a reason phrase: printable ASCII, space, tab, and 0x80 to 0xff. */
 export const VALUE_BYTES = createByteTable((byte) => byte === TAB || (byte >= SPACE && byte !== 0x7f));
-/** 1 for the bytes of a request target: what {@link VALUE_BYTES} has, less space and tab. */
+/** 1 for bytes in a request target: {@link VALUE_BYTES} without space and tab. */
 export const TARGET_BYTES = createByteTable((byte) => byte > SPACE && byte !== 0x7f);
 
 function createByteTable(has: (byte: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => has(byte) ? 1 : 0);
 }
 
-/** Where one field lies in its buffer. The value includes the white space around it. */
+/** The offsets of one field in its buffer. The value includes surrounding white space. */
 export type OnField = (nameStart: number, nameEnd: number, valueStart: number, valueEnd: number) => void;
 
 /**
- * Checks field lines up to and with the blank line that ends them.
+ * Checks field lines up to and including the blank line at the end.
  * @returns the offset after that blank line, or -1 when it is not within `buffer[start, end)` yet
  * @throws FieldSyntaxError
  */
@@ -55,9 +55,9 @@ export function scanFieldLines(buffer: Uint8Array, start: number, end: number, o
 }
 
 /**
- * Checks that `buffer[start, end)` is nothing but whole field lines, each with its CRLF and no blank line among them.
- * No bytes at all are fine.
- * @returns whether all bytes are ASCII, so that they read the same as Latin-1 and as UTF-8
+ * Checks that `buffer[start, end)` contains only complete field lines, each with its CRLF, and no blank line. It may be
+ * empty.
+ * @returns whether all bytes are ASCII, and therefore equal in Latin-1 and UTF-8
  * @throws FieldSyntaxError
  */
 export function checkFieldLines(buffer: Uint8Array, start: number, end: number): boolean {
@@ -92,7 +92,7 @@ export function closeFieldName(buffer: Uint8Array, start: number, at: number, en
 }
 
 /**
- * Offset of the colon after the field name at `start`, or -1 when the name has no end yet.
+ * Returns the offset of the colon after the field name at `start`, or -1 for an incomplete name.
  * @throws FieldSyntaxError
  */
 export function scanFieldName(buffer: Uint8Array, start: number, end: number): number {
@@ -114,9 +114,9 @@ function nameError(buffer: Uint8Array, start: number, at: number): FieldSyntaxEr
 }
 
 /**
- * Offset of the CRLF that ends the text at `start`, or -1 when it has no end yet.
- * @param view over the same memory as `buffer`: with one, long values take half the time
- * @throws FieldSyntaxError for a byte that a value cannot hold
+ * Returns the offset of the CRLF after the text at `start`, or -1 for incomplete text.
+ * @param view over the same buffer, which halves the time for long values
+ * @throws FieldSyntaxError for a byte that a value cannot contain
  */
 export function scanValue(buffer: Uint8Array, start: number, end: number, view?: DataView): number {
   let at = view === undefined ? start : skipPrintable(view, start, end);
@@ -125,13 +125,12 @@ export function scanValue(buffer: Uint8Array, start: number, end: number, view?:
   return scanLineEnd(buffer, at, end) < 0 ? -1 : at;
 }
 
-/** Four bytes, each with its highest bit, with 0x20 and with 1. */
+/** Four bytes each: the highest bit, 0x20, and 1. */
 const HIGHEST = 0x80808080, SPACES = 0x20202020, ONES = 0x01010101;
 
 /**
- * Skips bytes that a value can hold, four at a time; there may be more of them where it ends. Of a byte below 0x80 to take
- * 0x20 away sets the highest bit where it is a control byte, and to add 1 where it is 0x7f. What is borrowed from the next
- * byte, or carried to it, hides neither.
+ * Skips bytes that a value can contain, four at a time; more may follow. For a byte below 0x80, subtracting 0x20 sets
+ * the highest bit for control bytes, and adding 1 sets it for 0x7f. Borrows and carries between bytes hide neither.
  */
 function skipPrintable(view: DataView, start: number, end: number): number {
   let at = start;
@@ -142,14 +141,14 @@ function skipPrintable(view: DataView, start: number, end: number): number {
   return at;
 }
 
-/** Offset after the LF that must follow the CR at `at`, or -1 when it is not there yet. */
+/** Returns the offset after the LF that must follow the CR at `at`, or -1 when it is missing so far. */
 function scanLineEnd(buffer: Uint8Array, at: number, end: number): number {
   if (at + 1 >= end) return -1;
   if (buffer[at + 1] !== LF) throw new FieldSyntaxError("a bare CR inside a line");
   return at + 2;
 }
 
-/** Whether `buffer[start, end)` is `word`, letters of either case alike. `word` has lower-case letters and `-` only. */
+/** Reports whether `buffer[start, end)` equals `word` without case. `word` has lower-case letters and `-` only. */
 export function isWord(buffer: Uint8Array, start: number, end: number, word: string): boolean {
   if (end - start !== word.length) return false;
   for (let index = 0; index < word.length; index++) {
@@ -158,21 +157,21 @@ export function isWord(buffer: Uint8Array, start: number, end: number, word: str
   return true;
 }
 
-/** Offset of the first byte of a value that is no white space, or `end`. */
+/** Returns the offset of the first byte that is not white space, or `end`. */
 export function skipSpace(buffer: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && (buffer[at] === SPACE || buffer[at] === TAB)) at++;
   return at;
 }
 
-/** Offset after the last byte of a value that is no white space, or `start`. */
+/** Returns the offset after the last byte that is not white space, or `start`. */
 export function trimSpace(buffer: Uint8Array, start: number, end: number): number {
   let at = end;
   while (at > start && (buffer[at - 1] === SPACE || buffer[at - 1] === TAB)) at--;
   return at;
 }
 
-/** Whether a value that is a list with commas has the element `word`; see {@link isWord}. */
+/** Reports whether a comma-separated list contains `word`; see {@link isWord}. */
 export function listHasWord(buffer: Uint8Array, start: number, end: number, word: string): boolean {
   for (let at = start; at < end;) {
     let comma = at;
@@ -185,8 +184,8 @@ export function listHasWord(buffer: Uint8Array, start: number, end: number, word
 }
 
 /**
- * Parses a Content-Length value (RFC 9110, section 8.6): digits only, at most 2^53-1. A list of equal numbers is an error
- * like two lines: other readers may understand either differently.
+ * Parses a Content-Length value (RFC 9110, section 8.6): digits only, at most 2^53-1. A list of equal numbers is an
+ * error like two lines, because parsers differ on both.
  * @throws FieldSyntaxError
  */
 export function parseContentLength(buffer: Uint8Array, start: number, end: number): number {
@@ -206,29 +205,29 @@ function parseDigits(buffer: Uint8Array, start: number, end: number): number {
   return value;
 }
 
-/** A byte for a message: as a character where it prints, with its number otherwise. */
+/** Returns a byte for a message: its character if printable, otherwise its number. */
 export function describeByte(byte: number): string {
   if (byte === LF) return "a bare LF";
   if (byte > SPACE && byte < 0x7f) return `"${String.fromCharCode(byte)}"`;
   return byte === SPACE ? "a space" : `byte 0x${byte.toString(16).padStart(2, "0")}`;
 }
 
-/** Bytes shown in a message, which never gets longer than a line. */
+/** Byte limit in a message, so that it fits on a line. */
 const MAX_QUOTED = 60;
 
-/** Bytes for a message: in quotes, what does not print escaped, long ones cut. */
+/** Returns bytes for a message: quoted, escaped, and shortened. */
 export function quote(buffer: Uint8Array, start: number, end: number): string {
   const shown = buffer.subarray(start, Math.min(end, start + MAX_QUOTED));
   const text = JSON.stringify(String.fromCharCode(...shown));
   return (end - start > MAX_QUOTED ? text + "..." : text).replace(/[\x7f-\x9f]/g, "?");
 }
 
-/** Arguments that one call can take without trouble. */
+/** Safe number of arguments for one call. */
 const CALL_BYTES = 4096;
 
 /**
- * Bytes as characters, one each (ISO 8859-1), which is what header fields are (RFC 9110, section 5.5). `TextDecoder`
- * knows Latin-1 only as windows-1252, which moves 0x80 to 0x9f.
+ * Decodes bytes as ISO 8859-1, the encoding for header fields (RFC 9110, section 5.5). `TextDecoder` treats Latin-1 as
+ * windows-1252, which changes 0x80 to 0x9f.
  */
 export function decodeLatin1(bytes: Uint8Array, start: number, end: number): string {
   if (end - start <= CALL_BYTES) return decodeChunk(bytes, start, end);
@@ -242,7 +241,7 @@ function decodeChunk(bytes: Uint8Array, start: number, end: number): string {
   return Reflect.apply(String.fromCharCode, null, bytes.subarray(start, end));
 }
 
-/** Characters up to U+00FF as bytes, one each. */
+/** Encodes characters up to U+00FF, one byte each. */
 export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
@@ -250,8 +249,8 @@ export function encodeLatin1(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Header fields, in lower case, that belong to one connection and never travel on (RFC 9110, section 7.6.1).
- * `connection` itself names more of them.
+ * Lower-case names for connection-specific fields, which are never forwarded (RFC 9110, section 7.6.1). `connection`
+ * itself names more.
  */
 export const CONNECTION_FIELDS: readonly string[] = [
   "connection",

@@ -15,13 +15,10 @@ import {
   trimSpace,
 } from "./field_lines.ts";
 
-/**
- * A request's head that two readers could read differently, or that is none; also one that was about to be written.
- * The message is fit for strangers.
- */
+/** An invalid or ambiguous request head, received or about to be sent. The message may be shown to clients. */
 export class RequestSyntaxError extends SyntaxError {
   override name = "RequestSyntaxError";
-  /** 400, 431 for too many fields, 505 for another version of HTTP. */
+  /** 400, 431 for too many fields, 505 for another HTTP version. */
   readonly status: 400 | 431 | 505;
 
   constructor(message: string, status: 400 | 431 | 505 = 400, options?: ErrorOptions) {
@@ -30,17 +27,17 @@ export class RequestSyntaxError extends SyntaxError {
   }
 }
 
-/** What `Expect` asks for (RFC 9110, section 10.1.1). */
+/** The expectation in `Expect` (RFC 9110, section 10.1.1). */
 export type Expectation = "none" | "continue" | "unknown";
 
-/** How the body of a request ends (RFC 9112, section 6.3). */
+/** Framing for a request body (RFC 9112, section 6.3). */
 export type RequestFraming = "none" | "length" | "chunked";
 
-/** Numbers kept of each field line, counted from the head's start: its name's first byte, its colon, its CR. */
+/** Numbers per field line, relative to the head's start: the name's first byte, the colon, the CR. */
 const PER_FIELD = 3;
-/** What browsers send has 10 to 25 fields. */
+/** Browsers send 10 to 25 fields. */
 const FIRST_FIELDS = 32;
-/** Offsets are kept in 16 bits. */
+/** Offsets have 16 bits. */
 export const MAX_REQUEST_HEAD = 0xffff;
 
 const CONNECT = "CONNECT";
@@ -49,18 +46,20 @@ const SLASH = 0x2f;
 const STAR = 0x2a;
 
 /**
- * A request's head, checked (RFC 9112): one request line, field lines without folding, one Host, one length. Bytes stay
- * where they were read, and what is text is decoded at the first look. One object serves one connection, head after
- * head.
+ * A checked request head (RFC 9112): one request line, field lines without folding, one Host, one length. Bytes stay in
+ * the read buffer, and text is decoded on first use. One object serves all heads on a connection.
  */
 export class RequestHead {
-  /** The memory the head lies in, as `bytes[start, end)` with the blank line. */
+  /** The buffer with the head, which is `bytes[start, end)` including the blank line. */
   bytes: Uint8Array = NOTHING;
   start = 0;
   end = 0;
   /** `bytes[start, methodEnd)`. */
   methodEnd = 0;
-  /** Path and query: `bytes[targetStart, targetEnd)`. Of an absolute-form target what follows its authority, maybe nothing. */
+  /**
+   * Path and query: `bytes[targetStart, targetEnd)`. For an absolute-form target the part after its authority, possibly
+   * empty.
+   */
   targetStart = 0;
   targetEnd = 0;
   /** Offset of the first field line. */
@@ -69,17 +68,17 @@ export class RequestHead {
   /** HTTP/1.0 or HTTP/1.1. */
   minorVersion: 0 | 1 = 1;
   framing: RequestFraming = "none";
-  /** Bytes of the body where {@link framing} is `length`, else 0. */
+  /** Body length in bytes if {@link framing} is `length`, else 0. */
   length = 0;
   expectation: Expectation = "none";
-  /** `Connection` lists it; likewise the next. */
+  /** `Connection` contains it; likewise the next one. */
   close = false;
   keepAlive = false;
-  /** `Connection` lists `upgrade`, and there is an `Upgrade` to something other than h2c, which is obsolete (RFC 9113). */
+  /** `Connection` contains `upgrade`, and `Upgrade` names a protocol except h2c, which is obsolete (RFC 9113). */
   upgrade = false;
-  /** `Connection` may list names of fields. */
+  /** `Connection` can contain field names. */
   namesFields = false;
-  /** Over {@link bytes}. */
+  /** A view over {@link bytes}. */
   #view: DataView = NO_VIEW;
   #fields = new Uint16Array(FIRST_FIELDS * PER_FIELD);
   #hostField = -1;
@@ -93,10 +92,10 @@ export class RequestHead {
   #target: string | null = null;
 
   /**
-   * Reads a head from `bytes[start, end)`, at most {@link MAX_REQUEST_HEAD} bytes of it.
-   * @param maxFields field lines that are taken
-   * @returns whether it is whole; until it is, nothing else here can be relied on
-   * @throws RequestSyntaxError for anything malformed or ambiguous
+   * Parses a head from `bytes[start, end)`, at most {@link MAX_REQUEST_HEAD} bytes.
+   * @param maxFields limit for field lines
+   * @returns whether the head is complete; other members are valid only then
+   * @throws RequestSyntaxError for malformed or ambiguous input
    */
   parse(bytes: Uint8Array, start: number, end: number, maxFields: number): boolean {
     this.#reset(bytes, start);
@@ -113,48 +112,48 @@ export class RequestHead {
     return this.#method ??= decodeMethod(this.bytes, this.start, this.methodEnd);
   }
 
-  /** As it was sent, one character a byte; `/` where an absolute-form target has no path. */
+  /** As sent, one character per byte; `/` for an absolute-form target without a path. */
   get path(): string {
     return this.#target ??= originForm(decodeLatin1(this.bytes, this.targetStart, this.targetEnd));
   }
 
-  /** The host of the request: of an absolute-form target its own, else the Host field's; "" in HTTP/1.0 without one. */
+  /** The request's host: from an absolute-form target, else from the Host field; "" in HTTP/1.0 without one. */
   get host(): string {
     return this.#host;
   }
 
-  /** Of the field line with that number: the offset of its name. */
+  /** Returns the offset of a field line's name. */
   nameStart(field: number): number {
     return this.start + this.#fields[field * PER_FIELD];
   }
 
-  /** Of the field line with that number: the offset of its colon, which ends its name. */
+  /** Returns the offset of a field line's colon, which ends its name. */
   nameEnd(field: number): number {
     return this.start + this.#fields[field * PER_FIELD + 1];
   }
 
-  /** Of the field line with that number: the offset of its CR, which ends its value. */
+  /** Returns the offset of a field line's CR, which ends its value. */
   valueEnd(field: number): number {
     return this.start + this.#fields[field * PER_FIELD + 2];
   }
 
-  /** Whether the field line has that name, in lower case. */
+  /** Reports whether a field line has that lower-case name. */
   isNamed(field: number, name: string): boolean {
     return isWord(this.bytes, this.nameStart(field), this.nameEnd(field), name);
   }
 
-  /** The name of a field line as it was sent. */
+  /** Returns a field line's name as sent. */
   name(field: number): string {
     return decodeLatin1(this.bytes, this.nameStart(field), this.nameEnd(field));
   }
 
-  /** The value of a field line, without white space around it, one character a byte. */
+  /** Returns a field line's value without surrounding white space, one character per byte. */
   value(field: number): string {
     const end = this.valueEnd(field), from = skipSpace(this.bytes, this.nameEnd(field) + 1, end);
     return decodeLatin1(this.bytes, from, trimSpace(this.bytes, from, end));
   }
 
-  /** All fields of that name, in lower case, joined by ", "; null when there is none. */
+  /** Returns all values for a lower-case name, joined by ", "; null without any. */
   values(name: string): string | null {
     let joined: string | null = null;
     for (let field = 0; field < this.fieldCount; field++) {
@@ -164,13 +163,13 @@ export class RequestHead {
     return joined;
   }
 
-  /** The number of the last field line of that name, in lower case, or -1. */
+  /** Returns the number of the last field line with a lower-case name, or -1. */
   find(name: string): number {
     for (let field = this.fieldCount - 1; field >= 0; field--) if (this.isNamed(field, name)) return field;
     return -1;
   }
 
-  /** Whether there is a Content-Length, which may be 0. */
+  /** Whether Content-Length is present, including 0. */
   get hasLength(): boolean {
     return this.#hasLength;
   }
@@ -204,7 +203,7 @@ export class RequestHead {
     this.#method = this.#target = null;
   }
 
-  /** Returns whether the line is whole. */
+  /** Returns whether the line is complete. */
   #readRequestLine(end: number): boolean {
     const { bytes, start } = this;
     let at = start;
@@ -218,7 +217,7 @@ export class RequestHead {
     const known = Math.min(end - at, VERSION.length);
     for (let index = 0; index < known; index++) {
       if (bytes[at + index] === VERSION[index]) continue;
-      // The last digit may be another.
+      // The last digit can vary.
       if (index === MINOR && bytes[at + index] === 0x30) continue;
       throw index > 5 && index <= MINOR ? otherVersion() : noRequest(bytes, start, end);
     }
@@ -229,7 +228,7 @@ export class RequestHead {
     return true;
   }
 
-  /** Reads the target in the forms of RFC 9112, section 3.2, other than that of CONNECT. */
+  /** Parses the target in the forms of RFC 9112, section 3.2, except for CONNECT. */
   #readTarget(): void {
     const { bytes, targetStart, targetEnd } = this;
     // RFC 9112, section 3.2.3: CONNECT names a host and a port, and only a forward proxy can serve it.
@@ -281,7 +280,7 @@ export class RequestHead {
     this.#fields[at + 2] = end - this.start;
     const field = this.fieldCount++;
     const { bytes } = this;
-    // Most names differ in length from these, which spares the comparison.
+    // Most names differ in length, which saves the comparison.
     switch (colon - nameStart) {
       case 4:
         if (isWord(bytes, nameStart, colon, "host")) this.#takeHost(field);
@@ -315,7 +314,7 @@ export class RequestHead {
   }
 
   #takeUpgrade(field: number, start: number, end: number): void {
-    // Two lines would be a list of two; nobody sends that, and a service may read the other one.
+    // Two lines would be a list. Clients never send that, and a service may use the other line.
     if (this.#upgradeField >= 0) throw new RequestSyntaxError("One Upgrade header is wanted.");
     this.#upgradeField = field;
     this.upgrade = !listHasWord(this.bytes, start, end, "h2c") && skipSpace(this.bytes, start, end) < end;
@@ -336,7 +335,7 @@ export class RequestHead {
 
   #takeLength(start: number, end: number): void {
     const from = skipSpace(this.bytes, start, end), to = trimSpace(this.bytes, from, end);
-    // Equal ones are refused as well, and lists: a service behind us may read them otherwise.
+    // Equal lengths and lists are rejected too, because a service could read them differently.
     if (this.#hasLength) throw new RequestSyntaxError("One Content-Length is wanted.");
     if (!isDigits(this.bytes, from, to)) throw new RequestSyntaxError("Content-Length is malformed.");
     this.#hasLength = true;
@@ -346,16 +345,16 @@ export class RequestHead {
   #takeCoding(start: number, end: number): void {
     const from = skipSpace(this.bytes, start, end), to = trimSpace(this.bytes, from, end);
     if (this.framing === "chunked" || !isWord(this.bytes, from, to, "chunked")) {
-      throw new RequestSyntaxError("Only the transfer coding chunked is known, once.");
+      throw new RequestSyntaxError("Only the transfer encoding chunked is supported, once.");
     }
     this.framing = "chunked";
   }
 
-  /** What can be said only of a whole head. */
+  /** Checks that need the complete head. */
   #conclude(): void {
     if (this.framing === "chunked") {
       if (this.#hasLength) throw new RequestSyntaxError("Content-Length and Transfer-Encoding exclude each other.");
-      if (this.minorVersion === 0) throw new RequestSyntaxError("HTTP/1.0 has no transfer codings.");
+      if (this.minorVersion === 0) throw new RequestSyntaxError("HTTP/1.0 has no transfer encodings.");
     } else if (this.length > 0) this.framing = "length";
     this.upgrade = this.upgrade && this.#connectionUpgrade && this.minorVersion === 1;
     this.#concludeHost();
@@ -376,7 +375,7 @@ export class RequestHead {
       this.#host = "";
       return;
     }
-    // Requests in a row on one connection name the same host.
+    // Consecutive requests on a connection name the same host.
     if (isText(bytes, start, end, this.#host) && end > start) return;
     const host = decodeLatin1(bytes, start, end);
     if (!HOST.test(host)) throw malformedHost();
@@ -387,7 +386,7 @@ export class RequestHead {
 const NOTHING = new Uint8Array(0);
 const NO_VIEW = new DataView(NOTHING.buffer);
 const VERSION = [..." HTTP/1.1\r\n"].map((char) => char.charCodeAt(0));
-/** Where in that the minor version stands. */
+/** Offset of the minor version. */
 const MINOR = 8;
 /** `host[:port]` (RFC 3986, sections 3.2.2 and 3.2.3), without user information. */
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(:\d{1,5})?$/;
@@ -405,7 +404,7 @@ function isDigits(bytes: Uint8Array, start: number, end: number): boolean {
   return end > start && end - start <= 15;
 }
 
-/** Whether the bytes are that text, a character each. */
+/** Reports whether the bytes equal a text with one character per byte. */
 function isText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
   if (end - start !== text.length) return false;
   for (let index = 0; index < text.length; index++) if (bytes[start + index] !== text.charCodeAt(index)) return false;
@@ -419,16 +418,16 @@ function originForm(path: string): string {
 
 const METHODS = ["GET", "POST", "PUT", "HEAD", "PATCH", "DELETE", "OPTIONS"];
 
-/** The usual methods are told by their bytes, which spares a string each. */
+/** Common methods are recognised by their bytes, without a string. */
 function decodeMethod(bytes: Uint8Array, start: number, end: number): string {
   for (const method of METHODS) if (isText(bytes, start, end, method)) return method;
   return decodeLatin1(bytes, start, end);
 }
 
 /**
- * Looks for the end of a head that comes in many pieces, so that each byte is looked at once.
- * @param from where the last search ended, or the head's start
- * @returns the offset behind the blank line, or -1
+ * Searches for the end of a head that arrives in many parts, so that each byte is read once.
+ * @param from end of the last search, or the head's start
+ * @returns the offset after the blank line, or -1
  * @throws RequestSyntaxError for a line that ends without CR
  */
 export function findHeadEnd(bytes: Uint8Array, start: number, from: number, end: number): number {

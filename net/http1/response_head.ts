@@ -17,54 +17,54 @@ import {
   trimSpace,
 } from "./field_lines.ts";
 
-/** Bytes of a response's head, status line and blank line included. Node allows 16 KiB, most servers 8 to 64. */
+/** Limit for a response head in bytes, with status line and blank line. Node allows 16 KiB, most servers 8 to 64. */
 export const MAX_RESPONSE_HEAD = 64 * 1024;
 
-/** A peer that does not speak HTTP/1.1, or speaks it in a way that two readers could read differently. */
+/** The peer does not send valid and unambiguous HTTP/1.1. */
 export class ResponseSyntaxError extends SyntaxError {
   override name = "ResponseSyntaxError";
 }
 
-/** What the reader must know of the request that a response answers. */
+/** The properties of a request that decide how its response is parsed. */
 export interface RequestFacts {
-  /** As sent: methods are case-sensitive. */
+  /** As sent, because methods are case-sensitive. */
   readonly method: string;
-  /** The request asked for another protocol, so 101 is an answer to it. */
+  /** Whether the request asked for another protocol, so that 101 is a valid response. */
   readonly upgrade: boolean;
-  /** The greatest status that can be passed on, up to 999; 599 when left out, the greatest that HTTP has a meaning for. */
+  /** Highest forwarded status, up to 999; 599 if left out, the highest defined one. */
   readonly maxStatus?: number;
 }
 
 /**
- * How the body ends (RFC 9112, section 6.3): there is none, after `length` bytes, with the last chunk,
- * with the connection; or what follows is no HTTP any more.
+ * Framing for a response body (RFC 9112, section 6.3): none, a length, chunks, the connection's end, or another
+ * protocol.
  */
 export type Framing = "none" | "length" | "chunked" | "close" | "upgrade";
 
-/** A response's head. All offsets are into the buffer that was parsed. */
+/** A response head. All offsets refer to the parsed buffer. */
 export interface ResponseHead {
-  /** Offset of the first byte after the head. */
+  /** Offset after the head. */
   readonly end: number;
   readonly status: number;
-  /** The reason phrase, which may be empty, begins here: what follows up to `fieldsEnd` is a head less its status. */
+  /** Offset of the reason phrase, which may be empty. The bytes up to `fieldsEnd` are the head without its status. */
   readonly reasonStart: number;
   /** The field lines, each with its CRLF, without the blank line: `buffer[fieldsStart, fieldsEnd)`. */
   readonly fieldsStart: number;
   readonly fieldsEnd: number;
   readonly framing: Framing;
-  /** Bytes of the body where framing is `length`, else 0. */
+  /** Body length in bytes if framing is `length`, else 0. */
   readonly length: number;
-  /** The connection may carry another request once this response has been read to its end. */
+  /** Whether the connection can carry another request after this response. */
   readonly keepAlive: boolean;
-  /** 1xx other than 101: a final response follows. */
+  /** A 1xx status except 101: a final response follows. */
   readonly informational: boolean;
 }
 
 /**
- * Reads a response's head from `buffer[start, end)` in one pass, without copies.
- * @returns null when the head is not complete yet
- * @throws ResponseSyntaxError for anything malformed or ambiguous, also when the head is still incomplete,
- * and for a head longer than {@link MAX_RESPONSE_HEAD} or with more than {@link MAX_FIELDS} fields
+ * Parses a response head from `buffer[start, end)` in one pass, without copies.
+ * @returns null for an incomplete head
+ * @throws ResponseSyntaxError for malformed or ambiguous input, even if incomplete, and for a head longer than {@link
+ * MAX_RESPONSE_HEAD} or with more than {@link MAX_FIELDS} fields
  */
 export function parseResponseHead(
   buffer: Uint8Array,
@@ -105,7 +105,7 @@ function scanHead(buffer: Uint8Array, start: number, end: number, request: Reque
   return createHead(buffer, start, fieldsStart, at, fields, request);
 }
 
-/** {@link scanFieldName} without white space before the colon, which some services send. */
+/** {@link scanFieldName} that accepts white space before the colon, which some services send. */
 function scanName(buffer: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && TOKEN_BYTES[buffer[at]] === 1) at++;
@@ -115,11 +115,11 @@ function scanName(buffer: Uint8Array, start: number, end: number): number {
 
 const MAX_STATUS = 599;
 
-/** `HTTP/1.1 200`, after which a reason phrase may come. */
+/** Length of `HTTP/1.1 200`, which a reason phrase may follow. */
 const STATUS_END = 12;
 const VERSION = [..."HTTP/1."].map((char) => char.charCodeAt(0));
 
-/** Offset of the CRLF that ends the status line (RFC 9112, section 4), or -1 when it is not there yet. */
+/** Returns the offset of the CRLF after the status line (RFC 9112, section 4), or -1 when it is missing so far. */
 function scanStatusLine(buffer: Uint8Array, start: number, end: number, maxStatus: number): number {
   const known = Math.min(end - start, VERSION.length);
   for (let index = 0; index < known; index++) {
@@ -133,7 +133,7 @@ function scanStatusLine(buffer: Uint8Array, start: number, end: number, maxStatu
     throw new ResponseSyntaxError(`status ${status} is not within 100 to ${maxStatus}`);
   }
   const afterStatus = buffer[start + STATUS_END];
-  // The space before an empty reason phrase is left out by so many servers that every client allows it.
+  // Many servers leave out the space before an empty reason phrase, and every client accepts that.
   if (afterStatus !== 0x20 && afterStatus !== CR) throw statusLineError(buffer, start, end);
   return scanValue(buffer, start + STATUS_END, end);
 }
@@ -143,11 +143,11 @@ function statusLineError(buffer: Uint8Array, start: number, end: number): Respon
     return new ResponseSyntaxError("the service speaks HTTP/2 only, and HTTP/1.1 is needed");
   }
   return new ResponseSyntaxError(
-    `the answer does not start with an HTTP/1.1 status line but with ${quote(buffer, start, end)}`,
+    `the response does not start with an HTTP/1.1 status line but with ${quote(buffer, start, end)}`,
   );
 }
 
-/** Whether a peer began with frames: SETTINGS, or GOAWAY, on stream 0 (RFC 9113, sections 3.4 and 6.5). */
+/** Reports whether a peer began with frames: SETTINGS, or GOAWAY, on stream 0 (RFC 9113, sections 3.4 and 6.5). */
 function startsWithHttp2(buffer: Uint8Array, start: number, end: number): boolean {
   if (end - start < 9) return false;
   const type = buffer[start + 3];
@@ -165,9 +165,9 @@ function parseStatus(buffer: Uint8Array, start: number): number {
   return status;
 }
 
-/** What the fields say of where the body ends and of the connection. */
+/** Properties from the fields about framing and connection. */
 interface FramingFields {
-  /** -1 when there is no Content-Length. */
+  /** -1 without Content-Length. */
   contentLength: number;
   chunked: boolean;
   close: boolean;
@@ -179,7 +179,7 @@ function createFramingFields(): FramingFields {
 }
 
 function readField(fields: FramingFields, buffer: Uint8Array, start: number, colon: number, end: number): void {
-  // Most names differ in length from these three, which spares the comparison.
+  // Most names differ in length from these three, which saves the comparison.
   switch (colon - start) {
     case 10:
       if (isWord(buffer, start, colon, "connection")) readConnection(fields, buffer, colon + 1, end);
@@ -237,7 +237,7 @@ function createHead(
 /** RFC 9112, section 6.3, in its order. */
 function chooseFraming(status: number, fields: FramingFields, request: RequestFacts): Framing {
   if (status === 101) {
-    if (!request.upgrade) throw new ResponseSyntaxError("status 101 answers a request that asked for no upgrade");
+    if (!request.upgrade) throw new ResponseSyntaxError("status 101 belongs to a request without an upgrade");
     return "upgrade";
   }
   if (request.method === "HEAD" || status < 200 || status === 204 || status === 304) return "none";
@@ -248,8 +248,8 @@ function chooseFraming(status: number, fields: FramingFields, request: RequestFa
 
 function mayKeepAlive(is11: boolean, status: number, framing: Framing, fields: FramingFields): boolean {
   if (framing === "close" || framing === "upgrade" || fields.close) return false;
-  // Servers that announce a body with 204 tend to send one too. It would be read as the next answer.
+  // Servers that announce a body with 204 usually send one, which would be read as the next response.
   if (status === 204 && (fields.chunked || fields.contentLength > 0)) return false;
-  // An HTTP/1.0 server cannot know chunks, so their end is not to be relied on (RFC 9112, section 6.1).
+  // An HTTP/1.0 server does not know chunks, so their end is unreliable (RFC 9112, section 6.1).
   return is11 || (fields.keepAlive && !fields.chunked);
 }

@@ -172,8 +172,8 @@ const REFUSED: [what: string, text: string, why: RegExp, request?: typeof GET][]
   ["a status of four digits", lines("HTTP/1.1 2000 OK"), /HTTP\/1\.1 status line/],
   ["a negative status", lines("HTTP/1.1 -20 OK"), /"-" in the status code/],
 
-  ["101 that nobody asked for", lines("HTTP/1.1 101 x", "Upgrade: websocket"), /asked for no upgrade/],
-  ["101 to HEAD", lines("HTTP/1.1 101 x"), /asked for no upgrade/, HEAD],
+  ["101 that nobody asked for", lines("HTTP/1.1 101 x", "Upgrade: websocket"), /without an upgrade/],
+  ["101 to HEAD", lines("HTTP/1.1 101 x"), /without an upgrade/, HEAD],
 ];
 
 for (const [what, text, why, request] of REFUSED) {

@@ -17,7 +17,7 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   ...["age", "date", "expires", "location", "retry-after", "vary", "warning"],
   // Content format.
   ...["content-encoding", "content-type", "content-range", "content-disposition", "content-location"],
-  // Statements about the client that only a trusted proxy may make.
+  // Client properties that only a trusted proxy may set.
   ...["forwarded", "x-real-ip", "x-client-ip", "x-original-url", "x-rewrite-url", "cf-connecting-ip", "true-client-ip"],
 ]);
 /** Prefixes for the fields that proxies add, and for Portway's own fields. */
