@@ -34,9 +34,7 @@ const PENDING: ReadonlySet<string> = new Set([
   "client/files",
   "docs",
   "net",
-  "net/connection",
   "net/listener",
-  "net/upstream",
 ]);
 
 const SKIPPED_FOLDER = /^(?:\.|node_modules$|vendor$|testdata$|dist$)/;

@@ -1,6 +1,6 @@
 import { ConnectError, type ConnectFailure } from "./types.ts";
 
-/** A {@link ConnectError} for what a runtime threw; one that is already there stays. */
+/** Returns a {@link ConnectError} for a runtime's error; an existing one stays. */
 export function describeFailure(attempt: string, cause: unknown, signal?: AbortSignal): ConnectError {
   if (signal?.aborted) return describeAbort(attempt, signal);
   if (cause instanceof ConnectError) return cause;
@@ -8,7 +8,7 @@ export function describeFailure(attempt: string, cause: unknown, signal?: AbortS
   return new ConnectError(failure, `${attempt}: ${REASONS[failure] ?? messageOf(cause)}`, { cause });
 }
 
-/** The {@link ConnectError} for an attempt that its signal gave up. */
+/** Returns the {@link ConnectError} for an attempt that its signal aborted. */
 export function describeAbort(attempt: string, signal: AbortSignal): ConnectError {
   const cause: unknown = signal.reason;
   const timedOut = cause instanceof DOMException && cause.name === "TimeoutError";
@@ -16,7 +16,7 @@ export function describeAbort(attempt: string, signal: AbortSignal): ConnectErro
   return new ConnectError(failure, `${attempt}: ${timedOut ? "it took too long" : "given up"}`, { cause });
 }
 
-/** The {@link ConnectError} for a TLS handshake that failed. */
+/** Returns the {@link ConnectError} for a failed TLS handshake. */
 export function describeTlsFailure(hostname: string, cause: unknown, signal?: AbortSignal): ConnectError {
   const attempt = `cannot speak TLS with ${hostname}`;
   if (signal?.aborted) return describeAbort(attempt, signal);
@@ -26,19 +26,19 @@ export function describeTlsFailure(hostname: string, cause: unknown, signal?: Ab
   });
 }
 
-/** What rustls and OpenSSL say of bytes that are no TLS, such as an answer of HTTP. */
+/** Messages from rustls and OpenSSL for bytes that are not TLS, such as an HTTP response. */
 const NO_TLS = /InvalidContentType|wrong version number|packet length too long/i;
 
-/** The {@link ConnectError} for a proxy that `cause` kept from being reached, which is not the peer's doing. */
+/** Returns the {@link ConnectError} for an unreachable proxy, which is not the peer's error. */
 export function describeProxyFailure(cause: unknown): ConnectError {
   const failure = cause instanceof ConnectError && WAITS.has(cause.failure) ? cause.failure : "proxy";
   return new ConnectError(failure, `cannot use the proxy: ${messageOf(cause)}`, { cause });
 }
 
-/** What ends every attempt alike, wherever it leads. */
+/** Failures that end every attempt, regardless of its target. */
 const WAITS: ReadonlySet<ConnectFailure> = new Set(["timeout", "aborted"]);
 
-/** Where the runtimes word it differently, or not for people. */
+/** Reasons for failures where the runtimes differ, or are hard to read. */
 const REASONS: { readonly [F in ConnectFailure]?: string } = {
   refused: "connection refused",
   not_found: "no such host",
@@ -53,7 +53,7 @@ const FAILURES: Readonly<Record<string, ConnectFailure>> = {
 };
 
 function classify(cause: unknown): ConnectFailure {
-  // Node reports the attempts of one name together.
+  // Node joins all attempts for one name.
   if (cause instanceof AggregateError && cause.errors.length > 0) return classify(cause.errors[0]);
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (isFailedLookup(messageOf(cause))) return "not_found";
@@ -61,15 +61,15 @@ function classify(cause: unknown): ConnectFailure {
 }
 
 /**
- * Whether a message of Deno's says that a name did not resolve, which has no code and no class of its own. Windows words
- * it in the user's language, behind which stands one of its numbers for it (WSAHOST_NOT_FOUND to WSANO_DATA).
+ * Reports whether Deno's message means a failed name lookup, which has neither code nor class. Windows translates the
+ * text and adds one of its numbers (WSAHOST_NOT_FOUND to WSANO_DATA).
  */
 export function isFailedLookup(message: string): boolean {
   return /failed to lookup address|\(os error 1100[1-4]\)/.test(message);
 }
 
 function messageOf(cause: unknown): string {
-  // OpenSSL's own message is several lines with places in its source; its reason is for people.
+  // OpenSSL's message has several lines with source locations; its reason is readable.
   const text = cause instanceof Error && "reason" in cause
     ? cause.reason
     : cause instanceof Error

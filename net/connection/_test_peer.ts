@@ -1,25 +1,25 @@
-// Peers for the tests of connections, made of node:net and node:tls, so that the suite runs on either runtime.
+// Peers for connection tests, on node:net and node:tls, so that the suite runs on both runtimes.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import net from "node:net";
 import tls from "node:tls";
 
-/** The text of a file of testdata/. */
+/** Returns the text of a file in testdata/. */
 export const pem = (name: string): string => readFileSync(new URL(`./testdata/${name}`, import.meta.url), "utf8");
 
-/** A peer on this machine, with what every connection is given to. */
+/** A peer on this machine, with a handler for every connection. */
 export interface Peer extends AsyncDisposable {
   hostname: string;
   port: number;
-  /** The first connection is there. */
+  /** Resolves with the first connection. */
   accepted: Promise<void>;
 }
 
-/** A peer that speaks plain TCP. */
+/** Starts a plain TCP peer. */
 export const listen = (serve: (socket: net.Socket) => void, hostname = "127.0.0.1"): Promise<Peer> =>
   open(net.createServer({ allowHalfOpen: true }), "connection", serve, hostname);
 
-/** A peer that speaks TLS with a certificate of testdata/. */
+/** Starts a TLS peer with a certificate from testdata/. */
 export function listenTls(certificate: string, serve: (socket: tls.TLSSocket) => void): Promise<Peer> {
   const options = { key: pem(`${certificate}.key`), cert: pem(`${certificate}.pem`), ALPNProtocols: ["http/1.1"] };
   return open(tls.createServer(options).on("tlsClientError", () => {}), "secureConnection", serve, "127.0.0.1");
@@ -53,7 +53,7 @@ async function open<S extends net.Socket>(
   };
 }
 
-/** A proxy that connects everyone to one port, whatever they ask for. */
+/** Starts a proxy that connects all clients to one port. */
 export async function listenProxy(port: number): Promise<Peer & { heads: string[] }> {
   const heads: string[] = [];
   const peer = await listen((socket) => {
@@ -69,7 +69,7 @@ export async function listenProxy(port: number): Promise<Peer & { heads: string[
   return { ...peer, heads };
 }
 
-/** A port where nobody listens. */
+/** Returns a port without a listener. */
 export async function freePort(): Promise<number> {
   await using peer = await listen(() => {});
   return peer.port;

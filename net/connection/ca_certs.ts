@@ -3,9 +3,9 @@ import { OptionError } from "../../common/options.ts";
 import { decodeText } from "../../common/platform/mod.ts";
 
 /**
- * Loads files of certificates to trust besides the usual ones, each one PEM text.
+ * Loads files with additional trusted certificates in PEM.
  * @param files by the flag or variable that names them; empty names are skipped
- * @throws OptionError for a file that cannot be read or has no certificate in it
+ * @throws OptionError for a file that cannot be read or contains no certificate
  */
 export async function loadCaCerts(files: Readonly<Record<string, string | null | undefined>>): Promise<string[]> {
   const sources = new Map<string, string>();

@@ -25,7 +25,7 @@ import {
   type TlsOptions,
 } from "./types.ts";
 
-/** Connections of Deno's own. Its TLS takes no self-signed certificate; the Node driver does. */
+/** Deno's own connections. Deno's TLS accepts no self-signed certificate; the Node driver does. */
 export const denoDriver: Driver = { openTcp };
 
 async function openTcp(hostname: string, port: number, signal?: AbortSignal): Promise<PlainConnection> {
@@ -42,12 +42,12 @@ async function openTcp(hostname: string, port: number, signal?: AbortSignal): Pr
 class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due, Waiting {
   protected readonly conn: T;
   #closed = false;
-  /** Of the read under way, of which there is one at most; likewise of the write. */
+  /** Belongs to the pending read, at most one; likewise for the write. */
   #into: Uint8Array = NOTHING;
   #receiver: Receiver | null = null;
   #bytes: Uint8Array = NOTHING;
   #sender: Sender | null = null;
-  /** The write is to be made yet. */
+  /** Whether the write has not started yet. */
   #isDue = false;
 
   constructor(conn: T) {
@@ -75,11 +75,11 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due
     else this.conn.read(this.#into).then(this.#onRead, this.#onReadError);
   }
 
-  // Made once a connection, not once a read.
+  // One callback per connection, not per read.
   readonly #onRead = (count: number | null): void => this.#endRead()?.onRead(count);
 
   readonly #onReadError = (error: unknown): void => {
-    // Many TLS servers end without saying so in TLS. Where that matters the length of the body tells.
+    // Many TLS servers end without a TLS notification. Where that matters, the body length decides.
     if (this.#closed || error instanceof Deno.errors.UnexpectedEof) this.#onRead(null);
     else this.#endRead()?.onBroken(error);
   };
@@ -96,7 +96,7 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due
   }
 
   writeFor(bytes: Uint8Array, sender: Sender): void {
-    // What follows the head of an upgrade need not wait for it.
+    // Bytes after the head of an upgrade need not wait for it.
     if (this.#sender !== null) return void this.#sendBehind(bytes, sender);
     this.#bytes = bytes;
     this.#sender = sender;
@@ -125,7 +125,7 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due
     sender.onWritten();
   }
 
-  /** Nearly all is written at once. */
+  /** Usually one write suffices. */
   readonly #onWritten = (count: number): void => {
     if (count < this.#bytes.length) {
       this.#bytes = this.#bytes.subarray(count);
@@ -145,20 +145,20 @@ class DenoConnection<T extends Deno.Conn = Deno.Conn> implements Connection, Due
   async closeWrite(): Promise<void> {
     if (this.#closed) return;
     this.#writeNow();
-    // What broke, or was closed meanwhile, has ended this side too.
+    // A broken or closed connection has already ended this side.
     await this.conn.closeWrite().catch(() => {});
   }
 
   limitUnsent(): void {
     if (this.#closed) return;
-    // Whatever is on it, it is TCP.
+    // The address is always a TCP address.
     const local = this.conn.localAddr as Deno.NetAddr, remote = this.conn.remoteAddr as Deno.NetAddr;
     limitUnsentBetween(local.port, remote.port);
   }
 
   close(): void {
     if (this.#closed) return;
-    // What the system takes at once still leaves.
+    // Bytes that the system takes at once still leave.
     this.#writeNow();
     this.#closed = true;
     closeQuietly(this.conn);
@@ -173,7 +173,7 @@ class DenoTcpConnection extends DenoConnection<Deno.TcpConn> {
     try {
       this.conn.setKeepAlive(true);
     } catch {
-      // Some systems refuse it on what has broken already, and a read tells of that.
+      // Some systems refuse this on a broken connection, and a read reports it.
     }
   }
 }
@@ -200,7 +200,7 @@ class DenoPlainConnection extends DenoTcpConnection implements PlainConnection {
   }
 }
 
-/** What TLS took over, or gave up, is closed already. */
+/** TLS has closed a connection that it took over or gave up. */
 function closeQuietly(conn: Deno.Conn): void {
   try {
     conn.close();
@@ -210,12 +210,12 @@ function closeQuietly(conn: Deno.Conn): void {
 }
 
 /**
- * Accepts with `Deno.listen`, in TLS with `Deno.listenTls`: where that cannot be made to send at once, with node:tls,
- * which takes more of the processor.
+ * Accepts with `Deno.listen`, and for TLS with `Deno.listenTls`; with node:tls, which needs more CPU, if that cannot
+ * send at once.
  */
 export async function openDenoAcceptor(options: AcceptOptions): Promise<Acceptor> {
   const { hostname, port, tls } = options;
-  // What it needs is there before descriptors can run out.
+  // Prepares descriptors before they can run out.
   await systemTurn();
   if (tls === undefined) {
     const listener = Deno.listen({ hostname, port, tcpBacklog: BACKLOG });
@@ -237,14 +237,14 @@ function listenTls(place: { hostname: string; port: number }, { cert, key, proto
 class DenoAcceptor implements Acceptor {
   readonly hostname: string;
   readonly port: number;
-  /** Null until the next {@link accept}, where another is to take its place. */
+  /** Null until the next {@link accept} while another listener replaces it. */
   #listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn> | null;
   readonly #isTuned: boolean;
   #tls: Secured | null;
   #closed = false;
   #inARow = 0;
 
-  /** @param isTuned whether those that are accepted have TCP_NODELAY on already */
+  /** @param isTuned whether accepted connections already have TCP_NODELAY */
   constructor(listener: Deno.Listener<Deno.TcpConn> | Deno.TlsListener, tls: Secured | null, isTuned: boolean) {
     this.#listener = listener;
     this.#tls = tls;
@@ -269,13 +269,13 @@ class DenoAcceptor implements Acceptor {
   }
 
   /**
-   * A listener of Deno's keeps its certificate, so another one takes its place: as soon as the one of before has ended,
-   * as Deno's TLS cannot share a port. Peers whose connection is not there yet at that moment are refused once.
+   * Deno's listener keeps its certificate, so a new listener replaces it after the old one has ended, because Deno's
+   * TLS cannot share a port. Peers that connect at that moment are refused once.
    */
   setCertificate(pem: Certificate): void {
     if (this.#tls === null || this.#closed) throw new Error("there is no TLS here");
     const tls = { ...this.#tls, ...pem };
-    // What is no pair is refused before anything is given up.
+    // Rejects an invalid pair before the old listener ends.
     listenTls({ hostname: this.hostname, port: 0 }, tls).close();
     this.#tls = tls;
     this.#listener?.close();
@@ -296,7 +296,7 @@ class DenoAcceptor implements Acceptor {
   }
 }
 
-/** Whether a peer went away before they could be accepted, which says nothing of the next one. */
+/** Reports whether a peer disconnected before it was accepted, which does not affect the next one. */
 function hasLeft(error: unknown): boolean {
   const { NotConnected, ConnectionReset, ConnectionAborted } = Deno.errors;
   return error instanceof NotConnected || error instanceof ConnectionReset || error instanceof ConnectionAborted;

@@ -1,16 +1,19 @@
 import { ConnectError, type Driver, type PlainConnection } from "./types.ts";
 
-/** `localhost` and the names below it, which are this machine (RFC 6761, section 6.3) though resolvers may not say so. */
+/**
+ * Reports whether a name is `localhost` or below it, which is this machine (RFC 6761, section 6.3) even if resolvers
+ * disagree.
+ */
 export function isLocalhost(hostname: string): boolean {
   return /^(?:.*\.)?localhost\.?$/i.test(hostname);
 }
 
 /**
- * Opens plain connections, where a name for this machine means 127.0.0.1 or ::1, whichever answers: some services
- * listen on one of them only. The one that answered is tried first the next time.
+ * Opens plain connections. Names for this machine mean 127.0.0.1 or ::1, because some services listen on only one. The
+ * address that worked is tried first the next time.
  */
 export function createLocalhostDialer(): Dial {
-  /** By port, so it never has more than 65,535 entries. */
+  /** By port, so it has at most 65,535 entries. */
   const answered = new Map<number, string>();
 
   return async (driver, hostname, port, signal) => {
@@ -38,7 +41,7 @@ export type Dial = (
   signal?: AbortSignal,
 ) => Promise<PlainConnection>;
 
-/** A machine without IPv6 fails oddly there, so where one of two was refused that is what counts. */
+/** A machine without IPv6 fails in various ways, so a refusal from either address decides. */
 function describeBoth(hostname: string, port: number, ...errors: unknown[]): unknown {
   const known = errors.filter((error) => error instanceof ConnectError);
   const told = known.find((error) => error.failure === "aborted" || error.failure === "timeout") ??

@@ -13,10 +13,10 @@ import {
   type TlsOptions,
 } from "./types.ts";
 
-/** Connections of node:net and node:tls, which Deno has as well. */
+/** Connections through node:net and node:tls, which Deno has as well. */
 export const nodeDriver: Driver = { openTcp };
 
-/** How long a peer may be silent before the system asks for the first time. */
+/** Silence before the system sends its first probe. */
 const KEEP_ALIVE_MS = 60_000;
 
 async function openTcp(hostname: string, port: number, signal?: AbortSignal): Promise<PlainConnection> {
@@ -31,7 +31,7 @@ async function openTcp(hostname: string, port: number, signal?: AbortSignal): Pr
   }
 }
 
-/** Waits for the socket's `event`, and destroys the socket when something else comes first. */
+/** Waits for the socket's `event`, and destroys the socket if another one comes first. */
 async function ready(socket: net.Socket, event: string, signal?: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (error: Error) => reject(error);
@@ -43,7 +43,7 @@ async function ready(socket: net.Socket, event: string, signal?: AbortSignal): P
   try {
     await promise;
   } catch (error) {
-    // The listener for errors stays: one that comes after this has nobody else to take it.
+    // The error listener stays, because no other code would handle a later error.
     socket.destroy();
     throw error;
   } finally {
@@ -56,7 +56,7 @@ class NodeConnection implements Connection {
   protected readonly socket: net.Socket;
   #error: Error | undefined;
   #ended = false;
-  /** Ends the wait of the pending read. */
+  /** Wakes the pending read. */
   #wake: (() => void) | undefined;
 
   constructor(socket: net.Socket) {
@@ -96,7 +96,7 @@ class NodeConnection implements Connection {
 
   #take(into: Uint8Array): number {
     const size = Math.min(into.length, this.socket.readableLength);
-    // Asking for nothing makes the stream read on, or tell its end.
+    // A read without a size makes the stream continue, or report its end.
     const chunk: Uint8Array | null = this.socket.read(size);
     if (chunk === null || size === 0) return 0;
     into.set(chunk);
@@ -131,7 +131,7 @@ class NodePlainConnection extends NodeConnection implements PlainConnection {
     const socket = tls.connect({
       socket: this.socket,
       host: hostname,
-      // An address is no server name (RFC 6066, section 3).
+      // An address is not a server name (RFC 6066, section 3).
       servername: net.isIP(hostname) ? "" : hostname,
       ALPNProtocols: ["http/1.1"],
       rejectUnauthorized: !options.allowSelfSigned,
@@ -147,12 +147,12 @@ class NodePlainConnection extends NodeConnection implements PlainConnection {
   }
 }
 
-/** What `ca` replaces. Node before 22.15 can only tell the certificates it was built with. */
+/** The certificates that `ca` replaces. Node before 22.15 can list only the built-in ones. */
 function usualCertificates(): readonly string[] {
   return "getCACertificates" in tls ? tls.getCACertificates("default") : rootCertificates;
 }
 
-/** Accepts with node:net, in TLS with node:tls. */
+/** Accepts with node:net, and with node:tls for TLS. */
 export async function openNodeAcceptor({ hostname, port, tls: secured }: AcceptOptions): Promise<Acceptor> {
   const server = net.createServer({ allowHalfOpen: true, noDelay: true });
   await new Promise<void>((resolve, reject) => {
@@ -174,12 +174,12 @@ class NodeAcceptor implements Acceptor {
   constructor(server: net.Server, secured: AcceptOptions["tls"]) {
     this.#server = server;
     this.#tls = secured;
-    // A server that listens on TCP has an address of this kind.
+    // A TCP server has this kind of address.
     const address = server.address() as net.AddressInfo;
     this.hostname = address.address;
     this.port = address.port;
     server.on("connection", (socket) => {
-      // A reset before anybody reads has nobody else to take it.
+      // A reset before the first read has no other handler.
       socket.on("error", () => {});
       this.#arrived.push(socket);
       this.#wake();

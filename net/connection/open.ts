@@ -13,17 +13,17 @@ import {
   type PlainConnection,
 } from "./types.ts";
 
-/** Which proxies connections go through, and which certificates are trusted. */
+/** Proxies and trusted certificates for connections. */
 export interface ConnectorOptions {
-  /** Which peers are reached through a proxy; none by default. */
+  /** Rules for proxies; none by default. */
   proxies?: ProxyRules;
-  /** PEM texts trusted besides the usual ones, and besides those of a call. */
+  /** Trusted PEM texts, in addition to the usual ones and those in a call. */
   caCerts?: readonly string[];
   /** The runtime's own by default, loaded with the first connection. */
   driver?: Driver;
 }
 
-/** Opens the function that connects: directly or through a proxy, plain or in TLS, by the runtime's driver. */
+/** Returns a function that connects directly or through a proxy, plain or with TLS, with the runtime's driver. */
 export function openConnector(options: ConnectorOptions = {}): Connect {
   const dial = createLocalhostDialer();
   const connectWith = async (driver: Driver, where: ConnectOptions) => {
@@ -65,24 +65,24 @@ async function openPlain(
   }
 }
 
-/** To import again what is there costs a fifth of opening a connection. */
+/** A repeated import costs a fifth of a connection. */
 const loaded: { node?: Driver; deno?: Driver } = {};
 
 async function chooseDriver({ tls, viaNode }: ConnectOptions): Promise<Driver> {
-  // Deno's own TLS has no way to take a certificate that nobody vouches for.
+  // Deno's own TLS cannot accept an untrusted certificate.
   const isForNode = process.versions.deno === undefined || tls?.allowSelfSigned || viaNode;
   if (isForNode) return loaded.node ??= (await import("./node.ts")).nodeDriver;
   return loaded.deno ??= (await import("./deno.ts")).denoDriver;
 }
 
-/** Deno's TLS refuses a self-signed certificate even where it is among those to trust; node:tls does not. */
+/** Deno's TLS refuses a self-signed certificate even if it is trusted; node:tls accepts it. */
 function isSelfSignedRefusal(error: unknown): boolean {
   return error instanceof ConnectError && error.failure === "tls" && error.message.includes("CaUsedAsEndEntity");
 }
 
 /**
  * Listens with the runtime's own driver.
- * @throws whatever the system says when the address cannot be had
+ * @throws the system's error for an unavailable address
  */
 export async function openAcceptor(options: AcceptOptions): Promise<Acceptor> {
   if (process.versions.deno === undefined) return await (await import("./node.ts")).openNodeAcceptor(options);

@@ -1,6 +1,8 @@
 import type { Connection } from "./types.ts";
 
-/** Two connections in memory, each the other's peer. A write resolves when the other side has read all of it. */
+/**
+ * Creates two connections in memory, each the other's peer. A write resolves when the other side has read all bytes.
+ */
 export function createConnectionPair(): [Connection, Connection] {
   const there = new Pipe(), back = new Pipe();
   return [new PairedConnection(there, back), new PairedConnection(back, there)];
@@ -36,7 +38,7 @@ class PairedConnection implements Connection {
 
 /** One direction. */
 class Pipe {
-  /** What is left of the write under way. */
+  /** Rest of the pending write. */
   #bytes: Uint8Array | null = null;
   #written = Promise.withResolvers<void>();
   /** Wakes the pending read. */
@@ -71,7 +73,7 @@ class Pipe {
     this.#notify();
   }
 
-  /** The reader has gone: writes fail. */
+  /** Makes writes fail after the reader closed. */
   break(): void {
     this.#broken = true;
     this.#bytes = null;

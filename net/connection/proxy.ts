@@ -3,13 +3,13 @@ import { describeAbort } from "./_failure.ts";
 import type { ProxyAddress } from "./proxy_rules.ts";
 import { ConnectError, type Connection } from "./types.ts";
 
-/** Bytes of a proxy's answer, head only. An answer that refuses may have a page after it, which is not read. */
+/** Byte limit for a proxy's response head. A page after a refusal is not read. */
 const MAX_PROXY_ANSWER = 16 * 1024;
 
 /**
- * Asks the proxy at the other end of `connection` to connect it to a peer (RFC 9110, section 9.3.6).
- * After that the connection's bytes are the peer's. It stays the caller's to close, also when this fails.
- * @throws ConnectError with `proxy` when the proxy refuses or answers nonsense
+ * Asks the proxy at the other end of `connection` to connect to a peer (RFC 9110, section 9.3.6). Afterwards the
+ * connection's bytes are the peer's. The caller closes it, also after a failure.
+ * @throws ConnectError with `proxy` when the proxy refuses or sends an invalid response
  */
 export async function connectThroughProxy(
   connection: Connection,
@@ -44,23 +44,23 @@ async function readResponse(connection: Connection): Promise<void> {
   const buffer = new Uint8Array(MAX_PROXY_ANSWER);
   let length = 0;
   for (let end = -1; end < 0;) {
-    if (length === buffer.length) throw new RangeError(`its answer is longer than ${MAX_PROXY_ANSWER} bytes`);
+    if (length === buffer.length) throw new RangeError(`its response is longer than ${MAX_PROXY_ANSWER} bytes`);
     const count = await connection.read(buffer.subarray(length));
     if (count === null) throw new Error("it closed the connection");
     length += count;
     end = scanResponse(buffer, length);
-    // Whoever speaks before the client does is no TLS or WebSocket server.
+    // A TLS or WebSocket server never sends first.
     if (end >= 0 && end < length) throw new Error("bytes came before the first request");
   }
 }
 
-/** Offset after the head of the answer, or -1 when it is not whole yet. */
+/** Returns the offset after the response head, or -1 for an incomplete head. */
 function scanResponse(buffer: Uint8Array, length: number): number {
   const lineEnd = scanValue(buffer, 0, length);
   if (lineEnd < 0) return -1;
   const line = String.fromCharCode(...buffer.subarray(0, lineEnd));
   const match = /^HTTP\/1\.[01] (\d{3})(?: (.*))?$/.exec(line);
-  if (match === null) throw new SyntaxError(`it does not speak HTTP, its answer starts with ${quoteLine(line)}`);
+  if (match === null) throw new SyntaxError(`it does not speak HTTP, its response starts with ${quoteLine(line)}`);
   const [, status, reason = ""] = match;
   if (!status.startsWith("2")) throw new Error(explainRefusal(status, reason));
   return scanFieldLines(buffer, lineEnd + 2, length);
@@ -71,7 +71,7 @@ function explainRefusal(status: string, reason: string): string {
   return `it answered ${status} ${quoteLine(reason)}`;
 }
 
-/** Text of a stranger for a message: one line that cannot steer a terminal, cut where it gets long. */
+/** Quotes untrusted text for a message: one line without control characters, shortened. */
 function quoteLine(text: string): string {
   return JSON.stringify(text.slice(0, 80)).replace(/[\x7f-\xff]/g, "?");
 }

@@ -2,25 +2,25 @@ import { BlockList, isIP } from "node:net";
 import { OptionError } from "../../common/options.ts";
 import { isLocalhost } from "./localhost.ts";
 
-/** An HTTP proxy that takes CONNECT. */
+/** An HTTP proxy that supports CONNECT. */
 export interface ProxyAddress {
   hostname: string;
   port: number;
-  /** Value of `proxy-authorization`, made of the user and password in the proxy's URL. */
+  /** Value for `proxy-authorization`, from user and password in the proxy's URL. */
   authorization?: string;
 }
 
-/** The proxy for a peer, or null to reach it directly. */
+/** Returns the proxy for a peer, or null for a direct connection. */
 export type ProxyRules = (hostname: string, port: number, secure: boolean) => ProxyAddress | null;
 
-/** Environment variables, as they are handed in. */
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the variables that curl reads: `https_proxy` for TLS, `http_proxy` for plain connections, `all_proxy` where
- * those are not given, and `no_proxy`, each in small letters first, then in capitals. This machine (localhost,
- * 127.0.0.0/8, ::1) is always reached directly.
- * @throws OptionError naming the variable, never a password in it
+ * Reads the variables that curl reads: `https_proxy` for TLS, `http_proxy` for plain connections, `all_proxy`
+ * otherwise, and `no_proxy`, each in lower case first, then in capitals. This machine (localhost, 127.0.0.0/8, ::1) is
+ * always reached directly.
+ * @throws OptionError with the variable's name, never with a password
  */
 export function readProxyRules(env: Environment): ProxyRules {
   const forTls = readProxy(env, "https_proxy") ?? readProxy(env, "all_proxy");
@@ -60,7 +60,7 @@ function readAuthorization(url: URL, name: string): { authorization?: string } {
   }
 }
 
-/** An IPv6 address without the brackets that it has in a URL. */
+/** Removes the brackets around an IPv6 address. */
 export function stripBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
@@ -71,8 +71,8 @@ function isThisMachine(hostname: string): boolean {
 }
 
 /**
- * Entries are `*`, hosts, which stand for the hosts below them too, addresses, each with a port or without,
- * or ranges of addresses (CIDR). What is none of them exempts nothing, as with curl.
+ * Entries are `*`, hosts including their subdomains, addresses, each with an optional port, or address ranges (CIDR).
+ * Other entries have no effect, as in curl.
  */
 function createExemption(text: string): (hostname: string, port: number) => boolean {
   const words = text.split(/[\s,]+/).filter((word) => word !== "");
@@ -101,7 +101,7 @@ function createRanges(words: readonly string[]): BlockList {
 }
 
 function parseExemption(text: string): { host: string; port: number | null } {
-  // Of several colons, as in a bare IPv6 address, none starts a port.
+  // In a bare IPv6 address no colon starts a port.
   const match = /^(\[.*\]|[^:]*):(\d+)$/.exec(text);
   const host = match === null ? text : match[1];
   return { host: normalise(host).replace(/^\*?\./, ""), port: match === null ? null : Number(match[2]) };

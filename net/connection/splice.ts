@@ -1,35 +1,35 @@
 import type { Connection } from "./types.ts";
 
-/** When two joined connections end, and who counts what passes. */
+/** End conditions and counters for joined connections. */
 export interface SpliceOptions {
   /** Ends both connections when it aborts. */
   signal?: AbortSignal;
-  /** Milliseconds without a byte either way after which both are ended; no limit when left out. */
+  /** Idle limit for both directions in milliseconds; no limit if left out. */
   idleMs?: number;
-  /** Told of bytes as they pass, with their direction, before they are written on. */
+  /** Receives byte counts with their direction before the bytes are forwarded. */
   onBytes?(count: number, direction: Direction): void;
 }
 
 /** From the first connection to the second, or back. */
 export type Direction = "there" | "back";
 
-/** How it was. */
+/** The result. */
 export interface Spliced {
   /** Bytes from the first connection to the second, and back. */
   there: number;
   back: number;
-  /** What ended it: both sides were done, one broke, nothing moved, or the signal. */
+  /** The reason for the end: both sides finished, one broke, idle, or the signal. */
   ended: "done" | "broken" | "idle" | "aborted";
 }
 
-/** Memory of one direction: most connections are quiet, and many are open. It grows while reads fill it. */
+/** Initial buffer per direction, small because most connections are quiet. Grows while reads fill it. */
 const LEAST_BYTES = 4 * 1024;
 const LARGEST_BYTES = 64 * 1024;
 
 /**
- * Joins two connections byte for byte until both sides are done, and closes both whatever happens. A side that ends its
- * half is ended on the other side too, and may still be answered. Bytes are read no faster than they can be written.
- * Never rejects.
+ * Joins two connections byte for byte until both sides have finished, and always closes both. When one side ends its
+ * direction, so does the other, and the opposite direction stays open. Bytes are read no faster than they can be
+ * written. Never rejects.
  */
 export async function splice(first: Connection, second: Connection, options: SpliceOptions = {}): Promise<Spliced> {
   const spliced = new Splice(first, second, options);
@@ -67,7 +67,7 @@ class Splice {
     return { ...this.#counts, ended: this.#ended };
   }
 
-  /** The one place that ends both; the first reason counts. */
+  /** The only function that ends both; the first reason counts. */
   #end(why: Spliced["ended"]): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -84,18 +84,18 @@ class Splice {
         this.#counts[direction] += read;
         this.#options.onBytes?.(read, direction);
         await to.write(memory.subarray(0, read));
-        // A peer that takes slowly what there is much of is not idle.
+        // A slow reader with much data is not idle.
         this.#hasMoved = true;
         if (read === memory.length && read < LARGEST_BYTES) memory = new Uint8Array(read * 4);
       }
       await to.closeWrite();
     } catch {
-      // Which side broke makes no difference to what follows: there is nobody left to carry bytes to.
+      // Either way no peer is left to forward bytes to.
       this.#end("broken");
     }
   }
 
-  /** Two looks without a byte between them: what is idle ends after one to two times the limit. */
+  /** Checks twice without a byte in between, so idle connections end after one to two times the limit. */
   #checkIdle(): void {
     if (!this.#hasMoved) this.#end("idle");
     this.#hasMoved = false;

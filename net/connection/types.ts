@@ -1,102 +1,102 @@
 /**
- * A byte stream to one peer, with TCP_NODELAY on. Whoever opened it closes it.
- * Both drivers behave alike; contract_test.ts holds them to it.
+ * A byte stream to one peer, with TCP_NODELAY on. The opener closes it. Both drivers pass the same contract_test.ts.
  */
 export interface Connection {
   /**
-   * Reads what is there, at least one byte, into `into`. One read at a time.
-   * Returns how many bytes, or null when the peer ended its side or {@link close} was called.
-   * Rejects when the connection broke.
+   * Reads at least one byte into `into`. One read at a time. Returns the byte count, or null when the peer ended its
+   * side or {@link close} was called. Rejects when the connection broke.
    */
   read(into: Uint8Array): Promise<number | null>;
-  /** Writes all of `bytes`, which must not change until it resolves. One write at a time. Rejects when it broke. */
+  /**
+   * Writes all `bytes`, which must not change until it resolves. One write at a time. Rejects when the connection
+   * broke.
+   */
   write(bytes: Uint8Array): Promise<void>;
-  /** As {@link read}, told to `receiver`. Left out where a promise costs no more: {@link readFor} serves all. */
+  /** Like {@link read}, with callbacks. Left out where a promise costs no more: {@link readFor} supports both. */
   readFor?(into: Uint8Array, receiver: Receiver): void;
-  /** As {@link write}, told to `sender`. Left out likewise: {@link writeFor} serves all. */
+  /** Like {@link write}, with callbacks. Left out likewise: {@link writeFor} supports both. */
   writeFor?(bytes: Uint8Array, sender: Sender): void;
   /**
-   * Ends this side: the peer reads to the end of what was written, and may go on writing. Not while a write is pending.
-   * A connection that broke already stays as it is; it never rejects.
+   * Ends this side: the peer reads all written bytes and may continue to write. Not while a write is pending. Never
+   * rejects, and has no effect on a broken connection.
    */
   closeWrite(): Promise<void>;
   /**
-   * Has the system ask a silent peer now and then whether it is still there (TCP keepalive), so that reads of one that
-   * has vanished reject: after minutes with the Node driver, after the system's own time with Deno's, two hours by
-   * default. Left out where there is no such thing: in Deno's TLS, and where nothing is a socket.
+   * Makes the system probe a silent peer (TCP keepalive), so that reads from a vanished peer reject: after minutes with
+   * the Node driver, after the system's time with Deno's, two hours by default. Left out where it does not exist: in
+   * Deno's TLS, and without a socket.
    */
   keepAlive?(): void;
   /**
-   * Has the system keep little of what is written beyond what is on its way to the peer: what may go before the rest is
-   * then chosen when it can be sent, and not long before. Left out where nobody can ask for it; those that are accepted
-   * have it from the start.
+   * Limits unsent bytes in the system, so that the sender can choose late which bytes go first. Left out where it is
+   * not possible; accepted connections have it from the start.
    */
   limitUnsent?(): void;
-  /** Ends the connection at once, both ways. Calling it again has no effect; it never throws. */
+  /** Ends the connection at once in both directions. Repeated calls have no effect; never throws. */
   close(): void;
 }
 
-/** Hears of one read after the other: a promise for each would cost a busy server a twentieth of its time. */
+/** Receives reads. A promise for each would cost a busy server a twentieth of its time. */
 export interface Receiver {
-  /** What {@link Connection.read} resolves with. */
+  /** Gets the result of {@link Connection.read}. */
   onRead(count: number | null): void;
-  /** What it rejects with. */
+  /** Gets its error. */
   onBroken(error: unknown): void;
 }
 
-/** Hears of one write after the other. */
+/** Receives the results of writes. */
 export interface Sender {
-  /** All of it has been written. */
+  /** All bytes are written. */
   onWritten(): void;
-  /** What {@link Connection.write} rejects with. */
+  /** Gets the error of {@link Connection.write}. */
   onUnwritten(error: unknown): void;
 }
 
-/** Reads from any connection, in the way that costs it least. */
+/** Reads from any connection in the cheapest way. */
 export function readFor(connection: Connection, into: Uint8Array, receiver: Receiver): void {
   if (connection.readFor !== undefined) return connection.readFor(into, receiver);
   connection.read(into).then((count) => receiver.onRead(count), (error) => receiver.onBroken(error));
 }
 
-/** Writes to any connection, in the way that costs it least. */
+/** Writes to any connection in the cheapest way. */
 export function writeFor(connection: Connection, bytes: Uint8Array, sender: Sender): void {
   if (connection.writeFor !== undefined) return connection.writeFor(bytes, sender);
   connection.write(bytes).then(() => sender.onWritten(), (error) => sender.onUnwritten(error));
 }
 
-/** Where to, and how. `port` is 1 to 65,535. */
+/** Target and options. `port` is 1 to 65,535. */
 export interface ConnectOptions {
-  /** Name or address; `localhost` and the names below it try 127.0.0.1 and ::1. An IPv6 address may have brackets. */
+  /** Name or address; `localhost` and names below it try 127.0.0.1 and ::1. An IPv6 address may have brackets. */
   hostname: string;
-  /** Dialled instead of what the name resolves to, by those who resolve it themselves; the certificate stays the name's. */
+  /** An address to dial instead of resolving the name; the certificate must still match the name. */
   address?: string;
   port: number;
-  /** Speak TLS, offering http/1.1 by ALPN. */
+  /** Use TLS, with http/1.1 in ALPN. */
   tls?: TlsOptions;
-  /** Use the Node driver where both are there, for what Deno's does worse. */
+  /** Use the Node driver if both are available, for cases that Deno's handles worse. */
   viaNode?: boolean;
-  /** Gives the attempt up. It has no effect on a connection that is open. */
+  /** Aborts the attempt. No effect on an open connection. */
   signal?: AbortSignal;
 }
 
-/** Which certificates are taken. */
+/** Accepted certificates. */
 export interface TlsOptions {
-  /** PEM texts trusted besides the usual ones. */
+  /** Trusted PEM texts, in addition to the usual ones. */
   caCerts?: readonly string[];
-  /** Accept any certificate, of any name: for a service on this machine only. */
+  /** Accept any certificate: only for a service on this machine. */
   allowSelfSigned?: boolean;
 }
 
 /**
  * Opens a connection.
- * @throws ConnectError when the peer cannot be reached or its certificate is refused.
+ * @throws ConnectError when the peer is unreachable or its certificate is refused
  */
 export type Connect = (options: ConnectOptions) => Promise<Connection>;
 
-/** Why a connection could not be opened. */
+/** Reasons for a failed connection. */
 export type ConnectFailure = "refused" | "not_found" | "timeout" | "tls" | "aborted" | "proxy" | "failed";
 
-/** A connection could not be opened. `failure` tells cases apart, `message` is for people. */
+/** A failed connection attempt. `failure` distinguishes cases, `message` is for people. */
 export class ConnectError extends Error {
   override name = "ConnectError";
   readonly failure: ConnectFailure;
@@ -107,7 +107,7 @@ export class ConnectError extends Error {
   }
 }
 
-/** What a runtime must give: TCP, and TLS over it. Names, proxies and certificates of the user are handled above. */
+/** A runtime's TCP and TLS. Names, proxies and the user's certificates are handled above it. */
 export interface Driver {
   /**
    * Opens a plain connection with TCP_NODELAY on.
@@ -116,57 +116,59 @@ export interface Driver {
   openTcp(hostname: string, port: number, signal?: AbortSignal): Promise<PlainConnection>;
 }
 
-/** A connection without TLS, which can go on in TLS as SMTP's and a proxy's do. */
+/** A plain connection that can switch to TLS, as for SMTP and proxies. */
 export interface PlainConnection extends Connection {
   /**
-   * Goes on in TLS, offering http/1.1 by ALPN. No read or write may be pending; this connection is of no use after it,
-   * and closed when it fails. TCP_NODELAY stays on.
-   * @param hostname whose certificate is wanted
+   * Switches to TLS, with http/1.1 in ALPN. No read or write may be pending. This connection is unusable afterwards,
+   * and closed after a failure. TCP_NODELAY stays on.
+   * @param hostname the name for the certificate
    * @throws ConnectError
    */
   startTls(hostname: string, tls: TlsOptions, signal?: AbortSignal): Promise<Connection>;
 }
 
-/** A connection that somebody opened to us. */
+/** An accepted connection. */
 export interface Accepted {
   readonly connection: Connection;
-  /** Address of the peer. */
+  /** The peer's address. */
   readonly remoteAddress: string;
   /**
-   * Completes the TLS handshake, where there is TLS: before it nothing can be read.
-   * @returns the protocol that was agreed on by ALPN, or null
-   * @throws what the handshake failed with
+   * Completes the TLS handshake, if any; reads are possible only afterwards.
+   * @returns the ALPN protocol, or null
+   * @throws the handshake's error
    */
   handshake(): Promise<string | null>;
 }
 
-/** Connections that may wait to be accepted, where the system allows as many: those of a burst come again in a second. */
+/**
+ * Queue length for unaccepted connections, as far as the system allows: further ones in a burst retry after a second.
+ */
 export const BACKLOG = 4096;
 
-/** Takes connections on one address. */
+/** Accepts connections on one address. */
 export interface Acceptor {
   readonly hostname: string;
   readonly port: number;
   /**
-   * The next connection, or null once {@link close} was called. Peers who have left meanwhile are passed over.
-   * @throws what the system says when it cannot accept now, as when descriptors have run out; it may be asked again
+   * Returns the next connection, or null after {@link close}. Skips peers that have disconnected.
+   * @throws the system's error, for example without free descriptors; the caller may try again
    */
   accept(): Promise<Accepted | null>;
   /**
-   * Ends TLS with another certificate from now on; connections that are open keep theirs. Only where there is TLS.
-   * @throws what the system says when it cannot be used: then the one of before stays
+   * Uses another TLS certificate from now on; open connections keep theirs. Only for TLS.
+   * @throws the system's error for an unusable certificate; the old one stays
    */
   setCertificate(pem: Certificate): void;
-  /** Accepts no more. */
+  /** Accepts no more connections. */
   close(): void;
 }
 
-/** Where connections are accepted. */
+/** Listening address. */
 export interface AcceptOptions {
   hostname: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   port: number;
-  /** PEM texts, and the protocols offered by ALPN, the preferred one first. */
+  /** PEM texts, and the ALPN protocols in order of preference. */
   tls?: Certificate & { protocols: readonly string[] };
 }
 

@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers";
 import type { Connect, Connection } from "../connection/mod.ts";
 
-/** A connection whose peer is the test. */
+/** A connection with the test as its peer. */
 export class ScriptedConnection implements Connection {
-  /** Everything written, in order. */
+  /** All written bytes, in order. */
   readonly written: Uint8Array[] = [];
   closed = false;
   /** Writes wait for {@link letWrite} while this is set. */
   holdWrites = false;
-  /** Set when a write began before the one before it was done. */
+  /** Set when a write began before the previous one finished. */
   overlapped = false;
   /** Makes every write fail. */
   failWrites = false;
@@ -18,13 +18,13 @@ export class ScriptedConnection implements Connection {
   #writer: (() => void) | null = null;
   #writing = false;
 
-  /** The peer sends. */
+  /** Sends bytes from the peer. */
   send(data: string | Uint8Array): void {
     this.#incoming.push(typeof data === "string" ? latin1(data) : data);
     this.#wake();
   }
 
-  /** The peer ends its side. */
+  /** Ends the peer's side. */
   end(): void {
     this.#ended = true;
     this.#wake();
@@ -65,7 +65,7 @@ export class ScriptedConnection implements Connection {
     this.#wake();
   }
 
-  /** Everything written, one character a byte. */
+  /** All written bytes, one character each. */
   get text(): string {
     return this.written.map((bytes) => String.fromCharCode(...bytes)).join("");
   }
@@ -77,18 +77,18 @@ export class ScriptedConnection implements Connection {
   }
 }
 
-/** Text as bytes, one character a byte. */
+/** Encodes text, one byte per character. */
 export const latin1 = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0));
 
-/** Connections that answer as a test has written them, and what became of them. */
+/** Connections with scripted responses, and their records. */
 export interface Script {
   connect: Connect;
   connections: ScriptedConnection[];
-  /** Resolves when there have been that many connections. */
+  /** Resolves after that many connections. */
   whenConnected(count: number): Promise<void>;
 }
 
-/** A connector that hands out scripted connections, in order. */
+/** A connector that returns scripted connections in order. */
 export function scriptConnect(): Script {
   const connections: ScriptedConnection[] = [];
   let wake = () => {};
@@ -106,7 +106,7 @@ export function scriptConnect(): Script {
   };
 }
 
-/** Resolves when all that is due now has been done. */
+/** Resolves after all due work. */
 export async function settle(): Promise<void> {
   for (let count = 0; count < 10; count++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,24 +2,24 @@ import { checkFieldLines, dropForbiddenTrailers, FieldSyntaxError } from "../htt
 import { BodyLengthError, ConnectionBroken, type OutgoingFraming } from "./types.ts";
 import { acquireBuffer, MEDIUM, releaseBuffer } from "../../common/buffers/buffer_pool.ts";
 
-/** Whoever a {@link BodyWriter} works for. */
+/** The owner of a {@link BodyWriter}. */
 export interface BodyOwner {
-  /** So many bytes of the body have left: there may be as many more. */
+  /** Reports sent body bytes, which frees the same number. */
   onBodyWritten(bytes: number): void;
-  /** The body has been written to its end. */
+  /** The whole body is sent. */
   onBodyComplete?(): void;
-  /** Nothing more can be sent: a write failed, or the body is not what the head said. */
+  /** No more can be sent: a write failed, or the body does not match its head. */
   onBodyFailed(error: ConnectionBroken | BodyLengthError): void;
 }
 
-/** Writes a request's head and its body, piece by piece and in order, framed as the head says and held to its length. */
+/** Writes a request's head and body in order, framed as the head declares, and checks the length. */
 export class BodyWriter {
-  /** The body has been written to its end. */
+  /** Whether the whole body is sent. */
   complete = false;
   readonly #owner: BodyOwner;
   readonly #chunked: boolean;
   readonly #queue: WriteQueue;
-  /** Bytes that the body still has; Infinity where it has no length. */
+  /** Remaining body bytes; Infinity without a length. */
   #left: number;
   #ended = false;
 
@@ -34,17 +34,17 @@ export class BodyWriter {
     );
   }
 
-  /** Its end is being written: `onBodyComplete`, or `onBodyFailed`, comes as soon as that is done. */
+  /** Whether the end is being written: `onBodyComplete` or `onBodyFailed` follows. */
   get isLeaving(): boolean {
     return this.#ended && this.#queue.isLeaving;
   }
 
-  /** Writes the head, and what there is of the body behind it. */
+  /** Writes the head, and the available body bytes after it. */
   start(writer: QueueWriter, head: Uint8Array): void {
     this.#queue.start(writer, head);
   }
 
-  /** Takes a piece, which is copied. */
+  /** Copies a chunk and queues it. */
   push(piece: Uint8Array): void {
     if (piece.length === 0) return;
     this.#left -= piece.length;
@@ -57,8 +57,8 @@ export class BodyWriter {
   }
 
   /**
-   * The body is complete. What is wrong with it is told to the owner, and not thrown.
-   * @param trailers field lines that follow it: where the framing has no place for them they end here
+   * Completes the body. Reports errors to the owner instead of throwing.
+   * @param trailers field lines after the body; dropped if the framing does not allow them
    */
   finish(trailers: Uint8Array = NOTHING): void {
     if (!this.#chunked && this.#left > 0) {
@@ -95,28 +95,28 @@ const NOTHING = new Uint8Array(0);
 const LINE_END = ENCODER.encode("\r\n");
 const LAST_CHUNK = ENCODER.encode("0\r\n");
 
-/** What a queue writes to. */
+/** The target for a queue. */
 export interface QueueWriter {
-  /** Writes all of `bytes`, which do not change until it resolves. */
+  /** Writes all `bytes`, which do not change until it resolves. */
   write(bytes: Uint8Array): Promise<void>;
 }
 
-/** Bytes that wait for their turn: `memory[0, used)`, of which `credit` are somebody's payload. */
+/** Queued bytes: `memory[0, used)`, with `credit` payload bytes. */
 interface Chunk {
   memory: Uint8Array<ArrayBuffer>;
   used: number;
   credit: number;
 }
 
-/** Holds the largest piece of a stream with its framing. */
+/** Fits a stream's largest chunk with its framing. */
 const CHUNK_SIZE = 64 * 1024 + 64;
-/** Idle chunks kept for all queues of this process. */
+/** Idle chunks shared by all queues in this process. */
 const MAX_SPARE = 16;
 const spare: Uint8Array<ArrayBuffer>[] = [];
 
 /**
- * Writes what comes in pieces, in order and one write at a time. Pieces are copied, as their memory is not theirs for
- * long, and those that come while a write is under way, or in one turn, leave in one.
+ * Writes chunks in order, one write at a time. Copies them, because their buffers are reused. Chunks that arrive during
+ * a write, or in one event loop iteration, leave together.
  */
 export class WriteQueue {
   #writer: QueueWriter | null = null;
@@ -129,9 +129,9 @@ export class WriteQueue {
   #stopped = false;
 
   /**
-   * @param onWritten told how many payload bytes have left
-   * @param onBroken told once, when a write fails; nothing is written after it
-   * @param onDrained told when nothing waits any more
+   * @param onWritten receives sent payload bytes
+   * @param onBroken called once, when a write fails; no writes follow
+   * @param onDrained called when the queue is empty
    */
   constructor(
     onWritten: (credit: number) => void,
@@ -143,7 +143,7 @@ export class WriteQueue {
     this.#onDrained = onDrained;
   }
 
-  /** Begins to write: `first` if given, and behind it what has been taken so far. */
+  /** Starts writing: `first` if given, then the queued bytes. */
   start(writer: QueueWriter, first: Uint8Array | null = null): void {
     const early = this.#chunks;
     this.#chunks = [];
@@ -154,17 +154,17 @@ export class WriteQueue {
     this.#arm();
   }
 
-  /** Whether nothing waits and nothing is being written. */
+  /** Whether the queue is empty and no write is pending. */
   get isEmpty(): boolean {
     return this.#chunks.length === 0 && !this.#writing;
   }
 
-  /** Whether the last of what was taken is being written. */
+  /** Whether the last queued bytes are being written. */
   get isLeaving(): boolean {
     return this.#chunks.length === 0 && this.#writing;
   }
 
-  /** Takes bytes; `credit` of them are told to `onWritten`. */
+  /** Queues bytes; reports `credit` of them through `onWritten`. */
   push(bytes: Uint8Array, credit: number): void {
     if (this.#stopped) return;
     const chunk = this.#chunkFor(bytes.length);
@@ -174,7 +174,7 @@ export class WriteQueue {
     this.#arm();
   }
 
-  /** Drops what waits; later pieces go nowhere. */
+  /** Drops queued bytes; later chunks are discarded. */
   stop(): void {
     this.#stopped = true;
     this.#chunks = [];

@@ -3,41 +3,41 @@ import { type Connection, readFor, type Receiver, type Sender, writeFor } from "
 import { CR, LF, MAX_RESPONSE_HEAD, parseResponseHead, type RequestFacts, type ResponseHead } from "../http1/mod.ts";
 import { ConnectionBroken } from "./types.ts";
 
-/** Bytes read at a time for heads and small answers: most fit whole. */
+/** Read size for heads and small responses, in bytes: most fit completely. */
 const BUFFER_BYTES = 16 * 1024;
-/** Bytes for a request's head: those of browsers have 500 to 2,000. */
+/** Size for a request head: browsers send 500 to 2,000 bytes. */
 const SCRATCH_BYTES = 4 * 1024;
-/** What a connection that ends had may still be on its way to somebody: the garbage collector frees it. */
+/** Buffers of a closed connection may still be in use, so the garbage collector frees them. */
 const buffers = new Slabs(BUFFER_BYTES, 16), scratches = new Slabs(SCRATCH_BYTES, 16);
-/** Times that a head which is not whole is parsed again for whatever came; then only when a blank line has come. */
+/** Number of times that an incomplete head is parsed again after each read; afterwards only after a blank line. */
 const EAGER_PARSES = 8;
 
-/** Takes what a connection reads: callbacks, as a promise a read would cost a busy tunnel a twentieth of its time. */
+/** Receives reads through callbacks, because a promise per read would cost a busy tunnel a twentieth of its time. */
 export interface Reader {
-  /** `count` bytes came, the last ones in the connection's buffer; or null: the upstream ended its side. */
+  /** Reports `count` bytes at the end of the connection's buffer; or null when the upstream ended its side. */
   onRead(connection: UpstreamConnection, count: number | null): void;
-  /** The connection broke. Nothing more is told of it. */
+  /** Reports a broken connection. No other call follows. */
   onBroken(connection: UpstreamConnection, error: ConnectionBroken): void;
 }
 
 /**
- * A connection to an upstream that carries one HTTP/1.1 request after the other. While it waits for its next one a read
- * is pending, so that an upstream that closes it is noticed before a request goes there.
+ * A connection to an upstream that carries HTTP/1.1 requests one after another. A read is pending while it is idle, so
+ * that a close by the upstream is noticed before the next request.
  */
 export class UpstreamConnection {
-  /** The pool's key: connections of one key take each other's place. */
+  /** The pool's key: connections with one key are interchangeable. */
   readonly key: string;
-  /** What has been read and not been taken: `buffer[start, end)`. */
+  /** Unconsumed bytes: `buffer[start, end)`. */
   buffer: Uint8Array<ArrayBuffer> = buffers.cut();
   start = 0;
   end = 0;
-  /** Whether a byte of the answer under way has come. */
+  /** Whether the current response has started. */
   hasResponded = false;
-  /** Whether it has carried a request before: such a one may end just as the next request goes out. */
+  /** Whether it has carried a request before. Such a connection can end just when the next request is sent. */
   isKept = false;
-  /** When it was last used, by `performance.now()`. */
+  /** Time of last use, from `performance.now()`. */
   idleSince = 0;
-  /** Milliseconds that the upstream says it keeps the connection. */
+  /** The upstream's keep-alive time, in milliseconds. */
   keepMs = Infinity;
   readonly #connection: Connection;
   readonly #onClosed: (connection: UpstreamConnection) => void;
@@ -46,7 +46,7 @@ export class UpstreamConnection {
   #reader: Reader | null = null;
   #isReading = false;
   #isClosed = false;
-  /** Bytes that the last read brought, and how often the head in the buffer was found to be cut short. */
+  /** Bytes in the last read, and the number of failed attempts to parse the buffered head. */
   #came = 0;
   #cutParses = 0;
 
@@ -56,8 +56,8 @@ export class UpstreamConnection {
   }
 
   /**
-   * @param onClosed called once, when the connection is closed from this side
-   * @param onHeard called when the first answer begins to come
+   * @param onClosed called once, when this side closes the connection
+   * @param onHeard called when the first response starts
    */
   constructor(
     connection: Connection,
@@ -71,7 +71,7 @@ export class UpstreamConnection {
     this.#onHeard = onHeard;
   }
 
-  /** Reads more behind what is in {@link buffer}, or goes on with the read under way. One reader at a time. */
+  /** Reads more bytes after those in {@link buffer}, or continues the pending read. One reader at a time. */
   read(reader: Reader): void {
     this.#reader = reader;
     if (this.#isReading) return;
@@ -80,7 +80,7 @@ export class UpstreamConnection {
   }
 
   /**
-   * {@link read} as a promise: how many bytes came, or null when the upstream has ended the connection.
+   * {@link read} as a promise: the byte count, or null when the upstream has ended the connection.
    * @throws ConnectionBroken
    */
   fill(): Promise<number | null> {
@@ -90,9 +90,9 @@ export class UpstreamConnection {
   }
 
   /**
-   * Parses the head at {@link start}; to be called once a read, and again behind each head that was taken. A head that
-   * comes byte by byte is not parsed again for each, which would cost the square of its length.
-   * @returns null when it is not whole yet
+   * Parses the head at {@link start}. Call it once per read, and after each consumed head. A head that arrives byte by
+   * byte is not parsed each time, which would cost the square of its length.
+   * @returns null for an incomplete head
    * @throws ResponseSyntaxError
    */
   parseHead(request: RequestFacts): ResponseHead | null {
@@ -102,40 +102,40 @@ export class UpstreamConnection {
     return head;
   }
 
-  /** Reads into other memory; only when {@link buffer} has been taken to its end. @throws what the driver throws */
+  /** Reads into another buffer; only when {@link buffer} is consumed. @throws the driver's error */
   readInto(into: Uint8Array): Promise<number | null> {
     return this.#connection.read(into);
   }
 
-  /** Writes all of `bytes`, which must not change until it resolves. Rejects with what the driver throws. */
+  /** Writes all `bytes`, which must not change until it resolves. Rejects with the driver's error. */
   write(bytes: Uint8Array): Promise<void> {
     return this.#connection.write(bytes);
   }
 
-  /** Writes what need not be waited for: a connection that breaks ends its read too, and that side deals with it. */
+  /** Writes without waiting. A broken connection ends its read too, and that side handles it. */
   send(bytes: Uint8Array): void {
     writeFor(this.#connection, bytes, NOBODY);
   }
 
-  /** Memory for the head of one request after the other, of 4 KiB. */
+  /** A 4 KiB buffer for consecutive request heads. */
   get scratch(): Uint8Array<ArrayBuffer> {
     return this.#scratch ??= scratches.cut();
   }
 
-  /** Empties the buffer and begins to read; `reader` is told when the upstream says anything before it is asked. */
+  /** Empties the buffer and starts a read. `reader` is notified when the upstream sends without a request. */
   watch(reader: Reader): void {
     this.start = this.end = 0;
     this.hasResponded = false;
     this.isKept = true;
-    // A large head is an exception: hundreds of idle connections do not keep room for one.
+    // A large head is an exception, so idle connections do not keep a buffer for one.
     if (this.buffer.length > BUFFER_BYTES) this.buffer = buffers.cut();
     this.#reader = reader;
     this.#startRead();
   }
 
   /**
-   * The connection as it is, for another protocol that begins behind the last head: what has been read and not been
-   * taken is read first. This one is of no use then, except that closing either closes both.
+   * Returns the connection for another protocol after the last head. Unconsumed bytes are read first. This object is
+   * unusable afterwards, but closing either closes both.
    */
   detach(): Connection {
     let early = this.buffer.slice(this.start, this.end);
@@ -155,7 +155,7 @@ export class UpstreamConnection {
     };
   }
 
-  /** Whether it was closed from this side. */
+  /** Whether this side closed it. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -173,7 +173,7 @@ export class UpstreamConnection {
     readFor(this.#connection, into, this.#receiver);
   }
 
-  // Made once a connection, not once a read.
+  // One callback per connection, not per read.
   readonly #receiver: Receiver = {
     onRead: (count) => {
       this.#isReading = false;
@@ -191,7 +191,7 @@ export class UpstreamConnection {
     },
   };
 
-  /** Whether a line that ended in the last bytes that came is blank; or there is more than a head may have. */
+  /** Reports whether the last bytes can end a head, or the head is too large. */
   #mayEndHead(): boolean {
     const { buffer, start, end } = this;
     if (end - start >= MAX_RESPONSE_HEAD) return true;
@@ -201,7 +201,7 @@ export class UpstreamConnection {
     return false;
   }
 
-  /** What has been taken makes room first, so that any number of interim answers takes no more than one head. */
+  /** Moves unconsumed bytes to the front, so that interim responses need no more space than one head. */
   #makeRoom(): void {
     const into = this.start > 0 ? this.buffer : new Uint8Array(this.buffer.length * 2);
     into.set(this.buffer.subarray(this.start));

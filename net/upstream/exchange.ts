@@ -6,33 +6,33 @@ import { RequestSyntaxError } from "../http1/mod.ts";
 import { BodyWriter } from "./body_writer.ts";
 import { aborted } from "../../common/delay.ts";
 
-/** An answer whose body has not been read yet. */
+/** A response with an unread body. */
 export interface UpstreamResponse extends UpstreamHead {
-  /** Of no bytes after 101: the connection is the caller's then, to detach and close. */
+  /** Empty after 101: the caller owns the connection then and detaches and closes it. */
   readonly body: ResponseBody;
 }
 
-/** Who takes the connection back, and who puts errors into words. */
+/** The connection's owner, and the wording for errors. */
 export interface ExchangeOptions {
-  /** Takes the connection back when the answer has been read to its end and it can carry another request. */
+  /** Takes the connection back when the response is complete and the connection is reusable. */
   release(connection: UpstreamConnection): void;
-  /** Turns what ended the body early into what its reader is told. */
+  /** Converts the cause of an early end into the reader's error. */
   explain(error: unknown): unknown;
 }
 
-/** What became of sending the request. */
+/** State of sending the request. */
 interface Sending {
   /** Resolves when it is done, or has failed. */
   readonly finished: Promise<void>;
   isDone: boolean;
-  /** Why there is no point in an answer any more. */
+  /** The reason to give up the response. */
   failure: { error: unknown } | null;
 }
 
 /**
- * Sends a request on a connection and reads the head of its answer. The connection is this request's until the body of
- * the answer has ended: it is released then, or closed where it cannot carry another request.
- * @throws NoResponse when not a byte of an answer came, or what else went wrong
+ * Sends a request on a connection and reads the response head. The connection belongs to this request until its
+ * response body ends; then it is released, or closed if it cannot be reused.
+ * @throws NoResponse without a response byte, or another error
  */
 export async function exchange(
   connection: UpstreamConnection,
@@ -47,7 +47,7 @@ export async function exchange(
     const answer = await readResponseHead(connection, request);
     const { head, statusText, headers, keepMs } = answer;
     connection.keepMs = keepMs;
-    // It is on its way, and unless that is known the connection cannot be used again.
+    // The connection is reusable only after the request is known to be sent.
     if (isSmall(request.body)) await sending.finished;
     const body = new ResponseBody({
       connection,
@@ -56,7 +56,7 @@ export async function exchange(
       onEnd(reusable) {
         if (head.framing === "upgrade") return;
         ending.onEnd(null);
-        // What is left of a request would be read as the next one.
+        // The rest of a request would be read as the next one.
         if (reusable && sending.isDone) release(connection);
         else connection.close();
       },
@@ -68,12 +68,12 @@ export async function exchange(
   }
 }
 
-/** An answer may come before the request has been sent, and may refuse the rest of it: nobody waits for the sending. */
+/** A response can arrive before the request is sent, and can refuse the rest, so no code waits for the sending. */
 function startSending(connection: UpstreamConnection, request: OutgoingRequest): Sending {
   const finished = writeRequest(connection, request).then(() => {
     sending.isDone = true;
   }, (error) => {
-    // An upstream that takes no more may have answered all the same. What cannot be sent gets no answer.
+    // An upstream that accepts no more bytes may still have responded. A request that cannot be sent gets no response.
     if (error instanceof ConnectionBroken) return;
     sending.failure = { error };
     connection.close();
@@ -85,16 +85,16 @@ function startSending(connection: UpstreamConnection, request: OutgoingRequest):
 /** A request's line and fields, as pairs. */
 export interface RequestLines {
   method: string;
-  /** Path and query have one character a byte. */
+  /** Path and query have one character per byte. */
   url: Pick<URL, "host" | "pathname" | "search">;
-  /** In order. A Content-Length among them is passed over, as framing says it; nothing else may speak of framing. */
+  /** In order. Content-Length is skipped, because the framing sets it; no other field may concern framing. */
   headers: readonly (readonly [string, string])[];
 }
 
 /**
- * The head as bytes, in Latin-1, with Host and framing added where they are not given.
- * @throws RequestSyntaxError for what would not be one line each. It is the last place where a line break could become
- * a header, or a request, of its own.
+ * Returns the head in Latin-1, with Host and framing added if missing.
+ * @throws RequestSyntaxError for invalid lines. This is the last check before a line break could become a field or a
+ * request.
  */
 export function serializeRequestHead({ method, url, headers }: RequestLines, framing: OutgoingFraming): Buffer {
   let host = `Host: ${url.host}\r\n`;
@@ -111,7 +111,7 @@ export function serializeRequestHead({ method, url, headers }: RequestLines, fra
 }
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** What is beyond Latin-1 would be cut down to another byte, which may be a line break. */
+/** Characters beyond Latin-1 would be cut to another byte, possibly a line break. */
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const PATH = /^\/[\x21-\x7e\x80-\xff]*$/;
 
@@ -121,7 +121,7 @@ function framingField(framing: OutgoingFraming, method: string): string {
   return METHODS_WITH_BODY.test(method) ? "Content-Length: 0\r\n" : "";
 }
 
-/** Those that say their length even when they have none (RFC 9110, section 8.6). */
+/** Methods that send a length even without a body (RFC 9110, section 8.6). */
 const METHODS_WITH_BODY = /^(POST|PUT|PATCH)$/;
 
 function unfit(what: string): RequestSyntaxError {
@@ -130,14 +130,14 @@ function unfit(what: string): RequestSyntaxError {
 
 const SMALL_BODY = 16 * 1024;
 
-/** Whether a request goes out in one write, head and body. */
+/** Reports whether head and body fit one write. */
 function isSmall(body: OutgoingRequest["body"]): boolean {
   return body === null || (body instanceof Uint8Array && body.byteLength <= SMALL_BODY);
 }
 
 /**
  * Writes a request's head, and its body as it is produced.
- * @throws BodyLengthError, ConnectionBroken, or what the body throws
+ * @throws BodyLengthError, ConnectionBroken, or the body's error
  */
 export async function writeRequest(connection: UpstreamConnection, request: OutgoingRequest): Promise<void> {
   const { head, framing, body } = request;
@@ -150,12 +150,12 @@ export async function writeRequest(connection: UpstreamConnection, request: Outg
   await writeSequence(connection, head, framing, body);
 }
 
-/** Bytes of a sequence that wait while others are being written. */
+/** Byte limit for queued body chunks during a write. */
 const MAX_WAITING = 64 * 1024;
 
 /**
- * What a sequence gives during one write goes out together in the next: a write a piece would make small pieces slow,
- * and waiting for more would make a trickle late.
+ * Chunks that arrive during one write leave together in the next. A write per chunk would be slow, and waiting would
+ * delay a trickle.
  */
 async function writeSequence(
   connection: UpstreamConnection,
@@ -196,7 +196,7 @@ export class SignalEnding implements Ending {
   readonly #explain: () => Error;
   #end: ((reason: Error) => void) | null = null;
 
-  /** @param explain why the request has to end, asked once the signal has aborted */
+  /** @param explain returns the reason after the signal has aborted */
   constructor(signal: AbortSignal, explain: () => Error) {
     this.#signal = signal;
     this.#explain = explain;

@@ -3,32 +3,32 @@ import type { Connection } from "../connection/mod.ts";
 import { type Reader, UpstreamConnection } from "./connection.ts";
 import type { Ending } from "./types.ts";
 
-/** What strangers cannot make grow beyond. */
+/** Limits that clients cannot exceed. */
 export interface PoolLimits {
-  /** Connections open of one key; further requests wait for one of them. */
+  /** Open connections per key; further requests wait. */
   perKey: number;
-  /** Of these, being opened at a time; further requests wait for one of them, or for one that another is done with. */
+  /** Connections per key that are being opened; further requests wait for one, or for a released one. */
   dialing: number;
   /**
-   * Of these, being opened, or opened with nothing heard on them yet; further requests wait likewise. A system opens
-   * connections that its program has not accepted yet, and whoever comes then waits behind all of them.
+   * Connections per key that are opening, or open without a response so far; further requests wait. A system opens
+   * connections before its program accepts them, and a new request would wait behind all of them.
    */
   unheard: number;
-  /** Milliseconds after which a connection does not count as unheard any more. */
+  /** Milliseconds until a silent connection no longer counts. */
   unheardMs: number;
-  /** Connections open altogether, idle ones included; further requests are refused. */
+  /** Open connections in total, including idle ones; further requests are refused. */
   total: number;
-  /** Connections of one key kept for the next request. */
+  /** Idle connections kept per key. */
   idlePerKey: number;
-  /** Milliseconds that one is kept. */
+  /** Lifetime of an idle connection, in milliseconds. */
   idleMs: number;
 }
 
-/** There is no connection to be had: all of one key are in use, or all there may be. */
+/** No connection is available: the limit per key or in total is reached. */
 export class PoolExhausted extends Error {
   override name = "PoolExhausted";
   readonly of: "key" | "all";
-  /** How many there may be. */
+  /** The limit. */
   readonly limit: number;
 
   constructor(of: "key" | "all", limit: number) {
@@ -38,37 +38,37 @@ export class PoolExhausted extends Error {
   }
 }
 
-/** Connections that take each other's place: those to one origin, opened in one way. */
+/** Interchangeable connections: one origin, opened in one way. */
 interface Peer {
-  /** Open or being opened. */
+  /** Open or opening. */
   open: number;
-  /** Being opened. */
+  /** Opening. */
   dialing: number;
-  /** Opened, with nothing heard on them yet, and until when they count; the oldest first. */
+  /** Silent connections with the time until which they count, oldest first. */
   readonly unheard: Map<UpstreamConnection, number>;
-  /** Looks whether more may be opened, while somebody waits for that. */
+  /** Checks for free capacity while requests wait. */
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** The one used last at the end. */
+  /** The most recently used is last. */
   readonly idle: UpstreamConnection[];
-  /** Requests that wait for one. */
+  /** Waiting requests. */
   readonly waiting: FairQueue<Waiting>;
 }
 
-/** A request that waits: for a connection that another was done with, or for leave to open one, which is null. */
+/** A waiting request. Gets a released connection, or null as permission to open one. */
 interface Waiting {
   resolve(connection: UpstreamConnection | null): void;
   reject(error: unknown): void;
 }
 
-/** Counts connections to upstreams, and keeps those that can carry another request. Whoever creates it closes it. */
+/** Counts upstream connections, and keeps reusable ones. The creator closes it. */
 export class UpstreamPool {
   readonly #limits: PoolLimits;
-  /** Those with an open connection, or someone who waits for one. */
+  /** Peers with an open connection or a waiting request. */
   readonly #peers = new Map<string, Peer>();
   #open = 0;
   #closed = false;
   readonly #sweeper: ReturnType<typeof setInterval>;
-  /** An idle connection has nothing to say. */
+  /** An idle connection has no data to deliver. */
   readonly #watcher: Reader = {
     onRead: (connection) => this.#drop(connection),
     onBroken: (connection) => this.#drop(connection),
@@ -79,18 +79,16 @@ export class UpstreamPool {
     this.#sweeper = setInterval(() => this.closeIdle(performance.now()), limits.idleMs / 2);
   }
 
-  /** A kept connection of that key, the one used last, or null. */
+  /** Returns the most recently used idle connection for a key, or null. */
   take(key: string): UpstreamConnection | null {
     return this.#peers.get(key)?.idle.pop() ?? null;
   }
 
   /**
-   * A new connection, made by `dial`; or one that another request was done with meanwhile, where as many are open or
-   * being opened of the key as may be.
-   * @param ending of the request that may have to wait
-   * @param whose it is: those who wait take turns
-   * @throws PoolExhausted when there was none until the request had to end, or where as many are open altogether as may
-   * be; and what `dial` throws
+   * Returns a new connection from `dial`, or a released one if the key has reached its limit.
+   * @param ending ends a request that has to wait
+   * @param whose identifies the requester: requesters take turns
+   * @throws PoolExhausted when none became free in time, or at the total limit; and errors from `dial`
    */
   async open(
     key: string,
@@ -114,7 +112,7 @@ export class UpstreamPool {
     }
   }
 
-  /** Takes a connection back whose answer has been read to its end. */
+  /** Takes a connection back after a complete response. */
   release(connection: UpstreamConnection): void {
     const peer = this.#peerOf(connection.key);
     const isTooMany = peer.idle.length >= this.#limits.idlePerKey;
@@ -126,7 +124,7 @@ export class UpstreamPool {
     peer.idle.push(connection);
   }
 
-  /** Closes the idle ones, and those in use when they are released. */
+  /** Closes idle connections now, and others when they are released. */
   close(): void {
     this.#closed = true;
     clearInterval(this.#sweeper);
@@ -134,7 +132,7 @@ export class UpstreamPool {
     this.closeIdle(Infinity);
   }
 
-  /** Closes those that have been idle for as long as they may by `now`, of `performance.now()`. */
+  /** Closes connections that have been idle for too long at `now`, from `performance.now()`. */
   closeIdle(now: number): void {
     for (const { idle } of this.#peers.values()) {
       const isOld = (one: UpstreamConnection) => now - one.idleSince >= Math.min(this.#limits.idleMs, one.keepMs);
@@ -142,7 +140,7 @@ export class UpstreamPool {
     }
   }
 
-  /** Leave to open a connection: null; or another's. */
+  /** Returns permission to open a connection (null), or a released one. */
   #reserve(
     key: string,
     ending: Ending,
@@ -172,7 +170,7 @@ export class UpstreamPool {
   /** The upstream has accepted it. */
   readonly #onHeard = (connection: UpstreamConnection): void => {
     const peer = this.#peers.get(connection.key);
-    // Most answers come whole: then this one is free for who waits, before another is opened.
+    // Most responses are short: then this connection is soon free for a waiting request.
     if (peer?.unheard.delete(connection) && peer.waiting.size > 0) queueMicrotask(() => this.#letDial(peer));
   };
 
@@ -182,7 +180,7 @@ export class UpstreamPool {
     this.#open++;
   }
 
-  /** Has those who wait open connections of their own, as many as may. */
+  /** Lets waiting requests open connections, within the limits. */
   #letDial(peer: Peer): void {
     while (peer.waiting.size > 0 && this.#mayDial(peer)) {
       const next = peer.waiting.shift();
@@ -198,7 +196,7 @@ export class UpstreamPool {
     if (peer.waiting.size > 0) this.#letDialLater(peer);
   }
 
-  /** Does so again once the oldest that nothing was heard on counts no more. */
+  /** Repeats this once the oldest silent connection no longer counts. */
   #letDialLater(peer: Peer): void {
     if (peer.timer !== undefined || this.#closed || this.#countUnheard(peer) === 0) return;
     const [until] = peer.unheard.values();
@@ -208,14 +206,14 @@ export class UpstreamPool {
     }, Math.max(1, until - performance.now()));
   }
 
-  /** Takes leave back: the connection was closed. */
+  /** Withdraws permission after the connection closed. */
   readonly #giveUp = (connection: UpstreamConnection): void => {
     const peer = this.#peerOf(connection.key);
     peer.unheard.delete(connection);
     this.#forget(connection.key, peer);
   };
 
-  /** One that was open, or being opened, is not any more. */
+  /** Removes an open or opening connection from the counts. */
   #forget(key: string, peer: Peer): void {
     peer.open--;
     this.#open--;
@@ -234,7 +232,7 @@ export class UpstreamPool {
     return peer;
   }
 
-  /** Where all may be open are, an idle one makes way. */
+  /** Closes an idle connection at the total limit. */
   #makeRoom(): void {
     if (this.#open < this.#limits.total) return;
     for (const { idle } of this.#peers.values()) {
@@ -265,7 +263,7 @@ export class UpstreamPool {
     });
   }
 
-  /** What ends while it is idle. A connection that is in use takes care of itself. */
+  /** Removes an idle connection that ended. Connections in use handle their own end. */
   #drop(connection: UpstreamConnection): void {
     const idle = this.#peers.get(connection.key)?.idle;
     const at = idle?.indexOf(connection) ?? -1;
@@ -278,20 +276,20 @@ export class UpstreamPool {
 const NEVER: Ending = { reason: null, onEnd() {} };
 
 /**
- * Those who wait, by whose they are: each in turn gets one, the first of theirs. So nobody waits for more than one of
- * each of the others, however many those have.
+ * Waiting items by requester. Requesters take turns, each with its first item, so none waits for more than one item per
+ * other requester.
  */
 export class FairQueue<T> {
-  /** By whose they are, whoever's turn is next first. */
+  /** By requester; the next turn is first. */
   readonly #lines = new Map<string, T[]>();
   #size = 0;
 
-  /** How many wait. */
+  /** Number of waiting items. */
   get size(): number {
     return this.#size;
   }
 
-  /** Adds one at the end of those of `whose`. */
+  /** Adds an item to a requester's queue. */
   push(whose: string, item: T): void {
     const line = this.#lines.get(whose);
     if (line === undefined) this.#lines.set(whose, [item]);
@@ -299,7 +297,7 @@ export class FairQueue<T> {
     this.#size++;
   }
 
-  /** Takes whoever's turn it is. */
+  /** Removes the next item. */
   shift(): T | undefined {
     for (const [whose, line] of this.#lines) {
       const item = line.shift();
@@ -310,7 +308,7 @@ export class FairQueue<T> {
     }
   }
 
-  /** Removes one that waits no longer. No effect when it has been taken. */
+  /** Removes a waiting item. No effect after it was taken. */
   delete(whose: string, item: T): void {
     const line = this.#lines.get(whose), at = line?.indexOf(item) ?? -1;
     if (line === undefined || at < 0) return;

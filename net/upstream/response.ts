@@ -3,21 +3,21 @@ import { type ChunkedDecoder, createChunkedDecoder, type ResponseHead } from "..
 import type { UpstreamConnection } from "./connection.ts";
 import { ConnectionBroken, NoResponse, type OutgoingRequest } from "./types.ts";
 
-/** A final head, and the fields in it. */
+/** A final head with its fields. */
 export interface UpstreamHead {
   readonly head: ResponseHead;
   readonly statusText: string;
-  /** As sent: order, case and duplicates kept. Bytes beyond ASCII are Latin-1. */
+  /** As sent: order, case and duplicates stay. Bytes beyond ASCII are Latin-1. */
   readonly headers: [string, string][];
-  /** Milliseconds that the upstream says it keeps the connection for. */
+  /** The upstream's keep-alive time, in milliseconds. */
   readonly keepMs: number;
 }
 
-/** An answer that is described may have any status of three digits. */
+/** A described response may have any three-digit status. */
 const MAX_STATUS = 999;
 
 /**
- * Reads the final head of an answer; those of 1xx before it are passed over. The connection's `start` is behind it then.
+ * Reads the final response head and skips 1xx heads before it. The connection's `start` is after it then.
  * @throws NoResponse, ConnectionBroken, ResponseSyntaxError
  */
 export async function readResponseHead(
@@ -34,7 +34,7 @@ export async function readResponseHead(
   throw new ConnectionBroken("the head was cut short");
 }
 
-/** Whether there is more to parse. */
+/** Reports whether more bytes arrived. */
 async function fill(connection: UpstreamConnection): Promise<boolean> {
   try {
     if (await connection.fill() !== null) return true;
@@ -45,7 +45,7 @@ async function fill(connection: UpstreamConnection): Promise<boolean> {
   return false;
 }
 
-/** `HTTP/1.1 200 `, after which the reason phrase comes. */
+/** Length of `HTTP/1.1 200 `, before the reason phrase. */
 const REASON_AT = 13;
 
 function takeHead(connection: UpstreamConnection, head: ResponseHead): UpstreamHead {
@@ -67,7 +67,7 @@ function takeHead(connection: UpstreamConnection, head: ResponseHead): UpstreamH
 }
 
 const KEEP_ALIVE = "keep-alive";
-/** The upstream may close a connection by its own clock while a request is on its way. */
+/** The upstream can close a connection by its own clock while a request is in flight. */
 const KEEP_MARGIN_MS = 1000;
 
 function readKeepMs(value: string): number {
@@ -76,31 +76,31 @@ function readKeepMs(value: string): number {
 }
 
 /**
- * Bytes read at a time: few for a body that trickles, and more each time a read brings as many as it may. Reads of
- * half a megabyte cost a third less than reads of an eighth.
+ * Initial read size: small for slow bodies, and larger after each full read. Half-megabyte reads cost a third less than
+ * reads with an eighth.
  */
 const LEAST_READ = 64 * 1024;
 const LARGEST_READ = 512 * 1024;
-/** Pieces of one read that are passed on by themselves. More are joined: each would cost more than its bytes. */
+/** Chunks per read that are passed on separately. More are joined, because each would cost more than its bytes. */
 const MAX_PIECES = 32;
 
-/** The connection that a body is read from, and who hears of its end. */
+/** The connection for a body, and callbacks for its end. */
 export interface ResponseBodyOptions {
   connection: UpstreamConnection;
   head: ResponseHead;
-  /** Called once, with whether the connection can carry another request. */
+  /** Called once, with whether the connection is reusable. */
   onEnd(reusable: boolean): void;
-  /** Turns what went wrong into what the reader is told. */
+  /** Converts an error for the reader. */
   explain(error: unknown): unknown;
 }
 
 const NO_TRAILERS = new Uint8Array(0);
 
-/** The body of an answer, read from its connection as it is asked for. */
+/** A response body, read from its connection on demand. */
 export class ResponseBody {
   readonly #options: ResponseBodyOptions;
   readonly #decoder: ChunkedDecoder | null;
-  /** Bytes that are still to come; Infinity where only the connection's end or the last chunk tells. */
+  /** Remaining bytes; Infinity without a known length. */
   #left: number;
   #isOver = false;
   #failure: { error: unknown } | null = null;
@@ -116,8 +116,8 @@ export class ResponseBody {
   }
 
   /**
-   * All bytes that are there, waiting for some when there are none; null at the end. One call at a time.
-   * Rejects when the body broke off, and each time from then on.
+   * Returns all available bytes, waits if there are none, and returns null at the end. One call at a time. Rejects when
+   * the body broke off, and in each later call.
    */
   async take(): Promise<Uint8Array[] | null> {
     try {
@@ -133,17 +133,17 @@ export class ResponseBody {
     return null;
   }
 
-  /** The field lines behind a body in chunks, each with its CRLF; to be used at its end. */
+  /** Field lines after a chunked body, each with its CRLF. Valid at its end. */
   get trailers(): Uint8Array {
     return this.#decoder?.trailers ?? NO_TRAILERS;
   }
 
-  /** Gives the rest up. */
+  /** Gives up the rest. */
   cancel(): void {
     this.#end(false);
   }
 
-  /** The bytes behind the head first, then what the connection brings. Null when the upstream has ended it. */
+  /** Returns the bytes after the head first, then those from the connection. Null when the upstream has ended it. */
   async #read(): Promise<Uint8Array | null> {
     const { connection } = this.#options;
     if (connection.start < connection.end) {
@@ -156,7 +156,7 @@ export class ResponseBody {
     return read === null ? null : this.#passOn(memory, read);
   }
 
-  /** Memory that is at least half full goes to the reader as it is; less is copied to its size. */
+  /** A buffer that is at least half full goes to the reader; otherwise a copy does. */
   #passOn(memory: Uint8Array<ArrayBuffer>, read: number): Uint8Array {
     if (read * 2 < memory.length) {
       this.#readSize = Math.max(LEAST_READ, this.#readSize / 2);
@@ -186,14 +186,14 @@ export class ResponseBody {
 
   #acceptEnd(): Uint8Array[] {
     if (this.#isOver) return [];
-    // A connection closed from this side, as time was up, ends in the same way: that is no end of a body.
+    // A timeout on this side closes the connection in the same way, which is not the body's end.
     const { head, connection } = this.#options;
     if (head.framing !== "close" || connection.isClosed) throw new ConnectionBroken("the answer was cut short");
     this.#end(false);
     return [];
   }
 
-  /** The end of the body has been read. @param isClean nothing came behind it */
+  /** Ends the body. @param isClean whether no bytes followed */
   #finish(isClean: boolean): void {
     this.#end(isClean && this.#options.head.keepAlive);
   }

@@ -1,44 +1,44 @@
-/** A request as it goes out over a connection: its head is bytes already. */
+/** An outgoing request with a serialized head. */
 export interface OutgoingRequest {
-  /** As in the head; it decides whether the answer has a body. */
+  /** As in the head; decides whether the response has a body. */
   readonly method: string;
   /** Request line, fields and blank line. */
   readonly head: Uint8Array;
   readonly framing: OutgoingFraming;
   /** A sequence is sent as it is produced. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | null;
-  /** The head asks for another protocol, so that 101 is an answer to it. */
+  /** The head asks for another protocol, so 101 is a valid response. */
   readonly upgrade: boolean;
   readonly ending: Ending;
 }
 
-/** How a request's body is framed: there is none, `length` bytes, or chunks. */
+/** Framing for a request body: none, `length` bytes, or chunks. */
 export type OutgoingFraming = { readonly length: number } | "chunked" | "none";
 
-/** Who may end a request, and the body of its answer, early. */
+/** Can end a request, and its response body, early. */
 export interface Ending {
-  /** Why the request has to end; null while it may go on. */
+  /** The reason to end; null while the request may continue. */
   readonly reason: Error | null;
-  /** Takes the one to call when it has to end; a later call takes the place of an earlier one. */
+  /** Sets the callback for the end. A later call replaces it. */
   onEnd(end: ((reason: Error) => void) | null): void;
 }
 
-/** The connection to an upstream broke, or the upstream ended it, before its answer was complete. */
+/** The connection to an upstream broke or ended before its response was complete. */
 export class ConnectionBroken extends Error {
   override name = "ConnectionBroken";
 }
 
-/** What drivers throw at a connection that is gone differs; what it means does not. @throws ConnectionBroken */
+/** Converts the drivers' various errors for a broken connection. @throws ConnectionBroken */
 export function breakOff(cause: unknown): never {
   throw new ConnectionBroken("the connection broke", { cause });
 }
 
-/** The upstream ended a connection without a byte of an answer. */
+/** The upstream ended a connection without a response byte. */
 export class NoResponse extends ConnectionBroken {
   override name = "NoResponse";
 }
 
-/** The body is not as long as its Content-Length says: sending it would put the next request out of step. */
+/** The body does not match its Content-Length: sending it would shift the next request. */
 export class BodyLengthError extends Error {
   override name = "BodyLengthError";
 }

@@ -1,6 +1,6 @@
-/** What Deno has no way to ask for, of sockets that it opened. */
+/** Socket options that Deno cannot set. */
 
-/** The C library, by the name that it has on most systems, and where it is musl's. */
+/** The C library's name on most systems, and on musl. */
 const C_LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 const FUNCTIONS = {
   setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
@@ -9,27 +9,27 @@ const FUNCTIONS = {
 } as const satisfies Deno.ForeignLibraryInterface;
 type CLibrary = Deno.DynamicLibrary<typeof FUNCTIONS>["symbols"];
 
-/** From netinet/in.h and netinet/tcp.h of Linux. */
+/** From netinet/in.h and netinet/tcp.h on Linux. */
 const IPPROTO_TCP = 6;
 const TCP_NODELAY = 1;
 const TCP_NOTSENT_LOWAT = 25;
 /** From bits/socket.h. */
 const AF_INET = 2;
 const AF_INET6 = 10;
-/** Of a sockaddr_storage, in bytes. */
+/** Size of a sockaddr_storage, in bytes. */
 const ADDRESS_SIZE = 128;
 
 /**
- * The most that the system keeps for a peer beyond what is on its way to them, in bytes; without a bound it grows to
- * megabytes. 2,000 who do not read their answers then hold half a gigabyte of it, more than the system of a small
- * machine has for all its connections, and those who do read wait a fifth of a second for each answer. On a session it
- * is what a small answer waits behind: over 20 Mbit/s 0.24 s beside a large one, and with this 0.13 s.
+ * Limit for unsent bytes per connection in the system, beyond those in flight; without it the buffer grows to
+ * megabytes. Then 2,000 stalled readers hold half a gigabyte, more than a small machine has for all connections, and
+ * other visitors wait a fifth of a second per response. On a session, small responses wait behind these bytes: at 20
+ * Mbit/s 0.24 s beside a large one, and 0.13 s with the limit.
  */
 const UNSENT = 128 * 1024;
 
 /**
- * What Deno has no way to ask for, of those that are accepted on a port: TCP_NODELAY in TLS, without which the second of
- * two small writes waits 40 ms for the peer's acknowledgement, and {@link UNSENT}.
+ * Sets options that Deno cannot set on accepted connections: TCP_NODELAY for TLS, without which the second small write
+ * waits 40 ms for an acknowledgement, and {@link UNSENT}.
  * @returns whether TCP_NODELAY is set
  */
 export function tuneForAccepted(port: number): boolean {
@@ -37,14 +37,14 @@ export function tuneForAccepted(port: number): boolean {
   return setForAccepted(port, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-/** Has the system keep no more than {@link UNSENT}, on the connections between two ports. */
+/** Limits unsent bytes to {@link UNSENT} on connections between two ports. */
 export function limitUnsentBetween(localPort: number, remotePort: number): void {
   setOption({ localPort, remotePort }, { level: IPPROTO_TCP, option: TCP_NOTSENT_LOWAT, value: UNSENT });
 }
 
 /**
- * Sets an option of the sockets that listen on a port, from which those that they accept have it (setsockopt(2)).
- * @returns whether it is set; on Linux alone it can be, whose numbers and libraries these are
+ * Sets an option on the sockets that listen on a port; accepted sockets inherit it (setsockopt(2)).
+ * @returns whether it is set, which works only on Linux
  */
 export function setForAccepted(
   port: number,
@@ -58,7 +58,7 @@ export function setForAccepted(
 
 interface Ports {
   localPort: number;
-  /** Null of a socket that listens. */
+  /** Null for a listening socket. */
   remotePort: number | null;
 }
 
@@ -68,7 +68,7 @@ interface SocketOption {
   value: number;
 }
 
-/** Sets it on all sockets of this process that have these ports. @returns whether there was one that takes it */
+/** Sets it on all sockets with these ports in this process. @returns whether at least one accepted it */
 function setOption(ports: Ports, { level, option, value }: SocketOption, os: string = Deno.build.os): boolean {
   if (os !== "linux" || Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return false;
   const library = openLibrary();
@@ -78,7 +78,7 @@ function setOption(ports: Ports, { level, option, value }: SocketOption, os: str
     const set = (fd: number) => library.symbols.setsockopt(fd, level, option, memory, memory.byteLength) === 0;
     return findSockets(library.symbols, ports).map(set).includes(true);
   } catch {
-    // Without /proc, or the right to read it.
+    // Without /proc, or without permission to read it.
     return false;
   } finally {
     library.close();
@@ -90,20 +90,20 @@ function openLibrary(): Deno.DynamicLibrary<typeof FUNCTIONS> | null {
     try {
       return Deno.dlopen(name, FUNCTIONS);
     } catch {
-      // It has another name here.
+      // The library has another name here.
     }
   }
   return null;
 }
 
-/** This process's descriptors of the sockets with these ports. */
+/** Returns this process's descriptors for the sockets with these ports. */
 function findSockets(library: CLibrary, { localPort, remotePort }: Ports): number[] {
   return [...Deno.readDirSync("/proc/self/fd")].map(({ name }) => Number(name))
     .filter((fd) => readPort(library.getsockname, fd) === localPort)
     .filter((fd) => readPort(library.getpeername, fd) === remotePort);
 }
 
-/** Of one end of a socket; null where it has none. */
+/** Returns the address of a socket's end; null without one. */
 function readPort(read: CLibrary["getsockname"], fd: number): number | null {
   const address = new DataView(new ArrayBuffer(ADDRESS_SIZE));
   const size = new Uint32Array([ADDRESS_SIZE]);
