@@ -166,8 +166,9 @@ for (const listener of ["edge", "deno"]) {
       const host = new URL(tunnel.url).host;
       await using raw = await openRaw(server.port);
       raw.write(`GET /huge HTTP/1.1\r\nHost: ${host}\r\nx: ${"a".repeat(200_000)}\r\n\r\n`);
-      // Hanging up with the rest unread may destroy the answer on its way.
-      assert.match(await raw.readToEnd(), /^(HTTP\/1.1 431 |$)/);
+      // An early close can destroy the response on its way. Deno's own server sends 400 or 431, depending on its reads.
+      const refused = listener === "edge" ? /^(HTTP\/1.1 431 |$)/ : /^(HTTP\/1.1 4(?:00|31) |$)/;
+      assert.match(await raw.readToEnd(), refused);
       assert(!site.log.text.includes("/huge"));
     });
 
