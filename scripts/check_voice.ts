@@ -15,7 +15,6 @@ const FOLDERS = [
   "client",
   "deploy",
   "docs",
-  "net",
   "protocol",
   "server",
   "web",
@@ -33,8 +32,6 @@ const PENDING: ReadonlySet<string> = new Set([
   "client",
   "client/files",
   "docs",
-  "net",
-  "net/listener",
 ]);
 
 const SKIPPED_FOLDER = /^(?:\.|node_modules$|vendor$|testdata$|dist$)/;

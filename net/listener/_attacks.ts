@@ -1,20 +1,20 @@
 /**
- * Requests that two readers could understand differently, each with what one strict reader makes of it. For tests: of
- * listeners alone, and of whole tunnels.
+ * Requests that two parsers could read differently, each with the strict reading. For tests with listeners alone and
+ * with whole tunnels.
  */
 
 /** One such request, or several on one connection. */
 export interface Attack {
   what: string;
-  /** HOST and OTHER stand for the hosts of two tunnels. */
+  /** HOST and OTHER are replaced by the hosts of two tunnels. */
   bytes: string;
-  /** Statuses of the first answer that are right; 0 for a connection that ends without one. */
+  /** Correct statuses for the first response; 0 for a connection that ends without one. */
   statuses: readonly number[];
-  /** Requests that reach the service, by their start lines and in their order; none when not given. */
+  /** Start lines of the requests that reach the service, in order; none if left out. */
   reaches?: readonly string[];
   /**
-   * What else may happen with `--listener deno`, whose parser is Deno's. It also cannot end a connection after a refusal
-   * of ours: what follows is read as Deno reads it.
+   * Other outcomes with `--listener deno`, which uses Deno's parser. It cannot end a connection after a refusal, so
+   * later bytes are read as Deno reads them.
    */
   deno?: { why: string; statuses?: readonly number[]; reaches?: readonly string[] };
 }
@@ -82,7 +82,7 @@ const lengths: readonly Attack[] = [
   {
     what: "a length with GET that hides a request",
     bytes: get(`Content-Length: ${SMUGGLED.length - 4}\r\n`, SMUGGLED.slice(0, -4)),
-    // HOST is replaced by something longer, so the body ends within it, and what follows is no request.
+    // A longer text replaces HOST, so the body ends within it, and the rest is no request.
     statuses: [200],
     reaches: [GOT],
     deno: { why: "it carries no body with GET", statuses: [400] },
@@ -180,7 +180,9 @@ const codings: readonly Attack[] = [
   })),
 ];
 
-/** Bodies whose head is fine, so that it may have gone ahead: what reaches the service is never complete. */
+/**
+ * Invalid bodies after a valid head, which may be forwarded already: the service never receives a complete request.
+ */
 const chunks: readonly Attack[] = [
   ...[
     ["z", "hello"],
@@ -567,7 +569,7 @@ const upgrades: readonly Attack[] = [
     what: "a WebSocket handshake that the service declines, and a request behind it",
     bytes: get(WEBSOCKET, SMUGGLED),
     statuses: [200],
-    // The service has answered without an upgrade, so what follows is a request again.
+    // The service responded without an upgrade, so later bytes are a request again.
     reaches: [GOT, SMUGGLED_LINE],
     deno: { why: "Deno hands the connection over or not at all", statuses: [502, 400] },
   },
@@ -649,7 +651,7 @@ const fields: readonly Attack[] = [
   },
 ];
 
-/** All of them, each with the answer that a strict reader gives. */
+/** All requests, each with the strict reading's response. */
 export const ATTACKS: readonly Attack[] = [
   ...lengths,
   ...codings,

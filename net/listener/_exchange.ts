@@ -4,7 +4,7 @@ import { decodeLatin1, type RequestHead, type RequestSyntaxError } from "../http
 import type { ListenerLimits } from "./limits.ts";
 import type { Exchange } from "./types.ts";
 
-/** Every field of a head: its name, as it was sent or in lower case, its value, and so on. */
+/** All fields in a head: name, as sent or in lower case, then value, and so on. */
 export function listHeaders(head: RequestHead, lowerCase: boolean): string[] {
   const list: string[] = [];
   for (let field = 0; field < head.fieldCount; field++) {
@@ -14,14 +14,14 @@ export function listHeaders(head: RequestHead, lowerCase: boolean): string[] {
   return list;
 }
 
-/** Whether a request is a WebSocket handshake that can be accepted (RFC 6455, section 4.2.1). */
+/** Reports whether a request is an acceptable WebSocket handshake (RFC 6455, section 4.2.1). */
 export function isWebSocketHandshake(exchange: Pick<Exchange, "method" | "header">): boolean {
   return exchange.method === "GET" && exchange.header("upgrade")?.toLowerCase() === "websocket" &&
     exchange.header("sec-websocket-version") === "13" &&
     /^[A-Za-z0-9+/]{22}==$/.test(exchange.header("sec-websocket-key") ?? "");
 }
 
-/** What `Expect` asks for that nobody here can meet, as an error; else null. */
+/** Returns an error for an unsupported `Expect`; else null. */
 export function findExpectationFault({ head }: Pick<Exchange, "head">): HttpError | null {
   if (head.expectation !== "unknown") return null;
   return expectationFailed(`This server knows no expectation "${head.values("expect")}".`, {
@@ -29,30 +29,28 @@ export function findExpectationFault({ head }: Pick<Exchange, "head">): HttpErro
   });
 }
 
-/** 400, and the connection ends: what follows on it cannot be trusted to be a request. */
+/** Returns 400, and the connection ends, because later bytes may not be a request. */
 export function badRequest(message: string, options?: ErrorOptions): HttpError {
   return new HttpError(400, "bad_request", message, { ...options, headers: { connection: "close" } });
 }
 
-/** What 431 says, from the edge and from the runtime's listener alike. */
+/** The text for 431, equal for both listeners. */
 export const HEAD_TOO_LARGE = "The request's line and headers are too large.";
 
 const CODES = { 400: "bad_request", 431: "head_too_large", 505: "http_version_not_supported" } as const;
 
-/** The answer to a head that cannot be taken; the connection ends with it. */
+/** Returns the response to an invalid head, after which the connection ends. */
 export function headFault(error: RequestSyntaxError): HttpError {
   const { status, message } = error;
   return new HttpError(status, CODES[status], message, { cause: error, headers: { connection: "close" } });
 }
 
-/**
- * The value of Accept in a head that nobody could read, as far as it came: it says whether a person or a program waits.
- */
+/** Reads Accept from an unparsable head as far as received, to choose a page or JSON. */
 export function findAccept(head: Uint8Array): string | null {
   return /\r\naccept:[ \t]*([^\r\n]*)/i.exec(decodeLatin1(head, 0, head.length))?.[1] ?? null;
 }
 
-/** The body for who wants a stream: nothing is read before it is asked for, and whoever brings memory has it filled. */
+/** Returns the body as a stream, which reads on demand and fills the reader's buffer. */
 export function streamBody(exchange: Pick<Exchange, "readBody">): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     type: "bytes",
@@ -64,7 +62,7 @@ export function streamBody(exchange: Pick<Exchange, "readBody">): ReadableStream
         return wanted?.respond(0);
       }
       const view = wanted?.view;
-      // A copy: the stream takes the memory away, which a Buffer of Node's would share with others.
+      // Copies, because the stream detaches the buffer, which a Node Buffer would share.
       if (wanted === null || !view || view.byteLength < piece.length) return controller.enqueue(new Uint8Array(piece));
       new Uint8Array(view.buffer, view.byteOffset, piece.length).set(piece);
       wanted.respond(piece.length);
@@ -73,8 +71,8 @@ export function streamBody(exchange: Pick<Exchange, "readBody">): ReadableStream
 }
 
 /**
- * A web-standard `Request`, in whose URL bytes above 0x7f are escaped.
- * @throws HttpError 400 where there is none: a method or a host that cannot be used, or a body with GET
+ * Returns a web-standard `Request`, with bytes above 0x7f escaped in its URL.
+ * @throws HttpError 400 for an unsupported method or host, or a body with GET
  */
 export function createRequest(exchange: Exchange): Request {
   const { method, body, headers, signal, secure, host } = exchange;
@@ -98,13 +96,13 @@ function escapeBytes(path: string): string {
   return path.replace(/[\x80-\xff]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** What an exchange knows of a visitor who may leave before their answer is complete. */
+/** Tracks a visitor that can disconnect before the response is complete. */
 export abstract class Leavable {
   #abort: AbortController | null = null;
   #hasLeft = false;
   #onLeave: (() => void) | null = null;
 
-  /** As `Exchange.signal`. It is made when it is asked for. */
+  /** As `Exchange.signal`. Created on demand. */
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.#hasLeft) this.#abort.abort(createLeft());
@@ -125,7 +123,7 @@ export abstract class Leavable {
     return this.#hasLeft;
   }
 
-  /** The visitor has left: whoever wants to know is told. */
+  /** Notifies all subscribers that the visitor disconnected. */
   protected tellLeft(): void {
     this.#hasLeft = true;
     this.#onLeave?.();
@@ -135,27 +133,27 @@ export abstract class Leavable {
 
 const createLeft = () => new DOMException("The visitor has gone.", "AbortError");
 
-/** How fast a body comes while it is waited for. */
+/** The speed of an awaited body. */
 export class BodyPace {
   #isWaiting = false;
-  /** Seconds that were spent so, and bytes that came meanwhile. */
+  /** Seconds of waiting, and the bytes received meanwhile. */
   #waited = 0;
   #came = 0;
 
-  /** Somebody waits for more. */
+  /** Starts to wait for more. */
   wait(): void {
     this.#isWaiting = true;
   }
 
-  /** That many bytes have come. */
+  /** Adds received bytes. */
   came(bytes: number): void {
     this.#isWaiting = false;
     this.#came += bytes;
-    // Whoever keeps a good pace has no clock on them.
+    // Fast visitors have no time limit.
     if (bytes > SMALL) this.#waited = this.#came = 0;
   }
 
-  /** Asked once a second: whether less comes than from a visitor who wants to be heard. */
+  /** Reports whether the body is too slow. Called once a second. */
   isTooSlow({ bodySeconds, bodyRate }: ListenerLimits): boolean {
     if (!this.#isWaiting || ++this.#waited <= bodySeconds) return false;
     const isSlow = this.#came < bodyRate * bodySeconds;

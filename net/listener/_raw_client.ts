@@ -2,13 +2,13 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { connect, type Socket } from "node:net";
 
-/** A visitor that sends exactly the bytes it is told to. For tests. */
+/** A visitor that sends exact bytes. For tests. */
 export interface RawClient {
   socket: Socket;
   send(bytes: string | Uint8Array): void;
-  /** Resolves with all that has arrived, as Latin-1, once it matches; rejects when the connection ends before. */
+  /** Resolves with all received bytes, as Latin-1, once they match; rejects when the connection ends first. */
   until(pattern: RegExp): Promise<string>;
-  /** Resolves with all that has arrived, as Latin-1, once the connection has ended. */
+  /** Resolves with all received bytes, as Latin-1, at the connection's end. */
   end(): Promise<string>;
 }
 
@@ -46,14 +46,14 @@ export function connectRaw(port: number): RawClient {
   };
 }
 
-/** One request on a connection of its own, to the end of that connection. */
+/** Sends one request on its own connection, and returns the response. */
 export async function exchangeRaw(port: number, bytes: string): Promise<string> {
   const client = connectRaw(port);
   client.send(bytes);
   return await client.end();
 }
 
-/** SHA-256 in hex of a stream, and how many bytes it had. */
+/** Returns a stream's SHA-256 in hex, and its size. */
 export async function hashStream(stream: ReadableStream<Uint8Array>): Promise<string> {
   const hash = createHash("sha256");
   let length = 0;

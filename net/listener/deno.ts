@@ -8,13 +8,12 @@ import { BodyCut } from "./types.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "./types.ts";
 
 /**
- * Listens with `Deno.serve`, for comparison, and behind a proxy that does what it cannot. It has no time limits and no
- * limit of connections, reads uploads in chunks ahead without bound, sorts and joins a request's fields, refuses a body
- * with GET, answers `Expect` by itself, upgrades to WebSocket alone and without extensions, and sends neither interim
- * answers nor trailers, reason phrases or an answer of 205. With the end of an answer it gives up what is left of the
- * upload, and over HTTP/2 it resets the stream then: curl before 8 now and then loses the answer by that. In TLS the
- * second of two small writes waits 40 ms. It leaves no descriptors to others: whoever takes them all while modules are
- * being loaded has Deno 2.9 panic.
+ * Listens with `Deno.serve`, for comparison, and behind a proxy that provides the missing parts. This listener has no
+ * time limits and no connection limit. Deno reads chunked uploads ahead without bound, sorts and joins request fields,
+ * refuses a body with GET, handles `Expect` itself, and upgrades to WebSocket only, without extensions. Interim
+ * responses, trailers, reason phrases and 205 are not sent. At a response's end Deno drops the rest of the upload, and
+ * over HTTP/2 resets the stream: curl before 8 sometimes loses the response. With TLS the second of two small writes
+ * waits 40 ms. All descriptors may be used: Deno 2.9 panics if none are left while modules load.
  */
 export function listenDeno(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
   const secure = options.tls !== undefined, limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -31,7 +30,7 @@ const RELISTEN_MS = 250;
 
 type Handle = (request: Request, info: Deno.ServeHandlerInfo<Deno.NetAddr>) => Response | Promise<Response>;
 
-/** `Deno.serve` on one address, which it keeps listening on. What `handle` throws is logged, and answered with 500. */
+/** Runs `Deno.serve` on one address and keeps it listening. Errors from `handle` are logged and return 500. */
 function listenByDeno(options: ListenOptions, handle: Handle): Omit<Listener, "connections"> {
   const { log } = options;
   let server = serveOnce(options, handle);
@@ -39,7 +38,7 @@ function listenByDeno(options: ListenOptions, handle: Handle): Omit<Listener, "c
   const closing = new AbortController();
   void keepListening();
 
-  /** Deno stops listening for good when it cannot accept, as when the system has no more descriptors for a moment. */
+  /** Deno stops listening for good after a failed accept, for example without free descriptors. */
   async function keepListening(): Promise<void> {
     for (;;) {
       const failure = await server.failed;
@@ -69,7 +68,7 @@ function listenByDeno(options: ListenOptions, handle: Handle): Omit<Listener, "c
   };
 }
 
-/** The result, or null when the system does not let it be done now. */
+/** Returns the result, or null if the system refuses it now. */
 function tryTo<T>(run: () => T): T | null {
   try {
     return run();
@@ -78,7 +77,7 @@ function tryTo<T>(run: () => T): T | null {
   }
 }
 
-/** `failed` resolves with the reason when it ends by itself. */
+/** `failed` resolves with the reason for an unexpected end. */
 function serveOnce({ hostname, port, tls, log }: ListenOptions, handle: Handle) {
   const abort = new AbortController();
   const server = Deno.serve({
@@ -89,7 +88,7 @@ function serveOnce({ hostname, port, tls, log }: ListenOptions, handle: Handle) 
     onError: (error) => failedExchange(error, log),
     ...tls,
   }, handle);
-  // Deno throws, outside of any call, at an abort of a server that has ended already or is told to.
+  // Deno throws outside of any call when a server is aborted after its end.
   let isOver = false;
   const failed = new Promise<unknown>((resolve) => {
     server.finished.catch(resolve).finally(() => isOver = true);
@@ -107,8 +106,8 @@ function serveOnce({ hostname, port, tls, log }: ListenOptions, handle: Handle) 
 }
 
 /**
- * What the handler answers, by whichever of the two ways; what it throws is logged, and answered with 500. `completed`
- * settles once the answer is out.
+ * Returns the handler's response in either form; errors are logged and return 500. `completed` settles after the
+ * response.
  */
 async function answerRequest(
   exchange: DenoExchange,
@@ -117,7 +116,7 @@ async function answerRequest(
   { log, traffic }: Pick<ListenOptions, "log" | "traffic">,
 ): Promise<Response> {
   const response = await findResponse(exchange, handler, log);
-  // Over HTTP/2 Deno would send a body with HEAD, and over HTTP/1.1 it gives an answer of 205 no length.
+  // Over HTTP/2 Deno would send a body with HEAD, and over HTTP/1.1 it sends 205 without a length.
   const isOdd = exchange.method === "HEAD" || response?.status === 205;
   if (response !== null && isOdd) await sendResponse(exchange, response);
   const answer = response === null || isOdd ? await exchange.response.response : response;
@@ -136,7 +135,7 @@ async function findResponse(exchange: DenoExchange, handler: ExchangeHandler, lo
   }
 }
 
-/** What a handler threw, as an answer. */
+/** Converts a handler's error into a response. */
 function failedExchange(error: unknown, log: Logger): Response {
   if (!(error instanceof BodyCut)) {
     log.error("exchange_failed", { reason: describeError(error), stack: stackOf(error) });

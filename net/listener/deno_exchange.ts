@@ -7,23 +7,23 @@ import { BodyCut, type Exchange } from "./types.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Where a request came from. */
+/** The origin of a request. */
 export interface DenoExchangeOptions {
   secure: boolean;
-  /** Null where Deno does not tell: in TLS, with a Host field, which HTTP/2 may have as well. */
+  /** Null where Deno does not report it: for TLS with a Host field, which HTTP/2 may have as well. */
   isHttp2: boolean | null;
   limits: Pick<ListenerLimits, "maxHeadBytes" | "maxFields">;
   /** `Deno.upgradeWebSocket`. */
   upgradeWebSocket: UpgradeWebSocket;
 }
 
-/** Methods whose bodies may be streams that wait for the answer to begin. */
+/** Methods whose bodies may be streams that wait for the response. */
 const STREAMED: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
-/** How much of an upload is taken, in bytes, and how long, in milliseconds, once its answer is complete. */
+/** Limits for the rest of an upload after its response, in bytes and milliseconds. */
 const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_MS = 2000;
 
-/** A request as `Deno.serve` gives it, brought into the form of the others. */
+/** A `Deno.serve` request in the common form. */
 export class DenoExchange implements Exchange {
   readonly method: string;
   readonly path: string;
@@ -34,18 +34,18 @@ export class DenoExchange implements Exchange {
   readonly response: DenoResponseWriter;
   /** Deno drops them. */
   readonly trailers = new Uint8Array(0);
-  /** What makes this request unfit to be answered by anyone. */
+  /** The error for an unacceptable request. */
   readonly fault: HttpError | null;
   readonly #request: Request;
   hasBody: boolean;
-  /** HTTP/2 announces no body, and Deno does not tell whether one follows. */
+  /** HTTP/2 announces no body, and Deno does not report whether one follows. */
   readonly mayBeEmpty: boolean;
   readonly #head = new RequestHead();
-  /** The answer is complete, so that what is left of the body is nobody's. */
+  /** Whether the response is complete, so that the rest of the body is discarded. */
   #isBodyOver = false;
   #headers: readonly string[] | null = null;
   #first: Bytes | null = null;
-  /** Deno gives it out as long as the visitor is there. */
+  /** Deno provides it while the visitor is connected. */
   readonly #stream: ReadableStream<Bytes> | null;
   #reader: ReadableStreamDefaultReader<Bytes> | null = null;
   #body: ReadableStream<Bytes> | null = null;
@@ -85,7 +85,7 @@ export class DenoExchange implements Exchange {
     return this.#request;
   }
 
-  /** The Accept field, of heads that are refused as well. */
+  /** The Accept field, also for rejected heads. */
   get accept(): string | null {
     return this.#request.headers.get("accept");
   }
@@ -123,9 +123,9 @@ export class DenoExchange implements Exchange {
   }
 
   /**
-   * Keeps Deno from ending a body that nobody has read to its end when the answer begins: over HTTP/2 it would reset
-   * the stream, and the answer with it. Once that is complete the rest is taken for a moment, and then refused.
-   * @param completed settles when the answer is out
+   * Keeps Deno from ending an unread body when the response starts: over HTTP/2 it would reset the stream with the
+   * response. Afterwards the rest is read for a moment, then refused.
+   * @param completed settles after the response
    */
   keepBody(completed: Promise<void>): void {
     const stream = this.#stream;
@@ -134,11 +134,11 @@ export class DenoExchange implements Exchange {
     completed.then(() => this.#takeRest(reader), () => this.#dropBody());
   }
 
-  /** Takes no more of the body: whoever waits for it hears that it was cut. */
+  /** Stops reading the body. A waiting reader gets an error. */
   #dropBody(): void {
     if (this.#isBodyOver) return;
     this.#isBodyOver = true;
-    // Whoever else reads it ends it; and what broke has ended.
+    // Another reader ends it, and a broken one has ended.
     void this.#reader?.cancel().catch(() => {});
   }
 
@@ -152,7 +152,7 @@ export class DenoExchange implements Exchange {
         taken += piece.length;
       }
     } catch {
-      // The visitor left, or reset it.
+      // The visitor disconnected, or reset the stream.
     } finally {
       clearTimeout(timer);
       void reader.cancel().catch(() => {});
@@ -160,8 +160,8 @@ export class DenoExchange implements Exchange {
   }
 
   /**
-   * Waits for the first piece of a body that may be none: to a service a chunked one without a piece is an oddity.
-   * @throws BodyCut when the visitor leaves before it
+   * Waits for the first chunk of a possibly empty body, because services rarely expect an empty chunked one.
+   * @throws BodyCut when the visitor disconnects first
    */
   async findBody(): Promise<void> {
     this.#first = await this.readBody();
@@ -192,11 +192,11 @@ export class DenoExchange implements Exchange {
     return this.#head.upgrade && isWebSocketHandshake(this);
   }
 
-  /** The head as it would have come over HTTP/1.1, so that what passes heads on needs to know one form only. */
+  /** Returns the head in HTTP/1.1 form, so that forwarding needs only one form. */
   #parseHead({ maxHeadBytes, maxFields }: DenoExchangeOptions["limits"]): HttpError | null {
     let text = `${this.method} ${this.path} HTTP/1.1\r\nhost: ${this.host || "localhost"}\r\n`;
     this.#request.headers.forEach((value, name) => {
-      // Deno's WebSocket knows none, so the service must not grant any.
+      // Deno's WebSocket supports no extensions, so the service must not grant any.
       if (name !== "host" && name !== "sec-websocket-extensions") text += `${name}: ${value}\r\n`;
     });
     const bytes = encodeLatin1(`${text}\r\n`);
@@ -212,11 +212,11 @@ export class DenoExchange implements Exchange {
   }
 }
 
-/** Host and path of a request, as far as Deno's URL has them; no path where the target named another host. */
+/** Returns host and path as far as Deno's URL has them; no path if the target named another host. */
 function splitUrl({ method, url, headers }: Request, isHttp2: boolean): { host: string; target: string | null } {
   const start = url.indexOf("//") + 2;
   const slash = url.indexOf("/", start);
-  // Deno shows the host of HTTP/2, its `:authority`, in the URL alone.
+  // Deno provides `:authority` only in the URL.
   const authority = url.slice(start, slash < 0 ? undefined : slash);
   const host = headers.get("host") ?? (isHttp2 ? authority : "");
   if (slash < 0 || (host !== "" && authority !== host)) return { host, target: null };
@@ -224,7 +224,7 @@ function splitUrl({ method, url, headers }: Request, isHttp2: boolean): { host: 
   return { host, target: method === "OPTIONS" && target === "/*" ? "*" : asBytes(target) };
 }
 
-/** Deno takes a raw path for UTF-8 where it can: a character a byte again. */
+/** Deno decodes a raw path as UTF-8 if possible; this restores one character per byte. */
 function asBytes(path: string): string {
   if (!/[\u0080-\uffff]/.test(path)) return path;
   const bytes = ENCODER.encode(path);
@@ -233,7 +233,7 @@ function asBytes(path: string): string {
 
 const ENCODER = new TextEncoder();
 
-/** The next piece that holds something, or null: Deno gives an empty one where HTTP/2 says that there is no body. */
+/** Returns the next non-empty chunk, or null: Deno returns an empty one for an HTTP/2 request without a body. */
 async function readPiece(reader: ReadableStreamDefaultReader<Bytes>): Promise<Bytes | null> {
   for (;;) {
     const { done, value } = await reader.read();

@@ -5,22 +5,22 @@ import { BodyCut, type Exchange, type ResponseWriter } from "./types.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** `Deno.upgradeWebSocket`, as far as it is used here. */
+/** The part of `Deno.upgradeWebSocket` in use. */
 export type UpgradeWebSocket = (
   request: Request,
   options: { idleTimeout: number },
 ) => { socket: WebSocket; response: Response };
 
-/** An answer in bytes made into the `Response` that `Deno.serve` wants. */
+/** Converts a byte response into the `Response` for `Deno.serve`. */
 export class DenoResponseWriter implements ResponseWriter {
   begun = false;
-  /** What the handler answers by this. */
+  /** The handler's response. */
   readonly response: Promise<Response>;
   readonly #exchange: Pick<Exchange, "method" | "request" | "httpVersion">;
   readonly #upgradeWebSocket: UpgradeWebSocket;
   #resolve!: (response: Response) => void;
   #controller: ReadableStreamDefaultController<Bytes> | null = null;
-  /** Resolves once the piece that was written last has been taken. */
+  /** Resolves once the last chunk has been taken. */
   #taken: (() => void) | null = null;
   #isWanted = false;
   #left: number | null = null;
@@ -34,13 +34,13 @@ export class DenoResponseWriter implements ResponseWriter {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
-  /** Deno has no way to send one. */
+  /** Deno cannot send one. */
   inform(): void {}
 
   begin(status: number, block: Uint8Array, length: number | null, body: Uint8Array, end: boolean): void {
     if (this.begun) return;
     this.begun = true;
-    // Deno gives an answer of 205 no length, so that its reader would wait for ever.
+    // Deno sends 205 without a length, so its reader would wait forever.
     if (status === 205 && this.#exchange.httpVersion !== "2") status = 204;
     const headers = parseBlock(block, status === 204);
     const hasLength = headers.some(([name]) => name === "content-length");
@@ -68,7 +68,7 @@ export class DenoResponseWriter implements ResponseWriter {
   write(piece: Uint8Array, end = false): Promise<void> {
     if (this.#left !== null) this.#left -= piece.length;
     if (this.#left !== null && this.#left < 0) this.cut();
-    // Deno holds on to the memory for as long as it needs it.
+    // Deno keeps the buffer as long as needed.
     if (piece.length > 0) this.#controller?.enqueue(piece.slice());
     if (end) this.end();
     if (this.#controller === null || this.#isWanted) {
@@ -98,9 +98,9 @@ export class DenoResponseWriter implements ResponseWriter {
 
   switchProtocols(block: Uint8Array): Connection {
     this.begun = true;
-    // Its default would ping those who have a heartbeat of their own.
+    // The default would ping peers that have their own heartbeat.
     const { socket, response } = this.#upgradeWebSocket(this.#exchange.request, { idleTimeout: 0 });
-    // Its own option splits the visitor's offer at ", " only and so refuses "a,b".
+    // Deno's own option splits the offer at ", " only and refuses "a,b".
     const [, protocol] = parseBlock(block).find(([name]) => name === "sec-websocket-protocol") ?? [];
     if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
     this.#resolve(response);
@@ -114,14 +114,14 @@ export class DenoResponseWriter implements ResponseWriter {
     taken?.();
   }
 
-  /** Nothing is sent either way, but to no body at all Deno gives the length 0, which is GET's then. */
+  /** No body is sent either way, but Deno gives a missing body the length 0, as for GET. */
   #bodyOfHead(hasLength: boolean, status: number): ReadableStream | null {
     if (status === 204 || status === 205 || status === 304 || hasLength) return null;
     return new ReadableStream({ start: (controller) => controller.close() });
   }
 }
 
-/** The fields of a block that was checked, duplicates apart; its reason phrase is nothing that Deno could send. */
+/** Returns a checked block's fields, duplicates apart. Deno cannot send the reason phrase. */
 function parseBlock(block: Uint8Array, withoutLength = false): [name: string, value: string][] {
   const fields: [string, string][] = [];
   const [, ...lines] = decodeLatin1(block, 0, block.length).split("\r\n");

@@ -9,21 +9,21 @@ import {
   parseClosePayload,
 } from "../websocket/mod.ts";
 
-/** A message that is longer closes the socket. */
+/** A longer message closes the socket. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
-/** What may wait to be read: Deno's socket cannot be told to wait, so that whoever sends more is closed. */
+/** Limit for unread bytes: Deno's socket has no back-pressure, so a faster sender is closed. */
 const MAX_WAITING_BYTES = 2 * MAX_MESSAGE_BYTES;
-/** What the network may have left to take before writers wait. */
+/** Limit for unsent bytes before writers wait. */
 const MAX_BUFFERED_BYTES = 2 * 1024 * 1024;
 const DRAIN_POLL_MS = 1;
 const ENCODER = new TextEncoder();
 const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** `Deno.serve` hands out messages only: this makes them the bytes of an upgraded connection again. */
+/** Converts messages from `Deno.serve` into the bytes of an upgraded connection. */
 export class DenoSocketConnection implements Connection {
   readonly #socket: WebSocket;
   readonly #opened: Promise<void>;
-  /** Frames of the visitor, as they would have come. */
+  /** The visitor's frames, as they would have been received. */
   readonly #incoming: Uint8Array[] = [];
   #waiting = 0;
   #isEnded = false;
@@ -39,12 +39,12 @@ export class DenoSocketConnection implements Connection {
       socket.onopen = () => resolve();
       socket.onclose = ({ code, reason }) => {
         resolve();
-        // Deno says 0, or 1006, where the connection broke.
+        // Deno reports 0 or 1006 for a broken connection.
         if (code !== 0 && code !== 1006) this.#push(Opcode.close, createClosePayload(code, reason));
         this.#end();
       };
     });
-    // An error is always followed by a close event, and that one carries the code.
+    // A close event with the code always follows an error.
     socket.onerror = (event) => event.preventDefault();
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (typeof data === "string") this.#push(Opcode.text, ENCODER.encode(data));
@@ -122,11 +122,11 @@ export class DenoSocketConnection implements Connection {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text ? DECODER.decode(message) : message);
   }
 
-  /** Pings and pongs are Deno's own affair. */
+  /** Deno handles pings and pongs. */
   #takeControl(opcode: Opcode, payload: Uint8Array): void {
     if (opcode !== Opcode.close || this.#socket.readyState !== WebSocket.OPEN) return;
     const { code, reason } = parseClosePayload(payload);
-    // With a reason, even an empty one, Deno sends a code of its own.
+    // With a reason, even an empty one, Deno sends its own code.
     if (code === CloseCode.none || !mayBeSent(code)) this.#socket.close();
     else this.#socket.close(code, reason);
   }

@@ -1,30 +1,30 @@
-/** What visitors may take of a listener. Times are whole seconds and exact to one. */
+/** Limits for visitors. Times are whole seconds and exact to one. */
 export interface ListenerLimits {
   /** For a TLS handshake. */
   handshakeSeconds: number;
-  /** From the first byte of a head, or the start of a connection, to the head's end. */
+  /** From a head's first byte, or the connection's start, to the head's end. */
   headSeconds: number;
-  /** Between requests. Above the 60 s that proxies in front commonly keep theirs, so that they end first. */
+  /** Between requests. Above the usual 60 s of proxies in front, so that they end first. */
   idleSeconds: number;
-  /** Of a body that is waited for, {@link bodyRate} bytes a second must come on average over this time. */
+  /** An awaited body must average {@link bodyRate} bytes per second over this time. */
   bodySeconds: number;
-  /** Bytes a second. */
+  /** Bytes per second. */
   bodyRate: number;
-  /** How long a visitor may take nothing of an answer. */
+  /** Longest pause in reading a response. */
   stallSeconds: number;
-  /** Connections altogether. */
+  /** Connections in total. */
   maxConnections: number;
-  /** Connections of one address, or IPv6 network of 64 bits. */
+  /** Connections per address or IPv6 /64. */
   maxConnectionsPerAddress: number;
-  /** Bytes of a request's head, line and blank line included; at most 65,535. */
+  /** Bytes in a request head with its line and blank line; at most 65,535. */
   maxHeadBytes: number;
-  /** Field lines of a request's head. */
+  /** Field lines in a request head. */
   maxFields: number;
 }
 
 /**
- * Limits fit for the open Internet, and the defaults of the server's options for them. Connections altogether have none
- * here: how many descriptors there are is the server's to know.
+ * Limits for the open Internet, and defaults for the server's options. The total is unlimited here, because only the
+ * server knows its descriptors.
  */
 export const DEFAULT_LIMITS: ListenerLimits = {
   handshakeSeconds: 10,
@@ -36,6 +36,6 @@ export const DEFAULT_LIMITS: ListenerLimits = {
   maxConnections: Infinity,
   maxConnectionsPerAddress: 1000,
   maxHeadBytes: 32 * 1024,
-  // The relay adds some, and a client takes 256.
+  // The relay adds some, and a client accepts 256.
   maxFields: 250,
 };

@@ -2,8 +2,8 @@ import process from "node:process";
 import type { ExchangeHandler, Listener, ListenerKind, ListenOptions } from "./types.ts";
 
 /**
- * Listens for HTTP with the driver of that kind.
- * @throws whatever the system says when the address cannot be had
+ * Listens for HTTP with a driver.
+ * @throws the system's error for an unavailable address
  */
 export async function listen(kind: ListenerKind, options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
   if (kind === "edge") return await (await import("./edge/listen.ts")).listenEdge(options, handler);

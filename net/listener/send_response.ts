@@ -4,21 +4,20 @@ import { setImmediate } from "node:timers";
 import { CONNECTION_FIELDS, encodeLatin1 } from "../http1/mod.ts";
 import type { Exchange } from "./types.ts";
 
-/** Fields that the listener sets itself, where it sets them at all: a response has no trailers to announce. */
+/** Fields that only the listener sets: a response has no trailers to announce. */
 const OURS: ReadonlySet<string> = new Set([...CONNECTION_FIELDS, "content-length"]);
 const LENGTH = /^\d{1,15}$/;
 const NOTHING = new Uint8Array(0);
 
 /**
- * Answers an exchange with a web-standard response, as fast as the visitor takes it. Resolves when all is handed over
- * or the visitor has gone.
- * @throws what the body's stream failed with, or RangeError when it is not as long as it says
+ * Sends a web-standard response at the visitor's speed. Resolves when it is sent or the visitor disconnected.
+ * @throws the body stream's error, or RangeError for a wrong length
  */
 export async function sendResponse(exchange: Exchange, response: Response): Promise<void> {
   const writer = exchange.response;
   const length = readLength(response);
   if (response.body === null || exchange.method === "HEAD" || isBodiless(response.status)) {
-    // A source that fails while it is stopped has nobody left to tell.
+    // A source that fails while it is cancelled has no reader.
     await response.body?.cancel().catch(() => {});
     const isKnown = length !== null && (exchange.method === "HEAD" || response.status === 304);
     const sent = isKnown ? length : response.body === null && !isBodiless(response.status) ? 0 : null;
@@ -30,18 +29,17 @@ export async function sendResponse(exchange: Exchange, response: Response): Prom
   try {
     await sendBody(exchange, response, length, reader);
   } catch (error) {
-    // What was stopped for a visitor who has gone is shorter than it says, and nobody's fault.
+    // A response that was stopped for a disconnected visitor may be short.
     if (!exchange.signal.aborted) throw error;
   }
 }
 
-/** Names in lower case, with their values. */
+/** Lower-case names with values. */
 type Fields = Iterable<readonly [name: string, value: string]>;
 
 /**
- * Answers an exchange with text that is there whole. For an answer that is small and often asked for: a `Response`
- * would cost more than all else about it.
- * @param headers names in lower case; neither they nor the values have line breaks or characters beyond U+00FF
+ * Sends a complete text. For small and frequent responses, because a `Response` would cost more than the rest.
+ * @param headers lower-case names; names and values contain neither line breaks nor characters beyond U+00FF
  */
 export function sendText(exchange: Exchange, status: number, headers: Fields, text: string): void {
   const bytes = Buffer.from(text);
@@ -68,11 +66,10 @@ async function sendBody(exchange: Exchange, response: Response, length: number |
     if (left === 0) return void await reader.cancel().catch(() => {});
     reading = reader.read();
   } else {
-    // A source may use a chunk's memory again once the next is asked for.
+    // A source may reuse a chunk's buffer after the next read.
     const body = first.value === undefined ? NOTHING : new Uint8Array(first.value);
     if (!first.done) reading = reader.read();
-    // Most bodies are there whole: then they go out in one piece, with their length.
-    // What fails next is told behind what is there.
+    // Most bodies are short: they leave in one write with their length. A later error is reported after it.
     const isWhole = first.done || (await soon(reading).catch(() => null))?.done === true;
     begin(isWhole ? body.length : null, body, isWhole);
     if (isWhole) return;
@@ -85,13 +82,13 @@ async function sendBody(exchange: Exchange, response: Response, length: number |
   writer.end();
 }
 
-const tooLongOrShort = () => new RangeError("the answer's body is not as long as it says");
+const tooLongOrShort = () => new RangeError("the response body does not match its Content-Length");
 
 function isBodiless(status: number): boolean {
   return status === 204 || status === 304;
 }
 
-/** The length that the response states, if it is one. */
+/** Returns the stated length, if valid. */
 function readLength(response: Response): number | null {
   const length = response.headers.get("content-length");
   return length !== null && LENGTH.test(length) ? Number(length) : null;
@@ -100,7 +97,7 @@ function readLength(response: Response): number | null {
 const blockOf = ({ status, statusText, headers }: Response, length: number | null): Uint8Array =>
   createBlock(statusText || STATUS_CODES[status] || "", headers, length);
 
-/** Reason phrase and field lines, the length as it is to be. */
+/** Returns reason phrase and field lines with the given length. */
 function createBlock(reason: string, headers: Fields, length: number | null): Uint8Array {
   let text = `${reason}\r\n`;
   let hasDate = false;
@@ -117,7 +114,7 @@ function createBlock(reason: string, headers: Fields, length: number | null): Ui
 let second = 0;
 let date = "";
 
-/** The time as `Date` has it (RFC 9110, section 6.6.1). */
+/** Returns the time for `Date` (RFC 9110, section 6.6.1). */
 function now(): string {
   const time = Math.floor(Date.now() / 1000);
   if (time === second) return date;
@@ -127,7 +124,7 @@ function now(): string {
 
 type Read = ReadableStreamReadResult<Uint8Array>;
 
-/** The read, or null when it takes longer than a turn of the event loop. */
+/** Returns the read, or null if it takes longer than an event loop iteration. */
 async function soon(read: Promise<Read>): Promise<Read | null> {
   return await Promise.race([read, new Promise<null>((resolve) => setImmediate(resolve, null))]);
 }

@@ -1,24 +1,24 @@
 import type { Connection } from "../connection/mod.ts";
 
-/** What has passed a listener since it began, for whoever watches it. */
+/** Counts a listener's traffic. */
 export class ListenerTraffic {
-  /** Bytes of connections, inside TLS. */
+  /** Bytes on connections, inside TLS. */
   received = 0;
   sent = 0;
   readonly #answers = [0, 0, 0, 0, 0, 0];
 
-  /** An answer begins; interim ones are none. */
+  /** Counts a response at its start, without interim ones. */
   countResponse(status: number): void {
     const kind = Math.floor(status / 100);
     if (kind >= 1 && kind <= 5) this.#answers[kind]++;
   }
 
-  /** How many answers began, by the first digit of their status: 101 is the only one of its kind. */
+  /** Responses by the status's first digit; 101 is the only 1xx. */
   answers(kind: 1 | 2 | 3 | 4 | 5): number {
     return this.#answers[kind];
   }
 
-  /** A connection whose bytes count. */
+  /** A connection with counted bytes. */
   watch(connection: Connection): Connection {
     return {
       read: (into) =>

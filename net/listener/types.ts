@@ -5,127 +5,124 @@ import type { ListenerLimits } from "./limits.ts";
 import type { ListenerTraffic } from "./traffic.ts";
 
 /**
- * One HTTP request as a listener received it, already checked: one Host, one well-formed length.
- * It carries what `Request` cannot: any method, the head byte for byte, bodies with GET, upgrades, and an answer in bytes.
+ * One received and checked HTTP request: one Host, one valid length. Unlike `Request` it supports any method, the head
+ * byte for byte, bodies with GET, upgrades, and byte responses.
  */
 export interface Exchange {
   readonly method: string;
   /**
-   * Path and query exactly as sent, one character a byte, starting with `/`; `*` for OPTIONS of the whole server.
-   * A target that names a host arrives as its path; that host is {@link host}.
+   * Path and query as sent, one character per byte, starting with `/`; `*` for OPTIONS on the server. For a target with
+   * a host this is its path; that host is {@link host}.
    */
   readonly path: string;
-  /** The host as sent (`:authority` in HTTP/2); "" when an HTTP/1.0 client sent none. */
+  /** The host as sent (`:authority` in HTTP/2); "" for HTTP/1.0 without one. */
   readonly host: string;
-  /** Address of the peer of the TCP connection, not of anyone it claims to speak for. */
+  /** The TCP peer's address, without regard to forwarded fields. */
   readonly remoteAddress: string;
   /**
-   * Connections have run out, and this one has a place that is kept for what must get in: whoever is none of that should
-   * be turned away. Left out by listeners that keep none.
+   * Whether the connection uses a slot reserved for urgent requests: refuse others. Left out by listeners without
+   * reserved slots.
    */
   readonly isOverLimit?: boolean;
-  /** True when this listener ended TLS itself. */
+  /** Whether this listener ended TLS. */
   readonly secure: boolean;
   readonly httpVersion: "1.0" | "1.1" | "2";
-  /** The head as bytes, for whoever passes it on. Good until the exchange is over. */
+  /** The head as bytes, for forwarding. Valid until the exchange ends. */
   readonly head: RequestHead;
-  /** Header fields in their order, duplicates too: a name in lower case, its value, and so on. */
+  /** Fields in order with duplicates: lower-case name, value, and so on. */
   readonly headers: readonly string[];
-  /** {@link headers} with names as they were sent. */
+  /** {@link headers} with names as sent. */
   readonly rawHeaders: readonly string[];
-  /** One header by its lower-case name; duplicates joined with ", ". */
+  /** Returns a field by its lower-case name; duplicates joined with ", ". */
   header(name: string): string | null;
   /** Whether a body was announced. */
   readonly hasBody: boolean;
-  /** The body as it arrives, or null when none was announced. Use this or {@link readBody}. */
+  /** The body as a stream, or null without one. Use this or {@link readBody}. */
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
   /**
-   * The next piece of the body, at least one byte, or null at its end. One call at a time; the piece is good until the
-   * next call. Nothing is read off the socket before it is asked for, and the first call sends `100 Continue` where it
-   * is due.
-   * @throws BodyCut when the visitor leaves before the end, or sends what is no body
+   * Returns the next chunk, at least one byte, or null at the end. One call at a time; the chunk is valid until the
+   * next call. The socket is read on demand, and the first call sends `100 Continue` if due.
+   * @throws BodyCut when the visitor disconnects or sends an invalid body
    */
   readBody(): Promise<Uint8Array | null>;
-  /** The field lines of the trailer section, each with its CRLF, once {@link readBody} has told of the end. */
+  /** The trailer section's field lines, each with its CRLF, after the end from {@link readBody}. */
   readonly trailers: Uint8Array;
-  /** Aborts when the visitor leaves before the answer is complete. */
+  /** Aborts when the visitor disconnects before the response is complete. */
   readonly signal: AbortSignal;
   /**
-   * Called once when the visitor leaves before the answer is complete, or at once, but not from within, where they have
-   * left already: {@link signal} for who has many exchanges.
+   * Called once when the visitor disconnects before the response is complete, or at once if it already has, but never
+   * synchronously: a cheaper {@link signal}.
    */
   onLeave: (() => void) | null;
-  /** The same as a web-standard `Request`, for areas that use a framework. Throws `HttpError` 400 when it has none. */
+  /** The same as a web-standard `Request`, for frameworks. Throws `HttpError` 400 if there is none. */
   readonly request: Request;
-  /**
-   * The value of `Upgrade` when an upgrade is asked for that can be granted: HTTP/1.1, no body, not to HTTP/2; else null.
-   */
+  /** The value of `Upgrade` for a possible upgrade: HTTP/1.1, no body, not to HTTP/2; else null. */
   readonly upgrade: string | null;
   /** Whether this is a WebSocket handshake (RFC 6455, section 4.2.1). */
   readonly isWebSocket: boolean;
-  /** For handlers that answer in bytes. */
+  /** For handlers with byte responses. */
   readonly response: ResponseWriter;
 }
 
 /**
- * An answer in bytes, without `Response`, `Headers` or streams. A block of a head is its reason phrase, which may be
- * empty, CRLF, and field lines, each with its CRLF: checked by the caller, and without fields of the connection.
- * Calls after the visitor has gone have no effect.
+ * A byte response, without `Response`, `Headers` or streams. A head block is its possibly empty reason phrase, CRLF,
+ * and field lines, each with its CRLF: checked by the caller, without connection fields. Calls after the visitor
+ * disconnected have no effect.
  */
 export interface ResponseWriter {
   /** Whether {@link begin} or {@link switchProtocols} was called. */
   readonly begun: boolean;
-  /** Sends an interim answer (RFC 9110, section 15.2; not 101). HTTP/1.0 has none. */
+  /** Sends an interim response (RFC 9110, section 15.2; not 101). HTTP/1.0 has none. */
   inform(status: number, block: Uint8Array): void;
   /**
-   * Begins the answer, and ends it with `end`. Block and body are copied.
-   * @param length bytes of the body, which the block states as Content-Length; null when it is not known
-   * @param body what is there of it
-   * @param end that is all of it
+   * Starts the response, and ends it with `end`. Block and body are copied.
+   * @param length body bytes, as in the block's Content-Length; null if unknown
+   * @param body the first body bytes
+   * @param end whether they are all
    */
   begin(status: number, block: Uint8Array, length: number | null, body: Uint8Array, end: boolean): void;
   /**
-   * More of the body: it must not change until this resolves, which is when the network has taken it, or the visitor
-   * has gone. One at a time. With `end` it is the last.
+   * Sends more body bytes, which must not change until it resolves: after the network took them, or the visitor
+   * disconnected. One call at a time. With `end` it is the last.
    */
   write(piece: Uint8Array, end?: boolean): Promise<void>;
-  /** The body is complete. Not while a write is pending. `trailers` are field lines, left out where they cannot be sent. */
+  /** Ends the body. Not while a write is pending. `trailers` are field lines, dropped if not possible. */
   end(trailers?: Uint8Array): void;
-  /** Breaks the answer off, so that a part is not taken for the whole. */
+  /** Breaks the response off, so that a part is not mistaken for the whole. */
   cut(): void;
   /**
-   * Answers 101 and hands the connection over: it is the caller's to close from then on. The block has an
-   * `upgrade` field, and the listener adds `connection`. What the visitor has sent behind the request is read first.
+   * Sends 101 and hands the connection to the caller, who closes it. The block has an `upgrade` field, and the listener
+   * adds `connection`. Bytes after the request are read first.
    */
   switchProtocols(block: Uint8Array): Connection;
 }
 
 /**
- * What a body fails with: the visitor left, or an answer is broken off on purpose so that they do not take a part for
- * the whole. Listeners log nothing: it is no defect of theirs.
+ * A body's error: the visitor disconnected, or a response is deliberately cut so that a part is not mistaken for the
+ * whole. Listeners do not log it.
  */
 export class BodyCut extends Error {
   override name = "BodyCut";
 }
 
 /**
- * Answers one exchange: gives the response back, or null when it answers by {@link Exchange.response}, now or later.
- * What it throws is a defect: the listener logs it and answers 500.
+ * Handles one exchange: returns the response, or null when it uses {@link Exchange.response}, now or later. The
+ * listener logs errors and sends 500.
  */
 export type ExchangeHandler = (exchange: Exchange) => Response | null | Promise<Response | null>;
 
-/** Where a listener listens, and what it lets visitors take. */
+/** Listener options. */
 export interface ListenOptions {
   hostname: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   port: number;
   /** PEM texts; with both, the listener ends TLS itself (HTTP/1.1 and HTTP/2). */
   tls?: Certificate;
-  /** What one visitor, and all of them, may take; {@link DEFAULT_LIMITS} for what is left out. */
+  /** Limits per visitor and in total; {@link DEFAULT_LIMITS} by default. */
   limits?: Partial<ListenerLimits>;
-  /** Whether a peer is a reverse proxy of the operator's: it speaks for many, and has no limit of its own. */
+  /** Reports whether a peer is the operator's reverse proxy, which has no limit of its own. */
   isTrusted?: (address: string) => boolean;
-  /** Counts what passes; nothing is counted when left out. Bytes not where the runtime listens. */
+  /** Counts traffic; off if left out. The runtime's listener counts no bytes. */
   traffic?: ListenerTraffic;
   log: Logger;
 }
@@ -134,24 +131,23 @@ export interface ListenOptions {
 export interface Listener {
   readonly hostname: string;
   readonly port: number;
-  /** Connections open now; -1 where the runtime does not tell. */
+  /** Open connections; -1 if the runtime does not report them. */
   readonly connections: number;
   /**
-   * Ends TLS with another certificate from now on; connections that are open keep theirs. Left out where the runtime
-   * has no way to.
-   * @throws what the system says when it cannot be used: then the one of before stays
+   * Uses another TLS certificate from now on; open connections keep theirs. Left out if the runtime cannot.
+   * @throws the system's error for an unusable certificate; the old one stays
    */
   setCertificate?(pem: Certificate): void;
   /** Stops accepting and waits until running exchanges are done. */
   close(): Promise<void>;
-  /** Ends everything now, upgraded connections excepted: those are their owners'. */
+  /** Ends everything now, except upgraded connections, which belong to their owners. */
   abort(): void;
 }
 
-/** Which implementation listens: our own, or the runtime's `Deno.serve`. */
+/** The listening implementation: our own, or the runtime's `Deno.serve`. */
 export type ListenerKind = "edge" | "deno";
 
-/** What a Hono app of an area is run with: `app.fetch(exchange.request, { exchange })`. */
+/** The environment for a Hono app: `app.fetch(exchange.request, { exchange })`. */
 export interface ExchangeEnv {
   Bindings: { exchange: Exchange };
 }

@@ -6,11 +6,11 @@ import { type BodyConnection, RequestBody } from "./request_body.ts";
 import type { Connection } from "../../connection/mod.ts";
 import { acquireBuffer, releaseBuffer } from "../../../common/buffers/buffer_pool.ts";
 
-/** The connection as an exchange on it and its response see it. */
+/** The connection as an exchange and its response see it. */
 export interface ExchangeConnection extends BodyConnection {
   readonly remoteAddress: string;
   readonly secure: boolean;
-  /** Counts responses, if anyone counts. */
+  /** Counts responses, if enabled. */
   readonly traffic: ListenerTraffic | null;
   /** Whether the connection was accepted above the limit, for requests that must get in. */
   readonly isOverLimit: boolean;
@@ -31,19 +31,19 @@ export interface ExchangeConnection extends BodyConnection {
   upgrade(): Connection;
 }
 
-/** A request of HTTP/1.1 or 1.0. What costs something is made when it is asked for: most are passed on as bytes. */
+/** An HTTP/1.1 or 1.0 request. Derived values are created on demand, because most requests are forwarded as bytes. */
 export class EdgeExchange extends Leavable implements Exchange {
   readonly response: ResponseWriter;
-  /** The body, as the connection reads it; null where there is none, as with most requests. */
+  /** The body; null for most requests, which have none. */
   readonly input: RequestBody | null;
   readonly #connection: ExchangeConnection;
-  /** Whether the connection goes on without it, or has ended. */
+  /** Whether the connection no longer serves this exchange. */
   hasSettled = false;
   #body: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
   #request: Request | null = null;
   #headers: readonly string[] | null = null;
 
-  /** @param connection whose head has just been read */
+  /** @param connection after it has read the head */
   constructor(connection: ExchangeConnection) {
     super();
     this.#connection = connection;
@@ -67,7 +67,7 @@ export class EdgeExchange extends Leavable implements Exchange {
     return this.head.host;
   }
 
-  /** Whether the answer's body stays behind. */
+  /** Whether the response body is omitted. */
   get isHead(): boolean {
     return this.head.method === "HEAD";
   }
@@ -128,13 +128,13 @@ export class EdgeExchange extends Leavable implements Exchange {
     return this.head.upgrade && isWebSocketHandshake(this);
   }
 
-  /** The visitor has gone, before the answer was complete. */
+  /** Reports that the visitor disconnected before the response was complete. */
   leave(): void {
     this.settle();
     this.tellLeft();
   }
 
-  /** The connection goes on without it. */
+  /** Detaches the exchange from its connection. */
   settle(): void {
     this.hasSettled = true;
     this.input?.abandon();
@@ -152,23 +152,29 @@ const CRLF = ENCODER.encode("\r\n");
 const NOTHING = new Uint8Array(0);
 /** `HTTP/1.1 200 `. */
 const STATUS_LINE = ENCODER.encode("HTTP/1.1 000 ");
-/** What goes around a block: the status line's beginning, the fields above, the blank line, a chunk's frame. */
+/** Space around a block: the status line's start, the fields above, the blank line, a chunk's frame. */
 const AROUND_BLOCK = 160;
-/** `ffffffff\r\n` and `\r\n` around a chunk, and `0\r\n\r\n` behind the last. */
+/**
+ * `ffffffff\r
+ * ` and `\r
+ * ` around a chunk, and `0\r
+ * \r
+ * ` after the last.
+ */
 const AROUND_CHUNK = 20;
 
-/** How the answer's end is told (RFC 9112, section 6.3). */
+/** Framing for the response (RFC 9112, section 6.3). */
 type Framing = "none" | "length" | "chunked" | "close";
 
-/** The answer to one exchange, written to its connection as it comes. */
+/** The response for one exchange, written to its connection. */
 class EdgeResponseWriter implements ResponseWriter {
   begun = false;
   readonly #connection: ExchangeConnection;
   readonly #exchange: EdgeExchange;
   #framing: Framing = "none";
-  /** Bytes of the body that are still due, where a length was given. */
+  /** Remaining body bytes, if a length was given. */
   #left = 0;
-  /** The write under way, which the next one waits for. */
+  /** The current write, which the next one waits for. */
   #writing: Promise<void> | null = null;
   #isOver = false;
 
@@ -192,7 +198,7 @@ class EdgeResponseWriter implements ResponseWriter {
     connection.traffic?.countResponse(status);
     this.#framing = this.#chooseFraming(status, length);
     this.#left = length ?? 0;
-    // What is left of the request is nobody's: a visitor who sends another behind it would be misread.
+    // The rest of the request is discarded, because a following request could be misread.
     if (this.#framing === "close" || this.#exchange.input?.isHere === false) connection.endAfterResponse();
     const out = acquireBuffer(block.length + body.length + AROUND_BLOCK);
     let at = writeStatus(out, status);
@@ -252,7 +258,7 @@ class EdgeResponseWriter implements ResponseWriter {
     return upgraded;
   }
 
-  /** The exchange has ended in another way. */
+  /** Reports another end of the exchange. */
   get #isGone(): boolean {
     return this.#exchange.hasSettled;
   }
@@ -263,13 +269,13 @@ class EdgeResponseWriter implements ResponseWriter {
     return this.#connection.head.minorVersion === 1 ? "chunked" : "close";
   }
 
-  /** Counts bytes of a body with a length, and says whether they fit it. */
+  /** Counts body bytes, and returns whether they fit the length. */
   #count(bytes: number, end: boolean): boolean {
     this.#left -= bytes;
     return this.#left === 0 || (this.#left > 0 && !end);
   }
 
-  /** Puts a piece of the body in its framing, and returns where it ends. */
+  /** Frames a body chunk, and returns its end. */
   #putPiece(out: Uint8Array, at: number, piece: Uint8Array, end: boolean): number {
     if (this.#framing === "none") return at;
     if (this.#framing !== "chunked") return put(out, at, piece);
@@ -281,16 +287,16 @@ class EdgeResponseWriter implements ResponseWriter {
     return end ? put(out, put(out, at, LAST_CHUNK), CRLF) : at;
   }
 
-  /** Writes `out[0, end)` when its turn comes, and gives the memory back behind that. */
+  /** Writes `out[0, end)` in order, then releases the buffer. */
   #write(out: Uint8Array<ArrayBuffer>, end: number, isLast: boolean): Promise<void> {
     return this.#queue(out.subarray(0, end), out, isLast);
   }
 
-  /** @param isLast the exchange is over once this has been written */
+  /** @param isLast the exchange ends after this write */
   #queue(bytes: Uint8Array, memory: Uint8Array<ArrayBuffer> | null, isLast: boolean): Promise<void> {
     if (isLast) this.#isOver = true;
     const connection = this.#connection, before = this.#writing;
-    // So most answers go. Nothing waits for them: what they lie in is the connection's.
+    // The common case, without waiting: the connection owns the buffer.
     if (isLast && before === null && memory !== null) {
       connection.writeLast(bytes, memory);
       return DONE;
@@ -304,7 +310,7 @@ class EdgeResponseWriter implements ResponseWriter {
     return writing;
   }
 
-  /** The exchange is over once all has been written. */
+  /** Ends the exchange after the last write. */
   #finish(): void {
     this.#isOver = true;
     if (this.#writing === null) this.#connection.exchangeOver(this.#exchange);
@@ -316,7 +322,7 @@ const DONE = Promise.resolve();
 const LAST_CHUNK = ENCODER.encode("0\r\n");
 const CONNECTION_UPGRADE = ENCODER.encode("connection: Upgrade\r\n");
 
-/** Below this many bytes a loop beats making a view. */
+/** Below this length a loop is faster than a view. */
 const SHORT = 48;
 
 function put(out: Uint8Array, at: number, bytes: Uint8Array): number {

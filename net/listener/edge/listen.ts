@@ -10,18 +10,18 @@ import type { ExchangeHandler, Listener, ListenOptions } from "../types.ts";
 import { EdgeConnection, type ListenerContext } from "./connection.ts";
 import { type Http2Front, openHttp2 } from "./http2/connection.ts";
 
-/** The one timer of all connections. */
+/** The only timer for all connections. */
 const SWEEP_MS = 1000;
-/** Between attempts to accept while the system has no more descriptors. */
+/** Delay between attempts to accept without free descriptors. */
 const REACCEPT_MS = 50;
-/** Ticks between two lines about it. */
+/** Ticks between two log lines about it. */
 const FAILURE_TICKS = 10;
-/** What is ended at once when connections run out: looking for the longest idle takes a look at all of them. */
+/** Share to end at once when connections run out, because finding the longest idle visits all. */
 const EVICTED_SHARE = 1 / 16;
-/** Connections taken besides, when there is no room and nobody idle: for those that {@link Exchange.isOverLimit} lets in. */
+/** Extra connections without free capacity: for requests that {@link Exchange.isOverLimit} admits. */
 const RESERVED = 32;
 
-/** Calls `turn` once a second, until the function that it gives back is called. */
+/** Calls `turn` once a second until the returned function is called. */
 export type Clock = (turn: () => void) => () => void;
 
 const everySecond: Clock = (turn) => {
@@ -30,9 +30,9 @@ const everySecond: Clock = (turn) => {
 };
 
 /**
- * Listens with sockets and a reader of our own, on either runtime: strict, with limits, and answers as bytes.
- * @param clock of all time limits, which tests turn by hand
- * @throws whatever the system says when the address cannot be had
+ * Listens with our own socket reader on either runtime: strict, with limits, and byte responses.
+ * @param clock for all time limits, which tests control
+ * @throws the system's error for an unavailable address
  */
 export async function listenEdge(
   options: ListenOptions,
@@ -67,11 +67,11 @@ class EdgeListener implements Listener, ListenerContext {
   readonly #connections = new Set<EdgeConnection>();
   readonly #perNetwork = new Map<string, number>();
   readonly #stopClock: () => void;
-  /** Networks, or "" for all, of which nobody was idle when it was looked for, since the last sweep. */
+  /** Networks, or "" for all, without an idle connection since the last sweep. */
   readonly #busy = new Set<string>();
   readonly #ended = new AbortController();
   #drained: (() => void) | null = null;
-  /** Tick at which a failure to accept was logged last. */
+  /** Tick of the last logged accept failure. */
   #failedAt = -Infinity;
 
   constructor(
@@ -181,7 +181,7 @@ class EdgeListener implements Listener, ListenerContext {
     );
   }
 
-  /** Where one more fits. The longest idle go first; a running exchange never. */
+  /** Makes space for one more. The longest idle are ended first, and never a running exchange. */
   #makeRoom(network: string, address: string): "open" | "reserved" | "none" {
     const { maxConnections, maxConnectionsPerAddress } = this.limits;
     if ((this.#perNetwork.get(network) ?? 0) >= maxConnectionsPerAddress && !this.#isTrusted(address)) {
@@ -192,16 +192,16 @@ class EdgeListener implements Listener, ListenerContext {
     return taken < maxConnections + RESERVED ? "reserved" : "none";
   }
 
-  /** Ends a share of the idle connections of a network, the longest idle first. Says whether there was one. */
+  /** Ends a share of a network's idle connections, longest idle first. Returns whether there were any. */
   #evict(network: string): boolean {
-    // A flood of newcomers is turned away without a look at everybody for each.
+    // A flood of new connections is refused without visiting all others each time.
     if (this.#busy.has(network)) return false;
     const idle: EdgeConnection[] = [];
     for (const connection of this.#connections) {
       if (connection.isIdle && (network === ALL || connection.network === network)) idle.push(connection);
     }
     if (idle.length === 0) this.#busy.add(network);
-    // Who waits between requests loses nothing by it, who is about to send the first one an answer.
+    // A visitor between requests loses no data, unlike one that is about to send its first.
     idle.sort((a, b) => Number(b.isKept) - Number(a.isKept) || a.since - b.since);
     const count = Math.ceil(idle.length * EVICTED_SHARE);
     for (let index = 0; index < count; index++) idle[index].close();
@@ -221,27 +221,27 @@ class EdgeListener implements Listener, ListenerContext {
   }
 }
 
-/** Stands for all networks. */
+/** Represents all networks. */
 const ALL = "";
 
-/** Descriptors that connections leave to files, databases and calls of ours, and to those that are turned away. */
+/** Descriptors for files, databases and outgoing calls, and for refused connections. */
 const SPARE = 640;
-/** Of few descriptors connections get this much at least. */
+/** Minimum for connections when descriptors are few. */
 const LEAST_SHARE = 0.25;
-/** Descriptors that a process has where the system does not tell: what both runtimes raise the limit to on macOS. */
+/** Descriptors where the system reports none: both runtimes raise the limit to this on macOS. */
 const ON_MAC = 10_240;
-/** Windows has no limit that connections would reach. */
+/** Windows has no relevant limit. */
 const FALLBACK = 100_000;
 
 /**
- * How many connections this process can hold without running out of descriptors. Beyond that, accepting fails, and on
- * Deno a server of node:http never accepts again.
+ * Returns the number of connections that fit the process's descriptors. Beyond it accepting fails, and on Deno
+ * node:http never accepts again.
  */
 export function readConnectionLimit(): number {
   return computeConnectionLimit(readLimits(), process.platform);
 }
 
-/** {@link readConnectionLimit} from what Linux says of the process in `/proc/self/limits`, or null elsewhere. */
+/** {@link readConnectionLimit} from Linux's `/proc/self/limits`, or null elsewhere. */
 export function computeConnectionLimit(limits: string | null, platform: string): number {
   const [, told] = /^Max open files +(\d+)/m.exec(limits ?? "") ?? [];
   const descriptors = told ?? (platform === "darwin" ? ON_MAC : null);

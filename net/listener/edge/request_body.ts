@@ -28,23 +28,23 @@ export interface BodyConnection {
   close(): void;
 }
 
-/** The body of one request, read off its connection only when somebody asks for more. */
+/** One request's body, read from its connection on demand. */
 export class RequestBody {
   readonly #connection: BodyConnection;
   readonly #decoder: ChunkedDecoder | null;
-  /** Bytes still to come, where the head gave a length. */
+  /** Remaining bytes, if the head gave a length. */
   #left: number;
-  /** Read from the socket, once what came with the head is used up: `#memory[#at, #end)` is not decoded yet. */
+  /** Read from the socket after the bytes that came with the head: `#memory[#at, #end)` is not decoded yet. */
   #memory: Uint8Array<ArrayBuffer> | null = null;
   #at = 0;
   #end = 0;
   #awaitsContinue: boolean;
   #isOver: boolean;
   #isAbandoned = false;
-  /** Memory of the last piece, which its reader may still look at. */
+  /** The last chunk's buffer, which its reader may still use. */
   #spent: Uint8Array<ArrayBuffer> | null = null;
   readonly #pace = new BodyPace();
-  /** Whether somebody has a piece, until they ask for the next. */
+  /** Whether a reader holds a chunk until the next call. */
   #isLent = false;
 
   /** @param connection whose head has just been read */
@@ -57,22 +57,22 @@ export class RequestBody {
     this.#awaitsContinue = head.expectation === "continue" && head.minorVersion === 1;
   }
 
-  /** It has been read to its end. */
+  /** Whether it was read to its end. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Whether somebody may still look at the last piece. */
+  /** Whether a reader may still use the last chunk. */
   get isLent(): boolean {
     return this.#isLent;
   }
 
-  /** The visitor may still wait for `100 Continue`, so that nobody knows whether a body follows. */
+  /** Whether the visitor may still wait for `100 Continue`, so that the body is uncertain. */
   get awaitsContinue(): boolean {
     return this.#awaitsContinue;
   }
 
-  /** The trailer section, once it {@link isOver}. */
+  /** The trailer section, after {@link isOver}. */
   get trailers(): Uint8Array {
     return this.#decoder?.trailers ?? NOTHING;
   }
@@ -91,7 +91,7 @@ export class RequestBody {
     return null;
   }
 
-  /** Nobody reads it any more. */
+  /** Stops reading. */
   abandon(): void {
     this.#isAbandoned = true;
     if (!this.#isLent) this.#releaseSpent();
@@ -111,12 +111,12 @@ export class RequestBody {
     return this.#isOver || (this.#decoder === null && this.#left <= this.#connection.rest.length);
   }
 
-  /** Asked once a second: whether less comes than from a visitor who wants to be heard. */
+  /** Reports whether the body is too slow. Called once a second. */
   isTooSlow(limits: ListenerLimits): boolean {
     return this.#pace.isTooSlow(limits);
   }
 
-  /** The data that can be had of what has been read, maybe none. */
+  /** Decodes the buffered bytes into data, possibly none. */
   #takeRead(): Uint8Array {
     const { rest } = this.#connection;
     if (rest.length > 0) {
@@ -144,7 +144,7 @@ export class RequestBody {
     this.#spent = null;
   }
 
-  /** Takes the framing off, in place. @throws BodyCut when it is malformed */
+  /** Removes the framing in place. @throws BodyCut for malformed framing */
   #decode(bytes: Uint8Array): { piece: Uint8Array; taken: number } {
     this.#awaitsContinue = false;
     if (this.#decoder === null) {
@@ -156,7 +156,7 @@ export class RequestBody {
     let gathered = 0;
     try {
       const taken = this.#decoder.push(bytes, (data) => {
-        // Data is never longer than its chunk, so it moves towards the start.
+        // Data is shorter than its chunk, so it moves towards the start.
         if (data.byteOffset !== bytes.byteOffset + gathered) bytes.set(data, gathered);
         gathered += data.length;
       });
@@ -181,7 +181,7 @@ export class RequestBody {
     this.#pace.came(this.#end);
   }
 
-  /** Small bodies, of thousands of visitors maybe, get small memory; those that fill it a large one. */
+  /** Small bodies get a small buffer, because thousands may exist; full ones get a large buffer. */
   #grow(): Uint8Array<ArrayBuffer> {
     if (this.#memory === null) return this.#memory = acquireBuffer(SMALL);
     if (this.#end < this.#memory.length || this.#memory.length === LARGE) return this.#memory;
